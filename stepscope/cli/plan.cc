@@ -34,10 +34,10 @@ struct PlanFlags {
 };
 
 // What is not searched.
-constexpr std::array<std::string_view, 12> kept_fields = {
-    "seq",        "global-batch", "attention",        "fused-pointwise",
-    "dtype",      "grad-dtype",   "accumulate-dtype", "no-overlap",
-    "tp-overlap", "prefetch",     "bucket",           "vocabulary-multiple"};
+constexpr std::array<std::string_view, 13> kept_fields = {
+    "sequence-degree", "seq",        "global-batch",       "attention",  "fused-pointwise",
+    "dtype",           "grad-dtype", "accumulate-dtype",   "no-overlap", "tp-overlap",
+    "prefetch",        "bucket",     "vocabulary-multiple"};
 
 // As typed, and as its flags are named.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> frameworks = {

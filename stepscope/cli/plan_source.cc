@@ -26,8 +26,9 @@ struct FieldGroup {
 const std::vector<FieldGroup>& field_groups() {
   static const std::vector<FieldGroup> groups = {
       {"Parallelism",
-       {"tp", "tensor-layout", "tp-depth", "sequence-parallel", "cp", "context-exchange", "ep",
-        "pp", "schedule", "virtual-stages", "stage-layers", "dp"}},
+       {"tp", "tensor-layout", "tp-rows", "tp-columns", "tp-depth", "sequence-parallel",
+        "sequence-degree", "cp", "context-exchange", "ep", "pp", "schedule", "virtual-stages",
+        "stage-layers", "dp"}},
       {"Batch", {"seq", "micro-batch", "global-batch", "reduce-each-micro-batch"}},
       {"Memory", {"zero", "shard-group", "recompute", "offload", "torch-buffers"}},
       {"Communication", {"bucket", "prefetch", "no-overlap", "tp-overlap"}},

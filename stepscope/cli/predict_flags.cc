@@ -33,6 +33,11 @@ void declare(CLI::App& app, PredictFlags& f) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(questions);
   app.add_flag("--layers", f.layers, "Show the table of all operations")->group(questions);
+  app.add_option("--conventions", f.conventions,
+                 "Text whose conventions count the tables of --layers")
+      ->type_name("stepscope|notebook")
+      ->capture_default_str()
+      ->group(questions);
   as_positive(app.add_option("--price", f.price_per_gpu_hour,
                              "Price of a GPU-hour, which shows the step in money too"))
       ->group("Machine");
@@ -64,6 +69,10 @@ Result<PredictRequest> predict_request(const PredictFlags& flags) {
                          .machine = flags.source.machine,
                          .plan = settings_of(flags.source),
                          .explain = flags.explain};
+  request.conventions = flags.conventions;
+  if (flags.conventions != PredictRequest{}.conventions && !flags.layers)
+    return Error{.what = "--conventions " + flags.conventions + " without --layers",
+                 .hint = "add --layers, whose tables it counts"};
   if (flags.price_per_gpu_hour > 0) request.price_per_gpu_hour = flags.price_per_gpu_hour;
   for (const std::string& axis : flags.compare) {
     const std::size_t is = axis.find('=');

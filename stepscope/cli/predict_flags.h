@@ -20,6 +20,7 @@ struct PredictFlags {
   std::string bytes = "1KB:1GB";
   int group = 0;
   bool layers = false;
+  std::string conventions = "stepscope";
   std::vector<std::string> explain;
   std::vector<std::string> compare;
   double price_per_gpu_hour = 0;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/fit/mfu_rank.h"
 #include "stepscope/fit/step_class.h"
 
@@ -20,8 +21,9 @@ std::string text(std::int64_t n) { return std::to_string(n); }
 std::vector<std::int64_t> sizes(const Plan& p, Dimension dimension) {
   switch (dimension) {
     case Dimension::tp:
-    case Dimension::sp:
       return {p.tp};
+    case Dimension::sp:
+      return {sequence_parts(p) > 1 ? sequence_parts(p) : p.tp, p.tp};
     case Dimension::cp:
       return {p.cp};
     case Dimension::ep:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/fit/plan_evidence.h"
 #include "stepscope/words/format.h"
 
@@ -98,7 +99,7 @@ Result<Plan> plan_of_run(const JobDescription& given, const DescribedJob& job,
   if (!made) return made.error();
   Plan& plan = made->plan;
   // Without a world in the traces the degrees say how many there are.
-  const std::int64_t product = plan.tp * plan.cp * plan.pp * plan.dp;
+  const std::int64_t product = tensor_ranks(plan) * plan.cp * plan.pp * plan.dp;
   if (sizes.dp || (!file && !world)) plan.devices = product;
   if (product != plan.devices && world)
     return Error{.what = fmt::format(

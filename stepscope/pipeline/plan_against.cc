@@ -7,6 +7,7 @@
 
 #include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/cost/plan/plan_json.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 
 namespace stepscope {
 namespace {
@@ -54,7 +55,7 @@ Result<Plan> from_settings(const std::string& text, const Plan& base,
   plan.dp = 0;
   for (const auto& [name, value] : *settings)
     if (const auto set = set_plan_field(plan, name, value); !set) return set.error();
-  const std::int64_t model_ranks = product({plan.tp, plan.cp, plan.pp});
+  const std::int64_t model_ranks = product({tensor_ranks(plan), plan.cp, plan.pp});
   plan.devices = plan.dp > 0 && counts.size() > 1 ? product({model_ranks, plan.dp}) : counts.back();
   if (plan.dp == 0) plan.dp = std::max<std::int64_t>(1, plan.devices / model_ranks);
   return plan;

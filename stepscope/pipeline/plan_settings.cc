@@ -8,6 +8,7 @@
 #include "stepscope/cost/plan/deepspeed_config.h"
 #include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/cost/plan/plan_json.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 
 namespace stepscope {
 namespace {
@@ -72,11 +73,12 @@ Result<MadePlan> start_of(const PlanSettings& s, const Transformer& model, std::
 
 // dp is what is left where nobody gave it. Where the rest does not divide, check_plan says so.
 void derive_dp(Plan& plan) {
+  const std::int64_t ranks = tensor_ranks(plan);
   const double model_ranks =
-      static_cast<double>(plan.tp) * static_cast<double>(plan.cp) * static_cast<double>(plan.pp);
+      static_cast<double>(ranks) * static_cast<double>(plan.cp) * static_cast<double>(plan.pp);
   plan.dp = 1;
   if (model_ranks <= static_cast<double>(plan.devices))
-    plan.dp = std::max<std::int64_t>(plan.devices / (plan.tp * plan.cp * plan.pp), 1);
+    plan.dp = std::max<std::int64_t>(plan.devices / (ranks * plan.cp * plan.pp), 1);
 }
 
 std::optional<Error> fix_sequence(Plan& plan, const Transformer& model) {
@@ -110,7 +112,8 @@ Result<MadePlan> make_plan(const PlanSettings& s, const Transformer& model, cons
   for (const PlanSetting& field : differs)
     if (const auto set = set_plan_field(plan, field.name, field.value); !set) return set.error();
   if (*devices > 0) plan.devices = *devices;
-  const bool degrees = *devices > 0 || given("tp") || given("cp") || given("pp");
+  const bool degrees =
+      *devices > 0 || given("tp") || given("sequence-degree") || given("cp") || given("pp");
   if (!given("dp") && degrees) derive_dp(plan);
   if (!whole && s.ds_config.empty() && !given("global-batch"))
     return Error{.what = "the batch is missing",

@@ -179,12 +179,21 @@ Result<std::string> explained(CostContext& context, const Plan& plan,
   return out;
 }
 
+Error unknown_conventions(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const LayerConventions& c : layer_conventions()) names.push_back(c.name);
+  return {.what = fmt::format("the conventions \"{}\" are unknown", name),
+          .hint = fmt::format("write {}", fmt::join(names, " or "))};
+}
+
 }  // namespace
 
 Result<PredictResult> predict(const PredictRequest& request, const Progress& progress) {
   if (request.model.empty() || request.machine.empty())
     return Error{.what = request.model.empty() ? "the model is missing" : "the machine is missing",
                  .hint = "write stepscope predict MODEL --machine NAME --gpus N --global-batch N"};
+  const LayerConventions* conventions = find_layer_conventions(request.conventions);
+  if (conventions == nullptr) return unknown_conventions(request.conventions);
   const auto variants = variants_of(request.compare);
   if (!variants) return variants.error();
   auto model = find_model(request.model);
@@ -208,6 +217,9 @@ Result<PredictResult> predict(const PredictRequest& request, const Progress& pro
   auto context = make_cost_context(result.model, result.machine, *network, result.plan);
   if (!context) return context.error();
   if (const auto filled = fill(result, *context); !filled) return filled.error();
+  result.conventions = conventions;
+  if (conventions != layer_conventions().data())
+    result.layer_tables = layer_tables(*context, result.plan, *conventions);
   auto formulas = explained(*context, result.plan, request.explain);
   if (!formulas) return formulas.error();
   result.explained = std::move(*formulas);

@@ -11,6 +11,7 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/cost/explain/operation_rows.h"
+#include "stepscope/cost/layer/layer_conventions.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/parameter_count.h"
 #include "stepscope/cost/model/transformer.h"
@@ -36,6 +37,8 @@ struct PredictRequest {
   // Terms, parts of a formula or operations whose formulas are wanted; "all" is every one.
   std::vector<std::string> explain{};
   std::optional<double> price_per_gpu_hour{};  // in any currency; absent: no costs
+  // Of layer_conventions(): those by which the tables of a layer are counted beside the prediction.
+  std::string conventions = "stepscope";
 };
 
 struct ComparedPlan {
@@ -65,6 +68,9 @@ struct PredictResult {
   double peak = 0;         // of one device, in the plan's format
   double memory_rate = 0;  // bytes a second
   std::vector<OperationRow> operations{};
+  // The tables by the requested conventions; none by stepscope's own, which `operations` has.
+  const LayerConventions* conventions = nullptr;  // never null in a result of predict(); static
+  std::vector<LayerTable> layer_tables{};
   std::array<std::string, step_term_count> formulas{};
   std::array<std::string, memory_term_count> memory_formulas{};
   std::string explained{};  // the formulas of request.explain, one a line

@@ -29,6 +29,11 @@ expect "a batch that does not divide" 2 "global" -- gpt3 --tp 8 --pp 16 --global
 expect "a micro-batch that does not divide" 2 "micro" -- gpt3 --tp 8 --pp 16 --micro-batch 5
 expect "a 2d grid that is no square" 2 "2d" -- gpt3 --tp 8 --tensor-layout 2d
 expect "2.5d deeper than wide" 2 "2.5d" -- gpt3 --tp 16 --tensor-layout 2.5d --tp-depth 4
+expect "sides that do not multiply to tp" 2 "tp_rows" -- gpt3 --tp 8 --tensor-layout 2d --tp-rows 2 --tp-columns 2
+expect "a side that does not divide the heads" 2 "tp_columns" -- gpt3 --tp 128 --tensor-layout 3d --tp-rows 2 --tp-columns 64
+expect "a side of 1d" 2 "tp_rows" -- gpt3 --tp 8 --tp-rows 2
+expect "a sequence degree that splits nothing" 2 "sequence_degree" -- gpt3 --tp 8 --sequence-degree 4
+expect "a sequence degree that does not divide" 2 "sequence_degree" -- gpt3 --tp 8 --sequence-parallel --sequence-degree 5
 expect "sequence over cp" 2 "sequence" -- gpt3 --tp 8 --cp 64 --seq 1000
 expect "sequence parallel over tp" 2 "sequence" -- gpt3 --tp 8 --sequence-parallel --seq 1001
 expect "experts over ep" 2 "ep" -- mixtral --ep 3

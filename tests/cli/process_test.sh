@@ -131,7 +131,7 @@ run 0 "its JSON alone on standard output" $gpt3 --json -
 [ "$(head -c 24 "$dir/out")" = '{"schema":"stepscope.pre' ] || fail "JSON does not begin the output"
 run 0 "all its outputs" $gpt3 --vary zero=0,1 --json "$dir/p.json" --html "$dir/p.html" --csv "$dir/p" --layers
 out_has "qkv_proj"
-for file in p.json p.html p/terms.csv p/memory.csv p/layers.csv p/comparison.csv; do
+for file in p.json p.html p/terms.csv p/memory.csv p/layers.csv p/layer_sums.csv p/comparison.csv; do
   [ -s "$dir/$file" ] || fail "$file is not written"
 done
 plan_in() { sed -n 's/^.*"plan":\({.*}\),"step_time_ns":[0-9.]*,"terms".*$/\1/p' "$1"; }

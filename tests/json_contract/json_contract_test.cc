@@ -187,10 +187,18 @@ TEST(JsonContract, HoldsForAWhatIf) {
 }
 
 TEST(JsonContract, HoldsForAPrediction) {
-  const auto run = program::run(
-      {"predict", "gpt3-175b", "--machine", "a100_sxm_80gb",  "--gpus", "1024",    "--tp",
-       "8",       "--pp",      "16",        "--global-batch", "1536",   "--price", "2",
-       "--vary",  "zero=0,3",  "--vary",    "tp=8,7",         "--json", "-"});
+  const auto run = program::run({"predict",        "gpt3-175b",
+                                 "--machine",      "a100_sxm_80gb",
+                                 "--gpus",         "1024",
+                                 "--tp",           "8",
+                                 "--pp",           "16",
+                                 "--global-batch", "1536",
+                                 "--price",        "2",
+                                 "--vary",         "zero=0,3",
+                                 "--vary",         "tp=8,7",
+                                 "--json",         "-",
+                                 "--layers",       "--conventions",
+                                 "notebook"});
   ASSERT_EQ(run.exit_code, 0) << run.errors;
   const Shape shape = documented("stepscope predict");
   Comparison comparison;

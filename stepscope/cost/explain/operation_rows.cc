@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "stepscope/cost/layer/layer_operations.h"
 #include "stepscope/cost/layer/recompute.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/cost/time/collective_cost.h"
 
 namespace stepscope {
@@ -64,26 +68,106 @@ void add(std::vector<OperationRow>& rows, const CostContext& context, std::strin
   }
 }
 
+void add_to(OperationSum& sum, const OperationRow& row) {
+  const auto times = static_cast<double>(row.count);
+  const Pass& f = row.operation.forward;
+  const Pass& b = row.operation.backward;
+  sum.matrix_forward += Flops{times * f.matrix.value};
+  sum.matrix_backward += Flops{times * b.matrix.value};
+  sum.vector_forward += Flops{times * f.vector.value};
+  sum.vector_backward += Flops{times * b.vector.value};
+  sum.bytes_forward += times * f.bytes();
+  sum.bytes_backward += times * b.bytes();
+  sum.kept_bytes += times * row.operation.kept_bytes;
+  sum.parameters += times * row.operation.parameters;
+  sum.sent_forward += times * communicated_bytes(f);
+  sum.sent_backward += times * communicated_bytes(b);
+  sum.forward += times * row.forward;
+  sum.backward += times * row.backward;
+  sum.communication_forward += times * row.communication_forward;
+  sum.communication_backward += times * row.communication_backward;
+}
+
+// A kind of layer: the first of them, and how many there are.
+struct LayerKind {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+std::vector<LayerKind> layer_kinds(const CostContext& context) {
+  std::vector<LayerKind> kinds(context.kinds.size());
+  for (std::size_t layer = 0; layer < context.kind.size(); ++layer) {
+    LayerKind& kind = kinds[context.kind[layer]];
+    if (kind.count++ == 0) kind.first = static_cast<std::int64_t>(layer);
+  }
+  return kinds;
+}
+
+LayerTable table_of(const CostContext& context, const LayerConventions& conventions,
+                    std::string name, std::int64_t layers, std::span<const Operation> operations) {
+  IdealRates rates = paper_rates(context, false);
+  rates.volume = conventions.volume;
+  LayerTable table{.name = std::move(name),
+                   .layers = layers,
+                   .rows = layer_table(operations, context.shape, rates)};
+  for (const Operation& o : operations) table.leaves_domain.push_back(leaves_domain(context, o));
+  table.sum = layer_sum(table.rows, layers);
+  return table;
+}
+
 }  // namespace
 
 std::vector<OperationRow> operation_rows(const CostContext& context, const Plan& plan) {
   const Transformer& model = *context.model;
   std::vector<OperationRow> rows;
   add(rows, context, "embedding", 1, embedding_operations(model, plan), false);
-  for (std::size_t kind = 0; kind < context.kinds.size(); ++kind) {
-    std::int64_t first = -1;
-    std::int64_t count = 0;
-    for (std::size_t layer = 0; layer < context.kind.size(); ++layer) {
-      if (context.kind[layer] != kind) continue;
-      if (first < 0) first = static_cast<std::int64_t>(layer);
-      ++count;
-    }
-    if (first < 0) continue;
-    add(rows, context, layer_names[std::min(kind, layer_names.size() - 1)], count,
-        layer_operations(model, plan, first), false);
+  const std::vector<LayerKind> kinds = layer_kinds(context);
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    if (kinds[kind].count == 0) continue;
+    add(rows, context, layer_names[std::min(kind, layer_names.size() - 1)], kinds[kind].count,
+        layer_operations(model, plan, kinds[kind].first), false);
   }
   add(rows, context, "head", 1, head_operations(model, plan), true);
   return rows;
+}
+
+std::vector<OperationSum> operation_sums(const std::vector<OperationRow>& rows) {
+  std::vector<OperationSum> sums;
+  OperationSum all{.part = "all", .count = 0};
+  for (const OperationRow& row : rows) {
+    if (sums.empty() || sums.back().part != row.part) {
+      sums.push_back({.part = row.part, .count = row.count});
+      if (row.part.starts_with("layer")) all.count += row.count;
+    }
+    add_to(sums.back(), row);
+    add_to(all, row);
+  }
+  sums.push_back(all);
+  return sums;
+}
+
+std::vector<LayerTable> layer_tables(const CostContext& context, const Plan& plan,
+                                     const LayerConventions& conventions) {
+  std::vector<LayerTable> tables;
+  const std::vector<LayerKind> kinds = layer_kinds(context);
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    if (kinds[kind].count == 0) continue;
+    const std::vector<Operation> ops =
+        layer_operations(*context.model, plan, kinds[kind].first, conventions.counting);
+    // The feed-forward part begins with its norm, or with its first product if it has none.
+    auto cut = std::ranges::find_if(
+        ops, [](const Operation& o) { return o.name == "feed_forward_norm" || o.name == "fc1"; });
+    const bool norm = cut != ops.end() && cut->name == "feed_forward_norm";
+    if (norm && conventions.next_norm_with_attention) ++cut;
+    const auto attention = static_cast<std::size_t>(cut - ops.begin());
+    const std::string number = kind == 0 ? "" : " " + std::to_string(kind + 1);
+    const std::span all(ops);
+    tables.push_back(table_of(context, conventions, "attention" + number, kinds[kind].count,
+                              all.first(attention)));
+    tables.push_back(table_of(context, conventions, "feed_forward" + number, kinds[kind].count,
+                              all.subspan(attention)));
+  }
+  return tables;
 }
 
 Flops recomputed_flops(const CostContext& context, const Plan& plan) {
@@ -105,7 +189,7 @@ Flops recomputed_flops(const CostContext& context, const Plan& plan) {
       sum += of_kind[kind][static_cast<std::size_t>(recompute_at(plan, i))];
     }
   return Flops{sum * static_cast<double>(micro_batches(plan)) *
-               static_cast<double>(plan.tp * plan.cp * plan.dp)};
+               static_cast<double>(tensor_ranks(plan) * plan.cp * plan.dp)};
 }
 
 double communicated_bytes(const Pass& pass) {

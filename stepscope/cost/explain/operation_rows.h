@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "stepscope/cost/layer/layer_conventions.h"
 #include "stepscope/cost/layer/layer_table.h"
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/step/cost_context.h"
@@ -33,6 +35,30 @@ struct OperationRow {
   }
 };
 
+// The sum of a part's rows over all its layers; of the whole model if `part` is "all". Layers are
+// summed over all stages of the pipeline.
+struct OperationSum {
+  std::string_view part;
+  std::int64_t count = 1;  // layers of the part
+  Flops matrix_forward{};
+  Flops matrix_backward{};
+  Flops vector_forward{};
+  Flops vector_backward{};
+  double bytes_forward = 0;
+  double bytes_backward = 0;
+  double kept_bytes = 0;
+  double parameters = 0;
+  double sent_forward = 0;
+  double sent_backward = 0;
+  double forward = 0;  // seconds, as in OperationRow
+  double backward = 0;
+  double communication_forward = 0;
+  double communication_backward = 0;
+};
+
+// One sum per part, in the order of the parts, then "all" with the number of all layers.
+[[nodiscard]] std::vector<OperationSum> operation_sums(const std::vector<OperationRow>& rows);
+
 // In model order. `plan` must be evaluable in `context`.
 [[nodiscard]] std::vector<OperationRow> operation_rows(const CostContext& context,
                                                        const Plan& plan);
@@ -40,6 +66,18 @@ struct OperationRow {
 // Matrix FLOPs per step, over all devices, that backward recomputes: counted in HFU and not in MFU.
 // The last plan evaluated in `context` must be this one.
 [[nodiscard]] Flops recomputed_flops(const CostContext& context, const Plan& plan);
+
+// One of the two tables of a layer by the conventions of a text.
+struct LayerTable {
+  std::string name;              // "attention", "feed_forward"; of further kinds of layers: " 2"
+  std::int64_t layers = 1;       // with these rows
+  std::vector<LayerRow> rows{};  // times at the rated peaks
+  std::vector<bool> leaves_domain{};  // by row
+  LayerSum sum{};                     // over all these layers
+};
+// Both tables of each kind of layer. REQUIRES: as operation_rows.
+[[nodiscard]] std::vector<LayerTable> layer_tables(const CostContext& context, const Plan& plan,
+                                                   const LayerConventions& conventions);
 
 // Bytes sent by one micro-batch in this pass: whole buffers (operation.h).
 [[nodiscard]] double communicated_bytes(const Pass& pass);

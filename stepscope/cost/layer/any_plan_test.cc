@@ -9,6 +9,7 @@
 #include "stepscope/cost/layer/recompute.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/model/random_test_draw.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 
 namespace stepscope {
 namespace {
@@ -29,8 +30,16 @@ Plan any_plan(const Transformer& m, Draw& draw) {
          .fused_attention = draw.coin(),
          .fused_pointwise = draw.coin()};
   if (p.tensor_layout == TensorLayout::two_and_half_d) p.tp_depth = draw.of({1, 2, 4});
+  if (p.tensor_layout != TensorLayout::one_d && draw.coin()) {
+    p.sequence_parallel = false;
+    p.tp_rows = draw.of({1, 2, 4, 8});
+    p.tp_columns = draw.of({1, 2, 4});
+    p.tp_depth = p.tensor_layout == TensorLayout::two_d ? 1 : draw.of({1, 2, 4});
+    p.tp = p.tp_rows * p.tp_columns * p.tp_depth;
+  }
+  if (p.sequence_parallel && draw.coin()) p.sequence_degree = draw.of({1, 2, 4, 8, 16});
   if (m.patches) p.sequence = image_tokens(*m.patches);
-  p.devices = p.tp * p.cp * p.pp * p.dp;
+  p.devices = tensor_ranks(p) * p.cp * p.pp * p.dp;
   p.global_batch = p.dp * p.micro_batch * 4;
   return p;
 }
@@ -109,6 +118,8 @@ TEST(AnyPlan, SharesMatmulsOutWithoutLossOrWaste) {
       if (routed) continue;
       Plan one = p;
       one.tp = one.cp = one.ep = one.tp_depth = 1;
+      one.tp_rows = one.tp_columns = one.sequence_degree = 0;
+      one.sequence_parallel = false;
       one.tensor_layout = TensorLayout::one_d;
       one.micro_batch = p.micro_batch;
       const double whole = forward_matrix(layer_operations(m, one, 0));

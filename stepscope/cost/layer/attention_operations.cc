@@ -99,9 +99,10 @@ void exchange_rows(const DeviceShare& s, const Core& c, Operation& op) {
   const Int parts = s.split.tokens / std::gcd(s.split.tokens, s.plan.micro_batch);
   if (parts == 1) return;
   const double kv = number(parts) * (c.k + c.v) * s.element;
-  call(op.forward, all_gather, ParallelDim::tensor_column, kv);
-  call(op.backward, all_gather, ParallelDim::tensor_column, kv);
-  call(op.backward, reduce_scatter, ParallelDim::tensor_column, kv);
+  const ParallelDim dim = s.grid.rows > 1 ? ParallelDim::tensor_column : ParallelDim::tensor_depth;
+  call(op.forward, all_gather, dim, kv);
+  call(op.backward, all_gather, dim, kv);
+  call(op.backward, reduce_scatter, dim, kv);
 }
 
 // One kernel that never writes scores (Dao et al. 2022). Backward recomputes them: five products
@@ -224,7 +225,7 @@ void add_core(const DeviceShare& s, Int layer, std::vector<Operation>& to) {
 }
 
 Operation latent_norm(const DeviceShare& s, std::string_view name, Int rank) {
-  const double parts = number(s.model.hidden) / s.stream_columns;
+  const double parts = number(s.stream_parts);
   return norm(s, {.name = name,
                   .norm = Norm::rms_norm,
                   .rows = number(s.stream_rows),

@@ -35,6 +35,7 @@ struct Counting {
                                 // reduction: (n - 1) / n of the buffer on each
   // Sequence parallel: a matmul keeps the whole input instead of gathering it again in backward.
   bool keeps_gathered = false;
+  bool residual_additions = true;  // the additions to the stream are operations
   bool statistics = true;  // keep and move small data: means and variances, log-sum-exp, indices
   BackwardTraffic backward_traffic = BackwardTraffic::every_read;
   GatherPlace gather_place = GatherPlace::reader;

@@ -21,7 +21,7 @@ Operation token_embedding(const DeviceShare& s) {
   const bool one_d = s.plan.tensor_layout == TensorLayout::one_d;
   const double devices = number(s.plan.tp);
   const double rows = number(padded_vocabulary(m, s.plan));
-  const double out = number(one_d ? s.tokens : s.work_rows) * s.stream_columns * s.element;
+  const double out = number(one_d ? s.tokens : s.stream_rows) * s.stream_columns * s.element;
   const double looked_up = number(s.tokens) * number(m.hidden) / devices;
   const auto& precision = s.plan.precision;
   Operation op{.name = "token_embedding", .kind = OperationClass::embedding};
@@ -35,26 +35,29 @@ Operation token_embedding(const DeviceShare& s) {
   op.backward.weight_bytes = (op.parameters + 2 * looked_up) * precision.gradient_bytes;
   op.backward.other_bytes = 8 * number(s.tokens);
   op.kept_bytes = statistics(s, 8 * number(s.tokens));
-  if (s.plan.tp == 1) return op;
-  const bool scattered = s.sequence_parallel();
   const double whole = number(s.tokens) * number(m.hidden) * s.element;
   if (one_d) {
-    op.forward.communications.push_back({.kind = scattered ? reduce_scatter : all_reduce,
-                                         .dim = ParallelDim::tensor,
-                                         .bytes = whole});
-    if (scattered) {
+    std::vector<LayoutCall> sums;
+    add_reduction(sums, s.plan.tp, s.parts(), number(s.tokens) * number(m.hidden));
+    for (const LayoutCall& c : sums) {
+      op.forward.communications.push_back(
+          {.kind = c.kind, .dim = c.dim, .bytes = c.elements * s.element});
+    }
+    if (s.sequence_parallel()) {
       op.backward.communications.push_back(
-          {.kind = all_gather, .dim = ParallelDim::tensor, .bytes = whole});
+          {.kind = all_gather, .dim = sequence_dim(s.plan.tp, s.parts()), .bytes = whole});
     }
     return op;
   }
-  // Grids: vocabulary by rows, features by columns. The devices of a column sum their looked-up
-  // rows.
-  const double column = whole / number(s.split.features);
-  op.forward.communications.push_back(
-      {.kind = reduce_scatter, .dim = ParallelDim::tensor_column, .bytes = column});
-  op.backward.communications.push_back(
-      {.kind = all_gather, .dim = ParallelDim::tensor_column, .bytes = column});
+  // Grids: vocabulary by rows, features as in the stream. The devices of a column (of a row if
+  // there is only one in 3d) sum their looked-up rows.
+  const bool rows_of_one = s.grid.rows == 1;
+  const bool flat = s.plan.tensor_layout != TensorLayout::three_d || s.grid.columns == 1;
+  if (rows_of_one && flat) return op;
+  const ParallelDim dim = rows_of_one ? ParallelDim::tensor_row : ParallelDim::tensor_column;
+  const double part = whole / number(s.stream_parts);
+  op.forward.communications.push_back({.kind = reduce_scatter, .dim = dim, .bytes = part});
+  op.backward.communications.push_back({.kind = all_gather, .dim = dim, .bytes = part});
   return op;
 }
 
@@ -126,7 +129,7 @@ Operation cross_entropy(const DeviceShare& s) {
     op.forward.other_bytes += 4 * 4 * logits;
     op.backward.other_bytes += 4 * 4 * logits;
   }
-  if (s.plan.tp > 1) {
+  if (s.grid.columns > 1) {
     const bool one_d = s.plan.tensor_layout == TensorLayout::one_d;
     op.forward.communications.push_back(
         {.kind = all_reduce,

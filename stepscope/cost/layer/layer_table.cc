@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cost/layer/layer_table.h"
 
+#include <algorithm>
+
 #include "stepscope/cost/layer/tensor_layouts.h"
 
 namespace stepscope {
@@ -31,14 +33,20 @@ PassRow pass_row(const Pass& pass, const Plan& plan, const IdealRates& rates) {
               .memory = Seconds{pass.bytes() / rates.memory.value}};
   for (const Communication& c : pass.communications) {
     const std::int64_t group = group_size(plan, c.dim);
-    if (row.group == 0) {
-      row.sent_by = c.kind;
-      row.group = group;
-    }
+    row.group = std::max(row.group, group);
+    if (std::ranges::find(row.sent_by, c.kind) == row.sent_by.end()) row.sent_by.push_back(c.kind);
     row.sent_bytes += c.bytes * static_cast<double>(c.count);
     row.communication += Seconds{on_link(c, group, rates.volume) / rates.link.value};
   }
   return row;
+}
+
+void add_to(PassSum& sum, const PassRow& row, double times) {
+  sum.flops += Flops{times * row.flops.value};
+  sum.bytes += times * row.bytes;
+  sum.sent_bytes += times * row.sent_bytes;
+  sum.roofline += times * row.roofline();
+  sum.communication += times * row.communication;
 }
 
 Error lacks(const Machine& machine, std::string_view what) {
@@ -64,6 +72,10 @@ std::int64_t group_size(const Plan& plan, ParallelDim dim) {
   switch (dim) {
     case ParallelDim::tensor:
       return plan.tp;
+    case ParallelDim::sequence:
+      return sequence_parts(plan);
+    case ParallelDim::sequence_copies:
+      return std::max<std::int64_t>(1, plan.tp / sequence_parts(plan));
     case ParallelDim::tensor_row:
       return device_grid(plan).columns;
     case ParallelDim::tensor_column:
@@ -102,6 +114,19 @@ std::vector<LayerRow> layer_table(std::span<const Operation> operations, const P
                     .backward = pass_row(op.backward, plan, rates)});
   }
   return rows;
+}
+
+LayerSum layer_sum(std::span<const LayerRow> rows, std::int64_t layers) {
+  const auto times = static_cast<double>(layers);
+  LayerSum sum;
+  for (const LayerRow& row : rows) {
+    sum.kept_bytes += times * row.kept_bytes;
+    sum.weight_bytes += times * row.weight_bytes;
+    sum.weight_gradient_bytes += times * row.weight_gradient_bytes;
+    add_to(sum.forward, row.forward, times);
+    add_to(sum.backward, row.backward, times);
+  }
+  return sum;
 }
 
 }  // namespace stepscope

@@ -36,11 +36,11 @@ struct IdealRates {
 [[nodiscard]] std::int64_t group_size(const Plan& plan, ParallelDim dim);
 
 struct PassRow {
-  Flops flops;               // matrix and vector
-  double bytes = 0;          // of device memory
-  double sent_bytes = 0;     // total buffers of all calls
-  CollectiveKind sent_by{};  // of the first call; none: no communication
-  std::int64_t group = 0;    // number of devices; 0: no communication
+  Flops flops;                            // matrix and vector
+  double bytes = 0;                       // of device memory
+  double sent_bytes = 0;                  // total buffers of all calls
+  std::vector<CollectiveKind> sent_by{};  // of all calls, each kind once, in the order of the calls
+  std::int64_t group = 0;  // number of devices of the largest group; 0: no communication
   Seconds compute{};
   Seconds memory{};
   Seconds communication{};
@@ -65,6 +65,26 @@ struct LayerRow {
   PassRow forward;
   PassRow backward;
 };
+
+// Sums over rows; times are of one row after the other.
+struct PassSum {
+  Flops flops;
+  double bytes = 0;
+  double sent_bytes = 0;
+  Seconds roofline{};
+  Seconds communication{};
+
+  [[nodiscard]] Seconds total() const { return roofline + communication; }
+};
+struct LayerSum {
+  double kept_bytes = 0;
+  double weight_bytes = 0;
+  double weight_gradient_bytes = 0;
+  PassSum forward{};
+  PassSum backward{};
+};
+// Over `layers` layers of these rows.
+[[nodiscard]] LayerSum layer_sum(std::span<const LayerRow> rows, std::int64_t layers);
 
 // One row per operation, in the same order.
 [[nodiscard]] std::vector<LayerRow> layer_table(std::span<const Operation> operations,

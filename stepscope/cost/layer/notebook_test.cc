@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 
+#include "stepscope/cost/layer/layer_conventions.h"
 #include "stepscope/cost/layer/layer_operations.h"
 #include "stepscope/cost/layer/layer_table.h"
 #include "stepscope/cost/layer/notebook_test_tables.h"
@@ -18,17 +20,8 @@ namespace {
 
 using namespace notebook_test;
 
-// The notebook counts softmax as a maximum-free sum (l - 1 adds per row), dropout and activation as
-// one FLOP per element, and the norm's two backward sums as e - 1 adds per row for each of four.
-constexpr Counting conventions{
-    .exact_adds = true,
-    .keeps_gathered = true,
-    .statistics = false,
-    .backward_traffic = BackwardTraffic::one_gradient,
-    .gather_place = GatherPlace::writer,
-    .layer_norm = {.forward = 9, .backward = 13, .backward_row = 4},
-    .softmax = {.forward = 3, .backward = 4, .forward_row = 1, .backward_row = 1},
-    .gelu = {.forward = 1, .backward = 1}};
+const LayerConventions& notebook = *find_layer_conventions("notebook");
+const Counting& conventions = notebook.counting;
 
 // Its vector rate is that of fp16. 600 GB/s counts both directions of the link.
 constexpr std::string_view machine_file = R"({
@@ -57,17 +50,20 @@ Transformer gpt3() {
           .activation_dropout = 0.1};
 }
 
-Plan grid_plan_of(std::int64_t tp, bool sequence_parallel) {
-  return {.devices = tp,
+Plan degrees_of(std::int64_t tp, std::int64_t sequence) {
+  return {.devices = std::lcm(tp, sequence),
           .tp = tp,
-          .sequence_parallel = sequence_parallel,
+          .sequence_parallel = sequence > 1,
+          .sequence_degree = sequence,
           .fused_attention = false,
           .precision = {.matmul = Dtype::fp16}};
 }
 
-std::string_view printed_name(CollectiveKind kind) {
-  if (kind == CollectiveKind::all_gather) return "allgather";
-  return kind == CollectiveKind::reduce_scatter ? "reducescatter" : "";
+std::string_view printed_name(const std::vector<CollectiveKind>& kinds) {
+  if (kinds.empty()) return "";
+  EXPECT_EQ(kinds.size(), 1U);
+  if (kinds.front() == CollectiveKind::all_gather) return "allgather";
+  return kinds.front() == CollectiveKind::reduce_scatter ? "reducescatter" : "unknown";
 }
 
 class Notebook : public testing::Test {
@@ -80,7 +76,7 @@ class Notebook : public testing::Test {
     auto found = ideal_rates(*machine, Dtype::fp16);
     ASSERT_TRUE(found) << found.error().message();
     rates = *found;
-    rates.volume = LinkVolume::whole;
+    rates.volume = notebook.volume;
   }
 
   // One row of layer 0 under `plan`.
@@ -179,7 +175,7 @@ void compare(const LayerRow& r, const PrintedRow& p, int domain, Comparison& all
 }
 
 TEST_F(Notebook, EveryPrintedCellComesOut) {
-  const Plan plan = grid_plan_of(4, true);
+  const Plan plan = degrees_of(4, 4);
   Comparison all;
   for (const PrintedRow& p : mlp) compare(row(p.layer, plan, conventions), p, domain, all);
   for (const PrintedRow& p : self_attention) {
@@ -225,7 +221,7 @@ void compare(const PrintedSums& ours, const PrintedSums& printed) {
 }
 
 TEST_F(Notebook, EveryPrintedSumComesOut) {
-  const Plan plan = grid_plan_of(4, true);
+  const Plan plan = degrees_of(4, 4);
   Sums feed_forward;
   Sums attention;
   for (const PrintedRow& p : mlp) feed_forward.add(row(p.layer, plan, conventions));
@@ -256,8 +252,12 @@ struct Cells {
   double f = 4 * embed;
 
   [[nodiscard]] double reduced() const { return t * e * (m - 1) / m; }
-  // Bytes on the link: whole dX or Y, twice unless the sequence is split.
-  [[nodiscard]] double tensor_volume() const { return 2 * reduced() * (s > 1 ? 1 : 2); }
+  // Bytes on the link: whole dX or Y, twice unless the sequence is split. If it is split into fewer
+  // parts than m, m / s devices need the same part and gather it.
+  [[nodiscard]] double tensor_volume() const {
+    const double copies = s > 1 && s < m ? t * e / s * (m / s - 1) / (m / s) : 0;
+    return 2 * (reduced() * (s > 1 ? 1 : 2) + copies);
+  }
   [[nodiscard]] double sequence_volume() const { return 2 * t * e * (s - 1) / s; }
 };
 
@@ -270,11 +270,10 @@ class NotebookCells : public Notebook,
     counting.reduction_adds = true;
   }
   // Matmuls depend on the tensor degree, other operations on the sequence degree.
-  [[nodiscard]] LayerRow matmul(std::string_view name) const {
-    return row(name, grid_plan_of(cells.m, cells.s > 1), counting);
-  }
-  [[nodiscard]] LayerRow between(std::string_view name) const {
-    return row(name, grid_plan_of(cells.s, cells.s > 1), counting);
+  [[nodiscard]] LayerRow at(std::string_view name) const {
+    const Plan plan = degrees_of(cells.m, cells.s);
+    EXPECT_TRUE(check_plan(gpt3(), plan));
+    return row(name, plan, counting);
   }
   // Bytes of a pass on the link.
   [[nodiscard]] double volume(const PassRow& pass) const {
@@ -303,7 +302,7 @@ TEST_P(NotebookCells, LinearLayersReduceWhatTheySum) {
                           {"fc2", c.f / c.m, c.e, 1, true},
                           {"qkv_proj", c.e, 3 * c.e / c.m, 0, false},
                           {"v_proj", c.e / c.m, c.e, 1, true}}) {
-    const LayerRow r = matmul(l.name);
+    const LayerRow r = at(l.name);
     const double bias = l.bias * c.t * l.out;
     const double forward = c.t * l.out * (2 * l.in - 1) + bias;
     const double backward = c.t * l.in * (2 * l.out - 1) + l.in * l.out * (2 * c.t - 1) + bias;
@@ -324,18 +323,18 @@ TEST_P(NotebookCells, AttentionHasItsShareOfHeads) {
   const auto& c = formula;
   const double scores = 96 / c.m * c.t * c.t;
   const double q = c.t * c.e / c.m;
-  const LayerRow logits = matmul("logits");
+  const LayerRow logits = at("logits");
   EXPECT_DOUBLE_EQ(logits.forward.flops.value, scores * (2 * 128 - 1));
   EXPECT_DOUBLE_EQ(logits.backward.flops.value, 2 * q * (2 * c.t - 1));
   EXPECT_DOUBLE_EQ(logits.backward.bytes, 2 * (4 * q + scores));
-  const LayerRow softmax = matmul("softmax");
+  const LayerRow softmax = at("softmax");
   EXPECT_DOUBLE_EQ(softmax.forward.flops.value, 2 * scores + 96 / c.m * c.t * (c.t - 1));
   EXPECT_DOUBLE_EQ(softmax.backward.flops.value, 3 * scores + 96 / c.m * c.t * (c.t - 1));
   EXPECT_DOUBLE_EQ(softmax.backward.bytes, 2 * 3 * scores);
-  const LayerRow dropped = matmul("dropout_softmax");
+  const LayerRow dropped = at("dropout_softmax");
   EXPECT_DOUBLE_EQ(dropped.forward.bytes, 5 * scores);
   EXPECT_DOUBLE_EQ(dropped.kept_bytes, scores);
-  const LayerRow attend = matmul("attend");
+  const LayerRow attend = at("attend");
   EXPECT_DOUBLE_EQ(attend.forward.flops.value, q * (2 * c.t - 1));
   EXPECT_DOUBLE_EQ(attend.backward.flops.value, scores * (2 * 128 - 1) + q * (2 * c.t - 1));
   EXPECT_DOUBLE_EQ(attend.backward.bytes, 2 * 2 * (scores + q));
@@ -345,7 +344,7 @@ TEST_P(NotebookCells, WhatIsBetweenIsSplitOverTheSequenceAndGathered) {
   const auto& c = formula;
   const double part = c.t / c.s * c.e;
   for (const std::string_view name : {"layer_norm_1", "layer_norm_2"}) {
-    const LayerRow r = between(name);
+    const LayerRow r = at(name);
     EXPECT_DOUBLE_EQ(r.forward.flops.value, 9 * part);
     EXPECT_DOUBLE_EQ(r.backward.flops.value, 9 * part + 4 * c.t / c.s * (c.e - 1));
     EXPECT_DOUBLE_EQ(r.forward.bytes, 4 * part + 4 * c.e);
@@ -353,7 +352,7 @@ TEST_P(NotebookCells, WhatIsBetweenIsSplitOverTheSequenceAndGathered) {
     EXPECT_EQ(volume(r.backward), 0);
   }
   for (const std::string_view name : {"dropout", "dpr2"}) {
-    const LayerRow r = between(name);
+    const LayerRow r = at(name);
     EXPECT_DOUBLE_EQ(r.forward.flops.value, part);
     EXPECT_DOUBLE_EQ(r.forward.bytes, 5 * part);
     EXPECT_DOUBLE_EQ(r.kept_bytes, part);
@@ -361,7 +360,7 @@ TEST_P(NotebookCells, WhatIsBetweenIsSplitOverTheSequenceAndGathered) {
     EXPECT_EQ(volume(r.forward), 0);
   }
   for (const std::string_view name : {"act", "dpr1"}) {
-    const LayerRow r = matmul(name);
+    const LayerRow r = at(name);
     EXPECT_DOUBLE_EQ(r.forward.flops.value, c.t * c.f / c.m);
     EXPECT_EQ(volume(r.forward) + volume(r.backward), 0);
   }

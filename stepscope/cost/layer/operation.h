@@ -31,9 +31,12 @@ inline constexpr std::array<std::string_view, operation_class_count> operation_c
 static_assert(operation_class_names[static_cast<std::size_t>(OperationClass::loss)] == "loss");
 
 // The devices in a communication. Row, column and depth are of the grid of the 2d, 2.5d and 3d
-// layouts (tensor_layouts.h).
+// layouts (tensor_layouts.h). If the sequence is cut into another number of parts than tp:
+// sequence, the devices with the parts; sequence_copies, the tp devices with the same part.
 enum class ParallelDim : std::uint8_t {
   tensor,
+  sequence,
+  sequence_copies,
   tensor_row,
   tensor_column,
   tensor_depth,
@@ -43,9 +46,9 @@ enum class ParallelDim : std::uint8_t {
   data,
   shard
 };
-inline constexpr std::size_t parallel_dim_count = 9;
+inline constexpr std::size_t parallel_dim_count = 11;
 inline constexpr std::array<std::string_view, parallel_dim_count> parallel_dim_names = {
-    "tp", "tp_row", "tp_column", "tp_depth", "cp", "ep", "pp", "dp", "shard"};
+    "tp", "sp", "sp_copies", "tp_row", "tp_column", "tp_depth", "cp", "ep", "pp", "dp", "shard"};
 static_assert(parallel_dim_names[static_cast<std::size_t>(ParallelDim::shard)] == "shard");
 
 // `batch` independent products [m, k] x [k, n].

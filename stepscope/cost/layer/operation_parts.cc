@@ -2,6 +2,8 @@
 // The cost of each kind of operation on one device. The conventions of counting are applied here.
 #include "stepscope/cost/layer/operation_parts.h"
 
+#include <algorithm>
+
 namespace stepscope {
 namespace {
 
@@ -26,6 +28,12 @@ Communication communication(const LayoutCall& call, double element, double also)
           .count = call.count,
           .can_overlap = true};
 }
+
+// The end of a reduction to the copies of a part of the sequence (add_reduction).
+bool completes_reduction(const LayoutCall& c) { return c.dim == ParallelDim::sequence_copies; }
+
+// The parts of a sequence come together.
+bool gathers(const LayoutCall& c) { return c.kind == all_gather && !completes_reduction(c); }
 
 bool is_reduction(CollectiveKind kind) {
   return kind == reduce_scatter || kind == all_reduce || kind == reduce;
@@ -58,10 +66,10 @@ Calls own_calls(const DeviceShare& s, const LinearSpec& spec, const LinearLayout
   const bool writer = s.counting.gather_place == GatherPlace::writer;
   const bool gathered = keeps_gathered(s, spec) || !spec.gathers_input;
   std::erase_if(own.forward, [&](const LayoutCall& c) {
-    return c.kind == all_gather ? writer || !spec.gathers_input : !spec.reduces_output;
+    return gathers(c) ? writer || !spec.gathers_input : !spec.reduces_output;
   });
   std::erase_if(own.backward, [&](const LayoutCall& c) {
-    if (c.kind != all_gather) return !spec.reduces_gradient;
+    if (!gathers(c)) return !spec.reduces_gradient;
     return first ? gathered : writer || !spec.reduces_output;
   });
   return own;
@@ -124,6 +132,7 @@ double kept_input(const DeviceShare& s, const LinearSpec& spec, const LinearLayo
 DeviceShare device_share(const Transformer& model, const Plan& plan, const Counting& counting) {
   const DeviceGrid grid = device_grid(plan);
   const ActivationSplit split = activation_split(plan.tensor_layout, grid);
+  const ActivationSplit stream = stream_split(plan.tensor_layout, grid);
   const std::int64_t tokens = plan.micro_batch * plan.sequence / plan.cp;
   const bool one_d = plan.tensor_layout == TensorLayout::one_d;
   const std::int64_t work_rows = (tokens + split.tokens - 1) / split.tokens;
@@ -135,8 +144,10 @@ DeviceShare device_share(const Transformer& model, const Plan& plan, const Count
           .split = split,
           .tokens = tokens,
           .work_rows = work_rows,
-          .stream_rows = one_d && plan.sequence_parallel ? tokens / plan.tp : work_rows,
-          .stream_columns = number(model.hidden) / (one_d ? 1 : number(split.features)),
+          .stream_rows =
+              one_d ? tokens / sequence_parts(plan) : (tokens + stream.tokens - 1) / stream.tokens,
+          .stream_parts = stream.features,
+          .stream_columns = number(model.hidden) / number(stream.features),
           .heads = model.heads / split.features,
           .kv_heads = kv > 0 ? kv : 1,
           .element = number(plan.precision.activation_bytes)};
@@ -147,7 +158,7 @@ Operation linear(const DeviceShare& share, const LinearSpec& spec) {
   const LinearLayout l = spec.replicated && one_d
                              ? alone(share, spec.shape)
                              : linear_layout(share.plan.tensor_layout, share.grid, spec.shape,
-                                             spec.place, share.sequence_parallel());
+                                             spec.place, share.parts());
   Operation op{.name = spec.name, .kind = OperationClass::matmul};
   count_products(share, spec, l, op);
   count_traffic(share, spec, l, op);
@@ -159,12 +170,15 @@ Operation linear(const DeviceShare& share, const LinearSpec& spec) {
   op.parameters = number(spec.groups) * (l.weight_elements + (spec.bias ? number(l.product.n) : 0));
   const Calls own = own_calls(share, spec, l);
   for (const LayoutCall& c : own.forward) {
-    const double also = c.kind == all_gather ? number(spec.also_gathered * spec.shape.tokens) : 0;
+    const double also = gathers(c) ? number(spec.also_gathered * spec.shape.tokens) : 0;
     op.forward.communications.push_back(communication(c, share.element, also));
   }
   for (const LayoutCall& c : own.backward) {
-    const bool whole = is_reduction(c.kind) && spec.place == LinearPlace::first;
-    const double also = whole ? number(spec.also_gathered * spec.shape.tokens) : 0;
+    const bool summed = is_reduction(c.kind) || completes_reduction(c);
+    double also = summed && spec.place == LinearPlace::first
+                      ? number(spec.also_gathered * spec.shape.tokens)
+                      : 0;
+    if (completes_reduction(c)) also /= number(share.parts());
     op.backward.communications.push_back(communication(c, share.element, also));
   }
   if (share.counting.reduction_adds) {
@@ -182,7 +196,7 @@ void gather_at_writer(const DeviceShare& share, Pass& pass) {
   if (!share.sequence_parallel() || share.counting.gather_place != GatherPlace::writer) return;
   pass.communications.push_back(
       {.kind = all_gather,
-       .dim = ParallelDim::tensor,
+       .dim = sequence_dim(share.plan.tp, share.parts()),
        .bytes = number(share.tokens) * number(share.model.hidden) * share.element});
 }
 
@@ -210,8 +224,9 @@ Operation norm(const DeviceShare& share, const NormSpec& spec) {
   op.parameters = spec.parameters;
   if (spec.parts > 1) {
     // Each device has a part of every row, so sums over a row are added up.
-    const Communication sums{
-        .kind = all_reduce, .dim = ParallelDim::tensor_row, .bytes = 4 * floats * spec.rows};
+    const Communication sums{.kind = all_reduce,
+                             .dim = stream_row_dim(share.plan.tensor_layout),
+                             .bytes = 4 * floats * spec.rows};
     op.forward.communications.push_back(sums);
     op.backward.communications.push_back(sums);
   }
@@ -226,7 +241,7 @@ Operation stream_norm(const DeviceShare& share, std::string_view name, bool gath
                       .norm = m.norm,
                       .rows = number(share.stream_rows),
                       .width = number(m.hidden),
-                      .parts = number(m.hidden) / share.stream_columns,
+                      .parts = number(share.stream_parts),
                       .parameters = vectors * share.stream_columns,
                       .gathered = gathered});
 }
@@ -260,19 +275,22 @@ Operation dropout(const DeviceShare& share, std::string_view name, double elemen
 void add_residual(const DeviceShare& share, std::string_view dropout_name,
                   std::string_view residual_name, bool gathered, std::vector<Operation>& to) {
   const bool drops = share.model.dropout > 0;
+  const std::size_t end = to.size();
   if (drops) to.push_back(dropout(share, dropout_name, share.stream()));
   // In one pass with the dropout, only the stream itself is additional.
   const bool joined = share.plan.fused_pointwise && drops;
   const bool fused = share.plan.fused_pointwise;
-  to.push_back(pointwise(share, {.name = residual_name,
-                                 .count = share.counting.residual,
-                                 .elements = share.stream(),
-                                 .reads = joined ? 0.0 : 1.0,
-                                 .second_reads = 1,
-                                 .writes = joined ? 0.0 : 1.0,
-                                 .gradient_reads = fused ? 1.0 : 2.0,
-                                 .gradient_writes = fused ? 0.0 : 1.0}));
-  if (gathered) gather_at_writer(share, to[to.size() - (drops ? 2 : 1)].backward);
+  if (share.counting.residual_additions) {
+    to.push_back(pointwise(share, {.name = residual_name,
+                                   .count = share.counting.residual,
+                                   .elements = share.stream(),
+                                   .reads = joined ? 0.0 : 1.0,
+                                   .second_reads = 1,
+                                   .writes = joined ? 0.0 : 1.0,
+                                   .gradient_reads = fused ? 1.0 : 2.0,
+                                   .gradient_writes = fused ? 0.0 : 1.0}));
+  }
+  if (gathered) gather_at_writer(share, to[std::min(end, to.size() - 1)].backward);
 }
 
 bool shares_norm(const Transformer& model) {

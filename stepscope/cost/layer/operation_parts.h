@@ -25,9 +25,10 @@ struct DeviceShare {
   const Counting& counting;
   DeviceGrid grid;
   ActivationSplit split;
-  std::int64_t tokens;       // of all tp devices together: T
-  std::int64_t work_rows;    // between linear layers
-  std::int64_t stream_rows;  // of the stream
+  std::int64_t tokens;        // of all tp devices together: T
+  std::int64_t work_rows;     // between linear layers
+  std::int64_t stream_rows;   // of the stream
+  std::int64_t stream_parts;  // of its features
   double stream_columns;
   std::int64_t heads;     // after tp
   std::int64_t kv_heads;  // after tp; at least one
@@ -39,9 +40,9 @@ struct DeviceShare {
     return static_cast<double>(work_rows) * static_cast<double>(width) /
            static_cast<double>(split.features);
   }
-  [[nodiscard]] bool sequence_parallel() const {
-    return plan.tensor_layout == TensorLayout::one_d && plan.sequence_parallel && plan.tp > 1;
-  }
+  // Of the stream's rows under 1d; 1: not divided.
+  [[nodiscard]] std::int64_t parts() const { return sequence_parts(plan); }
+  [[nodiscard]] bool sequence_parallel() const { return parts() > 1; }
 };
 [[nodiscard]] inline bool every_read(const DeviceShare& s) {
   return s.counting.backward_traffic == BackwardTraffic::every_read;

@@ -3,11 +3,12 @@
 // shapes on a device, local products, and communication. Derivations, with their sources, are in
 // docs/explanation/tensor-layouts.md. The test runs each algorithm on real matrices and counts.
 //
-//   1d    W by columns (first) or rows (second). X is whole or, if sequence parallel, cut by rows.
-//   2d    SUMMA on q x q devices: X, W and Y are q x q blocks (van de Geijn and Watts 1997).
+//   1d    W by columns (first) or rows (second). X is whole or, if sequence parallel, cut by rows
+//         into s parts.
+//   2d    SUMMA on a x b devices: X, W and Y are a x b blocks (van de Geijn and Watts 1997).
 //   2.5d  d such grids, each with its own T / d rows of X and a copy of W (Tesseract, 2021, after
 //         Solomonik and Demmel 2011).
-//   3d    q x q x q devices, each with 1 / q^3 of every matrix (Agarwal et al. 1995).
+//   3d    a x b x c devices, each with 1 / (a b c) of every matrix (Agarwal et al. 1995).
 #pragma once
 
 #include <cstdint>
@@ -15,20 +16,11 @@
 
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 
 namespace stepscope {
 
-// tp devices as rows x columns x depth.
-struct DeviceGrid {
-  std::int64_t rows = 1;
-  std::int64_t columns = 1;
-  std::int64_t depth = 1;
-
-  [[nodiscard]] constexpr std::int64_t devices() const { return rows * columns * depth; }
-};
-
-// REQUIRES: a plan that check_plan accepts (tp is a square, a square times tp_depth, a cube).
-// 1d: 1 x tp x 1.
+// tensor_grid. REQUIRES: a plan that check_plan accepts.
 [[nodiscard]] DeviceGrid device_grid(const Plan& plan);
 
 // Number of parts of activations between two layers: of their tokens, and of their features if each
@@ -38,6 +30,11 @@ struct ActivationSplit {
   std::int64_t features = 1;
 };
 [[nodiscard]] ActivationSplit activation_split(TensorLayout layout, const DeviceGrid& grid);
+// The same for the input of a first and the output of a second linear layer: norms and residuals.
+// 1d: one part of each.
+[[nodiscard]] ActivationSplit stream_split(TensorLayout layout, const DeviceGrid& grid);
+// The group of devices that together have whole rows of that input.
+[[nodiscard]] ParallelDim stream_row_dim(TensorLayout layout);
 
 // Two consecutive linear layers: the second takes the layout that the first leaves. 1d: columns,
 // rows; 3d: the second swaps the groups of input and output.
@@ -83,7 +80,15 @@ struct LinearLayout {
 // Groups of one device need no calls and get none.
 [[nodiscard]] LinearLayout linear_layout(TensorLayout layout, const DeviceGrid& grid,
                                          const LinearShape& shape, LinearPlace place,
-                                         bool sequence_parallel = false);
+                                         std::int64_t sequence_parts = 1);
+// The group that gathers the parts of a sequence.
+[[nodiscard]] constexpr ParallelDim sequence_dim(std::int64_t tp, std::int64_t sequence_parts) {
+  return sequence_parts == tp ? ParallelDim::tensor : ParallelDim::sequence;
+}
+// The calls (1d) after which every device has the sum of its part of `elements` over tp devices,
+// for any number of parts of the sequence.
+void add_reduction(std::vector<LayoutCall>& calls, std::int64_t tp, std::int64_t sequence_parts,
+                   double elements);
 
 // Elements sent per device for the calls, on average over the group (rings: all-gather and
 // reduce-scatter S (n-1)/n, all-reduce 2 S (n-1)/n; in a broadcast or reduction n - 1 of the n

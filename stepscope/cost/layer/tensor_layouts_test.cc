@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "stepscope/cost/layer/tensor_layouts_test_devices.h"
 
@@ -27,215 +29,334 @@ using Size = std::size_t;
 // Elements sent by each device in the three products, in order Y, dX, dW.
 using Sent = std::array<std::vector<Size>, 3>;
 
-// 1d, W by columns.
-Sent run_columns(const Layer& a, Size t, bool sequence_parallel) {
-  std::array<Devices, 3> wires{Devices(t), Devices(t), Devices(t)};
-  Group all;
-  std::vector<Matrix> x_rows;
-  for (Size d = 0; d < t; ++d) {
-    all.push_back(d);
-    x_rows.push_back(block(a.x, t, 1, d, 0));
+// 1d: t devices share a product, s devices a sequence, side by side; of lcm(t, s) devices.
+struct Line {
+  Size t;
+  Size s;
+
+  [[nodiscard]] Size devices() const { return std::lcm(t, s); }
+  // The part of the sequence that a device has.
+  [[nodiscard]] Size part(Size device) const {
+    if (s % t == 0) return device % t * (s / t) + device / t % (s / t);
+    return device % s;
   }
-  const Matrix x = sequence_parallel ? wires[0].all_gather(all, x_rows) : a.x;
-  const Matrix again = sequence_parallel ? wires[2].all_gather(all, x_rows) : a.x;
+  // The first and the number of devices of a group, in the order of `key`.
+  template <class Key>
+  static Group ordered(Size first, Size n, Key key) {
+    Group g(n);
+    std::iota(g.begin(), g.end(), first);
+    std::ranges::sort(g, {}, key);
+    return g;
+  }
+};
+
+// Each device gets the rows of its part of the sequence, from which all have the whole.
+std::vector<Matrix> gather_sequence(const Line& line, const Matrix& whole, Devices& wire) {
+  std::vector<Matrix> found(line.devices());
+  for (Size first = 0; first < line.devices(); first += line.s) {
+    const Group g = Line::ordered(first, line.s, [&](Size d) { return line.part(d); });
+    std::vector<Matrix> own;
+    for (const Size d : g) own.push_back(block(whole, line.s, 1, line.part(d), 0));
+    const Matrix all = wire.all_gather(g, own);
+    for (const Size d : g) found[d] = all;
+  }
+  return found;
+}
+
+// Each device gets its part of the sum of its t partners' matrices.
+void reduce_to_parts(const Line& line, const std::vector<Matrix>& partial, const Matrix& sum,
+                     Devices& wire) {
+  const auto [t, s] = line;
+  std::vector<Matrix> part(line.devices());
+  for (Size first = 0; first < line.devices(); first += t) {
+    const Size copies = t % s == 0 ? t / s : 1;
+    const auto place = [&](Size d) {  // the t-th part of the sum that a device gets first
+      return s > 1 && t % s == 0 ? d % t % s * copies + d % t / s : d % t;
+    };
+    const Group g = Line::ordered(first, t, place);
+    std::vector<Matrix> own;
+    for (const Size d : g) own.push_back(partial[d]);
+    if (s == 1 || (s % t != 0 && t % s != 0)) {
+      const Matrix all = wire.all_reduce(g, own);
+      for (const Size d : g) part[d] = block(all, s, 1, line.part(d), 0);
+      continue;
+    }
+    const std::vector<Matrix> scattered = wire.reduce_scatter(g, own);
+    for (Size r = 0; r < t; ++r) {
+      // A longer sequence group: the part is one of several in what the device got.
+      part[g[r]] = s % t == 0 ? block(scattered[r], s / t, 1, g[r] / t % (s / t), 0) : scattered[r];
+    }
+    for (Size p = 0; copies > 1 && p < s; ++p) {
+      Group same;
+      std::vector<Matrix> pieces;
+      for (Size c = 0; c < copies; ++c) {
+        same.push_back(first + p + c * s);
+        pieces.push_back(part[same.back()]);
+      }
+      const Matrix all = wire.all_gather(same, pieces);
+      for (const Size d : same) part[d] = all;
+    }
+  }
+  for (Size d = 0; d < line.devices(); ++d) {
+    EXPECT_EQ(part[d], block(sum, s, 1, line.part(d), 0)) << "t " << t << " s " << s;
+  }
+}
+
+// W by columns.
+Sent run_columns(const Layer& a, const Line& line) {
+  const Size n = line.devices();
+  std::array<Devices, 3> wires{Devices(n), Devices(n), Devices(n)};
+  const std::vector<Matrix> x = gather_sequence(line, a.x, wires[0]);
+  const std::vector<Matrix> again = gather_sequence(line, a.x, wires[2]);
   std::vector<Matrix> dx;
-  for (Size d = 0; d < t; ++d) {
-    const Matrix w = block(a.w, 1, t, 0, d);
-    const Matrix dy = block(a.dy, 1, t, 0, d);
-    EXPECT_EQ(product(x, w), block(product(a.x, a.w), 1, t, 0, d));
-    EXPECT_EQ(product(transposed(again), dy), block(product(transposed(a.x), a.dy), 1, t, 0, d));
+  for (Size d = 0; d < n; ++d) {
+    const Size column = d % line.t;
+    const Matrix w = block(a.w, 1, line.t, 0, column);
+    const Matrix dy = block(a.dy, 1, line.t, 0, column);
+    EXPECT_EQ(product(x[d], w), block(product(a.x, a.w), 1, line.t, 0, column));
+    EXPECT_EQ(product(transposed(again[d]), dy),
+              block(product(transposed(a.x), a.dy), 1, line.t, 0, column));
     dx.push_back(product(dy, transposed(w)));
   }
-  const Matrix whole =
-      sequence_parallel ? stacked(wires[1].reduce_scatter(all, dx)) : wires[1].all_reduce(all, dx);
-  EXPECT_EQ(whole, product(a.dy, transposed(a.w)));
+  reduce_to_parts(line, dx, product(a.dy, transposed(a.w)), wires[1]);
   return {wires[0].sent(), wires[1].sent(), wires[2].sent()};
 }
 
-// 1d, W by rows.
-Sent run_rows(const Layer& a, Size t, bool sequence_parallel) {
-  std::array<Devices, 3> wires{Devices(t), Devices(t), Devices(t)};
-  Group all;
+// W by rows.
+Sent run_rows(const Layer& a, const Line& line) {
+  const Size n = line.devices();
+  std::array<Devices, 3> wires{Devices(n), Devices(n), Devices(n)};
   std::vector<Matrix> y;
-  std::vector<Matrix> dy_rows;
-  for (Size d = 0; d < t; ++d) {
-    all.push_back(d);
-    y.push_back(product(block(a.x, 1, t, 0, d), block(a.w, t, 1, d, 0)));
-    dy_rows.push_back(block(a.dy, t, 1, d, 0));
+  const std::vector<Matrix> dy = gather_sequence(line, a.dy, wires[1]);
+  for (Size d = 0; d < n; ++d) {
+    const Size row = d % line.t;
+    const Matrix x = block(a.x, 1, line.t, 0, row);
+    const Matrix w = block(a.w, line.t, 1, row, 0);
+    y.push_back(product(x, w));
+    EXPECT_EQ(product(dy[d], transposed(w)),
+              block(product(a.dy, transposed(a.w)), 1, line.t, 0, row));
+    EXPECT_EQ(product(transposed(x), dy[d]),
+              block(product(transposed(a.x), a.dy), line.t, 1, row, 0));
   }
-  const Matrix whole =
-      sequence_parallel ? stacked(wires[0].reduce_scatter(all, y)) : wires[0].all_reduce(all, y);
-  EXPECT_EQ(whole, product(a.x, a.w));
-  const Matrix dy = sequence_parallel ? wires[1].all_gather(all, dy_rows) : a.dy;
-  for (Size d = 0; d < t; ++d) {
-    EXPECT_EQ(product(dy, transposed(block(a.w, t, 1, d, 0))),
-              block(product(a.dy, transposed(a.w)), 1, t, 0, d));
-    EXPECT_EQ(product(transposed(block(a.x, 1, t, 0, d)), dy),
-              block(product(transposed(a.x), a.dy), t, 1, d, 0));
-  }
+  reduce_to_parts(line, y, product(a.x, a.w), wires[0]);
   return {wires[0].sent(), wires[1].sent(), wires[2].sent()};
 }
 
-// 2d and 2.5d: device (i, j) of grid e is number (e q + i) q + j.
+// 2d and 2.5d: device (i, j) of grid e is number (e rows + i) columns + j. The inner dimension is
+// cut into `steps` panels; the device that has a panel cuts it from its own block.
 struct Grids {
-  Size q;
+  Size rows;
+  Size columns;
   Size depth;
+  Size steps = std::lcm(rows, columns);
 
-  [[nodiscard]] Size number(Size e, Size i, Size j) const { return (e * q + i) * q + j; }
+  [[nodiscard]] Size devices() const { return rows * columns * depth; }
+  [[nodiscard]] Size number(Size e, Size i, Size j) const { return (e * rows + i) * columns + j; }
   [[nodiscard]] Group row(Size e, Size i) const {
     Group g;
-    for (Size j = 0; j < q; ++j) g.push_back(number(e, i, j));
+    for (Size j = 0; j < columns; ++j) g.push_back(number(e, i, j));
     return g;
   }
   [[nodiscard]] Group column(Size e, Size j) const {
     Group g;
-    for (Size i = 0; i < q; ++i) g.push_back(number(e, i, j));
+    for (Size i = 0; i < rows; ++i) g.push_back(number(e, i, j));
     return g;
   }
   // Block (i, j) of grid e's rows of a matrix.
   [[nodiscard]] Matrix part(const Matrix& m, Size e, Size i, Size j) const {
-    return block(block(m, depth, 1, e, 0), q, q, i, j);
+    return block(block(m, depth, 1, e, 0), rows, columns, i, j);
+  }
+  [[nodiscard]] Size column_of(Size step) const { return step * columns / steps; }
+  [[nodiscard]] Size row_of(Size step) const { return step * rows / steps; }
+  // Panel `step` of X in row i, from the block of the device that has it.
+  [[nodiscard]] Matrix x_panel(const Matrix& x, Size e, Size i, Size step) const {
+    const Size each = steps / columns;
+    return block(part(x, e, i, column_of(step)), 1, each, 0, step % each);
+  }
+  // Panel `step` of W in column j.
+  [[nodiscard]] Matrix w_panel(const Matrix& w, Size j, Size step) const {
+    const Size each = steps / rows;
+    return block(block(w, rows, columns, row_of(step), j), each, 1, step % each, 0);
   }
 };
 
 void summa_forward(const Layer& a, const Grids& g, Size e, Devices& wire) {
   const Matrix y = product(a.x, a.w);
-  std::vector<Matrix> sums(g.q * g.q);
-  for (Size step = 0; step < g.q; ++step) {
-    std::vector<Matrix> x_panel;
-    std::vector<Matrix> w_panel;
-    for (Size i = 0; i < g.q; ++i) {
-      x_panel.push_back(wire.broadcast(g.row(e, i), step, g.part(a.x, e, i, step)));
-      w_panel.push_back(wire.broadcast(g.column(e, i), step, block(a.w, g.q, g.q, step, i)));
+  std::vector<Matrix> sums(g.rows * g.columns);
+  for (Size step = 0; step < g.steps; ++step) {
+    std::vector<Matrix> x;
+    std::vector<Matrix> w;
+    for (Size i = 0; i < g.rows; ++i) {
+      x.push_back(wire.broadcast(g.row(e, i), g.column_of(step), g.x_panel(a.x, e, i, step)));
     }
-    for (Size i = 0; i < g.q; ++i) {
-      for (Size j = 0; j < g.q; ++j) add_to(sums[i * g.q + j], product(x_panel[i], w_panel[j]));
+    for (Size j = 0; j < g.columns; ++j) {
+      w.push_back(wire.broadcast(g.column(e, j), g.row_of(step), g.w_panel(a.w, j, step)));
+    }
+    for (Size i = 0; i < g.rows; ++i) {
+      for (Size j = 0; j < g.columns; ++j) add_to(sums[i * g.columns + j], product(x[i], w[j]));
     }
   }
-  for (Size i = 0; i < g.q; ++i) {
-    for (Size j = 0; j < g.q; ++j) EXPECT_EQ(sums[i * g.q + j], g.part(y, e, i, j));
+  for (Size i = 0; i < g.rows; ++i) {
+    for (Size j = 0; j < g.columns; ++j) EXPECT_EQ(sums[i * g.columns + j], g.part(y, e, i, j));
   }
 }
 
 void summa_input_gradient(const Layer& a, const Grids& g, Size e, Devices& wire) {
   const Matrix dx = product(a.dy, transposed(a.w));
-  for (Size step = 0; step < g.q; ++step) {
-    std::vector<Matrix> w_panel;
-    for (Size j = 0; j < g.q; ++j) {
-      w_panel.push_back(wire.broadcast(g.column(e, j), step, block(a.w, g.q, g.q, step, j)));
+  for (Size step = 0; step < g.steps; ++step) {
+    std::vector<Matrix> w;
+    for (Size j = 0; j < g.columns; ++j) {
+      w.push_back(wire.broadcast(g.column(e, j), g.row_of(step), g.w_panel(a.w, j, step)));
     }
-    for (Size i = 0; i < g.q; ++i) {
+    for (Size i = 0; i < g.rows; ++i) {
       std::vector<Matrix> partial;
-      for (Size j = 0; j < g.q; ++j) {
-        partial.push_back(product(g.part(a.dy, e, i, j), transposed(w_panel[j])));
+      for (Size j = 0; j < g.columns; ++j) {
+        partial.push_back(product(g.part(a.dy, e, i, j), transposed(w[j])));
       }
-      EXPECT_EQ(wire.reduce(g.row(e, i), step, partial), g.part(dx, e, i, step));
+      EXPECT_EQ(wire.reduce(g.row(e, i), g.column_of(step), partial), g.x_panel(dx, e, i, step));
     }
   }
 }
 
 // Blocks of dW from this grid's rows, one after another.
 std::vector<Matrix> summa_weight_gradient(const Layer& a, const Grids& g, Size e, Devices& wire) {
-  std::vector<Matrix> dw(g.q * g.q);
-  for (Size step = 0; step < g.q; ++step) {
-    std::vector<Matrix> x_panel;
-    for (Size i = 0; i < g.q; ++i) {
-      x_panel.push_back(wire.broadcast(g.row(e, i), step, g.part(a.x, e, i, step)));
+  std::vector<std::vector<Matrix>> panels_of(g.rows * g.columns);
+  for (Size step = 0; step < g.steps; ++step) {
+    std::vector<Matrix> x;
+    for (Size i = 0; i < g.rows; ++i) {
+      x.push_back(wire.broadcast(g.row(e, i), g.column_of(step), g.x_panel(a.x, e, i, step)));
     }
-    for (Size j = 0; j < g.q; ++j) {
+    for (Size j = 0; j < g.columns; ++j) {
       std::vector<Matrix> partial;
-      for (Size i = 0; i < g.q; ++i) {
-        partial.push_back(product(transposed(x_panel[i]), g.part(a.dy, e, i, j)));
+      for (Size i = 0; i < g.rows; ++i) {
+        partial.push_back(product(transposed(x[i]), g.part(a.dy, e, i, j)));
       }
-      dw[step * g.q + j] = wire.reduce(g.column(e, j), step, partial);
+      panels_of[g.row_of(step) * g.columns + j].push_back(
+          wire.reduce(g.column(e, j), g.row_of(step), partial));
     }
   }
+  std::vector<Matrix> dw;
+  for (const std::vector<Matrix>& some : panels_of) dw.push_back(stacked(some));
   return dw;
 }
 
-Sent run_grids(const Layer& a, Size q, Size depth) {
-  const Grids g{q, depth};
-  const Size n = q * q * depth;
+Sent run_grids(const Layer& a, const Grids& g) {
+  const Size n = g.devices();
   std::array<Devices, 3> wires{Devices(n), Devices(n), Devices(n)};
   std::vector<std::vector<Matrix>> dw;
-  for (Size e = 0; e < depth; ++e) {
+  for (Size e = 0; e < g.depth; ++e) {
     summa_forward(a, g, e, wires[0]);
     summa_input_gradient(a, g, e, wires[1]);
     dw.push_back(summa_weight_gradient(a, g, e, wires[2]));
   }
   const Matrix whole = product(transposed(a.x), a.dy);
-  for (Size i = 0; i < q; ++i) {
-    for (Size j = 0; j < q; ++j) {
+  for (Size i = 0; i < g.rows; ++i) {
+    for (Size j = 0; j < g.columns; ++j) {
       Group through;
       std::vector<Matrix> copies;
-      for (Size e = 0; e < depth; ++e) {
+      for (Size e = 0; e < g.depth; ++e) {
         through.push_back(g.number(e, i, j));
-        copies.push_back(dw[e][i * q + j]);
+        copies.push_back(dw[e][i * g.columns + j]);
       }
-      EXPECT_EQ(wires[2].all_reduce(through, copies), block(whole, q, q, i, j));
+      EXPECT_EQ(wires[2].all_reduce(through, copies), block(whole, g.rows, g.columns, i, j));
     }
   }
   return {wires[0].sent(), wires[1].sent(), wires[2].sent()};
 }
 
-// 3d. Axis 0, 1, 2: groups along i, j, l of device (i, j, l).
-struct Cube {
-  Size q;
+// 3d: device (i, j, l) is number (i b + j) c + l of a x b x c. Tokens are cut by i, features of the
+// output by n, those of the input by k. In a first layer n is j and k is l, in a second the
+// reverse.
+struct Block3 {
+  Size a;
+  Size b;
+  Size c;
+  bool first;
 
-  [[nodiscard]] Group along(Size axis, Size a, Size b) const {
+  [[nodiscard]] Size outs() const { return first ? b : c; }
+  [[nodiscard]] Size ins() const { return first ? c : b; }
+  [[nodiscard]] Size number(Size i, Size n, Size k) const {
+    return first ? (i * b + n) * c + k : (i * b + k) * c + n;
+  }
+  [[nodiscard]] Group over_tokens(Size n, Size k) const {
     Group g;
-    for (Size v = 0; v < q; ++v) {
-      g.push_back(axis == 0   ? (v * q + a) * q + b
-                  : axis == 1 ? (a * q + v) * q + b
-                              : (a * q + b) * q + v);
-    }
+    for (Size i = 0; i < a; ++i) g.push_back(number(i, n, k));
     return g;
   }
-  // The q row parts of block (r, c), one per member of the group that shares it.
-  [[nodiscard]] std::vector<Matrix> shares(const Matrix& m, Size r, Size c) const {
-    std::vector<Matrix> parts;
-    for (Size v = 0; v < q; ++v) parts.push_back(block(block(m, q, q, r, c), q, 1, v, 0));
-    return parts;
+  [[nodiscard]] Group over_outs(Size i, Size k) const {
+    Group g;
+    for (Size n = 0; n < outs(); ++n) g.push_back(number(i, n, k));
+    return g;
   }
-  void for_pairs(const std::function<void(Size, Size)>& f) const {
-    for (Size a = 0; a < q; ++a) {
-      for (Size b = 0; b < q; ++b) f(a, b);
-    }
+  [[nodiscard]] Group over_ins(Size i, Size n) const {
+    Group g;
+    for (Size k = 0; k < ins(); ++k) g.push_back(number(i, n, k));
+    return g;
   }
 };
 
-Sent run_cube(const Layer& a, Size q) {
-  const Cube cube{q};
-  std::array<Devices, 3> wires{Devices(q * q * q), Devices(q * q * q), Devices(q * q * q)};
+// The row parts of a block, one per member of the group that shares it.
+std::vector<Matrix> shares(const Matrix& whole_block, Size members) {
+  std::vector<Matrix> parts;
+  for (Size v = 0; v < members; ++v) parts.push_back(block(whole_block, members, 1, v, 0));
+  return parts;
+}
+
+void for_pairs(Size first, Size second, const std::function<void(Size, Size)>& f) {
+  for (Size u = 0; u < first; ++u) {
+    for (Size v = 0; v < second; ++v) f(u, v);
+  }
+}
+
+Sent run_block(const Layer& a, const Block3& g) {
+  const Size devices = g.a * g.b * g.c;
+  const Size outs = g.outs();
+  const Size ins = g.ins();
+  std::array<Devices, 3> wires{Devices(devices), Devices(devices), Devices(devices)};
   auto& [forward, backward_x, backward_w] = wires;
-  const auto grid = [q] { return std::vector<Matrix>(q * q); };
-  auto x = grid();
-  auto x_again = grid();
-  auto w = grid();
-  auto dy = grid();
-  auto w_again = grid();
-  cube.for_pairs([&](Size r, Size c) {  // block (r, c) of each matrix
-    x[r * q + c] = forward.all_gather(cube.along(1, r, c), cube.shares(a.x, r, c));
-    x_again[r * q + c] = backward_w.all_gather(cube.along(1, r, c), cube.shares(a.x, r, c));
-    w[r * q + c] = forward.all_gather(cube.along(0, c, r), cube.shares(a.w, r, c));
-    w_again[r * q + c] = backward_x.all_gather(cube.along(0, c, r), cube.shares(a.w, r, c));
-    dy[r * q + c] = backward_x.all_gather(cube.along(2, r, c), cube.shares(a.dy, r, c));
+  std::vector<Matrix> x(g.a * ins);
+  std::vector<Matrix> x_again(g.a * ins);
+  std::vector<Matrix> w(ins * outs);
+  std::vector<Matrix> w_again(ins * outs);
+  std::vector<Matrix> dy(g.a * outs);
+  for_pairs(g.a, ins, [&](Size i, Size k) {
+    const auto parts = shares(block(a.x, g.a, ins, i, k), outs);
+    x[i * ins + k] = forward.all_gather(g.over_outs(i, k), parts);
+    x_again[i * ins + k] = backward_w.all_gather(g.over_outs(i, k), parts);
+  });
+  for_pairs(ins, outs, [&](Size k, Size n) {
+    const auto parts = shares(block(a.w, ins, outs, k, n), g.a);
+    w[k * outs + n] = forward.all_gather(g.over_tokens(n, k), parts);
+    w_again[k * outs + n] = backward_x.all_gather(g.over_tokens(n, k), parts);
+  });
+  for_pairs(g.a, outs, [&](Size i, Size n) {
+    dy[i * outs + n] =
+        backward_x.all_gather(g.over_ins(i, n), shares(block(a.dy, g.a, outs, i, n), ins));
   });
   const Matrix y_all = product(a.x, a.w);
   const Matrix dx_all = product(a.dy, transposed(a.w));
   const Matrix dw_all = product(transposed(a.x), a.dy);
-  cube.for_pairs([&](Size r, Size c) {
-    std::vector<Matrix> y;   // of Y's block (r, c), from all l
-    std::vector<Matrix> dx;  // of dX's, from all j
-    std::vector<Matrix> dw;  // of dW's, from all i
-    for (Size v = 0; v < q; ++v) {
-      y.push_back(product(x[r * q + v], w[v * q + c]));
-      dx.push_back(product(dy[r * q + v], transposed(w_again[c * q + v])));
-      dw.push_back(product(transposed(x_again[v * q + r]), dy[v * q + c]));
+  for_pairs(g.a, outs, [&](Size i, Size n) {
+    std::vector<Matrix> y;
+    for (Size k = 0; k < ins; ++k) y.push_back(product(x[i * ins + k], w[k * outs + n]));
+    EXPECT_EQ(forward.reduce_scatter(g.over_ins(i, n), y),
+              shares(block(y_all, g.a, outs, i, n), ins));
+  });
+  for_pairs(g.a, ins, [&](Size i, Size k) {
+    std::vector<Matrix> dx;
+    for (Size n = 0; n < outs; ++n) {
+      dx.push_back(product(dy[i * outs + n], transposed(w_again[k * outs + n])));
     }
-    EXPECT_EQ(forward.reduce_scatter(cube.along(2, r, c), y), cube.shares(y_all, r, c));
-    EXPECT_EQ(backward_x.reduce_scatter(cube.along(1, r, c), dx), cube.shares(dx_all, r, c));
-    EXPECT_EQ(backward_w.reduce_scatter(cube.along(0, c, r), dw), cube.shares(dw_all, r, c));
+    EXPECT_EQ(backward_x.reduce_scatter(g.over_outs(i, k), dx),
+              shares(block(dx_all, g.a, ins, i, k), outs));
+  });
+  for_pairs(ins, outs, [&](Size k, Size n) {
+    std::vector<Matrix> dw;
+    for (Size i = 0; i < g.a; ++i) {
+      dw.push_back(product(transposed(x_again[i * ins + k]), dy[i * outs + n]));
+    }
+    EXPECT_EQ(backward_w.reduce_scatter(g.over_tokens(n, k), dw),
+              shares(block(dw_all, ins, outs, k, n), g.a));
   });
   return {forward.sent(), backward_x.sent(), backward_w.sent()};
 }
@@ -272,48 +393,87 @@ class RandomShapes : public testing::TestWithParam<unsigned> {
 };
 
 TEST_P(RandomShapes, OneDimensionSendsWhatItsFormulaSays) {
-  for (const Size t : {1U, 2U, 3U, 4U}) {
-    for (const bool sequence_parallel : {false, true}) {
-      const Layer a = layer(t, t, t);
+  for (const Size t : {1U, 2U, 3U, 4U, 6U, 8U}) {
+    for (const Size s : {1U, 2U, 3U, 4U, 6U, 8U}) {
+      const Line line{t, s};
+      const Layer a = layer(line.devices(), t, t);
       const DeviceGrid grid = device_grid(plan_of(TensorLayout::one_d, static_cast<int>(t)));
-      expect_sent(run_columns(a, t, sequence_parallel),
-                  linear_layout(TensorLayout::one_d, grid, shape_of(a), LinearPlace::first,
-                                sequence_parallel));
-      expect_sent(run_rows(a, t, sequence_parallel),
-                  linear_layout(TensorLayout::one_d, grid, shape_of(a), LinearPlace::second,
-                                sequence_parallel));
+      const auto formula = [&](LinearPlace place) {
+        return linear_layout(TensorLayout::one_d, grid, shape_of(a), place, static_cast<int>(s));
+      };
+      expect_sent(run_columns(a, line), formula(LinearPlace::first));
+      expect_sent(run_rows(a, line), formula(LinearPlace::second));
     }
   }
 }
 
-TEST_P(RandomShapes, SquareGridsSendWhatSummaSays) {
-  for (const Size q : {1U, 2U, 3U, 4U}) {
-    const Layer a = layer(q, q, q);
-    const DeviceGrid grid = device_grid(plan_of(TensorLayout::two_d, static_cast<int>(q * q)));
-    expect_sent(run_grids(a, q, 1),
-                linear_layout(TensorLayout::two_d, grid, shape_of(a), LinearPlace::first));
-  }
+Plan sides_of(TensorLayout layout, const std::array<Size, 3>& sides) {
+  const auto [rows, columns, depth] = sides;
+  Plan plan = plan_of(layout, static_cast<int>(rows * columns * depth), static_cast<int>(depth));
+  plan.tp_rows = static_cast<int>(rows);
+  plan.tp_columns = static_cast<int>(columns);
+  return plan;
 }
 
-TEST_P(RandomShapes, CopiedGridsSendWhatTesseractSays) {
-  for (const auto& [q, d] : {std::pair<Size, Size>{2, 2}, {3, 2}, {3, 3}, {1, 1}, {4, 2}}) {
-    const Layer a = layer(q * d, q * d, q);
-    const DeviceGrid grid = device_grid(
-        plan_of(TensorLayout::two_and_half_d, static_cast<int>(q * q * d), static_cast<int>(d)));
-    expect_sent(run_grids(a, q, d),
-                linear_layout(TensorLayout::two_and_half_d, grid, shape_of(a), LinearPlace::first));
-  }
-}
-
-TEST_P(RandomShapes, CubesSendWhatAgarwalSays) {
-  for (const Size q : {1U, 2U, 3U}) {
-    const Layer a = layer(q * q, q * q, q);
-    const DeviceGrid grid =
-        device_grid(plan_of(TensorLayout::three_d, static_cast<int>(q * q * q)));
-    for (const LinearPlace place : {LinearPlace::first, LinearPlace::second}) {
-      expect_sent(run_cube(a, q), linear_layout(TensorLayout::three_d, grid, shape_of(a), place));
+TEST_P(RandomShapes, GridsOfAnySidesSendWhatSummaSays) {
+  for (const Size rows : {1U, 2U, 3U, 4U, 6U}) {
+    for (const Size columns : {1U, 2U, 3U, 4U, 5U}) {
+      const Grids g{rows, columns, 1};
+      const Layer a = layer(rows, g.steps, columns);
+      const DeviceGrid grid = device_grid(sides_of(TensorLayout::two_d, {rows, columns, 1}));
+      EXPECT_EQ(grid, (DeviceGrid{static_cast<int>(rows), static_cast<int>(columns), 1}));
+      expect_sent(run_grids(a, g),
+                  linear_layout(TensorLayout::two_d, grid, shape_of(a), LinearPlace::first));
     }
   }
+}
+
+TEST_P(RandomShapes, CopiedGridsOfAnySidesSendWhatTesseractSays) {
+  for (const Size rows : {1U, 2U, 3U, 4U}) {
+    for (const Size columns : {1U, 2U, 3U}) {
+      for (const Size depth : {1U, 2U, 3U, 5U}) {
+        const Grids g{rows, columns, depth};
+        const Layer a = layer(rows * depth, g.steps * depth, columns);
+        const Plan plan = sides_of(TensorLayout::two_and_half_d, {rows, columns, depth});
+        expect_sent(run_grids(a, g), linear_layout(TensorLayout::two_and_half_d, device_grid(plan),
+                                                   shape_of(a), LinearPlace::first));
+      }
+    }
+  }
+}
+
+TEST_P(RandomShapes, BlocksOfAnySidesSendWhatAgarwalSays) {
+  for (const Size rows : {1U, 2U, 3U}) {
+    for (const Size columns : {1U, 2U, 4U}) {
+      for (const Size depth : {1U, 2U, 3U}) {
+        const Size all = rows * columns * depth;
+        const Layer a = layer(all, all, columns * depth);
+        const Plan plan = sides_of(TensorLayout::three_d, {rows, columns, depth});
+        for (const LinearPlace place : {LinearPlace::first, LinearPlace::second}) {
+          const Block3 block3{rows, columns, depth, place == LinearPlace::first};
+          expect_sent(run_block(a, block3),
+                      linear_layout(TensorLayout::three_d, device_grid(plan), shape_of(a), place));
+        }
+      }
+    }
+  }
+}
+
+// The formulas for squares and cubes are those of docs/explanation/tensor-layouts.md.
+TEST(TensorLayouts, SquaresAndCubesNeedNoSides) {
+  const auto grid = [](TensorLayout layout, std::int64_t tp, std::int64_t depth = 1) {
+    return device_grid(plan_of(layout, tp, depth));
+  };
+  EXPECT_EQ(grid(TensorLayout::two_d, 9), (DeviceGrid{3, 3, 1}));
+  EXPECT_EQ(grid(TensorLayout::two_and_half_d, 32, 2), (DeviceGrid{4, 4, 2}));
+  EXPECT_EQ(grid(TensorLayout::three_d, 27), (DeviceGrid{3, 3, 3}));
+  Plan plan = plan_of(TensorLayout::two_d, 12);
+  plan.tp_rows = 2;
+  EXPECT_EQ(device_grid(plan), (DeviceGrid{2, 6, 1})) << "the columns are what the rows leave";
+  const LinearShape shape{36, 36, 72};
+  const LinearLayout l =
+      linear_layout(TensorLayout::two_d, grid(TensorLayout::two_d, 9), shape, LinearPlace::first);
+  EXPECT_DOUBLE_EQ(elements_sent(l.forward), 2.0 * (36 * 36 + 36 * 72) / 9);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomShapes, testing::Range(1U, 9U));
@@ -391,6 +551,14 @@ TEST(TensorLayouts, ActivationsAreSplitAsAttentionSplitsThem) {
   EXPECT_EQ(split(TensorLayout::two_and_half_d, 32, 2),
             (std::pair<std::int64_t, std::int64_t>{8, 4}));
   EXPECT_EQ(split(TensorLayout::three_d, 64), (std::pair<std::int64_t, std::int64_t>{16, 4}));
+  // 3d: the second layer leaves rows cut by j, features by l.
+  const DeviceGrid sides{.rows = 2, .columns = 3, .depth = 5};
+  const ActivationSplit stream = stream_split(TensorLayout::three_d, sides);
+  EXPECT_EQ((std::pair{stream.tokens, stream.features}),
+            (std::pair<std::int64_t, std::int64_t>{6, 5}));
+  const ActivationSplit work = activation_split(TensorLayout::three_d, sides);
+  EXPECT_EQ((std::pair{work.tokens, work.features}),
+            (std::pair<std::int64_t, std::int64_t>{10, 3}));
 }
 
 }  // namespace

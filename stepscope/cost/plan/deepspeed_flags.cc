@@ -3,6 +3,7 @@
 
 #include "stepscope/cost/model/parameter_count.h"
 #include "stepscope/cost/plan/plan_flags.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 
 namespace stepscope {
 namespace {
@@ -55,7 +56,7 @@ class Config {
   void degrees() {
     if (plan_.tp > 1) root_["tensor_parallel"]["autotp_size"] = plan_.tp;
     if (plan_.tp > 1 && plan_.overlap_tensor) root_["tensor_parallel"]["tp_overlap_comm"] = true;
-    if (plan_.tp > 1 && plan_.sequence_parallel) {
+    if (sequence_parts(plan_) > 1) {
       lacks("sequence_parallel: DeepSpeed's tensor parallel replicates norms and residuals");
     }
     if (plan_.tensor_layout != TensorLayout::one_d) lacks("tensor_layout: matmuls are split in 1d");

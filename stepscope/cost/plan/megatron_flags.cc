@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cost/plan/plan_flags.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 
 namespace stepscope {
 namespace {
@@ -24,7 +25,12 @@ void tensor_and_context(const Plan& p, Flags& out) {
               std::string(tensor_layout_names[static_cast<std::size_t>(p.tensor_layout)]) +
               ": Megatron-LM splits matmuls in one dimension only");
   }
-  if (p.sequence_parallel && p.tp > 1) out.add("--sequence-parallel");
+  const std::int64_t parts = sequence_parts(p);
+  if (parts == p.tp && p.tp > 1) out.add("--sequence-parallel");
+  if (parts != p.tp && parts > 1) {
+    out.lacks("sequence_degree = " + std::to_string(parts) +
+              ": Megatron-LM splits the sequence over the tp ranks");
+  }
   if (p.overlap_tensor && p.tp > 1) out.add("--tp-comm-overlap");
   if (p.cp > 1) {
     constexpr std::array<std::string_view, 3> types = {"allgather", "p2p", "a2a"};

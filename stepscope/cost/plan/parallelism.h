@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a model is trained on a number of devices: every degree of parallelism, the batch, and which
 // state is kept, recomputed, offloaded or overlapped. The degrees multiply to the devices: tp * cp
-// * pp * dp (experts are divided over ep of the cp * dp ranks). Rank order, fastest first: tp, cp,
-// dp, pp, as in Megatron.
+// * pp * dp (experts are divided over ep of the cp * dp ranks); a sequence degree that does not
+// divide tp takes more devices (tensor_grid.h). Rank order, fastest first: tp, cp, dp, pp, as in
+// Megatron.
 #pragma once
 
 #include <array>
@@ -67,8 +68,13 @@ struct Plan {
   std::int64_t devices = 1;
   std::int64_t tp = 1;
   TensorLayout tensor_layout = TensorLayout::one_d;
-  std::int64_t tp_depth = 1;       // 2.5d: copies of the square grid; tp = side * side * depth
+  // 2d, 2.5d, 3d: the sides of the grid, tp = tp_rows * tp_columns * tp_depth (tensor_grid.h). 0:
+  // what the other side leaves, or both equal.
+  std::int64_t tp_rows = 0;
+  std::int64_t tp_columns = 0;
+  std::int64_t tp_depth = 1;       // 2.5d: copies of the grid; 3d: its third side
   bool sequence_parallel = false;  // 1d: norms, dropout and residuals are divided over the sequence
+  std::int64_t sequence_degree = 0;  // the number of parts of that division; 0: tp
   std::int64_t cp = 1;
   ContextExchange context_exchange = ContextExchange::all_gather;
   std::int64_t ep = 1;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "stepscope/cost/plan/plan_fields.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 
 namespace stepscope {
 namespace {
@@ -71,74 +72,159 @@ Problem numbers(const Transformer& m, const Plan& p) {
   return std::nullopt;
 }
 
-// tp * cp * pp * dp = devices. Each factor is at most most_devices.
+// tp * cp * pp * dp = devices, with the least common multiple of tp and the sequence degree in
+// place of tp. Each factor is at most most_devices.
 Problem degrees(const Transformer&, const Plan& p) {
   constexpr Int enough = 100'000'000'000;  // times most_devices it still fits an Int
-  Int product = 1;
-  for (const Int d : {p.tp, p.cp, p.pp, p.dp}) product = std::min(product * d, enough);
+  const Int ranks = std::min(tensor_ranks(p), enough);
+  Int product = ranks;
+  for (const Int d : {p.cp, p.pp, p.dp}) product = std::min(product * d, enough);
   if (product == p.devices) return std::nullopt;
-  const Int model_ranks = std::min(std::min(p.tp * p.cp, enough) * p.pp, enough);
-  const std::string all = "tp * cp * pp * dp = " + decimal(p.tp) + " * " + decimal(p.cp) + " * " +
-                          decimal(p.pp) + " * " + decimal(p.dp);
+  const Int model_ranks = std::min(std::min(ranks * p.cp, enough) * p.pp, enough);
+  const bool wider = tensor_ranks(p) != p.tp;
+  const std::string tensor = wider ? "lcm(tp, sequence_degree)" : "tp";
+  const std::string all = tensor + " * cp * pp * dp = " + decimal(ranks) + " * " + decimal(p.cp) +
+                          " * " + decimal(p.pp) + " * " + decimal(p.dp);
   return problem(
       all + (product == enough ? " is far more than" : " = " + decimal(product) + ", not") +
           " the " + decimal(p.devices) + " devices",
       p.devices % model_ranks == 0
-          ? "with this tp, cp and pp dp must be " + decimal(p.devices / model_ranks)
-          : "tp * cp * pp must divide " + decimal(p.devices) + ", and " + decimal(model_ranks) +
-                " does not");
+          ? "with this tp, " + std::string(wider ? "sequence_degree, " : "") +
+                "cp and pp dp must be " + decimal(p.devices / model_ranks)
+          : tensor + " * cp * pp must divide " + decimal(p.devices) + ", and " +
+                decimal(model_ranks) + " does not");
 }
 
-// Devices per side of the layout's grid; absent if tp does not form such a grid.
-std::optional<Int> grid_side(const Plan& p) {
-  const Int plane = p.tensor_layout == TensorLayout::two_and_half_d ? p.tp / p.tp_depth : p.tp;
-  if (plane * p.tp_depth != p.tp && p.tensor_layout == TensorLayout::two_and_half_d) {
-    return std::nullopt;
+std::string layout_name(const Plan& p) {
+  return std::string(tensor_layout_names[static_cast<std::size_t>(p.tensor_layout)]);
+}
+
+// Fields of a grid that the layout does not have.
+Problem grid_fields(const Plan& p) {
+  const bool one_d = p.tensor_layout == TensorLayout::one_d;
+  for (const auto& [field, n] :
+       {std::pair{"tp_rows", p.tp_rows}, std::pair{"tp_columns", p.tp_columns}}) {
+    if (!one_d || n == 0) continue;
+    return problem(std::string(field) + " = " + decimal(n) +
+                       " belongs to the 2d, 2.5d and 3d layouts, not to 1d",
+                   "leave it out or take tensor_layout 2d");
   }
-  const int power = p.tensor_layout == TensorLayout::three_d ? 3 : 2;
-  for (Int side = 1; side <= plane; ++side) {
-    const Int filled = power == 3 ? side * side * side : side * side;
-    if (filled == plane) return side;
-    if (filled > plane) break;
+  if (p.tp_depth != 1 && (one_d || p.tensor_layout == TensorLayout::two_d)) {
+    return problem("tp_depth = " + decimal(p.tp_depth) +
+                       " belongs to the 2.5d and 3d layouts, not to " + layout_name(p),
+                   "leave it out or take tensor_layout 2.5d");
+  }
+  return std::nullopt;
+}
+
+// Why tp forms no grid.
+Error no_grid(const Plan& p) {
+  const bool sides = p.tp_rows > 0 || p.tp_columns > 0;
+  const std::string tp = "tp = " + decimal(p.tp);
+  const std::string or_sides = ", or give tp_rows and tp_columns";
+  if (!sides) {
+    const bool cube = p.tensor_layout == TensorLayout::three_d && p.tp_depth == 1;
+    const bool deep = p.tp_depth != 1;
+    return problem(tp + " is no grid of the " + layout_name(p) + " layout",
+                   (cube   ? "it must be a cube: 1, 8, 27, 64, ..."
+                    : deep ? "tp / tp_depth must be a square: 1, 4, 9, 16, ..."
+                           : "it must be a square: 1, 4, 9, 16, ...") +
+                       or_sides);
+  }
+  std::string fields;
+  std::string values;
+  Int product = 1;
+  for (const auto& [field, n] :
+       {std::pair{"tp_rows", p.tp_rows}, std::pair{"tp_columns", p.tp_columns},
+        std::pair{"tp_depth", p.tensor_layout == TensorLayout::two_d ? 0 : p.tp_depth}}) {
+    if (n == 0) continue;
+    fields += (fields.empty() ? "" : " * ") + std::string(field);
+    values += (values.empty() ? "" : " * ") + decimal(n);
+    product = std::min(product * n, Int{100'000'000'000});
+  }
+  if (p.tp_rows > 0 && p.tp_columns > 0) {
+    return problem(fields + " = " + values + " = " + decimal(product) + ", not " + tp,
+                   "the sides of the grid must multiply to tp");
+  }
+  return problem(fields + " = " + values + " does not divide " + tp,
+                 "the sides of the grid must multiply to tp");
+}
+
+// What the grid cuts must divide: sides of one length as a whole, other grids side by side.
+Problem grid_divides(const Transformer& m, const Plan& p, const DeviceGrid& g) {
+  const bool three = p.tensor_layout == TensorLayout::three_d;
+  const Int inner = panels(g);
+  struct Cut {
+    const char* what;
+    Int size;
+    Int parts;
+    const char* field;  // of the parts
+  };
+  const char* both = "tp_rows and tp_columns";
+  const Int values = m.heads * (m.latent ? m.latent->value_head_size : m.head_size);
+  const std::array cuts{
+      Cut{"heads", m.heads, g.columns, "tp_columns"},
+      Cut{"hidden", m.hidden, three ? g.depth : inner, three ? "tp_depth" : both},
+      Cut{"feed_forward", m.feed_forward, three ? g.columns : inner, three ? "tp_columns" : both},
+      Cut{"heads * head_size", values, three ? g.columns : inner, three ? "tp_columns" : both},
+      Cut{"tokens of a pass", p.sequence / p.cp * p.micro_batch, g.rows, "tp_rows"}};
+  for (const Cut& c : cuts) {
+    if (c.size % c.parts == 0) continue;
+    const bool square = g.rows == g.columns && (!three || g.rows == g.depth);
+    if (square) {
+      return problem(std::string(c.what) + " = " + decimal(c.size) +
+                         " cannot be split over the side " + decimal(g.rows) + " of the " +
+                         layout_name(p) + " grid",
+                     "the side must divide it");
+    }
+    return problem(std::string(c.what) + " = " + decimal(c.size) + " cannot be cut into " +
+                       decimal(c.parts) + " parts by " + c.field + " of the " + layout_name(p) +
+                       " grid " + decimal(g.rows) + " x " + decimal(g.columns) + " x " +
+                       decimal(g.depth),
+                   c.field == both ? "the least common multiple of tp_rows and tp_columns must "
+                                     "divide it"
+                                   : std::string(c.field) + " must divide it");
   }
   return std::nullopt;
 }
 
 Problem grid(const Transformer& m, const Plan& p) {
-  const bool deep = p.tensor_layout == TensorLayout::two_and_half_d;
-  const std::string name(tensor_layout_names[static_cast<std::size_t>(p.tensor_layout)]);
-  if (!deep && p.tp_depth != 1) {
-    return problem(
-        "tp_depth = " + decimal(p.tp_depth) + " belongs to the 2.5d layout, not to " + name,
-        "leave it out or take tensor_layout 2.5d");
-  }
+  if (Problem found = grid_fields(p)) return found;
   if (p.tensor_layout == TensorLayout::one_d) return std::nullopt;
-  const auto side = grid_side(p);
-  if (!side) {
-    return problem("tp = " + decimal(p.tp) + " is no grid of the " + name + " layout",
-                   p.tensor_layout == TensorLayout::three_d ? "it must be a cube: 1, 8, 27, 64, ..."
-                   : deep ? "tp / tp_depth must be a square: 1, 4, 9, 16, ..."
-                          : "it must be a square: 1, 4, 9, 16, ...");
-  }
-  if (deep && p.tp_depth > *side) {
-    return problem("tp_depth = " + decimal(p.tp_depth) + " exceeds the side " + decimal(*side) +
-                       " of its grid",
-                   "a 2.5d grid has at most as many copies as its side");
+  const auto found = tensor_grid(p);
+  if (!found) return no_grid(p);
+  const bool sides = p.tp_rows > 0 || p.tp_columns > 0;
+  if (p.tensor_layout == TensorLayout::two_and_half_d && !sides && found->depth > found->rows) {
+    return problem("tp_depth = " + decimal(p.tp_depth) + " exceeds the side " +
+                       decimal(found->rows) + " of its grid",
+                   "a 2.5d grid without tp_rows and tp_columns has at most as many copies as its "
+                   "side; give them to take more");
   }
   if (p.sequence_parallel) {
-    return problem(
-        "sequence_parallel belongs to the 1d layout; " + name + " splits every activation itself",
-        "leave it out");
+    return problem("sequence_parallel belongs to the 1d layout; " + layout_name(p) +
+                       " splits every activation itself",
+                   "leave it out");
   }
-  for (const auto& [what, n] : {std::pair{"heads", m.heads}, std::pair{"hidden", m.hidden},
-                                std::pair{"feed_forward", m.feed_forward},
-                                std::pair{"tokens of a pass", p.sequence / p.cp * p.micro_batch}}) {
-    if (n % *side == 0) continue;
-    return problem(std::string(what) + " = " + decimal(n) + " cannot be split over the side " +
-                       decimal(*side) + " of the " + name + " grid",
-                   "the side must divide it");
+  return grid_divides(m, p, *found);
+}
+
+// The division of norms, dropout and residuals (1d).
+Problem sequence_division(const Transformer&, const Plan& p) {
+  const std::string degree = "sequence_degree = " + decimal(p.sequence_degree);
+  if (p.sequence_degree > 1 && !p.sequence_parallel) {
+    return problem(degree + " without sequence_parallel, which splits nothing",
+                   "give sequence_parallel, or leave it out");
   }
-  return std::nullopt;
+  const Int parts = sequence_parts(p);
+  const Int part = p.sequence / p.cp;
+  if (part % parts == 0) return std::nullopt;
+  if (p.sequence_degree == 0) {
+    return problem("sequence / cp = " + decimal(part) +
+                       " cannot be split over tp = " + decimal(p.tp) + " (sequence_parallel)",
+                   "tp must divide it");
+  }
+  return problem("sequence / cp = " + decimal(part) + " cannot be split over " + degree,
+                 "it may be " + divisors(part));
 }
 
 bool shares_heads(Int heads, Int ranks) { return heads % ranks == 0 || ranks % heads == 0; }
@@ -165,12 +251,6 @@ Problem tensor(const Transformer& m, const Plan& p) {
   for (const auto& [what, width] : widths) {
     if (width % p.tp == 0) continue;
     return problem(what + " = " + decimal(width) + " cannot be split over tp = " + decimal(p.tp),
-                   "tp must divide it");
-  }
-  const Int part = p.sequence / p.cp;
-  if (p.sequence_parallel && part % p.tp != 0) {
-    return problem("sequence / cp = " + decimal(part) +
-                       " cannot be split over tp = " + decimal(p.tp) + " (sequence_parallel)",
                    "tp must divide it");
   }
   return std::nullopt;
@@ -336,9 +416,9 @@ Problem recomputation(const Transformer&, const Plan& p) {
       "leave it out or take recompute every_k");
 }
 
-constexpr std::array<Problem (*)(const Transformer&, const Plan&), 13> checks = {
-    &numbers, &degrees, &tokens, &grid,     &context,  &tensor,       &exchange,
-    &experts, &stages,  &batch,  &schedule, &sharding, &recomputation};
+constexpr std::array<Problem (*)(const Transformer&, const Plan&), 14> checks = {
+    &numbers,  &degrees, &tokens, &grid,  &context,  &tensor,   &sequence_division,
+    &exchange, &experts, &stages, &batch, &schedule, &sharding, &recomputation};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 
@@ -77,7 +78,8 @@ TEST(CheckPlan, RefusesNumbersOutOfRangeWithoutOverflow) {
   for (const auto field : {&Plan::devices, &Plan::tp, &Plan::cp, &Plan::ep, &Plan::pp, &Plan::dp,
                            &Plan::virtual_stages, &Plan::shard_group, &Plan::sequence,
                            &Plan::micro_batch, &Plan::global_batch, &Plan::recompute_every,
-                           &Plan::prefetch_distance, &Plan::vocabulary_multiple, &Plan::tp_depth}) {
+                           &Plan::prefetch_distance, &Plan::vocabulary_multiple, &Plan::tp_rows,
+                           &Plan::tp_columns, &Plan::tp_depth, &Plan::sequence_degree}) {
     for (const std::int64_t n : {huge, -huge - 1, std::int64_t{-1}}) {
       Plan plan = good();
       plan.*field = n;
@@ -209,7 +211,8 @@ TEST(CheckPlan, WantsGridsForTheOtherTensorLayouts) {
   EXPECT_EQ(complaint(layout(TensorLayout::two_and_half_d, 8, 2)), "");
   EXPECT_EQ(complaint(layout(TensorLayout::three_d, 8, 1)), "");
   EXPECT_EQ(complaint(layout(TensorLayout::two_d, 8, 1)),
-            "tp = 8 is no grid of the 2d layout; it must be a square: 1, 4, 9, 16, ...");
+            "tp = 8 is no grid of the 2d layout; it must be a square: 1, 4, 9, 16, ..., or give "
+            "tp_rows and tp_columns");
   EXPECT_NE(complaint(layout(TensorLayout::three_d, 4, 1)).find("a cube"), std::string::npos);
   EXPECT_NE(complaint(layout(TensorLayout::two_and_half_d, 8, 4)).find("square"),
             std::string::npos);
@@ -217,6 +220,77 @@ TEST(CheckPlan, WantsGridsForTheOtherTensorLayouts) {
             std::string::npos);
   EXPECT_NE(complaint(layout(TensorLayout::two_d, 4, 2)).find("tp_depth"), std::string::npos);
   EXPECT_NE(complaint(layout(TensorLayout::two_d, 9, 1)).find("heads = 32"), std::string::npos);
+}
+
+Plan sides(TensorLayout layout, std::int64_t tp, std::array<std::int64_t, 3> s) {
+  return Plan{.devices = tp,
+              .tp = tp,
+              .tensor_layout = layout,
+              .tp_rows = s[0],
+              .tp_columns = s[1],
+              .tp_depth = s[2]};
+}
+
+TEST(CheckPlan, TakesGridsOfAnySides) {
+  EXPECT_EQ(complaint(sides(TensorLayout::two_d, 8, {2, 4, 1})), "");
+  EXPECT_EQ(complaint(sides(TensorLayout::two_d, 8, {8, 0, 1})), "");
+  EXPECT_EQ(complaint(sides(TensorLayout::two_d, 8, {0, 8, 1})), "");
+  EXPECT_EQ(complaint(sides(TensorLayout::two_and_half_d, 24, {2, 4, 3})), "");
+  EXPECT_EQ(complaint(sides(TensorLayout::two_and_half_d, 16, {2, 2, 4})), "");
+  EXPECT_EQ(complaint(sides(TensorLayout::three_d, 16, {2, 4, 2})), "");
+  EXPECT_EQ(complaint(sides(TensorLayout::three_d, 4, {2, 2, 1})), "");
+  EXPECT_EQ(complaint(sides(TensorLayout::three_d, 8, {0, 0, 2})), "") << "2 x 2 x 2";
+}
+
+TEST(CheckPlan, NamesTheSidesThatDoNotFit) {
+  EXPECT_EQ(complaint(sides(TensorLayout::two_d, 8, {2, 2, 1})),
+            "tp_rows * tp_columns = 2 * 2 = 4, not tp = 8; the sides of the grid must multiply to "
+            "tp");
+  EXPECT_EQ(complaint(sides(TensorLayout::three_d, 8, {2, 2, 1})),
+            "tp_rows * tp_columns * tp_depth = 2 * 2 * 1 = 4, not tp = 8; the sides of the grid "
+            "must multiply to tp");
+  EXPECT_EQ(complaint(sides(TensorLayout::two_d, 8, {3, 0, 1})),
+            "tp_rows = 3 does not divide tp = 8; the sides of the grid must multiply to tp");
+  EXPECT_EQ(
+      complaint(sides(TensorLayout::one_d, 8, {0, 4, 1})),
+      "tp_columns = 4 belongs to the 2d, 2.5d and 3d layouts, not to 1d; leave it out or take "
+      "tensor_layout 2d");
+  EXPECT_EQ(complaint(sides(TensorLayout::two_d, 6, {2, 3, 1})),
+            "heads = 32 cannot be cut into 3 parts by tp_columns of the 2d grid 2 x 3 x 1; "
+            "tp_columns must divide it");
+  EXPECT_EQ(complaint(sides(TensorLayout::two_d, 6, {3, 2, 1})),
+            "hidden = 4096 cannot be cut into 6 parts by tp_rows and tp_columns of the 2d grid 3 x "
+            "2 x 1; the least common multiple of tp_rows and tp_columns must divide it");
+  EXPECT_EQ(complaint(sides(TensorLayout::three_d, 12, {2, 2, 3})),
+            "hidden = 4096 cannot be cut into 3 parts by tp_depth of the 3d grid 2 x 2 x 3; "
+            "tp_depth must divide it");
+  EXPECT_EQ(complaint(sides(TensorLayout::three_d, 12, {3, 2, 2})),
+            "tokens of a pass = 2048 cannot be cut into 3 parts by tp_rows of the 3d grid 3 x 2 x "
+            "2; tp_rows must divide it");
+}
+
+TEST(CheckPlan, CutsTheSequenceIntoItsOwnDegree) {
+  const auto degree = [](std::int64_t devices, std::int64_t tp, std::int64_t s) {
+    return Plan{.devices = devices, .tp = tp, .sequence_parallel = true, .sequence_degree = s};
+  };
+  EXPECT_EQ(complaint(degree(2, 1, 2)), "");
+  EXPECT_EQ(complaint(degree(4, 4, 1)), "");
+  EXPECT_EQ(complaint(degree(4, 2, 4)), "");
+  EXPECT_EQ(complaint(degree(8, 8, 2)), "");
+  EXPECT_EQ(complaint(degree(4, 2, 3)),
+            "lcm(tp, sequence_degree) * cp * pp * dp = 6 * 1 * 1 * 1 = 6, not the 4 devices; "
+            "lcm(tp, sequence_degree) * cp * pp must divide 4, and 6 does not");
+  EXPECT_EQ(complaint(degree(8, 2, 4)),
+            "lcm(tp, sequence_degree) * cp * pp * dp = 4 * 1 * 1 * 1 = 4, not the 8 devices; with "
+            "this tp, sequence_degree, cp and pp dp must be 2");
+  EXPECT_EQ(complaint(degree(6, 2, 3)),
+            "sequence / cp = 2048 cannot be split over sequence_degree = 3; it may be 1, 2, 4, 8, "
+            "16, 32, 64, 128, 256, 512, 1024 or 2048");
+  Plan off = degree(4, 4, 2);
+  off.sequence_parallel = false;
+  EXPECT_EQ(complaint(off),
+            "sequence_degree = 2 without sequence_parallel, which splits nothing; give "
+            "sequence_parallel, or leave it out");
 }
 
 TEST(CheckPlan, KeepsWithinTheModelsPositions) {

@@ -24,6 +24,9 @@ Plan with(std::string_view name, std::string_view text) {
 
 TEST(PlanFields, TakeDegreesAndNames) {
   EXPECT_EQ(with("tp", "8").tp, 8);
+  EXPECT_EQ(with("tp-rows", "2").tp_rows, 2);
+  EXPECT_EQ(with("tp-columns", "3").tp_columns, 3);
+  EXPECT_EQ(with("sequence-degree", "4").sequence_degree, 4);
   EXPECT_EQ(with("zero", "3").zero, 3);
   EXPECT_EQ(with("tensor-layout", "2.5d").tensor_layout, TensorLayout::two_and_half_d);
   EXPECT_EQ(with("schedule", "zb-h1").schedule, Schedule::zero_bubble_h1);

@@ -6,6 +6,7 @@
 
 #include "stepscope/base/json_reader.h"
 #include "stepscope/cost/plan/plan_fields.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 
 namespace stepscope {
 namespace {
@@ -92,24 +93,27 @@ void read_precision(JsonFields& in, Plan& plan) {
   inner.finish(std::string(unknown_field), std::string(where));
 }
 
-// devices = tp * cp * pp * dp if devices or dp is absent.
+// devices = tensor_ranks * cp * pp * dp if devices or dp is absent.
 void derive_devices(JsonFields& in, const JsonValue& root, Plan& plan) {
   const bool devices = root.find("devices") != nullptr;
   const bool dp = root.find("dp") != nullptr;
   if (devices && dp) return;
-  constexpr Int enough = 100'000'000'000;
+  constexpr Int enough = 1'000'000'000;  // its square fits an Int
   Int product = 1;
   for (const Int d : {plan.tp, plan.cp, plan.pp, dp ? plan.dp : 1}) {
     if (d < 1 || d > 10'000'000) return;  // check_plan refuses it
-    product = std::min(product * d, enough);
+  }
+  for (const Int d : {tensor_ranks(plan), plan.cp, plan.pp, dp ? plan.dp : 1}) {
+    product = std::min(product * std::min(d, enough), enough);
   }
   if (!devices) {
     plan.devices = product;
   } else if (plan.devices % product == 0) {
     plan.dp = plan.devices / product;
   } else {
-    in.fail("devices", "= " + std::to_string(plan.devices) +
-                           " is no multiple of tp * cp * pp = " + std::to_string(product));
+    in.fail("devices", "= " + std::to_string(plan.devices) + " is no multiple of " +
+                           (tensor_ranks(plan) == plan.tp ? "tp" : "lcm(tp, sequence_degree)") +
+                           " * cp * pp = " + std::to_string(product));
   }
 }
 

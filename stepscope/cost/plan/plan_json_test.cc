@@ -23,8 +23,11 @@ TEST(PlanFile, OfNothingIsTheDefaultPlan) {
 TEST(PlanFile, IsWrittenAndReadBackTheSame) {
   Plan plan{.devices = 64, .tp = 4, .cp = 2, .pp = 4, .dp = 2};
   plan.tensor_layout = TensorLayout::two_and_half_d;
+  plan.tp_rows = 2;
+  plan.tp_columns = 1;
   plan.tp_depth = 2;
   plan.sequence_parallel = true;
+  plan.sequence_degree = 8;
   plan.context_exchange = ContextExchange::all_to_all;
   plan.ep = 8;
   plan.schedule = Schedule::zero_bubble_h1;
@@ -58,6 +61,8 @@ TEST(PlanFile, IsWrittenAndReadBackTheSame) {
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(plan_json(*again), plan_json(plan));
   EXPECT_EQ(again->stage_layers, plan.stage_layers);
+  EXPECT_EQ(again->tp_rows, 2);
+  EXPECT_EQ(again->sequence_degree, 8);
   EXPECT_EQ(again->optimizer_at, Residence::nvme);
   EXPECT_EQ(again->precision.matmul, Dtype::fp8);
 }
@@ -65,6 +70,8 @@ TEST(PlanFile, IsWrittenAndReadBackTheSame) {
 TEST(PlanFile, DerivesDevicesOrDp) {
   EXPECT_EQ(parse_plan(R"({"tp": 4, "pp": 2, "dp": 3})", "p")->devices, 24);
   EXPECT_EQ(parse_plan(R"({"tp": 4, "pp": 2, "devices": 32})", "p")->dp, 4);
+  EXPECT_EQ(
+      parse_plan(R"({"tp": 2, "sequence_parallel": true, "sequence_degree": 4})", "p")->devices, 4);
   EXPECT_EQ(plan_complaint(R"({"tp": 4, "pp": 2, "devices": 30})"),
             "p.json: line 1, column 20: field \"devices\" = 30 is no multiple of tp * cp * pp = 8");
 }

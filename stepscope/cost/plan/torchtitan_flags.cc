@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cost/plan/plan_flags.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 
 namespace stepscope {
 namespace {
@@ -117,7 +118,12 @@ void pipeline(const Transformer& m, const Plan& p, Toml& out) {
 void tensor_context_and_experts(const Plan& p, Toml& out) {
   out.add("tensor_parallel_degree", p.tp);
   if (p.tp > 1 && p.overlap_tensor) out.on("enable_async_tensor_parallel");
-  if (p.tp > 1 && !p.sequence_parallel && p.tensor_layout == TensorLayout::one_d) {
+  const std::int64_t parts = sequence_parts(p);
+  if (parts > 1 && parts != p.tp) {
+    out.lacks("sequence_degree = " + std::to_string(parts) +
+              ": the sequence is split over the tensor-parallel ranks");
+  }
+  if (p.tp > 1 && parts == 1 && p.tensor_layout == TensorLayout::one_d) {
     out.lacks("sequence_parallel false: norms are always split over the sequence");
   }
   if (p.tensor_layout != TensorLayout::one_d) out.lacks("tensor_layout: matmuls are split in 1d");

@@ -19,6 +19,8 @@ namespace stepscope {
 enum class SearchKey : std::uint8_t {
   tp,
   tensor_layout,
+  tp_rows,
+  tp_columns,
   tp_depth,
   sequence_parallel,
   cp,
@@ -38,10 +40,12 @@ enum class SearchKey : std::uint8_t {
   gradients_at,
   parameters_at
 };
-inline constexpr std::size_t search_key_count = 20;
+inline constexpr std::size_t search_key_count = 22;
 inline constexpr std::array<std::string_view, search_key_count> search_key_names = {
     "tp",
     "tensor_layout",
+    "tp_rows",
+    "tp_columns",
     "tp_depth",
     "sequence_parallel",
     "cp",

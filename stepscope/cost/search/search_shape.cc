@@ -157,7 +157,9 @@ Result<CostContext> context_of(const ShapeSearch& search, const Plan& shape) {
 }  // namespace
 
 Family family_of(const Plan& p) {
-  return {p.devices, p.tp, static_cast<std::int64_t>(p.tensor_layout), p.tp_depth, p.ep, p.pp};
+  return {p.devices, p.tp,         static_cast<std::int64_t>(p.tensor_layout),
+          p.tp_rows, p.tp_columns, p.tp_depth,
+          p.ep,      p.pp};
 }
 
 bool FoundPlans::beaten(double step, double memory) const {

@@ -25,9 +25,9 @@ struct Candidate {
   Plan plan;
 };
 
-// devices, tp, layout, depth, ep, pp. Without cp, whose exchange with the micro-batch costs almost
-// nothing.
-using Family = std::array<std::int64_t, 6>;
+// devices, tp, layout, rows, columns, depth, ep, pp. Without cp, whose exchange with the
+// micro-batch costs almost nothing.
+using Family = std::array<std::int64_t, 8>;
 [[nodiscard]] Family family_of(const Plan& plan);
 
 struct FoundLimits {

@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 
+#include "stepscope/cost/plan/tensor_grid.h"
+
 namespace stepscope {
 namespace {
 
@@ -32,6 +34,8 @@ bool allows_enum(const SearchRequest& request, SearchKey key, Enum value) {
 
 struct Tensor {
   TensorLayout layout = TensorLayout::one_d;
+  Int rows = 0;
+  Int columns = 0;
   Int depth = 1;
   bool sequence_parallel = false;
 };
@@ -45,25 +49,52 @@ std::optional<Int> root(Int n, int power) {
   }
 }
 
-// One device is 1d. A grid of one copy is 2d, not 2.5d.
-std::vector<Tensor> tensor_choices(const SearchRequest& request, Int tp) {
-  std::vector<Tensor> list;
-  const auto add = [&](Tensor t) {
-    if (!allows_enum(request, SearchKey::tensor_layout, t.layout)) return;
-    if (!allows(request, SearchKey::tp_depth, t.depth)) return;
-    if (!allows(request, SearchKey::sequence_parallel, t.sequence_parallel ? 1 : 0)) return;
-    list.push_back(t);
-  };
-  add({});
-  if (tp == 1) return list;
-  add({.sequence_parallel = true});
-  if (root(tp, 2)) add({.layout = TensorLayout::two_d});
-  for (Int depth = 2; depth * depth * depth <= tp; ++depth) {
-    const auto side = tp % depth == 0 ? root(tp / depth, 2) : std::nullopt;
-    if (side && depth <= *side) add({.layout = TensorLayout::two_and_half_d, .depth = depth});
+bool asks(const SearchRequest& request, SearchKey key) {
+  const auto at = static_cast<std::size_t>(key);
+  return request.fixed[at] || request.most[at];
+}
+
+// All grids of the layout whose sides multiply to tp. A depth of one is 2d.
+void add_grids(TensorLayout layout, Int tp, std::vector<Tensor>& list) {
+  const bool deep = layout != TensorLayout::two_d;
+  for (Int depth = deep ? 2 : 1; depth <= (deep ? tp : 1); ++depth) {
+    if (tp % depth != 0) continue;
+    const Int plane = tp / depth;
+    for (Int rows = 1; rows <= plane; ++rows) {
+      if (plane % rows != 0) continue;
+      list.push_back({.layout = layout, .rows = rows, .columns = plane / rows, .depth = depth});
+    }
   }
-  if (root(tp, 3)) add({.layout = TensorLayout::three_d});
-  return list;
+}
+
+// One device is 1d. A grid of one copy is 2d, not 2.5d. Grids with given sides are searched only on
+// request: most are slower than the square ones and would grow every search.
+std::vector<Tensor> tensor_choices(const SearchRequest& request, Int tp) {
+  std::vector<Tensor> all{{}};
+  if (tp > 1 || request.base.sequence_degree > 1) all.push_back({.sequence_parallel = true});
+  if (tp > 1 && (asks(request, SearchKey::tp_rows) || asks(request, SearchKey::tp_columns))) {
+    for (const auto layout :
+         {TensorLayout::two_d, TensorLayout::two_and_half_d, TensorLayout::three_d}) {
+      add_grids(layout, tp, all);
+    }
+  } else if (tp > 1) {
+    if (root(tp, 2)) all.push_back({.layout = TensorLayout::two_d});
+    for (Int depth = 2; depth * depth * depth <= tp; ++depth) {
+      const auto side = tp % depth == 0 ? root(tp / depth, 2) : std::nullopt;
+      if (side && depth <= *side) {
+        all.push_back({.layout = TensorLayout::two_and_half_d, .depth = depth});
+      }
+    }
+    if (root(tp, 3)) all.push_back({.layout = TensorLayout::three_d});
+  }
+  std::erase_if(all, [&](const Tensor& t) {
+    return !allows_enum(request, SearchKey::tensor_layout, t.layout) ||
+           !allows(request, SearchKey::tp_rows, t.rows) ||
+           !allows(request, SearchKey::tp_columns, t.columns) ||
+           !allows(request, SearchKey::tp_depth, t.depth) ||
+           !allows(request, SearchKey::sequence_parallel, t.sequence_parallel ? 1 : 0);
+  });
+  return all;
 }
 
 std::vector<ContextExchange> exchange_choices(const SearchRequest& request, Int cp) {
@@ -88,7 +119,7 @@ std::vector<Int> micro_batch_choices(const SearchRequest& request) {
 std::optional<Rejected> shape_obstacle(const Transformer& model, const Plan& shape) {
   Plan probe = shape;
   const auto fails = [&] {
-    probe.devices = probe.tp * probe.cp * probe.ep;
+    probe.devices = tensor_ranks(probe) * probe.cp * probe.ep;
     probe.dp = probe.ep;
     probe.global_batch = probe.ep * probe.micro_batch;
     return !check_plan(model, probe);
@@ -197,7 +228,8 @@ ShapeList list_shapes(const SearchSpace& space) {
     if (!why) {
       list.shapes.push_back({.plan = p, .index = index});
     } else {
-      const auto [plans, is_new] = counts.try_emplace({p.tp * p.cp, p.cp, p.ep, p.micro_batch});
+      const auto [plans, is_new] =
+          counts.try_emplace({tensor_ranks(p) * p.cp, p.cp, p.ep, p.micro_batch});
       if (is_new) plans->second = count_plans(space, p);
       list.rejected[static_cast<std::size_t>(*why)] += plans->second;
     }
@@ -206,14 +238,19 @@ ShapeList list_shapes(const SearchSpace& space) {
     p.tp = tp;
     for (const Tensor& t : tensor_choices(request, tp)) {
       p.tensor_layout = t.layout;
+      p.tp_rows = t.rows;
+      p.tp_columns = t.columns;
       p.tp_depth = t.depth;
       p.sequence_parallel = t.sequence_parallel;
-      for (const Int cp : divisors(request, SearchKey::cp, space.devices / tp)) {
+      p.sequence_degree = t.sequence_parallel ? request.base.sequence_degree : 0;
+      const Int ranks = tensor_ranks(p);
+      if (space.devices % ranks != 0) continue;
+      for (const Int cp : divisors(request, SearchKey::cp, space.devices / ranks)) {
         p.cp = cp;
         for (const ContextExchange exchange : exchange_choices(request, cp)) {
           p.context_exchange = exchange;
           for (const Int ep : divisors(request, SearchKey::ep, experts)) {
-            if (space.devices / tp % ep != 0) continue;
+            if (space.devices / ranks % ep != 0) continue;
             p.ep = ep;
             for (const Int micro_batch : micro_batches) {
               p.micro_batch = micro_batch;
@@ -230,7 +267,7 @@ ShapeList list_shapes(const SearchSpace& space) {
 std::vector<Split> list_splits(const SearchSpace& space, const Plan& shape) {
   const SearchRequest& request = *space.request;
   const Int layers = space.model->layers;
-  const Int left = space.devices / (shape.tp * shape.cp);
+  const Int left = space.devices / (tensor_ranks(shape) * shape.cp);
   std::vector<Split> list;
   for (const Int pp : divisors(request, SearchKey::pp, left)) {
     const Int dp = left / pp;

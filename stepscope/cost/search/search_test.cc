@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -268,6 +270,42 @@ TEST(Search, KeepsWhatIsFixedAndBelowWhatIsLimited) {
     EXPECT_LE(f.plan.pp, 2);
     EXPECT_EQ(f.plan.zero, 1);
     EXPECT_TRUE(check_plan(llama(), f.plan));
+  }
+}
+
+TEST(Search, TriesGridsWithGivenSidesWhereAsked) {
+  const Bench bench;
+  SearchRequest request = request_of(8, 8);
+  ASSERT_TRUE(fix(request, "tp", "8"));
+  const auto sides = [&] {
+    std::set<std::array<std::int64_t, 3>> found;
+    for (const FoundPlan& f : bench.search(gpt(), request).best) {
+      if (f.plan.tp_rows > 0) {
+        found.insert({f.plan.tp_rows, f.plan.tp_columns, f.plan.tp_depth});
+      }
+    }
+    return found;
+  };
+  request.slowest = 1000;
+  EXPECT_TRUE(sides().empty()) << "only squares and cubes";
+  ASSERT_TRUE(fix(request, "tp_rows", "2"));
+  ASSERT_TRUE(fix(request, "tensor_layout", "2d"));
+  EXPECT_EQ(sides(), (std::set<std::array<std::int64_t, 3>>{{2, 4, 1}}));
+  ASSERT_TRUE(fix(request, "tensor_layout", "3d"));
+  EXPECT_EQ(sides(), (std::set<std::array<std::int64_t, 3>>{{2, 1, 4}, {2, 2, 2}}));
+}
+
+TEST(Search, KeepsTheSequenceDegreeOfItsBase) {
+  const Bench bench;
+  SearchRequest request = request_of(8, 8);
+  request.base.sequence_degree = 4;
+  ASSERT_TRUE(fix(request, "tp", "2"));
+  ASSERT_TRUE(fix(request, "sequence_parallel", "true"));
+  const SearchResult found = bench.search(gpt(), request);
+  ASSERT_FALSE(found.best.empty());
+  for (const FoundPlan& f : found.best) {
+    EXPECT_EQ(f.plan.sequence_degree, 4);
+    EXPECT_EQ(4 * f.plan.cp * f.plan.pp * f.plan.dp, 8);
   }
 }
 

@@ -6,19 +6,21 @@
 #include <tuple>
 
 #include "stepscope/cost/layer/layer_operations.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/cost/time/collective_cost.h"
 
 namespace stepscope {
 namespace {
 
 auto shape_of(const Plan& p) {
-  return std::tie(p.tp, p.tensor_layout, p.tp_depth, p.sequence_parallel, p.cp, p.context_exchange,
-                  p.ep, p.sequence, p.micro_batch, p.fused_attention, p.vendor_attention,
-                  p.fused_pointwise, p.fused_loss, p.fused_gradient_sum, p.compiled,
-                  p.overlap_tensor, p.torch_buffers, p.vocabulary_multiple, p.precision.matmul,
-                  p.precision.parameter_bytes, p.precision.gradient_bytes,
-                  p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
-                  p.precision.optimizer_state_bytes, p.precision.activation_bytes);
+  return std::tie(p.tp, p.tensor_layout, p.tp_rows, p.tp_columns, p.tp_depth, p.sequence_parallel,
+                  p.sequence_degree, p.cp, p.context_exchange, p.ep, p.sequence, p.micro_batch,
+                  p.fused_attention, p.vendor_attention, p.fused_pointwise, p.fused_loss,
+                  p.fused_gradient_sum, p.compiled, p.overlap_tensor, p.torch_buffers,
+                  p.vocabulary_multiple, p.precision.matmul, p.precision.parameter_bytes,
+                  p.precision.gradient_bytes, p.precision.accumulated_gradient_bytes,
+                  p.precision.master_bytes, p.precision.optimizer_state_bytes,
+                  p.precision.activation_bytes);
 }
 
 // Layers differ by their feed-forward part and their window.
@@ -97,7 +99,7 @@ N send_time(const CostContext& context, const DataTimes& times, const Plan& plan
   const N bytes = formula::bytes<N>(context.input_bytes, "bytes");
   N whole = times.send.once(bytes);
   const bool replicated =
-      plan.tp > 1 && plan.tensor_layout == TensorLayout::one_d && !plan.sequence_parallel;
+      plan.tp > 1 && plan.tensor_layout == TensorLayout::one_d && sequence_parts(plan) == 1;
   if (!replicated) return whole;
   return formula::min(whole, times.send.once(bytes / formula::count<N>(plan.tp, "tp")) +
                                  formula::seconds<N>(context.gather_input, "gather"));

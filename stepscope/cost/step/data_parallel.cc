@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/cost/time/collective_cost.h"
 
 namespace stepscope {
@@ -135,12 +136,13 @@ Formula data_sent(const Plan& plan, double parameters, double expert_parameters)
 Result<DataTimes> data_times(const Plan& plan, const Network& network) {
   const ShardCounts shards = shard_counts(plan);
   const std::int64_t replicas = plan.dp * plan.cp;
+  const std::int64_t tensor = tensor_ranks(plan);
   Groups groups(network);
   DataTimes times;
-  times.dense = state_times(plan, network, groups, replicas, shards.dense, plan.tp);
+  times.dense = state_times(plan, network, groups, replicas, shards.dense, tensor);
   times.expert =
-      state_times(plan, network, groups, replicas / plan.ep, shards.expert, plan.tp * plan.ep);
-  const std::int64_t stage = plan.tp * replicas;
+      state_times(plan, network, groups, replicas / plan.ep, shards.expert, tensor * plan.ep);
+  const std::int64_t stage = tensor * replicas;
   constexpr double activation = 16e6;  // size in bytes near which sends are timed
   if (plan.pp > 1) {
     times.send = piece_time(network, CollectiveKind::send_recv, groups("the pipeline", 2, stage),

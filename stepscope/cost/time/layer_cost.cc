@@ -5,8 +5,10 @@
 #include <cmath>
 #include <string>
 
+#include "stepscope/cost/layer/layer_table.h"
 #include "stepscope/cost/layer/recompute.h"
 #include "stepscope/cost/layer/tensor_layouts.h"
+#include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/cost/time/collective_cost.h"
 
 namespace stepscope {
@@ -73,7 +75,7 @@ constexpr double backward_launches = 1.5;
 
 // Adds the device's wait for the host, forward and backward.
 void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, double layers) {
-  const bool tp = plan.tp > 1;
+  const bool tp = tensor_ranks(plan) > 1;
   const double host = host_seconds(compute, plan, layers);
   if (host <= 0) return;
   const double forward = host_excess(compute, cost.forward.total(), host, tp);
@@ -106,7 +108,8 @@ CallWindow call_window(const Communication& c, const Plan& plan, const Operation
     return {1, std::min(whole / 2, left)};
   }
   if (!plan.overlap_tensor) return {};
-  const auto n = static_cast<double>(plan.tp);
+  const bool sequence = c.dim == ParallelDim::sequence || c.dim == ParallelDim::sequence_copies;
+  const auto n = static_cast<double>(sequence ? group_size(plan, c.dim) : plan.tp);
   return {(n - 1) / n, left};
 }
 
@@ -124,14 +127,20 @@ Result<Placements> layer_placements(const Plan& plan, const Network& network) {
     place_dim(placements, network, dim, size, stride, error);
   };
   at(ParallelDim::tensor, plan.tp, 1);
+  // The parts of a sequence lie side by side. Copies of a part are as far apart as it has parts.
+  const std::int64_t parts = sequence_parts(plan);
+  if (parts != plan.tp && parts > 1) {
+    at(ParallelDim::sequence, parts, 1);
+    if (plan.tp % parts == 0) at(ParallelDim::sequence_copies, plan.tp / parts, parts);
+  }
   if (plan.tensor_layout != TensorLayout::one_d) {
     const DeviceGrid grid = device_grid(plan);
     at(ParallelDim::tensor_row, grid.columns, 1);
     at(ParallelDim::tensor_column, grid.rows, grid.columns);
     at(ParallelDim::tensor_depth, grid.depth, grid.columns * grid.rows);
   }
-  at(ParallelDim::context, plan.cp, plan.tp);
-  at(ParallelDim::expert, plan.ep, plan.tp);
+  at(ParallelDim::context, plan.cp, tensor_ranks(plan));
+  at(ParallelDim::expert, plan.ep, tensor_ranks(plan));
   if (error) return *error;
   return placements;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -179,9 +180,16 @@ std::vector<CsvFile> predict_csv(const Json& tree) {
   Json memory = Json::array();
   for (const auto& [key, bytes] : tree["memory_bytes"].items())
     memory.push_back({{"name", key}, {"bytes", bytes}});
-  std::vector<CsvFile> files = {csv_table("terms.csv", tree["step_terms"]),
-                                csv_table("memory.csv", memory),
-                                csv_table("layers.csv", tree["layers"])};
+  std::vector<CsvFile> files = {
+      csv_table("terms.csv", tree["step_terms"]), csv_table("memory.csv", memory),
+      csv_table("layers.csv", tree["layers"]), csv_table("layer_sums.csv", tree["layer_sums"])};
+  for (const Json& table : tree["layer_tables"]) {
+    Json rows = table["rows"];
+    rows.push_back(table["sum"]);
+    std::string name = table["name"].get<std::string>();
+    std::ranges::replace(name, ' ', '_');
+    files.push_back(csv_table(name + ".csv", rows));
+  }
   if (!tree["comparison"].empty()) files.push_back(csv_table("comparison.csv", tree["comparison"]));
   return files;
 }

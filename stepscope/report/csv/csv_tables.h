@@ -27,7 +27,8 @@ struct CsvFile {
 [[nodiscard]] std::vector<CsvFile> compare_csv(const Json& tree);
 // values.
 [[nodiscard]] std::vector<CsvFile> sweep_csv(const Json& tree);
-// terms, memory, layers, and comparison where there is one.
+// terms, memory, layers, layer_sums, the tables of a layer by other conventions (attention,
+// feed_forward; the last row is the sum), and comparison where there is one.
 [[nodiscard]] std::vector<CsvFile> predict_csv(const Json& tree);
 // plans, pareto, rejected, sensitivity; by_devices and against where there are some.
 [[nodiscard]] std::vector<CsvFile> plan_csv(const Json& tree);

@@ -120,7 +120,7 @@ TEST(Csv, ComparedRunsHaveLaunchesAndParts) {
 
 TEST(Csv, ComparedPlansHaveATable) {
   Predicted p;
-  EXPECT_EQ(predict_csv(predict_tree(p.report)).size(), 3U);
+  EXPECT_EQ(predict_csv(predict_tree(p.report)).size(), 4U);
   p.report.comparison.push_back({.label = "zero=0", .plan = p.report.plan, .cost = p.report.cost});
   EXPECT_EQ(predict_csv(predict_tree(p.report)).back().name, "comparison.csv");
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/report/json/predict_json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/pipeline/version.h"
@@ -46,11 +49,8 @@ Json memory(const PredictResult& r) {
           {"formulas", std::move(formulas)}};
 }
 
-// The first call's; nothing is null.
-Json sent_by(const PassRow& pass) {
-  if (pass.group == 0) return nullptr;
-  return std::string(collective_kind_names[static_cast<std::size_t>(pass.sent_by)]);
-}
+// Nothing is null.
+Json sent_by(const PassRow& pass) { return text_or_null(collectives_in_words(pass.sent_by)); }
 
 // What a table of a layer has besides: by operand, at the peaks on paper, with communication.
 void add_details(Json& row, const OperationRow& o) {
@@ -103,6 +103,113 @@ Json layers(const PredictResult& r) {
                    {"t_comm_bwd_ns", o.communication_backward * ns_per_s},
                    {"intensity", o.intensity()}});
     add_details(out.back(), o);
+  }
+  return out;
+}
+
+Json layer_sums(const PredictResult& r) {
+  Json out = Json::array();
+  for (const OperationSum& s : operation_sums(r.operations))
+    out.push_back({{"part", std::string(s.part)},
+                   {"layers", s.count},
+                   {"flops_fwd", s.matrix_forward.value},
+                   {"flops_bwd", s.matrix_backward.value},
+                   {"vector_flops_fwd", s.vector_forward.value},
+                   {"vector_flops_bwd", s.vector_backward.value},
+                   {"mem_fwd_bytes", s.bytes_forward},
+                   {"mem_bwd_bytes", s.bytes_backward},
+                   {"kept_bytes", s.kept_bytes},
+                   {"parameters", s.parameters},
+                   {"comm_fwd_bytes", s.sent_forward},
+                   {"comm_bwd_bytes", s.sent_backward},
+                   {"t_fwd_ns", s.forward * ns_per_s},
+                   {"t_bwd_ns", s.backward * ns_per_s},
+                   {"t_comm_fwd_ns", s.communication_forward * ns_per_s},
+                   {"t_comm_bwd_ns", s.communication_backward * ns_per_s},
+                   {"t_total_fwd_ns", (s.forward + s.communication_forward) * ns_per_s},
+                   {"t_total_bwd_ns", (s.backward + s.communication_backward) * ns_per_s}});
+  return out;
+}
+
+// In the order of the notebook's columns; bytes are null without communication.
+Json table_row(const LayerRow& row, std::string_view name, bool leaves_domain) {
+  const PassRow& f = row.forward;
+  const PassRow& b = row.backward;
+  const std::int64_t group = std::max(f.group, b.group);
+  const auto ns = [](Seconds t) { return t.count() * ns_per_s; };
+  const auto sent = [](const PassRow& p) { return p.group > 0 ? Json(p.sent_bytes) : Json(); };
+  const auto share = [](const PassRow& p) {
+    return share_or_zero(p.communication.count(), p.total().count());
+  };
+  return {{"layer", std::string(name)},
+          {"flops_fwd", f.flops.value},
+          {"input_fwd_bytes", row.input_bytes},
+          {"other_fwd_bytes", row.other_bytes},
+          {"output_fwd_bytes", row.output_bytes},
+          {"kept_bytes", row.kept_bytes},
+          {"weight_fwd_bytes", row.weight_bytes},
+          {"mem_fwd_bytes", f.bytes},
+          {"flops_bwd", b.flops.value},
+          {"gradient_bytes", row.gradient_bytes},
+          {"weight_gradient_bytes", row.weight_gradient_bytes},
+          {"mem_bwd_bytes", b.bytes},
+          {"comm_bwd_bytes", sent(b)},
+          {"comm_bwd", sent_by(b)},
+          {"comm_group", group > 0 ? Json(group) : Json()},
+          {"comm_fwd_bytes", sent(f)},
+          {"comm_fwd", sent_by(f)},
+          {"t_compute_fwd_ns", ns(f.compute)},
+          {"t_memory_fwd_ns", ns(f.memory)},
+          {"t_compute_bwd_ns", ns(b.compute)},
+          {"t_memory_bwd_ns", ns(b.memory)},
+          {"intensity", f.intensity()},
+          {"t_fwd_ns", ns(f.roofline())},
+          {"t_bwd_ns", ns(b.roofline())},
+          {"comm_tier", group > 0 ? Json(leaves_domain ? "network" : "domain") : Json()},
+          {"t_comm_fwd_ns", ns(f.communication)},
+          {"t_comm_bwd_ns", ns(b.communication)},
+          {"t_total_fwd_ns", ns(f.total())},
+          {"t_total_bwd_ns", ns(b.total())},
+          {"comm_share_fwd", share(f)},
+          {"comm_share_bwd", share(b)}};
+}
+
+Json table_sum(const LayerSum& s, std::int64_t layers) {
+  const PassSum& f = s.forward;
+  const PassSum& b = s.backward;
+  const auto ns = [](Seconds t) { return t.count() * ns_per_s; };
+  return {{"layer", fmt::format("sum of {} layers", layers)},
+          {"flops_fwd", f.flops.value},
+          {"kept_bytes", s.kept_bytes},
+          {"weight_fwd_bytes", s.weight_bytes},
+          {"mem_fwd_bytes", f.bytes},
+          {"flops_bwd", b.flops.value},
+          {"weight_gradient_bytes", s.weight_gradient_bytes},
+          {"mem_bwd_bytes", b.bytes},
+          {"comm_bwd_bytes", b.sent_bytes},
+          {"comm_fwd_bytes", f.sent_bytes},
+          {"t_fwd_ns", ns(f.roofline)},
+          {"t_bwd_ns", ns(b.roofline)},
+          {"t_comm_fwd_ns", ns(f.communication)},
+          {"t_comm_bwd_ns", ns(b.communication)},
+          {"t_total_fwd_ns", ns(f.total())},
+          {"t_total_bwd_ns", ns(b.total())},
+          {"comm_share_fwd", share_or_zero(f.communication.count(), f.total().count())},
+          {"comm_share_bwd", share_or_zero(b.communication.count(), b.total().count())}};
+}
+
+Json layer_tables(const PredictResult& r) {
+  Json out = Json::array();
+  for (const LayerTable& t : r.layer_tables) {
+    Json rows = Json::array();
+    for (std::size_t i = 0; i < t.rows.size(); ++i)
+      rows.push_back(
+          table_row(t.rows[i], row_name(*r.conventions, t.rows[i].name), t.leaves_domain[i]));
+    out.push_back({{"conventions", std::string(r.conventions->name)},
+                   {"name", t.name},
+                   {"layers", t.layers},
+                   {"rows", std::move(rows)},
+                   {"sum", table_sum(t.sum, t.layers)}});
   }
   return out;
 }
@@ -176,6 +283,8 @@ Json predict_tree(const PredictResult& r) {
           {"memory_bytes", memory_tree(r.cost.memory)},
           {"memory", memory(r)},
           {"layers", layers(r)},
+          {"layer_sums", layer_sums(r)},
+          {"layer_tables", layer_tables(r)},
           {"cost", cost(r)},
           {"comparison", comparison(r)},
           {"warnings", predict_warnings(r)}};

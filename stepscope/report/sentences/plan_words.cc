@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/vocabulary.h"
@@ -41,17 +42,43 @@ std::string offloaded_to(const Plan& p, Residence place) {
   return fmt::format("{}", fmt::join(kept, ", "));
 }
 
+// " (2d)", " (2d, 4 × 2)"; nothing for 1d.
+std::string layout_in_words(const Plan& p) {
+  if (p.tensor_layout == TensorLayout::one_d) return {};
+  const std::string sides = grid_in_words(p);
+  return fmt::format(" ({}{}{})", name_of(tensor_layout_names, p.tensor_layout),
+                     sides.empty() ? "" : ", ", sides);
+}
+
+std::string sequence_in_words(const Plan& p) {
+  if (sequence_parts(p) <= 1) return {};
+  if (p.sequence_degree == 0 || p.sequence_degree == p.tp) return " with sequence parallelism";
+  return fmt::format(" with sequence parallelism over {}", p.sequence_degree);
+}
+
 }  // namespace
+
+std::string grid_in_words(const Plan& plan) {
+  if (plan.tensor_layout == TensorLayout::one_d) return {};
+  const auto grid = tensor_grid(plan);
+  if (!grid) return {};
+  const bool three = plan.tensor_layout == TensorLayout::three_d;
+  if (grid->rows == grid->columns && (!three || grid->depth == grid->rows)) return {};
+  return plan.tensor_layout == TensorLayout::two_d
+             ? fmt::format("{} × {}", grid->rows, grid->columns)
+             : fmt::format("{} × {} × {}", grid->rows, grid->columns, grid->depth);
+}
+
+std::string collectives_in_words(std::span<const CollectiveKind> kinds) {
+  std::vector<std::string> names;
+  for (const CollectiveKind kind : kinds) names.push_back(name_of(collective_kind_names, kind));
+  return fmt::format("{}", fmt::join(names, " + "));
+}
 
 std::string plan_in_words(const Plan& p) {
   std::vector<std::string> parts;
-  if (p.tp > 1)
-    parts.push_back(
-        fmt::format("TP {}{}{}", p.tp,
-                    p.tensor_layout == TensorLayout::one_d
-                        ? ""
-                        : fmt::format(" ({})", name_of(tensor_layout_names, p.tensor_layout)),
-                    p.sequence_parallel ? " with sequence parallelism" : ""));
+  if (tensor_ranks(p) > 1)
+    parts.push_back(fmt::format("TP {}{}{}", p.tp, layout_in_words(p), sequence_in_words(p)));
   if (p.cp > 1)
     parts.push_back(
         fmt::format("CP {} ({})", p.cp, name_of(context_exchange_names, p.context_exchange)));
@@ -78,8 +105,13 @@ std::string plan_in_words(const Plan& p) {
 
 std::string plan_in_brief(const Plan& p) {
   std::string out = fmt::format("tp{}{}", p.tp, p.sequence_parallel ? "+sp" : "");
+  if (p.sequence_parallel && p.sequence_degree > 0 && p.sequence_degree != p.tp)
+    out += std::to_string(p.sequence_degree);
   if (p.tensor_layout != TensorLayout::one_d)
     out += fmt::format(" {}", name_of(tensor_layout_names, p.tensor_layout));
+  std::string sides = grid_in_words(p);
+  std::erase(sides, ' ');
+  if (!sides.empty()) out += " " + sides;
   if (p.cp > 1)
     out += fmt::format(" cp{} {}", p.cp, name_of(context_exchange_names, p.context_exchange));
   if (p.ep > 1) out += fmt::format(" ep{}", p.ep);

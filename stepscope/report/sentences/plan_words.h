@@ -2,9 +2,11 @@
 // Plans, and the terms of a predicted step, for people.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "stepscope/base/collective_kind.h"
 #include "stepscope/cost/plan/parallelism.h"
 #include "stepscope/cost/step/step_cost.h"
 
@@ -17,6 +19,10 @@ namespace stepscope {
 [[nodiscard]] std::string words_of(const Shortage& lacks);
 // "TP 8 · PP 16 (1F1B) · DP 8, ZeRO-1 · 12 micro-batches of 1 × 2048".
 [[nodiscard]] std::string plan_in_words(const Plan& plan);
+// The sides of the tensor layout's grid, if it is not square or a cube: "4 × 2"; else empty.
+[[nodiscard]] std::string grid_in_words(const Plan& plan);
+// "all_gather + reduce_scatter"; empty without any.
+[[nodiscard]] std::string collectives_in_words(std::span<const CollectiveKind> kinds);
 // A plan as short as a table needs it: "tp4+sp pp4 interleaved×24 dp64 zero3/32 3×8 full".
 [[nodiscard]] std::string plan_in_brief(const Plan& plan);
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace stepscope {
 namespace {
 
@@ -23,6 +25,31 @@ TEST(PlanWords, WordsAPlanByWhatItSplits) {
   EXPECT_EQ(plan_in_words(plan),
             "TP 8 with sequence parallelism · PP 4 (1f1b) · DP 2, ZeRO-1 · 8 micro-batches of 1 × "
             "2048 tokens · optimizer, gradients in host memory · parameters in NVMe · bf16");
+}
+
+TEST(PlanWords, NameTheSidesOfAGridThatIsNotSquareAndAnOwnSequenceDegree) {
+  Plan plan{.devices = 8, .tp = 8, .tensor_layout = TensorLayout::two_d, .tp_rows = 2};
+  EXPECT_TRUE(plan_in_words(plan).starts_with("TP 8 (2d, 2 × 4) · DP 1")) << plan_in_words(plan);
+  EXPECT_TRUE(plan_in_brief(plan).starts_with("tp8 2d 2×4 dp1")) << plan_in_brief(plan);
+  plan = {.devices = 12,
+          .tp = 12,
+          .tensor_layout = TensorLayout::three_d,
+          .tp_rows = 2,
+          .tp_columns = 3,
+          .tp_depth = 2};
+  EXPECT_EQ(grid_in_words(plan), "2 × 3 × 2");
+  plan = {.devices = 8, .tp = 8, .tensor_layout = TensorLayout::three_d};
+  EXPECT_EQ(grid_in_words(plan), "");
+  plan = {.devices = 4, .tp = 2, .sequence_parallel = true, .sequence_degree = 4};
+  EXPECT_TRUE(plan_in_words(plan).starts_with("TP 2 with sequence parallelism over 4 · "));
+  EXPECT_TRUE(plan_in_brief(plan).starts_with("tp2+sp4 dp1")) << plan_in_brief(plan);
+}
+
+TEST(PlanWords, NameEveryCollective) {
+  using enum CollectiveKind;
+  EXPECT_EQ(collectives_in_words(std::vector{all_gather, reduce_scatter}),
+            "all_gather + reduce_scatter");
+  EXPECT_EQ(collectives_in_words({}), "");
 }
 
 }  // namespace

@@ -95,32 +95,225 @@ std::string flops(Flops f) {
   return f.value >= 1e12 ? format_digits(f.value / 1e12) + " T" : count_or_none(f.value);
 }
 
+constexpr std::size_t least_layers_width = 320;
+
+std::vector<std::string> operation_cells(const OperationRow& o) {
+  const Pass& f = o.operation.forward;
+  const Pass& b = o.operation.backward;
+  return {std::string(o.part),
+          std::string(o.operation.name),
+          name_of(operation_class_names, o.operation.kind),
+          std::to_string(o.count),
+          flops(f.matrix),
+          flops(b.matrix),
+          flops(f.vector),
+          flops(b.vector),
+          bytes_or_none(f.bytes()),
+          bytes_or_none(b.bytes()),
+          bytes_or_none(o.operation.kept_bytes),
+          count_or_none(o.operation.parameters),
+          bytes_or_none(communicated_bytes(f)),
+          bytes_or_none(communicated_bytes(b)),
+          collectives_in_words(o.ideal.forward.sent_by),
+          collectives_in_words(o.ideal.backward.sent_by),
+          format_digits(o.intensity()),
+          time_or_none(o.forward),
+          time_or_none(o.backward),
+          time_or_none(o.communication_forward),
+          time_or_none(o.communication_backward)};
+}
+
+std::vector<std::string> sum_cells(const OperationSum& s) {
+  return {std::string(s.part),
+          "sum",
+          "",
+          std::to_string(s.count),
+          flops(s.matrix_forward),
+          flops(s.matrix_backward),
+          flops(s.vector_forward),
+          flops(s.vector_backward),
+          bytes_or_none(s.bytes_forward),
+          bytes_or_none(s.bytes_backward),
+          bytes_or_none(s.kept_bytes),
+          count_or_none(s.parameters),
+          bytes_or_none(s.sent_forward),
+          bytes_or_none(s.sent_backward),
+          "",
+          "",
+          "",
+          time_or_none(s.forward),
+          time_or_none(s.backward),
+          time_or_none(s.communication_forward),
+          time_or_none(s.communication_backward)};
+}
+
 std::string layers_table(const PredictResult& r, std::size_t width) {
-  std::vector<Column> columns = {{"part", false},  {"operation", false},
-                                 {"class", false}, {"count"},
-                                 {"matrix fwd"},   {"bwd"},
-                                 {"vector fwd"},   {"bwd"},
-                                 {"memory fwd"},   {"bwd"},
-                                 {"kept"},         {"weights"},
-                                 {"sent fwd"},     {"bwd"},
-                                 {"flop/B"},       {"time fwd"},
-                                 {"bwd"},          {"comm fwd"},
+  std::vector<Column> columns = {{"part", false},
+                                 {"operation", false},
+                                 {"class", false},
+                                 {"count"},
+                                 {"matrix fwd"},
+                                 {"bwd"},
+                                 {"vector fwd"},
+                                 {"bwd"},
+                                 {"memory fwd"},
+                                 {"bwd"},
+                                 {"kept"},
+                                 {"weights"},
+                                 {"sent fwd"},
+                                 {"bwd"},
+                                 {"sent by fwd", false},
+                                 {"bwd", false},
+                                 {"flop/B"},
+                                 {"time fwd"},
+                                 {"bwd"},
+                                 {"comm fwd"},
                                  {"bwd"}};
   std::vector<std::vector<std::string>> rows;
-  for (const OperationRow& o : r.operations) {
-    const Pass& f = o.operation.forward;
-    const Pass& b = o.operation.backward;
-    rows.push_back({std::string(o.part), std::string(o.operation.name),
-                    name_of(operation_class_names, o.operation.kind), std::to_string(o.count),
-                    flops(f.matrix), flops(b.matrix), flops(f.vector), flops(b.vector),
-                    bytes_or_none(f.bytes()), bytes_or_none(b.bytes()),
-                    bytes_or_none(o.operation.kept_bytes), count_or_none(o.operation.parameters),
-                    bytes_or_none(communicated_bytes(f)), bytes_or_none(communicated_bytes(b)),
-                    format_digits(o.intensity()), time_or_none(o.forward), time_or_none(o.backward),
-                    time_or_none(o.communication_forward), time_or_none(o.communication_backward)});
+  for (const OperationRow& o : r.operations) rows.push_back(operation_cells(o));
+  for (const OperationSum& s : operation_sums(r.operations)) rows.push_back(sum_cells(s));
+  return "Operations of one micro-batch on one device (FLOPs, bytes; times alone). Sums are over "
+         "all layers of the part:\n" +
+         text_table(std::move(columns), std::move(rows), std::max(width, least_layers_width));
+}
+
+std::string digits(double value) { return fmt::format("{:.6f}", value); }
+std::string ms(Seconds t) { return digits(t.count() * 1e3); }
+
+// One row of a table by a text's conventions. Columns in the order of table_columns.
+std::vector<std::string> table_cells(const LayerRow& row, std::string_view name,
+                                     bool leaves_domain) {
+  const PassRow& f = row.forward;
+  const PassRow& b = row.backward;
+  const std::int64_t group = std::max(f.group, b.group);
+  const auto sent = [](const PassRow& p) {
+    return p.group > 0 ? digits(p.sent_bytes / 1e9) : std::string();
+  };
+  const auto share = [](const PassRow& p) {
+    return digits(share_or_zero(p.communication.count(), p.total().count()));
+  };
+  return {std::string(name),
+          digits(f.flops.value / 1e12),
+          digits(b.flops.value / 1e12),
+          digits(row.input_bytes / 1e9),
+          digits(row.other_bytes / 1e9),
+          digits(row.output_bytes / 1e9),
+          digits(row.kept_bytes / 1e9),
+          digits(row.weight_bytes / 1e9),
+          digits(row.gradient_bytes / 1e9),
+          digits(row.weight_gradient_bytes / 1e9),
+          digits(f.bytes / 1e9),
+          digits(b.bytes / 1e9),
+          sent(f),
+          collectives_in_words(f.sent_by),
+          sent(b),
+          collectives_in_words(b.sent_by),
+          group > 0 ? std::to_string(group) : "",
+          group > 0 ? (leaves_domain ? "network" : "domain") : "",
+          ms(f.compute),
+          ms(b.compute),
+          ms(f.memory),
+          ms(b.memory),
+          digits(f.intensity()),
+          ms(f.roofline()),
+          ms(b.roofline()),
+          ms(f.communication),
+          ms(b.communication),
+          ms(f.total()),
+          ms(b.total()),
+          share(f),
+          share(b)};
+}
+
+std::vector<std::string> table_sum_cells(const LayerSum& s, std::int64_t layers) {
+  const PassSum& f = s.forward;
+  const PassSum& b = s.backward;
+  const auto share = [](const PassSum& p) {
+    return digits(share_or_zero(p.communication.count(), p.total().count()));
+  };
+  return {fmt::format("sum of {} layers", layers),
+          digits(f.flops.value / 1e12),
+          digits(b.flops.value / 1e12),
+          "",
+          "",
+          "",
+          digits(s.kept_bytes / 1e9),
+          digits(s.weight_bytes / 1e9),
+          "",
+          digits(s.weight_gradient_bytes / 1e9),
+          digits(f.bytes / 1e9),
+          digits(b.bytes / 1e9),
+          digits(f.sent_bytes / 1e9),
+          "",
+          digits(b.sent_bytes / 1e9),
+          "",
+          "",
+          "",
+          "",
+          "",
+          "",
+          "",
+          "",
+          ms(f.roofline),
+          ms(b.roofline),
+          ms(f.communication),
+          ms(b.communication),
+          ms(f.total()),
+          ms(b.total()),
+          share(f),
+          share(b)};
+}
+
+std::vector<Column> table_columns() {
+  return {{"layer", false},
+          {"TFLOP fwd"},
+          {"bwd"},
+          {"GB in"},
+          {"other"},
+          {"out"},
+          {"kept"},
+          {"weights"},
+          {"gradients"},
+          {"of weights"},
+          {"memory fwd"},
+          {"bwd"},
+          {"sent fwd"},
+          {"by", false},
+          {"sent bwd"},
+          {"by", false},
+          {"group"},
+          {"tier", false},
+          {"ms compute fwd"},
+          {"bwd"},
+          {"memory fwd"},
+          {"bwd"},
+          {"intensity"},
+          {"time fwd"},
+          {"bwd"},
+          {"comm fwd"},
+          {"bwd"},
+          {"total fwd"},
+          {"bwd"},
+          {"comm share fwd"},
+          {"bwd"}};
+}
+
+std::string convention_tables(const PredictResult& r, std::size_t width) {
+  constexpr std::size_t least = 400;  // 31 columns
+  std::string out;
+  for (const LayerTable& t : r.layer_tables) {
+    std::vector<std::vector<std::string>> rows;
+    for (std::size_t i = 0; i < t.rows.size(); ++i)
+      rows.push_back(
+          table_cells(t.rows[i], row_name(*r.conventions, t.rows[i].name), t.leaves_domain[i]));
+    rows.push_back(table_sum_cells(t.sum, t.layers));
+    out += fmt::format(
+        "{}{} by the conventions \"{}\": one of {} layers, one micro-batch, one device (TFLOP, GB, "
+        "ms at the rated peaks):\n",
+        out.empty() ? "" : "\n", t.name, r.conventions->name, t.layers);
+    out += text_table(table_columns(), std::move(rows), std::max(width, least));
   }
-  return "Operations of one micro-batch on one device (FLOPs, bytes; times alone):\n" +
-         text_table(std::move(columns), std::move(rows), std::max<std::size_t>(width, 220));
+  return out;
 }
 
 std::string comparison_table(const PredictResult& r, std::size_t width) {
@@ -158,7 +351,8 @@ std::string predict_text(const PredictResult& r, const PredictTextOptions& optio
   out += fmt::format("{}{}{}\n", bold, wrapped(predict_sentence(r), width), plain);
   out += waterfall(r) + '\n' + memory_bars(r) + '\n' + rates(r);
   if (!r.comparison.empty()) out += '\n' + comparison_table(r, width);
-  if (options.layers) out += '\n' + layers_table(r, width);
+  if (options.layers)
+    out += '\n' + (r.layer_tables.empty() ? layers_table(r, width) : convention_tables(r, width));
   out += details_line(options.text);
   out += notes_text(predict_warnings(r), width);
   return out;

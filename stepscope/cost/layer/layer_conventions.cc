@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cost/layer/layer_conventions.h"
+
+#include <algorithm>
+#include <array>
+
+namespace stepscope {
+namespace {
+
+constexpr std::array<RowName, 14> notebook_names = {{{"layer_norm_1", "attention_norm"},
+                                                     {"qkv_proj", "qkv_proj"},
+                                                     {"logits", "logits"},
+                                                     {"softmax", "softmax"},
+                                                     {"dropout_softmax", "attention_dropout"},
+                                                     {"attend", "attend"},
+                                                     {"v_proj", "attention_proj"},
+                                                     {"dropout", "attention_output_dropout"},
+                                                     {"layer_norm_2", "feed_forward_norm"},
+                                                     {"fc1", "fc1"},
+                                                     {"act", "activation"},
+                                                     {"dpr1", "activation_dropout"},
+                                                     {"fc2", "fc2"},
+                                                     {"dpr2", "feed_forward_dropout"}}};
+
+// Softmax is a maximum-free sum (l - 1 adds per row). Dropout and activation are one FLOP per
+// element. The norm's two backward sums are e - 1 adds per row for each of four.
+constexpr Counting notebook_counting{
+    .exact_adds = true,
+    .keeps_gathered = true,
+    .residual_additions = false,
+    .statistics = false,
+    .backward_traffic = BackwardTraffic::one_gradient,
+    .gather_place = GatherPlace::writer,
+    .layer_norm = {.forward = 9, .backward = 13, .backward_row = 4},
+    .softmax = {.forward = 3, .backward = 4, .forward_row = 1, .backward_row = 1},
+    .gelu = {.forward = 1, .backward = 1}};
+
+constexpr std::array<LayerConventions, 2> conventions = {{{.name = "stepscope"},
+                                                          {.name = "notebook",
+                                                           .counting = notebook_counting,
+                                                           .volume = LinkVolume::whole,
+                                                           .next_norm_with_attention = true,
+                                                           .names = notebook_names}}};
+
+}  // namespace
+
+std::span<const LayerConventions> layer_conventions() { return conventions; }
+
+const LayerConventions* find_layer_conventions(std::string_view name) {
+  const auto* const at = std::ranges::find(conventions, name, &LayerConventions::name);
+  return at == conventions.end() ? nullptr : at;
+}
+
+std::string_view row_name(const LayerConventions& conventions, std::string_view ours) {
+  const auto at = std::ranges::find(conventions.names, ours, &RowName::ours);
+  return at == conventions.names.end() ? ours : at->theirs;
+}
+
+}  // namespace stepscope
