@@ -62,6 +62,8 @@ TEST(Phases, OfDeepSpeed) {
   EXPECT_EQ(
       phase(reduce + ";reduce_scatter_coalesced;c10d::ProcessGroupGloo::_reduce_scatter_base"),
       "backward/zero3_reduce_scatter");
+  EXPECT_EQ(phase(reduce + ";c10d::ProcessGroupGloo::AsyncWork::~AsyncWork"),
+            "backward/zero3_reduce");
   EXPECT_EQ(phase(reduce + ";reduce_scatter_tensor;c10d::Work::wait;pthread_cond_wait"),
             "backward/zero3_reduce_wait");
   EXPECT_EQ(phase("MainThread;backward "
@@ -109,6 +111,9 @@ TEST(Phases, OfWrappers) {
       phase(disabled + ";Module._call_impl (torch/nn/modules/module.py:1);at::_ops::mm::call"),
       "forward/operator");
   EXPECT_EQ(phase(disabled + ";call_wrapped (torch/fx/graph_module.py:2)"), "forward/python");
+  EXPECT_EQ(
+      phase("MainThread;forward (m.py:1);sym_eq (torch/fx/experimental/symbolic_shapes.py:9)"),
+      "forward/python");
   EXPECT_EQ(
       phase("MainThread;forward (m.py:1);_compile (torch/_dynamo/convert_frame.py:9);x (y.py:1)"),
       "forward/compile");
