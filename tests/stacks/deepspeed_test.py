@@ -37,6 +37,11 @@ def name_of(frame):
     return re.sub(r" \([^()]*\)$", "", frame)
 
 
+def symbol_of(frame):
+    """Addresses without a symbol are one place of their library, or of none."""
+    return re.sub(r"^0x[0-9a-f]+(?= \(|$)", "[unknown]", frame).replace("[unknown] (?)", "[unknown]")
+
+
 def last(names, *wanted):
     """Index of the innermost frame of one of these names, or -1."""
     return max((i for i, n in enumerate(names) if n in wanted), default=-1)
@@ -105,7 +110,7 @@ def check_recording(path):
         names = [name_of(f) for f in frames]
         passes[pass_of(names)] += weight
         phases[phase_of(frames, names)] += weight
-        own[frames[-1]] += weight
+        own[symbol_of(frames[-1])] += weight
     data = stacks(path, "--lasti", table)
     expect(f"{name}: samples", data["weight"], sum(w for _, w in samples))
 
