@@ -100,8 +100,8 @@ std::vector<std::string> remarks_on_lines(const StacksResult& r) {
                                   p.unresolved, all));
   if (p.off_table > 0)
     remarks.push_back(
-        fmt::format("{} frames are of functions in the table, at instructions without a line "
-                    "there: the profile may be of other versions",
+        fmt::format("frames of functions in the table at instructions that it does not have: {}; "
+                    "the profile may be of other versions",
                     p.off_table));
   return remarks;
 }
