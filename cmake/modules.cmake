@@ -127,13 +127,13 @@ function(stepscope_nvtx module)
   endif()
 endfunction()
 
-# Embeds data/KINDs/*.json and *.txt in a module (stepscope/base/embedded_text.h), so that an installed program has its
+# Embeds data/KINDs/*.json, *.txt and *.tsv in a module (stepscope/base/embedded_text.h), so that an installed program has its
 # catalogues.
 function(stepscope_embed_catalogue module kind)
   set(dir ${PROJECT_SOURCE_DIR}/data/${kind}s)
   set(script ${PROJECT_SOURCE_DIR}/cmake/embed_catalogue.cmake)
   set(out ${PROJECT_BINARY_DIR}/generated/${kind}_data.cc)
-  file(GLOB texts CONFIGURE_DEPENDS ${dir}/*.json ${dir}/*.txt)
+  file(GLOB texts CONFIGURE_DEPENDS ${dir}/*.json ${dir}/*.txt ${dir}/*.tsv)
   add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -DKIND=${kind} -DDIR=${dir} -DOUT=${out} -P ${script}
                      DEPENDS ${texts} ${script} COMMENT "Embedding data/${kind}s" VERBATIM)
   target_sources(stepscope_${module} PRIVATE ${out})

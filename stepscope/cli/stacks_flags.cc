@@ -6,10 +6,18 @@
 
 #include "stepscope/cli/help/flag_values.h"
 #include "stepscope/cli/help/flag_view.h"
+#include "stepscope/stack/instruction_table.h"
 #include "stepscope/stack/read_profile.h"
 
 namespace stepscope {
 namespace {
+
+std::string own_tables() {
+  std::string names;
+  for (const std::string_view name : instruction_table_names())
+    names.append(names.empty() ? "" : ", ").append(name);
+  return names;
+}
 
 void declare_trace(CLI::App& app, StacksFlags& f) {
   const char* group = "Beside a trace";
@@ -62,9 +70,12 @@ void declare(CLI::App& app, StacksFlags& f) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(inputs);
-  app.add_option("--lasti", f.request.lasti,
-                 "Table of CPython instructions, for source lines of frames like fetch [0x36a]")
-      ->type_name("FILE")
+  app.add_option(
+         "--lasti", f.request.lasti,
+         "Table of CPython instructions, for source lines of frames like fetch [0x36a]: a file, "
+         "or one of the program's own: " +
+             own_tables())
+      ->type_name("TABLE")
       ->group(inputs);
   app.add_flag("--top-down", f.top_down, "Show the call tree, callers above callees")->group(trees);
   app.add_flag("--bottom-up", f.bottom_up, "Show the call tree, callees above callers")

@@ -2,6 +2,7 @@
 #include "stepscope/pipeline/stacks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::size_t drawn_nodes = 8000;
 
-Result<PhaseRules> read_rules(const std::vector<std::string>& paths) {
+Result<PhaseRules> read_rules(const std::vector<std::string>& paths, std::string_view sources) {
   std::vector<std::string> texts;
   for (const std::string& path : paths) {
     auto text = read_text(path);
@@ -26,21 +27,20 @@ Result<PhaseRules> read_rules(const std::vector<std::string>& paths) {
   }
   std::vector<RuleFile> files;
   for (std::size_t i = 0; i < paths.size(); ++i) files.push_back({paths[i], texts[i]});
-  return make_phase_rules(files);
+  return make_phase_rules(files, sources);
 }
 
 Result<StacksResult> open_rules(const StacksRequest& request) {
   StacksResult result;
-  auto rules = read_rules(request.rules);
+  if (!request.lasti.empty()) {
+    auto table = open_instruction_table(request.lasti);
+    if (!table) return table.error();
+    result.table = std::move(*table);
+    result.lasti = request.lasti;
+  }
+  auto rules = read_rules(request.rules, result.table ? result.table->sources() : "");
   if (!rules) return rules.error();
   result.rules = std::move(*rules);
-  if (request.lasti.empty()) return result;
-  const auto text = read_text(request.lasti);
-  if (!text) return text.error();
-  auto table = InstructionTable::parse(*text, request.lasti);
-  if (!table) return table.error();
-  result.table = std::move(*table);
-  result.lasti = request.lasti;
   return result;
 }
 
@@ -74,18 +74,44 @@ Result<Profile> read_before(const StacksRequest& request, WeightUnit expected) {
   return before;
 }
 
+// Where the lines of frames with a CPython instruction come from, and which frames have none.
+std::vector<std::string> remarks_on_lines(const StacksResult& r) {
+  const NodePhases& p = r.phases;
+  const std::uint64_t all = p.resolved + p.unresolved;
+  if (all == 0) return {};
+  if (!r.table)
+    return {fmt::format(
+        "{} frames have a CPython instruction; --lasti TABLE tells their source lines (a file, or "
+        "{}, if the profile is of these versions)",
+        all, fmt::join(instruction_table_names(), ", "))};
+  std::vector<std::string> remarks;
+  if (p.resolved > 0 && !r.table->sources().empty())
+    remarks.push_back(
+        fmt::format("the lines of {} of {} frames with a CPython instruction are from the table "
+                    "{}: they hold if the profile is of {} on {}",
+                    p.resolved, all, r.lasti, r.table->sources(), r.table->interpreter()));
+  else if (p.resolved > 0)
+    remarks.push_back(
+        fmt::format("the lines of {} of {} frames with a CPython instruction are from the table "
+                    "{}: they hold if the profile is of its versions",
+                    p.resolved, all, r.lasti));
+  if (p.unresolved > 0)
+    remarks.push_back(fmt::format("the table of instructions tells no line for {} of {} frames",
+                                  p.unresolved, all));
+  if (p.off_table > 0)
+    remarks.push_back(
+        fmt::format("frames of functions in the table at instructions that it does not have: {}; "
+                    "the profile may be of other versions",
+                    p.off_table));
+  return remarks;
+}
+
 void fill(StacksResult& r, std::optional<Profile> before) {
   const InstructionTable* table = r.table ? &*r.table : nullptr;
   r.phases = phases_of(r.profile, r.rules, table);
   r.summary = summarize(r.profile, r.rules, r.phases);
   r.warnings = input_remarks(r.profile);
-  if (r.phases.unresolved > 0 && table != nullptr)
-    r.warnings.push_back(fmt::format("the table of instructions tells no line for {} of {} frames",
-                                     r.phases.unresolved, r.phases.unresolved + r.phases.resolved));
-  if (r.phases.unresolved > 0 && table == nullptr)
-    r.warnings.push_back(
-        fmt::format("{} frames have a CPython instruction; --lasti FILE tells their source lines",
-                    r.phases.unresolved));
+  for (std::string& remark : remarks_on_lines(r)) r.warnings.push_back(std::move(remark));
   if (!before) {
     r.flame = flame_graph(r.profile, r.phases, drawn_nodes);
     return;

@@ -28,7 +28,9 @@ struct StacksRequest {
   std::string format{};              // of profile_format_names(); empty: recognised
   std::string against{};             // an earlier profile to compare with; empty: none
   std::vector<std::string> rules{};  // files of phases, before the built-in ones
-  std::string lasti{};  // a table of CPython instructions, for lines of frames; empty: none
+  // A table of CPython instructions, for lines of frames: of instruction_table_names(), or a file.
+  // Empty: none.
+  std::string lasti{};
   // Of the same run, to stand beside the profiles; without inputs there is none.
   TracesRequest traces{};
   // That were profiled, where the traces have several: one for all, or one a profile in their
@@ -61,7 +63,7 @@ struct StacksResult {
   StackSummary summary{};
   FlameGraph flame{};  // of both profiles where there are two
   std::optional<StacksBefore> before{};
-  std::string lasti{};  // path of the table of instructions, or empty
+  std::string lasti{};  // name or path of the table of instructions, or empty
   std::optional<StacksTrace> trace{};
   std::vector<std::string> warnings{};
   std::vector<Error> failures{};  // what could not be read or joined while the rest was

@@ -65,6 +65,30 @@ TEST(Stacks, AProfileThatCannotBeReadIsAFailureWhileAnotherCan) {
   EXPECT_EQ(none.error().file, "none.collapsed");
 }
 
+TEST(Stacks, SayWhereLinesOfInstructionsComeFrom) {
+  const std::string fetch = "T;PartitionedParameterCoordinator.fetch_sub_module ";
+  const std::string path = file_with("stacks_test_lasti.txt",
+                                     fetch + "[0x36a] 5\n" + fetch + "[0xfff] 1\nT;mine [0x1] 1\n");
+  const auto remarks = [&](const std::string& table) {
+    const auto result = stacks({.profiles = {path}, .lasti = table});
+    EXPECT_TRUE(result) << result.error().message();
+    return result->warnings;
+  };
+  const std::string own = "deepspeed-0.16.7-cpython3.11";
+  ASSERT_EQ(remarks("").size(), 1U);
+  EXPECT_NE(remarks("")[0].find(own), std::string::npos);
+  EXPECT_EQ(remarks(own),
+            (std::vector<std::string>{
+                "the lines of 1 of 3 frames with a CPython instruction are from the table " + own +
+                    ": they hold if the profile is of deepspeed 0.16.7 on CPython 3.11",
+                "the table of instructions tells no line for 2 of 3 frames",
+                "frames of functions in the table at instructions that it does not have: 1; the "
+                "profile may be of other versions"}));
+  const std::string nameless = file_with("stacks_test_table.tsv", "m.py\tmine\t0x0\t0x9\t4\n");
+  EXPECT_NE(remarks(nameless)[0].find("of its versions"), std::string::npos);
+  EXPECT_FALSE(stacks({.profiles = {path}, .lasti = "none.tsv"}));
+}
+
 std::string trace_of(int rank) {
   const std::string number = std::to_string(rank);
   return file_with("stacks_test_rank_" + number + ".json",

@@ -77,6 +77,20 @@ TEST(Collapsed, TellsThreadsApartWhereTheyAreNamed) {
                     {"all threads;free", 1}}));
 }
 
+TEST(Collapsed, TakesAddressesWithoutASymbolAsOneFrameOfTheirLibrary) {
+  const auto p = test::profile_of(
+      "T;f;0x7f12ab (libc.so.6) 2\nT;f;0x7f12ac (libc.so.6) 3\nT;f;0x7f12ab (libm.so) 4\n"
+      "T;f;0x55 (?);g 5\nT;f;0x56 6\nT;f;0xoops (libc.so.6) 7\n");
+  ASSERT_TRUE(p);
+  EXPECT_EQ(test::folded(*p), (Folded{{"all threads;T;f;[unknown] (libc.so.6)", 5},
+                                      {"all threads;T;f;[unknown] (libm.so)", 4},
+                                      {"all threads;T;f;[unknown];g", 5},
+                                      {"all threads;T;f;[unknown]", 6},
+                                      {"all threads;T;f;0xoops (libc.so.6)", 7}}));
+  EXPECT_EQ(p->inputs[0].notes,
+            (std::map<std::string, std::uint64_t>{{"addresses_without_a_symbol", 5}}));
+}
+
 // Compares the fast path (prefix of the line before, cache of rests) with a map of whole lines.
 // Buffers are so small that lines straddle them.
 TEST(Collapsed, IsTheSumOfItsLines) {

@@ -133,6 +133,15 @@ Frame frame_of(std::string_view text) {
   return f;
 }
 
+std::optional<std::string> without_address(std::string_view text) {
+  if (!text.starts_with("0x")) return std::nullopt;
+  const Frame f = frame_of(text);
+  if (!is_address(f.function)) return std::nullopt;
+  std::string out = "[unknown]";
+  if (!f.file.empty() && f.file != "?") out.append(" (").append(f.file).append(")");
+  return out;
+}
+
 std::string one_underscore(std::string_view text) {
   std::string out;
   out.reserve(text.size());

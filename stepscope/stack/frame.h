@@ -24,6 +24,10 @@ struct Frame {
 
 [[nodiscard]] Frame frame_of(std::string_view text);
 
+// "[unknown] (libc.so.6)" for "0x7f12ab (libc.so.6)", and "[unknown]" where the library is not
+// known either: an address without a symbol differs between processes. Absent for other texts.
+[[nodiscard]] std::optional<std::string> without_address(std::string_view text);
+
 // Collapses runs of underscores: optical readers and some profilers lose the second one of
 // "__reduce".
 [[nodiscard]] std::string one_underscore(std::string_view text);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source lines of CPython instruction indices ("[0x36a]"): a table of tab-separated rows `file
 // function_qualname  unit_first  unit_last  source_line`, with hexadecimal units and # for
-// comments. It is valid for one version of the sources and of CPython.
+// comments. An empty file or function is that of the row above. The table is valid for one version
+// of the sources and of CPython; the comments "# sources: deepspeed 0.16.7" and "# interpreter:
+// CPython 3.11" name them. tools/make_lasti_table.py writes such tables.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +33,9 @@ class InstructionTable {
   // Whether the table contains the function.
   [[nodiscard]] bool knows(const Frame& frame) const;
   [[nodiscard]] std::size_t rows() const { return rows_; }
+  // "deepspeed 0.16.7" and "CPython 3.11". Empty if the table does not name them.
+  [[nodiscard]] const std::string& sources() const { return sources_; }
+  [[nodiscard]] const std::string& interpreter() const { return interpreter_; }
 
  private:
   struct Row {
@@ -41,7 +46,16 @@ class InstructionTable {
   };
   std::vector<std::string> files_;
   std::unordered_map<std::string, std::vector<Row>> functions_;
+  void read_comment(std::string_view line);
+
+  std::string sources_;
+  std::string interpreter_;
   std::size_t rows_ = 0;
 };
+
+// The tables of data/instructions, as "deepspeed-0.16.7-cpython3.11".
+[[nodiscard]] std::vector<std::string_view> instruction_table_names();
+// One of these names, or the path of a file. Errors name the file and say which names there are.
+[[nodiscard]] Result<InstructionTable> open_instruction_table(const std::string& name_or_path);
 
 }  // namespace stepscope

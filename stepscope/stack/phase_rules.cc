@@ -17,7 +17,7 @@ constexpr std::string_view rule_schema = "stepscope.phases/1";
 
 class RuleReader {
  public:
-  explicit RuleReader(PhaseRules& rules) : rules_(rules) {}
+  RuleReader(PhaseRules& rules, std::string_view sources) : rules_(rules), sources_(sources) {}
 
   Result<Done> read(const RuleFile& file) {
     const auto root = parse_json(file.json, file.path);
@@ -30,11 +30,16 @@ class RuleReader {
     JsonFields fields(*root, "", problems);
     if (fields.text("schema", std::string(rule_schema)) != rule_schema)
       fields.fail("schema", "is none that is known", std::string("write ").append(rule_schema));
+    const std::string only = fields.text("sources", "");
+    if (!only.empty() && only != sources_) {  // checked, not taken
+      PhaseRules apart;
+      return RuleReader(apart, only).read(file);
+    }
     each(fields, "passes", problems,
          [&](JsonFields& f, const JsonValue& at) { pass(f, at, problems); });
     each(fields, "phases", problems,
          [&](JsonFields& f, const JsonValue& at) { phase(f, at, problems); });
-    fields.finish("is no part of a file of rules", "it has passes and phases");
+    fields.finish("is no part of a file of rules", "it has passes, phases and sources");
     if (problems.error()) return *problems.error();
     return Done{};
   }
@@ -128,6 +133,7 @@ class RuleReader {
   }
 
   PhaseRules& rules_;
+  std::string_view sources_;
   std::vector<bool> kind_known_{};
 };
 
@@ -166,9 +172,9 @@ void add_rest(PhaseRules& rules) {
 
 }  // namespace
 
-Result<PhaseRules> make_phase_rules(std::span<const RuleFile> files) {
+Result<PhaseRules> make_phase_rules(std::span<const RuleFile> files, std::string_view sources) {
   PhaseRules rules;
-  RuleReader reader(rules);
+  RuleReader reader(rules, sources);
   for (const RuleFile& file : files)
     if (const auto read = reader.read(file); !read) return read.error();
   for (const EmbeddedText& text : phase_texts())

@@ -77,7 +77,9 @@ struct RuleFile {
 };
 
 // Joins the rules of `files` and the program's own. If both match equally deep, those of `files`
-// win. Errors name file, line and field.
-[[nodiscard]] Result<PhaseRules> make_phase_rules(std::span<const RuleFile> files = {});
+// win. A file with "sources" holds for one version of a package and takes part only if `sources`
+// names it ("deepspeed 0.16.7"). Errors name file, line and field.
+[[nodiscard]] Result<PhaseRules> make_phase_rules(std::span<const RuleFile> files = {},
+                                                  std::string_view sources = {});
 
 }  // namespace stepscope

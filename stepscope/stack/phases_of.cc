@@ -184,6 +184,7 @@ NodePhases phases_of(const Profile& profile, const PhaseRules& rules,
       f.by_table = true;
     }
     ++(line ? out.resolved : out.unresolved);
+    if (!line && table != nullptr && table->knows(f.frame)) ++out.off_table;
   }
   Walk walk(profile, rules, out);
   walk.find_hits();

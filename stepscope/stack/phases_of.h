@@ -32,6 +32,7 @@ struct NodePhases {
   std::vector<FrameFacts> frames;
   std::uint64_t resolved = 0;    // frames with an instruction whose line the table has
   std::uint64_t unresolved = 0;  // frames with an instruction without a known line
+  std::uint64_t off_table = 0;   // those of them whose function the table has
 };
 
 // `table` may be null, and must outlive the result.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "stepscope/stack/flame.h"
 #include "stepscope/stack/stack_summary.h"
 #include "stepscope/stack/stack_test_text.h"
@@ -19,7 +21,7 @@ Told told(std::string_view text, std::string_view rules_json = {},
   EXPECT_TRUE(p) << p.error().message();
   std::vector<RuleFile> files;
   if (!rules_json.empty()) files.push_back({"rules.json", rules_json});
-  const auto rules = make_phase_rules(files);
+  const auto rules = make_phase_rules(files, table == nullptr ? "" : table->sources());
   EXPECT_TRUE(rules) << rules.error().message();
   const NodePhases phases = phases_of(*p, *rules, table);
   const StackSummary s = summarize(*p, *rules, phases);
@@ -51,6 +53,19 @@ TEST(Phases, OfDeepSpeed) {
   EXPECT_EQ(phase(fetch + ";Event.synchronize;cudaEventSynchronize;poll"),
             "recompute/zero3_fetch_throttle");
   EXPECT_EQ(phase(fetch + ";__all_gather_params;x"), "recompute/zero3_fetch_submit");
+  EXPECT_EQ(phase(fetch + ";AllGatherHandle.wait;c10d::Work::wait;pthread_cond_wait"),
+            "recompute/zero3_parameter_wait");
+  const std::string reduce = "MainThread;DeepSpeedEngine.backward;__reduce_and_partition_ipg_grads";
+  EXPECT_EQ(
+      phase(reduce + ";reduce_scatter_coalesced;reduce_scatter_tensor (torch/distributed/d.py:1)"),
+      "backward/zero3_reduce_scatter");
+  EXPECT_EQ(
+      phase(reduce + ";reduce_scatter_coalesced;c10d::ProcessGroupGloo::_reduce_scatter_base"),
+      "backward/zero3_reduce_scatter");
+  EXPECT_EQ(phase(reduce + ";c10d::ProcessGroupGloo::AsyncWork::~AsyncWork"),
+            "backward/zero3_reduce");
+  EXPECT_EQ(phase(reduce + ";reduce_scatter_tensor;c10d::Work::wait;pthread_cond_wait"),
+            "backward/zero3_reduce_wait");
   EXPECT_EQ(phase("MainThread;backward "
                   "(torch/_tensor.py:1);independent_gradient_partition_epilogue;synchronize "
                   "(torch/cuda/streams.py:9)"),
@@ -85,21 +100,50 @@ TEST(Phases, OfOthers) {
   EXPECT_EQ(phase("0x12 (x.so);[unknown] (y.so)"), "other/unknown");
 }
 
+// What only wraps the code that runs is not taken for what it can also do.
+TEST(Phases, OfWrappers) {
+  const std::string disabled =
+      "MainThread;forward (m.py:1);DisableContext.__call__.<locals>._fn "
+      "(torch/_dynamo/eval_frame.py:1446)";
+  EXPECT_EQ(phase(disabled), "forward/python");
+  EXPECT_EQ(phase(disabled + ";Module._call_impl (torch/nn/modules/module.py:1)"), "forward/model");
+  EXPECT_EQ(
+      phase(disabled + ";Module._call_impl (torch/nn/modules/module.py:1);at::_ops::mm::call"),
+      "forward/operator");
+  EXPECT_EQ(phase(disabled + ";call_wrapped (torch/fx/graph_module.py:2)"), "forward/python");
+  EXPECT_EQ(
+      phase("MainThread;forward (m.py:1);sym_eq (torch/fx/experimental/symbolic_shapes.py:9)"),
+      "forward/python");
+  EXPECT_EQ(
+      phase("MainThread;forward (m.py:1);_compile (torch/_dynamo/convert_frame.py:9);x (y.py:1)"),
+      "forward/compile");
+  const std::string run =
+      "MainThread;backward (torch/_tensor.py:1);_engine_run_backward (torch/autograd/graph.py:9)";
+  EXPECT_EQ(phase(run), "backward/backward_call");
+  const std::string execute = run + ";torch::autograd::Engine::execute (libtorch_cpu.so)";
+  EXPECT_EQ(phase(execute + ";pthread_cond_wait (libc.so.6)"), "backward/autograd_wait");
+  EXPECT_EQ(
+      phase(execute + ";torch::autograd::Engine::evaluate_function (x.so);at::_ops::mm::call"),
+      "backward/autograd");
+  EXPECT_EQ(phase(execute + ";torch::autograd::Engine::evaluate_function (x.so);c10d::Work::wait "
+                            "(x.so);pthread_cond_wait (libc.so.6)"),
+            "backward/collective_wait");
+}
+
 TEST(Phases, OfPasses) {
+  EXPECT_EQ(phase("MainThread;backward (deepspeed/runtime/engine.py:2153);x (m.py:1)"),
+            "backward/python");
   EXPECT_EQ(phase("MainThread;DeepSpeedEngine.forward;x (m.py:1)"), "forward/python");
   EXPECT_EQ(phase("MainThread;step (torch/optim/optimizer.py:3);closure (l.py:1);forward (m.py:2)"),
             "forward/optimizer_step");
   EXPECT_EQ(phase("pt_autograd_0;backward (torch/utils/checkpoint.py:1);_call_impl "
                   "(torch/nn/modules/module.py:1);x (m.py:2)"),
             "recompute/recompute");
-  EXPECT_EQ(phase("pt_autograd_0;BackwardCFunction.apply;x (m.py:2)"), "backward/python");
+  EXPECT_EQ(phase("pt_autograd_0;BackwardCFunction.apply;x (m.py:2)"), "backward/autograd");
 }
 
 TEST(Phases, TakeInstructionsAndLines) {
   const std::string stack = "pt_autograd_1;PartitionedParameterCoordinator.fetch_sub_module ";
-  EXPECT_EQ(phase(stack + "[0x36a] [36a]"), "backward/zero3_fetch_throttle");
-  EXPECT_EQ(phase(stack + "[0x1ae]"), "backward/zero3_fetch_submit");
-  EXPECT_EQ(phase(stack + "[0x3]"), "backward/zero3_fetch");
   const auto table = InstructionTable::parse(
       "# "
       "comment\nzero/c.py\tPartitionedParameterCoordinator.fetch_sub_module\t0x366\t0x36a\t332\r\n",
@@ -116,6 +160,39 @@ TEST(Phases, TakeInstructionsAndLines) {
            R"({"phases": [{"name": "mine", "stacks": ["pt_autograd* > fetch_sub_module :332"]}]})",
            &*table),
       (Told{{"pt_autograd_1", {{"backward/mine", 5}}}}));
+}
+
+// The offsets and lines of one version tell nothing about another: only a table says which it is.
+TEST(Phases, OfOneVersionNeedItsTable) {
+  const auto table = open_instruction_table("deepspeed-0.16.7-cpython3.11");
+  ASSERT_TRUE(table) << table.error().message();
+  EXPECT_EQ(table->sources(), "deepspeed 0.16.7");
+  EXPECT_EQ(table->interpreter(), "CPython 3.11");
+  const auto with_table = [&](const std::string& stack) {
+    const Told t = told(stack + " 1\n", "", &*table);
+    return t.begin()->second.begin()->first;
+  };
+  const std::string fetch = "pt_autograd_1;PartitionedParameterCoordinator.fetch_sub_module ";
+  const std::string reduce =
+      "pt_autograd_1;DeepSpeedZeroOptimizer_Stage3.__reduce_and_partition_ipg_grads ";
+  const std::string epilogue =
+      "pt_autograd_1;DeepSpeedZeroOptimizer_Stage3.independent_gradient_partition_epilogue ";
+  const std::string coordinator = "(deepspeed/runtime/zero/partitioned_param_coordinator.py:";
+  for (const auto& [stack, phase_of_version, phase_of_any] :
+       std::vector<std::array<std::string, 3>>{
+           {fetch + "[0x36a] [36a]", "zero3_fetch_throttle", "zero3_fetch"},
+           {fetch + "[0x1ae]", "zero3_fetch_submit", "zero3_fetch"},
+           {fetch + "[0x3a0]", "zero3_gather_wait", "zero3_fetch"},
+           {fetch + "[0x3]", "zero3_fetch", "zero3_fetch"},
+           {reduce + "[0x155]", "zero3_reduce_throttle", "zero3_reduce"},
+           {epilogue + "[0x79]", "zero3_end_of_backward", "zero3_partition_grads"},
+           {fetch + coordinator + "314);__all_gather_params (x.py:1);_dist_allgather_fn (x.py:9)",
+            "zero3_fetch_submit", "zero3_fetch_submit"},
+           {fetch + coordinator + "412);__all_gather_params (x.py:1);_dist_allgather_fn (x.py:9)",
+            "zero3_prefetch", "zero3_fetch_submit"}}) {
+    EXPECT_EQ(with_table(stack), "backward/" + phase_of_version) << stack;
+    EXPECT_EQ(phase(stack), "backward/" + phase_of_any) << stack;
+  }
 }
 
 TEST(Phases, OfUsersComeFirst) {
@@ -169,6 +246,14 @@ TEST(InstructionTable, RefusesRowsThatAreNone) {
   for (const std::string_view bad : {"", "# only\n", "a\tb\t0x1\t0x2\n", "a\tb\t0x5\t0x2\t3\n",
                                      "a\tb\tx\t0x2\t3\n", "a\t\t0x1\t0x2\t3\n"})
     EXPECT_FALSE(InstructionTable::parse(bad, "t")) << bad;
+  const auto short_cells = InstructionTable::parse("a\tf\t0x1\t0x5\t3\n\t\t0x6\t0x9\t7\n", "t");
+  ASSERT_TRUE(short_cells);
+  EXPECT_EQ(short_cells->find(frame_of("f [0x6]"))->line, 7);
+  EXPECT_EQ(short_cells->find(frame_of("f [0x6]"))->file, "a");
+  EXPECT_TRUE(short_cells->sources().empty());
+  EXPECT_NE(
+      open_instruction_table("no_such_table").error().hint.find("deepspeed-0.16.7-cpython3.11"),
+      std::string::npos);
   const auto two = InstructionTable::parse("a\tf\t0x1\t0x5\t3\nb\tf\t0x4\t0x9\t7\n", "t");
   ASSERT_TRUE(two);
   EXPECT_EQ(two->find(frame_of("f [0x2]"))->line, 3);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "stepscope/stack/frame.h"
 #include "stepscope/stack/text_input.h"
 #include "stepscope/stack/thread_names.h"
 
@@ -76,6 +77,13 @@ Profile ProfileBuilder::seal() {
     place[l.node] = told.thread(l.process == l.name ? "" : l.process, l.name);
   }
   const auto text = [&](std::uint32_t n) { return told.strings[tree.frame(n)]; };
+  std::uint64_t addresses = 0;
+  const auto function = [&](std::uint32_t n) {
+    const auto unknown = without_address(text(n));
+    if (!unknown) return tree.frame(n);
+    ++addresses;
+    return told.strings.intern(*unknown);
+  };
   const auto add_self = [&](std::uint32_t n) {
     if (tree.self(n) != 0) told.tree.add(place[n], tree.self(n));
   };
@@ -98,12 +106,13 @@ Profile ProfileBuilder::seal() {
       std::uint32_t under = place[parent];
       if (parent == TreeBuilder::root) under = told.thread("", untold);
       if (in_process) under = told.thread("", text(parent));
-      place[n] = told.tree.child(under, tree.frame(n));
+      place[n] = told.tree.child(under, function(n));
       add_self(n);
     }
   }
   if (tree.self(TreeBuilder::root) != 0)  // stacks without frames
     told.tree.add(told.thread("", untold), tree.self(TreeBuilder::root));
+  note("addresses_without_a_symbol", addresses);
   Profile profile;
   std::vector<std::uint32_t> number;
   profile.tree = told.tree.seal(&number);

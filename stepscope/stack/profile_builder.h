@@ -28,7 +28,8 @@ struct ProfileBuilder {
   [[nodiscard]] Result<Done> close(const LineReader& lines);
 
   // Threads named in the first frames of stacks (py-spy, Austin, stackcollapse) are told apart. The
-  // other stacks become "all threads".
+  // other stacks become "all threads". Addresses without a symbol become one frame of their
+  // library.
   [[nodiscard]] Profile seal();
 
  private:
