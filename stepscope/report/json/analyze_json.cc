@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "stepscope/diagnose/step_rates.h"
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/fit/collective_link.h"
 #include "stepscope/report/json/expected_json.h"
@@ -98,6 +99,23 @@ Json collectives(const Analysis& report) {
                    {"last_rank_share", real(c.last_rank_share)},
                    {"clock_uncertainty_ns", value(c.clock_uncertainty)}});
   return out;
+}
+
+Json rates_json(const Analysis& report) {
+  const StepRates r = step_rates(report);
+  const auto tflops = [](const std::optional<FlopRate>& rate) {
+    return rate ? Json(rate->value / 1e12) : Json(nullptr);
+  };
+  const bool row = r.collective != nullptr;
+  return {{"achieved_tflops_per_device", tflops(r.achieved)},
+          {"achieved_is_least", r.achieved_is_least},
+          {"peak_tflops_per_device", tflops(r.peak)},
+          {"overlap_efficiency", real(r.overlap_efficiency)},
+          {"collective",
+           row ? Json(name_of(collective_kind_names, r.collective->kind)) : Json(nullptr)},
+          {"group", row ? Json(r.collective->group) : Json(nullptr)},
+          {"busbw_gb_per_s", row ? gb_per_s(r.collective->busbw) : Json(nullptr)},
+          {"link_share", real(r.link_share)}};
 }
 
 Json mismatches(const JobResult& job) {
@@ -305,6 +323,7 @@ Json analyze_tree(const Analysis& report) {
           {"warnings", report.warnings},
           {"ranks", std::move(ranks)},
           {"job", job_json(report)},
+          {"rates", rates_json(report)},
           {"collectives", collectives(report)},
           {"groups", groups_json(job)},
           {"collective_mismatches", mismatches(job)},

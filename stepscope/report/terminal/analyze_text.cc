@@ -12,6 +12,7 @@
 
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/labels.h"
+#include "stepscope/diagnose/step_rates.h"
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/report/terminal/account.h"
@@ -374,6 +375,28 @@ std::string phases(const JobResult& job) {
   return fmt::format("By phase: {}\n", fmt::join(parts, " · "));
 }
 
+// "Rates: 14.6 of 989 TFLOP/s a device · 41.2 % of the communication that compute could hide is
+// hidden · all_reduce 41.2 GB/s of bus bandwidth, 27.4 % of its link". What is not known is left
+// out.
+std::string rates(const Analysis& report, std::size_t width) {
+  const StepRates r = step_rates(report);
+  std::vector<std::string> parts;
+  if (r.achieved)
+    parts.push_back(fmt::format(
+        "{}{}{} TFLOP/s a device", r.achieved_is_least ? "at least " : "",
+        format_digits(r.achieved->value / tera),
+        r.peak ? fmt::format(" of {}", format_digits(r.peak->value / tera)) : std::string()));
+  if (r.overlap_efficiency)
+    parts.push_back(fmt::format("{} of the communication that compute could hide is hidden",
+                                format_percent(*r.overlap_efficiency)));
+  if (r.collective != nullptr)
+    parts.push_back(fmt::format(
+        "{} {} GB/s of bus bandwidth{}", name_of(collective_kind_names, r.collective->kind),
+        format_digits(r.collective->busbw->value / 1e9),
+        r.link_share ? fmt::format(", {} of its link", format_percent(*r.link_share)) : ""));
+  return parts.empty() ? "" : wrapped(fmt::format("Rates: {}", fmt::join(parts, " · ")), width);
+}
+
 // Wrapped under "note: ".
 std::string note(std::string_view text, std::size_t width) {
   constexpr std::size_t indent = 6;
@@ -444,7 +467,7 @@ std::string budget(const Analysis& report, std::size_t width) {
     out = mfu_account(*report.mfu, report.job.ranks.front().device == "cpu");
   else if (!report.job.steps.empty())
     out = budget_account(report.job);
-  return out + phases(report.job) + step_note(report.job, width);
+  return out + phases(report.job) + rates(report, width) + step_note(report.job, width);
 }
 
 // The finding that the first sentence states.

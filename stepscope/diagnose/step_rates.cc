@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/diagnose/step_rates.h"
+
+#include <algorithm>
+
+#include "stepscope/fit/collective_link.h"
+
+namespace stepscope {
+namespace {
+
+void add_work(const Analysis& analysis, StepRates& rates) {
+  double flops = 0;
+  double seconds = 0;
+  for (const RankResult& r : analysis.job.ranks) {
+    for (const ExecutedStep& step : r.executed.steps) {
+      flops += step.flops().value;
+      rates.achieved_is_least |= step.unknown_time() > Ns{0};
+    }
+    for (const Step& step : r.steps) seconds += Seconds(step.end - step.start).count();
+  }
+  if (analysis.mfu) rates.peak = analysis.mfu->peak;
+  if (analysis.mfu && analysis.mfu->hfu.value_or(0) > 0)
+    rates.achieved = FlopRate{*analysis.mfu->hfu * analysis.mfu->peak.value};
+  else if (flops > 0 && seconds > 0)
+    rates.achieved = FlopRate{flops / seconds};
+}
+
+void add_overlap(const Analysis& analysis, StepRates& rates) {
+  double hidden = 0;
+  double possible = 0;
+  for (const RankResult& r : analysis.job.ranks) {
+    if (!r.overlap) continue;
+    hidden += Seconds(r.overlap->overlap).count();
+    possible += Seconds(std::min(r.overlap->compute, r.overlap->comm)).count();
+  }
+  if (possible > 0) rates.overlap_efficiency = hidden / possible;
+}
+
+void add_link(const Analysis& analysis, StepRates& rates) {
+  for (const CollectiveRow& row : analysis.job.collectives.rows) {
+    if (!row.busbw || !row.transfer) continue;
+    if (rates.collective == nullptr || *row.transfer > *rates.collective->transfer)
+      rates.collective = &row;
+  }
+  if (rates.collective == nullptr || !analysis.machine) return;
+  const auto share = link_share(*analysis.machine, *rates.collective,
+                                analysis.job.collectives.matches.groups, analysis.world_size);
+  if (share && *share <= most_link_share) rates.link_share = share;
+}
+
+}  // namespace
+
+StepRates step_rates(const Analysis& analysis) {
+  StepRates rates;
+  add_work(analysis, rates);
+  add_overlap(analysis, rates);
+  add_link(analysis, rates);
+  return rates;
+}
+
+}  // namespace stepscope
