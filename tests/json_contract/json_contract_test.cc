@@ -130,7 +130,9 @@ TEST(JsonContract, IsCoveredByTheseRuns) {
         "explanation.critical_path.hops.from", "explanation.critical_path.hops.to",
         "explanation.critical_path.hops.count",
         // Only for an unanswerable question (HoldsForAWhatIf has one).
-        "explanation.scenarios.refused"})
+        "explanation.scenarios.refused",
+        // Only for a question with bounds (HoldsForAWhatIf has one).
+        "explanation.scenarios.shortest_step_ns"})
     unseen.erase(rare);
   // Only for two faults in one job; analyze_json_test compares them with the first.
   std::erase_if(unseen, [](const std::string& path) {
@@ -174,9 +176,10 @@ TEST(JsonContract, HoldsForAWhatIf) {
     EXPECT_EQ(json["scenarios"].size() == 2, asked);
     for (const std::string& path : comparison.seen) unseen.erase(path);
   }
-  // Messages of two similar sizes do not give a line for timing other sizes.
-  const auto run = program::run({"whatif", "--json", "-", "--change", "bucket:5MB",
-                                 STEPSCOPE_SOURCE_DIR "/examples/train_tiny/traces/ddp"});
+  // Messages of two similar sizes give bounds for other sizes. No rank is number 99.
+  const auto run =
+      program::run({"whatif", "--json", "-", "--change", "bucket:5MB", "--change",
+                    "rank_as_peers@99", STEPSCOPE_SOURCE_DIR "/examples/train_tiny/traces/ddp"});
   EXPECT_EQ(run.exit_code, 1) << run.errors;
   Comparison refused;
   compare(shape, nlohmann::json::parse(run.printed), refused);

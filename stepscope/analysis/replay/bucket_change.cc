@@ -2,9 +2,7 @@
 #include "stepscope/analysis/replay/bucket_change.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <set>
 
@@ -15,223 +13,15 @@
 namespace stepscope {
 namespace {
 
-constexpr double smallest_step_of_sizes = 1.5;  // two closer sizes do not determine a line
-constexpr std::size_t most_each_way = 3;        // sizes that the search tries below and above
-
-// "1.23 MB", for sentences.
-std::string about(double bytes) {
-  constexpr std::array<const char*, 4> units = {"B", "KB", "MB", "GB"};
-  std::size_t unit = 0;
-  for (; unit + 1 < units.size() && bytes >= 1000; ++unit) bytes /= 1000;
-  std::array<char, 32> room{};
-  const int length = std::snprintf(room.data(), room.size(), "%.3g %s", bytes, units[unit]);
-  return {room.data(), static_cast<std::size_t>(std::max(0, length))};
-}
-
-std::string_view kind_name(CollectiveKind kind) {
-  return collective_kind_names[static_cast<std::size_t>(kind)];
-}
-
-// A line through the typical times of two sizes.
-MessageTime line_through(MessageTime time, const SizedTime& a, const SizedTime& b) {
-  const double slope = (b.time - a.time) / (b.size - a.size);
-  if (b.size < smallest_step_of_sizes * a.size || slope <= 0) {
-    time.refused = "two sizes that are close or take the same time tell no line";
-    return time;
-  }
-  // Negative if the larger message took more than its share of time: all time depends on the bytes
-  // then.
-  const double start = std::max(0.0, a.time - slope * a.size);
-  AlphaBetaPiece piece;
-  piece.from = a.size;
-  piece.to = b.size;
-  piece.start = start;
-  piece.slope = start > 0 ? slope : b.time / b.size;
-  piece.sizes = 2;
-  time.fit = AlphaBetaFit{.pieces = {piece}, .sizes = 2};
-  return time;
-}
-
-MessageTime fit_sizes(CollectiveKind kind, std::uint32_t group, std::span<const SizedTime> calls) {
-  MessageTime time{.kind = kind, .group = group};
-  const auto typical = typical_times(calls);
-  if (typical.size() == 2) return line_through(std::move(time), typical[0], typical[1]);
-  AlphaBetaAnswer answer = fit_alpha_beta(calls, {.replicates = 0});
-  time.fit = std::move(answer.fit);
-  if (!time.fit)
-    time.refused = answer.refusal == FitRefusal::no_growth
-                       ? "its time does not grow with its size"
-                       : "all its messages have one size, which does not tell latency from bytes";
-  return time;
-}
-
-// The collective that sends as many bytes in as many steps over the same links. No other pair is so
-// similar: the least time of an all-reduce is 0.4 to 3 times theirs, depending on the group's size.
-CollectiveKind twin_of(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::reduce_scatter:
-      return CollectiveKind::all_gather;
-    case CollectiveKind::all_gather:
-      return CollectiveKind::reduce_scatter;
-    default:
-      return CollectiveKind::none;
-  }
-}
-
-// A collective in a group, by row of CollectiveMatches::groups.
-using Carrier = std::pair<CollectiveKind, std::uint32_t>;
-using CarriedSizes = std::map<Carrier, std::vector<SizedTime>>;
-
-// The medians of sizes and times.
-SizedTime typical_call(std::span<const SizedTime> calls) {
-  std::vector<double> sizes;
-  std::vector<double> times;
-  for (const SizedTime& call : calls) {
-    sizes.push_back(call.size);
-    times.push_back(call.time);
-  }
-  return {.size = *median(std::span<const double>(sizes)),
-          .time = *median(std::span<const double>(times))};
-}
-
-// The shortest or the longest times of other sizes that latency + bytes / bandwidth through this
-// one can have.
-MessageTime bound_through(MessageTime time, bool longest) {
-  constexpr double around = 1 << 20;
-  const SizedTime& one = *time.one_size;
-  AlphaBetaPiece latency;
-  latency.from = one.size / around;
-  latency.to = one.size;
-  latency.start = one.time;
-  AlphaBetaPiece bytes;
-  bytes.from = one.size;
-  bytes.to = one.size * around;
-  bytes.slope = one.time / one.size;
-  if (!longest) {
-    std::swap(latency.start, bytes.start);
-    std::swap(latency.slope, bytes.slope);
-  }
-  time.fit = AlphaBetaFit{.pieces = {latency, bytes}, .sizes = 1};
-  time.note = std::string(kind_name(time.kind)) + ": messages of about one size (" +
-              about(one.size) +
-              ") do not tell latency from bytes, so the step is given as bounds; --machine FILE " +
-              "with its links gives one figure";
-  return time;
-}
-
-// Fits lines between powers of two around the measured sizes.
-MessageTime fit_model(const WhatIfInputs& in, MessageTime time, std::span<const SizedTime> calls) {
-  constexpr std::int64_t around = 1024;
-  constexpr std::int64_t least = 64;  // bytes
-  if (calls.empty()) return time;
-  const auto [smallest, largest] = std::ranges::minmax(calls, {}, &SizedTime::size);
-  // The sizes differ, but their measured times did not give a model.
-  if (largest.size >= smallest_step_of_sizes * smallest.size) return time;
-  time.one_size = typical_call(calls);
-  time.refused += " (--machine FILE with its links would)";
-  if (in.messages == nullptr) return time;
-  std::vector<SizedTime> points;
-  const auto last = static_cast<std::int64_t>(largest.size) * around;
-  for (auto size = std::max(least, static_cast<std::int64_t>(smallest.size) / around); size <= last;
-       size *= 2) {
-    const auto took = (*in.messages)(in.collectives.matches, time.kind, time.group, Bytes{size});
-    if (!took || *took <= 0) return time;
-    points.push_back({static_cast<double>(size), *took});
-  }
-  AlphaBetaFit fit;
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    const SizedTime& a = points[i - 1];
-    const SizedTime& b = points[i];
-    AlphaBetaPiece piece;
-    piece.from = a.size;
-    piece.to = b.size;
-    piece.slope = std::max(0.0, (b.time - a.time) / (b.size - a.size));
-    piece.start = std::max(0.0, a.time - piece.slope * a.size);
-    fit.pieces.push_back(piece);
-  }
-  fit.sizes = points.size();
-  time.note = std::string(kind_name(time.kind)) +
-              ": what other sizes take beside those measured (" + about(smallest.size) + " to " +
-              about(largest.size) + ") is told by the links of the machine that was named";
-  time.fit = std::move(fit);
-  time.refused.clear();
-  time.one_size.reset();
-  return time;
-}
-
-MessageTime fit_messages(const WhatIfInputs& in, const Carrier& carrier,
-                         const CarriedSizes& sizes) {
-  const CollectiveKind kind = carrier.first;
-  const std::uint32_t group = carrier.second;
-  const auto of = [&](CollectiveKind k) {
-    const auto at = sizes.find({k, group});
-    return at == sizes.end() ? std::vector<SizedTime>{} : at->second;
-  };
-  const std::vector<SizedTime> own = of(kind);
-  MessageTime time = fit_sizes(kind, group, own);
-  const CollectiveKind twin = twin_of(kind);
-  std::vector<SizedTime> both = of(twin);
-  if (time.fit) return time;
-  if (!both.empty()) {
-    both.insert(both.end(), own.begin(), own.end());
-    const std::string twins = std::string(kind_name(twin)) + " of the same ranks";
-    MessageTime of_both = fit_sizes(kind, group, both);
-    of_both.note = std::string(kind_name(kind)) + ": what other sizes take is told by " + twins +
-                   ", which sends as many bytes in as many steps";
-    if (of_both.fit) return of_both;
-    time.refused += ", and with " + twins + " neither";
-  }
-  return fit_model(in, std::move(time), own);
-}
-
-// The time of each of these joined collectives: the median over its ranks.
-CarriedSizes carried_sizes(const WhatIfInputs& in, const std::set<Carrier>& wanted) {
-  const StepGraph& graph = *in.replay.graph;
-  // Key: kind, group and the collective's number in it. Value: its time on each member.
-  std::map<std::pair<Carrier, std::uint32_t>, std::pair<std::int64_t, std::vector<double>>>
-      instances;
-  std::vector<std::vector<std::uint32_t>> instance_of(in.views.size());
-  for (std::size_t v = 0; v < in.views.size(); ++v)
-    instance_of[v].assign(in.collectives.matches.ranks[v].calls.size(), no_row);
-  const auto& matched = in.collectives.matches.matched;
-  for (std::uint32_t i = 0; i < matched.size(); ++i)
-    if (!matched[i].message)
-      for (const CollectiveMember m : in.collectives.matches.members_of(matched[i]))
-        instance_of[m.view][m.call] = i;
-  for (std::uint32_t n = 0; n < graph.size(); ++n) {
-    if (graph.kind[n] != NodeKind::transfer) continue;
-    const std::uint32_t v = graph.view[n];
-    const std::uint32_t row = graph.detail[n];
-    const CollectiveCall& call = in.collectives.matches.ranks[v].calls[row];
-    const Carrier carrier{call.kind, call.group};
-    if (!call.bytes || instance_of[v][row] == no_row || !wanted.contains(carrier)) continue;
-    auto& [bytes, times] = instances[{carrier, instance_of[v][row]}];
-    bytes = std::max(bytes, call.bytes->value);
-    times.push_back(static_cast<double>(graph.graph.duration[n].count()));
-  }
-  CarriedSizes sizes;
-  for (const auto& [instance, measured] : instances)
-    sizes[instance.first].push_back(
-        {static_cast<double>(measured.first), *median(std::span<const double>(measured.second))});
-  return sizes;
-}
+constexpr std::size_t most_each_way = 3;  // sizes that the search tries below and above
 
 }  // namespace
 
-std::optional<double> MessageTime::at(double bytes) const {
-  return fit ? predicted_time(*fit, bytes) : std::nullopt;
-}
-
-// Uses all joined collectives of the kind and group, not only those with gradients.
 GradientBuckets find_gradient_buckets(const WhatIfInputs& in) {
   GradientBuckets buckets{.traffic = find_gradient_traffic(in), .times = {}};
-  std::set<Carrier> carriers;
+  std::set<MessageCarrier> carriers;
   for (const GradientPass& pass : buckets.traffic.passes) carriers.emplace(pass.kind, pass.group);
-  if (carriers.empty()) return buckets;
-  std::set<Carrier> wanted = carriers;
-  for (const auto& [kind, group] : carriers) wanted.emplace(twin_of(kind), group);
-  const CarriedSizes sizes = carried_sizes(in, wanted);
-  for (const Carrier& carrier : carriers) buckets.times.push_back(fit_messages(in, carrier, sizes));
+  buckets.times = message_times(in, carriers);
   return buckets;
 }
 
@@ -337,7 +127,7 @@ class BucketReplay {
 
 std::string BucketReplay::refusal(const GradientPass& pass) const {
   const MessageTime& time = time_of(times_, pass);
-  const std::string which(kind_name(pass.kind));
+  const std::string which(collective_name(pass.kind));
   if (!time.fit) return which + ": " + time.refused;
   std::uint32_t arrived = 0;
   for (const GradientMessage& m : pass.messages) {
@@ -348,10 +138,10 @@ std::string BucketReplay::refusal(const GradientPass& pass) const {
   }
   const double largest = std::min(size_, static_cast<double>(pass.bytes().value));
   if (time.at(largest)) return {};
-  return which + " of " + about(largest) + " is more than " +
+  return which + " of " + about_bytes(largest) + " is more than " +
          std::to_string(static_cast<int>(most_extrapolation)) +
-         " times beyond what was measured (" + about(time.fit->smallest()) + " to " +
-         about(time.fit->largest()) + ")";
+         " times beyond what was measured (" + about_bytes(time.fit->smallest()) + " to " +
+         about_bytes(time.fit->largest()) + ")";
 }
 
 // The compute behind `share` of the message's bytes, on every member.

@@ -32,24 +32,11 @@
 #include <vector>
 
 #include "stepscope/analysis/replay/gradient_traffic.h"
+#include "stepscope/analysis/replay/message_time.h"
 #include "stepscope/analysis/replay/scenario.h"
 #include "stepscope/base/stop.h"
-#include "stepscope/stats/alpha_beta.h"
 
 namespace stepscope {
-
-// Time of one collective in one group, by size.
-struct MessageTime {
-  CollectiveKind kind = CollectiveKind::unknown;
-  std::uint32_t group = no_row;
-  std::optional<AlphaBetaFit> fit{};
-  std::string refused{};                // reason if there is no fit
-  std::optional<SizedTime> one_size{};  // typical size and time, if sizes do not tell the latency
-  std::string note{};                   // other sources than its own sizes
-
-  // In ns; absent beyond four times the measured sizes.
-  [[nodiscard]] std::optional<double> at(double bytes) const;
-};
 
 struct GradientBuckets {
   GradientTraffic traffic;
