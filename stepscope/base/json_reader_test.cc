@@ -2,8 +2,11 @@
 #include "stepscope/base/json_reader.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
+#include <filesystem>
+#include <fstream>
 
 namespace stepscope {
 namespace {
@@ -127,9 +130,16 @@ TEST(ReadText, SaysWhatCannotBeRead) {
   const auto gone = read_text(::testing::TempDir() + "no_such_file.json");
   ASSERT_FALSE(gone);
   EXPECT_NE(gone.error().message().find("No such file"), std::string::npos);
-  const auto endless = read_text("/dev/zero");
-  ASSERT_FALSE(endless);
-  EXPECT_EQ(endless.error().byte, most_text_bytes);
+  const auto device = read_text("/dev/zero");
+  ASSERT_FALSE(device);
+  EXPECT_NE(device.error().message().find("no regular file"), std::string::npos);
+  const std::string path = ::testing::TempDir() + "large_" + std::to_string(::getpid());
+  std::ofstream(path).close();
+  std::filesystem::resize_file(path, most_text_bytes + 1);  // sparse
+  const auto large = read_text(path);
+  std::filesystem::remove(path);
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().byte, most_text_bytes);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ on() { "$stepscope" predict "$1" --machine a100_sxm_80gb --gpus 1 --global-batch
 try() { printf '%s' "$3" >"$1.json"; expect "$2" 1 "$1.json: .*$4" -- on "$1.json"; }
 printf '%s}' "$model" >sound.json
 expect "a sound model" 0 -- on sound.json
-expect "no such file" 1 "none.json: cannot be read: No such file" -- on none.json
+expect "no such file" 1 "none.json: cannot open: No such file or directory; check the path" -- on none.json
 mkdir folder.json
 expect "a directory" 1 "folder.json" -- on folder.json
 try empty "an empty file" '' "the file is empty"
