@@ -6,8 +6,10 @@
 
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/fit/collective_link.h"
+#include "stepscope/report/json/counter_json.h"
 #include "stepscope/report/json/expected_json.h"
 #include "stepscope/report/json/explanation_json.h"
+#include "stepscope/report/json/gpu_json.h"
 #include "stepscope/report/json/group_json.h"
 #include "stepscope/report/json/link_json.h"
 #include "stepscope/report/json/pipeline_json.h"
@@ -255,6 +257,7 @@ Json verdict_row(const Culprit& v) {
           {"share", v.share},
           {"confidence", name_of(confidence_names, v.confidence)},
           {"sentence", text_or_null(v.sentence)},
+          {"clock", clock_json(v.clock)},
           {"change", text_or_null(v.change)}};
 }
 
@@ -317,6 +320,8 @@ Json analyze_tree(const Analysis& report) {
            report.straggler_job ? straggler_job_json(*report.straggler_job) : Json(nullptr)},
           {"clock_alignment", clock_alignment_json(job.clocks)},
           {"link_fits", link_fits_json(report.link_fits)},
+          {"gpu_readings", gpu_readings_json(job)},
+          {"counters", counters_json(report)},
           {"mfu", mfu_json(report.mfu)},
           {"expected", expected_json(report)},
           {"explanation", explanation_json(job)},

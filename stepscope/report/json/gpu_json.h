@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The readings of GPUs in the JSON of `analyze`.
+#pragma once
+
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/diagnose/clock_cause.h"
+#include "stepscope/report/json/json_values.h"
+
+namespace stepscope {
+
+// `gpu_readings`; null without logs.
+[[nodiscard]] Json gpu_readings_json(const JobResult& job);
+// `clock` of a verdict; null where no clock was compared.
+[[nodiscard]] Json clock_json(const std::optional<ClockCause>& cause);
+
+}  // namespace stepscope
