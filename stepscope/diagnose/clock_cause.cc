@@ -85,16 +85,13 @@ std::string reasons_in_words(const ClockCause& cause) {
 }
 
 std::string sentence_of_clock(const ClockCause& c, int rank, double ratio) {
-  const std::string peers = c.peers == 1 ? "its peer's" : "its peers' (median)";
+  const std::string_view peers = c.peers == 1 ? "its peer" : "its peers (median)";
+  std::string text = fmt::format("The SM clock of rank {} is {} against {} of {}", rank,
+                                 format_clock(c.clock_mhz), format_clock(c.peers_mhz), peers);
   if (c.verdict == ClockVerdict::alike)
-    return fmt::format(
-        "The SM clock of rank {} is {}, and {} is {}: the readings show no lower clock as the "
-        "cause.",
-        rank, format_clock(c.clock_mhz), peers, format_clock(c.peers_mhz));
-  std::string text = fmt::format("The SM clock of rank {} is {}, and {} is {}", rank,
-                                 format_clock(c.clock_mhz), peers, format_clock(c.peers_mhz));
+    return text + ": the readings do not show the clock as the cause.";
   if (const std::string reasons = reasons_in_words(c); !reasons.empty())
-    text += "; what limits it: " + reasons;
+    text += ", limited by " + reasons;
   if (c.verdict == ClockVerdict::part)
     text += fmt::format("; it accounts for at most {:.2f} × of the {:.2f} ×",
                         c.peers_mhz / c.clock_mhz, ratio);

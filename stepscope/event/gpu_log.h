@@ -71,12 +71,12 @@ struct GpuReading {
 
 struct GpuLog {
   std::string path;
-  std::string format;  // "nvidia-smi", "nvidia-smi dmon", "dcgmi dmon", "dcgm-exporter"
+  std::string format{};  // "nvidia-smi", "nvidia-smi dmon", "dcgmi dmon", "dcgm-exporter"
   std::optional<int> named_rank{};  // the number behind "rank" in the file's name
   bool local_time = false;          // the instants are on a calendar without a zone
-  std::vector<LoggedGpu> gpus;
-  std::vector<GpuReading> readings;  // by GPU, then time
-  ImportNotes notes;                 // rows that are not used, by reason
+  std::vector<LoggedGpu> gpus{};
+  std::vector<GpuReading> readings{};  // by GPU, then time
+  ImportNotes notes{};                 // rows that are not used, by reason
   std::uint64_t file_bytes = 0;
   std::uint64_t text_bytes = 0;  // after inflating
 };

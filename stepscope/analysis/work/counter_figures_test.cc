@@ -76,6 +76,13 @@ TEST(KernelFigures, DerivesTheHitRateOfSectors) {
   EXPECT_FALSE(figures({}).any());
 }
 
+Step step_within(std::int64_t start, std::int64_t end) {
+  Step s;
+  s.start = Ns{start};
+  s.end = Ns{end};
+  return s;
+}
+
 Trace sampled(const std::vector<std::tuple<std::int64_t, std::string, double>>& samples) {
   Trace trace;
   for (const auto& [time, metric, value] : samples) {
@@ -96,8 +103,7 @@ TEST(CounterSamples, AveragesTheSamplesOfEachStep) {
                                {200, "Tensor Active [Throughput %]", 60},
                                {210, "DRAM Read Bandwidth [Throughput %]", 30},
                                {300, "Tensor Active [Throughput %]", 99}});
-  const std::vector<Step> steps = {{.start = Ns{100}, .end = Ns{200}},
-                                   {.start = Ns{200}, .end = Ns{300}}};
+  const std::vector<Step> steps = {step_within(100, 200), step_within(200, 300)};
   const auto samples = counter_samples(trace, steps);
   ASSERT_TRUE(samples);
   EXPECT_DOUBLE_EQ(samples->steps[0].tensor_active.value_or(0), 0.3);
@@ -111,7 +117,7 @@ TEST(CounterSamples, AveragesTheSamplesOfEachStep) {
 }
 
 TEST(CounterSamples, IsAbsentWithoutAKnownMetricInTheSteps) {
-  const std::vector<Step> steps = {{.start = Ns{100}, .end = Ns{200}}};
+  const std::vector<Step> steps = {step_within(100, 200)};
   EXPECT_FALSE(counter_samples(sampled({{150, "PCIe RX Throughput [Throughput %]", 9}}), steps));
   EXPECT_FALSE(counter_samples(sampled({{50, "SMs Active [Throughput %]", 9}}), steps));
   EXPECT_FALSE(counter_samples(sampled({{150, "SMs Active [Throughput %]", 1e9}}), steps));

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "stepscope/diagnose/clock_cause.h"
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/words/format.h"
@@ -35,6 +35,16 @@ std::optional<SlowedGpu> slowed(const GpuOfRank& gpu) {
   return most;
 }
 
+// Ranks whose lower clock is a fault's cause already.
+std::vector<int> told_by_faults(const JobResult& job) {
+  std::vector<int> ranks;
+  if (!replay_tells(job)) return ranks;
+  for (const Culprit& c : find_culprits(job))
+    if (c.clock && c.clock->verdict != ClockVerdict::alike)
+      ranks.insert(ranks.end(), c.ranks.begin(), c.ranks.end());
+  return ranks;
+}
+
 std::string slowed_in_words(const SlowedGpu& s) {
   std::string text = fmt::format("rank {}: {} in {} of the time of its steps", s.gpu->rank,
                                  in_words(s.reason), format_percent(s.share));
@@ -54,8 +64,9 @@ std::string slowed_in_words(const SlowedGpu& s) {
 void find_clocks(FindingList& list) {
   if (!list.job().gpus) return;
   std::vector<SlowedGpu> all;
+  const std::vector<int> told = told_by_faults(list.job());
   for (const GpuOfRank& gpu : list.job().gpus->ranks)
-    if (gpu.whole.tells())
+    if (gpu.whole.tells() && std::ranges::find(told, gpu.rank) == told.end())
       if (const auto one = slowed(gpu)) all.push_back(*one);
   if (all.empty()) return;
   std::ranges::stable_sort(all, std::ranges::greater{}, &SlowedGpu::share);

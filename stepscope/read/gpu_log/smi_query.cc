@@ -96,16 +96,14 @@ std::string_view first_smi_line(std::string_view head) {
 }
 
 bool is_smi_header(std::string_view line) {
-  bool timed = false;
   std::size_t known = 0;
   for_smi_cells(line, [&](std::string_view cell) {
     const GpuField field = smi_column(cell).field;
-    timed = timed || field == GpuField::time;
     // Other tables have columns called "name" and "index", too.
     const bool common = field == GpuField::name || field == GpuField::index;
     known += field != GpuField::none && !common ? 1 : 0;
   });
-  return (timed && known > 1) || known > 2;
+  return known > 1;
 }
 
 bool lacks_smi_header(std::string_view line) {

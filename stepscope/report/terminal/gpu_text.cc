@@ -24,13 +24,23 @@ std::string ghz_or_dash(std::optional<double> mhz) {
   return mhz ? fmt::format("{:.2f}", *mhz / 1000) : "-";
 }
 
+// The hardware's slowdown beside the one of its two causes that is active says nothing more.
+bool repeats_its_cause(std::size_t reason, const GpuState& state) {
+  const auto share = [&](ClockReason r) {
+    return state.reasons[static_cast<std::size_t>(r)].mean().value_or(0);
+  };
+  return static_cast<ClockReason>(reason) == ClockReason::hw_slowdown &&
+         share(ClockReason::hw_thermal_slowdown) + share(ClockReason::hw_power_brake) >=
+             least_reason;
+}
+
 std::string reasons_text(const GpuState& state) {
   std::vector<std::pair<double, std::string>> listed;
   bool known = false;
   for (std::size_t b = 0; b < clock_reason_count; ++b) {
     const auto share = state.reasons[b].mean();
     known = known || share.has_value();
-    if (share.value_or(0) >= least_reason)
+    if (share.value_or(0) >= least_reason && !repeats_its_cause(b, state))
       listed.emplace_back(*share, spaced(std::string(clock_reason_names[b])));
   }
   std::ranges::stable_sort(listed, std::ranges::greater{}, &std::pair<double, std::string>::first);
