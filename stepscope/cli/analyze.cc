@@ -18,6 +18,7 @@
 #include "stepscope/cli/traces_flags.h"
 #include "stepscope/cost/machine/machine_text.h"
 #include "stepscope/cost/plan/plan_fields.h"
+#include "stepscope/read/gpu_log/monitor_time.h"
 #include "stepscope/read/job_table/job_table.h"
 #include "stepscope/report/csv/csv_tables.h"
 #include "stepscope/report/json/analyze_json.h"
@@ -36,6 +37,7 @@ struct AnalyzeFlags {
   TracesFlags traces;
   JobDescription job;
   PlanSource plan;
+  std::string gpu_log_zone;
   bool timeline = false;
   bool brief = false;
   bool verbose = false;
@@ -64,7 +66,13 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
   declare_traces(app, f.traces);
   app.get_option("INPUT")->description(
       "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, patterns; or a "
-      "job's table of operations (CSV, Parquet)");
+      "job's table of operations (CSV, Parquet). Logs of GPUs (nvidia-smi, DCGM) may lie beside "
+      "traces.");
+  app.add_option("--gpu-log-zone", f.gpu_log_zone,
+                 "Zone of the times in logs of GPUs that name none: UTC, +01:00, -03:30. Without "
+                 "it the zone in which log and capture overlap, if there is only one.")
+      ->type_name("ZONE")
+      ->group("Inputs");
   const char* outputs = "Outputs";
   declare_json(app, f.json);
   declare_html(app, f.html);
@@ -174,6 +182,12 @@ Result<AnalyzeRequest> request_of(const AnalyzeFlags& flags) {
     if (const auto tables = find_job_tables(traces->inputs); !tables.empty())
       return Error{.what = std::string(flag) + " is for traces, and " + tables.front() +
                            " is a job's table of operations"};
+  if (!flags.gpu_log_zone.empty()) {
+    traces->gpu_log_zone = zone_offset(flags.gpu_log_zone);
+    if (!traces->gpu_log_zone)
+      return Error{.what = "--gpu-log-zone " + flags.gpu_log_zone + " is no zone",
+                   .hint = "write UTC, or the distance from it as +01:00 or -03:30"};
+  }
   AnalyzeRequest request{.traces = std::move(*traces),
                          .job = flags.job,
                          .timeline = flags.timeline || !flags.html.empty()};

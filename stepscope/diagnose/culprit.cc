@@ -141,6 +141,11 @@ Culprit verdict_of(const StepFault& f, const JobResult& job) {
     v.dim = dimension_names[static_cast<std::size_t>(job.collectives.dimension_of[*f.group])];
   }
   v.sentence = sentence_of(f, v, job);
+  if (f.ranks.size() == 1 &&
+      (f.kind == StepFaultKind::slow_rank || f.kind == StepFaultKind::throttling))
+    v.clock = clock_cause(
+        job, f.ranks.front(), f.ratio,
+        f.kind == StepFaultKind::throttling ? std::optional(f.steps.front()) : std::nullopt);
   return v;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stepscope/analysis/runs/job.h"
+#include "stepscope/diagnose/clock_cause.h"
 #include "stepscope/diagnose/finding.h"
 
 namespace stepscope {
@@ -70,8 +71,9 @@ struct Culprit {
   double share = 0;                   // of the step
   Confidence confidence = Confidence::high;
   std::string sentence{};
-  std::vector<FaultPlace> places{};  // of pauses
-  std::string change{};              // for `stepscope whatif --change`; empty: none
+  std::vector<FaultPlace> places{};   // of pauses
+  std::optional<ClockCause> clock{};  // of a rank whose kernels are slow, if its clock was read
+  std::string change{};               // for `stepscope whatif --change`; empty: none
 };
 
 // Whether the replay tells what each cause costs. Then only its faults accuse: a rank that is late

@@ -95,6 +95,13 @@ inline constexpr double explains_loss = 0.5;
 inline constexpr double uneven_sequences = 0.9;
 inline constexpr double replay_tolerated = 0.02;
 
+// Clocks of GPUs: how far below its peers' the clock of a rank is alike; the share of what a rank
+// is slower that a lower clock explains; and the share of the time from which a reason that limits
+// a clock is named (beyond its peers' share).
+inline constexpr double clock_alike = 0.03;
+inline constexpr double clock_explains = 0.5;
+inline constexpr double clock_limited = 0.1;
+
 // Profiles of the host: share of its samples that a thread which trains spends in passes.
 inline constexpr double least_in_passes = 0.1;
 // Beside a trace: while a thread waits, a device that idles for at most the first share of the time

@@ -486,7 +486,8 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
   }
   if (wrong && replay_tells(job)) {
     const Culprit& first = verdict.culprits.front();
-    verdict.sentence = first.sentence + (mfu ? mfu_text(*mfu) : std::string());
+    verdict.sentence = first.sentence + (first.clock ? " " + first.clock->sentence : "") +
+                       (mfu ? mfu_text(*mfu) : std::string());
     verdict.culprit = fmt::format(
         "to replay the step without it: stepscope whatif TRACES --change {}", first.change);
     return verdict;

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "stepscope/diagnose/gpu_warnings.h"
 #include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/fit/collective_link.h"
@@ -210,6 +211,7 @@ std::vector<std::string> analyze_warnings(const Analysis& report,
   rank_warnings(report, out);
   job_warnings(report, out);
   link_warnings(report, out);
+  for (std::string& said : gpu_log_warnings(report.job)) out.push_back(std::move(said));
   if (no_mfu) out.push_back("no MFU: " + no_mfu->message());
   if (report.mfu) mfu_warnings(*report.mfu, out);
   switch_warnings(report, out);

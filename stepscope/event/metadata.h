@@ -21,6 +21,7 @@ struct DeviceProperties {
   int compute_major = 0;
   int compute_minor = 0;
   int multiprocessors = 0;
+  std::string uuid{};  // empty: not recorded
 };
 
 struct ProcessGroup {

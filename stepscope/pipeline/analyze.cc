@@ -11,6 +11,7 @@
 
 #include "stepscope/analysis/job_table/straggler_job.h"
 #include "stepscope/analysis/matching/host_clock.h"
+#include "stepscope/analysis/runs/gpu_evidence.h"
 #include "stepscope/diagnose/findings/findings.h"
 #include "stepscope/diagnose/straggler_job_verdict.h"
 #include "stepscope/diagnose/warnings.h"
@@ -238,6 +239,17 @@ Result<AnalyzeResult> analyze_job_operations(const AnalyzeRequest& request,
   return result;
 }
 
+// Joins the logs of GPUs with the ranks. A log that tells nothing is listed with the reason.
+void take_gpu_logs(const AnalyzeRequest& request, const ReadTraces& read, Analysis& a) {
+  add_gpu_evidence(a.job, read.ranks, read.gpu_logs, a.world_size, request.traces.gpu_log_zone);
+  for (const Error& e : read.gpu_log_errors) {
+    if (!a.job.gpus) a.job.gpus = GpuEvidence{};
+    GpuLogResult& row = a.job.gpus->logs.emplace_back();
+    row.path = e.file;
+    row.use.problem = e.what + (e.hint.empty() ? "" : "; " + e.hint);
+  }
+}
+
 }  // namespace
 
 Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& progress) {
@@ -262,6 +274,7 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
   if (auto none = no_such_steps(request.traces, a.job))
     fail(progress, result.failures, std::move(*none));
   a.world_size = options.world_size ? options.world_size : a.job.collectives.matches.world_size;
+  take_gpu_logs(request, *read, a);
   a.machine = machine_of(described->machine, a.job);
   judge(request, *described, read->run.world_size, progress, result);
   result.run = std::move(read->run);

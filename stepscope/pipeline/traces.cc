@@ -12,6 +12,7 @@
 #include "stepscope/event/name_rules.h"
 #include "stepscope/pipeline/other_verbs.h"
 #include "stepscope/read/files/input_files.h"
+#include "stepscope/read/gpu_log/read_gpu_log.h"
 #include "stepscope/words/phrases.h"
 
 namespace stepscope {
@@ -100,6 +101,31 @@ void name_other_verbs(Run& run, const StopFlag* stop) {
 
 }  // namespace
 
+namespace {
+
+// Reads the logs of GPUs among the inputs, which are no traces.
+Result<Done> read_gpu_logs(const TracesRequest& request, const Progress& progress,
+                           std::vector<std::string>& files, ReadTraces& read) {
+  const std::vector<std::string> paths = find_gpu_logs(request.inputs);
+  for (const std::string& path : paths) {
+    std::erase(files, path);
+    auto log = read_gpu_log(path, progress.stop);
+    if (!log && log.error().code == ErrorCode::interrupted) return log.error();
+    if (log)
+      read.gpu_logs.push_back(std::move(*log));
+    else
+      read.gpu_log_errors.push_back(log.error());
+  }
+  if (!paths.empty() && files.empty() && read.failures.empty())
+    fail(progress, read.failures,
+         {.what = "a log of GPUs, which tells nothing without the traces of its ranks",
+          .file = paths.front(),
+          .hint = "name the traces beside it"});
+  return Done{};
+}
+
+}  // namespace
+
 Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& progress) {
   const auto begin = std::chrono::steady_clock::now();
   ReadTraces read;
@@ -111,8 +137,10 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
     if (!parsed) return parsed.error();
     rules = *std::move(parsed);
   }
-  const InputFiles files = find_input_files(request.inputs);
+  InputFiles files = find_input_files(request.inputs);
   for (const Error& e : files.errors) fail(progress, read.failures, e);
+  if (const auto stopped = read_gpu_logs(request, progress, files.files, read); !stopped)
+    return stopped.error();
   read.run = read_run(files.files, {.threads = threads_of(request),
                                     .stop = progress.stop,
                                     .window = request.window,

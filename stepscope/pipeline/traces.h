@@ -13,6 +13,7 @@
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
 #include "stepscope/diagnose/analysis.h"
+#include "stepscope/event/gpu_log.h"
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/read/bytes/time_window.h"
 #include "stepscope/read/files/read_trace.h"
@@ -25,6 +26,7 @@ struct TracesRequest {
   std::optional<std::int64_t> last_step{};   // included; absent: to the last one
   std::set<int> ranks{};                     // empty: all
   std::optional<TimeWindow> window{};  // since the capture began; Nsight exports only; absent: all
+  std::optional<Ns> gpu_log_zone{};    // the clocks of logs of GPUs minus UTC; absent: found
   std::string step_annotation{};       // the annotation that marks steps; empty: ProfilerStep
   std::string kernel_rules{};          // file of the user's rules of names; empty: none
   GroupDimensions dimensions{};        // which dimension a process group serves; empty: found
@@ -33,11 +35,13 @@ struct TracesRequest {
 };
 
 struct ReadTraces {
-  Run run;                       // owns the traces
-  std::vector<InputRow> inputs;  // what became of each file
-  std::vector<RankInput> ranks;  // those asked for, in `run`
-  double seconds = 0;            // that reading took
-  std::vector<Error> failures;   // files that could not be read
+  Run run;                            // owns the traces
+  std::vector<InputRow> inputs;       // what became of each file
+  std::vector<RankInput> ranks;       // those asked for, in `run`
+  std::vector<GpuLog> gpu_logs;       // that were among the inputs
+  std::vector<Error> gpu_log_errors;  // logs of GPUs that tell nothing
+  double seconds = 0;                 // that reading took
+  std::vector<Error> failures;        // files that could not be read
 };
 
 // Reads what can be read. `ranks` is empty where nothing is left; `failures` then say why. Errors:

@@ -176,6 +176,8 @@ constexpr std::array table = std::to_array<Term>({
     {"finding", "memory_near_limit", "memory nearly full", "Device memory is nearly full."},
     {"finding", "fragmentation", "fragmentation",
      "The allocator reserves much more memory than is used."},
+    {"finding", "gpu_slowdown", "GPU slowdown",
+     "A GPU slows down to protect itself from heat or for the power supply."},
     {"finding", "too_few_steps", "too few steps", "Fewer than three steps were recorded."},
 
     {"confidence", "high", "by replay", "A replay of the recorded steps gives the gain."},

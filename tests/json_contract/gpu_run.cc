@@ -165,7 +165,33 @@ class RunWriter {
     memory(t + 11'500, 4096, -(1 << 20), (1 << 20) * (step - 1));
     host("cuda_runtime", "cudaDeviceSynchronize", t + 12'000, 2000);
     row("cuda_profiler_range", "sm90_xmma_gemm_bf16bf16_bf16f32_tn_n", 0, 7, t + 1100, 250,
-        {{"dram__bytes.sum", 1.5}});
+        {{"dram__bytes.sum", 1.5},
+         {"dram__bytes_read.sum", 4e6},
+         {"dram__bytes_write.sum", 2e6},
+         {"dram__throughput.avg.pct_of_peak_sustained_elapsed", 12.5},
+         {"sm__throughput.avg.pct_of_peak_sustained_elapsed", 50},
+         {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", 62.5},
+         {"sm__inst_executed_pipe_tensor.sum", 4096},
+         {"lts__t_sector_hit_rate.pct", 75},
+         {"l1tex__t_sector_hit_rate.pct", 25},
+         {"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 1},
+         {"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", 1},
+         {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 1},
+         {"smsp__sass_thread_inst_executed_op_dadd_pred_on.sum", 1},
+         {"smsp__sass_thread_inst_executed_op_dmul_pred_on.sum", 1},
+         {"smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", 1}});
+    events_.push_back({{"ph", "C"},
+                       {"cat", "hardware_counters"},
+                       {"name", "GPU 0 Counters"},
+                       {"pid", 0},
+                       {"tid", 0},
+                       {"ts", t + 2000},
+                       {"args",
+                        {{"Tensor Active [Throughput %]", 40},
+                         {"SMs Active [Throughput %]", 80},
+                         {"DRAM Read Bandwidth [Throughput %]", 20},
+                         {"DRAM Write Bandwidth [Throughput %]", 10},
+                         {"GPC Clock Frequency [MHz]", 1.98e9}}}});
   }
 
   int rank_;
@@ -176,6 +202,31 @@ class RunWriter {
 }  // namespace
 
 std::string gpu_rank(int rank) { return RunWriter(rank).text(); }
+std::string smi_log() {
+  std::string text =
+      "timestamp, index, uuid, clocks.current.sm [MHz], clocks.max.sm [MHz], clocks.current.memory "
+      "[MHz], power.draw [W], power.limit [W], temperature.gpu, clocks_event_reasons.active, "
+      "utilization.gpu [%]\n";
+  for (int ms = 0; ms < 100; ms += 5) {
+    std::string millis = std::to_string(ms);
+    millis.insert(0, 3 - millis.size(), '0');
+    text += "2023/11/14 22:13:20." + millis +
+            ", 0, GPU-0, 1980 MHz, 1980 MHz, 2619 MHz, 500.00 W, 700.00 W, 60, "
+            "0x0000000000000000, 100 %\n";
+  }
+  return text + "yesterday, 0, GPU-0, 1, 1, 1, 1, 1, 1, 0x0, 1 %\n";
+}
+
+std::string dcgm_log() {
+  std::string text;
+  for (int ms = 0; ms < 100; ms += 5)
+    for (const char* metric : {"DCGM_FI_DEV_SM_CLOCK", "DCGM_FI_PROF_SM_ACTIVE",
+                               "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "DCGM_FI_PROF_DRAM_ACTIVE"})
+      text += std::string(metric) + "{gpu=\"0\",UUID=\"GPU-1\",Hostname=\"node1\"} " +
+              (std::string(metric).find("PROF") == std::string::npos ? "1980 " : "0.5 ") +
+              std::to_string(1'700'000'000'000 + ms) + "\n";
+  return text;
+}
 std::string gpu_stage(int stage) { return RunWriter(stage).stage_text(); }
 
 }  // namespace stepscope::contract

@@ -11,6 +11,11 @@ namespace stepscope::contract {
 // The trace of one rank.
 [[nodiscard]] std::string gpu_rank(int rank);
 
+// Logs of the GPU of rank 0, which is on node0, by nvidia-smi, and of that of rank 1 by
+// dcgm-exporter. One row of the first cannot be used.
+[[nodiscard]] std::string smi_log();
+[[nodiscard]] std::string dcgm_log();
+
 // The trace of one of two pipeline stages: a step of two micro-batches, forward and backward.
 [[nodiscard]] std::string gpu_stage(int stage);
 

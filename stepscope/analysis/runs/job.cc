@@ -130,6 +130,7 @@ void account(const RankInput& input, const Prepared& p, const Collectives& colle
          if (beside) beside();
        },
        [&] { r.kernels = kernel_table(trace, p.index, p.steps, work); },
+       [&] { r.samples = counter_samples(trace, p.steps); },
        [&] { r.operators = operator_table(trace, p.index, p.steps, work); },
        [&] { r.executed = executed_work(trace, p.index, p.steps, work); },
        [&] {

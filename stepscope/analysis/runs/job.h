@@ -28,12 +28,14 @@
 #include "stepscope/analysis/collectives/overlap.h"
 #include "stepscope/analysis/collectives/transfers.h"
 #include "stepscope/analysis/matching/clock_alignment.h"
+#include "stepscope/analysis/ranks/gpu_readings.h"
 #include "stepscope/analysis/ranks/pipeline_bubble.h"
 #include "stepscope/analysis/ranks/roles.h"
 #include "stepscope/analysis/ranks/stragglers.h"
 #include "stepscope/analysis/ranks/unit_waits.h"
 #include "stepscope/analysis/replay/explanation.h"
 #include "stepscope/analysis/steps/phases.h"
+#include "stepscope/analysis/work/counter_figures.h"
 #include "stepscope/analysis/work/device_memory.h"
 #include "stepscope/analysis/work/executed.h"
 #include "stepscope/analysis/work/kernels.h"
@@ -88,6 +90,7 @@ struct RankResult {
   std::vector<IdleCause> idle;
   std::optional<Overlap> overlap;
   KernelTable kernels;
+  std::optional<CounterSamples> samples;  // absent: none of a known metric
   std::vector<OperatorRow> operators;
   Executed executed;
   std::vector<RangeNode> ranges;
@@ -154,6 +157,7 @@ struct JobResult {
   std::optional<PipelineBubble> pipeline;  // absent if nothing passes between stages
   std::optional<Explanation> explanation;  // absent without steps, or if not requested
   std::optional<Timeline> timeline;
+  std::optional<GpuEvidence> gpus;  // of logs beside the traces (gpu_evidence.h); absent: none
   Ns origin{};  // zero of the instants in the faces; zero if clocks are relative
   bool interrupted = false;
 };

@@ -73,5 +73,6 @@ void find_host(FindingList& list);
 void find_compute(FindingList& list);
 void find_memory_and_capture(FindingList& list);
 void find_lock_and_retries(FindingList& list);
+void find_clocks(FindingList& list);
 
 }  // namespace stepscope

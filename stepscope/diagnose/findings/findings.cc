@@ -15,6 +15,7 @@ std::vector<Finding> find_findings(const FindingContext& context) {
   find_compute(list);
   find_memory_and_capture(list);
   find_lock_and_retries(list);
+  find_clocks(list);
   return list.take();
 }
 

@@ -54,6 +54,7 @@ std::string advice_for(const Culprit& c, const JobResult& job) {
   if (r != nullptr && r->device == "cpu")
     if (const std::string_view advice = cpu_advice_for(c.kind); !advice.empty())
       return std::string(advice);
+  if (c.clock) return advice_for_clock(*c.clock);
   switch (c.kind) {
     case CulpritKind::slow_rank:
       return fmt::format(
@@ -206,6 +207,17 @@ std::string key_of(const Culprit& c) {
   return key;
 }
 
+// The sentence about the clock without its full stop, with power and temperature.
+std::string evidence_of(const ClockCause& c) {
+  std::string text = c.sentence.substr(0, c.sentence.size() - 1);
+  if (c.temperature_celsius && c.peers_temperature_celsius)
+    text += fmt::format("; {:.0f} °C (peers {:.0f} °C)", *c.temperature_celsius,
+                        *c.peers_temperature_celsius);
+  if (c.power_watts && c.peers_power_watts)
+    text += fmt::format("; {:.0f} W (peers {:.0f} W)", *c.power_watts, *c.peers_power_watts);
+  return text;
+}
+
 Finding finding_of(const Culprit& c, const JobResult& job) {
   Finding f;
   f.id = culprit_kind_names[static_cast<std::size_t>(c.kind)];
@@ -217,6 +229,7 @@ Finding finding_of(const Culprit& c, const JobResult& job) {
   f.gain_from = c.change;
   f.confidence = c.confidence == Confidence::low ? Confidence::low : Confidence::high;
   f.places = places_of(c, job);
+  if (c.clock) f.evidence.push_back(evidence_of(*c.clock));
   const bool waited_for = c.kind == CulpritKind::slow_rank || c.kind == CulpritKind::throttling ||
                           c.kind == CulpritKind::late_host || c.kind == CulpritKind::data_loader;
   if (waited_for && c.ranks.size() == 1) add_blame(job, c.ranks.front(), f);

@@ -280,8 +280,8 @@ void read_nsys_memory(NsysExport& nsys, NsysProcesses& processes) {
 
 std::vector<NsysGpu> read_nsys_gpus(NsysExport& nsys) {
   std::map<std::int64_t, DeviceProperties> gpus;
-  constexpr std::array<std::string_view, 6> columns = {"id",      "name",         "totalMemory",
-                                                       "smCount", "computeMajor", "computeMinor"};
+  constexpr std::array<std::string_view, 7> columns = {
+      "id", "name", "totalMemory", "smCount", "computeMajor", "computeMinor", "uuid"};
   nsys.each_row("TARGET_INFO_GPU", columns, [&](const SqliteRows& row) {
     DeviceProperties p;
     p.name = row.text(1);
@@ -289,6 +289,7 @@ std::vector<NsysGpu> read_nsys_gpus(NsysExport& nsys) {
     p.multiprocessors = std::max(small(row.integer(3)), 0);
     p.compute_major = std::max(small(row.integer(4)), 0);
     p.compute_minor = std::max(small(row.integer(5)), 0);
+    p.uuid = row.text(6);
     gpus[row.integer(0)] = p;
   });
   std::vector<NsysGpu> found;

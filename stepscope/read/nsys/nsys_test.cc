@@ -221,8 +221,9 @@ TEST(Nsys, MemoryMetricsAndTheGpuComeAlong) {
       pid + ",0,64,1000,2,0),(9," + pid +
       ",0,64,1000,2,1);"
       "CREATE TABLE TARGET_INFO_GPU (id, name TEXT, totalMemory, smCount, computeMajor, "
-      "computeMinor);"
-      "INSERT INTO TARGET_INFO_GPU VALUES (3,'NVIDIA H100 80GB HBM3',85899345920,132,9,0);"
+      "computeMinor, uuid TEXT);"
+      "INSERT INTO TARGET_INFO_GPU VALUES (3,'NVIDIA H100 80GB "
+      "HBM3',85899345920,132,9,0,'554a-69');"
       "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId, cudaId, pid);"
       "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (3,0,7);"
       "CREATE TABLE TARGET_INFO_GPU_METRICS (typeId, metricId, metricName TEXT);"
@@ -235,6 +236,7 @@ TEST(Nsys, MemoryMetricsAndTheGpuComeAlong) {
   EXPECT_EQ(trace.memory.bytes[1].value, -1000);
   ASSERT_EQ(trace.metadata.devices.size(), 1u);
   EXPECT_EQ(trace.metadata.devices[0].name, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(trace.metadata.devices[0].uuid, "554a-69");
   EXPECT_EQ(trace.metadata.devices[0].id, 0) << "the ordinal of the process, not the GPU's number";
   ASSERT_EQ(trace.counters.size(), 1u);
   EXPECT_EQ(trace.strings[trace.counters.metric[0]], "SMs Active [Throughput %]");

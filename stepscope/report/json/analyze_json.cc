@@ -9,12 +9,13 @@
 #include "stepscope/fit/collective_link.h"
 #include "stepscope/report/json/expected_json.h"
 #include "stepscope/report/json/explanation_json.h"
+#include "stepscope/report/json/gpu_json.h"
 #include "stepscope/report/json/group_json.h"
+#include "stepscope/report/json/json_values.h"
 #include "stepscope/report/json/link_json.h"
 #include "stepscope/report/json/pipeline_json.h"
 #include "stepscope/report/json/rank_json.h"
 #include "stepscope/report/json/straggler_job_json.h"
-#include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/json/unit_json.h"
 #include "stepscope/words/kernel_name.h"
 
@@ -273,6 +274,7 @@ Json verdict_row(const Culprit& v) {
           {"share", v.share},
           {"confidence", name_of(confidence_names, v.confidence)},
           {"sentence", text_or_null(v.sentence)},
+          {"clock", clock_json(v.clock)},
           {"change", text_or_null(v.change)}};
 }
 
@@ -336,6 +338,8 @@ Json analyze_tree(const Analysis& report) {
            report.straggler_job ? straggler_job_json(*report.straggler_job) : Json(nullptr)},
           {"clock_alignment", clock_alignment_json(job.clocks)},
           {"link_fits", link_fits_json(report.link_fits)},
+          {"gpu_readings", gpu_readings_json(job)},
+          {"counters", counters_json(report)},
           {"mfu", mfu_json(report.mfu)},
           {"expected", expected_json(report)},
           {"explanation", explanation_json(job)},

@@ -7,8 +7,8 @@
 #include <span>
 
 #include "stepscope/pipeline/version.h"
+#include "stepscope/report/json/json_values.h"
 #include "stepscope/report/json/link_json.h"
-#include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/sentences/calibrate_sentence.h"
 
 namespace stepscope {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "stepscope/report/json/terms_json.h"
+#include "stepscope/report/json/json_values.h"
 #include "stepscope/report/sentences/compare_sentence.h"
 
 namespace stepscope {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/report/json/json_values.h"
 
+#include <algorithm>
+
+#include "stepscope/words/vocabulary.h"
+
 namespace stepscope {
 
 std::string dump(const Json& json) {
@@ -8,5 +12,22 @@ std::string dump(const Json& json) {
 }
 
 std::string json_text(const Json& tree) { return dump(tree) + '\n'; }
+
+Json terms_json(std::initializer_list<std::string_view> groups, bool on_cpu) {
+  Json out = Json::object();
+  for (const TermGroup& group : term_groups()) {
+    if (std::ranges::find(groups, group.name) == groups.end()) continue;
+    Json& terms = out[std::string(group.name)] = Json::object();
+    for (const Term& t : terms_of(group.name)) {
+      const std::string_view label = label_of(group.name, t.key, on_cpu);
+      const bool brief = !t.brief.empty() && label == t.label;
+      terms[std::string(t.key)] = {{"label", label},
+                                   {"brief", brief ? t.brief : label},
+                                   {"explanation", text_or_null(std::string(t.explanation))},
+                                   {"unit", text_or_null(std::string(group.unit))}};
+    }
+  }
+  return out;
+}
 
 }  // namespace stepscope

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/report/sentences/names.h"
@@ -37,5 +39,10 @@ inline Json real(std::optional<double> d) { return d ? Json(*d) : Json(nullptr);
 [[nodiscard]] std::string dump(const Json& json);
 // The same as a line.
 [[nodiscard]] std::string json_text(const Json& tree);
+
+// `terms` of a tree, the labels and explanations of its keys (stepscope/words/vocabulary.h):
+// {group: {key: {label, brief, explanation, unit}}} in the vocabulary's order, with the labels of
+// runs without a device where `on_cpu`.
+[[nodiscard]] Json terms_json(std::initializer_list<std::string_view> groups, bool on_cpu = false);
 
 }  // namespace stepscope

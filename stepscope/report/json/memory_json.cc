@@ -6,7 +6,7 @@
 
 #include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/pipeline/version.h"
-#include "stepscope/report/json/terms_json.h"
+#include "stepscope/report/json/json_values.h"
 #include "stepscope/report/sentences/memory_sentence.h"
 
 namespace stepscope {

@@ -3,8 +3,8 @@
 
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/pipeline/version.h"
+#include "stepscope/report/json/json_values.h"
 #include "stepscope/report/json/predict_json.h"
-#include "stepscope/report/json/terms_json.h"
 #include "stepscope/report/sentences/plan_sentence.h"
 #include "stepscope/report/sentences/plan_words.h"
 

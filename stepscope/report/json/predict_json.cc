@@ -8,7 +8,7 @@
 
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/pipeline/version.h"
-#include "stepscope/report/json/terms_json.h"
+#include "stepscope/report/json/json_values.h"
 #include "stepscope/report/sentences/plan_words.h"
 #include "stepscope/report/sentences/predict_sentence.h"
 #include "stepscope/words/format.h"

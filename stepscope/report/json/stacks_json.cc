@@ -8,7 +8,7 @@
 #include "stepscope/pipeline/version.h"
 #include "stepscope/report/json/analyze_json.h"
 #include "stepscope/report/json/explanation_json.h"
-#include "stepscope/report/json/terms_json.h"
+#include "stepscope/report/json/json_values.h"
 #include "stepscope/report/sentences/stacks_sentence.h"
 #include "stepscope/words/format.h"
 

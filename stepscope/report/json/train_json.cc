@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "stepscope/report/json/analyze_json.h"
-#include "stepscope/report/json/terms_json.h"
+#include "stepscope/report/json/json_values.h"
 #include "stepscope/report/sentences/train_sentence.h"
 #include "stepscope/stats/round_to_sum.h"
 #include "stepscope/telemetry/stats_json.h"

@@ -16,9 +16,11 @@
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/report/terminal/account.h"
+#include "stepscope/report/terminal/counter_text.h"
 #include "stepscope/report/terminal/expected_text.h"
 #include "stepscope/report/terminal/explanation_text.h"
 #include "stepscope/report/terminal/findings_text.h"
+#include "stepscope/report/terminal/gpu_text.h"
 #include "stepscope/report/terminal/link_text.h"
 #include "stepscope/report/terminal/pipeline_text.h"
 #include "stepscope/report/terminal/text_table.h"
@@ -330,12 +332,14 @@ std::vector<std::string> text_sections(const Analysis& report, std::size_t width
   std::vector<std::string> sections;
   if (report.job.ranks.size() > 1) sections.push_back(ranks(report, width));
   sections.push_back(stragglers(report, width));
+  sections.push_back(gpu_readings_text(report.job, width));
   sections.push_back(pipeline_text(report.job, width));
   sections.push_back(gaps(report, width));
   sections.push_back(clocks_text(report.job.clocks, width));
   sections.push_back(collectives(report, width));
   sections.push_back(link_fits_text(report.link_fits, width));
   sections.push_back(kernels(report, width));
+  sections.push_back(counters_text(report.job, width));
   sections.push_back(operators(report, width));
   sections.push_back(host(report, width));
   sections.push_back(memory(report, width));

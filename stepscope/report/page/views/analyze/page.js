@@ -8,6 +8,7 @@ import {collectives_section} from './collectives.js';
 import {expected_section} from './expected.js';
 import {findings_section} from './findings.js';
 import {gaps_section} from './gaps.js';
+import {gpus_section} from './job/gpus.js';
 import {host_section} from './host.js';
 import {inputs_section} from './inputs.js';
 import {steps_section} from './job/steps.js';
@@ -64,6 +65,12 @@ const sections = [
     draw: stragglers_section
   },
   {
+    id: 'gpus',
+    title: 'GPUs',
+    lede: 'Clocks, power and temperature in the steps, by logs beside the traces.',
+    draw: gpus_section
+  },
+  {
     id: 'pipeline',
     title: 'Pipeline',
     lede: 'What each stage idles, and why.',
@@ -114,13 +121,14 @@ export function completed(report) {
   return report;
 }
 
-// The pipeline has a section only if the run has one, the mesh only if there are several ranks, the
+// The pipeline and GPUs have a section only if the run has a pipeline or a log of GPUs, the mesh only if there are several ranks, the
 // curve of steps only if there are several steps.
 // Without ranks only the inputs have a section.
 export function analyze_page(data) {
   const report = completed(data);
   const has = {
     pipeline: report.pipeline,
+    gpus: report.gpu_readings,
     mesh: report.ranks.length > 1,
     steps: new Set(report.ranks.flatMap((r) => r.steps.map((x) => x.index))).size > 1
   };

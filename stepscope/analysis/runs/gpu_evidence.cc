@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/runs/gpu_evidence.h"
+
+#include <algorithm>
+
+#include "stepscope/analysis/matching/host_clock.h"
+
+namespace stepscope {
+namespace {
+
+// The GPU by which the rank is accounted for: that with most work.
+int busiest_device(const RankResult& r) {
+  const auto most = std::ranges::max_element(r.gpu_windows, {}, &GpuWindow::busy);
+  return most == r.gpu_windows.end() ? -1 : most->device;
+}
+
+// The instant before the correction; exact to a nanosecond or two.
+Ns uncorrected(Ns t, const ClockCorrection& correction) { return t + (t - correction(t)); }
+
+std::span<const GpuReading> readings_of_gpu(const GpuLog& log, std::uint32_t gpu) {
+  const auto [first, last] = std::ranges::equal_range(log.readings, gpu, {}, &GpuReading::gpu);
+  return {first, last};
+}
+
+}  // namespace
+
+void add_gpu_evidence(JobResult& job, std::span<const RankInput> ranks,
+                      std::span<const GpuLog> logs, std::optional<int> world_size,
+                      std::optional<Ns> zone) {
+  if (logs.empty()) return;
+  std::vector<GpuOwner> owners;
+  std::vector<ClockCorrection> corrections;
+  std::vector<std::vector<TimeSpan>> steps;
+  for (std::size_t i = 0; i < job.ranks.size(); ++i) {
+    const RankResult& r = job.ranks[i];
+    const Metadata& metadata = ranks[i].trace->metadata;
+    const ClockCorrection correction =
+        i < job.clocks.by_view.size() ? job.clocks.by_view[i] : ClockCorrection{};
+    corrections.push_back(correction);
+    auto& spans = steps.emplace_back();
+    for (const Step& s : r.steps) spans.push_back({s.start, s.end});
+    owners.push_back({.rank = r.rank,
+                      .host = host_of(metadata),
+                      .device = busiest_device(r),
+                      .devices = metadata.devices,
+                      .absolute = metadata.clock == Clock::unix_epoch,
+                      .window = {uncorrected(r.window_start, correction),
+                                 uncorrected(r.window_end, correction)}});
+  }
+  GpuEvidence evidence;
+  GpuMatches matches = match_gpus(logs, owners, world_size, zone);
+  for (std::size_t l = 0; l < logs.size(); ++l) {
+    GpuLogResult& row = evidence.logs.emplace_back();
+    row.path = logs[l].path;
+    row.format = logs[l].format;
+    row.gpus = logs[l].gpus.size();
+    row.readings = logs[l].readings.size();
+    row.notes = logs[l].notes;
+    row.use = std::move(matches.logs[l]);
+  }
+  for (const RankGpu& match : matches.ranks) {
+    const GpuLog& log = logs[match.log];
+    GpuOfRank& row = evidence.ranks.emplace_back();
+    row.rank = owners[match.owner].rank;
+    row.log = match.log;
+    row.rule = match.rule;
+    row.gpu = log.gpus[match.gpu];
+    evidence.logs[match.log].ranks.push_back(row.rank);
+    row.steps = gpu_states(readings_of_gpu(log, match.gpu),
+                           evidence.logs[match.log].use.zone.value_or(Ns{0}),
+                           corrections[match.owner], steps[match.owner]);
+    for (const GpuState& s : row.steps) row.whole.add(s);
+  }
+  job.gpus = std::move(evidence);
+}
+
+}  // namespace stepscope
