@@ -295,6 +295,9 @@ void write_hang(const program::ScratchFolder& scratch, std::vector<std::string>&
       << at
       << "NCCL INFO ncclCommSplit comm 0xa rank 0 nranks 2 cudaDev 0 busId 5d000 parent 0xb "
          "commId 0x1f - Init COMPLETE\n"
+      << "h:2:1 [1] NCCL INFO comm 0xc rank 1 nranks 2 commId 0x1f - Init START\n"
+      << "h:2:1 [1] NCCL INFO Trees [0] -1/-1/-1->1->0\n"
+      << "h:2:1 [1] NCCL INFO comm 0xc rank 1 nranks 2 commId 0x1f - Init COMPLETE\n"
       << at << "NCCL INFO AllReduce: 4096 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}\n"
       << at << "a.cc:1 NCCL WARN Call to ibv_modify_qp failed\n";
 }
