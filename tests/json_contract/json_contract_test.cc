@@ -431,7 +431,7 @@ std::set<std::string> of_ranks() {
 TEST(JsonContract, HoldsForACheck) {
   const program::ScratchFolder scratch;
   const auto list =
-      program::run({"check", list_of_steps(scratch.file("a.csv"), 10), "--json", "-"});
+      program::run({"check", list_of_steps(scratch.file("a.csv"), 10), "--list", "--json", "-"});
   EXPECT_EQ(list.exit_code, 0) << list.errors;
   std::set<std::string> of_logs = {"steps.outliers.every"};
   for (const std::string& path : paths(documented("stepscope check")))
@@ -483,6 +483,9 @@ TEST(JsonContract, HoldsForALog) {
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   std::set<std::string> may_be_null = {
       "steps.outliers.every", "log.memory_share", "log.rates.remark",
+      // Only with --list.
+      "checklists", "checklists.name", "checklists.title", "checklists.lines",
+      "checklists.lines.name", "checklists.lines.result", "checklists.lines.evidence",
       // Present only without a change.
       "log.drift", "log.drift.first_ns", "log.drift.last_ns", "log.drift.p"};
   may_be_null.merge(of_ranks());
