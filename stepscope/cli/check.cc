@@ -37,10 +37,15 @@ void declare(CLI::App& app, CheckFlags& f) {
   declare_step_annotation(app, f.request.traces.step_annotation, "Inputs");
   declare_kernel_rules(app, f.request.traces.kernel_rules, "Inputs");
   declare_job(app, f.request.job);
+  app.add_flag(
+         "--list", f.request.list,
+         "Also goes through the checklists of a slow run (low MFU, communication, memory, the "
+         "timeline, stragglers): each check with its evidence, or what to record for it")
+      ->group("Output");
   declare_json(app, f.out.json);
   declare_html(app, f.out.html);
-  mark_common(app,
-              {"--json", "--html", "--model", "--global-batch", "--seq", "--machine", "--unit"});
+  mark_common(app, {"--json", "--html", "--list", "--model", "--global-batch", "--seq", "--machine",
+                    "--unit"});
   app.footer("stepscope check examples/train_tiny/traces/ddp --html check.html");
 }
 

@@ -29,15 +29,16 @@ void declare(CLI::App& app, HangFlags& f) {
       ->required()
       ->type_name("PATH");
   declare_json(app, f.out.json);
-  mark_common(app, {"--json"});
-  app.footer("stepscope hang nccl_trace_rank_* train.log");
+  declare_html(app, f.out.html);
+  mark_common(app, {"--json", "--html"});
+  app.footer("stepscope hang nccl_trace_rank_* train.log --html hang.html");
 }
 
 int answer(const HangFlags& flags) {
   Failures failures;
   const auto result = hang(flags.request, progress_of(failures));
   if (!result) return ended(result.error(), failures);
-  if (flags.out.prints()) print_text(hang_text(*result, text_options()));
+  if (flags.out.prints()) print_text(hang_text(*result, text_options(flags.out.html)));
   if (flags.out.has_tree()) write_tree(flags.out, hang_tree(*result), failures);
   flush_output(failures);
   return failures.any() ? exit_failed : exit_done;

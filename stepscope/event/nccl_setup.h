@@ -25,6 +25,7 @@ struct NcclMember {
   std::uint32_t process = 0;
   int rank = -1;
   std::string bus{};
+  std::string trees{};    // "[0] 1/-1/-1->0->-1 [1] …": by channel, children -> rank -> parent
   bool complete = false;  // its initialisation finished
   bool ended = false;     // destroyed or aborted
 };
@@ -35,9 +36,11 @@ struct LoggedCommunicator {
   int nodes = 0;  // 0: not recorded
   std::optional<std::string> parent{};
   std::vector<NcclMember> members{};
-  int channels = 0;                                   // collective channels
-  int pair_channels = 0;                              // for sends and receives
-  std::vector<std::string> rings{};                   // "0 1 2 3", by channel
+  int channels = 0;                    // collective channels
+  int pair_channels = 0;               // for sends and receives
+  std::map<int, std::string> rings{};  // "0 1 2 3", by channel; at most 20 ranks
+  // By channel: to which rank each rank sends, from lines "Ring 00 : 3 -> 0 -> 1".
+  std::map<int, std::map<int, int>> ring_hops{};
   std::vector<std::string> trees{};                   // of rank 0, by channel
   std::map<std::string, std::uint64_t> transports{};  // "P2P/CUMEM/read" → connections
   std::optional<double> init_seconds{};               // the longest over its ranks

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stepscope/cost/machine/machine.h"
+#include "stepscope/diagnose/findings/findings.h"
 #include "stepscope/diagnose/run_warnings.h"
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/diagnose/thresholds.h"
@@ -24,6 +25,37 @@
 
 namespace stepscope {
 namespace {
+
+// The checklists of traces, whose job was replayed.
+void take_checklists(const DescribedJob& r, CheckResult& c) {
+  const std::optional<Machine> machine = machine_of(r.machine, *c.job);
+  const Machine* known = machine ? &*machine : nullptr;
+  const std::vector<Finding> findings = find_findings({.job = *c.job,
+                                                       .machine = known,
+                                                       .world_size = c.run.world_size,
+                                                       .model = r.model ? &*r.model : nullptr});
+  c.checklists = checklists({.facts = c.facts,
+                             .job = &*c.job,
+                             .findings = findings,
+                             .machine = known,
+                             .world_size = c.run.world_size});
+}
+
+// Those of an input that is no trace.
+void take_checklists(CheckResult& c) {
+  const std::string_view lacking =
+      c.kind == CheckedKind::train
+          ? "the JSON of stepscope train does not tell: record a trace (--trace DIR)"
+      : c.kind == CheckedKind::log
+          ? "a log does not tell: record a trace of five steps of every rank"
+          : "a list of step times does not tell: record a trace of five steps of every rank";
+  const double used = c.log ? c.log->account.memory_share.value_or(0) : 0;
+  ChecklistInput input{.facts = c.facts, .lacking = lacking};
+  if (c.kind == CheckedKind::train)
+    input.no_device = "stepscope train computes on CPUs and uses no kernels and no memory of a GPU";
+  if (used > 0 && used <= 1) input.memory_share = used;
+  c.checklists = checklists(input);
+}
 
 void take_mfu(const DescribedJob& r, CheckResult& c) {
   const std::optional<Machine> machine = machine_of(r.machine, *c.job);
@@ -68,7 +100,7 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   if (read->ranks.empty())
     return c.failures.empty() ? Error{.what = "the inputs hold no trace"} : c.failures.front();
   JobOptions options = job_options(r.traces, progress, read->run.world_size);
-  options.explain = false;
+  options.explain = r.list;
   c.job = analyze_job(read->ranks, options);
   if (c.job->interrupted) return interrupted();
   c.run = std::move(read->run);
@@ -100,6 +132,7 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
           fmt::format("rank {} is late{}", s.rank,
                       s.cause ? ": " + cause_and_waiting(*s.cause) : std::string()));
   take_mfu(described, c);
+  if (r.list) take_checklists(described, c);
   c.kind = CheckedKind::trace;
   return Done{};
 }
@@ -107,8 +140,8 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
 void take_summary(const TrainSummary& summary, StepFacts& facts) {
   facts.mfu = summary.mfu;
   facts.hfu = summary.hfu;
-  facts.stragglers = summary.stragglers;
-  facts.arrivals_known = summary.ranks.size() > 1;
+  if (summary.late) facts.stragglers.push_back(*summary.late);
+  facts.arrivals_known = summary.judged && summary.ranks.size() > 1;
   for (const auto& [rank, sums] : summary.ranks) {
     RankFacts r{.rank = rank, .mean = {}};
     for (std::size_t c = 0; c < budget_category_count; ++c) {
@@ -238,6 +271,7 @@ Result<CheckResult> check(const CheckRequest& request, const Progress& progress)
       .version = std::string(version()), .input = request.traces.inputs.front(), .facts = {}};
   if (const auto looked = look(request, progress, c); !looked) return looked.error();
   if (progress.stopped()) return interrupted();
+  if (request.list && !c.job) take_checklists(c);
   c.lines = check_lines(c.facts, c.log ? &*c.log : nullptr, c.why_no_mfu, c.least_effective);
   c.record_next = record_next(c.kind, c.facts, c.job ? &*c.job : nullptr, c.least_effective);
   return c;

@@ -11,6 +11,7 @@
 #include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/analysis/runs/step_times_by_rank.h"
 #include "stepscope/base/result.h"
+#include "stepscope/diagnose/checklists.h"
 #include "stepscope/fit/log_rates.h"
 #include "stepscope/pipeline/check_lines.h"
 #include "stepscope/pipeline/job_description.h"
@@ -24,6 +25,7 @@ struct CheckRequest {
   TracesRequest traces{};        // the inputs: one file of any kind, or traces of one run
   TimeUnit unit = TimeUnit::ms;  // of lists whose header names none
   JobDescription job{};          // for MFU; where a log says something else, this counts
+  bool list = false;             // the checklists too; of traces they need a replay
 };
 
 struct CheckResult {
@@ -37,6 +39,7 @@ struct CheckResult {
   std::string why_no_mfu{};        // where facts have none
   double least_effective = 8;      // steps that a comparison needs
   std::vector<CheckLine> lines{};  // what each figure means
+  std::vector<Checklist> checklists{};     // empty unless requested
   std::vector<std::string> record_next{};  // what another recording should have
   std::vector<std::string> warnings{};
   std::vector<Error> failures{};  // inputs that could not be read

@@ -66,6 +66,21 @@ TEST_F(CheckInput, TheJsonOfTrainTellsItsRanks) {
   EXPECT_EQ(c.kind, CheckedKind::train);
   EXPECT_EQ(c.times.ranks.size(), 2U);
   EXPECT_EQ(c.times.columns.front().first, 4);
+  EXPECT_FALSE(c.facts.arrivals_known);
+}
+
+TEST_F(CheckInput, TheVerdictOfTrainNamesTheLateRank) {
+  const auto run = [](const std::string& ranks) {
+    return R"({"schema":"stepscope.train/1","answer":{"verdict":{"ranks":[)" + ranks +
+           R"(],"sentence":"Rank 1 is late."}},"steps":[{"index":4,"wall_ns":30}],"rank_steps":[)"
+           R"({"rank":0,"index":4,"wall_ns":30,"budget_ns":{"compute":30}},)"
+           R"({"rank":1,"index":4,"wall_ns":30,"budget_ns":{"compute":30}}]})";
+  };
+  const CheckResult late = check_of(run("1"));
+  EXPECT_EQ(late.facts.stragglers, std::vector<std::string>{"Rank 1 is late"});
+  const CheckResult none = check_of(run(""));
+  EXPECT_TRUE(none.facts.stragglers.empty());
+  EXPECT_TRUE(none.facts.arrivals_known);
 }
 
 }  // namespace

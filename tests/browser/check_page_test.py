@@ -89,6 +89,18 @@ class CheckPage(CommandPage):
         self.check_words()
         self.assertIn("does not tell the ranks", self.texts("#ranks .missing")[0])
 
+    def test_checklists_are_shown_if_requested(self):
+        data = self.show(TRACES, "--list")
+        self.check_words()
+        self.assertEqual(self.texts("#lists h3"), [c["title"] for c in data["checklists"]])
+        self.assertEqual(self.texts("#lists li > :last-child"),
+                         [line["evidence"] for c in data["checklists"] for line in c["lines"]])
+        status = {"fine": "good", "look": "look", "unknown": "unknown"}
+        self.assertEqual(self.js("[...document.querySelectorAll('#lists li')].map((e) => e.dataset.status)"),
+                         [status[line["result"]] for c in data["checklists"] for line in c["lines"]])
+        page, _ = self.written(TRACES, "--list")
+        self.check_everywhere(page)
+
     def test_a_log_tells_more(self):
         path = os.path.join(self.folder.name, "train.log")
         with open(path, "w") as out:

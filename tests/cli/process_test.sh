@@ -75,7 +75,7 @@ analyze x --gpus 8|analyze has no flag --gpus; it is a flag of predict and plan
 analyze --gpus 8|analyze has no flag --gpus; it is a flag of predict and plan
 whatif|INPUT is required; stepscope help whatif lists the flags
 whatif x --change bandwidth|bandwidth is no scenario; write bandwidth[:COLLECTIVE]:FACTOR[@RANK], as bandwidth:2
-whatif x --html page.html|whatif has no flag --html; it is a flag of analyze, check, memory, stacks, compare, sweep, predict, plan, calibrate and train
+whatif x --html page.html|whatif has no flag --html; it is a flag of analyze, check, memory, stacks, hang, compare, sweep, predict, plan, calibrate and train
 calibrate x.json --html x.json|FILE and --html name one file: x.json; give each output a file of its own
 predict m --bucket-mb 25|predict has no flag --bucket-mb; did you mean --bucket?
 hang x --frobnicate|hang has no flag --frobnicate; stepscope help hang lists the flags

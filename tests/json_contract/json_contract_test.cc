@@ -317,6 +317,9 @@ void write_hang(const program::ScratchFolder& scratch, std::vector<std::string>&
       << at
       << "NCCL INFO ncclCommSplit comm 0xa rank 0 nranks 2 cudaDev 0 busId 5d000 parent 0xb "
          "commId 0x1f - Init COMPLETE\n"
+      << "h:2:1 [1] NCCL INFO comm 0xc rank 1 nranks 2 commId 0x1f - Init START\n"
+      << "h:2:1 [1] NCCL INFO Trees [0] -1/-1/-1->1->0\n"
+      << "h:2:1 [1] NCCL INFO comm 0xc rank 1 nranks 2 commId 0x1f - Init COMPLETE\n"
       << at << "NCCL INFO AllReduce: 4096 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}\n"
       << at << "a.cc:1 NCCL WARN Call to ibv_modify_qp failed\n";
 }
@@ -450,7 +453,7 @@ std::set<std::string> of_ranks() {
 TEST(JsonContract, HoldsForACheck) {
   const program::ScratchFolder scratch;
   const auto list =
-      program::run({"check", list_of_steps(scratch.file("a.csv"), 10), "--json", "-"});
+      program::run({"check", list_of_steps(scratch.file("a.csv"), 10), "--list", "--json", "-"});
   EXPECT_EQ(list.exit_code, 0) << list.errors;
   std::set<std::string> of_logs = {"steps.outliers.every"};
   for (const std::string& path : paths(documented("stepscope check")))
@@ -502,6 +505,9 @@ TEST(JsonContract, HoldsForALog) {
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   std::set<std::string> may_be_null = {
       "steps.outliers.every", "log.memory_share", "log.rates.remark",
+      // Only with --list.
+      "checklists", "checklists.name", "checklists.title", "checklists.lines",
+      "checklists.lines.name", "checklists.lines.result", "checklists.lines.evidence",
       // Present only without a change.
       "log.drift", "log.drift.first_ns", "log.drift.last_ns", "log.drift.p"};
   may_be_null.merge(of_ranks());

@@ -1,5 +1,5 @@
 #!/bin/bash
-# walk_through_test.sh PROGRAM SOURCE PAGE [--write]: runs the commands of a page (README.md, docs/walk-through.md) in
+# walk_through_test.sh PROGRAM SOURCE PAGE [--write]: runs the commands of a page (README.md, docs/walk-through.md, docs/exercises.md) in
 # order, in one shell and in a temporary copy of their files, and compares their outputs with the page.
 #
 # A block of commands is fenced as ```sh. Comments may follow it:

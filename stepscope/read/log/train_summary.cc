@@ -21,6 +21,17 @@ const std::vector<JsonValue>& list_of(const JsonValue& object, std::string_view 
   return value == nullptr || value->kind != JsonValue::Kind::list ? none : value->items;
 }
 
+void take_verdict(const JsonValue& json, TrainSummary& summary) {
+  const JsonValue* answer = json.find("answer");
+  const JsonValue* verdict = answer == nullptr ? nullptr : answer->find("verdict");
+  const JsonValue* sentence = verdict == nullptr ? nullptr : verdict->find("sentence");
+  if (sentence == nullptr || sentence->kind != JsonValue::Kind::text) return;
+  summary.judged = true;
+  if (list_of(*verdict, "ranks").empty()) return;
+  summary.late = sentence->text;
+  while (summary.late->ends_with('.')) summary.late->pop_back();
+}
+
 }  // namespace
 
 Result<TrainSummary> parse_train_summary(std::string_view text, std::string_view path) {
@@ -34,8 +45,7 @@ Result<TrainSummary> parse_train_summary(std::string_view text, std::string_view
   TrainSummary summary;
   summary.mfu = number_of(*json, "mfu");
   summary.hfu = number_of(*json, "hfu");
-  for (const JsonValue& line : list_of(*json, "stragglers"))
-    summary.stragglers.push_back(line.text);
+  take_verdict(*json, summary);
   for (const JsonValue& step : list_of(*json, "rank_steps")) {
     const auto rank = number_of(step, "rank");
     const JsonValue* budget = step.find("budget_ns");

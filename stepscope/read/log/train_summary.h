@@ -17,7 +17,8 @@ namespace stepscope {
 struct TrainSummary {
   std::optional<double> mfu;  // shares of 1
   std::optional<double> hfu;
-  std::vector<std::string> stragglers;
+  bool judged = false;              // the run has a verdict
+  std::optional<std::string> late;  // the verdict, without a full stop, if it accuses ranks
   // Sums over the steps of a rank, in ns by budget category, and the number of its steps.
   struct Rank {
     std::map<std::string, double> budget_ns;

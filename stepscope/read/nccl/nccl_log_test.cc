@@ -185,9 +185,30 @@ TEST(NcclLog, KeepsTheCallsOfEachCommunicatorAndHowItIsConnected) {
   EXPECT_EQ(c.id, "0x9");
   EXPECT_EQ(c.channels, 2);
   EXPECT_EQ(c.pair_channels, 4);
-  EXPECT_EQ(c.rings, std::vector<std::string>{"0 1"});
+  EXPECT_EQ(c.rings, (std::map<int, std::string>{{0, "0 1"}}));
   EXPECT_EQ(c.transports.at("P2P/CUMEM"), 1U);
   EXPECT_TRUE(c.members[0].complete);
+}
+
+TEST(NcclLog, KeepsTheRingAndTheTreesOfEachRank) {
+  const ReadLog log = read_log(
+      "h:1:1 [0] NCCL INFO Ring 00 : 2 -> 0 -> 1\n"
+      "h:1:1 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1  [1] 1/-1/-1->0->-1\n"
+      "h:1:1 [0] NCCL INFO comm 0xa rank 0 nranks 3 cudaDev 0 busId 1 - Init COMPLETE\n"
+      "h:2:1 [1] NCCL INFO Ring 00 : 0 -> 1 -> 2\n"
+      "h:2:1 [1] NCCL INFO Trees [0] 2/-1/-1->1->0 [1] 2/-1/-1->1->0\n"
+      "h:2:1 [1] NCCL INFO comm 0xb rank 1 nranks 3 cudaDev 1 busId 2 - Init COMPLETE\n"
+      "h:3:1 [2] NCCL INFO Ring 01 : 0 -> 1 -> 2 -> 0\n"
+      "h:3:1 [2] NCCL INFO Ring 0x : 0\n"
+      "h:3:1 [2] NCCL INFO comm 0xc rank 2 nranks 3 cudaDev 2 busId 3 - Init COMPLETE\n");
+  ASSERT_EQ(log.records.nccl.communicators.size(), 1U);
+  const LoggedCommunicator& c = log.records.nccl.communicators[0];
+  const std::map<int, int> ring = {{0, 1}, {1, 2}, {2, 0}};
+  EXPECT_EQ(c.ring_hops.at(0), ring);
+  EXPECT_EQ(c.ring_hops.at(1), ring);
+  ASSERT_EQ(c.members.size(), 3U);
+  EXPECT_EQ(c.members[0].trees, "[0] 1/-1/-1->0->-1 [1] 1/-1/-1->0->-1");
+  EXPECT_EQ(c.members[2].trees, "");
 }
 
 TEST(NcclLog, JoinsCommunicatorsWithoutIdsOnlyWhereOrderTells) {

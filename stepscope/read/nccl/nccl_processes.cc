@@ -35,6 +35,7 @@ void merge_setup(LocalComm& into, LocalComm& from) {
   into.pair_channels = std::max(into.pair_channels, from.pair_channels);
   into.nodes = std::max(into.nodes, from.nodes);
   into.rings.merge(from.rings);
+  for (auto& [channel, hops] : from.ring_hops) into.ring_hops[channel].merge(hops);
   if (into.trees.empty()) into.trees = from.trees;
   for (const auto& [name, count] : from.transports) into.transports[name] += count;
   if (from.init_seconds) into.init_seconds = from.init_seconds;
@@ -231,9 +232,29 @@ bool LogProcesses::take_channel(std::uint32_t process, std::string_view text) {
   return true;
 }
 
+// "Ring 00 : 3 -> 0 -> 1": of one rank, or the whole ring.
+bool LogProcesses::take_ring(std::uint32_t process, std::string_view text) {
+  const auto channel = number_behind(text, "Ring ");
+  const std::size_t colon = text.find(" : ");
+  if (!channel || *channel < 0 || *channel > 1000 || colon == std::string_view::npos) return false;
+  std::string_view rest = text.substr(colon + 3);
+  auto from = number_behind(rest, "");
+  if (!from) return false;
+  std::map<int, int>& hops = target(process).ring_hops[static_cast<int>(*channel)];
+  while (const auto next = behind(rest, "-> ")) {
+    rest = *next;
+    const auto to = number_behind(rest, "");
+    if (!to) break;
+    hops.try_emplace(static_cast<int>(*from), static_cast<int>(*to));
+    from = to;
+  }
+  return true;
+}
+
 bool LogProcesses::take_setup(std::uint32_t process, std::string_view text) {
   LogProcess& p = processes_[process];
   if (text.starts_with("Channel ")) return take_channel(process, text);
+  if (text.starts_with("Ring ")) return take_ring(process, text);
   if (text.starts_with("Trees ")) {
     target(process).trees = narrowed(text.substr(6));
     return true;
@@ -378,24 +399,25 @@ void LogProcesses::add_setup(const std::vector<std::uint32_t>& comms) {
   out.id = first.id;
   out.ranks = first.ranks;
   if (!first.parent.empty()) out.parent = first.parent;
-  std::map<int, std::string> rings;
   for (const std::uint32_t c : comms) {
     const LocalComm& comm = comms_[c];
     out.members.push_back({.process = comm.process,
                            .rank = comm.rank,
                            .bus = comm.bus,
+                           .trees = comm.trees,
                            .complete = comm.complete,
                            .ended = comm.ended});
     out.nodes = std::max(out.nodes, comm.nodes);
     out.channels = std::max(out.channels, comm.channels);
     out.pair_channels = std::max(out.pair_channels, comm.pair_channels);
-    for (const auto& [channel, ring] : comm.rings) rings.try_emplace(channel, ring);
+    for (const auto& [channel, ring] : comm.rings) out.rings.try_emplace(channel, ring);
+    for (const auto& [channel, hops] : comm.ring_hops)
+      out.ring_hops[channel].insert(hops.begin(), hops.end());
     if (comm.rank == 0 && !comm.trees.empty()) out.trees.push_back(comm.trees);
     for (const auto& [name, count] : comm.transports) out.transports[name] += count;
     if (comm.init_seconds)
       out.init_seconds = std::max(out.init_seconds.value_or(0), *comm.init_seconds);
   }
-  for (const auto& [channel, ring] : rings) out.rings.push_back(ring);
   std::ranges::sort(out.members, {}, &NcclMember::rank);
   into_.nccl.communicators.push_back(std::move(out));
 }

@@ -33,7 +33,8 @@ struct LocalComm {
   // Connections, from the lines between START and COMPLETE (or before COMPLETE).
   int channels = 0;
   int pair_channels = 0;
-  std::map<int, std::string> rings{};  // by channel
+  std::map<int, std::string> rings{};             // by channel
+  std::map<int, std::map<int, int>> ring_hops{};  // by channel: to which rank a rank sends
   std::string trees{};
   std::map<std::string, std::uint64_t> transports{};
   std::optional<double> init_seconds{};
@@ -70,6 +71,7 @@ class LogProcesses {
   bool take_choice(const NcclChoiceLine& line);
   bool take_setup(std::uint32_t process, std::string_view text);
   bool take_channel(std::uint32_t process, std::string_view text);
+  bool take_ring(std::uint32_t process, std::string_view text);
   LocalComm& target(std::uint32_t process);
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> joined(bool& ambiguous) const;
   [[nodiscard]] std::vector<std::uint32_t> ranks_of_processes(

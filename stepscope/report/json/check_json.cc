@@ -61,6 +61,20 @@ Json step_times_tree(const StepTimesByRank& t) {
           {"map", std::move(map)}};
 }
 
+Json checklists_tree(const std::vector<Checklist>& lists) {
+  if (lists.empty()) return nullptr;
+  Json out = Json::array();
+  for (const Checklist& list : lists) {
+    Json lines = Json::array();
+    for (const ChecklistLine& l : list.lines)
+      lines.push_back({{"name", l.name},
+                       {"result", name_of(checklist_result_names, l.result)},
+                       {"evidence", l.evidence}});
+    out.push_back({{"name", list.name}, {"title", list.title}, {"lines", std::move(lines)}});
+  }
+  return out;
+}
+
 }  // namespace
 
 Json check_tree(const CheckResult& r) {
@@ -79,6 +93,7 @@ Json check_tree(const CheckResult& r) {
           {"step_times", step_times_tree(r.times)},
           {"log", !r.log ? Json(nullptr) : log_tree(*r.log)},
           {"checks", std::move(checks)},
+          {"checklists", checklists_tree(r.checklists)},
           {"record_next", r.record_next},
           {"warnings", r.warnings}};
 }

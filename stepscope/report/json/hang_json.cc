@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "stepscope/analysis/hang/last_calls.h"
+#include "stepscope/analysis/hang/nccl_shape.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/report/sentences/hang_sentence.h"
 
@@ -113,6 +115,49 @@ Json environment_json(const NcclSetup& n) {
   return all;
 }
 
+Json last_calls_json(const HangResult& r) {
+  Json out = Json::array();
+  for (const LastCall& last : last_calls(r.records)) {
+    const CommRank& rank = r.records.ranks[last.rank];
+    out.push_back({{"rank", value(rank.number)},
+                   {"label", rank.label},
+                   {"calls", last.calls},
+                   {"group", last.group},
+                   {"group_name", group_in_words(r, last.group)},
+                   {"name", r.records.strings[last.call.name]},
+                   {"sequence", last.call.sequence},
+                   {"sizes", text_or_null(std::string(r.records.strings[last.call.in_sizes]))},
+                   {"state", name_of(last.call.state)}});
+  }
+  return out;
+}
+
+Json ring_orders_json(const NcclShape& shape) {
+  Json out = Json::array();
+  for (const NcclRing& ring : shape.rings)
+    out.push_back({{"channels", ring.channels}, {"ranks", ring.order}, {"whole", ring.whole}});
+  return out;
+}
+
+Json tree_shapes_json(const NcclShape& shape) {
+  Json out = Json::array();
+  for (const NcclTree& tree : shape.trees) {
+    Json ranks = Json::array();
+    for (const NcclTreeRank& r : tree.ranks)
+      ranks.push_back(
+          {{"rank", r.rank}, {"up", r.up >= 0 ? Json(r.up) : Json(nullptr)}, {"down", r.down}});
+    out.push_back(
+        {{"channels", tree.channels}, {"ranks", std::move(ranks)}, {"whole", tree.whole}});
+  }
+  return out;
+}
+
+Json ring_lines_json(const LoggedCommunicator& c) {
+  Json out = Json::array();
+  for (const auto& [channel, line] : c.rings) out.push_back(line);
+  return out;
+}
+
 Json nccl_json(const NcclSetup& n) {
   if (n.processes.empty() && n.versions.empty()) return nullptr;
   Json communicators = Json::array();
@@ -128,6 +173,7 @@ Json nccl_json(const NcclSetup& n) {
                          {"complete", m.complete},
                          {"ended", m.ended}});
     }
+    const NcclShape shape = nccl_shape(c);
     communicators.push_back(
         {{"id", text_or_null(c.id)},
          {"ranks", c.ranks},
@@ -135,8 +181,12 @@ Json nccl_json(const NcclSetup& n) {
          {"parent", value(c.parent)},
          {"channels", c.channels > 0 ? Json(c.channels) : Json(nullptr)},
          {"pair_channels", c.pair_channels > 0 ? Json(c.pair_channels) : Json(nullptr)},
-         {"rings", c.rings},
+         {"rings", ring_lines_json(c)},
          {"trees", c.trees},
+         {"ring_orders", ring_orders_json(shape)},
+         {"tree_shapes", tree_shapes_json(shape)},
+         {"unclear_rings", shape.unclear_rings},
+         {"unclear_trees", shape.unclear_trees},
          {"transports", c.transports},
          {"init_ns", c.init_seconds ? Json(*c.init_seconds * 1e9) : Json(nullptr)},
          {"members", std::move(members)}});
@@ -168,6 +218,7 @@ Json hang_tree(const HangResult& r) {
           {"calls", r.account.calls},
           {"findings", std::move(findings)},
           {"groups", groups_json(r)},
+          {"last_calls", last_calls_json(r)},
           {"timeouts", timeouts_json(r)},
           {"messages", messages_json(r)},
           {"nccl", nccl_json(r.records.nccl)},

@@ -11,6 +11,7 @@ import {analyze_page} from './views/analyze/page.js';
 import {calibrate_page} from './views/calibrate/page.js';
 import {check_page} from './views/check/page.js';
 import {compare_page} from './views/compare/page.js';
+import {hang_page} from './views/hang/page.js';
 import {memory_page} from './views/memory/page.js';
 import {plan_page} from './views/plan/page.js';
 import {predict_page} from './views/predict/page.js';
@@ -25,6 +26,7 @@ const pages = {
   plan: plan_page,
   stacks: stacks_page,
   memory: memory_page,
+  hang: hang_page,
   train: train_page,
   compare: compare_page,
   sweep: sweep_page,

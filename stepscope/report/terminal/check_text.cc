@@ -73,6 +73,29 @@ std::string step_times_table(const StepTimesByRank& t, std::size_t width) {
   return out;
 }
 
+// The evidence of long lines goes on below its begin.
+std::string checklists_text(const std::vector<Checklist>& lists, std::size_t width) {
+  constexpr std::size_t indent = 34;
+  std::string out;
+  for (const Checklist& list : lists) {
+    out += fmt::format("\n{}:\n", list.title);
+    for (const ChecklistLine& l : list.lines) {
+      const std::string text =
+          wrapped(printable(l.evidence), std::max(indent + 40, width) - indent);
+      out += fmt::format("  {:<5} {:<24}  ",
+                         l.result == ChecklistResult::fine   ? "ok"
+                         : l.result == ChecklistResult::look ? "look"
+                                                             : "-",
+                         spaced(std::string(l.name)));
+      for (std::size_t i = 0; i < text.size(); ++i) {
+        out += text[i];
+        if (text[i] == '\n' && i + 1 < text.size()) out += std::string(indent, ' ');
+      }
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string check_text(const CheckResult& r, const TextOptions& options) {
@@ -84,6 +107,7 @@ std::string check_text(const CheckResult& r, const TextOptions& options) {
                                                        : "-";
     out += fmt::format("  {:<5} {:<14} {}\n", mark, spaced(l.name), printable(l.sentence));
   }
+  out += checklists_text(r.checklists, width);
   out += outlier_text(r.kind == CheckedKind::list ? "the list" : "these steps", r.facts.arm);
   out += step_times_table(r.times, width);
   if (r.log) out += log_text(*r.log, options);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stepscope/report/sentences/hang_sentence.h"
+#include "stepscope/report/terminal/nccl_shape_text.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
@@ -171,11 +172,11 @@ std::string hang_text(const HangResult& r, const TextOptions& options) {
     out += fmt::format("\nand {} more (--json has all)\n", findings.size() - shown_findings);
   out += groups_table(r, width);
   out += communicators_table(r, width);
+  out += nccl_shapes_text(r, width);
   out += choices_table(r, width);
   out += messages_text(r);
   if (!r.warnings.empty()) out += '\n';
-  out += notes_text(r.warnings, width);
-  return out;
+  return out + notes_text(r.warnings, width) + details_line(options);
 }
 
 }  // namespace stepscope

@@ -5,7 +5,7 @@ import {h} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {plain} from '../../format/names.js';
 import {known, ns, number, percent} from '../../format/numbers.js';
-import {check_list, check_next} from './checks.js';
+import {check_list, check_lists, check_next} from './checks.js';
 import {check_log} from './log.js';
 import {check_ranks} from './ranks.js';
 import {check_steps} from './steps.js';
@@ -35,6 +35,12 @@ export const check_page = (report) => ({
   hero: check_hero,
   sections: [
     {id: 'checks', title: 'Checks', draw: check_list},
+    report.checklists && {
+      id: 'lists',
+      title: 'Checklists',
+      lede: 'Each check with its evidence, or what to record for it.',
+      draw: check_lists
+    },
     {id: 'steps', title: 'Steps', draw: check_steps},
     {
       id: 'ranks',

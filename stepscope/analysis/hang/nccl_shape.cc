@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/hang/nccl_shape.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+// NCCL's buffer for a line of trees; what fills it may be cut.
+constexpr std::size_t longest_tree_line = 1000;
+
+std::optional<int> whole_number(std::string_view text) {
+  int out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+std::vector<std::string_view> parts_of(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = 0; at != std::string_view::npos;) {
+    at = text.find(separator);
+    out.push_back(text.substr(0, at));
+    if (at != std::string_view::npos) text.remove_prefix(at + separator.size());
+  }
+  return out;
+}
+
+// Absent: no list of ranks of this communicator.
+std::optional<std::vector<int>> ranks_of(std::string_view text, int ranks) {
+  std::vector<int> out;
+  std::set<int> seen;
+  for (const std::string_view part : parts_of(text, " ")) {
+    const auto rank = whole_number(part);
+    if (!rank || *rank < 0 || *rank >= ranks || !seen.insert(*rank).second) return std::nullopt;
+    out.push_back(*rank);
+  }
+  return out;
+}
+
+struct RingOrder {
+  std::vector<int> order;
+  bool whole = false;
+};
+
+// From rank 0, or from the lowest rank that nobody sends to. Absent: the hops form no ring.
+std::optional<RingOrder> order_of_hops(const std::map<int, int>& hops, int ranks) {
+  std::set<int> receivers;
+  for (const auto& [from, to] : hops)
+    if (from < 0 || from >= ranks || to < 0 || to >= ranks || !receivers.insert(to).second)
+      return std::nullopt;
+  int at = hops.begin()->first;
+  for (const auto& [from, to] : hops)
+    if (!receivers.contains(from)) {
+      at = from;
+      break;
+    }
+  RingOrder out;
+  const int first = at;
+  for (;;) {
+    out.order.push_back(at);
+    const auto next = hops.find(at);
+    if (next == hops.end()) break;
+    at = next->second;
+    if (at == first) break;
+  }
+  const bool closed = at == first && hops.contains(out.order.back());
+  out.whole = out.order.size() == static_cast<std::size_t>(ranks);
+  if (closed && !out.whole) return std::nullopt;
+  return out;
+}
+
+std::optional<RingOrder> ring_of(const LoggedCommunicator& c, int channel) {
+  std::optional<RingOrder> line;
+  const auto logged = c.rings.find(channel);
+  if (logged != c.rings.end()) {
+    auto order = ranks_of(logged->second, c.ranks);
+    if (!order) return std::nullopt;
+    const bool whole = order->size() == static_cast<std::size_t>(c.ranks);
+    line = RingOrder{.order = std::move(*order), .whole = whole};
+  }
+  const auto hops = c.ring_hops.find(channel);
+  if ((line && line->whole) || hops == c.ring_hops.end() || hops->second.empty()) return line;
+  auto walked = order_of_hops(hops->second, c.ranks);
+  if (!walked) return std::nullopt;
+  if (line && !walked->whole) return line;
+  return walked;
+}
+
+void find_rings(const LoggedCommunicator& c, NcclShape& out) {
+  std::set<int> channels;
+  for (const auto& [channel, ring] : c.rings) channels.insert(channel);
+  for (const auto& [channel, hops] : c.ring_hops) channels.insert(channel);
+  for (const int channel : channels) {
+    auto ring = ring_of(c, channel);
+    if (!ring) {
+      ++out.unclear_rings;
+      continue;
+    }
+    const auto same = std::ranges::find_if(out.rings, [&](const NcclRing& r) {
+      return r.whole == ring->whole && r.order == ring->order;
+    });
+    if (same != out.rings.end())
+      same->channels.push_back(channel);
+    else
+      out.rings.push_back(
+          {.channels = {channel}, .order = std::move(ring->order), .whole = ring->whole});
+  }
+}
+
+// "1/4/-1->0->-1", before NCCL 2.5 "-1->0->1/4/-1". Absent: something else.
+std::optional<NcclTreeRank> tree_rank(std::string_view text, int ranks) {
+  const auto parts = parts_of(text.substr(0, text.find('|')), "->");
+  if (parts.size() != 3) return std::nullopt;
+  const auto is_list = [](std::string_view part) {
+    return part.find('/') != std::string_view::npos;
+  };
+  const bool down_first = is_list(parts[0]);
+  if (down_first == is_list(parts[2])) return std::nullopt;
+  const auto rank = whole_number(parts[1]);
+  const auto up = whole_number(parts[down_first ? 2 : 0]);
+  const auto valid = [&](const std::optional<int>& r) { return r && *r >= -1 && *r < ranks; };
+  if (!valid(rank) || *rank < 0 || !valid(up)) return std::nullopt;
+  NcclTreeRank out{.rank = *rank, .up = *up};
+  for (const std::string_view part : parts_of(parts[down_first ? 0 : 2], "/")) {
+    const auto down = whole_number(part);
+    if (!valid(down)) return std::nullopt;
+    if (*down >= 0) out.down.push_back(*down);
+  }
+  std::ranges::sort(out.down);
+  return out;
+}
+
+struct ChannelTree {
+  std::map<int, NcclTreeRank> ranks;
+  bool clear = true;
+};
+
+void add_places(const NcclMember& member, int ranks, std::map<int, ChannelTree>& trees) {
+  auto words = parts_of(member.trees, " ");
+  if (member.trees.size() >= longest_tree_line) words.pop_back();
+  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+    const std::string_view head = words[i];
+    if (!head.starts_with('[') || !head.ends_with(']')) return;
+    const auto channel = whole_number(head.substr(1, head.size() - 2));
+    if (!channel || *channel < 0) return;
+    ChannelTree& tree = trees[*channel];
+    auto place = tree_rank(words[i + 1], ranks);
+    if (!place || place->rank != member.rank) {
+      tree.clear = false;
+      continue;
+    }
+    tree.ranks.emplace(place->rank, std::move(*place));
+  }
+}
+
+// Whether parents and children name each other, where both are logged.
+bool agree(const std::map<int, NcclTreeRank>& ranks) {
+  return std::ranges::all_of(ranks, [&](const auto& entry) {
+    const NcclTreeRank& r = entry.second;
+    const auto up = ranks.find(r.up);
+    if (up != ranks.end() && !std::ranges::binary_search(up->second.down, r.rank)) return false;
+    return std::ranges::all_of(r.down, [&](int down) {
+      const auto child = ranks.find(down);
+      return child == ranks.end() || child->second.up == r.rank;
+    });
+  });
+}
+
+// Whether one root leads to every rank.
+bool is_whole(const std::map<int, NcclTreeRank>& ranks, int size) {
+  if (ranks.size() != static_cast<std::size_t>(size)) return false;
+  std::vector<int> reached;
+  for (const auto& [rank, place] : ranks)
+    if (place.up < 0) reached.push_back(rank);
+  if (reached.size() != 1) return false;
+  for (std::size_t i = 0; i < reached.size() && reached.size() <= ranks.size(); ++i)
+    for (const int down : ranks.at(reached[i]).down) reached.push_back(down);
+  return reached.size() == ranks.size();
+}
+
+void find_trees(const LoggedCommunicator& c, NcclShape& out) {
+  std::map<int, ChannelTree> trees;
+  for (const NcclMember& m : c.members)
+    if (!m.trees.empty()) add_places(m, c.ranks, trees);
+  for (auto& [channel, tree] : trees) {
+    if (!tree.clear || !agree(tree.ranks)) {
+      ++out.unclear_trees;
+      continue;
+    }
+    NcclTree found{.channels = {channel}, .whole = is_whole(tree.ranks, c.ranks)};
+    for (auto& [rank, place] : tree.ranks) found.ranks.push_back(std::move(place));
+    const auto same = std::ranges::find(out.trees, found.ranks, &NcclTree::ranks);
+    if (same != out.trees.end())
+      same->channels.push_back(channel);
+    else
+      out.trees.push_back(std::move(found));
+  }
+}
+
+}  // namespace
+
+NcclShape nccl_shape(const LoggedCommunicator& communicator) {
+  NcclShape out;
+  find_rings(communicator, out);
+  find_trees(communicator, out);
+  return out;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checklists of a slow run: what was checked, on what evidence, with what result. A line whose
+// evidence is not recorded says how to record it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/analysis/runs/step_facts.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/diagnose/finding.h"
+
+namespace stepscope {
+
+enum class ChecklistResult : std::uint8_t { fine, look, unknown };
+inline constexpr std::array<std::string_view, 3> checklist_result_names = {"fine", "look",
+                                                                           "unknown"};
+
+struct ChecklistLine {
+  std::string_view name;  // "mixed_precision"
+  ChecklistResult result = ChecklistResult::unknown;
+  std::string evidence;  // one sentence without a full stop; of `unknown` the reason and the remedy
+};
+
+struct Checklist {
+  std::string_view name;   // "low_mfu", "communication", "memory", "timeline", "stragglers"
+  std::string_view title;  // "Low MFU"
+  std::vector<ChecklistLine> lines;
+};
+
+struct ChecklistInput {
+  const StepFacts& facts;
+  const JobResult* job = nullptr;       // of traces
+  std::span<const Finding> findings{};  // of the job
+  const Machine* machine = nullptr;     // of the ranks' GPU, null: unknown
+  std::optional<int> world_size{};
+  std::optional<double> memory_share{};  // of the device's memory at the peak, if a log tells it
+  std::string_view lacking{};    // without a job: why the input does not tell, and the remedy
+  std::string_view no_device{};  // likewise of kernels and memory of a GPU; empty: as `lacking`
+};
+
+// The five lists, in the order of their names above.
+[[nodiscard]] std::vector<Checklist> checklists(const ChecklistInput& input);
+
+}  // namespace stepscope

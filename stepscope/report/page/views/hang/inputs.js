@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that were read.
+
+import {data_table} from '../../draw/table.js';
+import {notes_text} from '../../format/names.js';
+import {bytes, count} from '../../format/numbers.js';
+
+export const hang_inputs = (report) => data_table({
+  label: 'Inputs',
+  rows: report.inputs,
+  columns: [
+    {label: 'File', text: true, class: 'wide', value: (i) => i.path},
+    {label: 'Format', text: true, value: (i) => i.format},
+    {label: 'Rank', value: (i) => i.rank},
+    {label: 'Size', value: (i) => i.text_bytes, show: (i) => bytes(i.text_bytes)},
+    {label: 'Calls', value: (i) => i.calls, show: (i) => count(i.calls)},
+    {label: 'Not understood', text: true, class: 'wide',
+      value: (i) => notes_text(i.notes) + (i.truncated ? ' the end is damaged' : '')}
+  ]
+});
