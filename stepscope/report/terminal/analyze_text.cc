@@ -16,7 +16,6 @@
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/report/terminal/account.h"
-#include "stepscope/report/terminal/counter_text.h"
 #include "stepscope/report/terminal/expected_text.h"
 #include "stepscope/report/terminal/explanation_text.h"
 #include "stepscope/report/terminal/findings_text.h"
