@@ -54,9 +54,13 @@ TEST(HangText, ShowsRingsAndTreesOnceForEqualCommunicators) {
   EXPECT_NE(text.find("and 984 more ranks (--json has all)"), std::string::npos) << text;
   all[0].ring_hops.clear();
   all[0].rings = {{0, "0 1 2"}};
+  all[0].rings[1] = "0 0";
   all[0].members.resize(2);
   text = hang_text(result, {.width = 100});
   EXPECT_NE(text.find("0 → 1 → 2 (the log has 3 of 1000 ranks)"), std::string::npos) << text;
+  EXPECT_NE(text.find("The ring of 1 channel of the communicator of 1000 ranks is not known"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("  channel 0: (the log has 2 of 1000 ranks)\n"), std::string::npos) << text;
 }
 

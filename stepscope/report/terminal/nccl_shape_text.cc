@@ -108,6 +108,13 @@ std::string shape_text(const NcclShape& shape, int size, std::size_t times, std:
     if (shape.trees.size() > shown_orders)
       out += left_out(shape.trees.size() - shown_orders, "shape");
   }
+  for (const auto& [unclear, what] :
+       {std::pair(shape.unclear_rings, "ring"), std::pair(shape.unclear_trees, "tree")})
+    if (unclear > 0)
+      out += fmt::format(
+          "  The {} of {} of {} of {} ranks is not known: lines are damaged or "
+          "contradict each other.\n",
+          what, counted(unclear, "channel"), of, size);
   return out;
 }
 
@@ -119,7 +126,7 @@ std::string nccl_shapes_text(const HangResult& result, std::size_t width) {
   for (const LoggedCommunicator& c : result.records.nccl.communicators) {
     if (c.ranks < 2) continue;
     NcclShape shape = nccl_shape(c);
-    if (shape.rings.empty() && shape.trees.empty()) continue;
+    if (shape == NcclShape{}) continue;
     auto& shapes = by_size[c.ranks];
     const auto same = std::ranges::find(shapes, shape, &std::pair<NcclShape, std::size_t>::first);
     if (same != shapes.end())
