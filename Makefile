@@ -2,6 +2,7 @@
 # (tools/setup.sh says what), builds, and goes. `make check` is everything a change must pass.
 .PHONY: run test check format clean
 .PHONY: check-format check-page check-tidy check-clang check-asan check-tsan check-browser check-fuzz
+.PHONY: check-mutation
 .PHONY: setup-build setup-check
 .NOTPARALLEL:
 
@@ -18,7 +19,7 @@ test: setup-build
 	@tools/build.sh release
 	@tools/test.sh release -LE browser
 
-check: check-format check-page test check-clang check-asan check-tsan check-browser check-fuzz check-tidy
+check: check-format check-page test check-mutation check-clang check-asan check-tsan check-browser check-fuzz check-tidy
 
 check-format: setup-check
 	@tools/check_format.sh
@@ -42,6 +43,11 @@ check-browser: setup-check
 check-fuzz: setup-check
 	@tools/build.sh fuzz
 	@tools/check_fuzz.sh build/fuzz
+
+# Every verb on mutated inputs and command lines. 200,000 runs: tests/mutation/run.py build/release/stepscope --runs 200000
+check-mutation: setup-check
+	@tools/build.sh release stepscope
+	@python3 tests/mutation/run.py build/release/stepscope --runs 5000
 
 setup-build setup-check: setup-%:
 	@tools/setup.sh $*

@@ -24,7 +24,7 @@ constexpr std::size_t compressed_block = 256 * 1024;
 Error system_error(const std::string& path, const std::string& doing, int code) {
   Error error{.what = doing + ": " + std::generic_category().message(code), .file = path};
   if (code == EACCES) error.hint = "check the file's permissions";
-  if (code == ENOENT) error.hint = "check the path";
+  if (code == ENOENT || code == ENOTDIR || code == ENAMETOOLONG) error.hint = "check the path";
   return error;
 }
 
@@ -281,6 +281,7 @@ class BoundedSource final : public ByteSource {
 }  // namespace
 
 Result<std::uint64_t> file_size(const std::string& path) {
+  if (path.empty()) return Error{.what = "\"\" is an empty name", .hint = "name a file"};
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return system_error(path, "cannot open", errno);
   if (S_ISDIR(info.st_mode))

@@ -189,7 +189,9 @@ const JsonValue* JsonValue::find(std::string_view key) const {
 
 Result<JsonValue> parse_json(std::string_view json, std::string_view path) {
   if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    return Error{.what = "the file is empty", .file = std::string(path)};
+    return Error{.what = "the file is empty",
+                 .file = std::string(path),
+                 .hint = "check the path, or write the file again"};
   }
   const char* taken = json.begin();
   Builder builder(json, taken);
@@ -197,7 +199,8 @@ Result<JsonValue> parse_json(std::string_view json, std::string_view path) {
   const Counted last{.at = json.end(), .taken = &taken};
   if (nlohmann::json::sax_parse(first, last, &builder)) return builder.root();
   return Error{.what = place_of(json, builder.problem_byte()) + ": " + builder.problem(),
-               .file = std::string(path)};
+               .file = std::string(path),
+               .hint = "correct this place, or write the file again"};
 }
 
 Result<std::string> read_text(const std::string& path) {
@@ -237,7 +240,7 @@ JsonFields::JsonFields(const JsonValue& object, std::string prefix, JsonProblems
   if (object.kind == Kind::object) return;
   std::string name = "the file";
   if (!prefix_.empty()) name = "field \"" + prefix_.substr(0, prefix_.size() - 1) + "\"";
-  problems_.fail(object, name + " must be an object: {...}");
+  problems_.fail(object, name + " must be an object: {...}", {});
 }
 
 const JsonValue* JsonFields::find(std::string_view key) {
@@ -272,13 +275,13 @@ std::optional<std::int64_t> JsonFields::optional_integer(std::string_view key, I
   if (range.most != std::numeric_limits<std::int64_t>::max()) {
     bounds = " from " + std::to_string(range.least) + " to " + std::to_string(range.most);
   }
-  fail(key, "must be a whole number" + bounds);
+  fail(key, "must be a whole number" + bounds, {});
   return std::nullopt;
 }
 
 std::int64_t JsonFields::integer(std::string_view key, IntegerRange range,
                                  std::optional<std::int64_t> otherwise) {
-  if (find(key) == nullptr && !otherwise) fail(key, "is missing");
+  if (find(key) == nullptr && !otherwise) fail(key, "is missing", "add it");
   return optional_integer(key, range).value_or(otherwise.value_or(range.least));
 }
 
@@ -288,23 +291,23 @@ double JsonFields::number(std::string_view key, double least, double most, doubl
   const bool numeric = value->kind == Kind::integer || value->kind == Kind::number;
   if (numeric && value->number >= least && value->number <= most) return value->number;
   nlohmann::json bounds = {least, most};
-  fail(key, "must be a number from " + bounds[0].dump() + " to " + bounds[1].dump());
+  fail(key, "must be a number from " + bounds[0].dump() + " to " + bounds[1].dump(), {});
   return otherwise;
 }
 
 bool JsonFields::flag(std::string_view key, bool otherwise) {
   const JsonValue* value = find(key);
   if (value == nullptr) return otherwise;
-  if (value->kind != Kind::boolean) fail(key, "must be true or false");
+  if (value->kind != Kind::boolean) fail(key, "must be true or false", {});
   return value->boolean;
 }
 
 std::string JsonFields::text(std::string_view key, const std::optional<std::string>& otherwise) {
   const JsonValue* value = find(key);
-  if (value == nullptr && !otherwise) fail(key, "is missing");
+  if (value == nullptr && !otherwise) fail(key, "is missing", "add it");
   if (value == nullptr) return otherwise.value_or("");
   if (value->kind != Kind::text || value->text.empty()) {
-    fail(key, "must be a text that is not empty");
+    fail(key, "must be a text that is not empty", {});
   }
   return value->text;
 }
@@ -312,7 +315,7 @@ std::string JsonFields::text(std::string_view key, const std::optional<std::stri
 std::size_t JsonFields::choice(std::string_view key, std::span<const std::string_view> names,
                                std::optional<std::size_t> otherwise) {
   const JsonValue* value = find(key);
-  if (value == nullptr && !otherwise) fail(key, "is missing");
+  if (value == nullptr && !otherwise) fail(key, "is missing", "add it");
   if (value == nullptr) return otherwise.value_or(0);
   const auto it = std::ranges::find(names, std::string_view(value->text));
   if (value->kind == Kind::text && it != names.end()) {
@@ -323,7 +326,7 @@ std::size_t JsonFields::choice(std::string_view key, std::span<const std::string
     if (!list.empty()) list += ", ";
     list.append(name);
   }
-  fail(key, "must be one of " + list);
+  fail(key, "must be one of " + list, {});
   return otherwise.value_or(0);
 }
 
@@ -333,11 +336,12 @@ std::vector<std::int64_t> JsonFields::integers(std::string_view key, IntegerRang
   if (value == nullptr) return out;
   for (const JsonValue& item : value->items) {
     if (item.kind != Kind::integer || item.integer < range.least || item.integer > range.most) {
-      problems_.fail(item, "field \"" + prefix_ + std::string(key) + "\" must hold whole numbers");
+      problems_.fail(item, "field \"" + prefix_ + std::string(key) + "\" must hold whole numbers",
+                     {});
     }
     out.push_back(item.integer);
   }
-  if (value->kind != Kind::list) fail(key, "must be a list: [...]");
+  if (value->kind != Kind::list) fail(key, "must be a list: [...]", {});
   return out;
 }
 
@@ -347,11 +351,11 @@ std::vector<std::string> JsonFields::texts(std::string_view key) {
   if (value == nullptr) return out;
   for (const JsonValue& item : value->items) {
     if (item.kind != Kind::text) {
-      problems_.fail(item, "field \"" + prefix_ + std::string(key) + "\" must hold texts");
+      problems_.fail(item, "field \"" + prefix_ + std::string(key) + "\" must hold texts", {});
     }
     out.push_back(item.text);
   }
-  if (value->kind != Kind::list) fail(key, "must be a list: [...]");
+  if (value->kind != Kind::list) fail(key, "must be a list: [...]", {});
   return out;
 }
 

@@ -45,12 +45,16 @@ struct JsonValue {
 inline constexpr std::size_t most_text_bytes = 64 << 20;
 [[nodiscard]] Result<std::string> read_text(const std::string& path);
 
+// What helps against a wrong value. A message that says what a value must be needs no more.
+inline constexpr std::string_view usual_remedy = "change or remove it";
+
 // Keeps the first problem of a text. Stores views of its arguments, which must outlive it.
 class JsonProblems {
  public:
   JsonProblems(std::string_view json, std::string_view path) : json_(json), path_(path) {}
 
-  void fail(const JsonValue& at, const std::string& what, std::string hint = {});
+  void fail(const JsonValue& at, const std::string& what,
+            std::string hint = std::string(usual_remedy));
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
@@ -89,13 +93,14 @@ class JsonFields {
   std::vector<std::int64_t> integers(std::string_view key, IntegerRange range);
   std::vector<std::string> texts(std::string_view key);
 
-  void fail(std::string_view key, const std::string& why, std::string hint = {});
+  void fail(std::string_view key, const std::string& why,
+            std::string hint = std::string(usual_remedy));
   // A reader for the object `part` under `key`; it reports problems to the same place.
   [[nodiscard]] JsonFields inner(std::string_view key, const JsonValue& part);
   // Allows these keys without reading them.
   void ignore(std::span<const std::string_view> keys);
   // Reports every key that is still unknown as an error: `field "x" ` + why; hint.
-  void finish(const std::string& why, const std::string& hint = {});
+  void finish(const std::string& why, const std::string& hint = std::string(usual_remedy));
 
  private:
   [[nodiscard]] const JsonValue& place(std::string_view key) const;

@@ -45,10 +45,13 @@ TEST(ParseJson, KeepsEveryKindOfValue) {
 }
 
 TEST(ParseJson, NamesTheLineAndColumnOfASyntaxError) {
-  EXPECT_EQ(complaint("{\n  \"a\": 1,\n  \"b\": oops\n}"), "f.json: line 3, column 8: not JSON");
-  EXPECT_EQ(complaint(""), "f.json: the file is empty");
-  EXPECT_EQ(complaint("{\"a\": NaN}"), "f.json: line 1, column 7: not JSON");
-  EXPECT_EQ(complaint("{\"a\": 1e30017}"), "f.json: line 1, column 13: a number beyond any range");
+  const std::string remedy = "; correct this place, or write the file again";
+  EXPECT_EQ(complaint("{\n  \"a\": 1,\n  \"b\": oops\n}"),
+            "f.json: line 3, column 8: not JSON" + remedy);
+  EXPECT_EQ(complaint(""), "f.json: the file is empty; check the path, or write the file again");
+  EXPECT_EQ(complaint("{\"a\": NaN}"), "f.json: line 1, column 7: not JSON" + remedy);
+  EXPECT_EQ(complaint("{\"a\": 1e30017}"),
+            "f.json: line 1, column 13: a number beyond any range" + remedy);
   EXPECT_NE(complaint("{} x").find("not JSON"), std::string::npos);
 }
 
@@ -66,7 +69,7 @@ TEST(JsonFields, GiveTheLineAndColumnOfTheField) {
                        }),
             "f.json: line 3, column 3: field \"b\" must be a whole number from 1 to 9");
   EXPECT_EQ(problem_of("{\n  \"a\": 1,\n  \"odd\": 0\n}", [](JsonFields& f) { f.find("a"); }),
-            "f.json: line 3, column 3: field \"odd\" is not known");
+            "f.json: line 3, column 3: field \"odd\" is not known; change or remove it");
   EXPECT_EQ(problem_of("[1]", [](JsonFields&) {}),
             "f.json: line 1, column 1: the file must be an object: {...}");
 }

@@ -160,7 +160,11 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeResult& result, const
 // --write-machine: the machine of the run, its links as these transfers show them.
 void write_fitted_machine(const AnalyzeFlags& flags, const Analysis& analysis, Failures& failures) {
   const auto fitted = machine_of_transfers(analysis);
-  if (!fitted) return failures.add(fitted.error());
+  if (!fitted) {
+    Error error = fitted.error();
+    error.what = "--write-machine: " + error.what;
+    return failures.add(error);
+  }
   failures.keep(write_file(flags.write_machine, machine_text(fitted->machine)));
   if (flags.json != "-")
     fmt::print("{}: {} with links fitted to {}, {} off on average; for --machine\n",
@@ -181,7 +185,8 @@ Result<AnalyzeRequest> request_of(const AnalyzeFlags& flags) {
   if (const std::string_view flag = of_traces_only(flags); !flag.empty())
     if (const auto tables = find_job_tables(traces->inputs); !tables.empty())
       return Error{.what = std::string(flag) + " is for traces, and " + tables.front() +
-                           " is a job's table of operations"};
+                           " is a job's table of operations",
+                   .hint = "leave " + std::string(flag) + " out"};
   if (!flags.gpu_log_zone.empty()) {
     traces->gpu_log_zone = zone_offset(flags.gpu_log_zone);
     if (!traces->gpu_log_zone)

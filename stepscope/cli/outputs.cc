@@ -145,6 +145,10 @@ void write_tables(const std::string& directory, std::span<const CsvFile> files,
     return failures.add({.what = "cannot make the directory: " + code.message(),
                          .file = directory,
                          .hint = "choose a place that you may write to"});
+  if (files.empty())
+    failures.add({.what = "--csv: there is no table with a row to write",
+                  .file = directory,
+                  .hint = "leave --csv out; the text and the JSON say what is missing"});
   for (const CsvFile& file : files)
     failures.keep(write_file((std::filesystem::path(directory) / file.name).string(), file.text));
 }

@@ -140,10 +140,10 @@ Result<PlanRequest> plan_request(const PlanFlags& flags) {
 }
 
 Error nothing_fits(const SearchResult& result) {
-  return {.what = "no plan can run",
+  return {.what = "no plan can run on the devices of --gpus",
           .hint = result.smallest_devices
-                      ? fmt::format("{} devices would be enough", *result.smallest_devices)
-                      : "see what was rejected and why"};
+                      ? fmt::format("give --gpus {}, where one fits", *result.smallest_devices)
+                      : "see what was rejected, and change the model or the limits"};
 }
 
 int answer(const PlanFlags& flags) {

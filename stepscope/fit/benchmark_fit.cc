@@ -146,7 +146,11 @@ Result<BenchmarkFit> fit_benchmarks(const Machine& base,
   for (const PlacedBenchmark& b : benchmarks)
     timings.insert(timings.end(), b.timings.begin(), b.timings.end());
   auto fitted = fitted_machine(base, timings, source);
-  if (!fitted) return fitted.error();
+  if (!fitted) {
+    Error error = fitted.error();
+    if (!benchmarks.empty()) error.file = benchmarks.front().benchmark.path;
+    return error;
+  }
   BenchmarkFit fit{
       .machine = std::move(fitted->machine), .transfers = fit_transfers(timings), .rows = {}};
   const auto before = make_network(base);

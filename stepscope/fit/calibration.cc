@@ -54,7 +54,8 @@ Result<CalibratedMachine> calibrated_machine(const Calibration& measured) {
   const bool peak =
       std::ranges::any_of(measured.peaks, [](const auto& p) { return p.has_value(); });
   if (!peak || measured.memory_rate.value <= 0)
-    return Error{.what = "neither a peak nor the memory's rate of this machine was measured"};
+    return Error{.what = "neither a peak nor the memory's rate of this machine was measured",
+                 .hint = "stop other programs and calibrate again"};
   check(!measured.sources.empty(), "a calibration says how it was made");
   CalibratedMachine made;
   Machine& machine = made.machine;

@@ -12,6 +12,7 @@
 #include "stepscope/analysis/job_table/straggler_job.h"
 #include "stepscope/analysis/matching/host_clock.h"
 #include "stepscope/analysis/runs/gpu_evidence.h"
+#include "stepscope/base/utf8.h"
 #include "stepscope/diagnose/findings/findings.h"
 #include "stepscope/diagnose/straggler_job_verdict.h"
 #include "stepscope/diagnose/warnings.h"
@@ -80,7 +81,7 @@ std::string words_for_shell(const std::vector<std::string>& named) {
       return std::isalnum(c) != 0 ||
              std::string_view("/._-+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
     });
-    const bool quotable = input.find('\'') == std::string::npos;
+    const bool quotable = input.find('\'') == std::string::npos && is_printable(input);
     words += (words.empty() ? "" : " ") + (plain ? input : "'" + input + "'");
     if (words.size() > most_letters || !quotable) return "TRACES";
   }
@@ -185,7 +186,8 @@ std::string_view of_traces_only(const AnalyzeRequest& request) {
 Result<Done> check_table_usage(const AnalyzeRequest& request, std::span<const std::string> tables) {
   if (const std::string_view flag = of_traces_only(request); !flag.empty())
     return Error{.what = std::string(flag) + " is for traces, and " + tables.front() +
-                         " is a job's table of operations"};
+                         " is a job's table of operations",
+                 .hint = "leave " + std::string(flag) + " out"};
   if (tables.size() > 1)
     return Error{
         .what = fmt::format("{} tables of operations, {} among them", tables.size(), tables[1]),
@@ -209,7 +211,8 @@ void take_table(JobTable& table, const AnalyzeRequest& request, const Progress& 
   choose_steps(request.traces, table.operations);
   auto analyzed = analyze_straggler_job(table.operations, table.meta);
   if (!analyzed)
-    return fail(progress, result.failures, {.what = analyzed.error().what, .file = table.path});
+    return fail(progress, result.failures,
+                {.what = analyzed.error().what, .file = table.path, .hint = analyzed.error().hint});
   a.world_size = analyzed->meta.world_size;
   a.answer = straggler_verdict(*analyzed);
   for (std::string& said : straggler_warnings(*analyzed)) a.warnings.push_back(std::move(said));

@@ -98,7 +98,10 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   if (!read) return read.error();
   c.failures = std::move(read->failures);
   if (read->ranks.empty())
-    return c.failures.empty() ? Error{.what = "the inputs hold no trace"} : c.failures.front();
+    return c.failures.empty() ? Error{.what = "holds no trace",
+                                      .file = c.input,
+                                      .hint = "name the traces of a run"}
+                              : c.failures.front();
   JobOptions options = job_options(r.traces, progress, read->run.world_size);
   options.explain = r.list;
   c.job = analyze_job(read->ranks, options);
@@ -111,11 +114,9 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
     launch.wall_ns.push_back(std::max(1.0, static_cast<double>(s.wall.count())));
     steps.push_back({.number = s.index, .wall_ns = launch.wall_ns.back()});
   }
-  const std::string cut = cut_sentence(read->inputs, *c.job);
-  if (launch.wall_ns.empty() && !cut.empty()) return Error{.what = cut};
-  if (launch.wall_ns.empty())
-    return Error{.what = "has no step that all ranks share", .file = c.input};
-  if (!cut.empty()) c.warnings.push_back(cut);
+  if (launch.wall_ns.empty()) return no_whole_step(read->inputs, c.input);
+  if (const std::string cut = cut_sentence(read->inputs, *c.job); !cut.empty())
+    c.warnings.push_back(cut);
   launch.parts = step_parts(*c.job, {});
   c.facts = facts_of(*c.job);
   c.facts.arm = describe_arm({&launch, 1});

@@ -74,14 +74,11 @@ std::optional<LaunchSteps> launch_of_traces(const std::string& input, const Laun
                      .source = fmt::format("trace of {}", counted(read->ranks.size(), "rank"))};
   for (const JobStep& step : job.steps)
     launch.wall_ns.push_back(std::max(1.0, static_cast<double>(step.wall.count())));
-  const std::string cut = cut_sentence(read->inputs, job);
   if (launch.wall_ns.empty()) {
-    fail(progress, failures,
-         cut.empty() ? Error{.what = "has no step that all ranks share", .file = input}
-                     : Error{.what = cut});
+    fail(progress, failures, no_whole_step(read->inputs, input));
     return std::nullopt;
   }
-  if (!cut.empty()) remarks.push_back(cut);
+  if (const std::string cut = cut_sentence(read->inputs, job); !cut.empty()) remarks.push_back(cut);
   if (job.ranks.front().steps.size() == 1 && job.ranks.front().steps.front().name == "window")
     remarks.push_back(input + " has no step annotations: the whole trace counts as one step");
   launch.parts = step_parts(job, read->ranks);
@@ -182,7 +179,10 @@ Result<LaunchSteps> run_launch(const LaunchOrder& order, const LaunchReading& re
   std::error_code code;
   fs::remove_all(order.folder, code);
   fs::create_directories(order.folder, code);
-  if (code) return Error{.what = "cannot be made: " + code.message(), .file = order.folder};
+  if (code)
+    return Error{.what = "cannot be made: " + code.message(),
+                 .file = order.folder,
+                 .hint = "choose a place that you may write to"};
   const std::string out = order.folder + "/out";
   const std::string log = order.folder + "/log";
   bool writes = false;

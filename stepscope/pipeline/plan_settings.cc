@@ -121,6 +121,13 @@ Result<MadePlan> make_plan(const PlanSettings& s, const Transformer& model, cons
   return made;
 }
 
+Error with_plan_file(const PlanSettings& s, const Transformer& model, Error error) {
+  if (s.plan_file.empty() || !error.file.empty()) return error;
+  const auto alone = read_plan(s.plan_file);
+  if (alone && !check_plan(model, *alone)) error.file = s.plan_file;
+  return error;
+}
+
 std::optional<int> domain_of(const PlanSettings& s) {
   if (s.gpus_per_node > 0) return static_cast<int>(s.gpus_per_node);
   return std::nullopt;

@@ -49,6 +49,11 @@ struct MadePlan {
                                          const Machine& machine,
                                          std::span<const PlanSetting> differs = {});
 
+// The error of a plan that check_plan refuses: it names the plan's file if that file alone is
+// refused too.
+[[nodiscard]] Error with_plan_file(const PlanSettings& settings, const Transformer& model,
+                                   Error error);
+
 // Devices that share a scale-up domain, where the settings say so.
 [[nodiscard]] std::optional<int> domain_of(const PlanSettings& settings);
 

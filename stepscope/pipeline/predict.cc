@@ -207,7 +207,8 @@ Result<PredictResult> predict(const PredictRequest& request, const Progress& pro
       make_plan(request.plan, result.model, result.machine,
                 variants->empty() ? std::vector<PlanSetting>{} : variants->front().settings);
   if (!made) return made.error();
-  if (const auto checked = check_plan(result.model, made->plan); !checked) return checked.error();
+  if (const auto checked = check_plan(result.model, made->plan); !checked)
+    return with_plan_file(request.plan, result.model, checked.error());
   result.plan = made->plan;
   result.parameters = parameter_count(result.model);
   result.warnings = made->notes;

@@ -70,7 +70,7 @@ Result<Profile> read_before(const StacksRequest& request, WeightUnit expected) {
     return Error{
         .what = fmt::format("counts {}, the other profile {}", unit(before->unit), unit(expected)),
         .file = request.against,
-        .hint = "compare profiles of one unit"};
+        .hint = "give two profiles of one unit"};
   return before;
 }
 

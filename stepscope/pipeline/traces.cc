@@ -82,7 +82,8 @@ Error no_such_ranks(const TracesRequest& request, const Run& run) {
   recorded.reserve(run.ranks.size());
   for (const RankTrace& r : run.ranks) recorded.push_back(r.rank);
   return {.what = "no rank of --ranks " + list_of(request.ranks) +
-                  " is in the traces, which have " + ranks_in_words(recorded)};
+                  " is in the traces, which have " + ranks_in_words(recorded),
+          .hint = "give other ranks, or leave --ranks out"};
 }
 
 // The error about a file that is no trace names the verbs that read it.
@@ -181,6 +182,18 @@ JobOptions job_options(const TracesRequest& request, const Progress& progress,
   return options;
 }
 
+Error no_whole_step(std::span<const InputRow> rows, const std::string& input) {
+  const auto cut = std::ranges::find_if(rows, [](const InputRow& i) { return i.truncated; });
+  if (cut == rows.end())
+    return {.what = "has no step that all ranks share",
+            .file = input,
+            .hint = "record the same steps on all ranks"};
+  return {.what = "is cut off, and no whole step is left",
+          .file = cut->path,
+          .byte = cut->cut_at,
+          .hint = "copy the file again, or record it again"};
+}
+
 std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult& job) {
   const bool asked = request.first_step || request.last_step;
   if (!asked || job.ranks.empty() || !job.steps.empty() || !job.recorded_steps) return std::nullopt;
@@ -194,7 +207,8 @@ std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult
                                 ? number(request.first_step)
                                 : number(request.first_step) + ':' + number(request.last_step);
   return Error{.what = fmt::format("no step of --steps {} is in the traces, which have {} to {}",
-                                   range, job.recorded_steps->first, job.recorded_steps->second)};
+                                   range, job.recorded_steps->first, job.recorded_steps->second),
+               .hint = "give other steps, or leave --steps out"};
 }
 
 }  // namespace stepscope

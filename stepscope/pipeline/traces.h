@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,10 @@ struct ReadTraces {
 
 // The threads to use: all cores unless the request says how many.
 [[nodiscard]] unsigned threads_of(const TracesRequest& request);
+
+// Why traces of `input` have no step that can be measured: the file that is cut off, or that the
+// ranks share none.
+[[nodiscard]] Error no_whole_step(std::span<const InputRow> rows, const std::string& input);
 
 // Why a request for steps leaves none of those recorded; nothing where some are left or none was
 // recorded.

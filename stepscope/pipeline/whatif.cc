@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "stepscope/cost/machine/machine.h"
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/pipeline/version.h"
@@ -95,7 +96,9 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
   auto read = read_traces(r.traces, progress);
   if (!read) return read.error();
   if (read->ranks.empty())
-    return read->failures.empty() ? Error{.what = "the inputs hold no trace"}
+    return read->failures.empty() ? Error{.what = "holds no trace",
+                                          .file = r.traces.inputs.front(),
+                                          .hint = "name the traces of a run"}
                                   : read->failures.front();
   JobOptions options = job_options(r.traces, progress, read->run.world_size);
   options.scenarios = r.changes;
@@ -109,10 +112,8 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
                       .warnings = replay_warnings(job),
                       .failures = std::move(read->failures)};
   if (auto none = no_such_steps(r.traces, job)) fail(progress, result.failures, std::move(*none));
-  const std::string cut = cut_sentence(result.inputs, job);
   if (!job.explanation) {
-    const Error nothing{.what = cut.empty() ? "the traces hold no step to replay" : cut,
-                        .hint = "record whole steps, with host rows and kernels"};
+    const Error nothing = no_whole_step(result.inputs, r.traces.inputs.front());
     fail(progress, result.failures, nothing);
     return nothing;
   }
@@ -120,13 +121,20 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
   if (result.asked)
     refuse_unrecorded(r.changes, names_in(read->ranks, job.collectives.matches),
                       result.explanation.asked);
-  if (!cut.empty()) result.warnings.insert(result.warnings.begin(), cut);
+  if (const std::string cut = cut_sentence(result.inputs, job); !cut.empty())
+    result.warnings.insert(result.warnings.begin(), cut);
+  if (const auto none = no_answer(job))
+    fail(progress, result.failures,
+         {.what = "answers no what-if: " + none->reason,
+          .file = r.traces.inputs.front(),
+          .hint = none->remedy});
   for (std::string& note : scenario_notes(shown_answers(result)))
     result.warnings.push_back(std::move(note));
   for (const WhatIf& w : shown_answers(result))
     if (!w.refused.empty())
       fail(progress, result.failures,
-           {.what = name_of(w.scenario) + " is not answered: " + w.refused});
+           {.what = "--change " + name_of(w.scenario) + " is not answered: " + w.refused,
+            .hint = "stepscope whatif --list shows the changes"});
   return result;
 }
 

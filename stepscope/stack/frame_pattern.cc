@@ -59,7 +59,8 @@ Result<FramePattern> parse_frame_pattern(std::string_view text) {
   std::string_view rest = trimmed(text);
   const auto wrong = [&](const char* why) {
     return Error{
-        .what = std::string("\"").append(text).append("\" is no pattern of a frame: ").append(why)};
+        .what = std::string("\"").append(text).append("\" is no pattern of a frame: ").append(why),
+        .hint = "docs/reference/phase-rules.md describes patterns"};
   };
   if (rest.ends_with(" $")) {
     p.innermost = true;

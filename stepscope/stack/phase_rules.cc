@@ -49,11 +49,12 @@ class RuleReader {
   static void each(JsonFields& fields, std::string_view key, JsonProblems& problems, Each&& read) {
     const JsonValue* list = fields.find(key);
     if (list == nullptr) return;
-    if (list->kind != JsonValue::Kind::list) return problems.fail(*list, "should be a list");
+    if (list->kind != JsonValue::Kind::list)
+      return problems.fail(*list, "must be a list: [...]", {});
     for (std::size_t i = 0; i < list->items.size(); ++i) {
       const JsonValue& item = list->items[i];
       if (item.kind != JsonValue::Kind::object) {
-        problems.fail(item, "should be an object");
+        problems.fail(item, "must be an object: {...}", {});
         continue;
       }
       JsonFields f(item, std::string(key) + "[" + std::to_string(i) + "].", problems);

@@ -152,9 +152,9 @@ expect "offload without a host link" 2 "lacks host.gb_per_s_per_direction" -- \
   "$stepscope" predict llama-3-8b --machine gb200 --gpus 4 --gpus-per-node 4 --global-batch 4 --seq 512 --offload optimizer=host
 expect "drives without rates" 2 "lacks nvme.read_gb_per_s" -- \
   "$stepscope" predict llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 512 --offload optimizer=nvme
-says='"smallest_devices":[0-9]' expect "a model that fits nowhere" 1 "no plan can run; [0-9]* devices would be enough" -- \
+says='"smallest_devices":[0-9]' expect "a model that fits nowhere" 1 "no plan can run on the devices of --gpus; give --gpus [0-9]*, where one fits" -- \
   plan gpt3-175b --machine a100_sxm_80gb --gpus 2 --global-batch 8 --json out.json
-expect "a degree that nothing allows" 1 "no plan can run; " -- \
+expect "a degree that nothing allows" 1 "no plan can run on the devices of --gpus; " -- \
   plan gpt3-175b --machine a100_sxm_80gb --gpus 8 --global-batch 7 --fix dp=8
 
 exit $failed

@@ -236,7 +236,7 @@ for file in s.json s.html s/plans.csv s/pareto.csv s/against.csv s/rejected.csv 
 done
 run 1 "a model that fits nowhere" plan gpt3-175b --machine a100_sxm_80gb --gpus 2 --global-batch 8
 out_has "devices would be enough"
-err_has "no plan can run; .* devices would be enough"
+err_has "no plan can run on the devices of --gpus; give --gpus .*, where one fits"
 for arguments in "plan" "plan gpt3-175b --machine a100_sxm_80gb --gpus 0 --global-batch 8" \
   "plan gpt3-175b --machine a100_sxm_80gb --gpus 8:4 --global-batch 8" \
   "plan gpt3-175b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --fix tq=8" \

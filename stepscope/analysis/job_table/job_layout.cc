@@ -189,12 +189,15 @@ class Numbers {
 }  // namespace
 
 Result<JobLayout> lay_out(const JobOperations& table) {
-  if (table.size() == 0) return Error{.what = "the table has no operations"};
+  constexpr std::string_view whole_table = "record whole steps of all DP ranks";
+  if (table.size() == 0)
+    return Error{.what = "the table has no operations", .hint = std::string(whole_table)};
   const Cases c = cases_of(table);
   if (c.list.empty())
     return Error{.what = std::to_string(c.steps.size()) + " steps and " +
                          std::to_string(c.dp_ranks.size()) +
-                         " DP ranks, more than there are operations for"};
+                         " DP ranks, more than there are operations for",
+                 .hint = std::string(whole_table)};
   const std::uint64_t common = common_list(c);
   const auto first = static_cast<std::size_t>(std::ranges::find(c.list, common) - c.list.begin());
   JobLayout layout;
@@ -202,11 +205,13 @@ Result<JobLayout> lay_out(const JobOperations& table) {
   for (std::size_t i = 1; i < layout.ops.size(); ++i)
     if (key_of(layout.ops[i]) == key_of(layout.ops[i - 1]))
       return Error{.what = words(layout.ops[i]) + " stands twice in step " +
-                           std::to_string(c.steps[first / c.dp_ranks.size()])};
+                           std::to_string(c.steps[first / c.dp_ranks.size()]),
+                   .hint = "remove rows that stand twice"};
   const Kept kept = keep(table, c, common, layout.ops, layout);
   if (kept.step.empty())
-    return Error{.what = "no step in which the DP ranks have the same operations; " +
-                         layout.left_out.back()};
+    return Error{
+        .what = "no step in which the DP ranks have the same operations; " + layout.left_out.back(),
+        .hint = std::string(whole_table)};
   for (const LaidOp& o : layout.ops) layout.stages = std::max(layout.stages, o.stage + 1);
   std::vector<std::uint32_t> new_step(c.steps.size(), no_table_row);
   std::vector<std::uint32_t> new_dp(c.dp_ranks.size(), no_table_row);
@@ -229,7 +234,8 @@ Result<JobLayout> lay_out(const JobOperations& table) {
     layout.row[(d * layout.ops.size() + n) * layout.steps.size() + s] = r;
   }
   if (std::ranges::find(layout.row, no_table_row) != layout.row.end())
-    return Error{.what = "lists of operations that differ, though their sums agree"};
+    return Error{.what = "lists of operations that differ, though their sums agree",
+                 .hint = std::string(whole_table)};
   return layout;
 }
 

@@ -221,7 +221,8 @@ Result<StragglerJob> analyze_straggler_job(const JobOperations& table, const Job
   if (!layout) return layout.error();
   const JobReplay replay = make_job_replay(table, *layout);
   if (!can_be_added(replay))
-    return Error{.what = "the times within a step lie too far apart to be added"};
+    return Error{.what = "the times within a step lie too far apart to be added",
+                 .hint = "check start_ts and duration, in seconds"};
   Questions q{.layout = *layout, .replay = replay};
   q.real = q.steps([](std::size_t) { return true; }, Lasting::recorded, Lasting::recorded);
   q.ideal = q.steps([](std::size_t) { return true; }, Lasting::ideal, Lasting::ideal);
@@ -237,7 +238,8 @@ Result<StragglerJob> analyze_straggler_job(const JobOperations& table, const Job
   job.replayed = mean(q.real);
   job.ideal = mean(q.ideal);
   if (job.ideal <= Seconds{0} || job.replayed <= Seconds{0} || std::ranges::min(q.ideal) <= Ns{0})
-    return Error{.what = "the operations of a step take no time"};
+    return Error{.what = "the operations of a step take no time",
+                 .hint = "check the column duration, in seconds"};
   job.s = job.replayed / job.ideal;
   job.waste = 1 - 1 / job.s;
   job.s_host = job.measured / job.ideal;

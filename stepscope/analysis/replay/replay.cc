@@ -61,10 +61,13 @@ bool keeps_delay(const Replay& r, std::uint32_t node) {
 std::vector<std::vector<Step>> counted_steps(const Replay& r, std::span<const RankView> views) {
   const StepGraph& graph = *r.graph;
   std::vector<std::vector<Step>> all(views.size());
+  const auto has_steps = [&](std::size_t view) {
+    return !views[view].steps.empty() && graph.begin[view] != no_node;
+  };
   const auto over_views = [&](std::size_t own, auto&& instant, auto&& of_two) {
     std::optional<Ns> at;
     for (std::size_t v = 0; v < views.size(); ++v) {
-      if (views[v].steps.empty() || (!graph.together && v != own)) continue;
+      if (!has_steps(v) || (!graph.together && v != own)) continue;
       at = at ? of_two(*at, instant(v)) : instant(v);
     }
     return *at + graph.origin;
@@ -72,7 +75,7 @@ std::vector<std::vector<Step>> counted_steps(const Replay& r, std::span<const Ra
   const auto later = [](Ns a, Ns b) { return std::max(a, b); };
   const auto earlier = [](Ns a, Ns b) { return std::min(a, b); };
   for (std::size_t v = 0; v < views.size(); ++v) {
-    if (views[v].steps.empty()) continue;
+    if (!has_steps(v)) continue;
     std::optional<Ns> before;
     for (const StepEnd& step : graph.step_ends) {
       Ns end = over_views(v, [&](std::size_t view) { return step.measured[view]; }, later);

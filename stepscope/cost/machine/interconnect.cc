@@ -101,7 +101,7 @@ std::optional<Error> add_scale_up(const Machine& machine, const NetworkOptions& 
   const std::optional<int> domain = options.domain ? options.domain : link.domain;
   if (!domain) {
     return lacks(machine, "scale_up.domain",
-                 "give the devices of one domain (it differs by system)");
+                 "give the devices of one domain, with --gpus-per-node (it differs by system)");
   }
   network.domain = *domain;
   network.topology = topology_of(link);
@@ -128,7 +128,8 @@ int group_span(int size, int stride) { return (size - 1) * stride + 1; }
 Result<Network> make_network(const Machine& machine, const NetworkOptions& options) {
   Network network;
   if (options.domain && *options.domain < 1) {
-    return Error{.what = "a domain of " + std::to_string(*options.domain) + " devices"};
+    return Error{.what = "a domain of " + std::to_string(*options.domain) + " devices",
+                 .hint = "give --gpus-per-node 1 or more"};
   }
   if (auto error = add_scale_up(machine, options, network)) return *std::move(error);
   if (machine.scale_out && machine.scale_out->per_direction) {

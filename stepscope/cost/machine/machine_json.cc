@@ -47,6 +47,9 @@ class Fields {
   std::string wrong_field_;
 };
 
+constexpr std::string_view pattern =
+    "data/machines shows machine files, which leave out what is not known";
+
 // Of any figure as written: bytes stay below 2^63, and times of real work are finite.
 constexpr double smallest = 1e-6;
 constexpr double largest = 1e9;
@@ -88,7 +91,7 @@ std::optional<double> Fields::number(const Json& value, const std::string& field
     const double n = value.get<double>();
     if (n >= smallest && n <= largest) return n;
   }
-  fail(field, "must be a number from 1e-6 to 1e9; leave it out where it is unknown");
+  fail(field, "must be a number from 1e-6 to 1e9");
   return std::nullopt;
 }
 
@@ -404,7 +407,9 @@ Result<Machine> from_json(const Json& root, const JsonValue& tree, std::string_v
                           std::string_view path) {
   Fields fields(path);
   if (!root.is_object()) {
-    return Error{.what = "a machine file holds one JSON object", .file = std::string(path)};
+    return Error{.what = "a machine file must be one JSON object: {...}",
+                 .file = std::string(path),
+                 .hint = std::string(pattern)};
   }
   fields.only(root, "", root_fields);
   Machine machine{.name = fields.text(root, "", "name", true),
@@ -428,6 +433,7 @@ Result<Machine> from_json(const Json& root, const JsonValue& tree, std::string_v
   if (!fields.error()) return machine;
   Error error = *fields.error();
   error.what = json_place(tree, json, fields.wrong_field()) + ": " + error.what;
+  error.hint = pattern;
   return error;
 }
 
@@ -437,7 +443,7 @@ Result<Machine> parse_machine(std::string_view json, std::string_view path) {
   const Result<JsonValue> tree = parse_json(json, path);
   if (!tree) {
     Error error = tree.error();
-    error.hint = "data/machines shows what a machine file looks like";
+    error.hint = pattern;
     return error;
   }
   return from_json(Json::parse(json), *tree, json, path);

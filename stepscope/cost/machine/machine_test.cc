@@ -65,8 +65,7 @@ TEST(MachineFile, NamesTheFieldThatIsWrong) {
   };
   EXPECT_EQ(machine_complaint(with(R"("peak_tflops": {"bf16": -1})")),
             "m.json: line 1, column 49: field \"peak_tflops.bf16\" must be a number from 1e-6 to "
-            "1e9; leave it "
-            "out where it is unknown");
+            "1e9; data/machines shows machine files, which leave out what is not known");
   EXPECT_NE(
       machine_complaint(with(R"("peak_tflops": {}, "memory_gb": 1e300)")).find("\"memory_gb\""),
       std::string::npos);

@@ -103,8 +103,8 @@ void check_architecture(JsonFields& in) {
     // BertModel and similar classes: no head at all.
     if (known || name.ends_with("Model")) continue;
     in.fail("architectures", "has " + name + ", whose head is not known",
-            "language modelling (...ForCausalLM, LMHeadModel, ForMaskedLM, ForPreTraining) and "
-            "ForImageClassification are");
+            "use one of language modelling (...ForCausalLM, LMHeadModel, ForMaskedLM, "
+            "ForPreTraining) or ForImageClassification");
   }
 }
 
@@ -132,7 +132,7 @@ Activation activation(JsonFields& in, std::string_view key, std::string_view oth
   if (name == "relu") return Activation::relu;
   if (name.starts_with("gelu") || name == "quick_gelu") return Activation::gelu;
   in.fail(key, "is \"" + name + "\", an activation that is not known",
-          "silu, gelu (and its variants) and relu are");
+          "use silu, relu, gelu or a variant of gelu");
   return Activation::gelu;
 }
 

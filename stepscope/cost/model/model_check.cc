@@ -41,7 +41,7 @@ Problem check_sizes(const Transformer& m) {
                            m.experts->every == 1 && m.experts->dense_layers.empty();
   const bool table = m.positions == Positions::learned;
   if (auto found = out_of_range(
-          std::array{Range{"layers", m.layers, 1, 100'000}, Range{"hidden", m.hidden, 1},
+          std::array{Range{"layers", m.layers, 1, 10'000}, Range{"hidden", m.hidden, 1},
                      Range{"heads", m.heads, 1, 100'000}, Range{"kv_heads", m.kv_heads, 1, m.heads},
                      Range{"head_size", m.head_size, 1, 100'000},
                      Range{"feed_forward", m.feed_forward, all_experts ? 0 : 1},
@@ -142,7 +142,8 @@ Result<Done> check_model(const Transformer& model) {
     if (Problem found = check(model)) return *std::move(found);
   }
   if (parameter_bound(model) > most_parameters) {
-    return Error{.what = "these sizes make more than 1e16 parameters"};
+    return Error{.what = "these sizes make more than 1e16 parameters",
+                 .hint = "correct the sizes of the model"};
   }
   return Done{};
 }

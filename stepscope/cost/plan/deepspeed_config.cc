@@ -137,7 +137,7 @@ class Reading {
              "= " + std::to_string(plan().global_batch) +
                  " is not micro batch * accumulation * dp = " + std::to_string(plan().micro_batch) +
                  " * " + std::to_string(passes) + " * " + std::to_string(dp),
-             "DeepSpeed refuses it too");
+             "change one of them; DeepSpeed refuses it, too");
   }
 
   std::optional<Dtype> dtype(std::string_view key, JsonFields& in) {

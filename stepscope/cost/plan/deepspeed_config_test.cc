@@ -75,7 +75,7 @@ TEST(DeepSpeed, DerivesTheBatchAsItsEngineDoes) {
             96);
   EXPECT_EQ(complaint(R"({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 3})"),
             "ds.json: line 1, column 2: field \"train_batch_size\" = 64 is not micro batch * "
-            "accumulation * dp = 3 * 1 * 16; DeepSpeed refuses it too");
+            "accumulation * dp = 3 * 1 * 16; change one of them; DeepSpeed refuses it, too");
   EXPECT_NE(complaint(R"({"train_batch_size": 60})").find("= 60 is not"), std::string::npos);
   EXPECT_NE(complaint(R"({"train_batch_size": 1})").find("= 1 is not"), std::string::npos);
   EXPECT_NE(complaint("{}").find("both missing"), std::string::npos);

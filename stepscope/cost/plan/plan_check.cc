@@ -66,7 +66,7 @@ Problem numbers(const Transformer& m, const Plan& p) {
     if (*value >= field.least && *value <= most) continue;
     return problem(std::string(field.key) + " = " + decimal(*value) + " is out of range",
                    degree && *value > n
-                       ? "it is at most the " + decimal(n) + " devices"
+                       ? "it must be 1 to " + decimal(n) + ", the devices"
                        : "it must be " + decimal(field.least) + " to " + decimal(most));
   }
   return std::nullopt;
@@ -361,8 +361,8 @@ Problem stages(const Transformer& m, const Plan& p) {
   }
   if (!p.stage_layers.empty()) return given_stages(m, p, count);
   if (m.layers % count == 0) return std::nullopt;
-  return problem(decimal(m.layers) + " layers cannot be split evenly over pp * virtual_stages = " +
-                     decimal(count) + " stages",
+  return problem("pp * virtual_stages = " + decimal(count) + " stages do not divide " +
+                     decimal(m.layers) + " layers evenly",
                  "give stage_layers, as even as can be: " + joined(even_stages(m.layers, count)));
 }
 

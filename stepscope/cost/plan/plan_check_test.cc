@@ -73,7 +73,7 @@ TEST(CheckPlan, RefusesNumbersOutOfRangeWithoutOverflow) {
             "devices = 0 is out of range; it must be 1 to 10000000");
   EXPECT_EQ(after([](Plan& p) { p.tp = -4; }), "tp = -4 is out of range; it must be 1 to 64");
   EXPECT_EQ(after([](Plan& p) { p.tp = 65; }),
-            "tp = 65 is out of range; it is at most the 64 devices");
+            "tp = 65 is out of range; it must be 1 to 64, the devices");
   EXPECT_NE(after([](Plan& p) { p.zero = 4; }).find("zero = 4"), std::string::npos);
   for (const auto field : {&Plan::devices, &Plan::tp, &Plan::cp, &Plan::ep, &Plan::pp, &Plan::dp,
                            &Plan::virtual_stages, &Plan::shard_group, &Plan::sequence,
@@ -154,7 +154,7 @@ TEST(CheckPlan, WantsUnevenStagesSpelledOut) {
   Transformer odd = llama3_8b();
   odd.layers = 30;
   EXPECT_EQ(after([](Plan&) {}, odd),
-            "30 layers cannot be split evenly over pp * virtual_stages = 4 stages; give "
+            "pp * virtual_stages = 4 stages do not divide 30 layers evenly; give "
             "stage_layers, as even as can be: 7,8,8,7");
   EXPECT_EQ(after([](Plan& p) { p.stage_layers = {7, 8, 8, 7}; }, odd), "");
   EXPECT_EQ(after([](Plan& p) { p.stage_layers = {0, 15, 15, 0}; }, odd), "");

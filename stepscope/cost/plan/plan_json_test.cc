@@ -73,7 +73,8 @@ TEST(PlanFile, DerivesDevicesOrDp) {
   EXPECT_EQ(
       parse_plan(R"({"tp": 2, "sequence_parallel": true, "sequence_degree": 4})", "p")->devices, 4);
   EXPECT_EQ(plan_complaint(R"({"tp": 4, "pp": 2, "devices": 30})"),
-            "p.json: line 1, column 20: field \"devices\" = 30 is no multiple of tp * cp * pp = 8");
+            "p.json: line 1, column 20: field \"devices\" = 30 is no multiple of tp * cp * pp = 8; "
+            "change or remove it");
 }
 
 TEST(PlanFile, NamesTheLineColumnAndFieldThatIsWrong) {

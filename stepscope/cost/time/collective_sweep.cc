@@ -12,12 +12,15 @@ constexpr double most_points = 10'000;
 std::optional<Error> refuse(CollectiveKind kind, const GroupPlacement& group,
                             const SweepRange& range) {
   if (kind == CollectiveKind::none || kind == CollectiveKind::unknown) {
-    return Error{.what = "no collective to time"};
+    return Error{.what = "no collective to time", .hint = "name one with --collective"};
   }
-  if (group.size < 2) return Error{.what = "a group of one rank communicates with nobody"};
+  if (group.size < 2)
+    return Error{.what = "a group of one rank communicates with nobody",
+                 .hint = "give --group 2 or more"};
   if (range.from.value < 1 || range.to < range.from) {
     return Error{.what = "sizes from " + std::to_string(range.from.value) + " to " +
-                         std::to_string(range.to.value) + " bytes are no range"};
+                         std::to_string(range.to.value) + " bytes are no range",
+                 .hint = "write the smaller size first, as --bytes 1KB:1GB"};
   }
   if (!(range.factor > 1) || !std::isfinite(range.factor)) {
     return Error{.what = "sizes must grow by a factor above 1"};
@@ -25,7 +28,7 @@ std::optional<Error> refuse(CollectiveKind kind, const GroupPlacement& group,
   const double decades =
       std::log(static_cast<double>(range.to.value) / static_cast<double>(range.from.value));
   if (decades / std::log(range.factor) > most_points) {
-    return Error{.what = "more than 10000 sizes"};
+    return Error{.what = "more than 10000 sizes", .hint = "give a narrower range of --bytes"};
   }
   return std::nullopt;
 }

@@ -108,7 +108,8 @@ class Decoder {
   }
 
  private:
-  [[nodiscard]] Error wrong(std::string what, std::uint64_t byte, std::string hint = {}) const {
+  [[nodiscard]] Error wrong(std::string what, std::uint64_t byte,
+                            std::string hint = "write or copy the file again") const {
     return {.what = "Parquet column " + leaf_.name + ": " + std::move(what),
             .file = path_,
             .byte = byte,
@@ -322,7 +323,8 @@ Result<std::vector<ParquetColumn>> read_parquet(std::string_view file,
     if (leaf == footer->leaves.end())
       return Error{.what = "the table lacks the column " + std::string(name),
                    .file = path,
-                   .byte = file.size()};
+                   .byte = file.size(),
+                   .hint = "write a table with this column"};
     auto column = Decoder(file, *leaf, footer->rows, path).decode();
     if (!column) return column.error();
     columns.push_back(std::move(*column));

@@ -165,7 +165,8 @@ std::optional<ParquetChunk> chunk_of(const ColumnMetadata& m, std::uint64_t file
 }  // namespace
 
 Result<ParquetFooter> read_parquet_footer(std::string_view file, const std::string& path) {
-  const auto wrong = [&](std::string what, std::uint64_t byte, std::string hint = {}) {
+  const auto wrong = [&](std::string what, std::uint64_t byte,
+                         std::string hint = "write or copy the file again") {
     return Error{
         .what = "Parquet: " + std::move(what), .file = path, .byte = byte, .hint = std::move(hint)};
   };

@@ -63,9 +63,10 @@ std::vector<std::string> in_directory(const std::string& root, std::vector<Error
                       .file = root,
                       .hint = "check its permissions"});
   else if (found.empty())
-    errors.push_back({.what = "no traces in this directory",
-                      .file = root,
-                      .hint = "traces end in .json, .json.gz, .json.zst, .pftrace or .sqlite"});
+    errors.push_back(
+        {.what = "no traces in this directory",
+         .file = root,
+         .hint = "name one with traces: .json, .json.gz, .json.zst, .pftrace or .sqlite"});
   std::ranges::sort(found, natural_less);
   return found;
 }
@@ -106,6 +107,8 @@ InputFiles find_input_files(std::span<const std::string> inputs) {
             {.what = "no file matches this pattern", .file = input, .hint = "check the path"});
       for (const std::string& file : files)
         add(fs::is_directory(file, code) ? in_directory(file, result.errors) : std::vector{file});
+    } else if (input.empty()) {
+      result.errors.push_back({.what = "\"\" is an empty name", .hint = "name a file or a folder"});
     } else {
       result.errors.push_back({.what = code && code != std::errc::no_such_file_or_directory
                                            ? "cannot open: " + code.message()

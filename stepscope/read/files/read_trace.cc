@@ -50,7 +50,10 @@ Result<std::vector<Trace>> read_file(const std::string& path, const ReadControl&
                    .hint = "leave --filter-time out; --steps and --ranks choose what is analysed"};
     return format.read(path, control);
   }
-  return Error{.what = "no known trace format", .file = path, .byte = 0};
+  return Error{.what = "no known trace format",
+               .file = path,
+               .byte = 0,
+               .hint = "docs/reference/inputs.md lists the formats"};
 }
 
 // The faces show U+FFFD for what no text can hold.

@@ -72,7 +72,8 @@ Result<Header> read_header(std::string_view line, const std::string& path) {
   if (header.cells > cells.size())
     return Error{.what = "the header has more than " + std::to_string(most_cells) + " columns",
                  .file = path,
-                 .byte = 0};
+                 .byte = 0,
+                 .hint = "leave out columns that are not read"};
   const auto names = std::span(cells).first(header.cells);
   for (std::size_t c = 0; c < job_column_count; ++c) {
     const auto at = std::ranges::find(names, job_column_names[c]);
@@ -81,8 +82,8 @@ Result<Header> read_header(std::string_view line, const std::string& path) {
                    .file = path,
                    .byte = 0,
                    .hint =
-                       "its header names dp_rank, stage, rank, step, optype, start_ts, duration, "
-                       "seq_id, mc, mb_id and gmc"};
+                       "write it; the header names dp_rank, stage, rank, step, optype, start_ts, "
+                       "duration, seq_id, mc, mb_id and gmc"};
     header.place[c] = static_cast<std::size_t>(at - names.begin());
   }
   return header;
@@ -175,7 +176,11 @@ Result<JobOperations> read_job_csv(ByteSource& source, const std::string& path) 
     window.erase(0, at);
     window_at += at;
   }
-  if (!header) return Error{.what = "the table has no header line", .file = path, .byte = 0};
+  if (!header)
+    return Error{.what = "the table has no header line",
+                 .file = path,
+                 .byte = 0,
+                 .hint = "write the names of the columns into its first line"};
   return table;
 }
 

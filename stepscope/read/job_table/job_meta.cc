@@ -93,7 +93,7 @@ Result<JobMeta> parse_job_meta(std::string_view text, const std::string& path) {
     return Error{.what = std::move(what),
                  .file = path,
                  .byte = byte,
-                 .hint = "a meta file has one `key: value` a line"};
+                 .hint = "write a meta file as `key: value`, one a line"};
   };
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());

@@ -27,8 +27,8 @@ TEST(JobMeta, ReadsFlatPairs) {
 
 TEST(JobMeta, RefusesOtherYamlByName) {
   EXPECT_EQ(refusal("dp_size:\n  a: 1\n"),
-            "meta.yaml: byte 0: a nested value of the key dp_size; a meta file has one `key: "
-            "value` a line");
+            "meta.yaml: byte 0: a nested value of the key dp_size; write a meta file as `key: "
+            "value`, one a line");
   EXPECT_NE(refusal("a: 1\n  b: 2\n").find("byte 5: a nested value"), std::string::npos);
   EXPECT_NE(refusal("- a\n").find("a list"), std::string::npos);
   EXPECT_NE(refusal("a: [1]\n").find("a flow list of the key a"), std::string::npos);

@@ -100,7 +100,7 @@ Result<JobOperations> read_csv_table(JobTable& table) {
   if (!source) return source.error();
   auto operations = read_job_csv(**source, table.path);
   if (const std::string damage = (*source)->damage(); operations && !damage.empty())
-    table.errors.push_back({.what = damage, .file = table.path});
+    table.errors.push_back({.what = damage, .file = table.path, .hint = "copy the file again"});
   return operations;
 }
 

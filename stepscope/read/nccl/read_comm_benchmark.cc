@@ -18,6 +18,9 @@ namespace {
 
 constexpr double us = 1e-6;
 
+// No collective is faster than a nanosecond or takes years; such a figure is damage.
+bool is_time(Seconds time) { return time >= Seconds{1e-9} && time <= Seconds{1e9}; }
+
 struct TestName {
   std::string_view name;
   CollectiveKind kind;
@@ -208,19 +211,22 @@ class BenchmarkReader {
       ++out_.notes["rows_not_understood"];
       return;
     }
+    const Seconds time{rate_unit_ > 0 ? static_cast<double>(size) / (*value * rate_unit_)
+                                      : *value * us};
+    if (!is_time(time)) {
+      ++out_.notes["rows_not_understood"];
+      return;
+    }
+    out_.points.push_back({.bytes = Bytes{size}, .time = time});
     if (rate_unit_ > 0) {
       out_.many_at_once = true;
       out_.best_rate = std::max(out_.best_rate.value_or(0), *value * rate_unit_);
-      out_.points.push_back({.bytes = Bytes{size},
-                             .time = Seconds{static_cast<double>(size) / (*value * rate_unit_)}});
-    } else {
-      out_.points.push_back({.bytes = Bytes{size}, .time = Seconds{*value * us}});
     }
   }
 
   void take_times(std::int64_t size, const TimeColumns& c, bool in_place) {
     const auto time = clean_number(words_[c.time]);
-    if (!time || !(*time > 0) || !std::isfinite(*time)) {
+    if (!time || !is_time(Seconds{*time * us})) {
       if (words_[c.time] != "N/A") ++out_.notes["rows_not_understood"];
       return;
     }
@@ -326,7 +332,7 @@ void take_json_times(const JsonValue& row, const char* key, bool in_place, CommB
   if (way == nullptr) return;
   const double size = number_of(row.find("size"));
   const double time = number_of(way->find("time"));
-  if (!(size >= 1 && size < 1e15) || !(time > 0)) return;
+  if (!(size >= 1 && size < 1e15) || !is_time(Seconds{time * us})) return;
   if (number_of(way->find("nwrong")) > 0) {
     ++out.notes["rows_with_wrong_results"];
     return;

@@ -219,8 +219,11 @@ std::vector<CsvFile> stacks_csv(const Json& tree) {
                       {"pass", p["pass"]},
                       {"phase", p["phase"]},
                       {"weight", p["weight"]}});
-  return {csv_table("threads.csv", rows), csv_table("phases.csv", tree["phases"]),
-          csv_table("functions.csv", tree["functions"])};
+  std::vector<CsvFile> files = {csv_table("threads.csv", rows),
+                                csv_table("phases.csv", tree["phases"]),
+                                csv_table("functions.csv", tree["functions"])};
+  drop_empty(files);
+  return files;
 }
 
 std::vector<CsvFile> train_csv(const Json& tree) {

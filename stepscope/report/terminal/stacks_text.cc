@@ -28,7 +28,9 @@ constexpr std::size_t shown_phases = 6;
 constexpr double least_shown = 0.02;  // of a thread's samples within the steps
 
 std::string weight_in_words(double weight, WeightUnit unit) {
-  return format_weight(weight, unit) + (unit == WeightUnit::samples ? " samples" : "");
+  return format_weight(weight, unit) + (unit != WeightUnit::samples ? ""
+                                        : weight == 1               ? " sample"
+                                                                    : " samples");
 }
 
 std::string thread_name(const StacksResult& r, const ThreadSummary& t) {
@@ -50,9 +52,9 @@ std::string headline(const StacksResult& r) {
   std::string what = p.inputs.size() == 1 ? fmt::format("{} ({})", printable(p.inputs.front().path),
                                                         p.inputs.front().format)
                                           : fmt::format("{} profiles", p.inputs.size());
-  return fmt::format("{} · {} · {} thread{} · {} stacks · {}\n", what,
-                     weight_in_words(r.summary.weight, p.unit), p.threads.size(),
-                     p.threads.size() == 1 ? "" : "s", format_count(static_cast<double>(stacks)),
+  return fmt::format("{} · {} · {} · {} stack{} · {}\n", what,
+                     weight_in_words(r.summary.weight, p.unit), counted(p.threads.size(), "thread"),
+                     format_count(static_cast<double>(stacks)), stacks == 1 ? "" : "s",
                      format_bytes(bytes));
 }
 
@@ -188,6 +190,7 @@ std::string functions_table(const StacksResult& r, std::size_t width) {
                     format_weight(f.total, r.profile.unit), short_label(r, f.frame),
                     r.rules.phases[f.phase].label});
   }
+  if (rows.empty()) return {};
   return "Functions by what they take themselves, all threads:\n" +
          text_table(std::move(columns), std::move(rows), width);
 }
@@ -196,6 +199,7 @@ std::string functions_table(const StacksResult& r, std::size_t width) {
 std::string tree_lines(const StacksResult& r, const CallTree& tree, double least,
                        std::size_t width) {
   std::string out;
+  if (!(tree.total[0] > 0)) return out;
   const double floor = least * tree.total[0];
   struct Open {
     std::uint32_t end;

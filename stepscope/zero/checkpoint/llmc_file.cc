@@ -99,7 +99,7 @@ Result<Start> start_of(const std::string& path, const Header& header) {
               .type = header[1] == version_f32 ? StoredType::f32 : StoredType::bf16};
   if (auto checked = nn::check_network(start.config); !checked) {
     return llmc_error(path, 8, "the sizes are no network: " + checked.error().what,
-                      "the file is damaged");
+                      "the file is damaged: write or copy it again");
   }
   return start;
 }

@@ -140,7 +140,9 @@ Result<Manifest> parse_manifest(std::string_view text, std::string_view path) {
   if (!root) return root.error();
   JsonProblems problems(text, path);
   if (root->kind != JsonValue::Kind::object) {
-    return Error{.what = "is not the manifest of a checkpoint", .file = std::string(path)};
+    return Error{.what = "is not the manifest of a checkpoint",
+                 .file = std::string(path),
+                 .hint = "use another checkpoint"};
   }
   JsonFields fields(*root, "", problems);
   constexpr std::array<std::string_view, 1> schemas = {schema};

@@ -120,7 +120,10 @@ Result<SafetensorsHeader> parse_safetensors_header(std::string_view json, std::u
   const auto root = parse_json(json, path);
   if (!root) return root.error();
   if (root->kind != JsonValue::Kind::object || !json.starts_with('{')) {
-    return Error{.what = "the header is no JSON object", .file = std::string(path), .byte = 8};
+    return Error{.what = "the header is no JSON object",
+                 .file = std::string(path),
+                 .byte = 8,
+                 .hint = std::string(damaged_hint)};
   }
   JsonProblems problems(json, path);
   JsonFields fields(*root, "", problems);
@@ -154,7 +157,8 @@ Result<SafetensorsHeader> read_safetensors_header(const std::string& path) {
   if (*bytes < sizeof length) {
     return Error{.what = "is no safetensors file: it has " + std::to_string(*bytes) + " bytes",
                  .file = path,
-                 .byte = *bytes};
+                 .byte = *bytes,
+                 .hint = std::string(damaged_hint)};
   }
   if (auto read = file->read(0, std::as_writable_bytes(std::span(&length, 1))); !read)
     return read.error();

@@ -18,7 +18,7 @@ Error file_error(const std::string& path, const std::string& doing, int code) {
   if (code == ENOSPC || code == EDQUOT || code == EFBIG)
     error.hint = "free space or choose another place";
   if (code == EACCES || code == EROFS || code == EPERM) error.hint = "check the permissions";
-  if (code == ENOENT || code == ENOTDIR) error.hint = "check the path";
+  if (code == ENOENT || code == ENOTDIR || code == ENAMETOOLONG) error.hint = "check the path";
   return error;
 }
 
@@ -72,7 +72,8 @@ Result<Done> DiskFile::read(std::uint64_t offset, std::span<std::byte> into) con
       return Error{.what = "the file ends here, " + std::to_string(into.size()) +
                            " bytes before the end of what should be read",
                    .file = path_,
-                   .byte = offset};
+                   .byte = offset,
+                   .hint = "write or copy the file again"};
     }
     offset += static_cast<std::uint64_t>(n);
     into = into.subspan(static_cast<std::size_t>(n));

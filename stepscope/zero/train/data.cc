@@ -67,10 +67,10 @@ Result<LlmcTokens> llmc_tokens(const std::string& path, const Start& start) {
   }
   if (start.words[1] != kind->version) {
     return Error{.what = "version " + std::to_string(start.words[1]) +
-                         " of llm.c's token files is not known; " + std::to_string(kind->version) +
-                         " is",
+                         " of llm.c's token files is not known",
                  .file = path,
-                 .byte = 4};
+                 .byte = 4,
+                 .hint = "write version " + std::to_string(kind->version)};
   }
   const LlmcTokens tokens{.width = kind->width, .count = start.words[2]};
   const std::int64_t there =
@@ -185,7 +185,9 @@ Result<Done> TokenData::count_samples() {
 Result<TokenData> TokenData::open(const DataConfig& config) {
   check(config.sample_tokens > 0 && config.least_samples > 0, "a step reads something");
   check(config.validation >= 0 && config.validation < 1, "a share of the samples");
-  if (config.paths.empty()) return Error{.what = "no file of tokens is named"};
+  if (config.paths.empty()) {
+    return Error{.what = "no file of tokens is named", .hint = "give --data FILE"};
+  }
   TokenData data(config);
   for (const std::string& path : config.paths) {
     auto file = open_file(path, config);

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no run may do. Each function returns the sentences of the rules that a run broke."""
+import json
+import math
+import os
+import re
+from dataclasses import dataclass
+
+CODES = {0, 1, 2, 3, 4}
+# NaN and infinity as words: not a part of a name, a path or a number.
+NO_NUMBER = re.compile(r"(?<![\w./\\:@+-])[-+]?(?:nan|inf|infinity)(?![\w./\\:@-])", re.I)
+QUOTED = re.compile(r'"[^"\n]*"|`[^`\n]*`|\'[^\'\n]*\'')
+# Of the control characters only the end of a line and the tabulator may be printed.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+REMEDY = re.compile(
+    r"\b(add|align|analyse|ask|calibrate|capture|change|check|choose|compress|convert|copy|correct|create|cut|decompress|delete|did "
+    r"you mean|divide|dump|export|fix|free|gather|give|increase|inflate|install|join|know[ns]?|leave|let|lists?|lower|make|"
+    r"may|measure|move|must|name|needs?|one of|omit|profile|put|raise|read|record|remove|rename|replace|run|say|see|set|show|shows|"
+    r"shorten|split|start|stepscope \w+ (?:searches|lists|reads)|stepscope \w+ .* reads it|take|takes|try|turn|use|varies|wait|would be enough|write)\b|docs/[\w/-]+\.md")
+PLACE = re.compile(r"(?<![\w-])--?[a-z][\w-]*|\b(line|byte|column|launch|rank|row|field|page) |standard output|the plan |"
+                   r"^.+: (?:no such file|no file matches|cannot open|cannot be read|is a directory)|\bno \w+ \".*\"|^\"\" is an empty name|"
+                   r"\b\w+ = [-+\d]|^The following argument was not expected: ")
+MUST = re.compile(r"\bmust (?:be|have|hold)\b|\bat most\b")
+
+
+@dataclass
+class Ended:
+    code: int          # exit code, or minus the signal
+    seconds: float
+    late: bool         # it was killed after the time that a run may take
+    bytes: int         # peak of the resident memory
+    out: bytes
+    err: bytes
+
+
+def message_faults(line, names):
+    """An error is one line that names a place (file, flag, value, line or byte) and what to do: behind a semicolon, or
+    as what a value must be."""
+    faults = []
+    if not line.startswith("stepscope: "):
+        return ["an error line does not begin with 'stepscope: ': " + line]
+    text = line.removeprefix("stepscope: ")
+    if not PLACE.search(text) and not any(name in text for name in names if len(name) > 1) and \
+            not any(text.startswith(name + ":") for name in names if name):
+        faults.append("an error names no place: " + line)
+    if not MUST.search(text) and not REMEDY.search(text[text.find(";") + 1:] if ";" in text else ""):
+        faults.append("an error names no remedy: " + line)
+    return faults
+
+
+def strict_json(data):
+    """The fault of a JSON document, or None."""
+    def pairs(items):
+        if len({k for k, _ in items}) != len(items):
+            raise ValueError("a key stands twice in an object of JSON")
+        return dict(items)
+
+    def number(word):
+        if not math.isfinite(float(word)):
+            raise ValueError("JSON has a number without a finite value")
+        return 0
+
+    def constant(word):
+        raise ValueError("JSON has " + word)
+    try:
+        json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_float=number, parse_constant=constant)
+    except UnicodeDecodeError:
+        return "JSON is no UTF-8"
+    except ValueError as error:
+        return re.sub(r": line .*", "", str(error)) if "JSON" in str(error) else "JSON is no JSON"
+    return None
+
+
+def text_faults(what, data, given):
+    """`given`: the words of the command line, which the program may repeat."""
+    faults = []
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return [what + " is no UTF-8"]
+    if CONTROL.search(text):
+        faults.append(what + " has a control character")
+    text = QUOTED.sub('""', text)
+    for word in filter(NO_NUMBER.fullmatch, given):
+        text = re.sub(r"(?<!\S)%s(?![^\s:;,.])" % re.escape(word), '""', text)
+    if NO_NUMBER.search(text):
+        faults.append(what + " has nan or inf")
+    return faults
+
+
+def csv_faults(folder):
+    faults, files = [], sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    if not files:
+        return ["exit 0 without the tables of --csv"]
+    for name in files:
+        with open(os.path.join(folder, name), "rb") as file:
+            data = file.read()
+        if not data:
+            faults.append("a table of --csv is empty")
+        if re.search(rb"(?:^|,)-?(?:nan|inf)(?:,|\r?$)", data, re.M | re.I):
+            faults.append("a table of --csv has nan or inf")
+    return faults
+
+
+def page_faults(data):
+    found = re.search(rb'<script type="application/json" id="data">(.*?)</script>', data, re.S)
+    if not found:
+        return ["a page has no data"]
+    fault = strict_json(found[1])
+    return ["a page: " + fault] if fault else []
+
+
+def output_faults(case, ended, read):
+    """`read` gives the bytes of an output, or None."""
+    faults = []
+    for flag, name in case.outputs.items():
+        if name == "-":
+            if ended.code == 0:
+                fault = strict_json(ended.out)
+                faults += ["--json -: " + fault] if fault else []
+            continue
+        if flag == "--csv":
+            faults += csv_faults(name) if ended.code == 0 else []
+            continue
+        data = read(name)
+        if not data:
+            if ended.code == 0:
+                faults.append("exit 0 without the output of " + flag)
+            elif data is not None:
+                faults.append("the output of %s is empty" % flag)
+            continue
+        fault = strict_json(data) if flag == "--json" else None
+        faults += [flag + ": " + fault] if fault else []
+        faults += page_faults(data) if flag == "--html" else []
+    return faults
+
+
+def blames_words(line, case):
+    """Whether an error is about a flag, or a value that a flag has given ("tp = 2")."""
+    if re.search(r"(?<![\w-])--[a-z]", line):
+        return True
+    words = ["--" + word.replace("_", "-") for word in re.findall(r"\b(\w+) (?:\* \w+ )*= ", line)]
+    return any(flag.startswith("--") and word.startswith(flag) for flag in case.arguments for word in words)
+
+
+def judge(case, ended, most_bytes, read):
+    faults = []
+    if ended.late:
+        return ["hang"]
+    if ended.bytes > most_bytes:
+        faults.append("memory")
+    if ended.code < 0:
+        return faults + ["signal %d" % -ended.code]
+    if ended.code not in CODES:
+        faults.append("exit %d" % ended.code)
+    faults += text_faults("standard error", ended.err, case.arguments)
+    if case.outputs.get("--json") != "-":
+        faults += text_faults("standard output", ended.out, case.arguments)
+    errors = [line for line in ended.err.decode("utf-8", "replace").split("\n") if line]
+    if b"out of memory" in ended.err or b"bad_alloc" in ended.err:
+        faults.append("memory: the program ran out of it")
+    if ended.code in (1, 2) and not errors:
+        faults.append("exit %d without a message" % ended.code)
+    names = [re.sub(r"[\t\n]", "\ufffd", CONTROL.sub("\ufffd", n)) for n in [os.path.basename(n) for n in case.files] + case.arguments[1:]]
+    if ended.code == 1 or ended.code == 2 and not case.words_changed:
+        for line in errors:
+            faults += message_faults(line, names)
+    if ended.code == 0 and errors:
+        faults.append("exit 0 with a message: " + errors[0])
+    if ended.code == 0 and not ended.out and "--quiet" not in case.arguments:
+        faults.append("exit 0 with nothing on standard output")
+    if ended.code == 2 and not case.words_changed and not any(blames_words(e, case) for e in errors):
+        faults.append("exit 2 blames a sound command line: " + "".join(errors[:1]))
+    faults += output_faults(case, ended, read)
+    return list(dict.fromkeys(faults))
