@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 
 CODES = {0, 1, 2, 3, 4}
-# NaN and infinity as words: not a part of a name, a path or a number.
-NO_NUMBER = re.compile(r"(?<![\w./\\:@+-])[-+]?(?:nan|inf|infinity)(?![\w./\\:@-])", re.I)
+# NaN and infinity as fmt writes them: not a part of a name, a path or a number.
+NO_NUMBER = re.compile(r"(?<![\w./\\:@+(-])[-+]?(?:nan|inf)(?![\w./\\:@)-])")
 QUOTED = re.compile(r'"[^"\n]*"|`[^`\n]*`|\'[^\'\n]*\'')
 # Of the control characters only the end of a line and the tabulator may be printed.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -81,7 +81,7 @@ def text_faults(what, data, given):
     if CONTROL.search(text):
         faults.append(what + " has a control character")
     text = QUOTED.sub('""', text)
-    for word in filter(NO_NUMBER.fullmatch, given):
+    for word in [w for g in given for w in {g, g.split("=")[-1]} if NO_NUMBER.search(w)]:
         text = re.sub(r"(?<!\S)%s(?![^\s:;,.])" % re.escape(word), '""', text)
     if NO_NUMBER.search(text):
         faults.append(what + " has nan or inf")

@@ -123,6 +123,21 @@ TEST(StepGraph, OneRankAloneHasNothingToJoin) {
   EXPECT_EQ(b.ask({.change = Change::communication_free}).saved, Ns{88});
 }
 
+// A trace that lost the rows of its step: only a kernel after it is left.
+TEST(StepGraph, ARankWithNothingInItsStepsHasNoCountedSteps) {
+  TestRank idle;
+  idle.rows().step("ProfilerStep#1", 0, 200);
+  idle.rows().launch(1, 250, 252);
+  idle.rows().kernel("sgemm", 300, 310, 1);
+  const BuiltGraph b(graph_ranks_of(rank_with(100, 200), std::move(idle)));
+  ASSERT_EQ(b.graph.begin[1], no_node);
+  const auto steps = counted_steps(b.replay, b.job.views());
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_TRUE(steps[1].empty());
+  ASSERT_EQ(steps[0].size(), 1U);
+  EXPECT_EQ(steps[0].front().end - steps[0].front().start, b.replay.step);
+}
+
 TEST(StepGraph, AnEmptyTraceHasNone) {
   const BuiltGraph b(graph_ranks_of(TestRank()));
   EXPECT_EQ(b.graph.size(), 0U);

@@ -41,7 +41,7 @@ Problem check_sizes(const Transformer& m) {
                            m.experts->every == 1 && m.experts->dense_layers.empty();
   const bool table = m.positions == Positions::learned;
   if (auto found = out_of_range(
-          std::array{Range{"layers", m.layers, 1, 10'000}, Range{"hidden", m.hidden, 1},
+          std::array{Range{"layers", m.layers, 1, 2'000}, Range{"hidden", m.hidden, 1},
                      Range{"heads", m.heads, 1, 100'000}, Range{"kv_heads", m.kv_heads, 1, m.heads},
                      Range{"head_size", m.head_size, 1, 100'000},
                      Range{"feed_forward", m.feed_forward, all_experts ? 0 : 1},
@@ -55,13 +55,15 @@ Problem check_sizes(const Transformer& m) {
   }
   if (m.heads % m.kv_heads != 0) {
     return problem("kv_heads = " + std::to_string(m.kv_heads) +
-                   " does not divide heads = " + std::to_string(m.heads));
+                       " does not divide heads = " + std::to_string(m.heads),
+                   "kv_heads must divide them");
   }
   if (!(m.dropout >= 0 && m.dropout < 1)) return problem("dropout must be 0 or more and below 1");
   if (!(m.activation_dropout >= 0 && m.activation_dropout < 1)) {
     return problem("activation_dropout must be 0 or more and below 1");
   }
-  if (m.window && !m.causal) return problem("a window needs a causal model");
+  if (m.window && !m.causal)
+    return problem("a window needs a causal model", "leave window out, or set causal");
   return std::nullopt;
 }
 
@@ -100,7 +102,7 @@ Problem latent(const Transformer& m) {
   }
   if (m.kv_heads != m.heads) {
     return problem("latent attention with kv_heads = " + std::to_string(m.kv_heads),
-                   "every head has its keys rebuilt: kv_heads = heads");
+                   "every head has its keys rebuilt: kv_heads must be heads");
   }
   const Int head = l.rope_head_size + l.nope_head_size;
   if (m.head_size == head) return std::nullopt;
@@ -119,18 +121,19 @@ Problem ends(const Transformer& m) {
     }
     if (p.image % p.patch != 0) {
       return problem("patches of " + std::to_string(p.patch) + " pixels do not fill an image of " +
-                     std::to_string(p.image));
+                         std::to_string(p.image),
+                     "patches.patch must divide patches.image");
     }
     if (m.positions == Positions::learned && m.max_positions != image_tokens(p)) {
       return problem("max_positions = " + std::to_string(m.max_positions),
-                     "an image has " + std::to_string(image_tokens(p)) + " tokens");
+                     "it must be " + std::to_string(image_tokens(p)) + ", the tokens of an image");
     }
   }
   if (m.head && m.vocabulary == 0 && m.classes == 0) {
     return problem("a head needs a vocabulary or classes", "give one, or head = false");
   }
   if (m.tied_embeddings && (m.vocabulary == 0 || m.classes > 0)) {
-    return problem("tied_embeddings needs a head onto the vocabulary");
+    return problem("tied_embeddings needs a head onto the vocabulary", "leave it out");
   }
   return std::nullopt;
 }

@@ -68,7 +68,7 @@ TEST(ModelFile, SaysWhereASizeIsThatTheModelCannotHave) {
   EXPECT_EQ(
       complaint("{\"name\": \"m\", \"source\": \"s\",\n \"layers\": 0, \"hidden\": 64, \"heads\": "
                 "4, \"feed_forward\": 256, \"vocabulary\": 100}"),
-      "m.json: line 2, column 2: layers = 0 is out of range; it must be 1 to 10000");
+      "m.json: line 2, column 2: layers = 0 is out of range; it must be 1 to 2000");
 }
 
 TEST(ModelFile, HoldsThePublishedCountAgainstTheSizes) {

@@ -217,7 +217,7 @@ class Reading {
     const auto it = std::ranges::find(known, std::string_view(low), &Known::type);
     if (it == known.end()) {
       inner.fail("type", "is \"" + type + "\", an optimizer whose states are not known",
-                 "Adam, AdamW, Lamb, Lion and Adagrad are");
+                 "use Adam, AdamW, Lamb, Lion or Adagrad");
       return;
     }
     plan().precision.optimizer_state_bytes = it->states * size;

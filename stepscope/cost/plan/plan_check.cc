@@ -305,7 +305,7 @@ Problem exchange(const Transformer& m, const Plan& p) {
 Problem experts(const Transformer& m, const Plan& p) {
   if (p.ep == 1) return std::nullopt;
   if (!m.experts)
-    return problem("ep = " + decimal(p.ep) + ", but " + m.name + " has no experts", "");
+    return problem("ep = " + decimal(p.ep) + ", but " + m.name + " has no experts", "leave ep out");
   if (m.experts->count % p.ep != 0) {
     return problem(
         decimal(m.experts->count) + " experts cannot be split over ep = " + decimal(p.ep),

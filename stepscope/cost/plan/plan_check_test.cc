@@ -147,7 +147,8 @@ TEST(CheckPlan, TakesExpertRanksFromThoseOfContextAndData) {
             "4");
   EXPECT_EQ(after([](Plan& p) { p.ep = 3; }, mixture()),
             "8 experts cannot be split over ep = 3; ep may be 1, 2, 4 or 8");
-  EXPECT_EQ(after([](Plan& p) { p.ep = 2; }), "ep = 2, but llama-3-8b has no experts");
+  EXPECT_EQ(after([](Plan& p) { p.ep = 2; }),
+            "ep = 2, but llama-3-8b has no experts; leave ep out");
 }
 
 TEST(CheckPlan, WantsUnevenStagesSpelledOut) {

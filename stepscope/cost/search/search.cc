@@ -5,6 +5,7 @@
 #include "stepscope/cost/search/search.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -12,10 +13,13 @@
 #include <utility>
 
 #include "stepscope/base/parallel_for.h"
+#include "stepscope/cost/model/parameter_count.h"
 #include "stepscope/cost/search/search_shape.h"
 
 namespace stepscope {
 namespace {
+
+constexpr std::int64_t most_tokens = 1'000'000'000;  // of a sequence, and sequences of a batch
 
 struct SensitivityInput {
   const Transformer& model;
@@ -185,10 +189,26 @@ struct Search {
   }
 };
 
-// Doubles the count, then bisects between a count that does not fit and one that does.
+// Doubles the count, then bisects between a count that does not fit and one that does. Counts whose
+// memory is less than all states together are not searched.
 std::optional<std::int64_t> smallest_count(const Search& search, bool offload) {
   constexpr std::int64_t most = 1 << 16;
-  const auto fits = [&](std::int64_t n) { return search.of(n, offload, true).feasible > 0; };
+  const Precision& p = search.request.base.precision;
+  const double state_bytes =
+      p.parameter_bytes + p.accumulated_gradient_bytes + p.master_bytes + p.optimizer_state_bytes;
+  const bool away =
+      offload ||
+      std::ranges::any_of(
+          std::array{SearchKey::optimizer_at, SearchKey::gradients_at, SearchKey::parameters_at},
+          [&](SearchKey key) {
+            return search.request.fixed[static_cast<std::size_t>(key)].has_value();
+          });
+  const double states =
+      away ? 0 : static_cast<double>(parameter_count(search.model).total) * state_bytes;
+  const auto fits = [&](std::int64_t n) {
+    const bool too_few = states > search.limits.capacity * static_cast<double>(n);
+    return !too_few && search.of(n, offload, true).feasible > 0;
+  };
   std::int64_t below = *std::ranges::max_element(search.request.devices);
   std::int64_t above = below;
   do {
@@ -302,8 +322,11 @@ std::optional<Error> problem(const Machine& machine, const SearchRequest& reques
   if (!(request.memory_headroom >= 0 && request.memory_headroom < 1)) {
     return Error{.what = "the memory headroom is a share from 0 to below 1"};
   }
-  if (request.base.global_batch < 1 || request.base.sequence < 1) {
-    return Error{.what = "a search needs a global batch and a sequence of 1 or more"};
+  for (const auto& [name, value] : {std::pair("global_batch", request.base.global_batch),
+                                    std::pair("sequence", request.base.sequence)}) {
+    if (value >= 1 && value <= most_tokens) continue;
+    return Error{.what = std::string(name) + " = " + std::to_string(value) + " is out of range",
+                 .hint = "it must be 1 to " + std::to_string(most_tokens)};
   }
   return std::nullopt;
 }

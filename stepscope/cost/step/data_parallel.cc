@@ -85,7 +85,7 @@ class Groups {
       error_ = Error{.what = std::string(what) + " over " + std::to_string(size) +
                              " ranks leaves a domain of " + std::to_string(network_.domain) +
                              " devices, and the machine has no scale_out.gb_per_s_per_direction",
-                     .hint = "give the network between domains in a machine file"};
+                     .hint = "give the network between domains in a file for --machine"};
     }
     return group;
   }

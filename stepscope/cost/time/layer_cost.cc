@@ -67,7 +67,7 @@ void place_dim(Placements& placements, const Network& network, ParallelDim dim, 
       Error{.what = std::string(parallel_dim_names[static_cast<std::size_t>(dim)]) + " = " +
                     std::to_string(size) + " leaves a domain of " + std::to_string(network.domain) +
                     " devices, and the machine has no scale_out.gb_per_s_per_direction",
-            .hint = "give the network between domains in a machine file"};
+            .hint = "give the network between domains in a file for --machine"};
 }
 
 // The host needs half as much time again for backward.

@@ -144,7 +144,21 @@ JobLog empty_log() {
   return log;
 }
 
+// Every figure but the loss is a finite amount. A tool prints "inf" where it divided by zero.
+void leave_out_impossible(JobLog& log) {
+  constexpr double most = 1e24;
+  for (LogRecord& r : log.records)
+    for (OptionalReal* figure :
+         {&r.wall_ns, &r.elapsed_s, &r.samples_per_s, &r.tokens_per_s, &r.tokens_per_s_device,
+          &r.flops_per_s, &r.mfu, &r.memory_bytes, &r.memory_share, &r.batch})
+      if (*figure && !(**figure >= 0 && **figure <= most)) {
+        *figure = {};
+        ++log.notes["fields_not_understood"];
+      }
+}
+
 Result<JobLog> settled(JobLog log, std::string_view path) {
+  leave_out_impossible(log);
   for (const LogDialect* dialect : log_dialects())
     if (dialect->settle != nullptr) dialect->settle(log);
   const bool runs = log.run_s && log.run_steps_per_s;

@@ -528,6 +528,17 @@ TEST(JobLog, LossesThatAreNoNumberAreCounted) {
   EXPECT_TRUE(std::isinf(*log.records[1].loss));
 }
 
+TEST(JobLog, AmountsThatAreNotFiniteAreLeftOutAndCounted) {
+  std::string line = megatron(10, "500");
+  line.replace(line.find("412.3"), 5, "inf");
+  const JobLog log = log_of(line + megatron(20, "500") + megatron(30, "1e300"));
+  EXPECT_FALSE(log.records[0].flops_per_s);
+  EXPECT_TRUE(log.records[0].wall_ns);
+  EXPECT_TRUE(log.records[1].flops_per_s);
+  EXPECT_FALSE(log.records[2].wall_ns);
+  EXPECT_EQ(log.notes.at("fields_not_understood"), 2U);
+}
+
 TEST(JobLog, WhatReportsOnNoStepIsRefused) {
   for (const char* text : {"", "hello\n", "step loss time\n", "\n\n\r\r\n"}) {
     const auto log = parse_job_log(text, "x.log");

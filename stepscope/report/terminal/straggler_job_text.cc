@@ -97,7 +97,8 @@ std::string facts(const StragglerJob& job) {
                      *job.fwd_bwd_correlation, job.fwd_variation.value_or(0) * 100));
   std::vector<std::string> free;
   for (const CommFree& f : job.comm_free)
-    free.push_back(fmt::format("{} {:.3f} ×", f.name, f.speedup));
+    free.push_back(std::isfinite(f.speedup) ? fmt::format("{} {:.3f} ×", f.name, f.speedup)
+                                            : fmt::format("{} -", f.name));
   line("free comm", fmt::format("{} faster", fmt::join(free, ", ")));
   line("host", fmt::format("launch delays make the measured step {} longer; with them S is {:.3f}",
                            format_percent(job.launch_slowdown - 1), job.s_host));

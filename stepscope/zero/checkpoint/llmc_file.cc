@@ -81,7 +81,7 @@ Result<Start> start_of(const std::string& path, const Header& header) {
   if (header[0] != llmc_magic) {
     return llmc_error(
         path, 0, "is not a checkpoint of llm.c (magic number " + std::to_string(header[0]) + ")",
-        "a token file is no checkpoint either");
+        "give a checkpoint that llm.c or stepscope --export wrote");
   }
   if (header[1] != version_f32 && header[1] != version_bf16) {
     return llmc_error(
