@@ -433,6 +433,12 @@ Result<TrainRequest> request_of(const TrainFlags& f) {
   }
   if (f.peak_tflops > 0) r.peak = FlopRate{f.peak_tflops * 1e12};
   r.deadline = Ns{static_cast<std::int64_t>(f.deadline * 1e9)};
+  for (const auto& [flag, path] : {std::pair("--json", f.out.json), std::pair("--html", f.out.html),
+                                   std::pair("--csv", f.out.csv), std::pair("--trace", r.trace),
+                                   std::pair("--export", r.export_file)})
+    if (r.plan_only && !path.empty())
+      return Error{.what = fmt::format("{} with --plan-only, which only prints the plan", flag),
+                   .hint = "leave one of them out"};
   for (const std::string& path : {f.out.json, f.out.html})
     if (!path.empty() && path != "-") r.outputs.push_back(path);
   return r;

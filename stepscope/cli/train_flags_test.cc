@@ -100,7 +100,8 @@ TEST(TrainFlags, WithoutFlagsTheRequestIsTheLibrarysOwn) {
 
 TEST(TrainFlags, NameTheFlagThatCannotBeRead) {
   for (const char* line : {"--recompute some", "--offload optimizer", "--offload weights:/mnt/a",
-                           "--trace-steps 1", "--inject fast:1:5ms"}) {
+                           "--trace-steps 1", "--inject fast:1:5ms", "--json a --plan-only",
+                           "--trace a --plan-only", "--export a --plan-only"}) {
     const auto request = request_of(train_typed(line));
     ASSERT_FALSE(request) << line;
     EXPECT_EQ(request.error().what.substr(0, 5), std::string(line).substr(0, 5));
