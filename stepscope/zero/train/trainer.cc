@@ -171,7 +171,7 @@ class Loop {
     if (!writer_) return Done{};
     if (auto done = collect_checkpoint(true); !done) return done;
     const ActivityScope copying(recorder_, Activity::wait_io);
-    auto state = engine_.state();
+    auto state = engine_.state_in_place();
     if (!state) return state.error();
     written_ = info();
     saved_ = engine_.cursor().step;
@@ -187,6 +187,7 @@ class Loop {
     auto unfinished = any(!outcome_.has_value(), "checkpoint parts that are being written");
     if (!unfinished) return unfinished.error();
     if (*unfinished) return Done{};
+    engine_.report_staged();
     const Result<Done> mine = *std::exchange(outcome_, std::nullopt);
     auto failed = any(!mine, "checkpoint parts that failed");
     if (!failed) return failed.error();
@@ -261,7 +262,7 @@ Result<Done> train(Engine& engine, Communicator& comm, RankRecorder& recorder,
 }
 
 Result<Done> load_checkpoint(Engine& engine, Communicator& comm, const std::string& path) {
-  auto state = engine.state();
+  auto state = engine.state_in_place();
   if (!state) return state.error();
   TrainingCursor cursor;
   const auto read = [&]() -> Result<Done> {
@@ -273,6 +274,7 @@ Result<Done> load_checkpoint(Engine& engine, Communicator& comm, const std::stri
     return checkpoint->load(state->extents);
   };
   const Result<Done> mine = read();
+  engine.report_staged();
   auto failed = any_rank(comm, !mine, "checkpoints that cannot be loaded");
   if (!mine) return mine.error();
   if (!failed) return failed.error();
