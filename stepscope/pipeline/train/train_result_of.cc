@@ -65,7 +65,8 @@ void add_collectives(const CommunicationStats& stats, TrainResult& result) {
   }
 }
 
-// "To files", the way of a transfer as the begin of a sentence, and what its reference is.
+// "To files", the way of a transfer as the begin of a sentence, and what it is measured against;
+// nothing for checkpoints.
 struct TransferWords {
   std::string_view way;
   std::string_view reference;
@@ -109,6 +110,13 @@ void add_offload(const zero::Engine& engine, const MemoryTransferMetrics& transf
   const auto mean = [&](Ns t) { return format_time(static_cast<double>(t.count()) / rank_steps); };
   for (const TransferLinkStats& link : transfers.links) {
     const TransferWords words = words_of(link.direction);
+    if (words.reference.empty()) {  // not in every step
+      result.offload.push_back(
+          fmt::format("{}: {} of all ranks and steps, under way for {} (sum of the ranks).",
+                      words.way, format_bytes(static_cast<double>(link.sum.bytes.value)),
+                      format_time(nanoseconds_of(link.sum.busy))));
+      continue;
+    }
     result.offload.push_back(fmt::format(
         "{}: {} a step, under way for {} of it{}.", words.way,
         format_bytes(static_cast<double>(link.sum.bytes.value) / rank_steps), mean(link.sum.busy),

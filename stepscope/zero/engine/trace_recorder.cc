@@ -232,6 +232,7 @@ TraceRecorder::~TraceRecorder() { stop(); }
 void TraceRecorder::start() {
   if (on_) return;
   on_ = true;
+  from_ = recorder_.now();
   recorder_.log_activities(&rows_.activities);
 }
 
@@ -280,7 +281,7 @@ void TraceRecorder::collective(const CollectiveRecord& record, std::string_view 
 }
 
 void TraceRecorder::moved(const ShardMove& move) noexcept {
-  if (!on_) return;
+  if (!on_ || move.end <= from_) return;
   if (rows_.moves.size() < rows_.moves.capacity())
     rows_.moves.push_back(move);
   else

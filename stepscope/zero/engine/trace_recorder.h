@@ -79,6 +79,7 @@ class TraceRecorder final : public EngineObserver {
   TraceOptions options_;
   RankRecorder& recorder_;
   bool on_ = false;
+  Ns from_{};             // of the last start()
   Ns until_ = Ns::min();  // while off: earlier submissions belong to a recorded step
   RecordedRows rows_;
   bool open_operation_ = false;

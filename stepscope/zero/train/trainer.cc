@@ -73,6 +73,7 @@ class Loop {
   }
 
   [[nodiscard]] Result<Done> run() {
+    engine_.report_staged();  // what a checkpoint was loaded from
     bool stopping = false;
     while (engine_.cursor().step < config_.steps && !stopping) {
       if (auto done = step(); !done) return done;
@@ -274,7 +275,6 @@ Result<Done> load_checkpoint(Engine& engine, Communicator& comm, const std::stri
     return checkpoint->load(state->extents);
   };
   const Result<Done> mine = read();
-  engine.report_staged();
   auto failed = any_rank(comm, !mine, "checkpoints that cannot be loaded");
   if (!mine) return mine.error();
   if (!failed) return failed.error();
