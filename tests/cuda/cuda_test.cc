@@ -8,9 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "stepscope/telemetry/fast_clock.h"
@@ -180,10 +183,12 @@ TEST_F(Cuda, TrainingHasTheBitsOfMemory) {
 // then one that goes on. Losses and checkpoints are equal, and all six directions have bytes.
 TEST_F(Cuda, TheProgramMovesBytesInAllSixDirections) {
   const program::ScratchFolder folder;
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += "the cat sat on mat " + std::to_string(i * i) + "\n";
   const auto train = [&](const std::string& name, std::vector<std::string> flags) {
     std::vector<std::string> words = {"train",
                                       "--data",
-                                      std::string(STEPSCOPE_SOURCE_DIR) + "/ARCHITECTURE.md",
+                                      write("text.txt", text),
                                       "--preset",
                                       "llama-tiny",
                                       "--ranks",
@@ -215,7 +220,8 @@ TEST_F(Cuda, TheProgramMovesBytesInAllSixDirections) {
   const std::vector<std::string> tiers = {"--offload-device", "optimizer,parameters", "--offload",
                                           "gradients:" + dir_};
   std::vector<std::string> flags = tiers;
-  flags.insert(flags.end(), {"--steps", "4"});
+  const std::string traces = folder.file("traces");
+  flags.insert(flags.end(), {"--steps", "4", "--trace", traces, "--trace-steps", "1,0,3,1"});
   const nlohmann::json device = train("device", flags);
   flags = tiers;
   flags.insert(flags.end(), {"--steps", "6", "--resume"});
@@ -228,6 +234,20 @@ TEST_F(Cuda, TheProgramMovesBytesInAllSixDirections) {
                            "/step-00000004/manifest.json"})
     EXPECT_TRUE(bytes_of(folder.file("memory") + file) == bytes_of(folder.file("device") + file))
         << file;
+  // The traces account for the time at device and files to the nanosecond, like the run.
+  const program::Analysis analysis = program::analyze({traces});
+  ASSERT_EQ(analysis.outcome.exit_code, 0) << analysis.outcome.errors;
+  std::map<std::pair<int, std::int64_t>, std::int64_t> counted;
+  for (const nlohmann::json& row : device["rank_steps"])
+    counted[{row["rank"], row["index"]}] = row["budget_ns"]["copy_exposed"];
+  std::int64_t copying = 0;
+  for (const nlohmann::json& rank : analysis.json["ranks"]) {
+    for (const nlohmann::json& step : rank["steps"]) {
+      EXPECT_EQ(step["budget_ns"]["copy_exposed"], counted.at({rank["rank"], step["index"]}));
+      copying += step["budget_ns"]["copy_exposed"].get<std::int64_t>();
+    }
+  }
+  EXPECT_GT(copying, 0);
   std::vector<std::string> used;
   for (const nlohmann::json& link : resumed["stats"]["memory_transfers"]["links"]) {
     EXPECT_GT(link["bytes"].get<std::int64_t>(), 0);
