@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -26,6 +27,7 @@ namespace stepscope::zero {
 // What all devices of a test did.
 struct TestDeviceCounts {
   std::mutex mutex;
+  std::atomic<bool> held{false};  // no copy ends meanwhile
   std::int64_t copies = 0;
   std::int64_t clashes = 0;      // begun on memory that another copy still had
   std::int64_t unpinned = 0;     // copies from or to host memory that was not pinned
@@ -159,10 +161,10 @@ class TestDevice final : public Device {
           return first <= host && host + copy.bytes <= first + p.size();
         }))
       ++counts_.unpinned;
-    std::size_t busy = 0;
+    std::size_t busy = 1;  // this copy's queue
     for (Queue& queue : queues_) {
       const std::lock_guard lock(queue.mutex);
-      busy += queue.order.empty() ? 0U : 1U;
+      if (&queue != &queues_[static_cast<std::size_t>(number)] && !queue.order.empty()) ++busy;
       for (const Copy& other : queue.copies)
         if (other.used && clash(copy, other)) ++counts_.clashes;
     }
@@ -170,7 +172,6 @@ class TestDevice final : public Device {
     const std::lock_guard lock(queue.mutex);
     const auto free = std::ranges::find(queue.copies, false, &Copy::used);
     check(free != queue.copies.end(), "no more copies than were said are unfinished");
-    if (queue.order.empty()) ++busy;
     counts_.most_at_once = std::max(counts_.most_at_once, busy);
     copy.used = true;
     *free = copy;
@@ -186,6 +187,7 @@ class TestDevice final : public Device {
       copy.times.begin = now();
       lock.unlock();
       std::this_thread::sleep_for(options_.delay);
+      while (counts_.held) std::this_thread::sleep_for(std::chrono::microseconds(10));
       // NOLINTNEXTLINE(performance-no-int-to-ptr): the device's addresses are those of the host
       std::memmove(reinterpret_cast<void*>(copy.to), reinterpret_cast<const void*>(copy.from),
                    copy.bytes);
