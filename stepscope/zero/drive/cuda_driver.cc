@@ -2,6 +2,8 @@
 #include "stepscope/zero/drive/cuda_driver.h"
 
 #ifdef STEPSCOPE_CUDA
+#include <type_traits>
+
 namespace stepscope::zero {
 namespace {
 
