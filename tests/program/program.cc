@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -53,7 +54,8 @@ ScratchFolder::~ScratchFolder() {
 Outcome run(const std::vector<std::string>& arguments, const std::vector<std::string>& launcher) {
   const ScratchFolder scratch;
   std::vector<std::string> words = launcher;
-  words.emplace_back(STEPSCOPE_PROGRAM);
+  const char* const elsewhere = std::getenv("STEPSCOPE_PROGRAM");
+  words.emplace_back(elsewhere != nullptr ? elsewhere : STEPSCOPE_PROGRAM);
   words.insert(words.end(), arguments.begin(), arguments.end());
   Outcome outcome;
   const auto begin = std::chrono::steady_clock::now();

@@ -17,7 +17,8 @@ struct Outcome {
   std::string errors;   // standard error
 };
 
-// Runs the program built with these tests, after a launcher's words (path first) if given.
+// Runs the program built with these tests, or the one that the environment's STEPSCOPE_PROGRAM
+// names, after a launcher's words (path first) if given.
 [[nodiscard]] Outcome run(const std::vector<std::string>& arguments,
                           const std::vector<std::string>& launcher = {});
 

@@ -105,7 +105,7 @@ TEST(Allocation, TheCountersCount) {
 // them.
 TEST(Allocation, AStepTakesNoMemory) {
   const std::string drive = testing::TempDir();
-  const zero::OffloadDirs all{.optimizer = drive, .gradients = drive, .parameters = drive};
+  const zero::OffloadPlaces all{.optimizer = drive, .gradients = drive, .parameters = drive};
   for (const int stage : {0, 1, 2, 3, 4}) {  // 4: stage 3 with all of it in files
     for (const auto kind : {nn::Recompute::none, nn::Recompute::full}) {
       zero::TestRun run{.ranks = 2, .steps = 0};

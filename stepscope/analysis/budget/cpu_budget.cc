@@ -2,6 +2,8 @@
 #include "stepscope/analysis/budget/cpu_budget.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "stepscope/analysis/budget/cpu_work.h"
 #include "stepscope/analysis/steps/host_waits.h"
@@ -18,7 +20,7 @@ enum CpuLayer : std::size_t {
   backward_work,  // on a thread of the backward graph
   loading,
   synchronizing,
-  moving,   // the main thread waits for files: "stepscope::file_io" of our own engine
+  moving,   // the main thread is at files or a device: rows of our own engine (moving_names)
   blocked,  // the main thread is inside a communication operator
   waiting,  // collectives in flight on other threads
   transferring,
@@ -56,12 +58,17 @@ BudgetCategory category_of(const Sweep::Open& open) {
   return open[synchronizing] > 0 ? idle_sync : idle_host;
 }
 
-void add_file_io(const Trace& trace, const Track& track, Sweep& sweep) {
-  const StringId name = trace.strings.find("stepscope::file_io");
-  if (name == empty_string) return;
-  const Slices& s = trace.slices;
-  for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
-    if (s.name[i] == name) sweep.add(moving, s.start[i], s.start[i] + s.dur[i]);
+constexpr std::array<std::string_view, 2> moving_names = {"stepscope::file_io",
+                                                          "stepscope::device_copy"};
+
+void add_moving(const Trace& trace, const Track& track, Sweep& sweep) {
+  for (const std::string_view text : moving_names) {
+    const StringId name = trace.strings.find(text);
+    if (name == empty_string) continue;
+    const Slices& s = trace.slices;
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
+      if (s.name[i] == name) sweep.add(moving, s.start[i], s.start[i] + s.dur[i]);
+  }
 }
 
 // If a device's work was not recorded, operators only launch. Host activity other than loading and
@@ -84,7 +91,7 @@ Sweep sweep_of(const Trace& trace, const RankIndex& rank, const CommSplit& split
       continue;
     }
     add(blocked, work.communicating);
-    add_file_io(trace, trace.track(work.thread), sweep);
+    add_moving(trace, trace.track(work.thread), sweep);
     add(loading, waits[index(work.thread)].data);
     add(synchronizing, waits[index(work.thread)].sync);
   }

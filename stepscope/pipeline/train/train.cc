@@ -122,8 +122,10 @@ Result<TrainResult> train_processes(const TrainRequest& request, int ranks,
 Result<TrainResult> train(const TrainRequest& asked, const TrainProgress& progress) {
   TrainRequest request = asked;
   if (request.offload.any() && request.isolate)
-    return refused_request({.what = "--isolate measures steps whose states are all in memory",
-                            .hint = "leave out --offload or --isolate"});
+    return refused_request({.what = "--isolate measures steps whose states are all in host memory",
+                            .hint = "leave out --offload and --offload-device, or --isolate"});
+  if (request.offload.device.any())
+    if (const auto cuda = zero::cuda_in_build(); !cuda) return cuda.error();
   const bool spawned = is_spawned_rank() && request.transport != "threads";
   const auto launched = spawned ? std::nullopt : launched_rank();
   const auto transport =

@@ -130,7 +130,7 @@ std::string train_efficiency_lines(const PerformanceSummary& s, std::size_t widt
     if (x) parts.push_back(fmt::format("{} {:.1f} %", name, 100 * *x));
   };
   share("communication against the measured links", s.communication.efficiency);
-  share("transfers against the measured drives", s.memory_transfers.efficiency);
+  share("transfers against the measured rates", s.memory_transfers.efficiency);
   share("overlap", s.communication.overlap_efficiency);
   share("prefetch hits", s.efficiency.prefetch_hit_rate);
   share("goodput", s.efficiency.goodput);

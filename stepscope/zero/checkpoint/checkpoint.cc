@@ -360,12 +360,27 @@ Result<Done> Checkpoint::read(std::size_t unit, StatePart part, std::int64_t fir
 
 Result<Done> Checkpoint::load(std::span<const StateExtent> extents) const {
   for (const StateExtent& e : extents) {
-    for (const auto& [part, into] : {std::pair(StatePart::master, e.master),
-                                     std::pair(StatePart::m, e.m), std::pair(StatePart::v, e.v)}) {
-      if (auto loaded = read(e.unit, part, e.first, into); !loaded) return loaded.error();
+    const std::array<std::span<float>, 3> parts = {e.master, e.m, e.v};
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      const auto part = static_cast<StatePart>(p);
+      const DeviceValues& device = e.device[p];
+      auto loaded = device.staging == nullptr ? read(e.unit, part, e.first, parts[p])
+                                              : load_device(e, part, device);
+      if (!loaded) return loaded.error();
     }
   }
   return Done{};
+}
+
+Result<Done> Checkpoint::load_device(const StateExtent& extent, StatePart part,
+                                     const DeviceValues& device) const {
+  constexpr auto size = static_cast<std::int64_t>(sizeof(float));
+  return device.staging->from_disk(
+      device.column, device.address, Bytes{device.count * size},
+      [&](std::uint64_t at, std::span<std::byte> into) {
+        return read(extent.unit, part, extent.first + static_cast<std::int64_t>(at) / size,
+                    {reinterpret_cast<float*>(into.data()), into.size() / sizeof(float)});
+      });
 }
 
 Result<Done> Checkpoint::verify() const {

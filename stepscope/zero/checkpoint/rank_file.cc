@@ -54,6 +54,11 @@ T get(std::span<const std::byte> bytes, std::uint64_t at) {
   return value;
 }
 
+// Bytes of master, m and v.
+std::uint64_t extent_data(const StateExtent& extent) {
+  return static_cast<std::uint64_t>(extent.count()) * 3 * sizeof(float);
+}
+
 std::vector<std::byte> header_of(const RankFileHeader& header, std::span<const StateExtent> extents,
                                  std::uint64_t data_bytes) {
   ByteWriter out;
@@ -70,9 +75,9 @@ std::vector<std::byte> header_of(const RankFileHeader& header, std::span<const S
   for (const StateExtent& e : extents) {
     out.put(static_cast<std::uint64_t>(e.unit));
     out.put(static_cast<std::uint64_t>(e.first));
-    out.put(static_cast<std::uint64_t>(e.master.size()));
+    out.put(static_cast<std::uint64_t>(e.count()));
     out.put(offset);
-    offset += e.master.size_bytes() * 3;
+    offset += extent_data(e);
   }
   out.put(crc32c(out.bytes()));
   return std::move(out.bytes());
@@ -133,13 +138,26 @@ class BlockWriter {
   std::vector<std::uint32_t> checksums_;
 };
 
+// From the device, if the values are there.
+Result<Done> write_part(const DeviceValues& device, std::span<const float> memory,
+                        BlockWriter& out) {
+  if (device.staging == nullptr) return out.write(std::as_bytes(memory));
+  return device.staging->to_disk(
+      device.column, device.address, Bytes{device.count * static_cast<std::int64_t>(sizeof(float))},
+      [&](std::span<const std::byte> bytes) { return out.write(bytes); });
+}
+
 Result<RankFileSummary> write_all(const DiskFile& file, const RankFileHeader& header,
                                   std::span<const StateExtent> extents) {
   std::uint64_t data_bytes = 0;
   for (const StateExtent& e : extents) {
-    check(e.first >= 0 && e.m.size() == e.master.size() && e.v.size() == e.master.size(),
-          "master, m and v of an extent are equally long");
-    data_bytes += e.master.size_bytes() * 3;
+    const std::array<std::int64_t, 3> lengths = {std::ssize(e.master), std::ssize(e.m),
+                                                 std::ssize(e.v)};
+    for (std::size_t p = 0; p < lengths.size(); ++p)
+      check(e.first >= 0 &&
+                (e.device[p].staging != nullptr ? e.device[p].count : lengths[p]) == e.count(),
+            "master, m and v of an extent are equally long");
+    data_bytes += extent_data(e);
   }
   std::vector<std::byte> head = header_of(header, extents, data_bytes);
   const auto header_checksum = get<std::uint32_t>(head, head.size() - 4);
@@ -147,8 +165,10 @@ Result<RankFileSummary> write_all(const DiskFile& file, const RankFileHeader& he
   if (auto written = file.write(0, head); !written) return written.error();
   BlockWriter out(file, head.size());
   for (const StateExtent& e : extents) {
-    for (const std::span<const float> part : {e.master, e.m, e.v}) {
-      if (auto written = out.write(std::as_bytes(part)); !written) return written.error();
+    const std::array<std::span<const float>, 3> parts = {e.master, e.m, e.v};
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      auto written = write_part(e.device[p], parts[p], out);
+      if (!written) return written.error();
     }
   }
   const auto checksum = out.finish();

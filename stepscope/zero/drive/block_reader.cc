@@ -6,9 +6,9 @@
 
 namespace stepscope::zero {
 
-BlockReader::BlockReader(ShardFiles& files, std::vector<std::int64_t> elements, std::size_t slots,
+BlockReader::BlockReader(ShardStores& stores, std::vector<std::int64_t> elements, std::size_t slots,
                          Bytes slot, std::span<std::byte> memory)
-    : files_(files), elements_(std::move(elements)), slots_(slots) {
+    : stores_(stores), elements_(std::move(elements)), slots_(slots) {
   const auto bytes = static_cast<std::size_t>(slot.value);
   check(memory.size() >= slots * bytes, "the slots lie in their memory");
   for (std::size_t i = 0; i < slots; ++i) slots_[i].memory = memory.subspan(i * bytes, bytes);
@@ -17,7 +17,7 @@ BlockReader::BlockReader(ShardFiles& files, std::vector<std::int64_t> elements, 
 Result<Done> BlockReader::begin(std::span<const std::size_t> order) {
   for (Slot& slot : slots_) {
     if (!slot.reading) continue;
-    if (auto done = files_.wait(*std::exchange(slot.reading, std::nullopt)); !done) return done;
+    if (auto done = stores_.wait(*std::exchange(slot.reading, std::nullopt)); !done) return done;
   }
   order_ = order;
   begun_ = taken_ = given_back_ = 0;
@@ -30,8 +30,8 @@ Result<Done> BlockReader::read_ahead() {
     const std::size_t unit = order_[begun_];
     Slot& slot = slots_[begun_ % slots_.size()];
     const auto bytes = offload_aligned(static_cast<std::uint64_t>(
-        elements_[unit] * files_.columns().bytes(ShardColumn::parameters)));
-    auto ticket = files_.read(ShardColumn::parameters, unit, 0, slot.memory.first(bytes));
+        elements_[unit] * stores_.columns().bytes(ShardColumn::parameters)));
+    auto ticket = stores_.read(ShardColumn::parameters, unit, 0, slot.memory.first(bytes));
     if (!ticket) return ticket.error();
     slot.reading = *ticket;
   }
@@ -42,9 +42,9 @@ Result<std::span<const std::byte>> BlockReader::take(std::size_t unit) {
   check(!full() && taken_ < order_.size() && order_[taken_] == unit,
         "blocks are taken in the order that was begun");
   Slot& slot = slots_[taken_++ % slots_.size()];
-  if (auto done = files_.wait(*std::exchange(slot.reading, std::nullopt)); !done)
+  if (auto done = stores_.wait(*std::exchange(slot.reading, std::nullopt)); !done)
     return done.error();
-  const std::int64_t bytes = elements_[unit] * files_.columns().bytes(ShardColumn::parameters);
+  const std::int64_t bytes = elements_[unit] * stores_.columns().bytes(ShardColumn::parameters);
   return std::span<const std::byte>(slot.memory.first(static_cast<std::size_t>(bytes)));
 }
 

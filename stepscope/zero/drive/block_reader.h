@@ -16,16 +16,16 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
-#include "stepscope/zero/drive/shard_files.h"
+#include "stepscope/zero/drive/shard_stores.h"
 
 namespace stepscope::zero {
 
 class BlockReader {
  public:
   // Unit u's block has elements[u] elements. `memory` has room for `slots` slots of `slot` bytes
-  // each: whole blocks of the file, enough for the longest unit. `files` must outlive the reader.
-  BlockReader(ShardFiles& files, std::vector<std::int64_t> elements, std::size_t slots, Bytes slot,
-              std::span<std::byte> memory);
+  // each: whole blocks of the file, enough for the longest unit. `stores` must outlive the reader.
+  BlockReader(ShardStores& stores, std::vector<std::int64_t> elements, std::size_t slots,
+              Bytes slot, std::span<std::byte> memory);
 
   // The units in the order of their take(). The caller keeps the list until the last take().
   // Earlier blocks that were read but not taken are discarded.
@@ -42,7 +42,7 @@ class BlockReader {
   };
   [[nodiscard]] Result<Done> read_ahead();
 
-  ShardFiles& files_;
+  ShardStores& stores_;
   std::vector<std::int64_t> elements_;
   std::vector<Slot> slots_;
   std::span<const std::size_t> order_{};

@@ -6,9 +6,9 @@
 
 namespace stepscope::zero {
 
-GradientStaging::GradientStaging(ShardFiles& files, std::size_t slots, Bytes slot,
+GradientStaging::GradientStaging(ShardStores& stores, std::size_t slots, Bytes slot,
                                  std::span<std::byte> memory)
-    : files_(files), slots_(slots) {
+    : stores_(stores), slots_(slots) {
   const auto bytes = static_cast<std::size_t>(slot.value);
   check(memory.size() >= slots * bytes, "the slots lie in their memory");
   for (std::size_t i = 0; i < slots; ++i) slots_[i].memory = memory.subspan(i * bytes, bytes);
@@ -16,7 +16,7 @@ GradientStaging::GradientStaging(ShardFiles& files, std::size_t slots, Bytes slo
 
 Result<Done> GradientStaging::finish(std::optional<ShardTicket>& ticket) {
   if (!ticket) return Done{};
-  return files_.wait(*std::exchange(ticket, std::nullopt));
+  return stores_.wait(*std::exchange(ticket, std::nullopt));
 }
 
 Result<std::size_t> GradientStaging::take(std::size_t unit, std::int64_t first, std::int64_t count,
@@ -27,7 +27,7 @@ Result<std::size_t> GradientStaging::take(std::size_t unit, std::int64_t first, 
   slot.unit = unit;
   slot.first = first;
   slot.bytes = offload_aligned(
-      static_cast<std::uint64_t>(count * files_.columns().bytes(ShardColumn::gradients)));
+      static_cast<std::uint64_t>(count * stores_.columns().bytes(ShardColumn::gradients)));
   // The previous message may still have to deliver the values that this one adds to.
   slot.to_be_read = add && std::ranges::any_of(slots_, [&](const Slot& other) {
                       return other.taken && other.unit == unit && other.first == first;
@@ -52,7 +52,7 @@ Result<Done> GradientStaging::begin_read(Slot& slot) {
   slot.to_be_read = false;
   if (auto done = finish_writes_of(slot); !done) return done;
   auto ticket =
-      files_.read(ShardColumn::gradients, slot.unit, slot.first, slot.memory.first(slot.bytes));
+      stores_.read(ShardColumn::gradients, slot.unit, slot.first, slot.memory.first(slot.bytes));
   if (!ticket) return ticket.error();
   slot.reading = *ticket;
   return Done{};
@@ -69,7 +69,7 @@ Result<std::span<std::byte>> GradientStaging::arrived(std::size_t slot) {
 Result<Done> GradientStaging::store(std::size_t slot) {
   Slot& s = slots_[slot];
   if (auto done = finish_writes_of(s); !done) return done;
-  auto ticket = files_.write(ShardColumn::gradients, s.unit, s.first, s.memory.first(s.bytes));
+  auto ticket = stores_.write(ShardColumn::gradients, s.unit, s.first, s.memory.first(s.bytes));
   if (!ticket) return ticket.error();
   s.writing = *ticket;
   s.taken = false;

@@ -11,15 +11,15 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
-#include "stepscope/zero/drive/shard_files.h"
+#include "stepscope/zero/drive/shard_stores.h"
 
 namespace stepscope::zero {
 
 class GradientStaging {
  public:
-  // `memory` has room for `slots` slots of `slot` bytes each (whole blocks of the file). `files`
+  // `memory` has room for `slots` slots of `slot` bytes each (whole blocks of the file). `stores`
   // must outlive it.
-  GradientStaging(ShardFiles& files, std::size_t slots, Bytes slot, std::span<std::byte> memory);
+  GradientStaging(ShardStores& stores, std::size_t slots, Bytes slot, std::span<std::byte> memory);
 
   // Takes the next slot for elements [first, first + count) of the unit's shard. Waits for the
   // slot's earlier write. With `add`, begins to read the file's values of these elements into the
@@ -48,7 +48,7 @@ class GradientStaging {
   [[nodiscard]] Result<Done> begin_read(Slot& slot);
   [[nodiscard]] Result<Done> finish(std::optional<ShardTicket>& ticket);
 
-  ShardFiles& files_;
+  ShardStores& stores_;
   std::vector<Slot> slots_;
   std::size_t next_ = 0;
 };

@@ -43,9 +43,9 @@ Bytes ShardStream::buffers_for(const ShardColumns& columns, std::span<const std:
   return {static_cast<std::int64_t>(buffers * lay_out(columns, counts, buffer).buffer)};
 }
 
-ShardStream::ShardStream(ShardFiles& files, std::span<const std::int64_t> counts, Bytes buffer,
+ShardStream::ShardStream(ShardStores& stores, std::span<const std::int64_t> counts, Bytes buffer,
                          std::span<std::byte> memory)
-    : files_(files), layout_(lay_out(files.columns(), counts, buffer)) {
+    : stores_(stores), layout_(lay_out(stores.columns(), counts, buffer)) {
   check(memory.size() >= buffers * layout_.buffer, "the buffers hold the largest piece");
   for (std::size_t i = 0; i < buffers; ++i)
     slots_[i].buffer = memory.subspan(i * layout_.buffer, layout_.buffer);
@@ -53,7 +53,7 @@ ShardStream::ShardStream(ShardFiles& files, std::span<const std::int64_t> counts
 
 std::span<std::byte> ShardStream::blocks(const Place& place, ShardColumn column,
                                          std::span<std::byte> buffer) const {
-  const std::int64_t bytes = place.count * files_.columns().bytes(column);
+  const std::int64_t bytes = place.count * stores_.columns().bytes(column);
   return buffer.subspan(layout_.column_at[at(column)],
                         offload_aligned(static_cast<std::uint64_t>(bytes)));
 }
@@ -62,7 +62,7 @@ Result<Done> ShardStream::wait(ByColumn<std::optional<ShardTicket>>& tickets) {
   Result<Done> result = Done{};
   for (auto& ticket : tickets) {
     if (!ticket) continue;
-    if (auto done = files_.wait(*std::exchange(ticket, std::nullopt)); !done && result)
+    if (auto done = stores_.wait(*std::exchange(ticket, std::nullopt)); !done && result)
       result = std::move(done);
   }
   return result;
@@ -75,7 +75,7 @@ Result<Done> ShardStream::begin_read(std::size_t piece) {
   const Place& place = layout_.places[piece];
   for (const ShardColumn column : shard_columns) {
     if (!reads_[at(column)]) continue;
-    auto ticket = files_.read(column, place.unit, place.first, blocks(place, column, s.buffer));
+    auto ticket = stores_.read(column, place.unit, place.first, blocks(place, column, s.buffer));
     if (!ticket) return ticket.error();
     s.reading[at(column)] = *ticket;
   }
@@ -118,7 +118,7 @@ Result<std::optional<ShardPiece>> ShardStream::take() {
     if (!reads_[at(column)] && !writes_[at(column)]) continue;
     piece.column[at(column)] =
         s.buffer.subspan(layout_.column_at[at(column)],
-                         static_cast<std::size_t>(place.count * files_.columns().bytes(column)));
+                         static_cast<std::size_t>(place.count * stores_.columns().bytes(column)));
   }
   return std::optional(piece);
 }
@@ -129,7 +129,7 @@ Result<Done> ShardStream::put_back() {
   Slot& s = slot(next_);
   for (const ShardColumn column : shard_columns) {
     if (!writes_[at(column)]) continue;
-    auto ticket = files_.write(column, place.unit, place.first, blocks(place, column, s.buffer));
+    auto ticket = stores_.write(column, place.unit, place.first, blocks(place, column, s.buffer));
     if (!ticket) return ticket.error();
     s.writing[at(column)] = *ticket;
   }
@@ -154,7 +154,7 @@ template <class Move>
 Result<Done> ShardStream::each_piece(ShardColumn column, std::size_t unit, std::int64_t first,
                                      std::int64_t bytes, bool write, Move move) {
   if (auto done = settle(); !done) return done;
-  const std::int64_t size = files_.columns().bytes(column);
+  const std::int64_t size = stores_.columns().bytes(column);
   const std::int64_t end = first + bytes / size;
   for (const Place& place : layout_.places) {
     const std::int64_t from = std::max(first, place.first);
@@ -162,15 +162,15 @@ Result<Done> ShardStream::each_piece(ShardColumn column, std::size_t unit, std::
     if (place.unit != unit || from >= to) continue;
     const auto memory = blocks(place, column, slots_[0].buffer);
     if (!write || to - from < place.count) {
-      auto ticket = files_.read(column, unit, place.first, memory);
+      auto ticket = stores_.read(column, unit, place.first, memory);
       if (!ticket) return ticket.error();
-      if (auto done = files_.wait(*ticket); !done) return done;
+      if (auto done = stores_.wait(*ticket); !done) return done;
     }
     move(memory.data() + (from - place.first) * size, (from - first) * size, (to - from) * size);
     if (!write) continue;
-    auto ticket = files_.write(column, unit, place.first, memory);
+    auto ticket = stores_.write(column, unit, place.first, memory);
     if (!ticket) return ticket.error();
-    if (auto done = files_.wait(*ticket); !done) return done;
+    if (auto done = stores_.wait(*ticket); !done) return done;
   }
   return Done{};
 }

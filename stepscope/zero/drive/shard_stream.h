@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams columns of shards (shard_files.h) through memory piece by piece. While one piece is
+// Streams columns of shards (shard_stores.h) through memory piece by piece. While one piece is
 // processed, the next is being read and the previous one written.
 //
 //   stream.begin(reads, writes);       // the first pieces are on their way
@@ -19,7 +19,7 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
-#include "stepscope/zero/drive/shard_files.h"
+#include "stepscope/zero/drive/shard_stores.h"
 
 namespace stepscope::zero {
 
@@ -42,9 +42,9 @@ class ShardStream {
   static constexpr int outstanding = 3;
 
   // `counts` are those of the files. Each of three buffers has at most `buffer` bytes. `memory` has
-  // buffers_for() bytes, at a multiple of offload_alignment. `memory` and `files` must outlive the
+  // buffers_for() bytes, at a multiple of offload_alignment. `memory` and `stores` must outlive the
   // stream.
-  ShardStream(ShardFiles& files, std::span<const std::int64_t> counts, Bytes buffer,
+  ShardStream(ShardStores& stores, std::span<const std::int64_t> counts, Bytes buffer,
               std::span<std::byte> memory);
   [[nodiscard]] static Bytes buffers_for(const ShardColumns& columns,
                                          std::span<const std::int64_t> counts, Bytes buffer);
@@ -96,7 +96,7 @@ class ShardStream {
   [[nodiscard]] Result<Done> each_piece(ShardColumn column, std::size_t unit, std::int64_t first,
                                         std::int64_t bytes, bool write, Move move);
 
-  ShardFiles& files_;
+  ShardStores& stores_;
   Layout layout_;
   std::array<Slot, buffers> slots_;
   ByColumn<bool> reads_{};

@@ -15,7 +15,7 @@ constexpr std::array<ShardColumn, 3> states = {ShardColumn::master, ShardColumn:
 
 struct Offloaded {
   OffloadBuffer memory;
-  std::unique_ptr<ShardFiles> files;
+  std::unique_ptr<ShardStores> files;
   std::unique_ptr<ShardStream> stream;
 };
 
@@ -27,12 +27,13 @@ class ShardStreamTest : public DiskTest {
   [[nodiscard]] Offloaded open(const ShardColumns& columns, const std::vector<std::int64_t>& counts,
                                Bytes buffer, bool io_uring = true) const {
     Offloaded made;
-    auto files = ShardFiles::create({.optimizer = dir_, .gradients = dir_, .parameters = dir_},
-                                    columns, counts, ShardStream::outstanding, io_uring);
+    auto files =
+        ShardStores::create({.optimizer = dir_, .gradients = dir_, .parameters = dir_}, columns,
+                            counts, ShardStream::outstanding, 0, open_cuda_device, io_uring);
     EXPECT_TRUE(files) << files.error().message();
     made.memory = OffloadBuffer(
         static_cast<std::size_t>(ShardStream::buffers_for(columns, counts, buffer).value));
-    made.files = std::make_unique<ShardFiles>(*std::move(files));
+    made.files = std::make_unique<ShardStores>(*std::move(files));
     made.stream = std::make_unique<ShardStream>(*made.files, counts, buffer, made.memory.bytes());
     return made;
   }
@@ -80,7 +81,7 @@ TEST_F(ShardStreamTest, HasTheBitsThatMemoryWouldHave) {
                                    std::as_bytes(std::span(expected[at(ShardColumn::master)][u]))));
         }
         for (std::int64_t step = 0; step < 4; ++step) {
-          ASSERT_TRUE(stream.begin(columns.in_file, columns.in_file));
+          ASSERT_TRUE(stream.begin(columns.stored, columns.stored));
           std::vector<std::int64_t> seen(counts.size());
           for (;;) {
             const auto piece = stream.take();
@@ -118,7 +119,8 @@ TEST_F(ShardStreamTest, APassMovesTheColumnsThatItWasAskedFor) {
     ByColumn<std::int64_t> written{};
     void moved(const ShardMove& move) noexcept override {
       EXPECT_GE(move.end, move.begin);
-      (move.write ? written : read)[at(move.column)] += move.bytes.value;
+      const bool write = move.direction == TransferDirection::host_to_nvme;
+      (write ? written : read)[at(move.column)] += move.bytes.value;
     }
   } moves;
   const std::vector<std::int64_t> counts = {3000, 70};
@@ -151,7 +153,7 @@ TEST_F(ShardStreamTest, APassMovesTheColumnsThatItWasAskedFor) {
 TEST_F(ShardStreamTest, ReadsAndWritesAnyPartAlsoWhereAPassHasBegun) {
   const ShardColumns columns = optimizer_columns(ElementType::f32);
   const Offloaded made = open(columns, {10, 3000}, {4096});
-  ASSERT_TRUE(made.stream->begin(columns.in_file, columns.in_file));
+  ASSERT_TRUE(made.stream->begin(columns.stored, columns.stored));
   std::vector<float> values(1000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) + 0.25F;
   ASSERT_TRUE(made.stream->write(ShardColumn::v, 1, 777, std::as_bytes(std::span(values))));
@@ -162,7 +164,7 @@ TEST_F(ShardStreamTest, ReadsAndWritesAnyPartAlsoWhereAPassHasBegun) {
   ASSERT_TRUE(made.stream->read(ShardColumn::m, 1, 0, std::as_writable_bytes(std::span(all))));
   EXPECT_EQ(all, std::vector<float>(3000));
   // The next pass does not see the discarded pass.
-  ASSERT_TRUE(made.stream->begin(columns.in_file, columns.in_file));
+  ASSERT_TRUE(made.stream->begin(columns.stored, columns.stored));
   (void)made.stream->take();
   ASSERT_TRUE(made.stream->put_back());
   const auto second = made.stream->take();
@@ -175,10 +177,10 @@ TEST_F(ShardStreamTest, SaysWhatItTakes) {
   const std::vector<std::int64_t> counts = {4096, 1};
   EXPECT_EQ(ShardStream::buffers_for(columns, counts, {16384}), Bytes{3 * 2 * 2048 * 4});
   EXPECT_EQ(ShardStream::buffers_for(columns, counts, {1 << 20}), Bytes{3 * 2 * 4096 * 4});
-  EXPECT_EQ(ShardFiles::bytes_for(columns, counts), Bytes{2 * (4096 * 4 + 4096)});
+  EXPECT_EQ(ShardStores::bytes_for(columns, counts), Bytes{2 * (4096 * 4 + 4096)});
   EXPECT_EQ(ShardStream::buffers_for(columns, {}, {1 << 20}), Bytes{0});
   const Offloaded nothing = open(columns, {}, {1 << 20});  // a rank without a shard
-  ASSERT_TRUE(nothing.stream->begin(columns.in_file, columns.in_file));
+  ASSERT_TRUE(nothing.stream->begin(columns.stored, columns.stored));
   EXPECT_FALSE(*nothing.stream->take());
 }
 
@@ -186,8 +188,8 @@ TEST_F(ShardStreamTest, NoSpaceIsAnError) {
   const TinyDisk disk(path("disk"), 1 << 20);
   if (!disk.mounted()) GTEST_SKIP() << "no right to mount a file system";
   const auto files =
-      ShardFiles::create({.optimizer = path("disk")}, optimizer_columns(ElementType::f32),
-                         std::vector<std::int64_t>{1 << 20}, ShardStream::outstanding);
+      ShardStores::create({.optimizer = path("disk")}, optimizer_columns(ElementType::f32),
+                          std::vector<std::int64_t>{1 << 20}, ShardStream::outstanding);
   ASSERT_FALSE(files);
   EXPECT_NE(files.error().message().find("free space"), std::string::npos);
 }

@@ -9,11 +9,12 @@
 namespace stepscope::zero {
 
 // Runs between two operations of the network: messages and files make progress, and an observer is
-// told of the operation. Also records finished transfers from and to files.
+// told of the operation. Also records finished transfers from and to stores, and the time at a
+// device.
 struct Engine::Progress final : nn::OpObserver, ShardObserver {
   Progress(Exchange& exchange, RankRecorder& recorder, Offload* offload)
       : exchange_(exchange), recorder_(recorder), offload_(offload) {
-    if (offload_ != nullptr) offload_->files.observe(this);
+    if (offload_ != nullptr) offload_->stores.observe(this);
   }
 
   void begin(const nn::OpCall& call) noexcept override {
@@ -22,20 +23,24 @@ struct Engine::Progress final : nn::OpObserver, ShardObserver {
   void end() noexcept override {
     if (next_ != nullptr) next_->end();
     exchange_.poll();
-    if (offload_ != nullptr) offload_->files.poll();
+    if (offload_ != nullptr) offload_->stores.poll();
   }
   void moved(const ShardMove& move) noexcept override {
-    recorder_.transfer(
-        move.write ? TransferDirection::host_to_nvme : TransferDirection::nvme_to_host, move.bytes,
-        move.begin, move.end, move.column == ShardColumn::parameters);
+    recorder_.transfer(move.direction, move.bytes, move.begin, move.end,
+                       move.column == ShardColumn::parameters);
     if (next_ != nullptr) next_->moved(move);
   }
+  void device_begin() noexcept override {
+    before_device_ = recorder_.enter(Activity::wait_transfer);
+  }
+  void device_end() noexcept override { recorder_.enter(before_device_); }
   void forward_to(EngineObserver* next) { next_ = next; }
 
  private:
   Exchange& exchange_;
   RankRecorder& recorder_;
   Offload* offload_;  // null: no offload
+  Activity before_device_ = Activity::other;
   EngineObserver* next_ = nullptr;
 };
 
@@ -55,9 +60,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const EngineConfig& config, Commu
                          .buckets = config.buckets,
                          .activation_bytes = network->activation_bytes(),
                          .scratch_bytes = network->scratch_bytes(),
-                         .offload = {.optimizer = !config.offload.optimizer.empty(),
-                                     .gradients = !config.offload.gradients.empty(),
-                                     .parameters = !config.offload.parameters.empty()},
+                         .offload = config.offload.parts(),
+                         .offload_device = config.offload.device,
                          .offload_buffer = config.offload_buffer},
                         nn::network_units(config.network),
                         nn::training_passes(config.network, config.recompute),
@@ -65,8 +69,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const EngineConfig& config, Commu
   if (!plan) return plan.error();
   auto memory = RankArenas::map(*plan);
   if (!memory) return memory.error();
-  auto offload =
-      Offload::create(*plan, config.offload, (*memory)[ArenaClass::offload_buffers].bytes());
+  auto offload = Offload::create(*plan, config.offload, config.open_device,
+                                 (*memory)[ArenaClass::offload_buffers].bytes());
   if (!offload) return offload.error();
   std::unique_ptr<Engine> engine(new Engine(config, comm, recorder, *std::move(plan),
                                             *std::move(network), *std::move(memory),
@@ -114,11 +118,11 @@ Result<Done> Engine::initialize_parameters() {
   for (std::size_t u = 0; u < plan_.units.size(); ++u) {
     const UnitPlace& place = plan_.places[u];
     const UnitMemory& unit = memory_.units[u];
-    if (auto done = initialize_files(u); !done) return done;
-    if (config_.type != ElementType::f32 && !in_file(ShardColumn::master)) {
+    if (auto done = initialize_stored(u); !done) return done;
+    if (config_.type != ElementType::f32 && !stored(ShardColumn::master)) {
       nn::initialize(plan_.units[u], u, config_.seed, place.held.param_start, unit.master);
     }
-    if (in_file(ShardColumn::parameters)) continue;
+    if (stored(ShardColumn::parameters)) continue;
     const bool shard = config_.stage == 3;
     draw_parameters(plan_.units[u], u, config_.seed, config_.type,
                     shard ? place.held.param_start : 0, shard ? unit.held : unit.whole);
@@ -148,24 +152,19 @@ void Engine::list_decay_ranges() {
   }
 }
 
-Result<TrainingState> Engine::state() {
+Result<TrainingState> Engine::state() { return state(false); }
+Result<TrainingState> Engine::state_in_place() { return state(true); }
+
+Result<TrainingState> Engine::state(bool in_place) {
   read_back_.clear();
   if (auto done = exchange_.await_all(); !done) return done.error();
+  if (auto done = finish_update(); !done) return done.error();
   TrainingState state{.parameters = config_.type, .cursor = cursor_};
   for (std::size_t u = 0; u < plan_.units.size(); ++u) {
-    const UnitPlace& place = plan_.places[u];
     state.unit_names.push_back(plan_.units[u].name);
     state.unit_elements.push_back(plan_.units[u].count);
-    if (place.shard.shard_size() == 0) continue;
-    const UnitMemory& unit = memory_.units[u];
-    auto master = state_part(u, master_column(), unit.master);
-    if (!master) return master.error();
-    auto m = state_part(u, ShardColumn::m, unit.m);
-    if (!m) return m.error();
-    auto v = state_part(u, ShardColumn::v, unit.v);
-    if (!v) return v.error();
-    state.extents.push_back(
-        {.unit = u, .first = place.shard.param_start, .master = *master, .m = *m, .v = *v});
+    if (plan_.places[u].shard.shard_size() == 0) continue;
+    if (auto done = add_extent(u, in_place, state); !done) return done.error();
   }
   if (offload_) extents_ = state.extents;
   extents_read_ = true;

@@ -102,9 +102,11 @@ class Engine {
   [[nodiscard]] Result<double> evaluate(std::span<const nn::MicroBatch> batches);
 
   // The extents that this rank keeps for checkpoints: its logical shards, at every stage. Waits for
-  // the last step's unfinished messages. Extents in files are read into memory, which is kept until
-  // the next step.
+  // the last step's unfinished messages. Extents in stores are read into memory, which is kept
+  // until the next step.
   [[nodiscard]] Result<TrainingState> state();
+  // The same, but parts in a device's memory stay there, for checkpoints.
+  [[nodiscard]] Result<TrainingState> state_in_place();
   // Call it after all ranks have written new values to their extents: it derives all other state
   // from them.
   [[nodiscard]] Result<Done> state_loaded(const TrainingCursor& cursor);
@@ -133,7 +135,10 @@ class Engine {
   [[nodiscard]] const NonFiniteReport& last_non_finite() const { return non_finite_; }
   // Null: no observer.
   void observe(EngineObserver* observer);
-  // One line per file: its contents, and the way it is read and written.
+  // What checkpoints moved between a device and disk since the last call becomes known to recorder
+  // and observer. Not while a checkpoint is written.
+  void report_staged();
+  // One line per store: its contents, and the way it is read and written.
   [[nodiscard]] std::vector<std::string> offload_descriptions() const;
 
  private:
@@ -184,11 +189,13 @@ class Engine {
   [[nodiscard]] Result<std::int64_t> first_bad_parameters();
   [[nodiscard]] Result<Done> share_states(std::size_t unit);
   // engine_offload.cc
-  [[nodiscard]] bool in_file(ShardColumn column) const;
+  [[nodiscard]] bool stored(ShardColumn column) const;
   [[nodiscard]] ShardColumn master_column() const;
-  [[nodiscard]] Result<Done> initialize_files(std::size_t unit);
+  [[nodiscard]] Result<Done> initialize_stored(std::size_t unit);
   // All master weights of the unit that this rank holds, part by part.
   [[nodiscard]] Result<Done> visit_master(std::size_t unit, const MasterVisitor& visit);
+  [[nodiscard]] Result<TrainingState> state(bool in_place);
+  [[nodiscard]] Result<Done> add_extent(std::size_t unit, bool in_place, TrainingState& state);
   [[nodiscard]] Result<std::span<float>> state_part(std::size_t unit, ShardColumn column,
                                                     std::span<float> memory);
   [[nodiscard]] Result<Done> store_extents();
@@ -218,7 +225,7 @@ class Engine {
   EngineObserver* observer_ = nullptr;
   TrainingCursor cursor_;
   std::vector<DecayRange> ranges_;
-  std::vector<std::vector<float>> read_back_;  // read from files by state()
+  std::vector<std::vector<float>> read_back_;  // read from stores by state()
   std::vector<StateExtent> extents_;           // returned by state()
   bool extents_read_ = false;                  // in this step
   std::vector<std::int64_t> open_;             // by unit: place of its gradient in the pool

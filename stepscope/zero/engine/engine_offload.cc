@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's offload. Data in files passes through memory once per step, and completely when
-// states are loaded or saved.
+// The engine's offload. Data in stores passes through memory once per step, and completely when
+// states are loaded or saved; what is in a device only through its staging.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -16,19 +16,19 @@ std::span<std::byte> bytes_of(std::span<float> values) { return std::as_writable
 
 }  // namespace
 
-bool Engine::in_file(ShardColumn column) const {
-  return offload_ && offload_->files.columns().has(column);
+bool Engine::stored(ShardColumn column) const {
+  return offload_ && offload_->stores.columns().has(column);
 }
 
 ShardColumn Engine::master_column() const {
   return config_.type == ElementType::f32 ? ShardColumn::parameters : ShardColumn::master;
 }
 
-// Writes the initial values of the unit's parts that are in files.
-Result<Done> Engine::initialize_files(std::size_t unit) {
+// Writes the initial values of the unit's parts that are in stores.
+Result<Done> Engine::initialize_stored(std::size_t unit) {
   const OptimizerShard& held = plan_.places[unit].held;
   for (const ShardColumn column : {ShardColumn::master, ShardColumn::parameters}) {
-    if (!in_file(column)) continue;
+    if (!stored(column)) continue;
     const ElementType type = column == ShardColumn::master ? ElementType::f32 : config_.type;
     const auto size = static_cast<std::int64_t>(element_bytes(type));
     std::vector<std::byte> values(
@@ -46,7 +46,7 @@ Result<Done> Engine::initialize_files(std::size_t unit) {
 
 Result<Done> Engine::visit_master(std::size_t unit, const MasterVisitor& visit) {
   const ShardColumn column = master_column();
-  if (!in_file(column)) return visit(memory_.units[unit].master);
+  if (!stored(column)) return visit(memory_.units[unit].master);
   const std::int64_t all = plan_.places[unit].held.shard_size();
   std::vector<float> values(static_cast<std::size_t>(std::min(chunk, all)));
   for (std::int64_t first = 0; first < all; first += chunk) {
@@ -64,14 +64,49 @@ Result<std::span<float>> Engine::state_part(std::size_t unit, ShardColumn column
   const UnitPlace& place = plan_.places[unit];
   const std::int64_t first = place.shard.param_start - place.held.param_start;
   const auto count = static_cast<std::size_t>(place.shard.shard_size());
-  if (!in_file(column)) return memory.subspan(static_cast<std::size_t>(first), count);
+  if (!stored(column)) return memory.subspan(static_cast<std::size_t>(first), count);
   const std::span<float> values = read_back_.emplace_back(count);
   auto done = offload_->stream.read(column, unit, first, bytes_of(values));
   if (!done) return done.error();
   return values;
 }
 
-// Writes values loaded into the extents of state() to the files.
+// Parts in a device stay there if `in_place`.
+Result<Done> Engine::add_extent(std::size_t unit, bool in_place, TrainingState& state) {
+  const UnitPlace& place = plan_.places[unit];
+  const UnitMemory& memory = memory_.units[unit];
+  StateExtent extent{.unit = unit, .first = place.shard.param_start};
+  const std::array<ShardColumn, 3> columns = {master_column(), ShardColumn::m, ShardColumn::v};
+  const std::array<std::span<float>, 3> memories = {memory.master, memory.m, memory.v};
+  const std::array<std::span<float>*, 3> parts = {&extent.master, &extent.m, &extent.v};
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const auto address =
+        in_place && offload_
+            ? offload_->stores.device_address(columns[p], unit,
+                                              place.shard.param_start - place.held.param_start)
+            : std::nullopt;
+    if (address) {
+      extent.device[p] = {.staging = &*offload_->staging,
+                          .column = columns[p],
+                          .address = *address,
+                          .count = place.shard.shard_size()};
+      continue;
+    }
+    auto values = state_part(unit, columns[p], memories[p]);
+    if (!values) return values.error();
+    *parts[p] = *values;
+  }
+  state.extents.push_back(extent);
+  return Done{};
+}
+
+void Engine::report_staged() {
+  if (!offload_ || !offload_->staging) return;
+  for (const ShardMove& move : offload_->staging->take_moves()) progress_->moved(move);
+}
+
+// Writes values loaded into the extents of state() to the stores. What was loaded in place is
+// there.
 Result<Done> Engine::store_extents() {
   if (!offload_) return Done{};
   check(extents_read_, "extents are loaded between state() and the next step");
@@ -81,7 +116,7 @@ Result<Done> Engine::store_extents() {
     const std::array<std::pair<ShardColumn, std::span<float>>, 3> parts = {
         {{master_column(), extent.master}, {ShardColumn::m, extent.m}, {ShardColumn::v, extent.v}}};
     for (const auto& [column, values] : parts) {
-      if (!in_file(column)) continue;
+      if (!stored(column) || values.empty()) continue;
       auto done = offload_->stream.write(column, extent.unit, first, bytes_of(values));
       if (!done) return done;
     }
@@ -101,7 +136,7 @@ Result<Done> Engine::share_states(std::size_t unit) {
     const auto count = static_cast<std::size_t>(shard.shard_size());
     for (const auto& [column, states] : parts) {
       std::span<float> part;
-      if (in_file(column)) {
+      if (stored(column)) {
         passing.resize(count);
         part = passing;
         if (rank == comm_.rank()) {
@@ -113,7 +148,7 @@ Result<Done> Engine::share_states(std::size_t unit) {
       }
       auto told = wait_for(comm_, broadcast(comm_, part, rank, "loaded state"));
       if (!told) return told.error();
-      if (!in_file(column) || rank == comm_.rank()) continue;
+      if (!stored(column) || rank == comm_.rank()) continue;
       auto done = offload_->stream.write(column, unit, shard.param_start, bytes_of(part));
       if (!done) return done;
     }
@@ -128,7 +163,7 @@ Result<Done> Engine::round_unit(std::size_t unit) {
   return visit_master(unit, [&](std::span<const float> master) -> Result<Done> {
     const std::size_t at = std::exchange(first, first + master.size());
     const std::size_t bytes = master.size() * sizeof(Bf16);
-    if (!in_file(ShardColumn::parameters)) {
+    if (!stored(ShardColumn::parameters)) {
       round_parameters(master, memory_.units[unit].held.subspan(at * sizeof(Bf16), bytes));
       return Done{};
     }
@@ -139,7 +174,7 @@ Result<Done> Engine::round_unit(std::size_t unit) {
   });
 }
 
-// Waits until the last update's writes are in the files.
+// Waits until the last update's writes are in the stores.
 Result<Done> Engine::finish_update() {
   if (!offload_) return Done{};
   const ActivityScope writing(recorder_, Activity::wait_io);
@@ -149,11 +184,11 @@ Result<Done> Engine::finish_update() {
 // Begins the first reads of a step as early as their data can no longer change.
 Result<Done> Engine::begin_offloaded() {
   if (!offload_) return Done{};
-  if (in_file(ShardColumn::parameters)) {
+  if (stored(ShardColumn::parameters)) {
     if (auto done = finish_update(); !done) return done;
     if (auto done = exchange_.expect_fetches(plan_.step_fetches); !done) return done;
   }
-  return in_file(ShardColumn::gradients) ? Done{} : begin_update();
+  return stored(ShardColumn::gradients) ? Done{} : begin_update();
 }
 
 // Reads the gradients for their norm, then begins to read them again for the update.
@@ -181,9 +216,9 @@ Result<Done> Engine::add_offloaded_squares(std::int32_t exponent, ExactSum& sum)
 // The reads of the update at the end of a step.
 Result<Done> Engine::begin_update() {
   const ActivityScope reading(recorder_, Activity::wait_io);
-  const ShardColumns& columns = offload_->files.columns();
-  ByColumn<bool> reads = columns.in_file;
-  ByColumn<bool> writes = columns.in_file;
+  const ShardColumns& columns = offload_->stores.columns();
+  ByColumn<bool> reads = columns.stored;
+  ByColumn<bool> writes = columns.stored;
   writes[at(ShardColumn::gradients)] = false;
   if (config_.type != ElementType::f32) reads[at(ShardColumn::parameters)] = false;
   return offload_->stream.begin(reads, writes);
@@ -204,7 +239,7 @@ Engine::UpdateSpan Engine::span_of(const ShardPiece& piece) const {
   const auto first = static_cast<std::size_t>(piece.first);
   const std::size_t size = element_bytes(config_.type);
   const auto pick = [&](ShardColumn column, std::byte* memory, std::size_t bytes) {
-    return in_file(column) ? piece.column[at(column)].data() : memory + first * bytes;
+    return stored(column) ? piece.column[at(column)].data() : memory + first * bytes;
   };
   const auto floats = [&](ShardColumn column, float* memory) {
     return reinterpret_cast<float*>(pick(column, reinterpret_cast<std::byte*>(memory), 4));
@@ -219,7 +254,7 @@ Engine::UpdateSpan Engine::span_of(const ShardPiece& piece) const {
 }
 
 std::vector<std::string> Engine::offload_descriptions() const {
-  return offload_ ? offload_->files.descriptions() : std::vector<std::string>{};
+  return offload_ ? offload_->stores.descriptions() : std::vector<std::string>{};
 }
 
 // Units in [next, end) are up to date on this rank, so share them. The order is the same on every

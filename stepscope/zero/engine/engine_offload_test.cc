@@ -19,7 +19,7 @@ class EngineOffload : public DiskTest {
   // On a disk, for O_DIRECT.
   EngineOffload() { dir_ = testing::TempDir() + "stepscope_" + name(); }
 
-  [[nodiscard]] OffloadDirs dirs(const OffloadParts& parts) const {
+  [[nodiscard]] OffloadPlaces dirs(const OffloadParts& parts) const {
     return {.optimizer = parts.optimizer ? dir_ : "",
             .gradients = parts.gradients ? dir_ : "",
             .parameters = parts.parameters ? dir_ : ""};

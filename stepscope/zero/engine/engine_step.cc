@@ -234,10 +234,10 @@ Result<Engine::Agreed> Engine::agree() {
 
 Result<double> Engine::gradient_norm(const Agreed& agreed) {
   ExactSum sum;
-  if (in_file(ShardColumn::gradients)) {
+  if (stored(ShardColumn::gradients)) {
     if (auto added = add_offloaded_squares(agreed.exponent, sum); !added) return added.error();
   }
-  for (std::size_t u = 0; u < plan_.units.size() && !in_file(ShardColumn::gradients); ++u) {
+  for (std::size_t u = 0; u < plan_.units.size() && !stored(ShardColumn::gradients); ++u) {
     const UnitPlace& place = plan_.places[u];
     const std::span<const std::byte> reduced = memory_.units[u].reduced;
     if (config_.type == ElementType::f32) {

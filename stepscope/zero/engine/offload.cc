@@ -7,9 +7,9 @@
 
 namespace stepscope::zero {
 
-Offload::Offload(const Plan& plan, ShardFiles made, std::span<std::byte> memory)
-    : files(std::move(made)),
-      stream(files, held_elements(plan), plan.request.offload_buffer, memory) {
+Offload::Offload(const Plan& plan, ShardStores made, std::span<std::byte> memory)
+    : stores(std::move(made)),
+      stream(stores, held_elements(plan), plan.request.offload_buffer, memory) {
   const OffloadBuffers buffers = offload_buffers(plan);
   const auto take = [&](Bytes bytes) {
     const auto part = memory.first(static_cast<std::size_t>(bytes.value));
@@ -19,27 +19,31 @@ Offload::Offload(const Plan& plan, ShardFiles made, std::span<std::byte> memory)
   take(buffers.stream);
   if (buffers.gradient_slots > 0) {
     gradients.emplace(
-        files, buffers.gradient_slots, buffers.gradient_slot,
+        stores, buffers.gradient_slots, buffers.gradient_slot,
         take(buffers.gradient_slot * static_cast<std::int64_t>(buffers.gradient_slots)));
   }
   if (buffers.parameter_slots > 0) {
     std::vector<std::int64_t> elements;
     for (const UnitPlace& place : plan.places) elements.push_back(place.layout.stride);
-    parameters.emplace(files, std::move(elements), buffers.parameter_slots, buffers.parameter_slot,
+    parameters.emplace(stores, std::move(elements), buffers.parameter_slots, buffers.parameter_slot,
                        memory);
   }
+  if (stores.device() != nullptr) staging.emplace(*stores.device());
 }
 
-Result<std::unique_ptr<Offload>> Offload::create(const Plan& plan, const OffloadDirs& dirs,
+Result<std::unique_ptr<Offload>> Offload::create(const Plan& plan, const OffloadPlaces& places,
+                                                 const OpenDevice& open_device,
                                                  std::span<std::byte> memory) {
-  const ShardColumns columns = file_columns(plan.request);
+  const ShardColumns columns = stored_columns(plan.request);
   if (!columns.any()) return std::unique_ptr<Offload>();
   const OffloadBuffers buffers = offload_buffers(plan);
   const std::size_t most = std::max(buffers.gradient_slots, buffers.parameter_slots);
-  auto files = ShardFiles::create(dirs, columns, file_elements(plan),
-                                  ShardStream::outstanding + static_cast<int>(most));
-  if (!files) return files.error();
-  return std::make_unique<Offload>(plan, *std::move(files), memory);
+  auto stores = ShardStores::create(places, columns, stored_elements(plan),
+                                    ShardStream::outstanding + static_cast<int>(most),
+                                    plan.request.rank, open_device);
+  if (!stores) return stores.error();
+  if (auto used = stores->use_memory(memory); !used) return used.error();
+  return std::make_unique<Offload>(plan, *std::move(stores), memory);
 }
 
 }  // namespace stepscope::zero

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's data in files, by its plan: the files and their buffers.
+// A rank's data in stores, by its plan: the stores and their buffers.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/zero/drive/block_reader.h"
+#include "stepscope/zero/drive/device_staging.h"
 #include "stepscope/zero/drive/gradient_staging.h"
-#include "stepscope/zero/drive/shard_files.h"
+#include "stepscope/zero/drive/shard_stores.h"
 #include "stepscope/zero/drive/shard_stream.h"
 #include "stepscope/zero/plan/step_plan.h"
 
@@ -18,16 +19,18 @@ namespace stepscope::zero {
 
 struct Offload {
   // `memory` is that of the plan's offload buffers and must outlive it. Null if nothing is
-  // offloaded. Errors: those of OffloadFile::create().
+  // offloaded. Errors: those of ShardStores::create() and use_memory().
   [[nodiscard]] static Result<std::unique_ptr<Offload>> create(const Plan& plan,
-                                                               const OffloadDirs& dirs,
+                                                               const OffloadPlaces& places,
+                                                               const OpenDevice& open_device,
                                                                std::span<std::byte> memory);
-  Offload(const Plan& plan, ShardFiles made, std::span<std::byte> memory);
+  Offload(const Plan& plan, ShardStores made, std::span<std::byte> memory);
 
-  ShardFiles files;
+  ShardStores stores;
   ShardStream stream;                        // of the update
-  std::optional<GradientStaging> gradients;  // if they are in a file
+  std::optional<GradientStaging> gradients;  // if they are in a store
   std::optional<BlockReader> parameters;     // likewise
+  std::optional<DeviceStaging> staging;      // if a part is in a device
 };
 
 }  // namespace stepscope::zero

@@ -17,7 +17,9 @@ RecordedRows four_steps() {
     message.record.submitted = begin + Ns{30};
     message.record.last_arrival = begin + Ns{35};
     rows.messages.push_back(message);
-    rows.moves.push_back({.write = true, .begin = begin + Ns{60}, .end = begin + Ns{70}});
+    rows.moves.push_back({.direction = TransferDirection::device_to_nvme,
+                          .begin = begin + Ns{60},
+                          .end = begin + Ns{70}});
     rows.activities.push_back({Activity::data, begin, begin + Ns{5}});
     StepRecord step;
     step.index = s;

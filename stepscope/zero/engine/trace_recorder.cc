@@ -26,6 +26,8 @@ std::string_view row_name(Activity activity) {
       return "stepscope::wait_reduce";
     case Activity::wait_gather:
       return "stepscope::wait_gather";
+    case Activity::wait_transfer:
+      return "stepscope::device_copy";
     case Activity::wait_io:
       return "stepscope::file_io";
     case Activity::data:
@@ -170,6 +172,32 @@ class TraceText {
   std::vector<Lane> lanes_;
 };
 
+std::string move_name(const ShardMove& move) {
+  using enum TransferDirection;
+  const std::string column(shard_column_names[at(move.column)]);
+  switch (move.direction) {
+    case host_to_device:
+      return "copy " + column + " to device";
+    case device_to_host:
+      return "copy " + column + " from device";
+    case nvme_to_host:
+      return "read " + column + " from file";
+    case host_to_nvme:
+      return "write " + column + " to file";
+    case nvme_to_device:
+      return "read " + column + " from checkpoint to device";
+    case device_to_nvme:
+      return "write " + column + " from device to checkpoint";
+  }
+  return column;
+}
+
+std::string_view move_lane(TransferDirection direction) {
+  using enum TransferDirection;
+  if (direction == host_to_device || direction == device_to_host) return "device copies";
+  return direction == nvme_to_host || direction == host_to_nvme ? "files" : "checkpoints";
+}
+
 void describe(const TraceOptions& options, Metadata& metadata) {
   metadata.format = "stepscope";
   metadata.rank = options.rank;
@@ -194,7 +222,7 @@ TraceRecorder::TraceRecorder(const TraceOptions& options, RankRecorder& recorder
   rows_.operations.reserve(options.operations);
   rows_.units.reserve(options.operations);
   rows_.messages.reserve(options.collectives);
-  rows_.moves.reserve(options.file_moves);
+  rows_.moves.reserve(options.moves);
   rows_.activities.reserve(options.activities);
   rows_.steps.reserve(4096);
 }
@@ -204,6 +232,7 @@ TraceRecorder::~TraceRecorder() { stop(); }
 void TraceRecorder::start() {
   if (on_) return;
   on_ = true;
+  from_ = recorder_.now();
   recorder_.log_activities(&rows_.activities);
 }
 
@@ -252,7 +281,7 @@ void TraceRecorder::collective(const CollectiveRecord& record, std::string_view 
 }
 
 void TraceRecorder::moved(const ShardMove& move) noexcept {
-  if (!on_) return;
+  if (!on_ || move.end <= from_) return;
   if (rows_.moves.size() < rows_.moves.capacity())
     rows_.moves.push_back(move);
   else
@@ -276,8 +305,9 @@ Trace make_trace(const TraceOptions& options, const RecordedRows& rows) {
              Category::user_annotation, TrackId{0});
   for (const ActivitySpan& piece : rows.activities) {
     const std::string_view name = row_name(piece.activity);
-    const bool computes_or_talks =
-        piece.activity != Activity::data && piece.activity != Activity::wait_io;
+    const bool computes_or_talks = piece.activity != Activity::data &&
+                                   piece.activity != Activity::wait_io &&
+                                   piece.activity != Activity::wait_transfer;
     const Category category = computes_or_talks ? Category::cpu_op : Category::user_annotation;
     if (!name.empty()) text.row(piece.begin, piece.end, name, category, TrackId{0});
   }
@@ -312,10 +342,8 @@ Trace make_trace(const TraceOptions& options, const RecordedRows& rows) {
   std::vector<ShardMove> moves = rows.moves;
   std::ranges::stable_sort(moves, {}, &ShardMove::begin);
   for (const ShardMove& move : moves) {
-    const std::string column(shard_column_names[at(move.column)]);
-    text.row(move.begin, move.end,
-             move.write ? "write " + column + " to file" : "read " + column + " from file",
-             Category::user_annotation, text.lane("files", move.begin, move.end));
+    text.row(move.begin, move.end, move_name(move), Category::user_annotation,
+             text.lane(move_lane(move.direction), move.begin, move.end));
   }
   if (rows.left_out > 0) trace.notes.add("left_out_by_the_recorder", 0, rows.left_out);
   trace.notes.events = trace.slices.size();

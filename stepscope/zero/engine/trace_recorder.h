@@ -10,6 +10,9 @@
 //                       what it carries: "block 3 parameters", "block 3 gradients"
 //   files               "read m from file", "write m to file", …, from submission to end; the main
 //                       thread inside them: "stepscope::file_io"
+//   device              "copy m from device", "copy m to device", …, from the begin to the end that
+//                       the device says; the main thread at them: "stepscope::device_copy"
+//   checkpoints         "write m from device to checkpoint", "read m from checkpoint to device"
 //   steps               "ProfilerStep#n", exactly the recorder's steps
 #pragma once
 
@@ -38,7 +41,7 @@ struct TraceOptions {
   std::size_t operations = 1 << 16;  // largest number kept; more are only counted
   std::size_t collectives = 1 << 14;
   std::size_t activities = 1 << 16;
-  std::size_t file_moves = 1 << 14;
+  std::size_t moves = 1 << 14;
 };
 
 class TraceRecorder final : public EngineObserver {
@@ -76,6 +79,7 @@ class TraceRecorder final : public EngineObserver {
   TraceOptions options_;
   RankRecorder& recorder_;
   bool on_ = false;
+  Ns from_{};             // of the last start()
   Ns until_ = Ns::min();  // while off: earlier submissions belong to a recorded step
   RecordedRows rows_;
   bool open_operation_ = false;

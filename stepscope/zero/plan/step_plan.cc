@@ -262,14 +262,14 @@ std::vector<std::int64_t> held_elements(const Plan& plan) {
   return counts;
 }
 
-std::vector<std::int64_t> file_elements(const Plan& plan) {
+std::vector<std::int64_t> stored_elements(const Plan& plan) {
   std::vector<std::int64_t> counts;
   for (const UnitPlace& place : plan.places)
     counts.push_back(std::max(place.held.shard_size(), place.layout.stride));
   return counts;
 }
 
-ShardColumns file_columns(const PlanRequest& request) {
+ShardColumns stored_columns(const PlanRequest& request) {
   return offloaded_columns(request.offload, request.type);
 }
 
@@ -281,8 +281,8 @@ OffloadBuffers offload_buffers(const Plan& plan) {
         static_cast<std::int64_t>(offload_aligned(static_cast<std::uint64_t>(elements * size)))};
   };
   OffloadBuffers buffers;
-  buffers.stream =
-      ShardStream::buffers_for(file_columns(request), held_elements(plan), request.offload_buffer);
+  buffers.stream = ShardStream::buffers_for(stored_columns(request), held_elements(plan),
+                                            request.offload_buffer);
   if (request.offload.gradients) {
     // Each unfinished message has one slot; two more slots are being written.
     buffers.gradient_slots = static_cast<std::size_t>(request.buckets) + 2;
@@ -300,7 +300,17 @@ OffloadBuffers offload_buffers(const Plan& plan) {
 }
 
 Bytes file_bytes(const Plan& plan) {
-  return ShardFiles::bytes_for(file_columns(plan.request), file_elements(plan));
+  const OffloadParts& all = plan.request.offload;
+  const OffloadParts& device = plan.request.offload_device;
+  const OffloadParts files{.optimizer = all.optimizer && !device.optimizer,
+                           .gradients = all.gradients && !device.gradients,
+                           .parameters = all.parameters && !device.parameters};
+  return ShardStores::bytes_for(offloaded_columns(files, plan.request.type), stored_elements(plan));
+}
+
+Bytes device_bytes(const Plan& plan) {
+  return ShardStores::bytes_for(offloaded_columns(plan.request.offload_device, plan.request.type),
+                                stored_elements(plan));
 }
 
 Bytes Plan::model_state() const {

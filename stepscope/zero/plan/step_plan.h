@@ -25,7 +25,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/nn/network/passes.h"
 #include "stepscope/nn/network/units.h"
-#include "stepscope/zero/drive/shard_files.h"
+#include "stepscope/zero/drive/shard_stores.h"
 #include "stepscope/zero/plan/shard.h"
 
 namespace stepscope::zero {
@@ -50,7 +50,8 @@ struct PlanRequest {
   int buckets = 4;               // limit of unfinished messages
   Bytes activation_bytes{};      // of nn::Network, for the account
   Bytes scratch_bytes{};
-  OffloadParts offload{};          // the parts in files instead of memory
+  OffloadParts offload{};          // the parts in stores instead of host memory
+  OffloadParts offload_device{};   // those of them in the memory of a device
   Bytes offload_buffer{12 << 20};  // limit of each of the update's three buffers
 };
 
@@ -64,7 +65,7 @@ enum class ArenaClass : std::uint8_t {
   unit_gradients,         // stages 2 and 3: whole gradients on their way to their owners
   accumulated_gradients,  // of several micro-batches, if `gradients` cannot hold them
   buckets,                // messages
-  offload_buffers,        // pieces on their way from and to files
+  offload_buffers,        // pieces on their way from and to stores
   activations,
   scratch
 };
@@ -171,7 +172,7 @@ struct Plan {
 // A text for people: memory by class, then the order of a step's fetches and reductions.
 [[nodiscard]] std::string plan_text(const Plan& plan);
 
-// The parts of ArenaClass::offload_buffers, in this order. Each begins at whole blocks of a file.
+// The parts of ArenaClass::offload_buffers, in this order. Each begins at whole blocks of a store.
 struct OffloadBuffers {
   Bytes stream{};  // of the update
   std::size_t gradient_slots = 0;
@@ -180,12 +181,13 @@ struct OffloadBuffers {
   Bytes parameter_slot{};
 };
 [[nodiscard]] OffloadBuffers offload_buffers(const Plan& plan);
-// By unit: the elements whose states this rank holds, and the elements that its places in files can
-// hold, including the padding of gathered parameters.
+// By unit: the elements whose states this rank holds, and the elements that its places in stores
+// can hold, including the padding of gathered parameters.
 [[nodiscard]] std::vector<std::int64_t> held_elements(const Plan& plan);
-[[nodiscard]] std::vector<std::int64_t> file_elements(const Plan& plan);
-// The columns in files, and the space of the files on the device.
-[[nodiscard]] ShardColumns file_columns(const PlanRequest& request);
+[[nodiscard]] std::vector<std::int64_t> stored_elements(const Plan& plan);
+// The columns in stores, and the space that the places in files and in a device take.
+[[nodiscard]] ShardColumns stored_columns(const PlanRequest& request);
 [[nodiscard]] Bytes file_bytes(const Plan& plan);
+[[nodiscard]] Bytes device_bytes(const Plan& plan);
 
 }  // namespace stepscope::zero

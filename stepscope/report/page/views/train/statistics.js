@@ -22,7 +22,7 @@ function efficiency_facts({efficiency, communication, memory_transfers: transfer
   return facts([
     share('Links reached', communication.efficiency, 'of their measured rate, without waiting'),
     share('Communication hidden', communication.overlap_efficiency, 'beside other work'),
-    share('Drives reached', transfers.efficiency, 'of their measured rate'),
+    share('Transfers reached', transfers.efficiency, 'of the measured rates of drive and device'),
     share('Prefetch hits', efficiency.prefetch_hit_rate),
     share('Goodput', efficiency.goodput),
     share('Imbalance', efficiency.imbalance, 'of the ranks'),
@@ -66,7 +66,7 @@ export function train_statistics(report) {
       {label: 'Count', value: (l) => l.count, show: (l) => count(l.count)},
       {label: 'Bytes', value: (l) => l.bytes, show: (l) => bytes(l.bytes)},
       {label: 'GB/s', value: (l) => l.gb_per_s, optional: true, show: (l) => number(l.gb_per_s)},
-      {label: 'of drive', value: (l) => l.efficiency, optional: true,
+      {label: 'of measured rate', value: (l) => l.efficiency, optional: true,
         show: (l) => percent(l.efficiency)}]),
     note('Times of all ranks and micro-batches together, with their waits.')];
 }
