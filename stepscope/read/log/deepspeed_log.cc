@@ -80,7 +80,7 @@ bool take_summary_row(std::string_view text, LogState& state) {
   std::array<double, 5> values{};
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto value = clean_number(words[first + i]);
-    if (!value || !std::isfinite(*value) || *value < 0) return false;
+    if (!value || !(*value >= 0 && *value <= most_amount)) return false;
     values[i] = *value;
   }
   const std::string size =
@@ -195,7 +195,7 @@ bool take_deepspeed_operation(const LogLine& line, LogState& state) {
   const std::string_view operation =
       trimmed(text.substr(9, std::min(text.find('|'), text.size()) - 9));
   if (!ms || !algbw || !busbw || size_at == std::string_view::npos || !is_operation(operation) ||
-      !(*ms >= 0) || !std::isfinite(*ms + *algbw + *busbw)) {
+      !(*ms >= 0) || !(*ms + *algbw + *busbw <= most_amount)) {
     state.note("comm_lines_cut");
     return false;
   }

@@ -135,7 +135,7 @@ std::optional<double> clean_number(std::string_view text) {
   if (text == "-inf") return -HUGE_VAL;
   std::size_t used = 0;
   const auto value = leading(text, used);
-  if (!value || std::abs(*value) > 1e24) return std::nullopt;  // no amount is so large
+  if (!value) return std::nullopt;
   const std::string_view rest = text.substr(used);
   if (!rest.empty() && !is_blank(rest.front()) && rest.front() != '(' && rest.front() != '%')
     return std::nullopt;

@@ -17,10 +17,11 @@
 namespace stepscope {
 
 inline constexpr std::size_t most_log_tools = 32;
+// No time, size or rate of a log is larger, in any unit. Sums and products of a few stay finite.
+inline constexpr double most_amount = 1e24;
 
 // The number in `text`. It must be the whole text without blanks, or be followed by a blank, '(' or
-// '%': a number that another writer cut into is rejected, and so is one above 1e24. Commas between
-// digits are ignored.
+// '%': a number that another writer cut into is rejected. Commas between digits are ignored.
 [[nodiscard]] std::optional<double> clean_number(std::string_view text);
 [[nodiscard]] std::optional<std::int64_t> clean_integer(std::string_view text);
 // The clean number behind the first `key`, up to a character of `ends`.

@@ -146,12 +146,11 @@ JobLog empty_log() {
 
 // Every figure but the loss is a finite amount. A tool prints "inf" where it divided by zero.
 void leave_out_impossible(JobLog& log) {
-  constexpr double most = 1e24;
   for (LogRecord& r : log.records)
     for (OptionalReal* figure :
          {&r.wall_ns, &r.elapsed_s, &r.samples_per_s, &r.tokens_per_s, &r.tokens_per_s_device,
           &r.flops_per_s, &r.mfu, &r.memory_bytes, &r.memory_share, &r.batch})
-      if (*figure && !(**figure >= 0 && **figure <= most)) {
+      if (*figure && !(**figure >= 0 && **figure <= most_amount)) {
         *figure = {};
         ++log.notes["fields_not_understood"];
       }
