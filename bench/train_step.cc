@@ -421,7 +421,8 @@ std::optional<Options> parse(std::span<char*> words) {
     } else if (flag == "--type" && (value == "f32" || value == "bf16")) {
       o.type = value == "f32" ? ElementType::f32 : ElementType::bf16;
     } else if (flag == "--products" && (value == "own" || value == "onednn")) {
-      use_onednn(value == "onednn");
+      use_onednn_for_f32(value == "onednn");
+      use_onednn_for_bf16(value == "onednn");
     } else if (flag == "--recompute" &&
                (value == "none" || value == "selective" || value == "full")) {
       o.recompute.kind = value == "none"   ? Recompute::none

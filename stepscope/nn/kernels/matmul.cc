@@ -262,16 +262,30 @@ Variant variant(const MatmulShape& shape, bool bias, bool add) {
   return {shape, std::is_same_v<T, Bf16>, std::is_same_v<Out, Bf16>, bias, add};
 }
 
-std::atomic<bool>& onednn_only() {
+std::atomic<bool>& onednn_for_f32() {
   static std::atomic<bool> on = false;
   return on;
+}
+
+std::atomic<bool>& onednn_for_bf16() {
+  static std::atomic<bool> on = false;
+  return on;
+}
+
+// Whether oneDNN can have faster instructions for bf16 than f32 multiply-adds: AMX, or AVX512_BF16
+// other than Intel's, which has half the rate of f32 (fma_peak on a Xeon with AMX).
+bool faster_bf16_instructions() {
+  static const bool faster =
+      __builtin_cpu_supports("avx512bf16") != 0 && (!isa_limit() || __builtin_cpu_is("intel") == 0);
+  return faster && isa() == Isa::avx512;
 }
 
 // Whether sgemm multiplies elements of type T.
 template <class T>
 bool sgemm_multiplies() {
-  if (!sgemm_runs_here() || onednn_only().load(std::memory_order_relaxed)) return false;
-  return std::is_same_v<T, float> || isa() == Isa::avx2;
+  if (!sgemm_runs_here()) return false;
+  if (std::is_same_v<T, float>) return !onednn_for_f32().load(std::memory_order_relaxed);
+  return !onednn_for_bf16().load(std::memory_order_relaxed) && !faster_bf16_instructions();
 }
 
 template <class T, class Out>
@@ -353,7 +367,9 @@ void linear_backward_weight(std::int64_t m, std::int64_t n, std::int64_t k, cons
   STEPSCOPE_NN_CALL(write_columns, n, sums, dbias, add);
 }
 
-void use_onednn(bool on) { onednn_only() = on; }
+void use_onednn_for_f32(bool on) { onednn_for_f32() = on; }
+
+void use_onednn_for_bf16(bool on) { onednn_for_bf16() = on; }
 
 template <class T>
 std::string_view matmul_implementation(const MatmulShape& shape) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products of one thread. sgemm.h multiplies f32 if isa() is avx2 or avx512, and bf16 if it
-// is avx2; oneDNN does everything else. Only matmul.cc uses oneDNN. matmul_reference is the plain
-// loop that tests compare both with. Matrices are row-major. T = float or Bf16; products are
-// accumulated in f32 and rounded once. With `add`, the output's earlier value is added before the
-// rounding.
+// Matrix products of one thread. sgemm.h multiplies f32 with AVX2 or AVX-512, and bf16 if the CPU
+// has no faster instructions for it; oneDNN does everything else. Only matmul.cc uses oneDNN.
+// matmul_reference is the plain loop that tests compare both with. Matrices are row-major. T =
+// float or Bf16; products are accumulated in f32 and rounded once. With `add`, the output's earlier
+// value is added before the rounding.
 //
 // oneDNN's Debian build divides its work by OpenMP. During each call the calling thread limits
 // OpenMP to one thread, so no other thread wakes or spins.
@@ -12,9 +12,10 @@
 // Later uses allocate nothing of that size. oneDNN itself allocates a small table of its arguments
 // at each call (below 2 KB, freed on return).
 //
-// Bf16 products run on AMX or AVX512_BF16 if the CPU has them, otherwise on AVX-512 by oneDNN's
-// emulation. In AVX2 sgemm.h widens the operands as it packs them. Below AVX2 oneDNN has no bf16:
-// both operands are widened into copies and multiplied in f32.
+// Bf16 products run on AMX or AVX512_BF16 by oneDNN if the CPU has them (and is not an Intel CPU
+// limited by STEPSCOPE_ISA, where AVX512_BF16 is slower than f32). Otherwise sgemm.h widens the
+// operands as it packs them. Below AVX2 oneDNN has no bf16: both operands are widened into copies
+// and multiplied in f32.
 #pragma once
 
 #include <cstdint>
@@ -49,9 +50,11 @@ template <class T>
 void linear_backward_weight(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, const T* dy,
                             T* dw, T* dbias, bool add);
 
-// For tests and benchmarks: from now on oneDNN multiplies everything, or no longer does. Do not
-// call it while another thread multiplies.
-void use_onednn(bool on);
+// For tests and benchmarks: from now on oneDNN multiplies f32 too, or no longer does. Do not call
+// it while another thread multiplies.
+void use_onednn_for_f32(bool on);
+// The same for bf16.
+void use_onednn_for_bf16(bool on);
 
 // The implementation that runs a product of this type and shape here: "sgemm:avx2", "sgemm:avx512"
 // or oneDNN's name ("brg:avx512_core_amx_bf16"). The prefix "widened+" means that copies of bf16

@@ -59,14 +59,16 @@ TYPED_TEST(Matmul, EqualsTheReferenceInEveryLayout) {
 // The path of a CPU without AVX2. With STEPSCOPE_ISA=avx2 or baseline oneDNN has no bf16: the
 // operands are widened.
 TYPED_TEST(Matmul, EqualsTheReferenceByOneDnn) {
-  use_onednn(true);
+  use_onednn_for_f32(true);
+  use_onednn_for_bf16(true);
   EXPECT_EQ(matmul_implementation<TypeParam>({8, 8, 8, 8, 8, 8}).find("sgemm"),
             std::string_view::npos);
   for (int variant = 0; variant < 4; ++variant) {
     const bool a = (variant & 1) != 0, b = (variant & 2) != 0;
     expect_product<TypeParam>({37, 50, 29, a ? 37 : 29, b ? 29 : 50, 50, a, b}, a, b);
   }
-  use_onednn(false);
+  use_onednn_for_f32(false);
+  use_onednn_for_bf16(false);
 }
 
 TYPED_TEST(Matmul, RandomShapes) {

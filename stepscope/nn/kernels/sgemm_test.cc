@@ -81,8 +81,7 @@ constexpr std::array<std::array<std::int64_t, 3>, 13> sizes = {
      {3, 1100, 9},
      {12, 200, 769}}};
 
-// In the baseline, and for bf16 with AVX-512, oneDNN computes the product; it must equal the
-// reference too.
+// Where oneDNN computes the product, it must equal the reference too.
 TYPED_TEST(Sgemm, IsTheReferencesProduct) {
   using T = TypeParam;
   for (const auto& [m, n, k] : sizes) {
