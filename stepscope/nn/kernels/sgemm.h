@@ -16,7 +16,7 @@ namespace stepscope::nn {
 // T = float or Bf16. An element of c is the sum over k in blocks of fixed size, in order,
 // independent of the other sizes: a row's result does not depend on the other rows. All sums are
 // f32; a bf16 result is rounded once. A thread keeps its packing buffers, and for bf16 results a
-// buffer of up to 516 x n f32 sums.
+// buffer of up to 512 x n f32 sums.
 template <class T, class Out>
 void sgemm(const MatmulShape& shape, const T* a, const T* b, Out* c, const Out* bias, bool add);
 
