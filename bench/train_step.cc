@@ -11,7 +11,7 @@
 // twice. The first is relative to the best rate of the whole run. The second, step by step, is
 // relative to the mean rate in the 20 ms before and after the step, because another program on the
 // core lowers that rate and the step alike. Times are processor time of the thread, which a busy
-// machine disturbs less, and wall time. With --products onednn, oneDNN computes f32 products
+// machine disturbs less, and wall time. With --products onednn, oneDNN computes all products
 // instead of stepscope's own sgemm. --serve answers each line "N" on standard input with
 // "<processor ms> <wall ms>" of N steps, so bench/torch_peer.py can measure in turns.
 #include <fmt/format.h>
@@ -422,6 +422,7 @@ std::optional<Options> parse(std::span<char*> words) {
       o.type = value == "f32" ? ElementType::f32 : ElementType::bf16;
     } else if (flag == "--products" && (value == "own" || value == "onednn")) {
       use_onednn_for_f32(value == "onednn");
+      use_onednn_for_bf16(value == "onednn");
     } else if (flag == "--recompute" &&
                (value == "none" || value == "selective" || value == "full")) {
       o.recompute.kind = value == "none"   ? Recompute::none

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <string>
@@ -17,6 +16,7 @@
 
 #include "stepscope/base/isa.h"
 #include "stepscope/base/result.h"
+#include "stepscope/nn/kernels/buffer.h"
 #include "stepscope/nn/kernels/lanes.h"
 #include "stepscope/nn/kernels/sgemm.h"
 
@@ -87,28 +87,6 @@ struct VariantHash {
     const bool flags[] = {s.transpose_a, s.transpose_b, v.bf16, v.bf16_result, v.bias, v.add};
     for (const bool flag : flags) h = h * 2 + (flag ? 1U : 0U);
     return static_cast<std::size_t>(h * 0x9E3779B97F4A7C15U);
-  }
-};
-
-struct AlignedFree {
-  void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
-};
-
-// The buffer grows and never shrinks.
-struct Buffer {
-  std::unique_ptr<std::byte[], AlignedFree> memory;
-  std::size_t size = 0;
-
-  std::byte* at_least(std::size_t bytes) {
-    if (bytes > size) {
-      memory.reset();
-      memory.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{64})));
-      size = bytes;
-    }
-    return memory.get();
-  }
-  float* floats(std::int64_t count) {
-    return reinterpret_cast<float*>(at_least(static_cast<std::size_t>(count) * sizeof(float)));
   }
 };
 
@@ -285,19 +263,40 @@ Variant variant(const MatmulShape& shape, bool bias, bool add) {
 }
 
 std::atomic<bool>& onednn_for_f32() {
-  static std::atomic<bool> on = !sgemm_runs_here();
+  static std::atomic<bool> on = false;
   return on;
+}
+
+std::atomic<bool>& onednn_for_bf16() {
+  static std::atomic<bool> on = false;
+  return on;
+}
+
+// Whether oneDNN can have faster instructions for bf16 than f32 multiply-adds: AMX, or AVX512_BF16
+// other than Intel's, which has half the rate of f32 (fma_peak on a Xeon with AMX).
+bool faster_bf16_instructions() {
+  static const bool faster =
+      __builtin_cpu_supports("avx512bf16") != 0 && (!isa_limit() || __builtin_cpu_is("intel") == 0);
+  return faster && isa() == Isa::avx512;
+}
+
+// Whether sgemm multiplies elements of type T.
+template <class T>
+bool sgemm_multiplies() {
+  if (!sgemm_runs_here()) return false;
+  if (std::is_same_v<T, float>) return !onednn_for_f32().load(std::memory_order_relaxed);
+  return !onednn_for_bf16().load(std::memory_order_relaxed) && !faster_bf16_instructions();
 }
 
 template <class T, class Out>
 void multiply(const MatmulShape& s, const T* a, const T* b, Out* c, const T* bias, bool add) {
   if (s.m == 0 || s.n == 0) return;
   check(s.k > 0, "matmul: nothing to sum over");
-  if constexpr (std::is_same_v<T, float>) {
-    if (!onednn_for_f32().load(std::memory_order_relaxed)) {
-      sgemm(s, a, b, c, bias, add);
-      return;
-    }
+  if (sgemm_multiplies<T>()) {
+    const Out* same = nullptr;  // an f32 result of bf16 operands has no bias
+    if constexpr (std::is_same_v<T, Out>) same = bias;
+    sgemm(s, a, b, c, same, add);
+    return;
   }
   const OneThread one;
   PerThread& mine = own();
@@ -368,11 +367,13 @@ void linear_backward_weight(std::int64_t m, std::int64_t n, std::int64_t k, cons
   STEPSCOPE_NN_CALL(write_columns, n, sums, dbias, add);
 }
 
-void use_onednn_for_f32(bool on) { onednn_for_f32() = on || !sgemm_runs_here(); }
+void use_onednn_for_f32(bool on) { onednn_for_f32() = on; }
+
+void use_onednn_for_bf16(bool on) { onednn_for_bf16() = on; }
 
 template <class T>
 std::string_view matmul_implementation(const MatmulShape& shape) {
-  if (std::is_same_v<T, float> && !onednn_for_f32()) return "sgemm:avx512";
+  if (sgemm_multiplies<T>()) return isa() == Isa::avx512 ? "sgemm:avx512" : "sgemm:avx2";
   const OneThread one;
   PerThread& mine = own();
   const auto v = variant<T, T>(shape, false, false);

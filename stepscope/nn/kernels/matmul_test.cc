@@ -26,16 +26,19 @@ void expect_product(const MatmulShape& s, bool bias, bool add) {
   const auto a = numbers<T>((s.transpose_a ? s.k : s.m) * s.lda, 1);
   const auto b = numbers<T>((s.transpose_b ? s.n : s.k) * s.ldb, 2);
   const auto bias_row = numbers<T>(s.n, 3);
-  auto got = numbers<T>(s.m * s.ldc, 4);
-  auto want = got;
+  const auto before = numbers<T>(s.m * s.ldc, 4);
+  auto want = before;
   const T* row = bias ? bias_row.data() : nullptr;
-  matmul(s, a.data(), b.data(), got.data(), row, add);
   matmul_reference(s, a.data(), b.data(), want.data(), row, add);
   const std::string what = std::to_string(s.m) + " x " + std::to_string(s.n) + " x " +
                            std::to_string(s.k) + (s.transpose_a ? " A^T" : "") +
                            (s.transpose_b ? " B^T" : "") + (bias ? " bias" : "") +
                            (add ? " add" : "");
-  expect_close(got, doubles(want), tolerance<T>(s.k), std::sqrt(static_cast<double>(s.k)), what);
+  for_each_isa([&] {
+    auto c = before;
+    matmul(s, a.data(), b.data(), c.data(), row, add);
+    expect_close(c, doubles(want), tolerance<T>(s.k), std::sqrt(static_cast<double>(s.k)), what);
+  });
 }
 
 TYPED_TEST(Matmul, EqualsTheReferenceInEveryLayout) {
@@ -53,15 +56,19 @@ TYPED_TEST(Matmul, EqualsTheReferenceInEveryLayout) {
   }
 }
 
-// The path of a CPU without AVX-512.
-TEST(MatmulByOneDnn, EqualsTheReferenceInF32) {
+// The path of a CPU without AVX2. With STEPSCOPE_ISA=avx2 or baseline oneDNN has no bf16: the
+// operands are widened.
+TYPED_TEST(Matmul, EqualsTheReferenceByOneDnn) {
   use_onednn_for_f32(true);
-  EXPECT_EQ(matmul_implementation<float>({8, 8, 8, 8, 8, 8}).find("sgemm"), std::string_view::npos);
+  use_onednn_for_bf16(true);
+  EXPECT_EQ(matmul_implementation<TypeParam>({8, 8, 8, 8, 8, 8}).find("sgemm"),
+            std::string_view::npos);
   for (int variant = 0; variant < 4; ++variant) {
     const bool a = (variant & 1) != 0, b = (variant & 2) != 0;
-    expect_product<float>({37, 50, 29, a ? 37 : 29, b ? 29 : 50, 50, a, b}, a, b);
+    expect_product<TypeParam>({37, 50, 29, a ? 37 : 29, b ? 29 : 50, 50, a, b}, a, b);
   }
   use_onednn_for_f32(false);
+  use_onednn_for_bf16(false);
 }
 
 TYPED_TEST(Matmul, RandomShapes) {

@@ -49,11 +49,11 @@ TEST(Generate, ContinuesWhatWasLearned) {
   const std::vector<std::int32_t> inputs = {3, 14, 15, 9, 26, 5, 8, 20, 7, 30};
   const std::vector<std::int32_t> targets = {14, 15, 9, 26, 5, 8, 20, 7, 30, 3};
   double loss = 0;
-  for (int step = 0; step < 200; ++step) {
+  for (int step = 0; step < 500; ++step) {
     loss = model.train(1, 10, inputs, targets);
     for (std::size_t u = 0; u < model.units.size(); ++u) {
       for (std::size_t i = 0; i < model.parameters[u].size(); ++i) {
-        model.parameters[u][i] -= 0.05F * model.gradients[u][i];
+        model.parameters[u][i] -= 0.01F * model.gradients[u][i];
       }
     }
   }
