@@ -422,6 +422,7 @@ std::optional<Options> parse(std::span<char*> words) {
       o.type = value == "f32" ? ElementType::f32 : ElementType::bf16;
     } else if (flag == "--products" && (value == "own" || value == "onednn")) {
       use_onednn_for_f32(value == "onednn");
+      use_onednn_for_bf16(value == "onednn");
     } else if (flag == "--recompute" &&
                (value == "none" || value == "selective" || value == "full")) {
       o.recompute.kind = value == "none"   ? Recompute::none

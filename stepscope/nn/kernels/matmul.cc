@@ -17,6 +17,7 @@
 
 #include "stepscope/base/isa.h"
 #include "stepscope/base/result.h"
+#include "stepscope/nn/kernels/amx_gemm.h"
 #include "stepscope/nn/kernels/lanes.h"
 #include "stepscope/nn/kernels/sgemm.h"
 
@@ -289,6 +290,11 @@ std::atomic<bool>& onednn_for_f32() {
   return on;
 }
 
+std::atomic<bool>& onednn_for_bf16() {
+  static std::atomic<bool> on = !amx_gemm_runs_here();
+  return on;
+}
+
 template <class T, class Out>
 void multiply(const MatmulShape& s, const T* a, const T* b, Out* c, const T* bias, bool add) {
   if (s.m == 0 || s.n == 0) return;
@@ -298,6 +304,9 @@ void multiply(const MatmulShape& s, const T* a, const T* b, Out* c, const T* bia
       sgemm(s, a, b, c, bias, add);
       return;
     }
+  } else if (!onednn_for_bf16().load(std::memory_order_relaxed)) {
+    amx_gemm(s, a, b, c, bias, add);
+    return;
   }
   const OneThread one;
   PerThread& mine = own();
@@ -370,9 +379,12 @@ void linear_backward_weight(std::int64_t m, std::int64_t n, std::int64_t k, cons
 
 void use_onednn_for_f32(bool on) { onednn_for_f32() = on || !sgemm_runs_here(); }
 
+void use_onednn_for_bf16(bool on) { onednn_for_bf16() = on || !amx_gemm_runs_here(); }
+
 template <class T>
 std::string_view matmul_implementation(const MatmulShape& shape) {
   if (std::is_same_v<T, float> && !onednn_for_f32()) return "sgemm:avx512";
+  if (std::is_same_v<T, Bf16> && !onednn_for_bf16()) return "amx_gemm";
   const OneThread one;
   PerThread& mine = own();
   const auto v = variant<T, T>(shape, false, false);

@@ -51,6 +51,8 @@ void linear_backward_weight(std::int64_t m, std::int64_t n, std::int64_t k, cons
 // For tests and benchmarks: from now on oneDNN multiplies f32 too, or no longer does. Do not call
 // it while another thread multiplies.
 void use_onednn_for_f32(bool on);
+// The same for bf16.
+void use_onednn_for_bf16(bool on);
 
 // oneDNN's name of the implementation that runs a product of this type and shape here
 // ("brg:avx512_core_amx_bf16"). The prefix "widened+" means that bf16 is widened to f32.
