@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products of one thread. sgemm.h multiplies f32 if the CPU has AVX-512; oneDNN does
-// everything else. Only matmul.cc uses oneDNN. matmul_reference is the plain loop that tests
-// compare both with. Matrices are row-major. T = float or Bf16; products are accumulated in f32 and
-// rounded once. With `add`, the output's earlier value is added before the rounding.
+// Matrix products of one thread. sgemm.h multiplies f32 if the CPU has AVX-512, amx_gemm.h bf16 if
+// it has AMX; oneDNN does everything else. Only matmul.cc uses oneDNN. matmul_reference is the
+// plain loop that tests compare both with. Matrices are row-major. T = float or Bf16; products are
+// accumulated in f32 and rounded once. With `add`, the output's earlier value is added before the
+// rounding.
 //
 // oneDNN's Debian build divides its work by OpenMP. During each call the calling thread limits
 // OpenMP to one thread, so no other thread wakes or spins.
@@ -11,7 +12,7 @@
 // oneDNN needs. Later uses allocate nothing of that size. oneDNN itself allocates a small table of
 // its arguments at each call (below 2 KB, freed on return).
 //
-// Bf16 products run on AMX or AVX512_BF16 if the CPU has them, otherwise on AVX-512 by oneDNN's
+// Without AMX, bf16 products run on AVX512_BF16 if the CPU has it, otherwise on AVX-512 by oneDNN's
 // emulation. Without AVX-512 oneDNN has no bf16: both operands are then widened and multiplied in
 // f32.
 #pragma once
@@ -54,8 +55,9 @@ void use_onednn_for_f32(bool on);
 // The same for bf16.
 void use_onednn_for_bf16(bool on);
 
-// oneDNN's name of the implementation that runs a product of this type and shape here
-// ("brg:avx512_core_amx_bf16"). The prefix "widened+" means that bf16 is widened to f32.
+// The name of the implementation that runs a product of this type and shape here: "sgemm:avx512",
+// "amx_gemm", or oneDNN's name ("brg:avx512_core_bf16"). The prefix "widened+" means that bf16 is
+// widened to f32.
 template <class T>
 [[nodiscard]] std::string_view matmul_implementation(const MatmulShape& shape);
 
