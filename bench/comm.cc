@@ -16,7 +16,6 @@
 
 #include "bench/child_process.h"
 #include "bench/comm_timing.h"
-#include "stepscope/comm/collectives/collective_steps.h"
 #include "stepscope/comm/collectives/reduce.h"
 #include "stepscope/comm/communicator/copy.h"
 #include "stepscope/comm/groups/shm_group.h"
@@ -25,6 +24,7 @@ namespace stepscope::bench {
 namespace {
 
 constexpr int ranks = 2;
+constexpr std::size_t bound_streams_from = 1 << 20;  // bytes of the whole message
 
 [[noreturn]] void stop(const std::string& why) {
   std::fprintf(stderr, "comm: %s\n", why.c_str());
@@ -51,10 +51,10 @@ void time_floor(Communicator& comm, std::size_t bytes, Buffers& at, std::array<d
   const int times = repetitions(bytes);
   took[0] = median_seconds(times, nothing, meet, [&] {
     comm::reduce_in_order(ElementType::f32, Reduction::sum, sources, out, half,
-                          bytes >= comm::streaming_from_bytes);
+                          bytes >= bound_streams_from);
   });
   took[1] = median_seconds(times, nothing, meet, [&] {
-    comm::copy_message(out, first, half, bytes >= comm::streaming_from_bytes);
+    comm::copy_message(out, first, half, bytes >= bound_streams_from);
   });
 }
 

@@ -60,13 +60,13 @@ void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
   if (chunk.gather) {
     if (at.ranks == 1) return;
     const Extent own = piece_of(at, chunk.segment, at.rank);
-    return copy_message(slot, request.out.data() + own.begin, own.size, at.streaming);
+    // Ordinary stores, here and below: the other ranks read the bucket at once.
+    return copy_cached(slot, request.out.data() + own.begin, own.size);
   }
   for (int to = 0; to < at.ranks; ++to) {
     if (to == at.rank) continue;
     const Extent part = piece_of(at, chunk.segment, to);
-    copy_message(slot + part_offset(at, at.rank, to), request.in.data() + part.begin, part.size,
-                 at.streaming);
+    copy_cached(slot + part_offset(at, at.rank, to), request.in.data() + part.begin, part.size);
   }
 }
 

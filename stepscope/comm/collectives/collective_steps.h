@@ -20,7 +20,8 @@ struct StepPlace {
   std::size_t payload = 0;  // S
   bool streaming = false;   // S does not fit the caches
 };
-inline constexpr std::size_t streaming_from_bytes = 1 << 20;
+// Non-temporal stores to lines that are in a cache take longer than ordinary ones.
+inline constexpr std::size_t streaming_from_bytes = 4 << 20;
 // Up to this many bytes, summed over all ranks, each rank reduces a whole all_reduce itself.
 inline constexpr std::size_t all_reduce_short_bytes = 128 * 1024;
 

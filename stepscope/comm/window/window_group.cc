@@ -2,6 +2,7 @@
 #include "stepscope/comm/window/window_group.h"
 
 #include <immintrin.h>
+#include <sched.h>
 
 #include <algorithm>
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kept_collectives = 512;
 constexpr std::size_t kept_of_pair = 64;
+constexpr Ns pause_limit = std::chrono::microseconds(1);
 constexpr Ns spin_limit = std::chrono::microseconds(30);
 StepPlace place_of(const Operation& operation, int rank, const WindowShape& shape) {
   return {rank, static_cast<int>(shape.ranks), shape.slot_bytes, operation.header.bytes,
@@ -282,10 +284,17 @@ bool WindowGroup::progress() {
 }
 
 // Polls for a while if there are cores to spare, then sleeps until a peer rings or `limit` passes.
+// After the first microsecond each poll yields the core: another program can have put two ranks on
+// one core, and the peer could then not run before the polls end.
 void WindowGroup::sleep(Ns limit, bool& moved) {
   if (setup_.spin) {
-    for (const Ns until = monotonic_now() + spin_limit; monotonic_now() < until;) {
-      for (int i = 0; i < 4; ++i) _mm_pause();
+    const Ns begin = monotonic_now();
+    for (Ns now = begin; now < begin + spin_limit; now = monotonic_now()) {
+      if (now < begin + pause_limit) {
+        for (int i = 0; i < 4; ++i) _mm_pause();
+      } else {
+        ::sched_yield();
+      }
       moved = progress();
       if (moved || failure_) return;
     }

@@ -16,6 +16,7 @@
 
 #include "stepscope/base/isa.h"
 #include "stepscope/base/result.h"
+#include "stepscope/nn/kernels/amx_gemm.h"
 #include "stepscope/nn/kernels/buffer.h"
 #include "stepscope/nn/kernels/lanes.h"
 #include "stepscope/nn/kernels/sgemm.h"
@@ -288,10 +289,23 @@ bool sgemm_multiplies() {
   return !onednn_for_bf16().load(std::memory_order_relaxed) && !faster_bf16_instructions();
 }
 
+// Whether our AMX kernel multiplies elements of type T.
+template <class T>
+bool amx_multiplies() {
+  return std::is_same_v<T, Bf16> && isa() == Isa::avx512 && amx_gemm_runs_here() &&
+         !onednn_for_bf16().load(std::memory_order_relaxed);
+}
+
 template <class T, class Out>
 void multiply(const MatmulShape& s, const T* a, const T* b, Out* c, const T* bias, bool add) {
   if (s.m == 0 || s.n == 0) return;
   check(s.k > 0, "matmul: nothing to sum over");
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (amx_multiplies<T>()) {
+      amx_gemm(s, a, b, c, bias, add);
+      return;
+    }
+  }
   if (sgemm_multiplies<T>()) {
     const Out* same = nullptr;  // an f32 result of bf16 operands has no bias
     if constexpr (std::is_same_v<T, Out>) same = bias;
@@ -373,6 +387,7 @@ void use_onednn_for_bf16(bool on) { onednn_for_bf16() = on; }
 
 template <class T>
 std::string_view matmul_implementation(const MatmulShape& shape) {
+  if (amx_multiplies<T>()) return "amx_gemm";
   if (sgemm_multiplies<T>()) return isa() == Isa::avx512 ? "sgemm:avx512" : "sgemm:avx2";
   const OneThread one;
   PerThread& mine = own();
