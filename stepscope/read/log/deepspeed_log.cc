@@ -98,7 +98,7 @@ bool take_summary_row(std::string_view text, LogState& state) {
 // "1.24 B", "4.1 TMACs", "123.4 ms", "66 TFLOPS" in their base unit.
 std::optional<double> scaled(std::string_view text) {
   const auto value = number_and_unit(text);
-  if (!value || !std::isfinite(value->number)) return std::nullopt;
+  if (!value || !(std::abs(value->number) <= most_amount)) return std::nullopt;
   const std::string_view unit = value->unit;
   double factor = 1;
   if (unit == "ms" || unit.starts_with("ms "))

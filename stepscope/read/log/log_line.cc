@@ -229,6 +229,7 @@ void LogState::begin_launch() {
 }
 
 void LogState::time(const LogTool& tool, std::string_view name, double ms) {
+  if (!(ms >= 0 && ms <= most_amount)) return note("fields_not_understood");
   constexpr std::size_t most_timers = 1000;
   auto found = std::ranges::find_if(
       log.timers, [&](const LogTimer& t) { return t.tool == &tool && t.name == name; });

@@ -18,7 +18,7 @@ namespace stepscope {
 
 inline constexpr std::size_t most_log_tools = 32;
 // No time, size or rate of a log is larger, in any unit. Sums and products of a few stay finite.
-inline constexpr double most_amount = 1e24;
+inline constexpr double most_amount = 1e30;
 
 // The number in `text`. It must be the whole text without blanks, or be followed by a blank, '(' or
 // '%': a number that another writer cut into is rejected. Commas between digits are ignored.

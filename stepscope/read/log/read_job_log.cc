@@ -154,6 +154,12 @@ void leave_out_impossible(JobLog& log) {
         *figure = {};
         ++log.notes["fields_not_understood"];
       }
+  for (std::optional<double>* figure : {&log.run_s, &log.run_samples_per_s, &log.run_steps_per_s,
+                                        &log.run_tokens_per_s, &log.run_flops})
+    if (*figure && !(**figure >= 0 && **figure <= most_amount)) {
+      figure->reset();
+      ++log.notes["fields_not_understood"];
+    }
 }
 
 Result<JobLog> settled(JobLog log, std::string_view path) {
