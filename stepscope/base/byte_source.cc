@@ -258,7 +258,7 @@ class BoundedSource final : public ByteSource {
       : inflating_(std::move(inflating)), path_(std::move(path)) {}
 
   Result<std::size_t> read(std::span<char> into) override {
-    constexpr std::uint64_t always = 64 << 20;
+    constexpr std::uint64_t always = 16 << 20;
     const auto got = inflating_->read(into);
     if (!got) return got;
     given_ += *got;

@@ -2,7 +2,7 @@
 // A file as a stream of its uncompressed bytes. The file is plain, gzip (one or more members) or
 // zstd (one or more frames); its first bytes tell which. Files are read, never mapped, so a file
 // that shrinks during reading gives an error and not a crash. A compressed file that inflates to
-// more than 64 MiB and to more than most_inflation times its own size gives an error: traces and
+// more than 16 MiB and to more than most_inflation times its own size gives an error: traces and
 // logs compress 5 to 50 times, decompression bombs 150 to 1000 times and more.
 #pragma once
 

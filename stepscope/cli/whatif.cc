@@ -51,8 +51,8 @@ int list_scenarios() {
 }
 
 int answer(const WhatIfFlags& flags) {
-  if (flags.list && !flags.json.empty())
-    return refused({.what = "--list writes no JSON", .hint = "leave --json out"});
+  if (flags.list && (!flags.json.empty() || !flags.traces.request.inputs.empty()))
+    return refused({.what = "--list reads no input and writes no JSON", .hint = "leave them out"});
   if (flags.list) return list_scenarios();
   const auto traces = traces_request(flags.traces);
   if (!traces) return refused(traces.error());

@@ -7,6 +7,10 @@
 namespace stepscope {
 namespace {
 
+// Larger figures are damage.
+constexpr double most_share = 1e6;  // of a peak that is given wrong
+constexpr double most_ns = 1e18;    // 31 years
+
 std::optional<double> number_of(const JsonValue& object, std::string_view key) {
   const JsonValue* value = object.find(key);
   if (value == nullptr ||
@@ -43,8 +47,12 @@ Result<TrainSummary> parse_train_summary(std::string_view text, std::string_view
                  .file = std::string(path),
                  .hint = "give what stepscope train --json writes"};
   TrainSummary summary;
-  summary.mfu = number_of(*json, "mfu");
-  summary.hfu = number_of(*json, "hfu");
+  const auto share = [&](std::string_view key) {
+    const auto value = number_of(*json, key);
+    return value && *value >= 0 && *value <= most_share ? value : std::nullopt;
+  };
+  summary.mfu = share("mfu");
+  summary.hfu = share("hfu");
   take_verdict(*json, summary);
   for (const JsonValue& step : list_of(*json, "rank_steps")) {
     const auto rank = number_of(step, "rank");
@@ -53,7 +61,8 @@ Result<TrainSummary> parse_train_summary(std::string_view text, std::string_view
     TrainSummary::Rank& sums = summary.ranks[static_cast<int>(*rank)];
     ++sums.steps;
     for (std::size_t i = 0; i < budget->keys.size() && i < budget->items.size(); ++i)
-      sums.budget_ns[budget->keys[i]] += budget->items[i].number;
+      if (const double ns = budget->items[i].number; ns >= 0 && ns <= most_ns)
+        sums.budget_ns[budget->keys[i]] += ns;
   }
   return summary;
 }
