@@ -34,9 +34,11 @@ constexpr std::int64_t step_depth = 32;  // of k: one tile
 constexpr std::int64_t tile_values = 512;
 constexpr std::int64_t step_values = 2 * tile_values;
 constexpr std::int64_t block_sums = panel * panel;
-constexpr std::int64_t slice_steps = 8;          // 32 left lines take 16 KiB of the L1 cache
+constexpr std::int64_t slice_steps = 8;  // 32 left lines take 16 KiB of the L1 cache
+// Lines this far apart share a few sets of the L1 cache: 32 of them do not fit.
+constexpr std::int64_t crowded_stride = 1024;
 constexpr std::int64_t most_rights = 24;         // panels of a right group
-constexpr std::int64_t most_packed_steps = 192;  // of a right group: 384 KiB of the L2 cache
+constexpr std::int64_t most_packed_steps = 384;  // of a right group: 384 KiB of the L2 cache
 constexpr std::int64_t most_kept_blocks = 192;   // of sums between chunks: 768 KiB
 
 // An operand as its packing sees it. `lines` counts rows of a or columns of b. Value (line, k) is
@@ -487,7 +489,8 @@ AMX_VECTORS LeftPanel left_panel(const AmxProduct<Out>& p, std::int64_t left, Ra
                                  Bf16* to) {
   const AmxOperand& o = p.left;
   const bool whole = (left + 1) * panel <= o.lines && steps.end * step_depth <= o.depth;
-  if (o.along_k && whole) {
+  const bool spread = o.stride % crowded_stride != 0;
+  if (o.along_k && whole && spread) {
     return {o.from + left * panel * o.stride + steps.begin * step_depth,
             o.stride * static_cast<std::int64_t>(sizeof(Bf16)), step_depth};
   }
