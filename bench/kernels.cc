@@ -5,10 +5,12 @@
 // caches; a smaller working set can exceed it.
 //
 //   kernels [--model a|b] [--type f32|bf16] [--only PART-OF-A-NAME] [--rounds N]
+//           [--beside onednn]
 //
 // Model a: 4 layers, 4 heads, 256 channels, 128 tokens, 4096 words, batch 8. Model b: GPT-2 124M
 // with 4 x 64 tokens. Cases take turns within a round. Times are minimum, median and maximum over
-// the rounds; each is the mean of some milliseconds of processor time.
+// the rounds; each is the mean of some milliseconds of processor time. With --beside onednn each
+// linear product is followed by the same product computed by oneDNN.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -225,6 +227,24 @@ void add_embedding_and_optimizer(const Model& m, std::vector<Case>& cases) {
                    [=] { adamw(count, AdamW{}, grad, 1.0F, master, first, second, param); }});
 }
 
+std::vector<Case> beside_onednn(const std::vector<Case>& cases) {
+  const auto use_onednn = [](bool on) {
+    use_onednn_for_f32(on);
+    use_onednn_for_bf16(on);
+  };
+  std::vector<Case> both;
+  for (const Case& k : cases) {
+    both.push_back(k);
+    if (!k.name.starts_with("linear")) continue;
+    both.push_back({k.name + " oneDNN", k.flops, k.bytes, [use_onednn, run = k.run] {
+                      use_onednn(true);
+                      run();
+                      use_onednn(false);
+                    }});
+  }
+  return both;
+}
+
 void measure(std::vector<Case>& cases, int rounds) {
   for (int round = -1; round < rounds; ++round) {
     for (Case& k : cases) {
@@ -264,7 +284,7 @@ void print(std::vector<Case>& cases, std::string_view model, std::string_view ty
 }
 
 struct Options {
-  std::string model, type, only;
+  std::string model, type, only, beside;
   int rounds = 7;
 };
 
@@ -285,6 +305,7 @@ void run(const Options& options, std::string_view type, ElementType element, dou
     add_passes<T>(model, cases);
     add_embedding_and_optimizer<T>(model, cases);
     std::erase_if(cases, [&](const Case& k) { return k.name.find(options.only) == k.name.npos; });
+    if (options.beside == "onednn") cases = beside_onednn(cases);
     measure(cases, options.rounds);
     print(cases, name, type, peak ? peak->rate.value : 0.0, bandwidth);
   }
@@ -301,6 +322,7 @@ int main(int argc, char** argv) {
     if (flag == "--model") options.model = argv[i + 1];
     if (flag == "--type") options.type = argv[i + 1];
     if (flag == "--only") options.only = argv[i + 1];
+    if (flag == "--beside") options.beside = argv[i + 1];
     if (flag == "--rounds") options.rounds = std::max(1, std::atoi(argv[i + 1]));
   }
   const double bandwidth = nn::copy_bandwidth();

@@ -7,6 +7,7 @@
 #endif
 #include <cpuid.h>
 #include <immintrin.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,151 +20,18 @@
 #include <type_traits>
 
 #include "stepscope/base/isa.h"
-#include "stepscope/base/result.h"
-
-#define AMX_VECTORS \
-  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-bf16")))
-#define AMX_INLINE AMX_VECTORS __attribute__((always_inline)) inline
+#include "stepscope/nn/kernels/amx_pack.h"
 
 namespace stepscope::nn {
 namespace {
 
-constexpr std::int64_t panel = 32;       // rows or columns: two tiles
-constexpr std::int64_t step_depth = 32;  // of k: one tile
-constexpr std::int64_t tile_values = 512;
-constexpr std::int64_t step_values = 2 * tile_values;
 constexpr std::int64_t block_sums = panel * panel;
-constexpr std::int64_t most_steps = 8;  // of a stage: a strip of 16 KiB, in the L1 cache
-constexpr std::int64_t held_bytes = 3 << 19;
-constexpr std::int64_t slice_steps = 48;  // if the held operand does not fit as a whole
-
-// An operand as its packing sees it. `lines` counts rows of a or columns of b. Value (line, k) is
-// at from[line * stride + k] if `along_k`, otherwise at from[k * stride + line].
-struct AmxOperand {
-  const Bf16* from;
-  std::int64_t stride;
-  std::int64_t lines;
-  std::int64_t depth;
-  bool along_k;
-  bool left;  // a
-};
-
-// Packs 32 lines at `line` and 32 values of k at `k` as two tiles. A left tile has a line in each
-// row. A right tile has two values of k in each row, interleaved. Missing lines and values are
-// zero. `ahead` is the data that is packed a stage later; it is prefetched.
-using PackStep = void (*)(const AmxOperand& o, std::int64_t line, std::int64_t k, const Bf16* ahead,
-                          Bf16* to);
-
-AMX_INLINE __mmask32 first_values(std::int64_t count) {
-  if (count >= 32) return ~__mmask32{0};
-  return count <= 0 ? __mmask32{0} : static_cast<__mmask32>((1U << count) - 1U);
-}
-
-AMX_INLINE __m512i load_values(const AmxOperand& o, std::int64_t row, std::int64_t rows,
-                               std::int64_t column, __mmask32 there) {
-  if (row >= rows) return _mm512_setzero_si512();
-  return _mm512_maskz_loadu_epi16(there, o.from + row * o.stride + column);
-}
-
-AMX_INLINE void prefetch_rows(const AmxOperand& o, const Bf16* ahead) {
-  for (std::int64_t i = 0; i < 32; ++i) _mm_prefetch(ahead + i * o.stride, _MM_HINT_T1);
-}
-
-// Transposes 16 x 16 words of 32 bits.
-AMX_INLINE void transpose_words(__m512i (&r)[16]) {
-  __m512i t[16];
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) {
-    t[2 * i] = _mm512_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
-    t[2 * i + 1] = _mm512_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    r[4 * i] = _mm512_unpacklo_epi64(t[4 * i], t[4 * i + 2]);
-    r[4 * i + 1] = _mm512_unpackhi_epi64(t[4 * i], t[4 * i + 2]);
-    r[4 * i + 2] = _mm512_unpacklo_epi64(t[4 * i + 1], t[4 * i + 3]);
-    r[4 * i + 3] = _mm512_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    t[i] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0x88);
-    t[i + 4] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0xdd);
-    t[i + 8] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0x88);
-    t[i + 12] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0xdd);
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) {
-    r[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
-    r[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xdd);
-  }
-}
-
-AMX_VECTORS void pack_left_along_k(const AmxOperand& o, std::int64_t line, std::int64_t k,
-                                   const Bf16* ahead, Bf16* to) {
-  const __mmask32 there = first_values(o.depth - k);
-  for (std::int64_t i = 0; i < panel; ++i) {
-    _mm512_store_si512(to + i * step_depth, load_values(o, line + i, o.lines, k, there));
-  }
-  prefetch_rows(o, ahead);
-}
-
-AMX_VECTORS void pack_right_along_k(const AmxOperand& o, std::int64_t line, std::int64_t k,
-                                    const Bf16* ahead, Bf16* to) {
-  const __mmask32 there = first_values(o.depth - k);
-  for (std::int64_t half = 0; half < 2; ++half) {
-    __m512i r[16];
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) {
-      r[i] = load_values(o, line + half * 16 + i, o.lines, k, there);
-    }
-    transpose_words(r);
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) _mm512_store_si512(to + half * tile_values + i * 32, r[i]);
-  }
-  prefetch_rows(o, ahead);
-}
-
-AMX_VECTORS void pack_right_across_k(const AmxOperand& o, std::int64_t line, std::int64_t k,
-                                     const Bf16* ahead, Bf16* to) {
-  const __mmask32 there = first_values(o.lines - line);
-  const __m512i lower = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
-  const __m512i upper = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
-  for (std::int64_t p = 0; p < 16; ++p) {
-    const __m512i even = load_values(o, k + 2 * p, o.depth, line, there);
-    const __m512i odd = load_values(o, k + 2 * p + 1, o.depth, line, there);
-    const __m512i low = _mm512_unpacklo_epi16(even, odd);
-    const __m512i high = _mm512_unpackhi_epi16(even, odd);
-    _mm512_store_si512(to + p * 32, _mm512_permutex2var_epi64(low, lower, high));
-    _mm512_store_si512(to + tile_values + p * 32, _mm512_permutex2var_epi64(low, upper, high));
-  }
-  prefetch_rows(o, ahead);
-}
-
-AMX_VECTORS void pack_left_across_k(const AmxOperand& o, std::int64_t line, std::int64_t k,
-                                    const Bf16* ahead, Bf16* to) {
-  const __mmask32 there = first_values(o.lines - line);
-  for (std::int64_t half = 0; half < 2; ++half) {
-    __m512i r[16];
-#pragma GCC unroll 16
-    for (int p = 0; p < 16; ++p) {
-      const __m512i even = load_values(o, k + 2 * p, o.depth, line, there);
-      const __m512i odd = load_values(o, k + 2 * p + 1, o.depth, line, there);
-      r[p] = half == 0 ? _mm512_unpacklo_epi16(even, odd) : _mm512_unpackhi_epi16(even, odd);
-    }
-    transpose_words(r);
-    // unpacklo takes the lower four of every eight lines, unpackhi the upper four.
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) {
-      _mm512_store_si512(to + (i / 4 * 8 + half * 4 + i % 4) * 32, r[i]);
-    }
-  }
-  prefetch_rows(o, ahead);
-}
-
-PackStep pack_step_of(const AmxOperand& o) {
-  if (o.left) return o.along_k ? pack_left_along_k : pack_left_across_k;
-  return o.along_k ? pack_right_along_k : pack_right_across_k;
-}
+constexpr std::int64_t slice_steps = 8;  // 32 left lines take 16 KiB of the L1 cache
+// Lines this far apart share a few sets of the L1 cache: 32 of them do not fit.
+constexpr std::int64_t crowded_stride = 1024;
+constexpr std::int64_t most_rights = 24;         // panels of a right group
+constexpr std::int64_t most_packed_steps = 384;  // of a right group: 384 KiB of the L2 cache
+constexpr std::int64_t most_kept_blocks = 192;   // of sums between chunks: 768 KiB
 
 // --- The sums of a block of 32 x 32: four tiles, the left one's first row first
 
@@ -176,6 +44,8 @@ struct BlockOut {
   std::int64_t columns = 0;
   const Bf16* bias = nullptr;
   bool add = false;
+  bool flipped = false;
+  const float* wide_bias = nullptr;  // of a flipped block: `panel` values, zeros without a bias
 };
 
 AMX_INLINE __m512 widened_half(__m256i values) {
@@ -183,10 +53,7 @@ AMX_INLINE __m512 widened_half(__m256i values) {
 }
 
 template <class Out>
-AMX_INLINE void write_row(const BlockOut<Out>& o, std::int64_t i) {
-  const float* sums = o.sums + i / 16 * 2 * 256 + i % 16 * 16;
-  __m512 low = _mm512_load_ps(sums);
-  __m512 high = _mm512_load_ps(sums + 256);
+AMX_INLINE void write_values(const BlockOut<Out>& o, std::int64_t i, __m512 low, __m512 high) {
   const __mmask32 there = first_values(o.columns);
   if (o.bias != nullptr) {
     const __m512i bias = _mm512_maskz_loadu_epi16(there, o.bias);
@@ -214,54 +81,137 @@ AMX_INLINE void write_row(const BlockOut<Out>& o, std::int64_t i) {
   }
 }
 
-// --- What the vector units do while the tiles multiply
-
 template <class Out>
-struct SideWork {
-  // Packing of the next stage: `left` steps, `share` of them (in 1/4096) at each step of the tiles.
-  const AmxOperand* operand = nullptr;
-  PackStep pack = nullptr;
-  std::int64_t line = 0;
-  std::int64_t k = 0;
-  const Bf16* ahead = nullptr;  // as far from `from` as the stage after the next from the next
-  std::int64_t ahead_step = 0;
-  Bf16* to = nullptr;
-  std::int64_t left = 0;
-  std::int64_t share = 0;
-  std::int64_t due = 0;
-  // The block whose sums are complete.
-  BlockOut<Out> done{};
-  std::int64_t written = 0;
-  std::int64_t rows_a_step = 0;
+AMX_INLINE void write_row(const BlockOut<Out>& o, std::int64_t i) {
+  const float* sums = o.sums + i / 16 * 2 * 256 + i % 16 * 16;
+  write_values(o, i, _mm512_load_ps(sums), _mm512_load_ps(sums + 256));
+}
+
+// The block of a flipped product has columns of c as its left lines and rows of c as its right
+// ones. Sums of 16 right lines `half` are transposed and written.
+template <class Out>
+AMX_INLINE void write_flipped(const BlockOut<Out>& o, std::int64_t half) {
+  const float* sums = o.sums + half * 256;
+  __m512i low[16], high[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) low[i] = _mm512_load_si512(sums + i * 16);
+  transpose_words(low);
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) high[i] = _mm512_load_si512(sums + 512 + i * 16);
+  transpose_words(high);
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {
+    if (half * 16 + i < o.rows) {
+      write_values(o, half * 16 + i, _mm512_castsi512_ps(low[i]), _mm512_castsi512_ps(high[i]));
+    }
+  }
+}
+
+// The same for bf16 without `add`: pairs of columns are rounded first, so half as much is
+// transposed.
+AMX_INLINE void write_flipped_pairs(const BlockOut<Bf16>& o, std::int64_t half) {
+  const float* sums = o.sums + half * 256;
+  const __m512i pairs = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
+                                         8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  __m512i r[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {
+    const float* even = sums + i / 8 * 512 + i % 8 * 32;
+    const __m512 first = _mm512_add_ps(_mm512_load_ps(even), _mm512_set1_ps(o.wide_bias[2 * i]));
+    const __m512 second =
+        _mm512_add_ps(_mm512_load_ps(even + 16), _mm512_set1_ps(o.wide_bias[2 * i + 1]));
+    const __m512bh both = _mm512_cvtne2ps_pbh(second, first);
+    r[i] = _mm512_permutexvar_epi16(pairs, reinterpret_cast<const __m512i&>(both));
+  }
+  transpose_words(r);
+  const __mmask32 there = first_values(o.columns);
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {
+    if (half * 16 + i < o.rows) {
+      _mm512_mask_storeu_epi16(o.c + (half * 16 + i) * o.ldc, there, r[i]);
+    }
+  }
+}
+
+// --- What runs between the steps of the tiles
+
+// Lines of memory that are needed later, in their order in memory: rows of `bytes`, `stride` bytes
+// apart. They arrive in the L2 cache.
+struct Ahead {
+  const char* row = nullptr;
+  std::int64_t rows = 0, bytes = 0, stride = 0;
+  std::int64_t at = 0;
+  std::int64_t a_step = 0;  // lines
 };
 
-template <class Out>
-AMX_INLINE void pack_one(SideWork<Out>& side) {
-  side.pack(*side.operand, side.line, side.k, side.ahead, side.to);
-  side.k += step_depth;
-  side.ahead += side.ahead_step;
-  side.to += step_values;
-  --side.left;
+Ahead ahead_of(const void* from, std::int64_t rows, std::int64_t bytes, std::int64_t stride,
+               std::int64_t steps) {
+  const std::int64_t lines = rows * ((bytes + 63) / 64);
+  return {static_cast<const char*>(from), rows, bytes, stride, 0, (lines + steps - 1) / steps};
+}
+
+template <bool write>
+AMX_INLINE void fetch_ahead(Ahead& a) {
+  for (std::int64_t i = 0; i < a.a_step && a.rows > 0; ++i) {
+    if constexpr (write) {
+      __builtin_prefetch(a.row + a.at, 1, 3);
+    } else {
+      _mm_prefetch(a.row + a.at, _MM_HINT_T1);
+    }
+    a.at += 64;
+    if (a.at < a.bytes) continue;
+    a.at = 0;
+    a.row += a.stride;
+    --a.rows;
+  }
 }
 
 template <class Out>
+struct SideWork {
+  Ahead left, right, out;
+  BlockOut<Out> done{};  // the block whose sums are complete
+  std::int64_t written = 0;
+  std::int64_t rows_a_step = 4;
+  std::int64_t blocks = 0;
+};
+
+template <class Out>
 AMX_INLINE void write_rows(SideWork<Out>& side, std::int64_t count) {
-  const std::int64_t end = std::min(side.written + count, side.done.rows);
-  for (; side.written < end; ++side.written) write_row(side.done, side.written);
+  const BlockOut<Out>& o = side.done;
+  if (!o.flipped) {
+    const std::int64_t end = std::min(side.written + count, o.rows);
+    for (; side.written < end; ++side.written) write_row(o, side.written);
+    return;
+  }
+  for (; count > 0 && side.written < o.rows; side.written += 16, count -= 16) {
+    if constexpr (std::is_same_v<Out, Bf16>) {
+      if (!o.add) {
+        write_flipped_pairs(o, side.written / 16);
+        continue;
+      }
+    }
+    write_flipped(o, side.written / 16);
+  }
 }
 
 template <class Out>
 AMX_INLINE void work_beside(SideWork<Out>& side) {
+  fetch_ahead<false>(side.left);
+  fetch_ahead<false>(side.right);
+  fetch_ahead<true>(side.out);
   if (side.written < side.done.rows) write_rows(side, side.rows_a_step);
-  if (side.left == 0) return;
-  side.due += side.share;
-  for (; side.due >= 4096 && side.left > 0; side.due -= 4096) pack_one(side);
 }
 
-// Multiplies `steps` steps of a left and a right panel of which 1 or 2 tiles hold data.
+// Multiplies `steps` steps of a left and a right panel of which 1 or 2 tiles hold data. A left
+// line is `stride` bytes from the next, a left step `step` values.
+struct LeftPanel {
+  const Bf16* from;
+  std::int64_t stride, step;
+};
+
 template <int lefts, int rights, class Out>
-AMX_VECTORS void multiply_panels(const Bf16* left, const Bf16* right, std::int64_t steps,
-                                 float* sums, bool from_zero, SideWork<Out>& side) {
+AMX_VECTORS void multiply_panels(LeftPanel left, const Bf16* right, std::int64_t steps, float* sums,
+                                 bool from_zero, SideWork<Out>& side) {
   if (from_zero) {
     _tile_zero(0);
     if constexpr (rights == 2) _tile_zero(1);
@@ -274,7 +224,7 @@ AMX_VECTORS void multiply_panels(const Bf16* left, const Bf16* right, std::int64
     if constexpr (lefts == 2 && rights == 2) _tile_loadd(3, sums + 768, 64);
   }
   for (std::int64_t s = 0; s < steps; ++s) {
-    _tile_loadd(4, left, 64);
+    _tile_loadd(4, left.from, left.stride);
     _tile_loadd(6, right, 64);
     _tile_dpbf16ps(0, 4, 6);
     if constexpr (rights == 2) {
@@ -282,11 +232,11 @@ AMX_VECTORS void multiply_panels(const Bf16* left, const Bf16* right, std::int64
       _tile_dpbf16ps(1, 4, 7);
     }
     if constexpr (lefts == 2) {
-      _tile_loadd(5, left + tile_values, 64);
+      _tile_loadd(5, left.from + left.stride * 8, left.stride);
       _tile_dpbf16ps(2, 5, 6);
     }
     if constexpr (lefts == 2 && rights == 2) _tile_dpbf16ps(3, 5, 7);
-    left += step_values;
+    left.from += left.step;
     right += step_values;
     work_beside(side);
   }
@@ -297,30 +247,33 @@ AMX_VECTORS void multiply_panels(const Bf16* left, const Bf16* right, std::int64
 }
 
 template <class Out>
-using MultiplyPanels = void (*)(const Bf16*, const Bf16*, std::int64_t, float*, bool,
-                                SideWork<Out>&);
+using MultiplyPanels = void (*)(LeftPanel, const Bf16*, std::int64_t, float*, bool, SideWork<Out>&);
 
 template <class Out>
-MultiplyPanels<Out> panels_product(std::int64_t rows, std::int64_t columns) {
-  if (rows > 16) return columns > 16 ? multiply_panels<2, 2, Out> : multiply_panels<2, 1, Out>;
-  return columns > 16 ? multiply_panels<1, 2, Out> : multiply_panels<1, 1, Out>;
+MultiplyPanels<Out> panels_product(std::int64_t lefts, std::int64_t rights) {
+  if (lefts > 16) return rights > 16 ? multiply_panels<2, 2, Out> : multiply_panels<2, 1, Out>;
+  return rights > 16 ? multiply_panels<1, 2, Out> : multiply_panels<1, 1, Out>;
 }
 
 // --- The order of a product
 
+constexpr std::size_t huge_page = std::size_t{1} << 21U;
+
 struct AlignedBytes {
-  void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{4096}); }
+  void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{huge_page}); }
 };
 
-// Grows and never shrinks.
+// Grows and never shrinks. Huge pages, where the kernel gives them, spare address translations.
 class PackBuffer {
  public:
   template <class T>
   T* at_least(std::int64_t count) {
-    const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+    const auto bytes =
+        (static_cast<std::size_t>(count) * sizeof(T) + huge_page - 1) / huge_page * huge_page;
     if (bytes > size_) {
       memory_.reset();
-      memory_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{4096})));
+      memory_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{huge_page})));
+      madvise(memory_.get(), bytes, MADV_HUGEPAGE);  // only advice; failure is harmless
       size_ = bytes;
     }
     return reinterpret_cast<T*>(memory_.get());
@@ -331,134 +284,175 @@ class PackBuffer {
   std::size_t size_ = 0;
 };
 
-struct PackBuffers {
-  PackBuffer held, strips, sums;
-};
-
-// k is divided into slices, for which the held operand is packed, and a slice into `parts` stages.
-// Held lines are divided into groups.
+// Right lines are divided into groups, and k into chunks, for which a right group is packed. If
+// there are several chunks, left lines are divided into groups whose sums are kept between them. A
+// chunk is divided into slices.
 struct AmxOrder {
-  std::int64_t steps, slices, group, groups;
+  std::int64_t steps, rights, lefts;            // in all
+  std::int64_t right_group, left_group, chunk;  // panels, panels, steps
 };
 
-AmxOrder order_of(const AmxOperand& held) {
-  AmxOrder o{};
-  o.steps = (held.depth + step_depth - 1) / step_depth;
-  const std::int64_t panels = (held.lines + panel - 1) / panel;
-  const std::int64_t fit = held_bytes / 2 / (std::min(o.steps, slice_steps * 2) * step_values);
-  o.slices = o.steps > slice_steps * 2 ? (o.steps + slice_steps - 1) / slice_steps : 1;
-  o.group = std::min(panels, fit);
-  o.groups = (panels + o.group - 1) / o.group;
-  return o;
-}
+std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 template <class Out>
 struct AmxProduct {
-  AmxOperand held, strip;
+  AmxOperand left, right;
   Out* c;
   std::int64_t ldc;
   const Bf16* bias;
-  bool add;
-  std::int64_t strips;
+  bool add, flipped;
 };
 
-// A part of k that one strip is packed for.
-struct Stage {
-  std::int64_t strip, begin, end;  // steps of k
+AmxOrder order_of(const AmxOperand& left, const AmxOperand& right) {
+  AmxOrder o{};
+  o.steps = ceiling(right.depth, step_depth);
+  o.rights = ceiling(right.lines, panel);
+  o.lefts = ceiling(left.lines, panel);
+  o.right_group = std::min(o.rights, most_rights);
+  o.chunk = std::min(o.steps, most_packed_steps / o.right_group / slice_steps * slice_steps);
+  o.left_group = o.chunk == o.steps ? o.lefts : std::min(o.lefts, most_kept_blocks / o.right_group);
+  return o;
+}
+
+struct Buffers {
+  Bf16 *right, *left;
+  float *sums, *bias;
 };
 
-// Stage s of a slice: all parts of the slice for the first strip, then for the next one.
-Stage stage_at(std::int64_t first_step, std::int64_t steps, std::int64_t parts, std::int64_t s) {
-  const std::int64_t part = s % parts;
-  return {s / parts, first_step + steps * part / parts, first_step + steps * (part + 1) / parts};
-}
+// A range of right panels, left panels or steps.
+struct Range {
+  std::int64_t begin, end;
+  std::int64_t size() const { return end - begin; }
+};
 
-const Bf16* place_of(const AmxOperand& o, std::int64_t line, std::int64_t k) {
-  return o.along_k ? o.from + line * o.stride + k : o.from + k * o.stride + line;
-}
-
-template <class Out>
-BlockOut<Out> block_of(const AmxProduct<Out>& p, const float* sums, std::int64_t strip,
-                       std::int64_t held_panel) {
-  const std::int64_t row = (p.strip.left ? strip : held_panel) * panel;
-  const std::int64_t column = (p.strip.left ? held_panel : strip) * panel;
-  const AmxOperand& left = p.strip.left ? p.strip : p.held;
-  const AmxOperand& right = p.strip.left ? p.held : p.strip;
-  return {sums,
-          p.c + row * p.ldc + column,
-          p.ldc,
-          std::min(panel, left.lines - row),
-          std::min(panel, right.lines - column),
-          p.bias == nullptr ? nullptr : p.bias + column,
-          p.add};
+// The memory that holds `lines` and `steps` of an operand.
+Ahead ahead_in(const AmxOperand& o, Range panels, Range steps, std::int64_t tile_steps) {
+  const std::int64_t line = panels.begin * panel, k = steps.begin * step_depth;
+  const std::int64_t lines = std::min(panels.end * panel, o.lines) - line;
+  const std::int64_t depth = std::min(steps.end * step_depth, o.depth) - k;
+  if (lines <= 0 || depth <= 0) return {};
+  const auto bytes = static_cast<std::int64_t>(sizeof(Bf16));
+  if (o.along_k) {
+    return ahead_of(o.from + line * o.stride + k, lines, depth * bytes, o.stride * bytes,
+                    tile_steps);
+  }
+  return ahead_of(o.from + k * o.stride + line, depth, lines * bytes, o.stride * bytes, tile_steps);
 }
 
 template <class Out>
-AMX_VECTORS void prepare_packing(const AmxProduct<Out>& p, const Stage& next, const Stage& after,
-                                 Bf16* to, std::int64_t tile_steps, SideWork<Out>& side) {
-  side.line = next.strip * panel;
-  side.k = next.begin * step_depth;
-  side.to = to;
-  side.left = next.end - next.begin;
-  side.due = 0;
-  side.share = (side.left * 4096 + tile_steps - 1) / tile_steps;
-  side.ahead = place_of(p.strip, after.strip * panel, after.begin * step_depth);
-  side.ahead_step = step_depth * (p.strip.along_k ? 1 : p.strip.stride);
+BlockOut<Out> block_of(const AmxProduct<Out>& p, std::int64_t left, std::int64_t right) {
+  const std::int64_t row = (p.flipped ? right : left) * panel;
+  const std::int64_t column = (p.flipped ? left : right) * panel;
+  const std::int64_t rows = p.flipped ? p.right.lines : p.left.lines;
+  const std::int64_t columns = p.flipped ? p.left.lines : p.right.lines;
+  BlockOut<Out> o;
+  o.c = p.c + row * p.ldc + column;
+  o.ldc = p.ldc;
+  o.rows = std::min(panel, rows - row);
+  o.columns = std::min(panel, columns - column);
+  o.bias = p.bias == nullptr ? nullptr : p.bias + column;
+  o.add = p.add;
+  o.flipped = p.flipped;
+  return o;
 }
 
+// Left lines whose values of k are contiguous are read where they are, if no tile crosses an end.
 template <class Out>
-AMX_VECTORS void multiply_slice(const AmxProduct<Out>& p, const AmxOrder& order, std::int64_t group,
-                                std::int64_t slice, Bf16* held, Bf16* strips, float* all_sums) {
-  const std::int64_t first_step = order.steps * slice / order.slices;
-  const std::int64_t steps = order.steps * (slice + 1) / order.slices - first_step;
-  const std::int64_t first_panel = group * order.group;
-  const std::int64_t panels =
-      std::min(order.group, (p.held.lines + panel - 1) / panel - first_panel);
-  const PackStep pack_held = pack_step_of(p.held);
-  const std::int64_t parts = (steps + most_steps - 1) / most_steps;
-  Bf16* to = held;  // in the order of use: parts of k, then panels, then steps
-  for (std::int64_t part = 0; part < parts; ++part) {
-    const Stage all = stage_at(first_step, steps, parts, part);
-    for (std::int64_t i = first_panel; i < first_panel + panels; ++i) {
-      for (std::int64_t s = all.begin; s < all.end; ++s, to += step_values) {
-        const std::int64_t line = i * panel, k = s * step_depth;
-        pack_held(p.held, line, k, place_of(p.held, line + panel, k), to);
-      }
+AMX_VECTORS LeftPanel left_panel(const AmxProduct<Out>& p, std::int64_t left, Range steps,
+                                 Bf16* to) {
+  const AmxOperand& o = p.left;
+  const bool whole = (left + 1) * panel <= o.lines && steps.end * step_depth <= o.depth;
+  const bool spread = o.stride % crowded_stride != 0;
+  if (o.along_k && whole && spread) {
+    return {o.from + left * panel * o.stride + steps.begin * step_depth,
+            o.stride * static_cast<std::int64_t>(sizeof(Bf16)), step_depth};
+  }
+  const PackStep pack = pack_step_of(o);
+  for (std::int64_t s = steps.begin; s < steps.end; ++s) {
+    pack(o, left * panel, s * step_depth, to + (s - steps.begin) * step_values);
+  }
+  return {to, 64, step_values};
+}
+
+// The products of one left panel with a packed right group, for one chunk of k.
+template <class Out>
+AMX_VECTORS void multiply_left(const AmxProduct<Out>& p, const AmxOrder& order, std::int64_t left,
+                               Range rights, Range chunk, const Buffers& buffers, float* sums,
+                               SideWork<Out>& side) {
+  const bool one_slice = order.steps <= slice_steps;
+  const std::int64_t lefts = std::min(panel, p.left.lines - left * panel);
+  for (std::int64_t begin = chunk.begin; begin < chunk.end; begin += slice_steps) {
+    const Range steps{begin, std::min(begin + slice_steps, chunk.end)};
+    const LeftPanel from = left_panel(p, left, steps, buffers.left);
+    const Bf16* packed = buffers.right + (begin - chunk.begin) * rights.size() * step_values;
+    for (std::int64_t r = rights.begin; r < rights.end; ++r) {
+      const std::int64_t place = one_slice ? side.blocks++ % 2 : r - rights.begin;
+      float* block = sums + place * block_sums;
+      const std::int64_t lines = std::min(panel, p.right.lines - r * panel);
+      panels_product<Out>(lefts, lines)(from, packed, steps.size(), block, begin == 0, side);
+      write_rows(side, panel);
+      packed += steps.size() * step_values;
+      if (steps.end < order.steps) continue;
+      side.done = block_of(p, left, r);
+      side.done.sums = block;
+      side.done.wide_bias = buffers.bias + left % 2 * panel;
+      side.written = 0;
+      if (rights.size() == 1) write_rows(side, panel);  // the next left panel's sums replace these
     }
   }
-  const std::int64_t stages = parts * p.strips;
+}
+
+template <class Out>
+void widen_bias(const AmxProduct<Out>& p, std::int64_t left, float* to) {
+  for (std::int64_t i = 0; i < panel; ++i) {
+    const std::int64_t column = left * panel + i;
+    to[i] = p.bias != nullptr && column < p.left.lines ? to_float(p.bias[column]) : 0.0F;
+  }
+}
+
+template <class Out>
+AMX_VECTORS void multiply_chunk(const AmxProduct<Out>& p, const AmxOrder& order, Range rights,
+                                Range lefts, Range chunk, const Buffers& buffers) {
+  const PackStep pack = pack_step_of(p.right);
+  Bf16* to = buffers.right;  // in the order of use: slices, then panels, then steps
+  for (std::int64_t begin = chunk.begin; begin < chunk.end; begin += slice_steps) {
+    const std::int64_t end = std::min(begin + slice_steps, chunk.end);
+    if (p.right.along_k) {
+      for (std::int64_t r = rights.begin; r < rights.end; ++r) {
+        for (std::int64_t s = begin; s < end; ++s, to += step_values) {
+          pack(p.right, r * panel, s * step_depth, to);
+        }
+      }
+    } else {  // in the order of memory
+      for (std::int64_t s = begin; s < end; ++s) {
+        for (std::int64_t r = 0; r < rights.size(); ++r) {
+          pack(p.right, (rights.begin + r) * panel, s * step_depth,
+               to + (r * (end - begin) + s - begin) * step_values);
+        }
+      }
+      to += rights.size() * (end - begin) * step_values;
+    }
+  }
+  const std::int64_t left_steps = rights.size() * chunk.size();
   SideWork<Out> side;
-  side.operand = &p.strip;
-  side.pack = pack_step_of(p.strip);
-  const auto stage = [&](std::int64_t s) {
-    return stage_at(first_step, steps, parts, std::min(s, stages - 1));
-  };
-  prepare_packing(p, stage(0), stage(1), strips, 1, side);
-  while (side.left > 0) pack_one(side);
-  for (std::int64_t s = 0; s < stages; ++s) {
-    const Stage now = stage(s);
-    const std::int64_t depth = now.end - now.begin;
-    const Bf16* strip = strips + s % 2 * most_steps * step_values;
-    if (s + 1 < stages) {
-      prepare_packing(p, stage(s + 1), stage(s + 2),
-                      strips + (s + 1) % 2 * most_steps * step_values, panels * depth, side);
+  side.rows_a_step = p.flipped ? 16 : ceiling(panel, std::min(chunk.size(), slice_steps));
+  side.right =
+      ahead_in(p.right, rights, {chunk.end, chunk.end + order.chunk}, lefts.size() * left_steps);
+  for (std::int64_t left = lefts.begin; left < lefts.end; ++left) {
+    float* sums = buffers.sums;
+    if (order.chunk < order.steps) sums += (left - lefts.begin) * rights.size() * block_sums;
+    if (p.flipped) widen_bias(p, left, buffers.bias + left % 2 * panel);
+    side.left = ahead_in(p.left, {left + 1, left + 2}, chunk, left_steps);
+    if (chunk.end == order.steps && left + 1 < lefts.end) {
+      const BlockOut<Out> o = block_of(p, left + 1, rights.begin);
+      const std::int64_t lines = std::min(rights.end * panel, p.right.lines) - rights.begin * panel;
+      const auto bytes = static_cast<std::int64_t>(sizeof(Out));
+      side.out = ahead_of(o.c, p.flipped ? lines : o.rows, (p.flipped ? o.columns : lines) * bytes,
+                          o.ldc * bytes, left_steps);
+    } else {
+      side.out = {};
     }
-    float* sums = all_sums + (order.slices > 1 ? now.strip * panels * block_sums : 0);
-    side.rows_a_step = (panel + depth - 1) / depth;
-    for (std::int64_t i = 0; i < panels; ++i, sums += block_sums) {
-      const Bf16* other = held + ((now.begin - first_step) * panels + i * depth) * step_values;
-      const BlockOut<Out> block = block_of(p, sums, now.strip, first_panel + i);
-      panels_product<Out>(block.rows, block.columns)(p.strip.left ? strip : other,
-                                                     p.strip.left ? other : strip, depth, sums,
-                                                     now.begin == 0, side);
-      write_rows(side, panel);
-      if (now.end < order.steps) continue;
-      side.done = block;
-      side.written = 0;
-    }
-    while (side.left > 0) pack_one(side);
-    // The next stage may overwrite the sums.
-    if (panels == 1) write_rows(side, panel);
+    multiply_left(p, order, left, rights, chunk, buffers, sums, side);
   }
   write_rows(side, panel);
 }
@@ -471,27 +465,28 @@ struct alignas(64) TileShapes {
 };
 static_assert(sizeof(TileShapes) == 64);
 
-// Packing copies lines of a and interleaves rows of b; otherwise it transposes. Transposing takes
-// longer, and only the packing of strips runs beside the tiles.
-bool holds_left(const AmxOperand& left, const AmxOperand& right) {
-  if (left.along_k == right.along_k) return left.along_k;
-  return left.along_k ? left.lines <= right.lines : left.lines < right.lines;
-}
-
 template <class Out>
-AMX_VECTORS void run_amx(const AmxProduct<Out>& p, PackBuffers& buffers) {
-  const AmxOrder order = order_of(p.held);
-  const std::int64_t slice_most = (order.steps + order.slices - 1) / order.slices;
-  auto* held = buffers.held.at_least<Bf16>(order.group * slice_most * step_values);
-  auto* strips = buffers.strips.at_least<Bf16>(2 * most_steps * step_values);
-  auto* sums =
-      buffers.sums.at_least<float>(order.group * block_sums * (order.slices > 1 ? p.strips : 1));
+AMX_VECTORS void run_amx(const AmxProduct<Out>& p, PackBuffer& memory) {
+  const AmxOrder order = order_of(p.left, p.right);
+  const std::int64_t kept = order.chunk < order.steps ? order.left_group : 1;
+  const std::int64_t sums = std::max<std::int64_t>(2, kept * order.right_group) * block_sums;
+  const std::int64_t packed = order.right_group * order.chunk * step_values;
+  const std::int64_t left = slice_steps * step_values;
+  Buffers b{};
+  b.left = memory.at_least<Bf16>(left + packed + 2 * sums + 4 * panel);
+  b.right = b.left + left;
+  b.sums = reinterpret_cast<float*>(b.right + packed);
+  b.bias = b.sums + sums;
   const TileShapes shapes;
   asm volatile("" : : "r"(&shapes) : "memory");  // GCC takes the intrinsic for a read of 8 bytes
   _tile_loadconfig(&shapes);
-  for (std::int64_t group = 0; group < order.groups; ++group) {
-    for (std::int64_t slice = 0; slice < order.slices; ++slice) {
-      multiply_slice(p, order, group, slice, held, strips, sums);
+  for (std::int64_t r = 0; r < order.rights; r += order.right_group) {
+    const Range rights{r, std::min(r + order.right_group, order.rights)};
+    for (std::int64_t l = 0; l < order.lefts; l += order.left_group) {
+      const Range lefts{l, std::min(l + order.left_group, order.lefts)};
+      for (std::int64_t k = 0; k < order.steps; k += order.chunk) {
+        multiply_chunk(p, order, rights, lefts, {k, std::min(k + order.chunk, order.steps)}, b);
+      }
     }
   }
   _tile_release();
@@ -518,14 +513,17 @@ bool amx_gemm_runs_here() {
 template <class Out>
 void amx_gemm(const MatmulShape& s, const Bf16* a, const Bf16* b, Out* c, const Bf16* bias,
               bool add) {
-  thread_local PackBuffers buffers;
-  const AmxOperand left{a, s.lda, s.m, s.k, !s.transpose_a, true};
-  const AmxOperand right{b, s.ldb, s.n, s.k, s.transpose_b, false};
-  const bool hold = holds_left(left, right);
-  const AmxOperand& strip = hold ? right : left;
-  const AmxProduct<Out> p{
-      hold ? left : right, strip, c, s.ldc, bias, add, (strip.lines + panel - 1) / panel};
-  run_amx(p, buffers);
+  thread_local PackBuffer memory;
+  const AmxOperand rows{a, s.lda, s.m, s.k, !s.transpose_a, true};
+  const AmxOperand columns{b, s.ldb, s.n, s.k, s.transpose_b, false};
+  // Left lines need no packing if their values of k are contiguous. The larger operand takes that
+  // side if it may.
+  const bool flipped = columns.along_k && (!rows.along_k || columns.lines > rows.lines);
+  AmxOperand left = flipped ? columns : rows;
+  AmxOperand right = flipped ? rows : columns;
+  left.left = true;
+  right.left = false;
+  run_amx(AmxProduct<Out>{left, right, c, s.ldc, bias, add, flipped}, memory);
 }
 
 template void amx_gemm(const MatmulShape&, const Bf16*, const Bf16*, Bf16*, const Bf16*, bool);

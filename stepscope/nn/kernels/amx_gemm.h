@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// bf16 matrix products with AMX tiles for the shapes of training, on one thread. One operand is
-// packed as a whole (the held one), the other in strips of 32 rows or columns. While the tiles
-// multiply one strip, the vector units pack the next one and write the sums of the block before.
+// bf16 matrix products with AMX tiles for the shapes of training, on one thread. The right tiles'
+// operand is packed in the L2 cache. Left tiles are read where their lines lie if their values of k
+// are contiguous, and packed 32 lines at a time otherwise. c = a b^T is computed as c^T = b a^T if
+// b is larger than a: b is then read in place. Between the steps of the tiles, later operands and
+// lines of c are fetched in the order of memory, and the sums of the block before are written.
 // TDPBF16PS adds the product of a tile of 16 x 32 and one of 32 x 16 to f32 sums (Intel's
 // "Instruction Set Extensions Programming Reference" defines its order and its rounding). It takes
 // values below 2^-126 for zero.

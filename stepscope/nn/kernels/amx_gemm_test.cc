@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* no_amx = "this CPU has no AMX for bf16, or STEPSCOPE_ISA is set";
 
-// Below, at and beyond the tile, the panel, a stage, a slice and a group.
+// Below, at and beyond the tile, the panel, a slice, a chunk and both groups (flipped or not).
 constexpr std::array<std::array<std::int64_t, 3>, 15> product_sizes = {{{1, 1, 1},
                                                                         {5, 1, 17},
                                                                         {17, 33, 9},
@@ -31,8 +31,8 @@ constexpr std::array<std::array<std::int64_t, 3>, 15> product_sizes = {{{1, 1, 1
                                                                         {256, 65, 96},
                                                                         {33, 31, 1700},
                                                                         {40, 70, 5000},
-                                                                        {1100, 65, 1024},
-                                                                        {65, 1100, 1024}}};
+                                                                        {780, 260, 520},
+                                                                        {260, 780, 520}}};
 
 // Bit 0: a is transposed; bit 1: b is transposed. Rows have a gap of `gap` values.
 MatmulShape product_shape(const std::array<std::int64_t, 3>& size, int transposed,
