@@ -70,12 +70,11 @@ std::string loader_sentence(const StepFault& f, const JobResult& job, const std:
 
 std::string sync_sentence(const StepFault& f, const JobResult& job, const std::string& cost) {
   if (job.ranks.front().device == "cpu")
-    return fmt::format(
-        "{} for collectives long before their results are needed, {} times a step: {}.",
-        f.ranks.empty()
-            ? "Ranks wait"
-            : capitalised(listed_ranks(f.ranks)) + (f.ranks.size() == 1 ? " waits" : " wait"),
-        f.count, cost);
+    return fmt::format("{} for collectives long before their results are needed, {} a step: {}.",
+                       f.ranks.empty() ? "Ranks wait"
+                                       : capitalised(listed_ranks(f.ranks)) +
+                                             (f.ranks.size() == 1 ? " waits" : " wait"),
+                       counted(f.count, "time"), cost);
   return fmt::format("Synchronising calls make the host {}wait for its device {}{}: {}.",
                      job.ranks.size() == 1 ? "" : "of each rank ", counted(f.count, "time"),
                      is_window(job) ? "" : " within a step", cost);

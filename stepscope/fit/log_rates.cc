@@ -251,10 +251,15 @@ LogRates log_rates(const JobLog& log, const LogSteps& steps, const LogAccount& a
   LogRates out;
   add_printed(log, steps, account, model, peak, out);
   add_total_flos(log, model, peak, out);
-  if (const auto tokens = token_rate(model, account); tokens && known(model)) {
-    LogRate rate{.tool = steps.tool, .name = "from the step time"};
+  LogRate rate{.tool = steps.tool, .name = "from the step time"};
+  if (model.flops_per_step && model.devices && account.median_ns > 0) {
+    rate.ours = model.flops_per_step->value / (account.median_ns / 1e9) / *model.devices;
+    rate.convention = flops_as_given;
+  } else if (const auto tokens = token_rate(model, account); tokens && known(model)) {
     rate.ours = *tokens * by(model, FlopsConvention::causal_halved);
     rate.convention = "causal attention halved";
+  }
+  if (rate.ours) {
     if (peak) rate.mfu = *rate.ours / peak->value;
     out.rates.push_back(std::move(rate));
   }

@@ -33,6 +33,7 @@ struct LogModel {
   std::optional<std::int64_t> batch{};  // sequences per step
   std::optional<std::int64_t> sequence{};
   std::optional<double> devices{};
+  std::optional<Flops> flops_per_step{};  // of the global batch, as given; goes over the model's
   bool recompute = false;
 };
 

@@ -182,6 +182,20 @@ TEST(LogRates, WithoutAModelTheConventionIsSaidAndNothingConverted) {
   EXPECT_FALSE(rates.mfu);
 }
 
+// 2.2e18 FLOPs in 60 s on 1024 devices of 312 TFLOP/s.
+TEST(LogRates, GivenFlopsNeedNoModel) {
+  const JobLog log = log_of(&megatron_tool, 60e9, {});
+  const LogSteps steps = steps_of_all(log, &megatron_tool);
+  const LogAccount account = account_of(log, steps);
+  LogModel model = model_of_log(log, account);
+  model.devices = 1024;
+  model.flops_per_step = Flops{2.2020096e18};
+  const LogRates rates = log_rates(log, steps, account, model, FlopRate{312e12});
+  ASSERT_TRUE(rates.mfu);
+  EXPECT_NEAR(*rates.mfu, 2.2020096e18 / (60.0 * 1024 * 312e12), 1e-12);
+  EXPECT_EQ(rates.rates.back().convention, flops_as_given);
+}
+
 TEST(LogRates, ExpertsAreNotGuessed) {
   JobLog log = log_of(&megatron_tool, 1e9, 1e12);
   log.settings = {{"num_layers", "2"},

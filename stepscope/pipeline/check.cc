@@ -202,6 +202,8 @@ LogModel log_model(const DescribedJob& r, const JobLog& log, LogAccount& account
   if (r.global_batch > 0) account.batch = static_cast<double>(r.global_batch);
   if (r.sequence > 0) account.sequence = static_cast<double>(r.sequence);
   LogModel model = model_of_log(log, account);
+  if (!r.model_flops.empty() && r.model_flops.front().convention == flops_as_given)
+    model.flops_per_step = r.model_flops.front().per_step;
   if (!r.model) return model;
   model.model = *r.model;
   model.source = "--model";
@@ -243,9 +245,9 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   c.facts.arm = describe_arm({&launch, 1});
   take_times(numbered(launch.wall_ns, iterations), {}, c);
   c.facts.mfu = of.rates.mfu;
-  c.why_no_mfu = !of.model.model ? of.model.why_not
-                 : !peak         ? "needs the peak: give --machine NAME or --peak-tflops N"
-                                 : "the log does not say on how many devices";
+  c.why_no_mfu = !of.model.model && !of.model.flops_per_step ? of.model.why_not
+                 : !peak ? "needs the peak: give --machine NAME or --peak-tflops N"
+                         : "the log does not say on how many devices";
   c.kind = CheckedKind::log;
   c.warnings = log_warnings(of);
   return Done{};

@@ -39,7 +39,7 @@ class RuleReader {
          [&](JsonFields& f, const JsonValue& at) { pass(f, at, problems); });
     each(fields, "phases", problems,
          [&](JsonFields& f, const JsonValue& at) { phase(f, at, problems); });
-    fields.finish("is no part of a file of rules", "it has passes, phases and sources");
+    fields.finish("is no part of a file of rules", "use passes, phases and sources");
     if (problems.error()) return *problems.error();
     return Done{};
   }

@@ -278,6 +278,15 @@ TEST(StackSummary, CountsRecursionOnce) {
   EXPECT_EQ(bottom_up(*p, 1, 0).size(), 3U);
 }
 
+TEST(StackSummary, AFrameWithoutOwnWeightHasNoPhase) {
+  const auto p = test::profile_of("a;b 3\n");
+  const auto rules = make_phase_rules();
+  const StackSummary s = summarize(*p, *rules, phases_of(*p, *rules));
+  ASSERT_EQ(s.functions.size(), 2U);
+  EXPECT_TRUE(s.functions[0].phase);  // b
+  EXPECT_FALSE(s.functions[1].phase);
+}
+
 TEST(Flame, KeepsTheLargestNodesAndTheirTotals) {
   const auto p = test::profile_of("a;b 90\na;c 9\na;d;e 1\n");
   const auto rules = make_phase_rules();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ struct ThreadSummary {
 
 struct FunctionWeight {
   StringId frame;
-  std::uint32_t phase = 0;  // the phase with most of its own weight
+  std::optional<std::uint32_t> phase{};  // with most of its own weight; absent without any
   double self = 0;
   double total = 0;  // including callees; recursion once; summed over threads
 };

@@ -71,6 +71,10 @@ def strict_json(data):
     return None
 
 
+def words_of(given):
+    return [w for g in given for w in {g, g.split("=")[-1]} if NO_NUMBER.search(w)]
+
+
 def text_faults(what, data, given):
     """`given`: the words of the command line, which the program may repeat."""
     faults = []
@@ -81,14 +85,14 @@ def text_faults(what, data, given):
     if CONTROL.search(text):
         faults.append(what + " has a control character")
     text = QUOTED.sub('""', text)
-    for word in [w for g in given for w in {g, g.split("=")[-1]} if NO_NUMBER.search(w)]:
+    for word in words_of(given):
         text = re.sub(r"(?<!\S)%s(?![^\s:;,.])" % re.escape(word), '""', text)
     if NO_NUMBER.search(text):
         faults.append(what + " has nan or inf")
     return faults
 
 
-def csv_faults(folder):
+def csv_faults(folder, given):
     faults, files = [], sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     if not files:
         return ["exit 0 without the tables of --csv"]
@@ -97,7 +101,8 @@ def csv_faults(folder):
             data = file.read()
         if not data:
             faults.append("a table of --csv is empty")
-        if re.search(rb"(?:^|,)-?(?:nan|inf)(?:,|\r?$)", data, re.M | re.I):
+        cells = re.findall(rb"(?:^|,)(-?(?:nan|inf))(?=,|\r?$)", data, re.M | re.I)
+        if any(cell.decode() not in given for cell in cells):
             faults.append("a table of --csv has nan or inf")
     return faults
 
@@ -120,7 +125,7 @@ def output_faults(case, ended, read):
                 faults += ["--json -: " + fault] if fault else []
             continue
         if flag == "--csv":
-            faults += csv_faults(name) if ended.code == 0 else []
+            faults += csv_faults(name, case.arguments) if ended.code == 0 else []
             continue
         data = read(name)
         if not data:

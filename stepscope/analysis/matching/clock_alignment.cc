@@ -285,12 +285,12 @@ ClockAlignment Aligner::run() {
   trial_ = choose_model();
   out_.spread_aligned = Ns{std::llround(trial_.spread)};
   note_estimate(false);
+  if (largest_offset() <= leaving_order_ns())
+    return refuse("the offsets are no more than the order of leaving a collective may be");
   if (!trial_.stable)
     return refuse("the offsets of the first and the second half of the collectives differ");
   if (trial_.spread > least_improvement * recorded_spread_)
     return refuse("no offsets bring the ends of the collectives closer together");
-  if (largest_offset() <= leaving_order_ns())
-    return refuse("the offsets are no more than the order of leaving a collective may be");
   const std::vector<ClockBound> bounds = clock_bounds(matches_, clocks_, views_, trial_.all);
   if (!satisfy_bounds(bounds, trial_.all))
     return refuse(

@@ -142,6 +142,7 @@ TEST(ClockAlignment, GoodClocksStayAsTheyAre) {
   const ClockAlignment found = aligned({{}, {}, {}, {}});
   EXPECT_FALSE(found.applied);
   for (const ClockCorrection& c : found.by_view) EXPECT_TRUE(c.is_identity());
+  EXPECT_EQ(aligned({{}, {}}, {.noise_ns = 0}).reason.find("differ"), std::string::npos);
   ASSERT_TRUE(found.hosts[1].uncertainty);
   EXPECT_LT(*found.hosts[1].uncertainty, Ns{21'000});
 }

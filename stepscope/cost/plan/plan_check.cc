@@ -393,7 +393,7 @@ Problem batch(const Transformer&, const Plan& p) {
   return problem("global_batch = " + decimal(p.global_batch) +
                      " is no multiple of dp * micro_batch = " + decimal(p.dp) + " * " +
                      decimal(p.micro_batch) + " = " + decimal(pass),
-                 (below > 0 ? decimal(below) + " or " : "") + decimal(below + pass) + " would be");
+                 "give " + (below > 0 ? decimal(below) + " or " : "") + decimal(below + pass));
 }
 
 Problem sharding(const Transformer&, const Plan& p) {

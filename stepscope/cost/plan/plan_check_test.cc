@@ -189,9 +189,9 @@ TEST(CheckPlan, InterleavesAsMegatronDoes) {
 
 TEST(CheckPlan, CutsTheBatchIntoWholePasses) {
   EXPECT_EQ(after([](Plan& p) { p.global_batch = 33; }),
-            "global_batch = 33 is no multiple of dp * micro_batch = 2 * 1 = 2; 32 or 34 would be");
+            "global_batch = 33 is no multiple of dp * micro_batch = 2 * 1 = 2; give 32 or 34");
   EXPECT_EQ(after([](Plan& p) { p.global_batch = 1; }),
-            "global_batch = 1 is no multiple of dp * micro_batch = 2 * 1 = 2; 2 would be");
+            "global_batch = 1 is no multiple of dp * micro_batch = 2 * 1 = 2; give 2");
 }
 
 TEST(CheckPlan, ShardsWithinWholeGroups) {

@@ -160,7 +160,7 @@ Json functions(const StacksResult& r) {
                    {"line", facts.line > 0 ? Json(facts.line) : Json(nullptr)},
                    {"line_by_table", facts.by_table},
                    {"kind", name_of(frame_kind_names, facts.frame.kind)},
-                   {"phase", r.rules.phases[f.phase].name},
+                   {"phase", f.phase ? Json(r.rules.phases[*f.phase].name) : Json(nullptr)},
                    {"self", number(f.self)},
                    {"total", number(f.total)}});
   }

@@ -188,7 +188,7 @@ std::string functions_table(const StacksResult& r, std::size_t width) {
     const double shown = r.summary.weight - r.summary.hidden;
     rows.push_back({format_weight(f.self, r.profile.unit), format_percent(f.self / shown),
                     format_weight(f.total, r.profile.unit), short_label(r, f.frame),
-                    r.rules.phases[f.phase].label});
+                    f.phase ? r.rules.phases[*f.phase].label : "-"});
   }
   if (rows.empty()) return {};
   return "Functions by what they take themselves, all threads:\n" +
