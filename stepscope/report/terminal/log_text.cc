@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "stepscope/cost/model/model_flops.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
@@ -73,7 +74,9 @@ std::string rate_text(const LogRate& rate) {
   if (rate.printed && !rate.convention.empty())
     text += rate.remark.empty() ? ")" : "; " + rate.remark + ")";
   if (rate.ours) {
-    text += fmt::format(": {} with causal attention halved", figure(*rate.ours));
+    text += fmt::format(
+        ": {} with {}", figure(*rate.ours),
+        rate.convention == flops_as_given ? "the model FLOPs as given" : "causal attention halved");
     if (rate.factor && *rate.factor != 1) text += fmt::format(" (x {:.3f})", *rate.factor);
     if (rate.mfu && !rate.is_mfu) text += fmt::format(", {} MFU", format_percent(*rate.mfu));
   }
