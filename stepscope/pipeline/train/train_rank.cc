@@ -294,6 +294,7 @@ Result<Done> TrainRun::write_trace() {
 }
 
 Result<TrainResult> TrainRun::finish() {
+  if (auto settled = engine_->settle(); !settled) return settled.error();
   if (auto shared = share_account(); !shared) return shared.error();
   const auto traced = together(write_trace(), "traces");
   if (auto exported = write_weights(*engine_, comm_, request_); !exported) return exported.error();
