@@ -301,7 +301,7 @@ Result<TrainResult> TrainRun::finish() {
   auto generated = generate_text(*engine_, comm_, request_);
   if (!generated) return generated.error();
   if (!traced) return traced.error();
-  const auto rows = gather_rows(comm_, trace_options_, trace_->rows());
+  auto rows = gather_rows(comm_, trace_options_, trace_->rows());
   if (!rows) return rows.error();
   std::optional<TrainIsolation> isolated;
   if (isolation_ != nullptr && !stopped_early()) {
@@ -314,7 +314,7 @@ Result<TrainResult> TrainRun::finish() {
   result.interrupted = stopped_early();
   result.isolation = std::move(isolated);
   result.generated = std::move(*generated);
-  result.verdict = verdict_of(*rows);
+  result.verdict = verdict_of(std::move(*rows), history_.first_step);
   return result;
 }
 
