@@ -38,7 +38,8 @@ class TrainAccount {
   // Whether this rank finds that it is time to share: rank 0 once a second, or a rank whose
   // recorder fills up.
   [[nodiscard]] bool due() const;
-  // What was recorded since the last time goes to rank 0; all ranks call it, between two steps.
+  // What was recorded since the last time goes to rank 0; all ranks call it, between two steps, or
+  // after the last one when the engine has settled: what is still under way counts the next time.
   // `gauges`: what the recorder does not know, for the metrics.
   [[nodiscard]] Result<Done> share(std::vector<ExtraGauge> gauges);
 

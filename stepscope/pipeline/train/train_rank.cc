@@ -294,13 +294,14 @@ Result<Done> TrainRun::write_trace() {
 }
 
 Result<TrainResult> TrainRun::finish() {
+  if (auto settled = engine_->settle(); !settled) return settled.error();
   if (auto shared = share_account(); !shared) return shared.error();
   const auto traced = together(write_trace(), "traces");
   if (auto exported = write_weights(*engine_, comm_, request_); !exported) return exported.error();
   auto generated = generate_text(*engine_, comm_, request_);
   if (!generated) return generated.error();
   if (!traced) return traced.error();
-  const auto rows = gather_rows(comm_, trace_options_, trace_->rows());
+  auto rows = gather_rows(comm_, trace_options_, trace_->rows());
   if (!rows) return rows.error();
   std::optional<TrainIsolation> isolated;
   if (isolation_ != nullptr && !stopped_early()) {
@@ -313,7 +314,7 @@ Result<TrainResult> TrainRun::finish() {
   result.interrupted = stopped_early();
   result.isolation = std::move(isolated);
   result.generated = std::move(*generated);
-  result.verdict = verdict_of(*rows);
+  result.verdict = verdict_of(std::move(*rows), history_.first_step);
   return result;
 }
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -79,6 +81,81 @@ TEST_F(TrainCall, AccountsForEveryStepOfEachRank) {
   EXPECT_TRUE(stats.communication.efficiency);
   EXPECT_GT(stats.communication.efficiency.value_or(0), 0);
   EXPECT_TRUE(stats.efficiency.mfu);
+}
+
+// Calls, their bytes, and the padding in them, of all ranks and steps.
+CollectiveTotals gathers_of(const TrainResult& result) {
+  for (const CollectiveKindStats& kind : result.stats->communication.kinds)
+    if (kind.calls.kind == CollectiveKind::all_gather &&
+        kind.calls.purpose == CollectivePurpose::parameters)
+      return kind.calls.sum;
+  return {};
+}
+
+std::int64_t elements_of(const zero::Plan& plan) {
+  std::int64_t elements = 0;
+  for (const nn::Unit& unit : plan.units) elements += unit.count;
+  return elements;
+}
+
+// Every message takes 3 ms, so that those of an update outlast it.
+TEST_F(TrainCall, CountsTheParametersThatTheLastUpdateSends) {
+  for (const int stage : {1, 2, 3}) {
+    TrainRequest request = small();
+    request.zero = stage;
+    request.faults = {{.kind = FaultKind::throttle, .time = std::chrono::milliseconds(3)}};
+    const auto result = train(request);
+    ASSERT_TRUE(result) << result.error().message();
+    request.plan_only = true;
+    const auto planned = train(request);
+    ASSERT_TRUE(planned && planned->plan);
+    const auto calls = zero::planned_calls(*planned->plan, CollectiveKind::all_gather);
+    const CollectiveTotals sum = gathers_of(*result);
+    EXPECT_EQ(static_cast<std::int64_t>(sum.calls), 3 * 2 * calls.calls) << stage;
+    EXPECT_EQ(sum.bytes, calls.payload * (3 * 2)) << stage;
+    if (stage == 3) continue;
+    EXPECT_EQ(sum.bytes - sum.padding, Bytes{3 * 2 * 4 * elements_of(*planned->plan)}) << stage;
+  }
+}
+
+TEST_F(TrainCall, CountsWhatTheLastUpdateWritesToFiles) {
+  const auto moved = [&](const zero::OffloadPlaces& places) {
+    TrainRequest request = small();
+    request.offload = places;
+    std::array<Bytes, transfer_direction_count> bytes{};
+    const auto result = train(request);
+    EXPECT_TRUE(result) << result.error().message();
+    if (!result) return bytes;
+    for (const TransferLinkStats& link : result->stats->memory_transfers.links)
+      bytes[slot(link.direction)] = link.sum.bytes;
+    return bytes;
+  };
+  TrainRequest plan_only = small();
+  plan_only.plan_only = true;
+  const auto planned = train(plan_only);
+  ASSERT_TRUE(planned && planned->plan);
+  const zero::Plan& plan = *planned->plan;
+  // Of both ranks in a step: a column of every shard, and the fetched shards, in whole blocks.
+  Bytes column{};
+  Bytes fetches{};
+  const auto blocks = [](std::int64_t elements) {
+    return Bytes{
+        static_cast<std::int64_t>(zero::offload_aligned(static_cast<std::uint64_t>(4 * elements)))};
+  };
+  for (const zero::UnitPlace& place : plan.places)
+    for (int rank = 0; rank < 2; ++rank) column += blocks(place.layout.shard(rank).shard_size());
+  for (const std::size_t unit : plan.step_fetches)
+    fetches += blocks(plan.places[unit].layout.stride) * 2;
+  const std::string dir = path("offload");
+  std::filesystem::create_directory(dir);
+  // Three steps read and write both moments.
+  const auto optimizer = moved({.optimizer = dir});
+  EXPECT_EQ(optimizer[slot(TransferDirection::nvme_to_host)], column * (3 * 2));
+  EXPECT_EQ(optimizer[slot(TransferDirection::host_to_nvme)], column * (3 * 2));
+  // They also read gradients twice, and parameters for each fetch and for the update.
+  const auto all = moved({.optimizer = dir, .gradients = dir, .parameters = dir});
+  EXPECT_EQ(all[slot(TransferDirection::nvme_to_host)], (column * 5 + fetches) * 3);
+  EXPECT_EQ(all[slot(TransferDirection::host_to_nvme)], column * (3 * 4));
 }
 
 TEST_F(TrainCall, GoesOnWhereItWasStopped) {

@@ -70,11 +70,15 @@ Result<std::vector<RankRows>> gather_rows(Communicator& comm, const zero::TraceO
   return ranks;
 }
 
-TrainVerdict verdict_of(const std::vector<RankRows>& ranks) {
+TrainVerdict verdict_of(std::vector<RankRows> ranks, std::int64_t first_step) {
   TrainVerdict verdict;
   if (std::ranges::any_of(ranks, [](const RankRows& r) { return r.rows.left_out > 0; })) {
     verdict.why_none = "a rank had more rows than it could record";
     return verdict;
+  }
+  for (RankRows& r : ranks) {
+    const std::vector<StepRecord>& steps = r.rows.steps;
+    if (steps.size() > 1 && steps.front().index == first_step) r.rows.keep_last(steps.size() - 1);
   }
   std::vector<Trace> traces;
   traces.reserve(ranks.size());
@@ -88,7 +92,7 @@ TrainVerdict verdict_of(const std::vector<RankRows>& ranks) {
   options.threads = std::thread::hardware_concurrency();
   const JobResult job = analyze_job(inputs, options);
   if (job.steps.size() < threshold::enough_steps) {
-    verdict.why_none = "fewer than three steps were recorded";
+    verdict.why_none = "fewer than three steps after the first were recorded";
     return verdict;
   }
   verdict.first_step = job.steps.front().index;

@@ -3,6 +3,7 @@
 // them like traces that were read.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "stepscope/base/result.h"
@@ -25,6 +26,7 @@ struct RankRows {
                                                         const zero::TraceOptions& options,
                                                         const zero::RecordedRows& own);
 
-[[nodiscard]] TrainVerdict verdict_of(const std::vector<RankRows>& ranks);
+// Of the recorded steps without `first_step`, the run's first, which warms caches and pages up.
+[[nodiscard]] TrainVerdict verdict_of(std::vector<RankRows> ranks, std::int64_t first_step);
 
 }  // namespace stepscope

@@ -76,7 +76,7 @@ class TrainVerdictTest : public zero::DiskTest {};
 
 TEST_F(TrainVerdictTest, IsThatOfAnalyzeForTheSameRows) {
   const std::vector<RankRows> ranks = job_of(6, slow_loader);
-  const TrainVerdict verdict = verdict_of(ranks);
+  const TrainVerdict verdict = verdict_of(ranks, -1);
   ASSERT_EQ(verdict.culprits.size(), 1U) << verdict.why_none;
   const Culprit& of_train = verdict.culprits.front();
   EXPECT_EQ(of_train.kind, CulpritKind::data_loader);
@@ -106,17 +106,38 @@ TEST_F(TrainVerdictTest, IsThatOfAnalyzeForTheSameRows) {
 }
 
 TEST_F(TrainVerdictTest, EqualRanksAreNotAccused) {
-  const TrainVerdict verdict = verdict_of(job_of(6, [](int) { return 100; }));
+  const TrainVerdict verdict = verdict_of(job_of(6, [](int) { return 100; }), -1);
   ASSERT_FALSE(verdict.culprits.empty());
   EXPECT_FALSE(is_fault(verdict.culprits.front().kind));
 }
 
+// The first step's loader takes 1 s; of the steps after it, that of rank 1 takes 25 ms longer.
+TEST_F(TrainVerdictTest, TheFirstStepOfTheRunIsLeftOut) {
+  std::vector<RankRows> ranks = job_of(6, slow_loader);
+  for (RankRows& r : ranks) {
+    r.rows.steps.front().begin -= Ns{1000 * ms};
+    r.rows.activities.front().begin -= Ns{1000 * ms};
+  }
+  const TrainVerdict verdict = verdict_of(ranks, 0);
+  EXPECT_EQ(verdict.first_step, 1);
+  EXPECT_EQ(verdict.last_step, 5);
+  ASSERT_FALSE(verdict.culprits.empty()) << verdict.why_none;
+  EXPECT_EQ(
+      verdict.culprits.front().sentence,
+      "The data loader of rank 1 takes 25.0 ms a step longer than its peers': this costs 25.0 "
+      "ms (23.6 %) of each step of 106 ms.");
+  // Steps of a run that went on at step 4: none of them is its first.
+  EXPECT_EQ(verdict_of(ranks, 4).first_step, 0);
+}
+
 TEST_F(TrainVerdictTest, SaysWhyThereIsNone) {
-  EXPECT_EQ(verdict_of(job_of(2, slow_loader)).why_none, "fewer than three steps were recorded");
-  EXPECT_EQ(verdict_of(job_of(0, slow_loader)).why_none, "fewer than three steps were recorded");
+  const std::string few = "fewer than three steps after the first were recorded";
+  EXPECT_EQ(verdict_of(job_of(2, slow_loader), -1).why_none, few);
+  EXPECT_EQ(verdict_of(job_of(0, slow_loader), -1).why_none, few);
+  EXPECT_EQ(verdict_of(job_of(3, slow_loader), 0).why_none, few);
   std::vector<RankRows> full = job_of(6, slow_loader);
   full[1].rows.left_out = 1;
-  EXPECT_EQ(verdict_of(full).why_none, "a rank had more rows than it could record");
+  EXPECT_EQ(verdict_of(full, -1).why_none, "a rank had more rows than it could record");
 }
 
 }  // namespace

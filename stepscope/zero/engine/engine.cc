@@ -152,6 +152,15 @@ void Engine::list_decay_ranges() {
   }
 }
 
+Result<Done> Engine::settle() {
+  if (auto done = exchange_.await_all(); !done) return done;
+  if (offload_ && offload_->gradients) {
+    const ActivityScope writing(recorder_, Activity::wait_io);
+    if (auto done = offload_->gradients->settle(); !done) return done;
+  }
+  return finish_update();
+}
+
 Result<TrainingState> Engine::state() { return state(false); }
 Result<TrainingState> Engine::state_in_place() { return state(true); }
 

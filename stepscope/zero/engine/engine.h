@@ -101,6 +101,9 @@ class Engine {
   // The mean loss over the tokens of all ranks' batches. All ranks must pass equally many batches.
   [[nodiscard]] Result<double> evaluate(std::span<const nn::MicroBatch> batches);
 
+  // Waits for the messages and writes of the last step that are still under way. The recorder then
+  // knows every transfer of the steps. Needed only at the end: a step waits for what it needs.
+  [[nodiscard]] Result<Done> settle();
   // The extents that this rank keeps for checkpoints: its logical shards, at every stage. Waits for
   // the last step's unfinished messages. Extents in stores are read into memory, which is kept
   // until the next step.

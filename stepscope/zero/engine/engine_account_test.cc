@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "stepscope/comm/measured/forwarding.h"
 #include "stepscope/zero/engine/engine.h"
 #include "stepscope/zero/engine/engine_test_run.h"
 
@@ -35,7 +37,7 @@ TEST(EngineAccount, AsksForTheCollectivesThatWerePlanned) {
           run.engine.prefetch_depth = depth;
           run.engine.micro_batches = 2;
           run.at_end = [&](TestRank& rank) {
-            EXPECT_TRUE(rank.engine.state());  // waits for the gathers
+            EXPECT_TRUE(rank.engine.settle());
             const RankWindow window = rank.recorder.take_window();
             const auto compare = [&](CollectiveKind kind, CollectivePurpose purpose) {
               const PlannedCalls planned = planned_calls(rank.engine.plan(), kind);
@@ -218,6 +220,92 @@ TEST(EngineAccount, TheTimesOfAStepSumToItsWallTime) {
     }
   };
   expect_no_errors(train_threads(run));
+}
+
+// Whether a test of a message finishes it, as if the bytes moved in that call, or moves nothing.
+class MovesInTests final : public comm::Forwarding {
+ public:
+  explicit MovesInTests(std::unique_ptr<Communicator> inner) : Forwarding(std::move(inner)) {}
+
+  [[nodiscard]] Result<bool> test(Ticket ticket) override {
+    if (!moves) return false;
+    for (;;) {
+      auto done = inner().test(ticket);
+      if (!done || *done) return done;
+    }
+  }
+
+  bool moves = true;
+
+ private:
+  [[nodiscard]] std::unique_ptr<Communicator> decorate(
+      std::unique_ptr<Communicator> subgroup) const override {
+    return subgroup;
+  }
+};
+
+// Lets polls move bytes only between the begin of a pass and its first operation, and counts the
+// fetches that end there.
+class MovesWhenNeeded final : public EngineObserver {
+ public:
+  explicit MovesWhenNeeded(MovesInTests& comm) : comm_(comm) { comm_.moves = false; }
+
+  void collective(const CollectiveRecord& record, std::string_view /*what*/,
+                  std::int64_t /*in_elements*/, std::int64_t /*out_elements*/,
+                  ElementType /*type*/) noexcept override {
+    if (comm_.moves && record.purpose == CollectivePurpose::parameters) ++fetches;
+  }
+  void step_begin(std::int64_t /*step*/) noexcept override {}
+  void step_end() noexcept override {}
+  void begin(const nn::OpCall& /*call*/) noexcept override { comm_.moves = false; }
+  void end() noexcept override {}
+  void range_begin(std::string_view /*name*/, Activity /*activity*/) noexcept override {
+    comm_.moves = true;
+  }
+  void range_end() noexcept override {}
+
+  std::uint64_t fetches = 0;
+
+ private:
+  MovesInTests& comm_;
+};
+
+// A fetch is a hit if it was complete before its unit was needed. One that the training thread
+// completes when it needs the unit is late, and that time is a stall.
+TEST(EngineAccount, AFetchThatIsCompletedWhenItIsNeededIsNoHit) {
+  for (const bool when_needed : {false, true}) {
+    TestRun run{.ranks = 2, .steps = 3};
+    run.engine.stage = 3;
+    std::vector<std::unique_ptr<MovesWhenNeeded>> observers(2);
+    run.wrap = [](std::unique_ptr<Communicator> inner) {
+      return std::make_unique<MovesInTests>(std::move(inner));
+    };
+    run.before_step = [&](TestRank& rank, int step) {
+      if (!when_needed || step > 0) return;
+      auto& own = observers[static_cast<std::size_t>(rank.rank)];
+      own = std::make_unique<MovesWhenNeeded>(dynamic_cast<MovesInTests&>(rank.comm));
+      rank.engine.observe(own.get());
+    };
+    run.at_end = [&](TestRank& rank) {
+      rank.engine.observe(nullptr);
+      dynamic_cast<MovesInTests&>(rank.comm).moves = true;
+      const RankWindow window = rank.recorder.take_window();
+      const auto of = [&](PrefetchOutcome o) { return window.totals.prefetch[slot(o)]; };
+      const auto fetches = static_cast<std::uint64_t>(
+          3 * planned_calls(rank.engine.plan(), CollectiveKind::all_gather).calls);
+      const std::uint64_t missed = of(PrefetchOutcome::miss).count;
+      EXPECT_GT(missed, 0U);
+      EXPECT_LE(missed, 3U);
+      const auto& own = observers[static_cast<std::size_t>(rank.rank)];
+      const std::uint64_t late = when_needed ? own->fetches - missed : 0;
+      EXPECT_EQ(late > fetches / 2, when_needed);
+      EXPECT_EQ(of(PrefetchOutcome::late).count, late);
+      EXPECT_EQ(of(PrefetchOutcome::hit).count, fetches - missed - late);
+      EXPECT_EQ(of(PrefetchOutcome::hit).stall, Ns{});
+      EXPECT_EQ(of(PrefetchOutcome::late).stall > Ns{}, when_needed);
+    };
+    expect_no_errors(train_threads(run));
+  }
 }
 
 }  // namespace

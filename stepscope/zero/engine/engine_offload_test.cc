@@ -183,7 +183,7 @@ TEST_F(EngineOffload, MemoryAndTransfersAreWhatWasPlanned) {
           EXPECT_EQ(bytes(ArenaClass::gradients) == 0, parts.gradients);
           EXPECT_EQ(bytes(ArenaClass::parameters) == 0, parts.parameters);
           EXPECT_GT(bytes(ArenaClass::offload_buffers), 0);
-          EXPECT_TRUE(rank.engine.state());  // ends the writes
+          EXPECT_TRUE(rank.engine.settle());  // ends the writes
           const RankWindow window = rank.recorder.take_window();
           const auto moved = [&](TransferDirection d) { return window.totals.transfers[slot(d)]; };
           EXPECT_GT(moved(TransferDirection::nvme_to_host).bytes.value, 0);

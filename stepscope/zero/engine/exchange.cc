@@ -480,7 +480,7 @@ Result<std::span<const std::byte>> Exchange::await_fetched(std::size_t unit) {
   check(fetched.place >= 0, "a unit is used between its fetch and its release");
   if (!fetched.used) {
     fetched.used = true;
-    poll();
+    // No poll first: bytes that this thread moves now were not there when they were needed.
     const bool hit = fetched.arrived;
     const Ns begin = recorder_.now();
     while (!fetched.arrived) {

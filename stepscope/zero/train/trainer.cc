@@ -80,7 +80,8 @@ class Loop {
       auto next = agree();
       if (!next) return next.error();
       stopping = next->stop;
-      if (next->exchange) {
+      const bool last = stopping || engine_.cursor().step >= config_.steps;
+      if (next->exchange && !last) {
         if (auto done = hooks_.exchange(); !done) return done;
       }
       if (auto done = collect_checkpoint(false); !done) return done;

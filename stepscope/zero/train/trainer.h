@@ -43,8 +43,8 @@ struct TrainerHooks {
   std::function<void(const Result<std::string>&)> after_checkpoint{};
   // If any rank returns true, all stop after the step, with a checkpoint if checkpoints are kept.
   std::function<bool()> stop{};
-  // If any rank returns true after a step, `exchange` is called on all ranks, for collectives of
-  // the engine.
+  // If any rank returns true after a step that is not the last, `exchange` is called on all ranks,
+  // for collectives of the engine.
   std::function<bool()> wants_exchange{};
   std::function<Result<Done>()> exchange{};
 };
