@@ -98,17 +98,18 @@ std::string fragments_table(const DeviceMemoryAccount& d) {
 
 std::string device_text(const AccountedSnapshot& s, const DeviceMemoryAccount& d, std::size_t top,
                         std::size_t width) {
-  std::string out = headline(s, d) + '\n' + wrapped(device_memory_sentence(s, d), width);
+  std::string out = headline(s, d) + '\n' + wrapped(printable(device_memory_sentence(s, d)), width);
   const std::vector<MemoryFinding> findings = memory_findings(s.snapshot, d);
   if (!findings.empty())
-    out += wrapped(
-        "First thing to try: " +
-            (findings.front().advice.empty() ? findings.front().sentence : findings.front().advice),
-        width);
+    out += wrapped("First thing to try: " + printable(findings.front().advice.empty()
+                                                          ? findings.front().sentence
+                                                          : findings.front().advice),
+                   width);
   if (d.peak.fragments.live().value > 0) out += uses_table(d, width) + holders_table(d, top, width);
   out += fragments_table(d);
   if (!findings.empty()) out += '\n';
-  for (const MemoryFinding& f : findings) out += wrapped("- " + f.sentence + ' ' + f.advice, width);
+  for (const MemoryFinding& f : findings)
+    out += wrapped("- " + printable(f.sentence + ' ' + f.advice), width);
   return out;
 }
 
