@@ -90,10 +90,13 @@ std::vector<std::vector<Step>> counted_steps(const Replay& r, std::span<const Ra
     if (!all[v].empty() || !std::ranges::all_of(views, as_many)) continue;
     all[v].assign(views[v].steps.begin(), views[v].steps.end());
     for (std::size_t k = 1; k < all[v].size(); ++k) all[v][k - 1].end = all[v][k].start;
-    all[v].front().start =
+    const Ns first =
         over_views(v, [&](std::size_t view) { return r.start(graph.begin[view]); }, earlier);
-    all[v].back().end =
-        over_views(v, [&](std::size_t view) { return r.end[graph.end[view]]; }, later);
+    const Ns last = over_views(v, [&](std::size_t view) { return r.end[graph.end[view]]; }, later);
+    std::erase_if(all[v], [&](const Step& s) { return s.end <= first || s.start >= last; });
+    if (all[v].empty()) continue;
+    all[v].front().start = first;
+    all[v].back().end = last;
   }
   return all;
 }

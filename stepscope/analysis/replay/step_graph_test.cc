@@ -138,6 +138,19 @@ TEST(StepGraph, ARankWithNothingInItsStepsHasNoCountedSteps) {
   EXPECT_EQ(steps[0].front().end - steps[0].front().start, b.replay.step);
 }
 
+// The first step lost its rows: what is counted begins within the second.
+TEST(StepGraph, StepsBeforeTheFirstNodeAreNotCounted) {
+  TestRank r;
+  r.rows().step("ProfilerStep#1", 0, 200);
+  r.rows().step("ProfilerStep#2", 200, 400);
+  r.rows().launch(1, 250, 252);
+  r.rows().kernel("sgemm", 300, 310, 1);
+  const BuiltGraph b(graph_ranks_of(std::move(r)));
+  const auto steps = counted_steps(b.replay, b.job.views());
+  ASSERT_EQ(steps.size(), 1U);
+  for (const Step& s : steps[0]) EXPECT_LT(s.start, s.end);
+}
+
 TEST(StepGraph, AnEmptyTraceHasNone) {
   const BuiltGraph b(graph_ranks_of(TestRank()));
   EXPECT_EQ(b.graph.size(), 0U);
