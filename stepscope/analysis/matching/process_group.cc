@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -11,7 +13,11 @@
 namespace stepscope {
 namespace {
 
+// No job has more ranks: a larger size is damage, and its list would fill the memory.
+constexpr int most_members = 1 << 20;
+
 std::vector<int> whole_world(int size) {
+  if (size > most_members) return {};
   std::vector<int> ranks(static_cast<std::size_t>(std::max(size, 0)));
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
@@ -19,8 +25,11 @@ std::vector<int> whole_world(int size) {
 
 std::vector<int> strided(const Collective& c) {
   std::vector<int> ranks;
-  const bool usable = c.group_size > 0 && c.global_rank_start >= 0 &&
-                      (c.global_rank_stride > 0 || c.group_size == 1);
+  const bool usable =
+      c.group_size > 0 && c.group_size <= most_members && c.global_rank_start >= 0 &&
+      (c.global_rank_stride > 0 || c.group_size == 1) &&
+      c.global_rank_start + std::int64_t{c.group_size} * std::max(c.global_rank_stride, 0) <=
+          std::numeric_limits<int>::max();
   for (int i = 0; usable && i < c.group_size; ++i)
     ranks.push_back(c.global_rank_start + i * std::max(c.global_rank_stride, 0));
   return ranks;

@@ -34,6 +34,17 @@ TEST(ProcessGroup, RestoresACutListFromStartAndStride) {
   EXPECT_EQ(group->ranks, (Ranks{1, 3, 5, 7}));
 }
 
+TEST(ProcessGroup, ASizeThatNoJobHasMakesNoList) {
+  Trace trace;
+  Collective c = named(trace, "7", "[0, 1]", 2'147'483'647);
+  c.global_rank_start = 0;
+  c.global_rank_stride = 1;
+  trace.metadata.world_size = c.group_size;
+  const auto group = group_of(trace, c);
+  ASSERT_TRUE(group);
+  EXPECT_TRUE(group->ranks.empty());
+}
+
 TEST(ProcessGroup, RestoresACutListFromTheFilesOwnTable) {
   Trace trace;
   trace.metadata.groups.push_back({"7", "mesh_tp", "nccl", 3, {0, 4, 5}});
