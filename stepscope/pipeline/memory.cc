@@ -12,7 +12,10 @@ Result<MemoryResult> memory(const MemoryRequest& request, const Progress& progre
   if (progress.stopped()) return interrupted();
   MemoryResult result{.failures = std::move(files.errors)};
   progress.report(result.failures);
-  if (files.snapshots.empty()) return result.failures.front();
+  if (files.snapshots.empty())
+    return result.failures.empty()
+               ? Error{.what = "no memory snapshot is named", .hint = "name one"}
+               : result.failures.front();
   std::vector<std::string> paths;
   for (const MemorySnapshot& s : files.snapshots) paths.push_back(s.path);
   const auto ranks = ranks_from_names(paths, std::nullopt);

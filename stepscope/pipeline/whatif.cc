@@ -93,6 +93,7 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
     if (!named) return named.error();
     machine = std::move(*named);
   }
+  if (r.traces.inputs.empty()) return Error{.what = "no trace is named", .hint = "name one"};
   auto read = read_traces(r.traces, progress);
   if (!read) return read.error();
   if (read->ranks.empty())
