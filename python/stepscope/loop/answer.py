@@ -52,6 +52,7 @@ def analyze_apart(files: list[str], flags: dict, timeout_s: float) -> dict:
             capture_output=True,
             text=True,
             timeout=timeout_s,
+            start_new_session=True,  # Ctrl-C in the terminal is for training
         )
     except subprocess.TimeoutExpired:
         raise RuntimeError(f"the analysis took longer than {timeout_s:g} s and was ended") from None

@@ -9,5 +9,6 @@ except ImportError as error:
     ) from error
 
 from stepscope.torch.capture import TraceHandler, profile, trace_handler
+from stepscope.torch.monitor import Monitor, monitor
 
-__all__ = ["TraceHandler", "profile", "trace_handler"]
+__all__ = ["Monitor", "TraceHandler", "monitor", "profile", "trace_handler"]

@@ -21,35 +21,12 @@ import threading
 import time
 
 import torch
-import torch.distributed as dist
 from torch.profiler import ProfilerActivity, schedule
 
-from stepscope.loop import answer, gather, meeting, pack, words
+from stepscope.loop import answer, gather, pack, words
+from stepscope.torch.job import place_of_job, ranks_of_job, this_rank
 
 _handlers = 0  # made in this process: all ranks make theirs in the same order
-
-
-def this_rank() -> int:
-    """From the process group, else from RANK, else 0."""
-    if dist.is_available() and dist.is_initialized():
-        return dist.get_rank()
-    return int(os.environ.get("RANK", 0))
-
-
-def ranks_of_job() -> int:
-    """From the process group, else from WORLD_SIZE, else 1."""
-    if dist.is_available() and dist.is_initialized():
-        return dist.get_world_size()
-    return int(os.environ.get("WORLD_SIZE", 1))
-
-
-def place_of_job(prefix: str, folder: str):
-    """A function that makes the meeting place, in the thread that uses it: the store of the process
-    group that the job has now; without one the folder, which the ranks must share."""
-    if dist.is_available() and dist.is_initialized():
-        store = dist.distributed_c10d._get_default_store()
-        return lambda: meeting.Store(store, prefix)
-    return lambda: meeting.Folder(os.path.join(folder, ".stepscope", prefix.strip("/")))
 
 
 class TraceHandler:
@@ -153,7 +130,8 @@ class TraceHandler:
         try:
             os.makedirs(folder, exist_ok=True)
             command = [sys.executable, "-I", "-S", os.path.abspath(pack.__file__), plain, packed]
-            done = subprocess.run(command, capture_output=True, text=True)
+            done = subprocess.run(command, capture_output=True, text=True,
+                                  start_new_session=True)
             if done.returncode != 0:
                 raise OSError(done.stderr.strip() or f"packing ended with {done.returncode}")
             record.update(json.loads(done.stdout), path=packed)
