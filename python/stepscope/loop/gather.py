@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 CHUNK = 4 << 20  # bytes of a trace in one record
 POLL_S = 0.05  # between looks for a record
 SHARED_S = 2.0  # a file of another host appears in a shared folder within this time
+SENDING_S = 10.0  # a part of a trace arrives within this time
 
 
 @dataclass
@@ -73,7 +74,7 @@ def offer(place, record: dict, until: float) -> None:
             file.seek(number * CHUNK)
             place.put(f"part{rank}.{number}", file.read(CHUNK))
         wanted += 1
-        until = max(until, time.monotonic() + 10)
+        until = max(until, time.monotonic() + SENDING_S)
 
 
 def fetch(place, record: dict, target: str, until: float) -> None:
@@ -86,7 +87,7 @@ def fetch(place, record: dict, target: str, until: float) -> None:
             for number in range(-(-record["bytes"] // CHUNK)):
                 place.put(f"ask{rank}", str(number).encode())
                 key = f"part{rank}.{number}"
-                data = wait_for(place, key, max(until, time.monotonic() + 10), POLL_S / 10)
+                data = wait_for(place, key, max(until, time.monotonic() + SENDING_S), POLL_S / 10)
                 if data is None:
                     raise OSError(f"rank {rank} stopped sending its trace")
                 place.drop(key)
