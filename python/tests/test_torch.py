@@ -289,6 +289,26 @@ def test_close_restores_what_was_patched():
     assert not model.weight._post_accumulate_grad_hooks
 
 
+@pytest.mark.parametrize("explicit", [False, True])
+def test_steps_are_counted_once(explicit):
+    import torch
+
+    import stepscope.torch
+
+    model = torch.nn.Linear(2, 2)
+    inner, outer = torch.optim.SGD(model.parameters()), torch.optim.SGD(model.parameters())
+    with stepscope.torch.monitor(model, skip=0, every_s=100) as monitor:
+        for _ in range(7):
+            model(torch.ones(1, 2)).sum().backward()
+            inner.step()
+            outer.step()
+            if explicit:
+                monitor.step()
+        steps = monitor._marks.take()
+    assert [number for number, _ in steps] == list(range(7))
+    assert all(sum(times) > 0 for _, times in steps)
+
+
 class Device:
     """A device whose clock is ahead of its events by `lag` events."""
 

@@ -231,8 +231,9 @@ class Monitor:
     def step(self) -> None:
         """Ends a step. Without a call of it, a step ends with each step() of the optimizer that
         stepped first."""
-        self._explicit = True
-        self._end_step()
+        if self._explicit or self._stepper is None:
+            self._end_step()
+        self._explicit = True  # the optimizer has ended the step of the first call
 
     @contextlib.contextmanager
     def phase(self, name: str):
