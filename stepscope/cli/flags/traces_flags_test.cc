@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/traces_flags.h"
+#include "stepscope/cli/flags/traces_flags.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cli/outputs.h"
-#include "stepscope/cli/plan_source.h"
+#include "stepscope/cli/flags/output_flags.h"
+#include "stepscope/cli/flags/plan_source.h"
 #include "stepscope/pipeline/predict.h"
 #include "stepscope/pipeline/predict_collective.h"
 

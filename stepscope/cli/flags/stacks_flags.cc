@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/stacks_flags.h"
+#include "stepscope/cli/flags/stacks_flags.h"
 
 #include <limits>
 #include <vector>

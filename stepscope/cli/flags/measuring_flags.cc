@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/measuring_flags.h"
+#include "stepscope/cli/flags/measuring_flags.h"
 
 #include "stepscope/cli/help/flag_values.h"
 

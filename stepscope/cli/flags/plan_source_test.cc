@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/plan_source.h"
+#include "stepscope/cli/flags/plan_source.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/plan_source.h"
+#include "stepscope/cli/flags/plan_source.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "stepscope/base/byte_size.h"
+#include "stepscope/cli/flags/traces_flags.h"
 #include "stepscope/cli/help/flag_values.h"
-#include "stepscope/cli/traces_flags.h"
 #include "stepscope/cost/model/dtype.h"
 #include "stepscope/cost/plan/plan_fields.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/train_flags.h"
+#include "stepscope/cli/flags/train_flags.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,9 +12,9 @@
 #include <map>
 
 #include "stepscope/base/byte_size.h"
+#include "stepscope/cli/flags/output_flags.h"
 #include "stepscope/cli/help/flag_values.h"
 #include "stepscope/cli/help/flag_view.h"
-#include "stepscope/cli/outputs.h"
 #include "stepscope/nn/network/presets.h"
 
 namespace stepscope {
@@ -132,7 +132,7 @@ void declare_optimizer(CLI::App& app, TrainFlags& f) {
       ->group(group);
 }
 
-void declare_memory(CLI::App& app, TrainFlags& f) {
+void declare_memory_of_ranks(CLI::App& app, TrainFlags& f) {
   const char* group = "Memory and overlap";
   as_size(app.add_option("--bucket", f.bucket, "Bytes of one reduction or gathering message"))
       ->group(group);
@@ -446,7 +446,7 @@ void declare(CLI::App& app, TrainFlags& f) {
   declare_model(app, f);
   declare_job(app, f);
   declare_optimizer(app, f);
-  declare_memory(app, f);
+  declare_memory_of_ranks(app, f);
   declare_files(app, f);
   declare_views(app, f);
   app.description(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/train_flags.h"
+#include "stepscope/cli/flags/train_flags.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cli/outputs.h"
+#include "stepscope/cli/flags/output_flags.h"
 #include "stepscope/pipeline/train/train_request.h"
 
 namespace stepscope {

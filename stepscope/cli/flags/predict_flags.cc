@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cli/predict_flags.h"
+#include "stepscope/cli/flags/predict_flags.h"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cli/outputs.h"
-#include "stepscope/cli/traces_flags.h"
+#include "stepscope/cli/flags/output_flags.h"
+#include "stepscope/cli/flags/traces_flags.h"
 #include "stepscope/pipeline/stacks.h"
 
 namespace stepscope {
