@@ -3,6 +3,7 @@
 
 Prints "loss SUM" at the end. --late PHASE: rank 1 sleeps --ms in it, in each step."""
 import argparse
+import json
 import os
 import sys
 import time
@@ -28,6 +29,7 @@ parser.add_argument("--silent-s", type=float, default=60)
 parser.add_argument("--folder", help="of captures and, without a store, of records")
 parser.add_argument("--wait", type=int, default=2)
 parser.add_argument("--timeout-s", type=float, default=20)
+parser.add_argument("--flags", default="{}", help="of the analysis, JSON")
 parser.add_argument("--die-at", type=int, default=-1, help="rank 1 ends at this step")
 parser.add_argument("--stand-at", type=int, default=-1, help="rank 1 sleeps for 6 s at this step")
 args = parser.parse_args()
@@ -100,7 +102,7 @@ if args.monitor:
 profiler = None
 if args.folder and not (args.monitor and not args.store):
     profiler = stepscope.torch.profile(args.folder, wait=args.wait, warmup=1, active=3,
-                                       handler={"timeout_s": args.timeout_s})
+                                       handler={"timeout_s": args.timeout_s, **json.loads(args.flags)})
     profiler.start()
 total = 0.0
 for step in range(args.steps):

@@ -3,7 +3,6 @@
 import ast
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -58,12 +57,6 @@ def run(tmp_path, ranks, *args, codes=None, **kwargs):
     return out
 
 
-needs_command = pytest.mark.skipif(
-    shutil.which(os.environ.get("STEPSCOPE_COMMAND", "stepscope")) is None,
-    reason="no command: STEPSCOPE_COMMAND names it",
-)
-
-
 def may_mount():
     try:
         probe = ["unshare", "-m", "sh", "-c", "mount -t tmpfs none /mnt"]
@@ -78,7 +71,6 @@ needs_mount = pytest.mark.skipif(not may_mount(), reason="mounting needs unshare
 # Captures.
 
 
-@needs_command
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_capture_is_answered_from_all_ranks(tmp_path, ranks):
     folder = tmp_path / "traces"
@@ -95,7 +87,6 @@ def test_a_capture_is_answered_from_all_ranks(tmp_path, ranks):
     assert sorted(os.listdir(folder / "capture_0")) == [f"rank{r}.json.gz" for r in range(ranks)]
 
 
-@needs_command
 def test_captures_of_different_steps(tmp_path):
     out = run(tmp_path, 2, "--steps", "14", "--folder", str(tmp_path / "a"),
               by_rank={1: ["--wait", "3"]})
@@ -112,7 +103,6 @@ def test_captures_of_different_steps(tmp_path):
     ]
 
 
-@needs_command
 def test_a_rank_that_dies_during_a_capture(tmp_path):
     out = run(tmp_path, 2, "--steps", "12", "--folder", str(tmp_path / "traces"), "--die-at", "4",
               "--timeout-s", "2", codes={1: 3})
@@ -127,7 +117,6 @@ def test_a_rank_that_dies_during_a_capture(tmp_path):
     assert "the answer is of rank 0 of 2 ranks" in lines
 
 
-@needs_command
 @needs_mount
 def test_a_read_only_folder(tmp_path):
     """Rank 1 has a file system that cannot be written."""
@@ -146,7 +135,6 @@ def test_a_read_only_folder(tmp_path):
     assert "the answer is of rank 0 of 2 ranks" in out[0][1]
 
 
-@needs_command
 def test_a_folder_that_no_rank_can_make(tmp_path):
     (tmp_path / "file").write_text("")
     out = run(tmp_path, 2, "--steps", "12", "--folder", str(tmp_path / "file/traces"))
@@ -156,7 +144,6 @@ def test_a_folder_that_no_rank_can_make(tmp_path):
     assert out[0][1][-1] == "no rank has a trace in this capture, so there is no answer"
 
 
-@needs_command
 @needs_mount
 def test_ranks_without_a_shared_file_system(tmp_path):
     folder = tmp_path / "traces"
@@ -174,20 +161,27 @@ def test_ranks_without_a_shared_file_system(tmp_path):
     assert sorted(os.listdir(folder / "capture_0")) == names
 
 
-@needs_command
 def test_without_a_process_group_the_ranks_meet_in_the_folder(tmp_path):
     folder = tmp_path / "traces"
     out = run(tmp_path, 2, "--steps", "10", "--folder", str(folder), store=False)
     assert out[0][1][0].startswith("2 ranks, steps 3-5, ")
 
 
-def test_without_the_command_training_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setenv("STEPSCOPE_COMMAND", str(tmp_path / "absent"))
-    out = run(tmp_path, 2, "--steps", "10", "--folder", str(tmp_path / "traces"))
+def test_an_analysis_that_fails_is_said_and_training_goes_on(tmp_path):
+    out = run(tmp_path, 2, "--steps", "10", "--folder", str(tmp_path / "traces"), "--flags",
+              '{"model": "no-such-model"}')
     assert len(out[0][1]) == 1
-    assert "STEPSCOPE_COMMAND" in out[0][1][0]
+    assert "no answer for capture 0" in out[0][1][0]
+    assert "no-such-model" in out[0][1][0]
     assert out[0][1][0].endswith("Training goes on")
     assert "loss" in out[0][0]
+
+
+def test_a_wrong_flag_is_an_error_at_once(tmp_path):
+    import stepscope.torch
+
+    with pytest.raises(TypeError, match="modle"):
+        stepscope.torch.trace_handler(str(tmp_path), modle="llama-3-8b")
 
 
 # The monitor.

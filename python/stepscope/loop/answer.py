@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 
 if __name__ == "__main__":  # the package's own folder is no place to import from
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -15,35 +16,23 @@ if __name__ == "__main__":  # the package's own folder is no place to import fro
 from stepscope.loop import words
 
 
-def brief_of(files: list[str], flags: dict) -> dict:
-    """The tree of `stepscope analyze --brief --json` (docs/reference/json.md), and `problems`: what
-    the command said of inputs that failed. Keys of `flags` are the command's flags with
-    underscores: {"steps": "5:9", "tp": 2, "sequence_parallel": True}. Raises RuntimeError with the
-    command's message."""
-    command = [os.environ.get("STEPSCOPE_COMMAND", "stepscope"), "analyze", *files]
-    command += ["--brief", "--json", "-"]
-    for name, value in flags.items():
-        if value is None or value is False:
-            continue
-        command.append("--" + name.replace("_", "-"))
-        if value is not True:
-            command.append(str(value))
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    except OSError as error:
-        raise RuntimeError(
-            f"cannot start the command {command[0]!r}: {error.strerror}; install stepscope, or let"
-            " STEPSCOPE_COMMAND name its command"
-        ) from error
-    if not done.stdout.strip():
-        raise RuntimeError(done.stderr.strip() or f"{command[0]} ended with {done.returncode}")
-    brief = json.loads(done.stdout)
-    brief["problems"] = done.stderr.strip().splitlines() if done.returncode else []
-    return brief
+def answer_of(files: list[str], flags: dict) -> dict:
+    """{brief, summary, problems}: Analysis.brief() and Analysis.summary(), and what inputs failed.
+    `flags` are keywords of stepscope.analyze. Raises stepscope.Error."""
+    import stepscope
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stepscope.InputWarning)  # they are in `problems`
+        analysis = stepscope.analyze(files, **flags)
+    return {
+        "brief": analysis.brief(),
+        "summary": analysis.summary(),
+        "problems": [str(failure) for failure in analysis.failures],
+    }
 
 
 def analyze_apart(files: list[str], flags: dict, timeout_s: float) -> dict:
-    """brief_of() in another process, of the lowest priority. Raises RuntimeError."""
+    """answer_of() in another process, of the lowest priority. Raises RuntimeError."""
     request = json.dumps({"files": files, "flags": flags})
     try:
         done = subprocess.run(
@@ -63,8 +52,9 @@ def analyze_apart(files: list[str], flags: dict, timeout_s: float) -> dict:
     return json.loads(done.stdout)
 
 
-def lines_of(brief: dict) -> list[str]:
-    """Verdict, budget, first finding, and inputs that failed."""
+def lines_of(told: dict) -> list[str]:
+    """Verdict, budget, first finding of answer_of()'s result, and inputs that failed."""
+    brief = told["brief"]
     step_ns = brief["step_ns"]
     head = f"{brief['ranks']} {'rank' if brief['ranks'] == 1 else 'ranks'}"
     if brief.get("steps"):
@@ -87,35 +77,17 @@ def lines_of(brief: dict) -> list[str]:
         else:
             gain = f" (at most {words.span(first['gain_ns'])} a step)" if first["gain_ns"] else ""
             lines.append(f"to try: {first['what']}{gain}: {first['advice']}")
-    return lines + brief.get("problems", [])
-
-
-def summary_of(brief: dict) -> dict:
-    """Numbers and strings under flat keys, for W&B, MLflow and TensorBoard. Times in ms a step."""
-    flat = {
-        "stepscope/step_ms": brief["step_ns"] / 1e6,
-        "stepscope/ranks": brief["ranks"],
-        "stepscope/sentence": brief["sentence"],
-    }
-    for category, ns in brief["budget_ns"].items():
-        flat[f"stepscope/{category}_ms"] = ns / 1e6
-    verdict = brief.get("verdict")
-    if verdict:
-        flat["stepscope/verdict"] = verdict["kind"]
-        if verdict["gain_ns"] is not None:
-            flat["stepscope/verdict_gain_ms"] = verdict["gain_ns"] / 1e6
-        if verdict["ranks"]:
-            flat["stepscope/verdict_ranks"] = ",".join(str(rank) for rank in verdict["ranks"])
-    return flat
+    return lines + told["problems"]
 
 
 def main() -> None:
     os.nice(19)
     request = json.load(sys.stdin)
     try:
-        json.dump(brief_of(request["files"], request["flags"]), sys.stdout)
-    except RuntimeError as error:
-        sys.exit(str(error))
+        told = answer_of(request["files"], request["flags"])
+    except Exception as error:  # the other process says it
+        sys.exit(str(error) or type(error).__name__)
+    json.dump(told, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ process analyses the traces of all ranks. No call here raises into training."""
 from __future__ import annotations
 
 import atexit
+import inspect
 import json
 import os
 import subprocess
@@ -23,6 +24,7 @@ import time
 import torch
 from torch.profiler import ProfilerActivity, schedule
 
+import stepscope
 from stepscope.loop import answer, gather, pack, words
 from stepscope.torch.job import place_of_job, ranks_of_job, this_rank
 
@@ -36,7 +38,7 @@ class TraceHandler:
                  flags: dict):
         global _handlers
         self.folder = os.path.abspath(folder)
-        self.answer: dict | None = None  # of the latest capture that was analysed, on rank 0
+        self.answer: dict | None = None  # of the latest capture, on rank 0: answer.answer_of()
         self._analyze = analyze
         self._timeout_s = timeout_s
         self._exit_s = exit_s
@@ -72,7 +74,7 @@ class TraceHandler:
     def summary(self) -> dict:
         """Flat numbers and strings of the latest answer, for W&B, MLflow and TensorBoard; empty
         before the first and on other ranks than 0."""
-        return answer.summary_of(self.answer) if self.answer else {}
+        return dict(self.answer["summary"]) if self.answer else {}
 
     def _warn_of_folder(self, rank: int, error: OSError) -> None:
         words.warn(
@@ -173,14 +175,14 @@ class TraceHandler:
                 f"the ranks recorded different steps ({told}); the answer is of"
                 f" {words.steps(*common)}, which all recorded"
             )
-        brief = answer.analyze_apart(found.files, flags, timeout_s=600)
-        self.answer = brief
-        yield from answer.lines_of(brief)
+        told = answer.analyze_apart(found.files, flags, timeout_s=600)
+        self.answer = told
+        yield from answer.lines_of(told)
         if len(found.ranks) < world:
             yield f"the answer is of {words.ranks(found.ranks)} of {world} ranks"
         yield f"{time.monotonic() - since:.1f} s after the capture; traces: {folder}"
         if self._on_answer:
-            self._on_answer(brief)
+            self._on_answer(told)
 
 
 def trace_handler(folder: str, *, analyze: bool = True, timeout_s: float = 60.0,
@@ -192,9 +194,11 @@ def trace_handler(folder: str, *, analyze: bool = True, timeout_s: float = 60.0,
     analyze    False: only write the traces.
     timeout_s  Rank 0 waits so long for the traces of the others.
     exit_s     At the end of the program an answer that is under way is waited for so long.
-    on_answer  Called on rank 0, in a thread of its own, with the answer (docs/reference/json.md,
-               "stepscope analyze --brief").
-    flags      Of `stepscope analyze`, with underscores: model="llama-3-8b", tp=2."""
+    on_answer  Called on rank 0, in a thread of its own, with the answer {brief, summary, problems}:
+               Analysis.brief(), Analysis.summary(), and lines about inputs that failed.
+    flags      Keywords of stepscope.analyze: model="llama-3-8b", tp=2. Plain values only, they go
+               to another process. A wrong name raises TypeError here."""
+    inspect.signature(stepscope.analyze).bind([], **flags)
     return TraceHandler(folder, analyze=analyze, timeout_s=timeout_s, exit_s=exit_s,
                         on_answer=on_answer, flags=flags)
 
