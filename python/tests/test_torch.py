@@ -29,7 +29,7 @@ def start(tmp_path, ranks, *args, by_rank=None, store=True, before=()):
     jobs = []
     for rank in range(ranks):
         env = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1",
-                   MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
+                   MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1", PYTHONFAULTHANDLER="1")
         env.pop("LOCAL_RANK", None)
         command = [*before, sys.executable, os.path.join(HERE, "job.py"), *args]
         if store:
