@@ -87,9 +87,6 @@ at once, and stops on Ctrl-C. It raises UsageError where an argument is wrong an
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from typing import IO, Any, Literal, Union
 
 from stepscope import _core
 from stepscope.inputs import axes_of, files as given_files, flag, list_text, plans_of, settings_text, span_text
@@ -106,16 +103,23 @@ from stepscope.results import (
     WhatIf,
 )
 
-Input = Union[str, "os.PathLike[str]", IO[Any]]
-Inputs = Union[Input, Iterable[Input]]
-Named = Union[str, "os.PathLike[str]", Mapping[str, Any]]  # a name, a file, or the content of a JSON file
-Span = Union[int, str, "tuple[Any, Any]", range]
-Numbers = Union[int, str, Iterable[int]]
-Settings = Union[str, Mapping[str, Any]]
-Axes = Union[str, Sequence[str], Mapping[str, Iterable[Any]]]
+TYPE_CHECKING = False  # typing would be a sixth of the time to import
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import IO, Any, Literal, Union
+
+    Input = Union[str, "os.PathLike[str]", IO[Any]]
+    Inputs = Union[Input, Iterable[Input]]
+    Named = Union[str, "os.PathLike[str]", Mapping[str, Any]]  # a name, a file, or the content of a JSON file
+    Span = Union[int, str, "tuple[Any, Any]", range]
+    Numbers = Union[int, str, Iterable[int]]
+    Settings = Union[str, Mapping[str, Any]]
+    Axes = Union[str, Sequence[str], Mapping[str, Iterable[Any]]]
 
 
 def words_of(command: str | Sequence[str]) -> list[str]:
+    import shlex
+
     return shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
 
 
@@ -185,26 +189,8 @@ def verb_text(core, verb):
         lines.append(f'        arguments += flag("{f["name"]}", {value})')
     lines.append(f'        arguments += ["--", *{positional}]' if positional.startswith("files") or positional.startswith("words")
                  else f'        arguments += ["--", *({positional})]' if positional != "[]" else "")  # fmt: skip
-    lines.append(f"        result = {result}(_core.{verb}(arguments))")
-    if verb == "analyze":
-        lines.append("    result._whatif = _replay(inputs, steps, ranks, filter_time, step_annotation, kernel_rules, groups, tp, pp, dp, threads)")
-    lines.append("    return result")
+    lines.append(f"        return {result}(_core.{verb}(arguments))")
     return "\n".join(line for line in lines if line != "")
-
-
-TAIL = '''
-
-def _replay(inputs, steps, ranks, filter_time, step_annotation, kernel_rules, groups, tp, pp, dp, threads):
-    """What Analysis.whatif() calls: whatif() of the same steps."""
-
-    def replay(changes: Sequence[str], machine: str | None) -> WhatIf:
-        return whatif(
-            inputs, change=list(changes), machine=machine, steps=steps, ranks=ranks, filter_time=filter_time,
-            step_annotation=step_annotation, kernel_rules=kernel_rules, groups=groups, tp=tp, pp=pp, dp=dp, threads=threads,
-        )  # fmt: skip
-
-    return replay
-'''
 
 
 def main():
@@ -213,7 +199,7 @@ def main():
     spec = importlib.util.spec_from_file_location("_core", module)
     core = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(core)
-    text = HEAD + "".join(verb_text(core, verb) for verb in VERBS) + TAIL
+    text = HEAD + "".join(verb_text(core, verb) for verb in VERBS)
     file = pathlib.Path(sys.argv[2])
     if "--check" in sys.argv[3:]:
         if file.read_text() != text:

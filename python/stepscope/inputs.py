@@ -3,29 +3,29 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from stepscope.errors import UsageError
 
-
-@contextmanager
-def files() -> Iterator[Files]:
-    """A place for inputs that are no files yet; it is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="stepscope-") as folder:
-        yield Files(folder)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-class Files:
-    """Writes what is no file yet into a folder."""
+class files:
+    """Inputs as paths: writes what is no file yet into a folder, which is gone after the `with` block."""
 
-    def __init__(self, folder: str):
-        self._folder = folder
+    def __init__(self) -> None:
+        self._folder = None  # made when something is written
         self._count = 0
+
+    def __enter__(self) -> files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def path_of(self, source: Any) -> str:
         """The path of a str, path or file object. A file object without a file of its own is copied."""
@@ -43,6 +43,8 @@ class Files:
     def value_of(self, value: Any) -> str:
         """A name or path, or a mapping as the path of a JSON file."""
         if isinstance(value, Mapping):
+            import json
+
             return self._write("given.json", json.dumps(dict(value)))
         return os.fspath(value)
 
@@ -52,8 +54,12 @@ class Files:
         return [self.path_of(source) for source in sources]
 
     def _write(self, name: str, text: str | bytes) -> str:
+        if self._folder is None:
+            import tempfile
+
+            self._folder = tempfile.TemporaryDirectory(prefix="stepscope-")
         self._count += 1
-        folder = os.path.join(self._folder, str(self._count))
+        folder = os.path.join(self._folder.name, str(self._count))
         os.mkdir(folder)
         path = os.path.join(folder, name or "input")
         with open(path, "wb") as file:

@@ -6,8 +6,10 @@ and `gain` the same in seconds. What is not known is None.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 _missing = object()
 

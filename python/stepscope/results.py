@@ -6,15 +6,17 @@ tables) are made when they are asked for, and are those that the command writes.
 from __future__ import annotations
 
 import os
-import tempfile
 import warnings
 from functools import cached_property
-from typing import Any
 
 from stepscope import _core
 from stepscope.errors import Error, InputWarning
 from stepscope.records import Finding, Record, Scenario, Verdict, record_of
 from stepscope.table import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Result(Record):
@@ -84,6 +86,8 @@ class Result(Record):
 
     def save_html(self, path: str | os.PathLike[str]) -> None:
         """Writes html() to a file, which is complete or not there."""
+        import tempfile
+
         path = os.fspath(path)
         page = self.html().encode()
         folder = os.path.dirname(path) or "."
@@ -120,7 +124,7 @@ class Analysis(Result):
     kernels, operators, collectives, gaps, stragglers.
     """
 
-    __slots__ = ("_whatif",)
+    __slots__ = ()
     _table_names = ("budget", "ranks", "steps", "kernels", "operators", "collectives", "gaps", "stragglers")
     budget: Table
     ranks: Table
@@ -164,7 +168,7 @@ class Analysis(Result):
     def whatif(self, *changes: str, machine: str | None = None) -> WhatIf:
         """Replays the recorded steps with each change ("rank_as_peers@13", "bandwidth:2"); without
         one, with all changes that an analysis asks for. docs/reference/changes.md lists them."""
-        return self._whatif(changes, machine)
+        return WhatIf(self._answer.whatif(list(changes), machine or ""))
 
     def summary(self) -> dict[str, float | int | str]:
         """A flat dict for W&B, MLflow and TensorBoard: "stepscope/step_ms", a share for each category

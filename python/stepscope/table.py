@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from html import escape
-from typing import Any
-
 from stepscope import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 
 class Table:
@@ -70,6 +71,8 @@ class Table:
         return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         shown = min(len(self), 20)
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         body = "".join(

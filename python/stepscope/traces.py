@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from typing import Any
 
 from stepscope import _core
 from stepscope.errors import InputWarning, UsageError
 from stepscope.inputs import files
 from stepscope.table import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 
 class RankTrace:

@@ -8,9 +8,6 @@ at once, and stops on Ctrl-C. It raises UsageError where an argument is wrong an
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from typing import IO, Any, Literal, Union
 
 from stepscope import _core
 from stepscope.inputs import axes_of, files as given_files, flag, list_text, plans_of, settings_text, span_text
@@ -27,16 +24,23 @@ from stepscope.results import (
     WhatIf,
 )
 
-Input = Union[str, "os.PathLike[str]", IO[Any]]
-Inputs = Union[Input, Iterable[Input]]
-Named = Union[str, "os.PathLike[str]", Mapping[str, Any]]  # a name, a file, or the content of a JSON file
-Span = Union[int, str, "tuple[Any, Any]", range]
-Numbers = Union[int, str, Iterable[int]]
-Settings = Union[str, Mapping[str, Any]]
-Axes = Union[str, Sequence[str], Mapping[str, Iterable[Any]]]
+TYPE_CHECKING = False  # typing would be a sixth of the time to import
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import IO, Any, Literal, Union
+
+    Input = Union[str, "os.PathLike[str]", IO[Any]]
+    Inputs = Union[Input, Iterable[Input]]
+    Named = Union[str, "os.PathLike[str]", Mapping[str, Any]]  # a name, a file, or the content of a JSON file
+    Span = Union[int, str, "tuple[Any, Any]", range]
+    Numbers = Union[int, str, Iterable[int]]
+    Settings = Union[str, Mapping[str, Any]]
+    Axes = Union[str, Sequence[str], Mapping[str, Iterable[Any]]]
 
 
 def words_of(command: str | Sequence[str]) -> list[str]:
+    import shlex
+
     return shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
 
 
@@ -224,9 +228,7 @@ def analyze(
         arguments += flag("grad-dtype", grad_dtype)
         arguments += flag("accumulate-dtype", accumulate_dtype)
         arguments += ["--", *files.paths_of(inputs)]
-        result = Analysis(_core.analyze(arguments))
-    result._whatif = _replay(inputs, steps, ranks, filter_time, step_annotation, kernel_rules, groups, tp, pp, dp, threads)
-    return result
+        return Analysis(_core.analyze(arguments))
 
 def whatif(
     inputs: Inputs,
@@ -285,8 +287,7 @@ def whatif(
         arguments += flag("dp", dp)
         arguments += flag("threads", threads)
         arguments += ["--", *files.paths_of(inputs)]
-        result = WhatIf(_core.whatif(arguments))
-    return result
+        return WhatIf(_core.whatif(arguments))
 
 def check(
     inputs: Inputs,
@@ -334,8 +335,7 @@ def check(
         arguments += flag("model-flops-per-step", model_flops_per_step)
         arguments += flag("peak-tflops", peak_tflops)
         arguments += ["--", *files.paths_of(inputs)]
-        result = Check(_core.check(arguments))
-    return result
+        return Check(_core.check(arguments))
 
 def hang(
     inputs: Inputs,
@@ -348,8 +348,7 @@ def hang(
     with given_files() as files:
         arguments: list[str] = []
         arguments += ["--", *files.paths_of(inputs)]
-        result = Hang(_core.hang(arguments))
-    return result
+        return Hang(_core.hang(arguments))
 
 def memory(
     inputs: Inputs,
@@ -363,8 +362,7 @@ def memory(
     with given_files() as files:
         arguments: list[str] = []
         arguments += ["--", *files.paths_of(inputs)]
-        result = Memory(_core.memory(arguments))
-    return result
+        return Memory(_core.memory(arguments))
 
 def stacks(
     inputs: Inputs,
@@ -424,8 +422,7 @@ def stacks(
         arguments += flag("step-annotation", step_annotation)
         arguments += flag("kernel-rules", None if kernel_rules is None else files.value_of(kernel_rules))
         arguments += ["--", *files.paths_of(inputs)]
-        result = Stacks(_core.stacks(arguments))
-    return result
+        return Stacks(_core.stacks(arguments))
 
 def compare(
     a: Inputs | None = None,
@@ -486,8 +483,7 @@ def compare(
         arguments += flag("alpha", None if alpha is None else share_text(alpha))
         arguments += flag("floor", None if floor is None else share_text(floor))
         arguments += flag("inconclusive", inconclusive)
-        result = Comparison(_core.compare(arguments))
-    return result
+        return Comparison(_core.compare(arguments))
 
 def sweep(
     command: str | Sequence[str],
@@ -532,8 +528,7 @@ def sweep(
         arguments += flag("alpha", None if alpha is None else share_text(alpha))
         arguments += flag("floor", None if floor is None else share_text(floor))
         arguments += ["--", *words_of(command)]
-        result = Sweep(_core.sweep(arguments))
-    return result
+        return Sweep(_core.sweep(arguments))
 
 def predict(
     model: Named | None = None,
@@ -703,8 +698,7 @@ def predict(
         arguments += flag("bytes", None if bytes is None else span_text(bytes))
         arguments += flag("group", group)
         arguments += ["--", *([] if model is None else [files.value_of(model)])]
-        result = Prediction(_core.predict(arguments))
-    return result
+        return Prediction(_core.predict(arguments))
 
 def plan(
     model: Named,
@@ -790,16 +784,4 @@ def plan(
         arguments += flag("threads", threads)
         arguments += flag("flags", flags)
         arguments += ["--", *([files.value_of(model)])]
-        result = PlanSearch(_core.plan(arguments))
-    return result
-
-def _replay(inputs, steps, ranks, filter_time, step_annotation, kernel_rules, groups, tp, pp, dp, threads):
-    """What Analysis.whatif() calls: whatif() of the same steps."""
-
-    def replay(changes: Sequence[str], machine: str | None) -> WhatIf:
-        return whatif(
-            inputs, change=list(changes), machine=machine, steps=steps, ranks=ranks, filter_time=filter_time,
-            step_annotation=step_annotation, kernel_rules=kernel_rules, groups=groups, tp=tp, pp=pp, dp=dp, threads=threads,
-        )  # fmt: skip
-
-    return replay
+        return PlanSearch(_core.plan(arguments))

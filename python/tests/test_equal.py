@@ -53,6 +53,25 @@ def test_the_page_and_the_tables_are_those_of_the_command(run, command, tmp_path
     assert with_rows == {file.stem for file in (tmp_path / "csv").iterdir()}
 
 
+@pytest.mark.parametrize("run", RUNS)
+def test_a_replay_of_an_analysis_is_that_of_the_traces(run):
+    try:
+        analysis = analysis_of(RUNS[run])
+    except ss.Error:
+        pytest.skip("the run has no ranks")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.InputWarning)
+        try:
+            expected = ss.whatif(RUNS[run]).to_dict()
+        except ss.Error as error:
+            with pytest.raises(ss.Error, match=re.escape(error.what)):
+                analysis.whatif()
+            return
+        assert analysis.whatif().to_dict() == expected
+        if change := (analysis.verdict and analysis.verdict.change):
+            assert analysis.whatif(change).to_dict() == ss.whatif(RUNS[run], change=change).to_dict()
+
+
 def test_the_other_verbs_give_the_bytes_of_the_command(command, tmp_path):
     ddp = str(EXAMPLE)
     plan = ["--machine", "h100_sxm_80gb", "--gpus", "64", "--global-batch", "256", "--seq", "8192"]
