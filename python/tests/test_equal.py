@@ -53,6 +53,20 @@ def test_the_page_and_the_tables_are_those_of_the_command(run, command, tmp_path
     assert with_rows == {file.stem for file in (tmp_path / "csv").iterdir()}
 
 
+def test_tables_have_the_same_columns_and_types_in_all_runs():
+    pyarrow = pytest.importorskip("pyarrow")
+    types = {}
+    for paths in RUNS.values():
+        try:
+            analysis = analysis_of(paths)
+        except ss.Error:
+            continue
+        for name in ss.Analysis._table_names:
+            schema = pyarrow.schema(analysis.tables[name])
+            fixed = [(field.name, field.type) for field in schema if not field.name.startswith("counters.")]
+            assert types.setdefault(name, fixed) == fixed, (name, paths)
+
+
 @pytest.mark.parametrize("run", RUNS)
 def test_a_replay_of_an_analysis_is_that_of_the_traces(run):
     try:
