@@ -51,10 +51,10 @@ def comment_of(tree: dict) -> str:
         lines += ["", "<details><summary>Where a step goes</summary>", "", "| category | time | |", "|---|---:|---:|"]
         budget = tree["job"]["budget_ns"]
         whole = sum(budget.values()) or 1
-        labels = tree["terms"].get("budget_ns", {})
+        labels = tree["terms"]["budget"]
         for name, ns in sorted(budget.items(), key=lambda item: -item[1]):
             if ns:
-                lines.append(f"| {labels.get(name, {}).get('label', name)} | {_time(ns)} | {100 * ns / whole:.1f} % |")
+                lines.append(f"| {labels[name]['label']} | {_time(ns)} | {100 * ns / whole:.1f} % |")
         lines += ["", "</details>"]
     else:
         lines += ["| | steps | median | independent |", "|---|---:|---:|---:|"]
