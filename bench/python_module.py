@@ -14,7 +14,6 @@ the range over the rounds, which take turns:
 import json
 import os
 import pathlib
-import resource
 import statistics
 import subprocess
 import sys
@@ -38,12 +37,22 @@ def timed(arguments, environment):
 
 def write_kernels(path, count):
     """A trace of one step with `count` kernels of 100 names on one stream."""
-    rows = ['{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":0,"dur":%d}' % (2 * count)]
+    rows = [
+        '{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":0,"dur":%d}'
+        % (2 * count)
+    ]
     line = '{"ph":"X","cat":"kernel","name":"kernel_%d","pid":0,"tid":7,"ts":%d,"dur":1,"args":{"device":0,"stream":7,"correlation":%d}}'
     with open(path, "w") as file:
-        file.write('{"deviceProperties":[{"id":0,"name":"NVIDIA H100"}],"traceEvents":[\n' + rows[0])
+        file.write(
+            '{"deviceProperties":[{"id":0,"name":"NVIDIA H100"}],"traceEvents":[\n' + rows[0]
+        )
         for first in range(0, count, 10_000):
-            file.write(",\n" + ",\n".join(line % (k % 100, 2 * k, k + 1) for k in range(first, min(first + 10_000, count))))
+            file.write(
+                ",\n"
+                + ",\n".join(
+                    line % (k % 100, 2 * k, k + 1) for k in range(first, min(first + 10_000, count))
+                )
+            )
         file.write("\n]}\n")
 
 
@@ -75,12 +84,27 @@ def main():
     print("import     ", spread([1e3 * (b - a) for a, b in zip(start, imported)], "ms"))
     added = statistics.median(imported)
     ratios = [(a[0] - added) / p[0] for a, p in zip(api, program)]
-    print("analyze    ", spread([p[0] for p in program], "s"), "by the command; the call, without the import, over it:", spread(ratios, ""))
-    print("   memory  ", spread([p[1] for p in program], "MiB"), "by the command; over it:", spread([a[1] / p[1] for a, p in zip(api, program)], ""))
+    print(
+        "analyze    ",
+        spread([p[0] for p in program], "s"),
+        "by the command; the call, without the import, over it:",
+        spread(ratios, ""),
+    )
+    print(
+        "   memory  ",
+        spread([p[1] for p in program], "MiB"),
+        "by the command; over it:",
+        spread([a[1] / p[1] for a, p in zip(api, program)], ""),
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "rank0.json")
         write_kernels(path, 3_000_000)
-        done = subprocess.run([sys.executable, "-c", KERNELS, path, str(rounds)], env=environment, stdout=subprocess.PIPE, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", KERNELS, path, str(rounds)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            check=True,
+        )
     result = json.loads(done.stdout)
     print("kernels    ", f"{result['rows']} rows:", spread([1e3 * t for t in result["times"]], "ms"),
           "to polars; a copy of four columns of 8 bytes takes", spread([1e3 * t for t in result["floors"]], "ms"))  # fmt: skip

@@ -17,7 +17,7 @@ class files:
     """Inputs as paths: writes what is no file yet into a folder, which is gone after the `with` block."""
 
     def __init__(self) -> None:
-        self._folder = None  # made when something is written
+        self._folder: Any = None  # made when something is written
         self._count = 0
 
     def __enter__(self) -> files:
@@ -33,7 +33,9 @@ class files:
             return os.fspath(source)
         read = getattr(source, "read", None)
         if read is None:
-            raise UsageError(f"{source!r} is no input", remedy="give a path, a pattern or a file object")
+            raise UsageError(
+                f"{source!r} is no input", remedy="give a path, a pattern or a file object"
+            )
         name = getattr(source, "name", None)
         if isinstance(name, str) and os.path.isfile(name):
             return name
@@ -49,7 +51,11 @@ class files:
         return os.fspath(value)
 
     def paths_of(self, sources: Any) -> list[str]:
-        if isinstance(sources, (str, os.PathLike)) or hasattr(sources, "read") or not isinstance(sources, Iterable):
+        if (
+            isinstance(sources, (str, os.PathLike))
+            or hasattr(sources, "read")
+            or not isinstance(sources, Iterable)
+        ):
             sources = [sources]
         return [self.path_of(source) for source in sources]
 
@@ -71,7 +77,9 @@ def span_text(value: Any) -> str:
     """A range of numbers or times: "3:5", 3, (3, 5), (3, None), range(3, 6)."""
     if isinstance(value, range):
         if value.step != 1 or not value:
-            raise UsageError(f"{value!r} is no range of steps", remedy="give range(first, last + 1)")
+            raise UsageError(
+                f"{value!r} is no range of steps", remedy="give range(first, last + 1)"
+            )
         return f"{value.start}:{value.stop - 1}"
     if isinstance(value, tuple):
         if len(value) != 2:
@@ -88,7 +96,7 @@ def list_text(value: Any) -> str:
 
 
 def settings_text(value: Any) -> str:
-    """"tp=8,zero=1" or {"tp": 8, "zero": 1}."""
+    """ "tp=8,zero=1" or {"tp": 8, "zero": 1}."""
     if isinstance(value, Mapping):
         return ",".join(f"{name}={_plain(item)}" for name, item in value.items())
     return str(value)
@@ -97,7 +105,9 @@ def settings_text(value: Any) -> str:
 def axes_of(value: Any) -> list[str]:
     """{"zero": [0, 1], "tp": [1, 2]}, "zero=0,1" or a list of such."""
     if isinstance(value, Mapping):
-        return [f"{name}={list_text([_plain(item) for item in items])}" for name, items in value.items()]
+        return [
+            f"{name}={list_text([_plain(item) for item in items])}" for name, items in value.items()
+        ]
     return [value] if isinstance(value, str) else list(value)
 
 

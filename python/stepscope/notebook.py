@@ -66,7 +66,7 @@ def _findings(analysis: Analysis) -> str:
         return ""
     rows = "".join(
         f'<tr><td style="text-align:right;white-space:nowrap">'
-        f'{"" if finding.gain_ns is None else time_text(finding.gain_ns)}</td>'
+        f"{'' if finding.gain_ns is None else time_text(finding.gain_ns)}</td>"
         f'<td style="text-align:left">{escape(finding.what)}</td>'
         f'<td style="text-align:left">{escape(finding.advice)}</td></tr>'
         for finding in shown

@@ -31,10 +31,12 @@ class Result(Record):
             warnings.warn(str(failure), InputWarning, stacklevel=4)
 
     def __reduce__(self):
-        raise TypeError(f"{type(self).__name__} cannot be pickled; keep its to_dict() or its inputs")
+        raise TypeError(
+            f"{type(self).__name__} cannot be pickled; keep its to_dict() or its inputs"
+        )
 
     @cached_property
-    def _tree(self) -> dict[str, Any]:
+    def _tree(self) -> dict[str, Any]:  # type: ignore[override]
         return self._answer.tree()
 
     def __getattr__(self, name: str) -> Any:
@@ -50,7 +52,7 @@ class Result(Record):
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     @property
     def failures(self) -> list[Error]:
@@ -76,7 +78,9 @@ class Result(Record):
         """The object of to_json()."""
         return self._tree
 
-    def text(self, *, brief: bool = False, verbose: bool = False, width: int = 100, colour: bool = False) -> str:
+    def text(
+        self, *, brief: bool = False, verbose: bool = False, width: int = 100, colour: bool = False
+    ) -> str:
         """What the command prints."""
         return self._answer.text("brief" if brief else "all" if verbose else "usual", width, colour)
 
@@ -94,7 +98,12 @@ class Result(Record):
         try:
             handle, temporary = tempfile.mkstemp(prefix=os.path.basename(path) + ".", dir=folder)
         except OSError as cause:
-            raise Error(f"cannot write: {cause.strerror}", path, None, "choose a place that you may write to") from cause
+            raise Error(
+                f"cannot write: {cause.strerror}",
+                path,
+                None,
+                "choose a place that you may write to",
+            ) from cause
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(page)
@@ -102,7 +111,9 @@ class Result(Record):
             os.replace(temporary, path)
         except OSError as cause:
             os.unlink(temporary)
-            raise Error(f"cannot write: {cause.strerror}", path, None, "free space or choose another place") from cause
+            raise Error(
+                f"cannot write: {cause.strerror}", path, None, "free space or choose another place"
+            ) from cause
 
     def __repr__(self) -> str:
         return self.text()
@@ -125,7 +136,16 @@ class Analysis(Result):
     """
 
     __slots__ = ()
-    _table_names = ("budget", "ranks", "steps", "kernels", "operators", "collectives", "gaps", "stragglers")
+    _table_names = (
+        "budget",
+        "ranks",
+        "steps",
+        "kernels",
+        "operators",
+        "collectives",
+        "gaps",
+        "stragglers",
+    )
     budget: Table
     ranks: Table
     steps: Table

@@ -100,5 +100,7 @@ def read_trace(inputs: Any, *, rank: int | None = None) -> RankTrace:
     """Reads the trace of one rank. rank: which one, where the inputs hold several."""
     found = read_traces(inputs, ranks=rank)
     if len(found) != 1:
-        raise UsageError(f"the inputs hold {len(found)} ranks", remedy="give rank=N, or call read_traces()")
+        raise UsageError(
+            f"the inputs hold {len(found)} ranks", remedy="give rank=N, or call read_traces()"
+        )
     return found[0]
