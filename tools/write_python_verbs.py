@@ -214,7 +214,11 @@ def verb_text(core, verb):
         value = word if how is None else f"None if {word} is None else " + how.replace("{}", word)
         lines.append(f'            *flag("{f["name"]}", {value}),')
     if positional != "[]":
-        lines.append(f'            "--",\n            *({positional}),' if " " in positional else f'            "--",\n            *{positional},')
+        lines.append(
+            f'            "--",\n            *({positional}),'
+            if " " in positional
+            else f'            "--",\n            *{positional},'
+        )
     lines.append("        ]")
     lines.append(f"        return {result}(_core.{verb}(arguments))")
     return "\n".join(line for line in lines if line != "")
