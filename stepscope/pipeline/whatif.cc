@@ -103,6 +103,11 @@ struct ReadRanks {
   std::vector<Error> failures{};
 };
 
+// The input at fault where there is only one.
+std::string only_input(const TracesRequest& traces) {
+  return traces.inputs.size() == 1 ? traces.inputs.front() : std::string();
+}
+
 Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>& machine,
                             ReadRanks read, const Progress& progress) {
   JobOptions options = job_options(r.traces, progress, read.world_size);
@@ -118,7 +123,7 @@ Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>
                       .failures = std::move(read.failures)};
   if (auto none = no_such_steps(r.traces, job)) fail(progress, result.failures, std::move(*none));
   if (!job.explanation) {
-    const Error nothing = no_whole_step(result.inputs, r.traces.inputs.front());
+    const Error nothing = no_whole_step(result.inputs, only_input(r.traces));
     fail(progress, result.failures, nothing);
     return nothing;
   }
@@ -130,8 +135,8 @@ Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>
     result.warnings.insert(result.warnings.begin(), cut);
   if (const auto none = no_answer(job))
     fail(progress, result.failures,
-         {.what = "answers no what-if: " + none->reason,
-          .file = r.traces.inputs.front(),
+         {.what = "the traces answer no what-if: " + none->reason,
+          .file = only_input(r.traces),
           .hint = none->remedy});
   for (std::string& note : scenario_notes(shown_answers(result)))
     result.warnings.push_back(std::move(note));
