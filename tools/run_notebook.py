@@ -30,13 +30,17 @@ def run_cell(source, namespace):
             value = eval(compile(ast.Expression(last.value), "cell", "eval"), namespace)
     outputs = []
     if printed.getvalue():
-        outputs.append({"name": "stdout", "output_type": "stream", "text": lines(printed.getvalue())})
+        outputs.append(
+            {"name": "stdout", "output_type": "stream", "text": lines(printed.getvalue())}
+        )
     if value is not None:
         data = {"text/plain": lines(repr(value))}
         html = getattr(value, "_repr_html_", None)
         if html is not None:
             data["text/html"] = lines(html())
-        outputs.append({"data": data, "execution_count": None, "metadata": {}, "output_type": "execute_result"})
+        outputs.append(
+            {"data": data, "execution_count": None, "metadata": {}, "output_type": "execute_result"}
+        )
     return outputs
 
 
@@ -67,11 +71,15 @@ def main():
             outputs = run_cell("".join(cell["source"]), namespace)
             if not write and comparable(outputs) != comparable(cell["outputs"]):
                 wrong += 1
-                print(f"{name}: cell {number} gives\n{comparable(outputs)}\ninstead of\n{comparable(cell['outputs'])}")
+                print(
+                    f"{name}: cell {number} gives\n{comparable(outputs)}\ninstead of\n{comparable(cell['outputs'])}"
+                )
             cell["outputs"] = outputs
         if write:
             path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
-    sys.exit(f"{wrong} cells differ; tools/run_notebook.py --write stores what they give" if wrong else 0)
+    sys.exit(
+        f"{wrong} cells differ; tools/run_notebook.py --write stores what they give" if wrong else 0
+    )
 
 
 main()

@@ -24,16 +24,34 @@ VERBS = {
     "compare": (
         "Comparison",
         [
-            ("a", "Inputs | None = None", "Launches of A in the order they ran: a path, or a list of one path a launch. A launch is a "
-             "trace, a directory or pattern of one, the JSON of stepscope train, or a list of step times (CSV, one number "
-             "a line, a log)."),
+            (
+                "a",
+                "Inputs | None = None",
+                "Launches of A in the order they ran: a path, or a list of one path a launch. A launch is a "
+                "trace, a directory or pattern of one, the JSON of stepscope train, or a list of step times (CSV, one number "
+                "a line, a log).",
+            ),
             ("b", "Inputs | None = None", "Launches of B, likewise."),
         ],
         "[]",
     ),
-    "sweep": ("Sweep", [("command", "str | Sequence[str]", "Program and its arguments. It writes its step times to {out}, or "
-                         "prints lines with step_time_ms=NUMBER.")], "words_of(command)"),
-    "predict": ("Prediction", [("model", "Named | None = None", None)], "[] if model is None else [files.value_of(model)]"),
+    "sweep": (
+        "Sweep",
+        [
+            (
+                "command",
+                "str | Sequence[str]",
+                "Program and its arguments. It writes its step times to {out}, or "
+                "prints lines with step_time_ms=NUMBER.",
+            )
+        ],
+        "words_of(command)",
+    ),
+    "predict": (
+        "Prediction",
+        [("model", "Named | None = None", None)],
+        "[] if model is None else [files.value_of(model)]",
+    ),
     "plan": ("PlanSearch", [("model", "Named", None)], "[files.value_of(model)]"),
 }
 # Of the text and the files that the command writes, which results have as methods.
@@ -87,9 +105,6 @@ at once, and stops on Ctrl-C. It raises UsageError where an argument is wrong an
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from typing import IO, Any, Literal, Union
 
 from stepscope import _core
 from stepscope.inputs import axes_of, files as given_files, flag, list_text, plans_of, settings_text, span_text
@@ -106,16 +121,23 @@ from stepscope.results import (
     WhatIf,
 )
 
-Input = Union[str, "os.PathLike[str]", IO[Any]]
-Inputs = Union[Input, Iterable[Input]]
-Named = Union[str, "os.PathLike[str]", Mapping[str, Any]]  # a name, a file, or the content of a JSON file
-Span = Union[int, str, "tuple[Any, Any]", range]
-Numbers = Union[int, str, Iterable[int]]
-Settings = Union[str, Mapping[str, Any]]
-Axes = Union[str, Sequence[str], Mapping[str, Iterable[Any]]]
+TYPE_CHECKING = False  # typing would be a sixth of the time to import
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import IO, Any, Literal, Union
+
+    Input = Union[str, "os.PathLike[str]", IO[Any]]
+    Inputs = Union[Input, Iterable[Input]]
+    Named = Union[str, "os.PathLike[str]", Mapping[str, Any]]  # a name, a file, or the content of a JSON file
+    Span = Union[int, str, "tuple[Any, Any]", range]
+    Numbers = Union[int, str, Iterable[int]]
+    Settings = Union[str, Mapping[str, Any]]
+    Axes = Union[str, Sequence[str], Mapping[str, Iterable[Any]]]
 
 
 def words_of(command: str | Sequence[str]) -> list[str]:
+    import shlex
+
     return shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
 
 
@@ -130,17 +152,21 @@ def type_of(flag):
     if known is not None:
         return known
     words = flag["choices"] or []
-    if words and all(w.replace(".", "").replace("-", "").replace("_", "").isalnum() for w in words) and ":" not in value:
+    if (
+        words
+        and all(w.replace(".", "").replace("-", "").replace("_", "").isalnum() for w in words)
+        and ":" not in value
+    ):
         if all(w.isdigit() for w in words):
             return "int | None", None
         return "Literal[" + ", ".join(f'"{w}"' for w in words) + "] | None", None
     if flag["repeatable"]:
-        return "str | Sequence[str] | None", "[{}] if isinstance({}, str) else list({})"
+        return "str | Sequence[str] | None", "[{}] if isinstance({}, str) else [*{}]"
     return "str | None", None
 
 
 def wrapped(text, indent):
-    return textwrap.fill(text, 116, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False,
+    return textwrap.fill(text, 96, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False,
                          break_long_words=False)  # fmt: skip
 
 
@@ -158,7 +184,11 @@ def verb_text(core, verb):
     for f in required + [f for f in flags if not f["required"]]:
         kind = type_of(f)[0]
         word = f["name"].replace("-", "_")
-        lines.append(f"    {word}: {kind.removesuffix(' | None')}," if f["required"] else f"    {word}: {kind} = None,")
+        lines.append(
+            f"    {word}: {kind.removesuffix(' | None')},"
+            if f["required"]
+            else f"    {word}: {kind} = None,"
+        )
     lines.append(f") -> {result}:")
     lines.append(wrapped(f'"""{table["description"]}', "    ").replace("        ", "    ") + "\n")
     arguments = {f["name"]: f for f in table["flags"] if f["argument"]}
@@ -174,37 +204,24 @@ def verb_text(core, verb):
         lines.append(wrapped(f"{f['name'].replace('-', '_')}: {what}", "    "))
     lines.append('    """')
     lines.append("    with given_files() as files:")
-    lines.append("        arguments: list[str] = []")
+    lines.append("        arguments = [")
     if verb == "compare":
-        lines.append('        arguments += flag("a", None if a is None else files.paths_of(a))')
-        lines.append('        arguments += flag("b", None if b is None else files.paths_of(b))')
+        lines.append('            *flag("a", None if a is None else files.paths_of(a)),')
+        lines.append('            *flag("b", None if b is None else files.paths_of(b)),')
     for f in flags:
         word = f["name"].replace("-", "_")
         how = type_of(f)[1]
         value = word if how is None else f"None if {word} is None else " + how.replace("{}", word)
-        lines.append(f'        arguments += flag("{f["name"]}", {value})')
-    lines.append(f'        arguments += ["--", *{positional}]' if positional.startswith("files") or positional.startswith("words")
-                 else f'        arguments += ["--", *({positional})]' if positional != "[]" else "")  # fmt: skip
-    lines.append(f"        result = {result}(_core.{verb}(arguments))")
-    if verb == "analyze":
-        lines.append("    result._whatif = _replay(inputs, steps, ranks, filter_time, step_annotation, kernel_rules, groups, tp, pp, dp, threads)")
-    lines.append("    return result")
+        lines.append(f'            *flag("{f["name"]}", {value}),')
+    if positional != "[]":
+        lines.append(
+            f'            "--",\n            *({positional}),'
+            if " " in positional
+            else f'            "--",\n            *{positional},'
+        )
+    lines.append("        ]")
+    lines.append(f"        return {result}(_core.{verb}(arguments))")
     return "\n".join(line for line in lines if line != "")
-
-
-TAIL = '''
-
-def _replay(inputs, steps, ranks, filter_time, step_annotation, kernel_rules, groups, tp, pp, dp, threads):
-    """What Analysis.whatif() calls: whatif() of the same steps."""
-
-    def replay(changes: Sequence[str], machine: str | None) -> WhatIf:
-        return whatif(
-            inputs, change=list(changes), machine=machine, steps=steps, ranks=ranks, filter_time=filter_time,
-            step_annotation=step_annotation, kernel_rules=kernel_rules, groups=groups, tp=tp, pp=pp, dp=dp, threads=threads,
-        )  # fmt: skip
-
-    return replay
-'''
 
 
 def main():
@@ -213,11 +230,13 @@ def main():
     spec = importlib.util.spec_from_file_location("_core", module)
     core = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(core)
-    text = HEAD + "".join(verb_text(core, verb) for verb in VERBS) + TAIL
+    text = HEAD + "".join(verb_text(core, verb) for verb in VERBS)
     file = pathlib.Path(sys.argv[2])
     if "--check" in sys.argv[3:]:
         if file.read_text() != text:
-            sys.exit(f"{file} is not what the flags give; run tools/write_python_verbs.py PACKAGE_DIR {file}")
+            sys.exit(
+                f"{file} is not what the flags give; run tools/write_python_verbs.py PACKAGE_DIR {file}"
+            )
         return
     file.write_text(text)
 

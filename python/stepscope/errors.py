@@ -11,7 +11,9 @@ class Error(Exception):
     where, or None. remedy: what can be done about it, or None.
     """
 
-    def __init__(self, what: str, file: str | None = None, byte: int | None = None, remedy: str | None = None):
+    def __init__(
+        self, what: str, file: str | None = None, byte: int | None = None, remedy: str | None = None
+    ):
         self.what = what
         self.file = file
         self.byte = byte

@@ -30,7 +30,12 @@ def _arguments(environment: dict[str, str], page: pathlib.Path) -> list[str]:
     if traces:
         return ["analyze", *shlex.split(traces), *words]
     if limit := environment.get("MAX_REGRESSION", "").strip():
-        words += ["--max-regression", limit, "--inconclusive", environment.get("INCONCLUSIVE", "").strip() or "fail"]
+        words += [
+            "--max-regression",
+            limit,
+            "--inconclusive",
+            environment.get("INCONCLUSIVE", "").strip() or "fail",
+        ]
     return ["compare", "--a", *before, "--b", *after, *words]
 
 
@@ -47,25 +52,43 @@ def comment_of(tree: dict) -> str:
         findings = [f for f in tree["findings"] if f["under"] is None][:5]
         if findings:
             lines += ["| a step saves | what | advice |", "|---:|---|---|"]
-            lines += [f"| {_time(f['gain_ns'])} | {_cell(f['what'])} | {_cell(f['advice'])} |" for f in findings]
-        lines += ["", "<details><summary>Where a step goes</summary>", "", "| category | time | |", "|---|---:|---:|"]
+            lines += [
+                f"| {_time(f['gain_ns'])} | {_cell(f['what'])} | {_cell(f['advice'])} |"
+                for f in findings
+            ]
+        lines += [
+            "",
+            "<details><summary>Where a step goes</summary>",
+            "",
+            "| category | time | |",
+            "|---|---:|---:|",
+        ]
         budget = tree["job"]["budget_ns"]
         whole = sum(budget.values()) or 1
-        labels = tree["terms"].get("budget_ns", {})
+        labels = tree["terms"]["budget"]
         for name, ns in sorted(budget.items(), key=lambda item: -item[1]):
             if ns:
-                lines.append(f"| {labels.get(name, {}).get('label', name)} | {_time(ns)} | {100 * ns / whole:.1f} % |")
+                lines.append(
+                    f"| {labels[name]['label']} | {_time(ns)} | {100 * ns / whole:.1f} % |"
+                )
         lines += ["", "</details>"]
     else:
         lines += ["| | steps | median | independent |", "|---|---:|---:|---:|"]
         for arm in ("a", "b"):
             row = tree[arm]
-            lines.append(f"| {_cell(row['label'])} | {row['steps']} | {_time(row['median_ns'])} | {row['n_eff']:.3g} |")
+            lines.append(
+                f"| {_cell(row['label'])} | {row['steps']} | {_time(row['median_ns'])} | {row['n_eff']:.3g} |"
+            )
         called = [part for part in tree["parts"] or [] if part["called"]][:10]
         if called:
-            lines += ["", "| what changed in a step | before | after | difference |", "|---|---:|---:|---:|"]
             lines += [
-                f"| {_cell(p['name'])} | {_time(p['a_ns'])} | {_time(p['b_ns'])} | {_time(p['difference_ns'])} |" for p in called
+                "",
+                "| what changed in a step | before | after | difference |",
+                "|---|---:|---:|---:|",
+            ]
+            lines += [
+                f"| {_cell(p['name'])} | {_time(p['a_ns'])} | {_time(p['b_ns'])} | {_time(p['difference_ns'])} |"
+                for p in called
             ]
     lines += [f"\n> {_cell(text)}" for text in tree["warnings"][:3]]
     return "\n".join(lines) + "\n"
@@ -82,7 +105,9 @@ def main() -> int:
     folder = pathlib.Path(environment.get("RUNNER_TEMP") or tempfile.mkdtemp())
     page, comment = folder / "stepscope.html", folder / "comment.md"
     beside = pathlib.Path(sys.executable).parent / "stepscope"
-    command = environment.get("STEPSCOPE_COMMAND") or (str(beside) if beside.exists() else shutil.which("stepscope"))
+    command = environment.get("STEPSCOPE_COMMAND") or (
+        str(beside) if beside.exists() else shutil.which("stepscope")
+    )
     if command is None:
         print("stepscope: the command is not installed; pip install stepscope", file=sys.stderr)
         return 1

@@ -28,7 +28,12 @@ def _answer(call, *arguments: Any, **keywords: Any) -> dict[str, Any]:
         try:
             result = brief(call(*arguments, **given))
         except stepscope.Error as error:
-            return {"error": error.what, "file": error.file, "byte": error.byte, "remedy": error.remedy}
+            return {
+                "error": error.what,
+                "file": error.file,
+                "byte": error.byte,
+                "remedy": error.remedy,
+            }
         except TypeError as error:  # a keyword that the verb does not have
             return {"error": str(error), "remedy": "see the flags in the description of the tool"}
     if remarks:
@@ -45,10 +50,20 @@ def analyze(
     inputs: a folder, files or patterns of profiler traces of one run (PyTorch, Nsight Systems exports, Perfetto, rocprofv3,
     XLA). model, machine: of the catalogue or files, for the MFU. steps: "A:B". ranks: "0,2,8-15". flags: other keywords of
     stepscope.analyze, such as {"global_batch": 256, "seq": 8192, "zero": 3}."""
-    return _answer(stepscope.analyze, inputs, model=model, machine=machine, steps=steps, ranks=ranks, **(flags or {}))
+    return _answer(
+        stepscope.analyze,
+        inputs,
+        model=model,
+        machine=machine,
+        steps=steps,
+        ranks=ranks,
+        **(flags or {}),
+    )
 
 
-def whatif(inputs: str | list[str], changes: list[str] | None = None, steps: str | None = None) -> dict[str, Any]:
+def whatif(
+    inputs: str | list[str], changes: list[str] | None = None, steps: str | None = None
+) -> dict[str, Any]:
     """What a step would take with a change, by replaying the recorded steps.
 
     changes: such as "rank_as_peers@13" (rank 13 works as fast as its peers), "bandwidth:2", "data_free@1", "no_overlap";
@@ -56,7 +71,9 @@ def whatif(inputs: str | list[str], changes: list[str] | None = None, steps: str
     return _answer(stepscope.whatif, inputs, change=changes, steps=steps)
 
 
-def compare(a: str | list[str], b: str | list[str], max_regression: str | None = None) -> dict[str, Any]:
+def compare(
+    a: str | list[str], b: str | list[str], max_regression: str | None = None
+) -> dict[str, Any]:
     """Whether run B is faster or slower than run A, or whether that is noise; with traces also which parts changed.
 
     a, b: traces, logs of training jobs, or lists of step times; a list is several launches. max_regression: "2%"."""
@@ -64,13 +81,26 @@ def compare(a: str | list[str], b: str | list[str], max_regression: str | None =
 
 
 def predict(
-    model: str, machine: str, gpus: int, global_batch: int, seq: int | None = None, flags: dict[str, Any] | None = None
+    model: str,
+    machine: str,
+    gpus: int,
+    global_batch: int,
+    seq: int | None = None,
+    flags: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What a step of a model should take on a machine, in how much memory, term by term.
 
     model: llama-3-8b, gpt3-175b, ... or a Hugging Face config.json. machine: h100_sxm_80gb, a100_sxm_80gb, ... flags: of
     the plan, such as {"tp": 8, "pp": 4, "zero": 1, "micro_batch": 1, "recompute": "selective"}."""
-    return _answer(stepscope.predict, model, machine=machine, gpus=gpus, global_batch=global_batch, seq=seq, **(flags or {}))
+    return _answer(
+        stepscope.predict,
+        model,
+        machine=machine,
+        gpus=gpus,
+        global_batch=global_batch,
+        seq=seq,
+        **(flags or {}),
+    )
 
 
 def plan(
@@ -96,7 +126,9 @@ def server():
         try:
             from mcp.server.fastmcp import FastMCP as MCPServer  # mcp 1.x
         except ImportError as missing:
-            raise ImportError("this needs the package mcp: pip install 'stepscope[mcp]'") from missing
+            raise ImportError(
+                "this needs the package mcp: pip install 'stepscope[mcp]'"
+            ) from missing
     made = MCPServer("stepscope", instructions=INSTRUCTIONS)
     for tool in TOOLS:
         made.tool()(tool)

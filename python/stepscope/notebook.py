@@ -4,21 +4,26 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from stepscope.results import Analysis
 
-# Of the page (stepscope/report/page/draw/looks.js).
+# Those of the page (stepscope/report/page/page.css), for light paper.
 _COLOURS = {
-    "compute": "#3b7dd8",
-    "comm_overlapped": "#8fc1a9",
-    "comm_exposed_wait": "#d9534f",
-    "comm_exposed_transfer": "#e8883a",
-    "comm_exposed_unsplit": "#c76b2f",
-    "copy_exposed": "#9b6bc9",
+    "compute": "#1f5fa8",
+    "comm_overlapped": "#8fc6e6",
+    "comm_exposed_wait": "#c22f3d",
+    "comm_exposed_transfer": "#ef8a35",
+    "comm_exposed_unsplit": "#f7c99c",
+    "copy_exposed": "#56267f",
+    "idle_data": "#2a9d74",
+    "idle_host": "#4b5560",
+    "idle_sync": "#87939d",
+    "idle_launch": "#e3cd22",
+    "idle_dependency": "#d457b4",
+    "idle_unexplained": "#dfe4e8",
 }
-_IDLE = "#b8b8b8"
 
 
 def time_text(ns: float) -> str:
@@ -35,16 +40,16 @@ def _budget(analysis: Analysis) -> str:
     whole = sum(budget.values())
     if not whole:
         return ""
-    labels = {name: term["label"] for name, term in analysis.to_dict()["terms"].get("budget_ns", {}).items()}
+    labels = {name: term["label"] for name, term in analysis.to_dict()["terms"]["budget"].items()}
     rows = sorted(budget.items(), key=lambda item: -item[1])
     bar = "".join(
-        f'<div title="{escape(labels.get(name, name))}: {time_text(ns)}" style="width:{100 * ns / whole:.3f}%;'
-        f'background:{_COLOURS.get(name, _IDLE)}"></div>'
+        f'<div title="{escape(labels[name])}: {time_text(ns)}" style="width:{100 * ns / whole:.3f}%;'
+        f'background:{_COLOURS[name]}"></div>'
         for name, ns in rows
     )
     lines = "".join(
         f'<tr><td style="text-align:left"><span style="display:inline-block;width:.8em;height:.8em;margin-right:.5em;'
-        f'background:{_COLOURS.get(name, _IDLE)}"></span>{escape(labels.get(name, name))}</td>'
+        f'background:{_COLOURS[name]}"></span>{escape(labels[name])}</td>'
         f'<td style="text-align:right">{time_text(ns)}</td><td style="text-align:right">{100 * ns / whole:.1f} %</td></tr>'
         for name, ns in rows
     )
@@ -61,7 +66,7 @@ def _findings(analysis: Analysis) -> str:
         return ""
     rows = "".join(
         f'<tr><td style="text-align:right;white-space:nowrap">'
-        f'{"" if finding.gain_ns is None else time_text(finding.gain_ns)}</td>'
+        f"{'' if finding.gain_ns is None else time_text(finding.gain_ns)}</td>"
         f'<td style="text-align:left">{escape(finding.what)}</td>'
         f'<td style="text-align:left">{escape(finding.advice)}</td></tr>'
         for finding in shown

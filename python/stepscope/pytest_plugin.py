@@ -22,6 +22,7 @@ import pathlib
 import re
 import time
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,9 @@ _MARKS = ("limit_step_time", "limit_exposed_communication", "no_regression")
 def pytest_pyfunc_call(pyfuncitem):
     marks = [mark for name in _MARKS for mark in pyfuncitem.iter_markers(name)]
     if marks and "stepscope_run" not in pyfuncitem.fixturenames:
-        pytest.fail(f"a test with the mark {marks[0].name} needs the fixture stepscope_run", pytrace=False)
+        pytest.fail(
+            f"a test with the mark {marks[0].name} needs the fixture stepscope_run", pytrace=False
+        )
     called = yield
     failures = [text for mark in marks if (text := _judge(mark, pyfuncitem)) is not None]
     if failures:
@@ -95,9 +98,15 @@ def pytest_pyfunc_call(pyfuncitem):
 def _judge(mark, item) -> str | None:
     """Why the test fails by this mark; None if it does not."""
     run = item.funcargs["stepscope_run"]
-    judge = {"limit_step_time": _step_time, "limit_exposed_communication": _exposed, "no_regression": _regression}
+    judges: dict[str, Any] = {
+        "limit_step_time": _step_time,
+        "limit_exposed_communication": _exposed,
+        "no_regression": _regression,
+    }
     try:
-        told, text = judge[mark.name](run, item, *mark.args, **{k: v for k, v in mark.kwargs.items() if k != "inconclusive"})
+        told, text = judges[mark.name](
+            run, item, *mark.args, **{k: v for k, v in mark.kwargs.items() if k != "inconclusive"}
+        )
     except stepscope.Error as error:
         return f"{mark.name}: {error}"
     inconclusive = mark.kwargs.get("inconclusive", "fail")
@@ -113,7 +122,9 @@ def time_of(limit: float | str) -> float:
         return limit * 1e9
     found = re.fullmatch(r"\s*([0-9.]+)\s*(ns|us|µs|ms|s)\s*", limit)
     if found is None:
-        raise stepscope.UsageError(f"the limit {limit!r} is no time", remedy="write '40ms', or a number of seconds")
+        raise stepscope.UsageError(
+            f"the limit {limit!r} is no time", remedy="write '40ms', or a number of seconds"
+        )
     return float(found[1]) * _UNITS[found[2]]
 
 
@@ -139,7 +150,9 @@ def median_interval(times: list[int], independent: float) -> tuple[float, float]
 def _settled(run: Run) -> tuple[list[int], float]:
     """The times without warm-up, ascending, and how many independent ones they are worth."""
     if not run.times_ns:
-        raise stepscope.Error("the test has timed no step", remedy="put each step into `with stepscope_run.step():`")
+        raise stepscope.Error(
+            "the test has timed no step", remedy="put each step into `with stepscope_run.step():`"
+        )
     path = run.traces.parent / "steps.csv"
     run.write_times(path)
     steps = stepscope.check(path).steps
@@ -160,12 +173,18 @@ def _step_time(run: Run, item, limit) -> tuple[bool | None, str]:
 def _exposed(run: Run, item, limit) -> tuple[bool | None, str]:
     analysis = stepscope.analyze(run.traces)
     if analysis.step_ns is None:
-        raise stepscope.Error("the traces have no whole step", str(run.traces), None, "record whole steps")
-    exposed = sum(ns for category, ns in analysis.budget_ns.items() if category.startswith("comm_exposed"))
+        raise stepscope.Error(
+            "the traces have no whole step", str(run.traces), None, "record whole steps"
+        )
+    exposed = sum(
+        ns for category, ns in analysis.budget_ns.items() if category.startswith("comm_exposed")
+    )
     if isinstance(limit, str) and not limit.rstrip().endswith("%"):
         bound = time_of(limit)
     else:
-        bound = (float(limit.rstrip().rstrip("%")) / 100 if isinstance(limit, str) else limit) * analysis.step_ns
+        bound = (
+            float(limit.rstrip().rstrip("%")) / 100 if isinstance(limit, str) else limit
+        ) * analysis.step_ns
     return exposed <= bound, (
         f"{_ms(exposed)} of each step of {_ms(analysis.step_ns)} wait for communication, the limit is {_ms(bound)}. "
         + analysis.sentence
@@ -180,7 +199,11 @@ def _regression(run: Run, item, baseline, max_regression="2%") -> tuple[bool | N
         run.write_times(path)
         return True, "written"
     if not path.exists():
-        raise stepscope.Error("there is no baseline", str(path), None, "run pytest --stepscope-write-baselines once")
-    comparison = stepscope.compare(path, run.traces.parent / "steps.csv", max_regression=max_regression)
+        raise stepscope.Error(
+            "there is no baseline", str(path), None, "run pytest --stepscope-write-baselines once"
+        )
+    comparison = stepscope.compare(
+        path, run.traces.parent / "steps.csv", max_regression=max_regression
+    )
     told = None if comparison.regression is None else not comparison.regression
     return told, comparison.sentence

@@ -6,8 +6,10 @@ and `gain` the same in seconds. What is not known is None.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 _missing = object()
 
@@ -44,7 +46,9 @@ class Record:
         nanoseconds = tree.get(name + "_ns", _missing)
         if nanoseconds is not _missing:
             return _seconds(nanoseconds)
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}; it has {', '.join(tree)}")
+        raise AttributeError(
+            f"{type(self).__name__} has no attribute {name!r}; it has {', '.join(tree)}"
+        )
 
     def __dir__(self) -> list[str]:
         times = [key[:-3] for key in self._tree if key.endswith("_ns")]
@@ -68,7 +72,7 @@ class Record:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Record) and self._tree == other._tree
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self):
         return type(self), (self._tree,)
@@ -78,7 +82,11 @@ class Record:
         return self._tree
 
     def __repr__(self) -> str:
-        scalars = (f"{key}={value!r}" for key, value in self._tree.items() if not isinstance(value, (dict, list)))
+        scalars = (
+            f"{key}={value!r}"
+            for key, value in self._tree.items()
+            if not isinstance(value, (dict, list))
+        )
         return f"{type(self).__name__}({', '.join(scalars)})"
 
 

@@ -6,15 +6,17 @@ tables) are made when they are asked for, and are those that the command writes.
 from __future__ import annotations
 
 import os
-import tempfile
 import warnings
 from functools import cached_property
-from typing import Any
 
 from stepscope import _core
 from stepscope.errors import Error, InputWarning
 from stepscope.records import Finding, Record, Scenario, Verdict, record_of
 from stepscope.table import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Result(Record):
@@ -29,10 +31,12 @@ class Result(Record):
             warnings.warn(str(failure), InputWarning, stacklevel=4)
 
     def __reduce__(self):
-        raise TypeError(f"{type(self).__name__} cannot be pickled; keep its to_dict() or its inputs")
+        raise TypeError(
+            f"{type(self).__name__} cannot be pickled; keep its to_dict() or its inputs"
+        )
 
     @cached_property
-    def _tree(self) -> dict[str, Any]:
+    def _tree(self) -> dict[str, Any]:  # type: ignore[override]
         return self._answer.tree()
 
     def __getattr__(self, name: str) -> Any:
@@ -48,7 +52,7 @@ class Result(Record):
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     @property
     def failures(self) -> list[Error]:
@@ -74,7 +78,9 @@ class Result(Record):
         """The object of to_json()."""
         return self._tree
 
-    def text(self, *, brief: bool = False, verbose: bool = False, width: int = 100, colour: bool = False) -> str:
+    def text(
+        self, *, brief: bool = False, verbose: bool = False, width: int = 100, colour: bool = False
+    ) -> str:
         """What the command prints."""
         return self._answer.text("brief" if brief else "all" if verbose else "usual", width, colour)
 
@@ -84,13 +90,20 @@ class Result(Record):
 
     def save_html(self, path: str | os.PathLike[str]) -> None:
         """Writes html() to a file, which is complete or not there."""
+        import tempfile
+
         path = os.fspath(path)
         page = self.html().encode()
         folder = os.path.dirname(path) or "."
         try:
             handle, temporary = tempfile.mkstemp(prefix=os.path.basename(path) + ".", dir=folder)
         except OSError as cause:
-            raise Error(f"cannot write: {cause.strerror}", path, None, "choose a place that you may write to") from cause
+            raise Error(
+                f"cannot write: {cause.strerror}",
+                path,
+                None,
+                "choose a place that you may write to",
+            ) from cause
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(page)
@@ -98,7 +111,9 @@ class Result(Record):
             os.replace(temporary, path)
         except OSError as cause:
             os.unlink(temporary)
-            raise Error(f"cannot write: {cause.strerror}", path, None, "free space or choose another place") from cause
+            raise Error(
+                f"cannot write: {cause.strerror}", path, None, "free space or choose another place"
+            ) from cause
 
     def __repr__(self) -> str:
         return self.text()
@@ -120,8 +135,17 @@ class Analysis(Result):
     kernels, operators, collectives, gaps, stragglers.
     """
 
-    __slots__ = ("_whatif",)
-    _table_names = ("budget", "ranks", "steps", "kernels", "operators", "collectives", "gaps", "stragglers")
+    __slots__ = ()
+    _table_names = (
+        "budget",
+        "ranks",
+        "steps",
+        "kernels",
+        "operators",
+        "collectives",
+        "gaps",
+        "stragglers",
+    )
     budget: Table
     ranks: Table
     steps: Table
@@ -164,7 +188,7 @@ class Analysis(Result):
     def whatif(self, *changes: str, machine: str | None = None) -> WhatIf:
         """Replays the recorded steps with each change ("rank_as_peers@13", "bandwidth:2"); without
         one, with all changes that an analysis asks for. docs/reference/changes.md lists them."""
-        return self._whatif(changes, machine)
+        return WhatIf(self._answer.whatif(list(changes), machine or ""))
 
     def summary(self) -> dict[str, float | int | str]:
         """A flat dict for W&B, MLflow and TensorBoard: "stepscope/step_ms", a share for each category

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from html import escape
-from typing import Any
-
 from stepscope import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 
 class Table:
@@ -53,7 +54,7 @@ class Table:
     def to_arrow(self):
         """A pyarrow.Table on the same memory. Needs pyarrow."""
         try:
-            import pyarrow
+            import pyarrow  # type: ignore[import-untyped]
         except ImportError as missing:
             raise ImportError("this needs pyarrow; pip install 'stepscope[pandas]'") from missing
         return pyarrow.table(self)
@@ -70,10 +71,14 @@ class Table:
         return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         shown = min(len(self), 20)
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in self[row].values()) + "</tr>"
+            "<tr>"
+            + "".join(f"<td>{escape(_cell(value))}</td>" for value in self[row].values())
+            + "</tr>"
             for row in range(shown)
         )
         more = f"<p>{shown} of {len(self)} rows</p>" if shown < len(self) else ""

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from typing import Any
 
 from stepscope import _core
 from stepscope.errors import InputWarning, UsageError
 from stepscope.inputs import files
 from stepscope.table import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 
 class RankTrace:
@@ -97,5 +100,7 @@ def read_trace(inputs: Any, *, rank: int | None = None) -> RankTrace:
     """Reads the trace of one rank. rank: which one, where the inputs hold several."""
     found = read_traces(inputs, ranks=rank)
     if len(found) != 1:
-        raise UsageError(f"the inputs hold {len(found)} ranks", remedy="give rank=N, or call read_traces()")
+        raise UsageError(
+            f"the inputs hold {len(found)} ranks", remedy="give rank=N, or call read_traces()"
+        )
     return found[0]

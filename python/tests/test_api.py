@@ -68,7 +68,10 @@ def test_tables_are_read_without_other_packages(analysis):
     assert budget[0]["category"] == "compute" and budget["ns"] == list(analysis.budget_ns.values())
     assert sum(budget["share"]) == pytest.approx(1)
     assert [row["rank"] for row in analysis.ranks] == [0, 1]
-    assert analysis.operators.to_dicts()[0]["name"] == analysis.to_dict()["ranks"][0]["operators"][0]["name"]
+    assert (
+        analysis.operators.to_dicts()[0]["name"]
+        == analysis.to_dict()["ranks"][0]["operators"][0]["name"]
+    )
     with pytest.raises(KeyError):
         budget["nothing"]
     with pytest.raises(IndexError):
@@ -101,7 +104,9 @@ def test_pages_and_notebooks_show_the_answer(analysis, tmp_path):
 def test_a_summary_is_flat(analysis):
     summary = analysis.summary()
     assert all(isinstance(value, (int, float, str)) for value in summary.values())
-    assert summary["stepscope/verdict"] == "data_loader" and summary["stepscope/verdict_ranks"] == "1"
+    assert (
+        summary["stepscope/verdict"] == "data_loader" and summary["stepscope/verdict_ranks"] == "1"
+    )
     assert sum(value for key, value in summary.items() if "/share/" in key) == pytest.approx(1)
 
 
@@ -110,7 +115,13 @@ def test_traces_are_tables_on_the_memory_of_the_reader():
     assert run.ranks == [0, 1]
     slices = run[0].slices
     assert len(slices) > 1000 and "ProfilerStep#5" in slices["name"]
-    assert {row["category"] for row in slices} <= {"cpu_op", "user_annotation", "other", "trace_window", "overhead"}
+    assert {row["category"] for row in slices} <= {
+        "cpu_op",
+        "user_annotation",
+        "other",
+        "trace_window",
+        "overhead",
+    }
     assert ss.read_trace(EXAMPLE, rank=1).rank == 1
     with pytest.raises(ss.UsageError, match="2 ranks"):
         ss.read_trace(EXAMPLE)
@@ -149,16 +160,32 @@ def test_models_and_plans_may_be_dicts():
     model = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 512, "num_hidden_layers": 4,
              "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 1000, "max_position_embeddings": 256}  # fmt: skip
     prediction = ss.predict(model, machine="h100_sxm_80gb", gpus=8, global_batch=8, seq=128, zero=1)
-    assert prediction.step_time == pytest.approx(prediction.step_time_ns / 1e9) and prediction.plan.zero == 1
+    assert (
+        prediction.step_time == pytest.approx(prediction.step_time_ns / 1e9)
+        and prediction.plan.zero == 1
+    )
     assert prediction.memory_bytes.total > 0
 
 
 def test_keywords_are_the_flags_of_the_command():
     for verb in verbs.__dict__:
-        if verb not in ("analyze", "whatif", "compare", "sweep", "check", "hang", "memory", "stacks", "predict", "plan"):
+        if verb not in (
+            "analyze",
+            "whatif",
+            "compare",
+            "sweep",
+            "check",
+            "hang",
+            "memory",
+            "stacks",
+            "predict",
+            "plan",
+        ):
             continue
         keywords = inspect.signature(getattr(ss, verb)).parameters
-        flags = {f["name"].replace("-", "_") for f in _core.flags(verb)["flags"] if not f["argument"]}
+        flags = {
+            f["name"].replace("-", "_") for f in _core.flags(verb)["flags"] if not f["argument"]
+        }
         assert set(keywords) - {"inputs", "a", "b", "command", "model"} <= flags
         left_out = flags - set(keywords)
         assert left_out <= {"json", "html", "csv", "perfetto", "write_machine", "brief", "verbose", "timeline", "list",
@@ -168,7 +195,13 @@ def test_keywords_are_the_flags_of_the_command():
 def test_verbs_are_written_from_the_flags():
     package = pathlib.Path(ss.__file__).parents[1]
     done = subprocess.run(
-        [sys.executable, ROOT / "tools/write_python_verbs.py", package, ROOT / "python/stepscope/verbs.py", "--check"],
+        [
+            sys.executable,
+            ROOT / "tools/write_python_verbs.py",
+            package,
+            ROOT / "python/stepscope/verbs.py",
+            "--check",
+        ],
         capture_output=True,
         text=True,
     )
@@ -177,7 +210,10 @@ def test_verbs_are_written_from_the_flags():
 
 def test_calls_from_several_threads_give_equal_answers(analysis):
     found = []
-    threads = [threading.Thread(target=lambda: found.append(ss.analyze(EXAMPLE).to_json())) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: found.append(ss.analyze(EXAMPLE).to_json()))
+        for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -196,7 +232,9 @@ def test_other_threads_run_during_a_call():
     thread = threading.Thread(target=tick)
     thread.start()
     try:
-        ss.plan("llama-3-70b", machine="h100_sxm_80gb", gpus=512, global_batch=1024, seq=8192, threads=1)
+        ss.plan(
+            "llama-3-70b", machine="h100_sxm_80gb", gpus=512, global_batch=1024, seq=8192, threads=1
+        )
     finally:
         done.set()
         thread.join()

@@ -12,7 +12,13 @@ def tables():
     analysis = ss.analyze(EXAMPLE)
     trace = ss.read_trace(EXAMPLE, rank=0)
     named = {name: table for name, table in analysis.tables.items() if len(table)}
-    return {**named, **{name: getattr(trace, name) for name in ("slices", "tracks", "collectives", "memory", "kernels")}}
+    return {
+        **named,
+        **{
+            name: getattr(trace, name)
+            for name in ("slices", "tracks", "collectives", "memory", "kernels")
+        },
+    }
 
 
 def test_pyarrow_reads_each_cell(tables):

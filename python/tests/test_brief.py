@@ -8,10 +8,10 @@ import sys
 
 import pytest
 from conftest import EXAMPLE, SHARED
+from stepscope.brief import brief
 
 import stepscope as ss
 from stepscope import mcp_server
-from stepscope.brief import brief
 
 # Folder, the kinds that are right (docs/reference/verdict.md), the ranks, steps or stage at fault, and what the mean step
 # loses in µs (made_jobs/INDEX.md).
@@ -31,7 +31,9 @@ JOBS = [
 
 
 @pytest.mark.skipif(not (SHARED / "made_jobs").is_dir(), reason="needs the shared jobs")
-@pytest.mark.parametrize(("folder", "kinds", "where", "cost_us"), JOBS, ids=[job[0] for job in JOBS])
+@pytest.mark.parametrize(
+    ("folder", "kinds", "where", "cost_us"), JOBS, ids=[job[0] for job in JOBS]
+)
 def test_a_reader_of_brief_answers_names_culprit_and_cost(folder, kinds, where, cost_us):
     answer = json.loads(json.dumps(mcp_server.analyze(str(SHARED / "made_jobs" / folder))))
     assert len(json.dumps(answer)) < 8000
@@ -45,7 +47,11 @@ def test_a_reader_of_brief_answers_names_culprit_and_cost(folder, kinds, where, 
 @pytest.mark.skipif(not (SHARED / "made_jobs").is_dir(), reason="needs the shared jobs")
 def test_a_healthy_job_has_no_fault():
     verdict = mcp_server.analyze(str(SHARED / "made_jobs/healthy"))["verdict"]
-    assert verdict["kind"] == "exposed_communication" and verdict["ranks"] == [] and verdict["alternatives"] == []
+    assert (
+        verdict["kind"] == "exposed_communication"
+        and verdict["ranks"] == []
+        and verdict["alternatives"] == []
+    )
 
 
 def test_brief_answers_are_short_and_tell_the_answer(tmp_path):
@@ -67,11 +73,17 @@ def test_brief_answers_are_short_and_tell_the_answer(tmp_path):
         assert len(text) < 8000, type(result)
         assert brief(result)["sentence"]
     assert brief(results[2])["regression"] is True
-    assert brief(results[5])["best"][0]["step_time_ns"] <= brief(results[5])["against"][0]["step_time_ns"]
+    assert (
+        brief(results[5])["best"][0]["step_time_ns"]
+        <= brief(results[5])["against"][0]["step_time_ns"]
+    )
 
 
 def test_errors_are_answers_that_say_what_to_do():
-    assert "remedy" in mcp_server.analyze("/nothing/here") and mcp_server.analyze("/nothing/here")["file"]
+    assert (
+        "remedy" in mcp_server.analyze("/nothing/here")
+        and mcp_server.analyze("/nothing/here")["file"]
+    )
     assert "bandwidth" in json.dumps(mcp_server.whatif(str(EXAMPLE), ["faster"]))
     assert "unexpected" in mcp_server.analyze(str(EXAMPLE), flags={"modell": "gpt2"})["error"]
 
@@ -82,7 +94,9 @@ def test_the_server_speaks_the_protocol():
     from mcp.client.stdio import stdio_client
 
     async def talk():
-        parameters = StdioServerParameters(command=sys.executable, args=["-m", "stepscope.mcp_server"], env=dict(os.environ))
+        parameters = StdioServerParameters(
+            command=sys.executable, args=["-m", "stepscope.mcp_server"], env=dict(os.environ)
+        )
         async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
             await session.initialize()
             tools = await session.list_tools()

@@ -8,16 +8,24 @@ import sys
 
 import pytest
 from conftest import EXAMPLE, ROOT
-
 from stepscope.github_action import _cell
 
 
 @pytest.fixture
 def action(tmp_path, command):
     def run(**given):
-        environment = {**os.environ, "RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(tmp_path / "out"), **given}
+        environment = {
+            **os.environ,
+            "RUNNER_TEMP": str(tmp_path),
+            "GITHUB_OUTPUT": str(tmp_path / "out"),
+            **given,
+        }
         done = subprocess.run(
-            [sys.executable, "-m", "stepscope.github_action"], capture_output=True, text=True, env=environment, cwd=ROOT
+            [sys.executable, "-m", "stepscope.github_action"],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=ROOT,
         )
         written = (tmp_path / "out").read_text() if (tmp_path / "out").exists() else ""
         return done.returncode, dict(line.split("=", 1) for line in written.splitlines()), done

@@ -18,7 +18,9 @@ def steps(run, mean_ms, count, seed):
 
 def outcome(pytester, body, *arguments):
     pytester.makepyfile(HEAD + body)
-    return pytester.runpytest_subprocess("-p", "stepscope.pytest_plugin", "-p", "no:cacheprovider", *arguments)
+    return pytester.runpytest_subprocess(
+        "-p", "stepscope.pytest_plugin", "-p", "no:cacheprovider", *arguments
+    )
 
 
 def verdicts(result):
@@ -52,7 +54,9 @@ def test_{number}(stepscope_run):
     )
     result = outcome(pytester, body, "-v")
     assert verdicts(result) == {f"test_{number}": case[3] for number, case in enumerate(LIMITS)}
-    result.stdout.fnmatch_lines(["*the median step takes 39 ms (38.9 ms to 39* ms), the limit is 38 ms"])
+    result.stdout.fnmatch_lines(
+        ["*the median step takes 39 ms (38.9 ms to 39* ms), the limit is 38 ms"]
+    )
 
 
 def test_a_limit_needs_the_fixture_and_steps(pytester):
@@ -85,7 +89,9 @@ def test_it(stepscope_run, more):
 """
     result = outcome(pytester, body)
     result.assert_outcomes(failed=3)
-    result.stdout.fnmatch_lines(["*there is no baseline; run pytest --stepscope-write-baselines once*"])
+    result.stdout.fnmatch_lines(
+        ["*there is no baseline; run pytest --stepscope-write-baselines once*"]
+    )
     outcome(pytester, body, "--stepscope-write-baselines").assert_outcomes(passed=3)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLOWER", "1")
@@ -108,7 +114,9 @@ def test_{number}(stepscope_run):
     )
     result = outcome(pytester, body, "-v")
     assert list(verdicts(result).values()) == list(limits.values())
-    result.stdout.fnmatch_lines(["*wait for communication, the limit is*The data loader of rank 1*"])
+    result.stdout.fnmatch_lines(
+        ["*wait for communication, the limit is*The data loader of rank 1*"]
+    )
 
 
 def test_the_interval_holds_the_median_as_often_as_it_says():

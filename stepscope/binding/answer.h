@@ -21,7 +21,10 @@ struct Answer {
   std::function<std::vector<TreeTable>(const Json&)>
       tables{};                             // of the tree, as --csv; may be empty
   std::function<std::string(Json)> page{};  // of the tree, as --html; may be empty
-  std::vector<Error> failures{};            // what could not be read or answered while the rest was
+  // Of an analysis: what its steps would take with these changes. Raises; may be empty.
+  std::function<Answer(const std::vector<std::string>& changes, const std::string& machine)>
+      whatif{};
+  std::vector<Error> failures{};  // what could not be read or answered while the rest was
 };
 
 }  // namespace stepscope::binding

@@ -137,6 +137,8 @@ void bind_answer(nb::module_& module) {
           nb::arg("detail") = "usual", nb::arg("width") = 100, nb::arg("colour") = false)
       .def("tables", tables_in)
       .def("page", page_in)
+      .def("whatif", [](const Answer& a, const std::vector<std::string>& changes,
+                        const std::string& machine) { return a.whatif(changes, machine); })
       .def_prop_ro("failures", [](const Answer& a) {
         nb::list errors;
         for (const Error& e : a.failures) errors.append(exception_of(e));

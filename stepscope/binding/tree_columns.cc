@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <sstream>
 #include <string_view>
 #include <unordered_map>
 
@@ -23,6 +24,12 @@ Kind kind_of(const Json& v) {
     return Kind::real;
   if (v.is_number_integer()) return Kind::whole;
   return v.is_number() ? Kind::real : Kind::text;
+}
+
+Kind kind_named(std::string_view name) {
+  if (name == "int") return Kind::whole;
+  if (name == "real") return Kind::real;
+  return name == "bool" ? Kind::boolean : Kind::text;
 }
 
 // The kind that holds values of both.
@@ -120,6 +127,12 @@ class ColumnBuilder {
 std::shared_ptr<const ArrowTable> columns_of(const TreeTable& table) {
   std::vector<std::string> names;
   std::unordered_map<std::string, Kind> kinds;
+  std::istringstream columns{std::string(table.columns)};
+  for (std::string column; columns >> column;) {
+    const std::size_t colon = column.find(':');
+    names.push_back(column.substr(0, colon));
+    kinds.emplace(names.back(), kind_named(column.substr(colon + 1)));
+  }
   for (const Json& row : table.rows)
     for (const auto& [key, v] : row.items()) {
       const auto [at, fresh] = kinds.try_emplace(key, Kind::nothing);

@@ -85,6 +85,16 @@ std::shared_ptr<T> shared(T value) {
 
 std::string page_of(const Json& tree) { return render_html(json_text(tree)); }
 
+Answer answer_of(const std::shared_ptr<const WhatIfResult>& result) {
+  return {.tree = [result] { return whatif_tree(*result); },
+          .text =
+              [result](const TextOptions& options) {
+                return whatif_text(*result, static_cast<std::size_t>(options.width));
+              },
+          .tables = whatif_tables,
+          .failures = result->failures};
+}
+
 Answer analyze_answer(const Arguments& arguments) {
   AnalyzeFlags flags;
   parse(arguments, flags);
@@ -93,7 +103,7 @@ Answer analyze_answer(const Arguments& arguments) {
       shared(run_verb([&](const StopFlag& stop) { return analyze(*request, {.stop = &stop}); }));
   const bool some = !result->analysis.job.ranks.empty() || result->analysis.straggler_job;
   if (!some && !result->failures.empty()) raise(result->failures.front());
-  const auto once = std::make_shared<std::once_flag>();
+  const auto alone = std::make_shared<std::mutex>();  // for what uses the traces again
   return {.tree = [result] { return analyze_tree(result->analysis); },
           .brief = [result] { return brief_tree(result->analysis); },
           .text =
@@ -103,9 +113,20 @@ Answer analyze_answer(const Arguments& arguments) {
               },
           .tables = analyze_tables,
           .page =
-              [request, result, once](Json tree) {
-                std::call_once(*once, [&] { add_timeline(*request, *result); });
+              [request, result, alone](Json tree) {
+                const std::lock_guard lock(*alone);
+                add_timeline(*request, *result);
                 return render_html(analyze_page_json(std::move(tree), result->analysis.job));
+              },
+          .whatif =
+              [request, result, alone](const Arguments& changes, const std::string& machine) {
+                WhatIfRequest asked{.traces = request->traces, .machine = machine, .changes = {}};
+                for (const std::string& text : changes)
+                  asked.changes.push_back(understood(parse_scenario(text)));
+                return answer_of(shared(run_verb([&](const StopFlag& stop) {
+                  const std::lock_guard lock(*alone);
+                  return whatif(asked, *result, {.stop = &stop});
+                })));
               },
           .failures = result->failures};
 }
@@ -114,15 +135,8 @@ Answer whatif_answer(const Arguments& arguments) {
   WhatIfFlags flags;
   parse(arguments, flags);
   const auto request = understood(whatif_request(flags));
-  const auto result =
-      shared(run_verb([&](const StopFlag& stop) { return whatif(request, {.stop = &stop}); }));
-  return {.tree = [result] { return whatif_tree(*result); },
-          .text =
-              [result](const TextOptions& options) {
-                return whatif_text(*result, static_cast<std::size_t>(options.width));
-              },
-          .tables = whatif_tables,
-          .failures = result->failures};
+  return answer_of(
+      shared(run_verb([&](const StopFlag& stop) { return whatif(request, {.stop = &stop}); })));
 }
 
 Answer compare_answer(const Arguments& arguments) {

@@ -44,7 +44,7 @@ std::function<int()> declare_mcp(CLI::App& app) {
       "Serves analyze, whatif, compare, predict and plan to an assistant, as tools of the Model "
       "Context Protocol over standard input and output. Each answer is brief. Needs the Python "
       "package with its extra: pip install 'stepscope[mcp]'.");
-  app.footer("claude mcp add stepscope -- stepscope mcp");
+  app.footer("stepscope mcp");
   return serve;
 }
 

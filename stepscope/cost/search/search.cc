@@ -14,6 +14,7 @@
 
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/cost/model/parameter_count.h"
+#include "stepscope/cost/search/search_bounds.h"
 #include "stepscope/cost/search/search_shape.h"
 
 namespace stepscope {
@@ -193,18 +194,10 @@ struct Search {
 // memory is less than all states together are not searched.
 std::optional<std::int64_t> smallest_count(const Search& search, bool offload) {
   constexpr std::int64_t most = 1 << 16;
-  const Precision& p = search.request.base.precision;
-  const double state_bytes =
-      p.parameter_bytes + p.accumulated_gradient_bytes + p.master_bytes + p.optimizer_state_bytes;
-  const bool away =
-      offload ||
-      std::ranges::any_of(
-          std::array{SearchKey::optimizer_at, SearchKey::gradients_at, SearchKey::parameters_at},
-          [&](SearchKey key) {
-            return search.request.fixed[static_cast<std::size_t>(key)].has_value();
-          });
-  const double states =
-      away ? 0 : static_cast<double>(parameter_count(search.model).total) * state_bytes;
+  const double states = states_may_leave(search.request, offload)
+                            ? 0
+                            : static_cast<double>(parameter_count(search.model).total) *
+                                  state_bytes(search.request.base.precision);
   const auto fits = [&](std::int64_t n) {
     const bool too_few = states > search.limits.capacity * static_cast<double>(n);
     return !too_few && search.of(n, offload, true).feasible > 0;

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepscope/report/json/json_values.h"
@@ -15,6 +16,9 @@ namespace stepscope {
 struct TreeTable {
   std::string name;  // "steps"
   Json rows;         // an array of objects of scalars
+  // The columns that the table has even without rows, with their types: "rank:int name:text", of
+  // int, real, text and bool. Rows may have others behind them.
+  std::string_view columns{};
 };
 
 // steps, gaps, collectives, stragglers, ranks, budget, kernels, operators; expected_* and mfu where
