@@ -12,6 +12,7 @@ median, quartiles, and the interval of the median at 95 %. `monitor` also prints
 in processor time, from a model so small that they show: µs a step, and their share of the step
 above. On shared machines the differences of step times are noise; the processor time is not.
 """
+
 import argparse
 import os
 import random
@@ -20,13 +21,12 @@ import tempfile
 import threading
 import time
 
+import stepscope.torch
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
-
-import stepscope.torch
 
 
 def layers(width, count):
@@ -78,9 +78,7 @@ def with_answer(loop, args, steps):
 def interval(values, rounds=4000):
     """The middle 95 % of the medians of samples with replacement."""
     rng = random.Random(0)
-    medians = sorted(
-        statistics.median(rng.choices(values, k=len(values))) for _ in range(rounds)
-    )
+    medians = sorted(statistics.median(rng.choices(values, k=len(values))) for _ in range(rounds))
     return medians[int(0.025 * rounds)], medians[int(0.975 * rounds)]
 
 
@@ -101,14 +99,21 @@ def compare(loop, args, observed, steps, pairs):
 def report(name, values, unit, scale):
     low, high = interval(values)
     quartiles = statistics.quantiles(values, n=4)
-    print(f"{name}: median {scale * statistics.median(values):+.3f} {unit}, quartiles"
-          f" {scale * quartiles[0]:+.3f} … {scale * quartiles[2]:+.3f}, median at 95 %"
-          f" {scale * low:+.3f} … {scale * high:+.3f} ({len(values)} pairs)")
+    print(
+        f"{name}: median {scale * statistics.median(values):+.3f} {unit}, quartiles"
+        f" {scale * quartiles[0]:+.3f} … {scale * quartiles[2]:+.3f}, median at 95 %"
+        f" {scale * low:+.3f} … {scale * high:+.3f} ({len(values)} pairs)"
+    )
 
 
 def rank_main(rank, args):
-    os.environ.update(RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
-                      MASTER_PORT=str(args.port), GLOO_SOCKET_IFNAME="lo")
+    os.environ.update(
+        RANK=str(rank),
+        WORLD_SIZE="2",
+        MASTER_ADDR="127.0.0.1",
+        MASTER_PORT=str(args.port),
+        GLOO_SOCKET_IFNAME="lo",
+    )
     torch.set_num_threads(1)
     torch.manual_seed(0)
     dist.init_process_group("gloo")
@@ -120,9 +125,15 @@ def rank_main(rank, args):
     usual = statistics.median(plain[0] for plain, _ in pairs)
     if rank == 0:
         print(f"step without: {usual / 1e6:.1f} ms; {args.steps} steps a block")
-        report("wall", [(seen[0] - plain[0]) / usual for plain, seen in pairs], "% of the step", 100)
-        report("processor time of the training thread",
-               [(seen[1] - plain[1]) / usual for plain, seen in pairs], "% of the step", 100)
+        report(
+            "wall", [(seen[0] - plain[0]) / usual for plain, seen in pairs], "% of the step", 100
+        )
+        report(
+            "processor time of the training thread",
+            [(seen[1] - plain[1]) / usual for plain, seen in pairs],
+            "% of the step",
+            100,
+        )
         if args.what == "answered":
             print(f"captures that were answered meanwhile: {len(args.answers)}")
     if args.what == "monitor":

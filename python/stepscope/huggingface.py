@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """stepscope in a Hugging Face Trainer:
 
-    Trainer(..., callbacks=[stepscope.huggingface.Callback("traces")])"""
+Trainer(..., callbacks=[stepscope.huggingface.Callback("traces")])"""
+
 from __future__ import annotations
 
 try:
@@ -21,8 +22,9 @@ class Callback(TrainerCallback):
     monitor  False, or the keywords of stepscope.torch.monitor.
     capture  The keywords of stepscope.torch.profile: {"wait": 10, "active": 5}."""
 
-    def __init__(self, folder: str | None = None, *, monitor: bool | dict = True,
-                 capture: dict | None = None):
+    def __init__(
+        self, folder: str | None = None, *, monitor: bool | dict = True, capture: dict | None = None
+    ):
         self._session = Session(folder, monitor, capture)
 
     def on_train_begin(self, args, state, control, model=None, **kwargs):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """stepscope in a Lightning Trainer:
 
-    Trainer(..., callbacks=[stepscope.lightning.Callback("traces")])"""
+Trainer(..., callbacks=[stepscope.lightning.Callback("traces")])"""
+
 from __future__ import annotations
 
 try:
@@ -24,8 +25,9 @@ class Callback(_Callback):
     monitor  False, or the keywords of stepscope.torch.monitor.
     capture  The keywords of stepscope.torch.profile: {"wait": 10, "active": 5}."""
 
-    def __init__(self, folder: str | None = None, *, monitor: bool | dict = True,
-                 capture: dict | None = None):
+    def __init__(
+        self, folder: str | None = None, *, monitor: bool | dict = True, capture: dict | None = None
+    ):
         self._session = Session(folder, monitor, capture)
         self._steps = 0
 

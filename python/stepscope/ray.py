@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """stepscope in the training function of Ray Train's TorchTrainer:
 
-    def train_loop(config):
-        model = ray.train.torch.prepare_model(...)
-        with stepscope.ray.watch(model) as watched:
-            for batch in ...:
-                ...
-                optimizer.step()
-                watched.step()
-            watched.report({"loss": loss.item()})"""
+def train_loop(config):
+    model = ray.train.torch.prepare_model(...)
+    with stepscope.ray.watch(model) as watched:
+        for batch in ...:
+            ...
+            optimizer.step()
+            watched.step()
+        watched.report({"loss": loss.item()})"""
+
 from __future__ import annotations
 
 try:
@@ -29,8 +30,13 @@ class watch:  # noqa: N801 (a context manager that is called like a function)
     monitor  False, or the keywords of stepscope.torch.monitor.
     capture  The keywords of stepscope.torch.profile: {"wait": 10, "active": 5}."""
 
-    def __init__(self, *modules, folder: str | None = None, monitor: bool | dict = True,
-                 capture: dict | None = None):
+    def __init__(
+        self,
+        *modules,
+        folder: str | None = None,
+        monitor: bool | dict = True,
+        capture: dict | None = None,
+    ):
         self._modules = modules
         self._session = Session(folder, monitor, capture)
 

@@ -2,6 +2,7 @@
 """One rank of a small job on gloo that the tests start; RANK and WORLD_SIZE are in the environment.
 
 Prints "loss SUM" at the end. --late PHASE: rank 1 sleeps --ms in it, in each step."""
+
 import argparse
 import atexit
 import json
@@ -9,13 +10,12 @@ import os
 import sys
 import time
 
+import stepscope.torch
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
-
-import stepscope.torch
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--store", help="file of the process group's store; without it no group")
@@ -98,12 +98,18 @@ if args.store:
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 batches = iter(DataLoader(Data(), 8))
 if args.monitor:
-    monitor = stepscope.torch.monitor(model, every_s=0.5, skip=3, silent_s=args.silent_s,
-                                      folder=args.folder)
+    monitor = stepscope.torch.monitor(
+        model, every_s=0.5, skip=3, silent_s=args.silent_s, folder=args.folder
+    )
 profiler = None
 if args.folder and not (args.monitor and not args.store):
-    profiler = stepscope.torch.profile(args.folder, wait=args.wait, warmup=1, active=3,
-                                       handler={"timeout_s": args.timeout_s, **json.loads(args.flags)})
+    profiler = stepscope.torch.profile(
+        args.folder,
+        wait=args.wait,
+        warmup=1,
+        active=3,
+        handler={"timeout_s": args.timeout_s, **json.loads(args.flags)},
+    )
     profiler.start()
 total = 0.0
 for step in range(args.steps):

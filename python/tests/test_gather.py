@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the traces of the ranks meet, with threads as ranks and folders as hosts; and packing."""
+
 import gzip
 import json
 import os
@@ -9,7 +10,6 @@ import threading
 import time
 
 import pytest
-
 from stepscope.loop import gather, meeting, pack
 
 TRACE = '{"traceEvents": [{"name": "ProfilerStep#%d"}, {"name": "ProfilerStep#%d"}, %s]}'
@@ -76,8 +76,11 @@ def test_a_trace_without_steps(tmp_path):
 @pytest.mark.parametrize("ranks", [1, 2, 64])
 def test_ranks_that_share_a_folder(tmp_path, ranks):
     records = [{"rank": r, **make_trace(tmp_path / f"host0/rank{r}.json.gz")} for r in range(ranks)]
-    found = meet(tmp_path, records) if ranks > 1 else gather.gather(
-        meeting.Folder(str(tmp_path / "place")), records[0], 1, "", 1)
+    found = (
+        meet(tmp_path, records)
+        if ranks > 1
+        else gather.gather(meeting.Folder(str(tmp_path / "place")), records[0], 1, "", 1)
+    )
     assert found.ranks == list(range(ranks))
     assert found.files == [record["path"] for record in records]
     assert found.sent == found.lost == []
@@ -113,8 +116,14 @@ def test_an_older_file_of_the_same_name_and_size_is_not_taken(tmp_path):
 
 def test_a_rank_that_is_dead_and_one_that_could_not_write(tmp_path):
     records = [{"rank": r, **make_trace(tmp_path / f"host0/rank{r}.json.gz")} for r in range(4)]
-    records[2] = {"rank": 2, "path": None, "bytes": 0, "tail": "", "steps": None,
-                  "error": "it cannot write into /traces: Read-only file system"}
+    records[2] = {
+        "rank": 2,
+        "path": None,
+        "bytes": 0,
+        "tail": "",
+        "steps": None,
+        "error": "it cannot write into /traces: Read-only file system",
+    }
     start = time.monotonic()
     found = meet(tmp_path, records, timeout_s=1.0, absent=[3])
     assert time.monotonic() - start < 3

@@ -1,16 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Late ranks and longer steps, on made-up jobs whose truth is known."""
+
 import random
 
 import pytest
-
 from stepscope.loop import lateness, watch, words
 
 MS = 1_000_000
 
 
-def job(ranks, steps, *, late=(), delay_ms=0.0, phase="loss", noise=0.02, seed=0, work_ms=300.0,
-        begin=0, heavy=False, others_wait=True):
+def job(
+    ranks,
+    steps,
+    *,
+    late=(),
+    delay_ms=0.0,
+    phase="loss",
+    noise=0.02,
+    seed=0,
+    work_ms=300.0,
+    begin=0,
+    heavy=False,
+    others_wait=True,
+):
     """Times by rank and step of a synchronous job: each rank's own work has noise, and all wait for
     the last. `late` ranks spend `delay_ms` more in `phase` from step `begin` on."""
     rng = random.Random(seed)
@@ -66,8 +78,10 @@ def test_several_late_ranks_are_named_the_latest_first():
     for rank in times:
         both[rank] = {}
         for step in times[rank]:
-            own = [a + (b if rank == 5 and i == 2 else 0)
-                   for i, (a, b) in enumerate(zip(times[rank][step], more[rank][step]))]
+            own = [
+                a + (b if rank == 5 and i == 2 else 0)
+                for i, (a, b) in enumerate(zip(times[rank][step], more[rank][step]))
+            ]
             own[lateness.WAIT] = 0
             both[rank][step] = own
     for step in range(60):
@@ -130,8 +144,10 @@ def test_steps_that_become_longer_name_who_and_where():
     found = lateness.slower(before, one)
     assert (found.where, found.ranks) == ("data", (2,))
     network = {
-        r: {s: tuple(x + 60 * MS * (i == lateness.WAIT) for i, x in enumerate(t))
-            for s, t in steps.items()}
+        r: {
+            s: tuple(x + 60 * MS * (i == lateness.WAIT) for i, x in enumerate(t))
+            for s, t in steps.items()
+        }
         for r, steps in job(4, 50, noise=0.01, seed=2).items()
     }
     found = lateness.slower(before, network)
@@ -190,8 +206,10 @@ def test_ranks_are_compared_within_their_group():
     first one waits for it."""
     small, large = job(2, 60, work_ms=100), job(2, 60, work_ms=200, seed=1)
     small = {
-        r: {s: tuple(x + 100 * MS * (i == lateness.WAIT) for i, x in enumerate(t))
-            for s, t in steps.items()}
+        r: {
+            s: tuple(x + 100 * MS * (i == lateness.WAIT) for i, x in enumerate(t))
+            for s, t in steps.items()
+        }
         for r, steps in small.items()
     }
     times = {0: small[0], 1: small[1], 2: large[0], 3: large[1]}

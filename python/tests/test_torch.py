@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs of several processes on gloo: captures that are answered, the monitor, and what goes wrong."""
+
 import ast
 import os
 import re
@@ -28,15 +29,26 @@ def start(tmp_path, ranks, *args, by_rank=None, store=True, before=()):
     port = free_port()
     jobs = []
     for rank in range(ranks):
-        env = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1",
-                   MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1", PYTHONFAULTHANDLER="1")
+        env = dict(
+            os.environ,
+            RANK=str(rank),
+            WORLD_SIZE=str(ranks),
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT=str(port),
+            GLOO_SOCKET_IFNAME="lo",
+            OMP_NUM_THREADS="1",
+            PYTHONFAULTHANDLER="1",
+        )
         env.pop("LOCAL_RANK", None)
         command = [*before, sys.executable, os.path.join(HERE, "job.py"), *args]
         if store:
             command += ["--store", str(tmp_path / "store")]
         command += (by_rank or {}).get(rank, [])
-        jobs.append(subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE,
-                                     stderr=subprocess.PIPE))
+        jobs.append(
+            subprocess.Popen(
+                command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+        )
     return jobs
 
 
@@ -88,15 +100,17 @@ def test_a_capture_is_answered_from_all_ranks(tmp_path, ranks):
 
 
 def test_captures_of_different_steps(tmp_path):
-    out = run(tmp_path, 2, "--steps", "14", "--folder", str(tmp_path / "a"),
-              by_rank={1: ["--wait", "3"]})
+    out = run(
+        tmp_path, 2, "--steps", "14", "--folder", str(tmp_path / "a"), by_rank={1: ["--wait", "3"]}
+    )
     assert out[0][1][0] == (
         "the ranks recorded different steps (rank 0: 3-5, rank 1: 4-6); the answer is of steps 4-5,"
         " which all recorded"
     )
     assert out[0][1][1].startswith("2 ranks, steps 4-5, ")
-    out = run(tmp_path, 2, "--steps", "20", "--folder", str(tmp_path / "b"),
-              by_rank={1: ["--wait", "8"]})
+    out = run(
+        tmp_path, 2, "--steps", "20", "--folder", str(tmp_path / "b"), by_rank={1: ["--wait", "8"]}
+    )
     assert out[0][1] == [
         "the ranks recorded different steps (rank 0: 3-5, rank 1: 9-11), none in common, so there is"
         " no answer; give all ranks the same schedule"
@@ -104,8 +118,19 @@ def test_captures_of_different_steps(tmp_path):
 
 
 def test_a_rank_that_dies_during_a_capture(tmp_path):
-    out = run(tmp_path, 2, "--steps", "12", "--folder", str(tmp_path / "traces"), "--die-at", "4",
-              "--timeout-s", "2", codes={1: 3})
+    out = run(
+        tmp_path,
+        2,
+        "--steps",
+        "12",
+        "--folder",
+        str(tmp_path / "traces"),
+        "--die-at",
+        "4",
+        "--timeout-s",
+        "2",
+        codes={1: 3},
+    )
     text, lines = out[0]
     assert "step 4 failed" in text
     assert re.search(r"loss [\d.]+", text)
@@ -122,9 +147,16 @@ def test_a_read_only_folder(tmp_path):
     """Rank 1 has a file system that cannot be written."""
     folder = tmp_path / "traces"
     folder.mkdir()
-    mount = (f'[ "$RANK" = 0 ] || mount -t tmpfs -o ro none {folder}; exec "$@"')
-    out = run(tmp_path, 2, "--steps", "12", "--folder", str(folder),
-              before=["unshare", "-m", "sh", "-c", mount, "sh"])
+    mount = f'[ "$RANK" = 0 ] || mount -t tmpfs -o ro none {folder}; exec "$@"'
+    out = run(
+        tmp_path,
+        2,
+        "--steps",
+        "12",
+        "--folder",
+        str(folder),
+        before=["unshare", "-m", "sh", "-c", mount, "sh"],
+    )
     assert out[1][1][0] == (
         f"rank 1 cannot write its trace into {folder}: Read-only file system; give a folder that can"
         " be written. Training goes on"
@@ -149,8 +181,17 @@ def test_ranks_without_a_shared_file_system(tmp_path):
     folder = tmp_path / "traces"
     folder.mkdir()
     mount = f'[ "$RANK" = 0 ] || mount -t tmpfs none {folder}; exec "$@"'
-    out = run(tmp_path, 3, "--steps", "12", "--folder", str(folder), "--late", "data",
-              before=["unshare", "-m", "sh", "-c", mount, "sh"])
+    out = run(
+        tmp_path,
+        3,
+        "--steps",
+        "12",
+        "--folder",
+        str(folder),
+        "--late",
+        "data",
+        before=["unshare", "-m", "sh", "-c", mount, "sh"],
+    )
     lines = out[0][1]
     assert lines[0] == (
         "ranks 1, 2 share no folder with rank 0: their traces came through the job's store into"
@@ -168,8 +209,16 @@ def test_without_a_process_group_the_ranks_meet_in_the_folder(tmp_path):
 
 
 def test_an_analysis_that_fails_is_said_and_training_goes_on(tmp_path):
-    out = run(tmp_path, 2, "--steps", "10", "--folder", str(tmp_path / "traces"), "--flags",
-              '{"model": "no-such-model"}')
+    out = run(
+        tmp_path,
+        2,
+        "--steps",
+        "10",
+        "--folder",
+        str(tmp_path / "traces"),
+        "--flags",
+        '{"model": "no-such-model"}',
+    )
     assert len(out[0][1]) == 1
     assert "no answer for capture 0" in out[0][1][0]
     assert "no-such-model" in out[0][1][0]
@@ -204,8 +253,19 @@ def test_a_wrong_flag_is_an_error_at_once(tmp_path):
 )
 def test_the_late_rank_is_named(tmp_path, mode, ranks, phase, where):
     ms = 10 if phase == "data" else 60  # a batch has eight items
-    out = run(tmp_path, ranks, "--steps", "60", "--monitor", "--mode", mode, "--late", phase,
-              "--ms", str(ms))
+    out = run(
+        tmp_path,
+        ranks,
+        "--steps",
+        "60",
+        "--monitor",
+        "--mode",
+        mode,
+        "--late",
+        phase,
+        "--ms",
+        str(ms),
+    )
     lines = out[0][1]
     late = [line for line in lines if " is late: " in line]
     assert len(late) == 1, lines
@@ -220,15 +280,37 @@ def test_the_late_rank_is_named(tmp_path, mode, ranks, phase, where):
 
 
 def test_rank_0_is_late_when_it_broadcasts_buffers(tmp_path):
-    out = run(tmp_path, 2, "--steps", "60", "--monitor", "--mode", "norm", "--late", "other",
-              "--late-rank", "0")
+    out = run(
+        tmp_path,
+        2,
+        "--steps",
+        "60",
+        "--monitor",
+        "--mode",
+        "norm",
+        "--late",
+        "other",
+        "--late-rank",
+        "0",
+    )
     assert any(line.startswith("rank 0 is late") for line in out[0][1]), out[0][1]
     assert not any(line.startswith("rank 1 is late") for line in out[0][1]), out[0][1]
 
 
 def test_accumulated_steps(tmp_path):
-    out = run(tmp_path, 2, "--steps", "40", "--monitor", "--accumulate", "2", "--late", "loss",
-              "--ms", "30")
+    out = run(
+        tmp_path,
+        2,
+        "--steps",
+        "40",
+        "--monitor",
+        "--accumulate",
+        "2",
+        "--late",
+        "loss",
+        "--ms",
+        "30",
+    )
     late = [line for line in out[0][1] if line.startswith("rank 1 is late")]
     assert len(late) == 1 and "between forward and backward" in late[0]
 
@@ -247,8 +329,16 @@ def test_training_is_the_same_with_the_monitor(tmp_path):
 
 
 def test_without_a_process_group_the_monitor_uses_a_folder(tmp_path):
-    out = run(tmp_path, 2, "--steps", "40", "--monitor", "--folder", str(tmp_path / "records"),
-              store=False)
+    out = run(
+        tmp_path,
+        2,
+        "--steps",
+        "40",
+        "--monitor",
+        "--folder",
+        str(tmp_path / "records"),
+        store=False,
+    )
     assert all(said == [] for _, said in out)
     assert "'stepscope/step_ms'" in out[0][0]
     out = run(tmp_path, 2, "--steps", "5", "--monitor", store=False)
@@ -261,17 +351,26 @@ def test_a_rank_that_dies_and_a_job_that_stands_still(tmp_path):
     assert re.search(r"no rank has ended a step for \d+ s \(the last was 19\): ", said), said
     assert "rank 0 is waiting for a collective" in said
     assert "steps end again" in said
-    out = run(tmp_path, 2, "--steps", "12000", "--monitor", "--die-at", "10", "--silent-s", "1",
-              codes={1: 3})
+    out = run(
+        tmp_path,
+        2,
+        "--steps",
+        "12000",
+        "--monitor",
+        "--die-at",
+        "10",
+        "--silent-s",
+        "1",
+        codes={1: 3},
+    )
     said = " | ".join(out[0][1])
     assert "rank 1 has sent nothing for " in said, said
 
 
 def test_close_restores_what_was_patched():
+    import stepscope.torch
     import torch
     from torch.utils.data.dataloader import _BaseDataLoaderIter
-
-    import stepscope.torch
 
     before = (torch.distributed.Work.wait, _BaseDataLoaderIter.__next__)
     model = torch.nn.Linear(2, 2)
@@ -285,9 +384,8 @@ def test_close_restores_what_was_patched():
 
 @pytest.mark.parametrize("explicit", [False, True])
 def test_steps_are_counted_once(explicit):
-    import torch
-
     import stepscope.torch
+    import torch
 
     model = torch.nn.Linear(2, 2)
     inner, outer = torch.optim.SGD(model.parameters()), torch.optim.SGD(model.parameters())
@@ -346,8 +444,14 @@ def test_marks_on_a_device_are_read_when_it_has_passed_them():
         [(number, times)] = marks.take()
         assert number == step
         assert dict(zip(PHASES, times)) == {
-            "data": 0, "forward": 3_000_000, "loss": 0, "backward": 5_000_000, "wait": 2_000_000,
-            "after_backward": 0, "optimizer": 0, "other": 1_000_000,
+            "data": 0,
+            "forward": 3_000_000,
+            "loss": 0,
+            "backward": 5_000_000,
+            "wait": 2_000_000,
+            "after_backward": 0,
+            "optimizer": 0,
+            "other": 1_000_000,
         }
     assert device.made <= 12  # they are used again
 

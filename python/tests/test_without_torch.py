@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adapters say what is missing. The words of the log. The answer of a capture."""
+
 import logging
 import os
 import subprocess
@@ -7,9 +8,9 @@ import sys
 
 import pytest
 from conftest import EXAMPLE
+from stepscope.loop import answer, words
 
 import stepscope
-from stepscope.loop import answer, words
 
 
 @pytest.mark.parametrize(
@@ -41,8 +42,17 @@ def test_the_rest_needs_no_torch():
 
 @pytest.mark.parametrize(
     "ns, text",
-    [(0, "0 ns"), (999, "999 ns"), (18_058_939, "18.1 ms"), (203e6, "203 ms"), (999.6e6, "1.00 s"),
-     (1.2e9, "1.20 s"), (250e9, "250 s"), (-5e6, "-5.00 ms"), (3_600e9, "60 min 0 s")],
+    [
+        (0, "0 ns"),
+        (999, "999 ns"),
+        (18_058_939, "18.1 ms"),
+        (203e6, "203 ms"),
+        (999.6e6, "1.00 s"),
+        (1.2e9, "1.20 s"),
+        (250e9, "250 s"),
+        (-5e6, "-5.00 ms"),
+        (3_600e9, "60 min 0 s"),
+    ],
 )
 def test_span(ns, text):
     assert words.span(ns) == text
@@ -66,12 +76,20 @@ def test_labels_are_those_of_the_reference():
 
 
 BRIEF = {
-    "ranks": 2, "device": "cpu", "steps": [5, 9], "step_ns": 289_244_541,
+    "ranks": 2,
+    "device": "cpu",
+    "steps": [5, 9],
+    "step_ns": 289_244_541,
     "sentence": "The data loader of rank 1 takes 21.2 ms a step longer.",
     "verdict": {"kind": "data_loader", "ranks": [1], "gain_ns": 18_058_939, "share": 0.0624},
     "budget_ns": {"compute": 191_088_020, "idle_host": 13_738_061, "comm_exposed_unsplit": 372_276},
-    "findings": [{"what": "The data loader of rank 1 takes 21.2 ms a step longer",
-                  "gain_ns": 18_058_939, "advice": "Give its data loader more workers"}],
+    "findings": [
+        {
+            "what": "The data loader of rank 1 takes 21.2 ms a step longer",
+            "gain_ns": 18_058_939,
+            "advice": "Give its data loader more workers",
+        }
+    ],
 }
 
 
@@ -106,7 +124,9 @@ def test_the_analysis_in_a_process_of_its_own_gives_that_of_the_api():
 
 def test_an_analysis_of_files_of_which_one_is_bad(tmp_path):
     (tmp_path / "rank1.json").write_text("{")
-    told = answer.analyze_apart([str(EXAMPLE / "rank0.json.gz"), str(tmp_path / "rank1.json")], {}, 60)
+    told = answer.analyze_apart(
+        [str(EXAMPLE / "rank0.json.gz"), str(tmp_path / "rank1.json")], {}, 60
+    )
     assert len(told["problems"]) == 1
     assert "rank1.json" in told["problems"][0]
     assert told["brief"]["ranks"] == 1
@@ -122,7 +142,10 @@ def test_an_analysis_that_fails_or_takes_too_long(tmp_path):
 def test_lines_go_to_the_logger_or_to_standard_error(caplog, capsys):
     with caplog.at_level(logging.INFO, logger="stepscope"):
         words.say("one\ntwo")
-    assert [record.getMessage() for record in caplog.records] == ["stepscope: one", "stepscope: two"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "stepscope: one",
+        "stepscope: two",
+    ]
     caplog.clear()
     with caplog.at_level(logging.ERROR, logger="stepscope"):
         words.say("three")

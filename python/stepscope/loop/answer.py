@@ -2,6 +2,7 @@
 """The analysis of a capture in a process of its own, and its answer as lines of a training log.
 
 As a program it reads {files, flags} (JSON) from standard input and prints the answer as JSON."""
+
 from __future__ import annotations
 
 import json

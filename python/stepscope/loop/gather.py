@@ -5,6 +5,7 @@ All of it runs in a thread beside training. Waiting is bounded.
 
 A record: {rank, path, bytes, tail, steps, error}. `tail` tells a file from an older one of the
 same name. `error` is why the rank has no trace, or null."""
+
 from __future__ import annotations
 
 import json

@@ -15,6 +15,7 @@ that steps are independent. The last SHORT and the last RECENT steps are judged,
 becomes late is named soon, and one that is late now and then too.
 
 Units: integer nanoseconds. Pure functions and plain data; no torch."""
+
 from __future__ import annotations
 
 import math
@@ -114,9 +115,7 @@ def _late_in(group: dict[int, dict[int, Times]], steps: list[int]) -> list[Late]
             late[rank].append(work - middle)
             hits[rank] += work - middle >= least
     waits = {rank: [times[step][WAIT] for step in steps] for rank, times in group.items()}
-    suspects = [
-        rank for rank in group if len(group) * chance_of(hits[rank], len(steps)) <= CHANCE
-    ]
+    suspects = [rank for rank in group if len(group) * chance_of(hits[rank], len(steps)) <= CHANCE]
     others = [rank for rank in group if rank not in suspects]
     out = []
     for rank in suspects:
@@ -130,9 +129,17 @@ def _late_in(group: dict[int, dict[int, Times]], steps: list[int]) -> list[Late]
             continue
         where, where_ns = _where(group, rank, steps)
         out.append(
-            Late(rank, len(steps), hits[rank], late_ns,
-                 median(sum(group[rank][step]) for step in steps), where, where_ns, waiting,
-                 median(longer[other] for other in waiting))
+            Late(
+                rank,
+                len(steps),
+                hits[rank],
+                late_ns,
+                median(sum(group[rank][step]) for step in steps),
+                where,
+                where_ns,
+                waiting,
+                median(longer[other] for other in waiting),
+            )
         )
     return out
 
@@ -170,7 +177,9 @@ class Slower:
             f" (+{100 * (self.now_ns / self.before_ns - 1):.0f} %)"
         )
         if self.ranks and self.where_ns > 0:
-            return text + f"; most of it {WHERE[self.where]} of {who} (+{words.span(self.where_ns)})"
+            return (
+                text + f"; most of it {WHERE[self.where]} of {who} (+{words.span(self.where_ns)})"
+            )
         return text + "; own work has not grown so much: communication takes longer"
 
 
@@ -209,5 +218,11 @@ def slower(first: dict[int, dict[int, Times]], last: dict[int, dict[int, Times]]
     phases = [index for index in range(len(PHASES)) if index != WAIT]
     where = max(phases, key=lambda i: median(grown(rank, i) for rank in who or ranks))
     since = next(step for step, wall in now.items() if wall > usual * (1 + SLOWER_SHARE / 2))
-    return Slower(usual, now_ns, since, PHASES[where],
-                  median(grown(rank, where) for rank in who or ranks), who)
+    return Slower(
+        usual,
+        now_ns,
+        since,
+        PHASES[where],
+        median(grown(rank, where) for rank in who or ranks),
+        who,
+    )

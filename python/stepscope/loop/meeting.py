@@ -10,6 +10,7 @@ A place has three calls, none of which waits for another rank:
 
 They raise OSError or RuntimeError if the folder or the store has failed. A place is used by one
 thread."""
+
 from __future__ import annotations
 
 import os

@@ -9,6 +9,7 @@ A record: a line of JSON {rank, world, peers, phase, age_s}, then a row of 64-bi
 step that has ended: its number and its times by phase (lateness.PHASES), in ns. `peers` are the
 ranks that do the same work (null: all). `phase` is where the rank is now, for `age_s` seconds since
 its last step ended."""
+
 from __future__ import annotations
 
 import array
@@ -165,9 +166,13 @@ class Watch:
         self._lost = lost
         ages = {rank: self._heard[rank][2] + now - self._heard[rank][0] for rank in heard}
         ended = {rank: max(self._recent[rank]) for rank in heard if self._recent.get(rank)}
-        usual = lateness.median(
-            sum(times) for steps in self._recent.values() for times in steps.values()
-        ) if ended else 0
+        usual = (
+            lateness.median(
+                sum(times) for steps in self._recent.values() for times in steps.values()
+            )
+            if ended
+            else 0
+        )
         stands = bool(ended) and min(ages.values()) > max(self._silent_s, 10 * usual / 1e9)
         if stands and not self._stands:
             where: dict[str, list[int]] = {}

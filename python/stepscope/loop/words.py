@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines in the training log, and the words in them."""
+
 from __future__ import annotations
 
 import logging
@@ -46,13 +47,12 @@ def warn(text: str) -> None:
 
 def span(ns: float) -> str:
     """A time with three digits: 18.1 ms, 203 ms, 1.20 s, 4 min 10 s."""
-    for unit, size in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)):
-        value = ns / size
-        if abs(value) < 999.5:
-            break
-    else:
+    if abs(ns) >= 999.5e9:
         minutes, seconds = divmod(round(ns / 1e9), 60)
         return f"{minutes} min {seconds} s"
+    units = (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9))
+    unit, size = next(entry for entry in units if abs(ns) < 999.5 * entry[1])
+    value = ns / size
     digits = 0 if abs(value) >= 99.95 or unit == "ns" else 1 if abs(value) >= 9.995 else 2
     return f"{value:.{digits}f} {unit}"
 

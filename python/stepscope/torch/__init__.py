@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """stepscope in a PyTorch training loop: a profiler whose captures are analysed while training goes
 on, and a monitor that needs no profiler. docs/how-to/watch-a-training-loop.md shows both."""
+
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:

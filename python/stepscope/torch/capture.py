@@ -9,6 +9,7 @@
 The training thread of each rank writes its trace as plain text into the host's temporary folder.
 All else runs beside it: a process packs the trace, a thread meets the other ranks, and on rank 0 a
 process analyses the traces of all ranks. No call here raises into training."""
+
 from __future__ import annotations
 
 import atexit
@@ -34,8 +35,9 @@ _handlers = 0  # made in this process: all ranks make theirs in the same order
 class TraceHandler:
     """Call it as `on_trace_ready`. See trace_handler()."""
 
-    def __init__(self, folder: str, *, analyze: bool, timeout_s: float, exit_s: float, on_answer,
-                 flags: dict):
+    def __init__(
+        self, folder: str, *, analyze: bool, timeout_s: float, exit_s: float, on_answer, flags: dict
+    ):
         global _handlers
         self.folder = os.path.abspath(folder)
         self.answer: dict | None = None  # of the latest capture, on rank 0: answer.answer_of()
@@ -132,8 +134,7 @@ class TraceHandler:
         try:
             os.makedirs(folder, exist_ok=True)
             command = [sys.executable, "-I", "-S", os.path.abspath(pack.__file__), plain, packed]
-            done = subprocess.run(command, capture_output=True, text=True,
-                                  start_new_session=True)
+            done = subprocess.run(command, capture_output=True, text=True, start_new_session=True)
             if done.returncode != 0:
                 raise OSError(done.stderr.strip() or f"packing ended with {done.returncode}")
             record.update(json.loads(done.stdout), path=packed)
@@ -185,8 +186,15 @@ class TraceHandler:
             self._on_answer(told)
 
 
-def trace_handler(folder: str, *, analyze: bool = True, timeout_s: float = 60.0,
-                  exit_s: float = 30.0, on_answer=None, **flags) -> TraceHandler:
+def trace_handler(
+    folder: str,
+    *,
+    analyze: bool = True,
+    timeout_s: float = 60.0,
+    exit_s: float = 30.0,
+    on_answer=None,
+    **flags,
+) -> TraceHandler:
     """For `on_trace_ready` of torch.profiler.profile, on every rank. Writes this rank's trace to
     FOLDER/capture_N/rank<r>.json.gz. Then rank 0 logs the verdict, the budget and the first finding
     of all ranks, seconds later and beside training.
@@ -199,8 +207,14 @@ def trace_handler(folder: str, *, analyze: bool = True, timeout_s: float = 60.0,
     flags      Keywords of stepscope.analyze: model="llama-3-8b", tp=2. Plain values only, they go
                to another process. A wrong name raises TypeError here."""
     inspect.signature(stepscope.analyze).bind([], **flags)
-    return TraceHandler(folder, analyze=analyze, timeout_s=timeout_s, exit_s=exit_s,
-                        on_answer=on_answer, flags=flags)
+    return TraceHandler(
+        folder,
+        analyze=analyze,
+        timeout_s=timeout_s,
+        exit_s=exit_s,
+        on_answer=on_answer,
+        flags=flags,
+    )
 
 
 def _experimental_config(with_stack: bool):
@@ -217,9 +231,19 @@ def _experimental_config(with_stack: bool):
     return _ExperimentalConfig(**{k: v for k, v in wanted.items() if f" {k}:" in known})
 
 
-def profile(folder: str, *, wait: int = 10, warmup: int = 3, active: int = 5, repeat: int = 1,
-            skip_first: int = 0, with_stack: bool = False, on_trace_ready=None,
-            handler: dict | None = None, **profiler) -> torch.profiler.profile:
+def profile(
+    folder: str,
+    *,
+    wait: int = 10,
+    warmup: int = 3,
+    active: int = 5,
+    repeat: int = 1,
+    skip_first: int = 0,
+    with_stack: bool = False,
+    on_trace_ready=None,
+    handler: dict | None = None,
+    **profiler,
+) -> torch.profiler.profile:
     """A torch.profiler.profile with the switches that the analysis needs
     (docs/how-to/record-a-trace.md). Call its step() once per optimizer step, on every rank.
 
@@ -231,8 +255,9 @@ def profile(folder: str, *, wait: int = 10, warmup: int = 3, active: int = 5, re
         "profile_memory": True,
         "with_stack": with_stack,
         "experimental_config": _experimental_config(with_stack),
-        "schedule": schedule(wait=wait, warmup=warmup, active=active, repeat=repeat,
-                             skip_first=skip_first),
+        "schedule": schedule(
+            wait=wait, warmup=warmup, active=active, repeat=repeat, skip_first=skip_first
+        ),
         "activities": [ProfilerActivity.CPU]
         + ([ProfilerActivity.CUDA] if torch.cuda.is_available() else []),
     }

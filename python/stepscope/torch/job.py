@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """This process among the ranks of its job."""
+
 from __future__ import annotations
 
 import os

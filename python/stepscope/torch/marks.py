@@ -8,6 +8,7 @@ what the stream waits for, not the host.
 
 Both have: phase (index of the present one), enter(phase) -> index of the phase before, end_step(),
 and take() -> list of (step number, times) that are ready; take() may be called by another thread."""
+
 from __future__ import annotations
 
 import collections

@@ -10,6 +10,7 @@ exchange of buffers, FSDP2's all-gathers and reduce-scatters. What is between th
 Every few seconds a thread sends the times of the steps through the job's store to rank 0, where a
 process of its own judges them (loop/lateness.py says how) and the log gets a line if something has
 changed. No call here raises into training."""
+
 from __future__ import annotations
 
 import atexit
@@ -339,8 +340,9 @@ class Monitor:
     def _record(self) -> bytes:
         steps = [entry for entry in self._marks.take() if entry[0] >= self._skip]
         age_s = time.monotonic() - self._ended
-        return watch.encode(self._rank, self._world, self._peers, PHASES[self._marks.phase], age_s,
-                            steps)
+        return watch.encode(
+            self._rank, self._world, self._peers, PHASES[self._marks.phase], age_s, steps
+        )
 
 
 class _Judge:
@@ -383,8 +385,15 @@ def _peers_of(modules) -> list[int] | None:
     return None
 
 
-def monitor(*modules: torch.nn.Module, peers=None, every_s: float = 5.0, silent_s: float = 60.0,
-            skip: int = 5, folder: str | None = None, on_state=None) -> Monitor:
+def monitor(
+    *modules: torch.nn.Module,
+    peers=None,
+    every_s: float = 5.0,
+    silent_s: float = 60.0,
+    skip: int = 5,
+    folder: str | None = None,
+    on_state=None,
+) -> Monitor:
     """Watches the job from now on, on every rank. Rank 0 logs what has changed.
 
     modules   As the loop calls them (after DistributedDataParallel, fully_shard, torch.compile).
@@ -401,5 +410,12 @@ def monitor(*modules: torch.nn.Module, peers=None, every_s: float = 5.0, silent_
         peers = _peers_of(modules) if has_group() else None
     elif not isinstance(peers, (list, tuple)):
         peers = torch.distributed.get_process_group_ranks(peers)
-    return Monitor(modules, peers=None if peers is None else [int(rank) for rank in peers],
-                   every_s=every_s, silent_s=silent_s, skip=skip, folder=folder, on_state=on_state)
+    return Monitor(
+        modules,
+        peers=None if peers is None else [int(rank) for rank in peers],
+        every_s=every_s,
+        silent_s=silent_s,
+        skip=skip,
+        folder=folder,
+        on_state=on_state,
+    )

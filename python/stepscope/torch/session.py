@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Monitor and profiler of one training run, as the adapters for frameworks start, step and stop
 them."""
+
 from __future__ import annotations
 
 from stepscope.torch.capture import profile
