@@ -232,7 +232,9 @@ def test_slow_drift_is_said_and_said_again_when_it_grows():
     }
     lines = [line for _, line in run(times)[1]]
     assert 2 <= len(lines) <= 4
-    assert all(line.startswith("steps have become longer since about step") for line in lines)
+    begin = lines[0].split(":")[0]  # the step stays that of the first line
+    assert 100 <= int(begin.removeprefix("steps have become longer since about step ")) <= 200
+    assert all(line.startswith(begin + ":") for line in lines)
 
 
 def test_a_silent_rank_and_a_job_that_stands_still():
@@ -241,8 +243,8 @@ def test_a_silent_rank_and_a_job_that_stands_still():
     feed(judge, {r: times[r] for r in (0, 1, 3)}, count=60, now=10, world=4)
     assert judge.judge(20) == []
     assert judge.judge(65) == [
-        "rank 2 has sent nothing for 65 s: its process has ended or cannot reach the others (it has"
-        " ended no step)"
+        "rank 2 has sent nothing for 65 s (it has ended no step): it has ended, its Python threads"
+        " do not run, or it cannot reach the others"
     ]
     for rank, phase in ((0, "wait"), (1, "wait"), (3, "forward")):
         judge.add(watch.encode(rank, 4, None, phase, 90.0, []), 100)
@@ -254,6 +256,16 @@ def test_a_silent_rank_and_a_job_that_stands_still():
     feed(judge, times, 59, 1, now=102)
     assert set(judge.judge(102)) == {"rank 2 sends again", "steps end again"}
     assert judge.judge(170)[0].startswith("rank 0 has sent nothing for 68 s")
+
+
+def test_a_late_rank_that_is_lost_is_not_said_to_have_recovered():
+    judge, lines = run(job(3, 60, late=[1], delay_ms=100))
+    assert [line for _, line in lines if "is late" in line]
+    for rank in (0, 2):
+        judge.add(watch.encode(rank, 3, None, "forward", 1.0, []), 200)
+    lines = judge.judge(200)
+    assert lines[0].startswith("rank 1 has sent nothing for ")
+    assert not any("no longer" in line for line in lines)
 
 
 def test_summary_is_flat():

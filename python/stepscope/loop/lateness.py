@@ -170,16 +170,16 @@ class Slower:
     ranks: tuple[int, ...]  # whose own work grew by at least half of the change; all if equal
 
     def sentence(self, words, world: int) -> str:
-        who = "all ranks" if len(self.ranks) == world else words.ranks(self.ranks)
+        who = f" of {words.ranks(self.ranks)}"
+        if len(self.ranks) == world:
+            who = " of all ranks" if world > 1 else ""
         text = (
             f"steps have become longer since about step {self.since}:"
             f" {words.span(self.now_ns)} instead of {words.span(self.before_ns)}"
             f" (+{100 * (self.now_ns / self.before_ns - 1):.0f} %)"
         )
         if self.ranks and self.where_ns > 0:
-            return (
-                text + f"; most of it {WHERE[self.where]} of {who} (+{words.span(self.where_ns)})"
-            )
+            return text + f"; most of it {WHERE[self.where]}{who} (+{words.span(self.where_ns)})"
         return text + "; own work has not grown so much: communication takes longer"
 
 

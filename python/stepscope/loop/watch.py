@@ -17,6 +17,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import replace
 
 if __name__ == "__main__":  # the package's own folder is no place to import from
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -60,6 +61,7 @@ class Watch:
         self._heard: dict[int, tuple[float, str, float]] = {}  # by rank: when, phase, age_s
         self._late: dict[int, int] = {}  # ranks that were reported, and their lateness in ns
         self._slower: float = 1.0  # the ratio that was reported
+        self._since = 0  # from which step on
         self._lost: set[int] = set()
         self._stands = False
 
@@ -122,7 +124,8 @@ class Watch:
                 lines.append(entry.sentence(words))
         for rank in sorted(set(self._late) - {entry.rank for entry in found}):
             del self._late[rank]
-            lines.append(f"rank {rank} is no longer late")
+            if rank not in self._lost:
+                lines.append(f"rank {rank} is no longer late")
         return lines
 
     def _change(self) -> list[str]:
@@ -146,8 +149,10 @@ class Watch:
         ratio = entry.now_ns / entry.before_ns
         if ratio < 1.1 * self._slower and self._slower > 1.0:
             return []
+        if self._slower == 1.0:
+            self._since = entry.since
         self._slower = ratio
-        return [entry.sentence(words, len(last))]
+        return [replace(entry, since=self._since).sentence(words, len(last))]
 
     def _silence(self, now: float) -> list[str]:
         """Ranks that send nothing, and a job that stands still."""
@@ -158,8 +163,8 @@ class Watch:
             steps = self._recent.get(rank)
             last = f"its last step was {max(steps)}" if steps else "it has ended no step"
             lines.append(
-                f"rank {rank} has sent nothing for {now - self._heard[rank][0]:.0f} s: its process"
-                f" has ended or cannot reach the others ({last})"
+                f"rank {rank} has sent nothing for {now - self._heard[rank][0]:.0f} s ({last}): it"
+                " has ended, its Python threads do not run, or it cannot reach the others"
             )
         for rank in sorted(self._lost & heard):
             lines.append(f"rank {rank} sends again")

@@ -322,8 +322,7 @@ class Monitor:
                     self._state = answer["state"]
                     for line in answer["lines"]:
                         words.say(line)
-                    if self._on_state:
-                        self._on_state(dict(self._state))
+                    self._tell_state()
                 elif place:
                     place.put(f"{self._rank}.{sequence}", record)
                     sequence += 1
@@ -336,6 +335,15 @@ class Monitor:
         finally:
             if judge:
                 judge.end()
+
+    def _tell_state(self) -> None:
+        if not self._on_state:
+            return
+        try:
+            self._on_state(dict(self._state))
+        except Exception as error:
+            self._on_state = None
+            words.warn(f"on_state failed and is not called again: {type(error).__name__}: {error}")
 
     def _record(self) -> bytes:
         steps = [entry for entry in self._marks.take() if entry[0] >= self._skip]
