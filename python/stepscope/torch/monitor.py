@@ -305,8 +305,11 @@ class Monitor:
                 judge = _Judge(self._silent_s)
             sequence, wanted = 0, [0] * self._world
             last = False
+            start = time.monotonic()
             while not last:
-                last = self._closed.wait(self._every_s)
+                # More often at first, so that a late rank is named soon.
+                pause_s = min(self._every_s, max(1.0, (time.monotonic() - start) / 10))
+                last = self._closed.wait(pause_s)
                 record = self._record()
                 if self._rank == 0:
                     judge.send(record)
@@ -409,7 +412,7 @@ def monitor(
               DistributedDataParallel's backward is not seen.
     peers     The ranks that do the same work as this one: a list or a process group. Without it
               the group of DistributedDataParallel, else all ranks. With a pipeline give it.
-    every_s   Seconds between two records of a rank.
+    every_s   Seconds between two records of a rank; fewer in the first minute.
     silent_s  After so many seconds a silent rank, or a job that stands still, is reported.
     skip      First steps that do not count: compilation, caches, buckets.
     folder    Shared folder, for a job without a process group.
