@@ -21,6 +21,23 @@ enum class Isa : std::uint8_t {
 
 [[nodiscard]] std::string_view isa_name(Isa isa);
 
+// What this CPU has, and whose registers the operating system saves. All false on a CPU that is not
+// an x86-64.
+struct CpuFeatures {
+  bool intel = false;  // the maker
+  bool popcnt = false;
+  bool pclmul = false;
+  bool bmi = false;
+  bool bmi2 = false;
+  bool avx2 = false;    // and FMA
+  bool avx512 = false;  // F, BW, DQ and VL
+  bool avx512_bf16 = false;
+  bool amx_bf16 = false;  // tiles, which the kernel must still permit
+};
+// Read once from CPUID. __builtin_cpu_supports is not used: in the run-time library of some
+// toolchains it knows no features and always says no.
+[[nodiscard]] const CpuFeatures& cpu_features();
+
 // The value of the environment variable STEPSCOPE_ISA: baseline, avx2 or avx512. Absent if it is
 // unset or empty; an error for another word.
 [[nodiscard]] Result<std::optional<Isa>> isa_limit_from_environment();

@@ -5,7 +5,6 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include <cpuid.h>
 #include <immintrin.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -497,12 +496,7 @@ AMX_VECTORS void run_amx(const AmxProduct<Out>& p, PackBuffer& memory) {
 bool amx_gemm_runs_here() {
   static const bool here = [] {
     if (isa_limit() || available_isas().back() != Isa::avx512) return false;
-    if (!__builtin_cpu_supports("avx512bf16")) return false;
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-    constexpr unsigned amx_bf16_bit = 1U << 22U;
-    constexpr unsigned amx_tile_bit = 1U << 24U;
-    if ((d & amx_bf16_bit) == 0 || (d & amx_tile_bit) == 0) return false;
+    if (!cpu_features().avx512_bf16 || !cpu_features().amx_bf16) return false;
     constexpr long request_permission = 0x1023;  // arch_prctl(2)
     constexpr long tile_data = 18;
     return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;

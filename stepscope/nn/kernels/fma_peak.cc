@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/nn/kernels/fma_peak.h"
 
-#include <cpuid.h>
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -132,14 +131,7 @@ __attribute__((target("amx-tile,amx-bf16"))) float amx_bf16(std::int64_t rounds)
 
 // The CPU has the tiles, and the kernel lets this process use them (arch_prctl(2)).
 bool may_use_amx() {
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-  constexpr unsigned amx_bf16_bit = 1U << 22U;
-  constexpr unsigned amx_tile_bit = 1U << 24U;
-  if ((d & amx_bf16_bit) == 0 || (d & amx_tile_bit) == 0) return false;
+  if (!cpu_features().amx_bf16) return false;
   constexpr long request_permission = 0x1023;
   constexpr long tile_data = 18;
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
@@ -154,7 +146,7 @@ std::optional<Kernel> widest(ElementType type) {
   }
   if (type != ElementType::bf16) return std::nullopt;
   if (!isa_limit() && may_use_amx()) return Kernel{amx_bf16, 2.0 * 16 * 16 * 32, "AMX"};
-  if (level == Isa::avx512 && __builtin_cpu_supports("avx512bf16"))
+  if (level == Isa::avx512 && cpu_features().avx512_bf16)
     return Kernel{avx512_bf16, 64, "AVX512_BF16"};
   return std::nullopt;
 }
