@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction set that vector code uses. stepscope is compiled for every x86-64 CPU. Vector
+// The instruction set that vector code uses. stepscope is compiled for every CPU of a kind. Vector
 // code is compiled once per level. The level that runs is the highest that the CPU, its operating
 // system and STEPSCOPE_ISA allow.
 #pragma once
@@ -11,10 +11,18 @@
 
 #include "stepscope/base/result.h"
 
+// Compiles a function for instructions of x86-64, which isa() or cpu_features() then must allow.
+// For another CPU nothing is changed: there isa() is baseline.
+#if defined(__x86_64__)
+#define STEPSCOPE_TARGET(features) __attribute__((target(features)))
+#else
+#define STEPSCOPE_TARGET(features)
+#endif
+
 namespace stepscope {
 
 enum class Isa : std::uint8_t {
-  baseline,  // SSE2
+  baseline,  // SSE2; on another CPU than an x86-64, its own
   avx2,      // AVX2 and FMA
   avx512,    // AVX-512 F, BW, DQ, VL
 };

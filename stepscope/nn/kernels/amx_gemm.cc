@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/nn/kernels/amx_gemm.h"
 
+#if defined(__x86_64__)
+
 #if !defined(__clang__)  // GCC bug 105593: false warnings about its own intrinsics
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -524,3 +526,23 @@ template void amx_gemm(const MatmulShape&, const Bf16*, const Bf16*, Bf16*, cons
 template void amx_gemm(const MatmulShape&, const Bf16*, const Bf16*, float*, const Bf16*, bool);
 
 }  // namespace stepscope::nn
+
+#else
+
+#include "stepscope/base/result.h"
+
+namespace stepscope::nn {
+
+bool amx_gemm_runs_here() { return false; }
+
+template <class Out>
+void amx_gemm(const MatmulShape&, const Bf16*, const Bf16*, Out*, const Bf16*, bool) {
+  check(false, "AMX is of x86-64 only");
+}
+
+template void amx_gemm(const MatmulShape&, const Bf16*, const Bf16*, Bf16*, const Bf16*, bool);
+template void amx_gemm(const MatmulShape&, const Bf16*, const Bf16*, float*, const Bf16*, bool);
+
+}  // namespace stepscope::nn
+
+#endif

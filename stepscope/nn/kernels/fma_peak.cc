@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/nn/kernels/fma_peak.h"
 
+#if defined(__x86_64__)
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#else
+#include <arm_neon.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -27,16 +31,6 @@ struct Kernel {
   std::string_view instructions;
 };
 
-struct Register128 {
-  __m128 value;
-};
-struct Register256 {
-  __m256 value;
-};
-struct Register512 {
-  __m512 value;
-};
-
 // Unequal values, so that the compiler cannot merge chains.
 template <class R>
 std::array<R, chains> some() {
@@ -57,6 +51,17 @@ float first_of(const std::array<R, chains>& sum) {
   }
   return all;
 }
+
+#if defined(__x86_64__)
+struct Register128 {
+  __m128 value;
+};
+struct Register256 {
+  __m256 value;
+};
+struct Register512 {
+  __m512 value;
+};
 
 __attribute__((target("sse2"))) float sse2_f32(std::int64_t rounds) {
   std::array<Register128, chains> sum = some<Register128>();
@@ -136,7 +141,22 @@ bool may_use_amx() {
   constexpr long tile_data = 18;
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
 }
+#else
+float neon_f32(std::int64_t rounds) {
+  struct Register {
+    float32x4_t value;
+  };
+  std::array<Register, chains> sum = some<Register>();
+  const float32x4_t a = vdupq_n_f32(0.999F);
+  const float32x4_t b = vdupq_n_f32(0.001F);
+  for (std::int64_t r = 0; r < rounds; ++r) {
+    for (auto& s : sum) s.value = vfmaq_f32(b, s.value, a);
+  }
+  return first_of(sum);
+}
+#endif
 
+#if defined(__x86_64__)
 std::optional<Kernel> widest(ElementType type) {
   const Isa level = available_isas().back();
   if (type == ElementType::f32) {
@@ -150,6 +170,12 @@ std::optional<Kernel> widest(ElementType type) {
     return Kernel{avx512_bf16, 64, "AVX512_BF16"};
   return std::nullopt;
 }
+#else
+std::optional<Kernel> widest(ElementType type) {
+  if (type != ElementType::f32) return std::nullopt;
+  return Kernel{neon_f32, 8, "NEON"};
+}
+#endif
 
 }  // namespace
 
