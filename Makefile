@@ -22,6 +22,7 @@ test: setup-build
 check: check-format check-page test check-mutation check-clang check-asan check-tsan check-browser check-fuzz check-tidy
 
 check-format: setup-check
+	@tools/python_env.sh check >/dev/null
 	@tools/check_format.sh
 
 check-page: setup-check

@@ -11,6 +11,15 @@ cmake=/usr/bin/cmake
 [ -x $cmake ] || cmake=cmake
 configure=(--preset "$preset")
 [ ! -x /usr/bin/ninja ] || configure+=(-DCMAKE_MAKE_PROGRAM=/usr/bin/ninja)
+# The Python module is part of the release build where its environment can be made (tools/python_env.sh).
+if [ "$preset" = release ]; then
+  if python=$(tools/python_env.sh); then
+    configure+=(-DSTEPSCOPE_PYTHON=ON "-DPython_EXECUTABLE=$python")
+  else
+    echo "the Python module: off, its environment could not be made (see above)" >&2
+    configure+=(-DSTEPSCOPE_PYTHON=OFF)
+  fi
+fi
 ! command -v ccache >/dev/null || configure+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
 log=build/$preset.configure.log

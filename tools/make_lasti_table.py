@@ -11,6 +11,7 @@ instruction in code units of two bytes, and the source line. An empty cell repea
 A profile that prints instructions prints no file. A function is therefore left out if a source in a folder of
 --apart-from, or a source of SOURCE that is not in the table, has one of the same qualified name. Standard library only,
 CPython 3.10 or later."""
+
 import argparse
 import collections
 import sys
@@ -63,7 +64,11 @@ def functions_of(path):
 
 def sources(folder):
     """The standard library's folder holds the installed packages, which are no part of it."""
-    return sorted(p for p in folder.rglob("*.py") if p.is_file() and "site-packages" not in p.relative_to(folder).parts)
+    return sorted(
+        p
+        for p in folder.rglob("*.py")
+        if p.is_file() and "site-packages" not in p.relative_to(folder).parts
+    )
 
 
 def functions_by_name(paths):
@@ -101,14 +106,20 @@ def table(root, names, apart_from):
             if one_underscore(name) in elsewhere:
                 left_out.append(name)
             else:
-                rows += [(f"{root.name}/{path.relative_to(root).as_posix()}", name, *line) for line in lines]
+                rows += [
+                    (f"{root.name}/{path.relative_to(root).as_posix()}", name, *line)
+                    for line in lines
+                ]
     return rows, left_out
 
 
 def text_of(rows, package, version):
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    out = [f"# sources: {package} {version}", f"# interpreter: CPython {python}",
-           "# file\tfunction\tfirst unit\tlast unit\tline; an empty cell repeats the cell above"]
+    out = [
+        f"# sources: {package} {version}",
+        f"# interpreter: CPython {python}",
+        "# file\tfunction\tfirst unit\tlast unit\tline; an empty cell repeats the cell above",
+    ]
     file, function = None, None
     for row in rows:
         cells = ["" if row[0] == file else row[0], "" if row[:2] == (file, function) else row[1]]
@@ -123,8 +134,14 @@ def main():
     parser.add_argument("file", nargs="*", help="files or folders in it; without them all")
     parser.add_argument("--package", required=True, help="name of the package, as deepspeed")
     parser.add_argument("--version", required=True, help="its version, as 0.16.7")
-    parser.add_argument("--apart-from", nargs="+", type=Path, default=[], metavar="DIR",
-                        help="other sources of the job, whose functions of the same name are left out")
+    parser.add_argument(
+        "--apart-from",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="DIR",
+        help="other sources of the job, whose functions of the same name are left out",
+    )
     options = parser.parse_args()
     if sys.implementation.name != "cpython" or sys.version_info < (3, 10):
         raise SystemExit("CPython 3.10 or later is needed")
@@ -132,7 +149,10 @@ def main():
     if not rows:
         raise SystemExit(f"no functions in {options.source}")
     sys.stdout.write(text_of(rows, options.package, options.version))
-    print(f"{len(rows)} rows, {len({r[:2] for r in rows})} functions; {len(left_out)} functions left out", file=sys.stderr)
+    print(
+        f"{len(rows)} rows, {len({r[:2] for r in rows})} functions; {len(left_out)} functions left out",
+        file=sys.stderr,
+    )
 
 
 if __name__ == "__main__":

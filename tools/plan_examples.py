@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the searches of docs/reference/published-plans.md and writes what they print between its markers:
 tools/plan_examples.py build/release/stepscope [--check]; --check only says whether the page is as of this build."""
+
 import json
 import pathlib
 import subprocess
@@ -12,21 +13,35 @@ BEGIN, END = "<!-- begin: tools/plan_examples.py -->\n", "<!-- end: tools/plan_e
 
 # A search, and the plans of published runs on its devices, with their source.
 SEARCHES = [
-    ("Llama-3-70B on 512 H100",
-     "llama-3-70b --machine h100_sxm_80gb --gpus 512 --global-batch 1024 --seq 8192", [
-         ("Megatron-Bridge 26.04 on H100 (TP 4, PP 8, 5 chunks)",
-          "tp=4,sequence-parallel,pp=8,schedule=interleaved,virtual-stages=5,zero=1"),
-         ("NeMo 24.07 on H100 (TP 4, PP 4, 5 chunks, CP 2)",
-          "tp=4,sequence-parallel,pp=4,cp=2,schedule=interleaved,virtual-stages=5,zero=1"),
-         ("fully sharded, all recomputed, as torchtitan starts", "zero=3,recompute=full"),
-     ]),
-    ("GPT-3 175B on 1024 A100",
-     "gpt3-175b --machine a100_sxm_80gb --gpus 1024 --global-batch 1536", [
-         ("Narayanan et al., SC21: TP 8 in a node, interleaved PP over nodes, all recomputed",
-          "tp=8,pp=16,schedule=interleaved,virtual-stages=3,recompute=full"),
-         ("Korthikanti et al. 2022 (TP 8, PP 8, 3 chunks, sequence parallel, selective)",
-          "tp=8,sequence-parallel,pp=8,schedule=interleaved,virtual-stages=3,recompute=selective"),
-     ]),
+    (
+        "Llama-3-70B on 512 H100",
+        "llama-3-70b --machine h100_sxm_80gb --gpus 512 --global-batch 1024 --seq 8192",
+        [
+            (
+                "Megatron-Bridge 26.04 on H100 (TP 4, PP 8, 5 chunks)",
+                "tp=4,sequence-parallel,pp=8,schedule=interleaved,virtual-stages=5,zero=1",
+            ),
+            (
+                "NeMo 24.07 on H100 (TP 4, PP 4, 5 chunks, CP 2)",
+                "tp=4,sequence-parallel,pp=4,cp=2,schedule=interleaved,virtual-stages=5,zero=1",
+            ),
+            ("fully sharded, all recomputed, as torchtitan starts", "zero=3,recompute=full"),
+        ],
+    ),
+    (
+        "GPT-3 175B on 1024 A100",
+        "gpt3-175b --machine a100_sxm_80gb --gpus 1024 --global-batch 1536",
+        [
+            (
+                "Narayanan et al., SC21: TP 8 in a node, interleaved PP over nodes, all recomputed",
+                "tp=8,pp=16,schedule=interleaved,virtual-stages=3,recompute=full",
+            ),
+            (
+                "Korthikanti et al. 2022 (TP 8, PP 8, 3 chunks, sequence parallel, selective)",
+                "tp=8,sequence-parallel,pp=8,schedule=interleaved,virtual-stages=3,recompute=selective",
+            ),
+        ],
+    ),
 ]
 
 
@@ -45,8 +60,10 @@ def row(name, brief, plan):
             faster += " (does not fit)"
         elif not plan["allowed"]:
             faster += " (fits, below the headroom)"
-    return (f"| {name} | {brief} | {seconds(plan['step_time_ns'])} | {100 * plan['mfu']:.1f} % | "
-            f"{plan['memory_bytes']['total'] * 1e-9:.1f} GB | {faster} |\n")
+    return (
+        f"| {name} | {brief} | {seconds(plan['step_time_ns'])} | {100 * plan['mfu']:.1f} % | "
+        f"{plan['memory_bytes']['total'] * 1e-9:.1f} GB | {faster} |\n"
+    )
 
 
 def why(plan):
@@ -56,8 +73,9 @@ def why(plan):
 
 def section(program, title, arguments, published):
     own = [flag for _, settings in published for flag in ("--against", settings)]
-    run = subprocess.run([program, "plan", *arguments.split(), *own, "--json", "-"], check=True,
-                         capture_output=True)
+    run = subprocess.run(
+        [program, "plan", *arguments.split(), *own, "--json", "-"], check=True, capture_output=True
+    )
     found = json.loads(run.stdout)
     lines = "".join(f" \\\n      --against {settings}" for _, settings in published)
     out = f"### {title}\n\n    stepscope plan {arguments}{lines}\n\n"

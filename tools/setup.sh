@@ -13,6 +13,7 @@ build_packages=(
   libopenmpi-dev openmpi-bin                         # comm/mpi_group
   liburing-dev                                       # zero/offload_file
   libmicrohttpd-dev                                  # telemetry/metrics_endpoint
+  python3-dev python3-venv                           # binding, python/
   libsimdjson-dev libdeflate-dev libbenchmark-dev    # bench/
 )
 check_packages=(

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "stepscope/base/output_file.h"
+#include "stepscope/cli/flags/traces_flags.h"
 #include "stepscope/cli/help/flag_values.h"
 #include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/cli/traces_flags.h"
 #include "stepscope/comm/communicator/cores.h"
 #include "stepscope/comm/groups/mpi_group.h"
 #include "stepscope/comm/groups/rank_processes.h"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "stepscope/cli/help/flag_view.h"
+#include "stepscope/cli/flags/hang_flags.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
@@ -13,26 +13,6 @@
 
 namespace stepscope {
 namespace {
-
-struct HangFlags {
-  HangRequest request;
-  OutputPaths out;
-};
-
-void declare(CLI::App& app, HangFlags& f) {
-  app.description(
-      "Finds why a job stands still: which collective hangs, which ranks did not come, and what "
-      "they did instead.");
-  app.add_option("FILES", f.request.files,
-                 "Dumps of PyTorch's flight recorder (pickle or JSON), logs with NCCL_DEBUG lines, "
-                 "logs with messages of the watchdog, of one rank or several; or directories")
-      ->required()
-      ->type_name("PATH");
-  declare_json(app, f.out.json);
-  declare_html(app, f.out.html);
-  mark_common(app, {"--json", "--html"});
-  app.footer("stepscope hang nccl_trace_rank_* train.log --html hang.html");
-}
 
 int answer(const HangFlags& flags) {
   Failures failures;

@@ -4,8 +4,7 @@
 
 #include <memory>
 
-#include "stepscope/cli/help/flag_values.h"
-#include "stepscope/cli/help/flag_view.h"
+#include "stepscope/cli/flags/memory_flags.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
@@ -14,30 +13,6 @@
 
 namespace stepscope {
 namespace {
-
-struct MemoryFlags {
-  MemoryRequest request;
-  std::size_t top = 10;
-  OutputPaths out;
-};
-
-void declare(CLI::App& app, MemoryFlags& f) {
-  app.description(
-      "Shows what holds a GPU's memory: by place in the code, at the peak and over time, and how "
-      "much lies idle in the allocator.");
-  app.add_option("SNAPSHOT", f.request.snapshots,
-                 "Snapshots of PyTorch's allocator, of one rank or several: pickles of "
-                 "torch.cuda.memory._dump_snapshot, JSON, or pages of torch.cuda._memory_viz; or "
-                 "directories")
-      ->required()
-      ->type_name("PATH");
-  as_count(app.add_option("--top", f.top, "Places that the terminal lists"), 1, 100000)
-      ->group("Outputs");
-  declare_json(app, f.out.json);
-  declare_html(app, f.out.html);
-  mark_common(app, {"--top", "--json", "--html"});
-  app.footer("stepscope memory snapshot.pickle --html memory.html");
-}
 
 int answer(const MemoryFlags& flags) {
   Failures failures;

@@ -102,31 +102,6 @@ void Failures::add(const Error& error) {
   said_.insert(error.message());
 }
 
-void declare_json(CLI::App& app, std::string& path) {
-  app.add_option("--json", path, "Write everything as JSON to this file, - for standard output")
-      ->type_name("FILE")
-      ->group("Outputs");
-}
-
-void declare_html(CLI::App& app, std::string& path) {
-  app.add_option("--html", path, "Write one self-contained page to this file")
-      ->type_name("FILE")
-      ->group("Outputs");
-}
-
-void declare_csv(CLI::App& app, std::string& directory) {
-  app.add_option("--csv", directory, "Write the tables as CSV files into this directory")
-      ->type_name("DIR")
-      ->group("Outputs");
-}
-
-void write_json_text(const std::string& path, const std::string& json, Failures& failures) {
-  if (path == "-")
-    std::fwrite(json.data(), 1, json.size(), stdout);
-  else if (!path.empty())
-    failures.keep(write_file(path, json));
-}
-
 void write_page(const std::string& path, const Json& tree, Failures& failures) {
   if (!path.empty()) failures.keep(write_file(path, render_html(json_text(tree))));
 }
@@ -137,7 +112,7 @@ void write_tree(const OutputPaths& paths, const Json& tree, Failures& failures) 
   if (!paths.html.empty()) failures.keep(write_file(paths.html, render_html(json)));
 }
 
-void write_tables(const std::string& directory, std::span<const CsvFile> files,
+void write_tables(const std::string& directory, std::span<const TreeTable> tables,
                   Failures& failures) {
   std::error_code code;
   std::filesystem::create_directories(directory, code);
@@ -145,6 +120,7 @@ void write_tables(const std::string& directory, std::span<const CsvFile> files,
     return failures.add({.what = "cannot make the directory: " + code.message(),
                          .file = directory,
                          .hint = "choose a place that you may write to"});
+  const std::vector<CsvFile> files = csv_files(tables);
   if (files.empty())
     failures.add({.what = "--csv: there is no table with a row to write",
                   .file = directory,

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "stepscope/base/result.h"
+#include "stepscope/cli/flags/output_flags.h"
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/report/csv/csv_tables.h"
 #include "stepscope/report/json/json_values.h"
@@ -33,21 +34,6 @@ class Failures {
   std::set<std::string> said_;
 };
 
-// Files that a verb writes besides what it prints; empty: none. JSON goes to standard output where
-// its path is "-", and nothing else does then.
-struct OutputPaths {
-  std::string json{};
-  std::string html{};
-  std::string csv{};  // a directory
-
-  [[nodiscard]] bool prints() const { return json != "-"; }
-  [[nodiscard]] bool has_tree() const { return !json.empty() || !html.empty(); }
-};
-// --json, --html and --csv, in the group "Outputs".
-void declare_json(CLI::App& app, std::string& path);
-void declare_html(CLI::App& app, std::string& path);
-void declare_csv(CLI::App& app, std::string& directory);
-
 // The files that a parsed verb would write, compared with each other and with the files that it
 // would read, those of directories and patterns included. Error: one file is two of them.
 [[nodiscard]] Result<Done> check_outputs(const CLI::App& verb);
@@ -59,7 +45,8 @@ void write_tree(const OutputPaths& paths, const Json& tree, Failures& failures);
 // To `path`, or to standard output where it is "-"; nothing where it is empty.
 void write_json_text(const std::string& path, const std::string& json, Failures& failures);
 // Into the directory, which is made.
-void write_tables(const std::string& directory, std::span<const CsvFile> files, Failures& failures);
+void write_tables(const std::string& directory, std::span<const TreeTable> tables,
+                  Failures& failures);
 // To standard output; flush_output() tells whether it arrived.
 void print_text(std::string_view text);
 // What was printed has to arrive.

@@ -6,8 +6,8 @@
 
 #include <memory>
 
+#include "stepscope/cli/flags/predict_flags.h"
 #include "stepscope/cli/outputs.h"
-#include "stepscope/cli/predict_flags.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/pipeline/predict_collective.h"
@@ -34,7 +34,7 @@ int answer(const PredictFlags& flags) {
   if (flags.out.has_tree() || !flags.out.csv.empty()) {
     const Json tree = predict_tree(*result);
     if (flags.out.has_tree()) write_tree(flags.out, tree, failures);
-    if (!flags.out.csv.empty()) write_tables(flags.out.csv, predict_csv(tree), failures);
+    if (!flags.out.csv.empty()) write_tables(flags.out.csv, predict_tables(tree), failures);
   }
   flush_output(failures);
   const std::string lacks = words_of(shortage(result->cost.memory, result->machine));
@@ -51,11 +51,9 @@ int answer_collective(const PredictFlags& flags) {
   if (!result) return refused(result.error());
   Failures failures;
   if (flags.out.prints()) print_text(collective_text(*result, {.width = terminal_width()}));
-  if (flags.out.has_tree()) write_tree(flags.out, collective_tree(*result), failures);
-  if (!flags.out.csv.empty()) {
-    const CsvFile file = collective_csv(*result);
-    write_tables(flags.out.csv, std::span(&file, 1), failures);
-  }
+  const Json tree = collective_tree(*result);
+  if (flags.out.has_tree()) write_tree(flags.out, tree, failures);
+  if (!flags.out.csv.empty()) write_tables(flags.out.csv, collective_tables(tree), failures);
   flush_output(failures);
   return failures.any() ? exit_failed : exit_done;
 }

@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "stepscope/cli/flags/stacks_flags.h"
 #include "stepscope/cli/outputs.h"
-#include "stepscope/cli/stacks_flags.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/report/csv/csv_tables.h"
@@ -29,7 +29,7 @@ int answer(const StacksFlags& flags) {
   if (flags.out.has_tree() || !flags.out.csv.empty()) {
     const Json tree = stacks_tree(*result);
     if (flags.out.has_tree()) write_tree(flags.out, tree, failures);
-    if (!flags.out.csv.empty()) write_tables(flags.out.csv, stacks_csv(tree), failures);
+    if (!flags.out.csv.empty()) write_tables(flags.out.csv, stacks_tables(tree), failures);
   }
   flush_output(failures);
   return failures.any() ? exit_failed : exit_done;

@@ -29,7 +29,7 @@ constexpr std::string_view understand = "Understand a run";
 constexpr std::string_view compare_runs = "Compare";
 constexpr std::string_view plan_ahead = "Plan ahead";
 
-constexpr std::array<Verb, 15> table = {{
+constexpr std::array<Verb, 16> table = {{
     {"analyze", "Account for every step of a run, from the traces of its ranks", understand,
      "how-to/analyze-your-traces.md", declare_analyze},
     {"whatif", "Replay recorded steps with a change, to see what it would buy", understand,
@@ -54,6 +54,8 @@ constexpr std::array<Verb, 15> table = {{
      "how-to/calibrate-a-machine.md", declare_calibrate},
     {"train", "Train a network with ZeRO on this machine's cores", "Train",
      "how-to/train-with-zero.md", declare_train},
+    {"mcp", "Serve the verbs to an assistant (Model Context Protocol)", "This program",
+     "how-to/use-from-python.md", declare_mcp},
     {"help", "Show the help of the program or of a verb", "This program", "reference/flags.md",
      declare_help},
     {"completion", "Print the completion script of a shell", "This program", "reference/flags.md",

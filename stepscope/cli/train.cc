@@ -9,11 +9,11 @@
 #include <memory>
 #include <string>
 
+#include "stepscope/cli/flags/train_flags.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/cli/train_flags.h"
 #include "stepscope/comm/groups/rank_processes.h"
 #include "stepscope/comm/groups/rank_transport.h"
 #include "stepscope/comm/groups/shm_group.h"
@@ -100,7 +100,7 @@ int write(const TrainFlags& flags, const TrainResult& result, Failures& failures
     write_json_text(out.json, tree.dump(2, ' ', false, Json::error_handler_t::replace) + '\n',
                     failures);
   if (!out.html.empty()) write_page(out.html, train_page_tree(tree), failures);
-  if (!out.csv.empty()) write_tables(out.csv, train_csv(tree), failures);
+  if (!out.csv.empty()) write_tables(out.csv, train_tables(tree), failures);
   if (prints) print_text(train_text(result, text_options(out.html)));
   flush_output(failures);
   if (failures.any()) failures.add({.what = "rank 0: not everything could be written"});

@@ -285,6 +285,13 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
   return result;
 }
 
+void add_timeline(const AnalyzeRequest& request, AnalyzeResult& result) {
+  JobResult& job = result.analysis.job;
+  if (!job.timeline && !result.ranks.empty())
+    job.timeline =
+        timeline_of(result.ranks, job_options(request.traces, {}, result.run.world_size));
+}
+
 Result<FittedMachine> machine_of_transfers(const Analysis& a) {
   if (!a.machine)
     return Error{.what = "--write-machine: the device of these traces is not in the catalogue",

@@ -34,6 +34,10 @@ struct AnalyzeResult {
 [[nodiscard]] Result<AnalyzeResult> analyze(const AnalyzeRequest& request,
                                             const Progress& progress = {});
 
+// Adds the reduced timeline that the page draws where the request, that of the result, did not ask
+// for it.
+void add_timeline(const AnalyzeRequest& request, AnalyzeResult& result);
+
 // The machine of the analysis with its links as the measured transfers show them; for a machine
 // file. Errors: the device is not in the catalogue, or no transfer tells of a link.
 [[nodiscard]] Result<FittedMachine> machine_of_transfers(const Analysis& analysis);

@@ -185,7 +185,7 @@ JobOptions job_options(const TracesRequest& request, const Progress& progress,
 Error no_whole_step(std::span<const InputRow> rows, const std::string& input) {
   const auto cut = std::ranges::find_if(rows, [](const InputRow& i) { return i.truncated; });
   if (cut == rows.end())
-    return {.what = "has no step that all ranks share",
+    return {.what = "the traces have no step that all ranks share",
             .file = input,
             .hint = "record the same steps on all ranks"};
   return {.what = "is cut off, and no whole step is left",

@@ -57,8 +57,8 @@ struct ReadTraces {
 // The threads to use: all cores unless the request says how many.
 [[nodiscard]] unsigned threads_of(const TracesRequest& request);
 
-// Why traces of `input` have no step that can be measured: the file that is cut off, or that the
-// ranks share none.
+// Why traces have no step that can be measured: the file that is cut off, or that the ranks share
+// none; `input` is then named, or empty.
 [[nodiscard]] Error no_whole_step(std::span<const InputRow> rows, const std::string& input);
 
 // Why a request for steps leaves none of those recorded; nothing where some are left or none was

@@ -86,48 +86,57 @@ std::span<const WhatIf> shown_answers(const WhatIfResult& r) {
   return r.asked ? all : all.first(std::min(all.size(), most_standing));
 }
 
-Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
-  std::optional<Machine> machine;
-  if (!r.machine.empty()) {
-    auto named = machine_named(r.machine);
-    if (!named) return named.error();
-    machine = std::move(*named);
-  }
-  if (r.traces.inputs.empty()) return Error{.what = "no trace is named", .hint = "name one"};
-  auto read = read_traces(r.traces, progress);
-  if (!read) return read.error();
-  if (read->ranks.empty())
-    return read->failures.empty() ? Error{.what = "holds no trace",
-                                          .file = r.traces.inputs.front(),
-                                          .hint = "name the traces of a run"}
-                                  : read->failures.front();
-  JobOptions options = job_options(r.traces, progress, read->run.world_size);
+namespace {
+
+Result<std::optional<Machine>> machine_in(const WhatIfRequest& r) {
+  if (r.machine.empty()) return std::optional<Machine>();
+  auto named = machine_named(r.machine);
+  if (!named) return named.error();
+  return std::optional(std::move(*named));
+}
+
+// What is read of a run.
+struct ReadRanks {
+  std::span<const RankInput> ranks{};
+  std::optional<int> world_size{};
+  std::vector<InputRow> inputs{};
+  std::vector<Error> failures{};
+};
+
+// The input at fault where there is only one.
+std::string only_input(const TracesRequest& traces) {
+  return traces.inputs.size() == 1 ? traces.inputs.front() : std::string();
+}
+
+Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>& machine,
+                            ReadRanks read, const Progress& progress) {
+  JobOptions options = job_options(r.traces, progress, read.world_size);
   options.scenarios = r.changes;
   if (machine) options.messages = message_model(*machine, options.world_size);
-  JobResult job = analyze_job(read->ranks, options);
+  JobResult job = analyze_job(read.ranks, options);
   if (job.interrupted) return interrupted();
   WhatIfResult result{.version = std::string(version()),
-                      .inputs = std::move(read->inputs),
+                      .inputs = std::move(read.inputs),
                       .explanation = {},
                       .asked = !r.changes.empty(),
                       .warnings = replay_warnings(job),
-                      .failures = std::move(read->failures)};
+                      .failures = std::move(read.failures)};
   if (auto none = no_such_steps(r.traces, job)) fail(progress, result.failures, std::move(*none));
   if (!job.explanation) {
-    const Error nothing = no_whole_step(result.inputs, r.traces.inputs.front());
+    const Error nothing = no_whole_step(result.inputs, only_input(r.traces));
     fail(progress, result.failures, nothing);
     return nothing;
   }
   result.explanation = std::move(*job.explanation);
   if (result.asked)
-    refuse_unrecorded(r.changes, names_in(read->ranks, job.collectives.matches),
+    refuse_unrecorded(r.changes, names_in(read.ranks, job.collectives.matches),
                       result.explanation.asked);
   if (const std::string cut = cut_sentence(result.inputs, job); !cut.empty())
     result.warnings.insert(result.warnings.begin(), cut);
   if (const auto none = no_answer(job))
     fail(progress, result.failures,
-         {.what = "answers no what-if: " + none->reason,
-          .file = r.traces.inputs.front(),
+         {.what = "the traces answer no what-if: " + none->reason,
+          .file = only_input(r.traces),
           .hint = none->remedy});
   for (std::string& note : scenario_notes(shown_answers(result)))
     result.warnings.push_back(std::move(note));
@@ -137,6 +146,41 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
            {.what = "--change " + name_of(w.scenario) + " is not answered: " + w.refused,
             .hint = "stepscope whatif --list shows the changes"});
   return result;
+}
+
+}  // namespace
+
+Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
+  const auto machine = machine_in(r);
+  if (!machine) return machine.error();
+  if (r.traces.inputs.empty()) return Error{.what = "no trace is named", .hint = "name one"};
+  auto read = read_traces(r.traces, progress);
+  if (!read) return read.error();
+  if (read->ranks.empty())
+    return read->failures.empty() ? Error{.what = "holds no trace",
+                                          .file = r.traces.inputs.front(),
+                                          .hint = "name the traces of a run"}
+                                  : read->failures.front();
+  return replay(r, *machine,
+                {.ranks = read->ranks,
+                 .world_size = read->run.world_size,
+                 .inputs = std::move(read->inputs),
+                 .failures = std::move(read->failures)},
+                progress);
+}
+
+Result<WhatIfResult> whatif(const WhatIfRequest& r, const AnalyzeResult& analyzed,
+                            const Progress& progress) {
+  const auto machine = machine_in(r);
+  if (!machine) return machine.error();
+  if (analyzed.ranks.empty())
+    return Error{.what = "the analysis has no ranks, so nothing can be replayed",
+                 .hint = "analyze the traces of a run"};
+  return replay(r, *machine,
+                {.ranks = analyzed.ranks,
+                 .world_size = analyzed.run.world_size,
+                 .inputs = analyzed.analysis.inputs},
+                progress);
 }
 
 }  // namespace stepscope

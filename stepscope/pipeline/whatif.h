@@ -11,6 +11,7 @@
 
 #include "stepscope/analysis/replay/explanation.h"
 #include "stepscope/base/result.h"
+#include "stepscope/pipeline/analyze.h"
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/pipeline/traces.h"
 
@@ -52,6 +53,13 @@ struct RecordedNames {
 
 // Errors: no rank is left (the first failure), no step to replay, interrupted.
 [[nodiscard]] Result<WhatIfResult> whatif(const WhatIfRequest& request,
+                                          const Progress& progress = {});
+
+// The same for traces that analyze() has read, without reading them again; the request's traces are
+// those of the analysis. The ranks' traces are classified again, so nothing else may use them
+// meanwhile.
+[[nodiscard]] Result<WhatIfResult> whatif(const WhatIfRequest& request,
+                                          const AnalyzeResult& analyzed,
                                           const Progress& progress = {});
 
 }  // namespace stepscope

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What no run may do. Each function returns the sentences of the rules that a run broke."""
+import csv
 import json
 import math
 import os
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 CODES = {0, 1, 2, 3, 4}
 # NaN and infinity as fmt writes them: not a part of a name, a path or a number.
 NO_NUMBER = re.compile(r"(?<![\w./\\:@+(-])[-+]?(?:nan|inf)(?![\w./\\:@)-])")
+WORD = re.compile(r"(?<![a-zA-Z])(?:nan|inf)(?![a-zA-Z])")
 QUOTED = re.compile(r'"[^"\n]*"|`[^`\n]*`|\'[^\'\n]*\'')
 # Of the control characters only the end of a line and the tabulator may be printed.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -76,12 +78,14 @@ def has_such_names(case):
     """Whether an input of names, not of numbers, has such a word: the program shows names as they are."""
     if case.verb not in ("analyze", "whatif", "stacks", "memory", "hang"):
         return False
-    for data in case.files.values():
+    for name, data in case.files.items():
+        if WORD.search(name):
+            return True
         try:
             data = zlib.decompressobj(31).decompress(data, 1 << 22) if data.startswith(b"\x1f\x8b") else data
         except zlib.error:
             pass
-        if data.startswith(b"\x28\xb5\x2f\xfd") or NO_NUMBER.search(data.decode("utf-8", "replace")):
+        if data.startswith(b"\x28\xb5\x2f\xfd") or WORD.search(data.decode("utf-8", "replace")):
             return True
     return False
 
@@ -107,6 +111,11 @@ def text_faults(what, data, given, named=False):
     return faults
 
 
+# Columns with names from the input, which may be any word.
+NAMES = {"name", "dtype", "role", "group", "group_description", "shape", "thread", "process", "input", "function", "host_activity",
+         "culprit", "label", "phase", "device", "gpu_name"}
+
+
 def csv_faults(folder, given):
     faults, files = [], sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     if not files:
@@ -116,8 +125,10 @@ def csv_faults(folder, given):
             data = file.read()
         if not data:
             faults.append("a table of --csv is empty")
-        cells = re.findall(rb"(?:^|,)(-?(?:nan|inf))(?=,|\r?$)", data, re.M | re.I)
-        if any(cell.decode() not in given for cell in cells):
+        rows = list(csv.reader(data.decode("utf-8", "replace").splitlines()))
+        numbers = [i for i, column in enumerate(rows[0]) if column not in NAMES] if rows else []
+        cells = [row[i] for row in rows[1:] for i in numbers if i < len(row)]
+        if any(cell.lower().lstrip("-") in ("nan", "inf") and cell not in given for cell in cells):
             faults.append("a table of --csv has nan or inf")
     return faults
 

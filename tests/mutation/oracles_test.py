@@ -59,6 +59,8 @@ class Rules(unittest.TestCase):
             self.assertEqual(faults(case=csv), [])
             Path(folder, "steps.csv").write_text("step,ns\n1,nan\n")
             self.assertEqual(faults(case=csv), ["a table of --csv has nan or inf"])
+            Path(folder, "steps.csv").write_text("rank,name,ns\n1,NaN,1\n")
+            self.assertEqual(faults(case=csv), [])
 
     def test_words(self):
         for text in (b"MFU nan %\n", b"inf GB/s\n", b"a -inf b\n"):

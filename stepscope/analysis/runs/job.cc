@@ -335,6 +335,15 @@ Ns origin_of(std::span<const RankInput> ranks, const JobResult& job) {
 
 }  // namespace
 
+Timeline timeline_of(std::span<const RankInput> ranks, const JobOptions& options) {
+  JobResult unused;
+  const std::vector<Prepared> prepared = prepare(ranks, options, unused);
+  std::vector<RankView> views;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    views.push_back({ranks[i].rank, ranks[i].trace, &prepared[i].index, prepared[i].steps});
+  return make_timeline(views);
+}
+
 JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& options) {
   JobResult job;
   const auto stopped = [&] {

@@ -177,4 +177,8 @@ using CategoryMeans = std::array<double, budget_category_count>;
 [[nodiscard]] JobResult analyze_job(std::span<const RankInput> ranks,
                                     const JobOptions& options = {});
 
+// The timeline of ranks that analyze_job() accounted for with these options, whose `timeline` was
+// not asked for then.
+[[nodiscard]] Timeline timeline_of(std::span<const RankInput> ranks, const JobOptions& options);
+
 }  // namespace stepscope

@@ -149,11 +149,13 @@ double least_memory(const LeastLoads& loads, const Plan& plan) {
   return most * rounding;
 }
 
+double state_bytes(const Precision& p) {
+  return p.parameter_bytes + p.accumulated_gradient_bytes + p.master_bytes +
+         p.optimizer_state_bytes;
+}
+
 double least_memory_of_any(const LeastLoads& loads, const Plan& plan, bool away) {
-  const Precision& p = plan.precision;
-  const double state_bytes = away ? 0
-                                  : p.parameter_bytes + p.accumulated_gradient_bytes +
-                                        p.master_bytes + p.optimizer_state_bytes;
+  const double of_parameter = away ? 0 : state_bytes(plan.precision);
   const auto replicas = static_cast<double>(plan.dp * plan.cp);
   double most = 0;
   for (const auto& load : loads) {
@@ -161,7 +163,7 @@ double least_memory_of_any(const LeastLoads& loads, const Plan& plan, bool away)
     const double owned = load->parameters / replicas +
                          load->expert_parameters * static_cast<double>(plan.ep) / replicas;
     most = std::max(
-        most, load->activation_bytes * load->in_flight + load->logits_bytes + owned * state_bytes);
+        most, load->activation_bytes * load->in_flight + load->logits_bytes + owned * of_parameter);
   }
   return most * rounding;
 }

@@ -58,6 +58,9 @@ using LeastLoads = std::array<std::optional<StageLoad>, 2>;
                                      const Plan& plan);
 // REQUIRES: as least_step; `plan` also has its states.
 [[nodiscard]] double least_memory(const LeastLoads& loads, const Plan& plan);
+// Of one parameter in the plan's precision: itself, its gradient, its master and the optimizer's
+// states.
+[[nodiscard]] double state_bytes(const Precision& precision);
 // Bound over all states that a plan may have: every state is sharded over all ranks, or (`away`)
 // offloaded.
 [[nodiscard]] double least_memory_of_any(const LeastLoads& loads, const Plan& plan, bool away);

@@ -27,13 +27,8 @@ class Below {
         result_(result),
         context_(std::move(context)),
         bounds_(layer_bounds(context_)),
-        plan_(shape.plan) {
-    for (const auto key :
-         {SearchKey::optimizer_at, SearchKey::gradients_at, SearchKey::parameters_at}) {
-      away_ |= search.space.request->fixed[static_cast<std::size_t>(key)].has_value();
-    }
-    away_ |= search.space.offload;
-  }
+        plan_(shape.plan),
+        away_(states_may_leave(*search.space.request, search.space.offload)) {}
 
   void run() {
     for (const Split& split : list_splits(search_.space, shape_.plan)) {
@@ -145,7 +140,7 @@ class Below {
   Plan plan_;
   Family family_{};
   const std::vector<StateChoice>* states_ = nullptr;
-  bool away_ = false;  // true if states may leave the device
+  bool away_;  // states may leave the device
   std::map<std::pair<std::int64_t, bool>, std::vector<StateChoice>> state_lists_;
   std::int64_t place_ = 0;
 };

@@ -212,6 +212,14 @@ bool allows(const SearchRequest& request, SearchKey key, Int value) {
   return (!fixed || *fixed == value) && (!most || value <= *most);
 }
 
+bool states_may_leave(const SearchRequest& request, bool offload) {
+  constexpr std::array places = {SearchKey::optimizer_at, SearchKey::gradients_at,
+                                 SearchKey::parameters_at};
+  return offload || std::ranges::any_of(places, [&](SearchKey key) {
+           return request.fixed[static_cast<std::size_t>(key)].has_value();
+         });
+}
+
 ShapeList list_shapes(const SearchSpace& space) {
   const SearchRequest& request = *space.request;
   const Int experts = space.model->experts ? space.model->experts->count : 1;

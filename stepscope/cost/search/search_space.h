@@ -52,6 +52,9 @@ struct SearchSpace {
 
 [[nodiscard]] bool allows(const SearchRequest& request, SearchKey key, std::int64_t value);
 
+// Whether states may be placed on host or drive: the search tries that, or the request asks for it.
+[[nodiscard]] bool states_may_leave(const SearchRequest& request, bool offload);
+
 // Shapes that the model can run. The others are counted with all their plans.
 struct ShapeList {
   std::vector<SearchShape> shapes;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/report/csv/csv_tables.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -45,6 +43,51 @@ std::string cell(const Json& v) {
   return quoted + '"';
 }
 
+// The columns of the tables of an analysis (TreeTable::columns).
+constexpr std::string_view steps_columns =
+    "rank:int index:int name:text start_ns:int wall_ns:int budget_ns.compute:int "
+    "budget_ns.comm_overlapped:int budget_ns.comm_exposed_wait:int "
+    "budget_ns.comm_exposed_transfer:int budget_ns.comm_exposed_unsplit:int "
+    "budget_ns.copy_exposed:int budget_ns.idle_data:int budget_ns.idle_host:int "
+    "budget_ns.idle_sync:int budget_ns.idle_launch:int budget_ns.idle_dependency:int "
+    "budget_ns.idle_unexplained:int phases_ns.forward:int phases_ns.backward:int "
+    "phases_ns.recompute:int phases_ns.optimizer:int phases_ns.data:int phases_ns.other:int";
+constexpr std::string_view gaps_columns =
+    "rank:int cause:text start_ns:int wall_ns:int step:int host_activity:text culprit:text";
+constexpr std::string_view collectives_columns =
+    "name:text group:text dimension:text group_size:int dtype:text count:int matched:int "
+    "split:int bytes:int algbw_gb_per_s:real busbw_gb_per_s:real link_share:real "
+    "transfer_ns:int wait_ns:int exposed_ns:int duration_ns:int skew_ns:int last_rank:int "
+    "last_rank_share:real clock_uncertainty_ns:int";
+constexpr std::string_view stragglers_columns =
+    "rank:int role:text late_ns:int late_share:real last_count:int collectives:int "
+    "persistence:real upper_bound_ns:int significant:bool cause:text";
+constexpr std::string_view ranks_columns =
+    "rank:int steps:int device:text gpu_name:text role:text budget_ns.compute:int "
+    "budget_ns.comm_overlapped:int budget_ns.comm_exposed_wait:int "
+    "budget_ns.comm_exposed_transfer:int budget_ns.comm_exposed_unsplit:int "
+    "budget_ns.copy_exposed:int budget_ns.idle_data:int budget_ns.idle_host:int "
+    "budget_ns.idle_sync:int budget_ns.idle_launch:int budget_ns.idle_dependency:int "
+    "budget_ns.idle_unexplained:int phases_ns.forward:int phases_ns.backward:int "
+    "phases_ns.recompute:int phases_ns.optimizer:int phases_ns.data:int phases_ns.other:int "
+    "outside_ns.before:int outside_ns.after:int outside_ns.between:int overlap.ratio:real "
+    "overlap.efficiency:real overlap.compute_ns:int overlap.comm_ns:int overlap.overlap_ns:int "
+    "overlap.step_ns:int overlap.no_overlap_ns:int overlap.perfect_overlap_ns:int "
+    "overlap.schedule_bound_ns:int host.launches:int host.launch_ns:int "
+    "host.empty_queue_launches:int host.starved_ns:int host.slack_p10_ns:int "
+    "host.slack_p50_ns:int host.slack_p90_ns:int host.queue_mean:real host.queue_max:int "
+    "host.launch_bound:bool host.sync_ns:int host.allocator_ns:int host.data_ns:int "
+    "host.gc_ns:int host.overhead_ns:int host.negative_latencies:int";
+constexpr std::string_view budget_columns =
+    "category:text ns:int share:real worst_ns:real worst_rank:int stdev_ns:real";
+constexpr std::string_view kernels_columns =
+    "rank:int name:text class:text count:int total_ns:int mean_ns:int min_ns:int max_ns:int "
+    "share:real flops:real tflops:real bytes:int gb_per_s:real tensor_core:bool";
+constexpr std::string_view operators_columns =
+    "rank:int name:text class:text shape:text dtype:text calls:int host_self_ns:int "
+    "device_ns:int mean_ns:int min_ns:int max_ns:int share:real flops:real tflops:real "
+    "bytes:int gb_per_s:real peak_share:real bandwidth_share:real bound:text";
+
 // Objects of scalars become columns "key.inner"; arrays are left out.
 void flatten(const std::string& prefix, const Json& object, Json& out) {
   for (const auto& [key, v] : object.items()) {
@@ -55,97 +98,136 @@ void flatten(const std::string& prefix, const Json& object, Json& out) {
   }
 }
 
-// A column for each key that any row has, in the order of their first rows.
-class Table {
- public:
-  void add(const Json& row) {
-    Json flat = Json::object();
-    flatten("", row, flat);
-    std::vector<std::string>& cells = rows_.emplace_back(columns_.size());
-    for (const auto& [key, v] : flat.items()) {
-      const auto [at, fresh] = place_.try_emplace(key, columns_.size());
-      if (fresh) columns_.push_back(key);
-      cells.resize(columns_.size());
-      cells[at->second] = cell(v);
-    }
-  }
-  [[nodiscard]] std::string text() const {
-    std::string out;
-    if (rows_.empty()) return out;
-    const auto line = [&](auto cell_of) {
-      for (std::size_t c = 0; c < columns_.size(); ++c) {
-        if (c > 0) out += ',';
-        out += cell_of(c);
-      }
-      out += "\r\n";
-    };
-    line([&](std::size_t c) { return cell(columns_[c]); });
-    for (const std::vector<std::string>& row : rows_)
-      line([&](std::size_t c) { return c < row.size() ? row[c] : std::string(); });
-    return out;
-  }
+Json flat(const Json& row) {
+  Json out = Json::object();
+  flatten("", row, out);
+  return out;
+}
 
- private:
-  std::vector<std::string> columns_;
-  std::map<std::string, std::size_t> place_;
-  std::vector<std::vector<std::string>> rows_;
-};
+TreeTable table_of(std::string name, const Json& rows, std::string_view columns = {}) {
+  TreeTable table{std::move(name), Json::array(), columns};
+  for (const Json& row : rows) table.rows.push_back(flat(row));
+  return table;
+}
 
 // The rows of ranks[].key, each with its rank in front.
-CsvFile per_rank(const Json& root, const std::string& key, const std::string& file) {
-  Table table;
+TreeTable per_rank(const Json& root, const std::string& key, std::string name,
+                   std::string_view columns = {}) {
+  TreeTable table{std::move(name), Json::array(), columns};
   for (const Json& rank : root["ranks"])
     for (const Json& row : rank[key]) {
       Json with_rank = {{"rank", rank["rank"]}};
-      with_rank.update(row);
-      table.add(with_rank);
+      with_rank.update(flat(row));
+      table.rows.push_back(std::move(with_rank));
     }
-  return {file, table.text()};
+  return table;
 }
 
-CsvFile gaps(const Json& root) {
-  Table table;
+TreeTable gaps(const Json& root) {
+  TreeTable table{"gaps", Json::array(), gaps_columns};
   for (const Json& rank : root["ranks"])
     for (const Json& cause : rank["gaps"])
       for (const Json& gap : cause["largest"]) {
         Json row = {{"rank", rank["rank"]}, {"cause", cause["cause"]}};
-        row.update(gap);
-        table.add(row);
+        row.update(flat(gap));
+        table.rows.push_back(std::move(row));
       }
-  return {"gaps.csv", table.text()};
+  return table;
 }
 
-void drop_empty(std::vector<CsvFile>& files) {
-  std::erase_if(files, [](const CsvFile& f) { return f.text.empty(); });
+// One row a rank, its sums; what differs by kernel, gap, ... has tables of its own.
+TreeTable ranks(const Json& root) {
+  TreeTable table{"ranks", Json::array(), ranks_columns};
+  for (const Json& rank : root["ranks"]) {
+    Json row = {{"rank", rank["rank"]}, {"steps", rank["steps"].size()}};
+    for (const char* key :
+         {"device", "gpu_name", "role", "budget_ns", "phases_ns", "outside_ns", "overlap", "host"})
+      if (!rank[key].is_null()) row[key] = rank[key];
+    table.rows.push_back(flat(row));
+  }
+  return table;
+}
+
+// One row a category: of a step, mean over ranks and steps, and where the ranks differ.
+TreeTable budget(const Json& root) {
+  TreeTable table{"budget", Json::array(), budget_columns};
+  const Json& job = root["job"];
+  std::int64_t whole = 0;
+  for (const auto& [category, ns] : job["budget_ns"].items()) whole += ns.get<std::int64_t>();
+  if (whole == 0) return table;  // no step
+  for (const auto& [category, ns] : job["budget_ns"].items()) {
+    Json row = {{"category", category},
+                {"ns", ns},
+                {"share", ns.get<double>() / static_cast<double>(whole)}};
+    const Json& spread = job["spread"][category];
+    for (const char* key : {"worst_ns", "worst_rank", "stdev_ns"}) row[key] = spread[key];
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// A column for each key that any row has, in the order of their first rows.
+std::string csv_text(const Json& rows) {
+  std::vector<std::string> columns;
+  std::map<std::string, std::size_t> place;
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& row : rows) {
+    std::vector<std::string>& line = cells.emplace_back(columns.size());
+    for (const auto& [key, v] : row.items()) {
+      const auto [at, fresh] = place.try_emplace(key, columns.size());
+      if (fresh) columns.push_back(key);
+      line.resize(columns.size());
+      line[at->second] = cell(v);
+    }
+  }
+  std::string out;
+  const auto line = [&](auto cell_of) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (c > 0) out += ',';
+      out += cell_of(c);
+    }
+    out += "\r\n";
+  };
+  line([&](std::size_t c) { return cell(columns[c]); });
+  for (const std::vector<std::string>& row : cells)
+    line([&](std::size_t c) { return c < row.size() ? row[c] : std::string(); });
+  return out;
 }
 
 }  // namespace
 
-CsvFile csv_table(std::string name, const Json& rows) {
-  Table table;
-  for (const Json& row : rows) table.add(row);
-  return {std::move(name), table.text()};
-}
-
-std::vector<CsvFile> analyze_csv(const Json& tree) {
-  std::vector<CsvFile> files = {per_rank(tree, "steps", "steps.csv"),
-                                gaps(tree),
-                                csv_table("collectives.csv", tree["collectives"]),
-                                csv_table("stragglers.csv", tree["stragglers"]),
-                                per_rank(tree, "kernels", "kernels.csv"),
-                                per_rank(tree, "operators", "operators.csv")};
-  if (const Json& expected = tree["expected"]; !expected.is_null()) {
-    if (!expected["step"].is_null())
-      files.push_back(csv_table("expected_step.csv", expected["step"]["classes"]));
-    files.push_back(per_rank(expected, "operators", "expected_operators.csv"));
-    files.push_back(csv_table("expected_collectives.csv", expected["collectives"]));
-  }
-  if (!tree["mfu"].is_null()) files.push_back(csv_table("mfu.csv", tree["mfu"]["terms"]));
-  drop_empty(files);
+std::vector<CsvFile> csv_files(std::span<const TreeTable> tables) {
+  std::vector<CsvFile> files;
+  for (const TreeTable& t : tables)
+    if (!t.rows.empty()) files.push_back({t.name + ".csv", csv_text(t.rows)});
   return files;
 }
 
-std::vector<CsvFile> compare_csv(const Json& tree) {
+std::vector<TreeTable> analyze_tables(const Json& tree) {
+  std::vector<TreeTable> tables = {
+      per_rank(tree, "steps", "steps", steps_columns),
+      gaps(tree),
+      table_of("collectives", tree["collectives"], collectives_columns),
+      table_of("stragglers", tree["stragglers"], stragglers_columns),
+      ranks(tree),
+      budget(tree),
+      per_rank(tree, "kernels", "kernels", kernels_columns),
+      per_rank(tree, "operators", "operators", operators_columns)};
+  if (const Json& expected = tree["expected"]; !expected.is_null()) {
+    if (!expected["step"].is_null())
+      tables.push_back(table_of("expected_step", expected["step"]["classes"]));
+    tables.push_back(per_rank(expected, "operators", "expected_operators"));
+    tables.push_back(table_of("expected_collectives", expected["collectives"]));
+  }
+  if (!tree["mfu"].is_null()) tables.push_back(table_of("mfu", tree["mfu"]["terms"]));
+  return tables;
+}
+
+std::vector<TreeTable> whatif_tables(const Json& tree) {
+  return {table_of("scenarios", tree["scenarios"])};
+}
+
+std::vector<TreeTable> compare_tables(const Json& tree) {
   Json launches = Json::array();
   for (const char* arm : {"a", "b"})
     for (const Json& launch : tree[arm]["launches"]) {
@@ -160,12 +242,11 @@ std::vector<CsvFile> compare_csv(const Json& tree) {
     part["high_ns"] = interval.is_null() ? Json(nullptr) : interval[1];
     part.erase("interval_ns");
   }
-  std::vector<CsvFile> files = {csv_table("launches.csv", launches), csv_table("parts.csv", parts)};
-  drop_empty(files);
-  return files;
+  std::vector<TreeTable> tables = {table_of("launches", launches), table_of("parts", parts)};
+  return tables;
 }
 
-std::vector<CsvFile> sweep_csv(const Json& tree) {
+std::vector<TreeTable> sweep_tables(const Json& tree) {
   Json rows = tree["values"];
   for (Json& row : rows) {
     const Json interval = row["interval"];
@@ -173,43 +254,42 @@ std::vector<CsvFile> sweep_csv(const Json& tree) {
     row["high"] = interval.is_null() ? Json(nullptr) : interval[1];
     row.erase("interval");
   }
-  return {csv_table("values.csv", rows)};
+  return {table_of("values", rows)};
 }
 
-std::vector<CsvFile> predict_csv(const Json& tree) {
+std::vector<TreeTable> predict_tables(const Json& tree) {
   Json memory = Json::array();
   for (const auto& [key, bytes] : tree["memory_bytes"].items())
     memory.push_back({{"name", key}, {"bytes", bytes}});
-  std::vector<CsvFile> files = {
-      csv_table("terms.csv", tree["step_terms"]), csv_table("memory.csv", memory),
-      csv_table("layers.csv", tree["layers"]), csv_table("layer_sums.csv", tree["layer_sums"])};
-  for (const Json& table : tree["layer_tables"]) {
-    Json rows = table["rows"];
-    rows.push_back(table["sum"]);
-    std::string name = table["name"].get<std::string>();
+  std::vector<TreeTable> tables = {table_of("terms", tree["step_terms"]),
+                                   table_of("memory", memory), table_of("layers", tree["layers"]),
+                                   table_of("layer_sums", tree["layer_sums"])};
+  for (const Json& of_layer : tree["layer_tables"]) {
+    Json rows = of_layer["rows"];
+    rows.push_back(of_layer["sum"]);
+    std::string name = of_layer["name"].get<std::string>();
     std::ranges::replace(name, ' ', '_');
-    files.push_back(csv_table(name + ".csv", rows));
+    tables.push_back(table_of(name, rows));
   }
-  if (!tree["comparison"].empty()) files.push_back(csv_table("comparison.csv", tree["comparison"]));
-  return files;
+  if (!tree["comparison"].empty()) tables.push_back(table_of("comparison", tree["comparison"]));
+  return tables;
 }
 
-std::vector<CsvFile> plan_csv(const Json& tree) {
+std::vector<TreeTable> plan_tables(const Json& tree) {
   Json rejected = Json::array();
   rejected.push_back({{"what", "feasible"}, {"plans", tree["feasible"]}});
   for (const auto& [reason, plans] : tree["rejected"].items())
     rejected.push_back({{"what", reason}, {"plans", plans}});
-  std::vector<CsvFile> files = {csv_table("plans.csv", tree["best"]),
-                                csv_table("pareto.csv", tree["pareto"]),
-                                csv_table("by_devices.csv", tree["by_devices"]),
-                                csv_table("against.csv", tree["against"]),
-                                csv_table("rejected.csv", rejected),
-                                csv_table("sensitivity.csv", tree["sensitivity"])};
-  drop_empty(files);
-  return files;
+  std::vector<TreeTable> tables = {table_of("plans", tree["best"]),
+                                   table_of("pareto", tree["pareto"]),
+                                   table_of("by_devices", tree["by_devices"]),
+                                   table_of("against", tree["against"]),
+                                   table_of("rejected", rejected),
+                                   table_of("sensitivity", tree["sensitivity"])};
+  return tables;
 }
 
-std::vector<CsvFile> stacks_csv(const Json& tree) {
+std::vector<TreeTable> stacks_tables(const Json& tree) {
   Json rows = Json::array();
   for (const Json& t : tree["threads"])
     for (const Json& p : t["phases"])
@@ -219,35 +299,29 @@ std::vector<CsvFile> stacks_csv(const Json& tree) {
                       {"pass", p["pass"]},
                       {"phase", p["phase"]},
                       {"weight", p["weight"]}});
-  std::vector<CsvFile> files = {csv_table("threads.csv", rows),
-                                csv_table("phases.csv", tree["phases"]),
-                                csv_table("functions.csv", tree["functions"])};
-  drop_empty(files);
-  return files;
+  std::vector<TreeTable> tables = {table_of("threads", rows), table_of("phases", tree["phases"]),
+                                   table_of("functions", tree["functions"])};
+  return tables;
 }
 
-std::vector<CsvFile> train_csv(const Json& tree) {
-  std::vector<CsvFile> files;
+std::vector<TreeTable> train_tables(const Json& tree) {
+  std::vector<TreeTable> tables;
   for (const char* name : {"steps", "rank_steps", "memory", "collectives"})
-    if (!tree[name].empty()) files.push_back(csv_table(std::string(name) + ".csv", tree[name]));
-  return files;
+    if (!tree[name].empty()) tables.push_back(table_of(name, tree[name]));
+  return tables;
 }
 
-CsvFile collective_csv(const PredictCollectiveResult& result) {
-  CsvFile file{
-      "collective.csv",
-      "op,group,bytes,algorithm,protocol,offered,time_ns,algbw_gb_per_s,busbw_gb_per_s\r\n"};
-  const double factor = busbw_factor(result.sweep.kind, result.sweep.group.size).value();
-  for (const SweepPoint& p : result.sweep.points)
-    for (const AlgorithmTime& a : p.algorithms) {
-      const double rate = (p.bytes / a.time).value / 1e9;
-      file.text += fmt::format(
-          "{},{},{},{},{},{},{},{},{}\r\n", name_of(collective_kind_names, result.sweep.kind),
-          result.sweep.group.size, p.bytes.value, name_of(algorithm_names, a.algorithm),
-          name_of(protocol_names, a.protocol), a.offered, nanoseconds_of(a.time), rate,
-          rate * factor);
+std::vector<TreeTable> collective_tables(const Json& tree) {
+  TreeTable table{"collective", Json::array()};
+  for (const Json& size : tree["sizes"])
+    for (const Json& algorithm : size["algorithms"]) {
+      Json row = {{"op", tree["op"]}, {"group", tree["group"]}, {"bytes", size["bytes"]}};
+      row["algorithm"] = algorithm["name"];
+      for (const char* key : {"protocol", "offered", "time_ns", "algbw_gb_per_s", "busbw_gb_per_s"})
+        row[key] = algorithm[key];
+      table.rows.push_back(std::move(row));
     }
-  return file;
+  return {std::move(table)};
 }
 
 }  // namespace stepscope

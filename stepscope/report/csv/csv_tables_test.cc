@@ -13,6 +13,7 @@
 #include "stepscope/pipeline/train/train_test_result.h"
 #include "stepscope/report/json/analyze_json.h"
 #include "stepscope/report/json/analyze_test_report.h"
+#include "stepscope/report/json/collective_json.h"
 #include "stepscope/report/json/compare_json.h"
 #include "stepscope/report/json/plan_result_json.h"
 #include "stepscope/report/json/predict_json.h"
@@ -36,7 +37,8 @@ TEST(Csv, CellsWithCommasQuotesAndLineBreaksAreQuoted) {
   complete(t);
   t.kernel("gemm<1, \"two\">\nthree", NameClass::matmul, 0.5);
   t.kernel("plain", NameClass::matmul, 0.5);
-  const std::string text = file_of(analyze_csv(analyze_tree(t.report)), "kernels.csv");
+  const std::string text =
+      file_of(csv_files(analyze_tables(analyze_tree(t.report))), "kernels.csv");
   EXPECT_NE(text.find("0,\"gemm<1, \"\"two\"\">\nthree\",matmul,"), std::string::npos) << text;
   EXPECT_NE(text.find("\r\n0,plain,"), std::string::npos) << text;
   EXPECT_TRUE(text.starts_with("rank,name,"));
@@ -47,7 +49,8 @@ TEST(Csv, NoTextIsAFormula) {
   complete(t);
   for (const char* name : {"=1+1", "+x", "-x", "@x", "\tx", "\rx"})
     t.kernel(name, NameClass::matmul, 0.1);
-  const std::string text = file_of(analyze_csv(analyze_tree(t.report)), "kernels.csv");
+  const std::string text =
+      file_of(csv_files(analyze_tables(analyze_tree(t.report))), "kernels.csv");
   for (const char* name : {"'=1+1", "'+x", "'-x", "'@x", "'\tx", "\"'\rx\""})
     EXPECT_NE(text.find(std::string("0,") + name + ","), std::string::npos) << name << text;
 }
@@ -55,7 +58,7 @@ TEST(Csv, NoTextIsAFormula) {
 TEST(Csv, AbsentValuesAreEmptyCellsAndEveryLineHasAllColumns) {
   TestReport t({{{compute, 60}}, {{compute, 80}}});
   complete(t);
-  const std::string text = file_of(analyze_csv(analyze_tree(t.report)), "steps.csv");
+  const std::string text = file_of(csv_files(analyze_tables(analyze_tree(t.report))), "steps.csv");
   std::vector<std::ptrdiff_t> commas;
   for (std::size_t p = 0; p < text.size();) {
     const std::size_t end = text.find("\r\n", p);
@@ -75,7 +78,8 @@ TEST(Csv, WhatOnlyALaterRowHasIsAColumnToo) {
   t.kernel("plain", NameClass::matmul, 0.5);
   const StringId metric = t.name("dram");
   t.kernel("counted", NameClass::matmul, 0.5).counters = {{metric, 12.5, 1}};
-  const std::string text = file_of(analyze_csv(analyze_tree(t.report)), "kernels.csv");
+  const std::string text =
+      file_of(csv_files(analyze_tables(analyze_tree(t.report))), "kernels.csv");
   EXPECT_NE(text.find(",counters.dram\r\n"), std::string::npos) << text;
   EXPECT_NE(text.find(",12.5\r\n"), std::string::npos) << text;
   EXPECT_NE(text.find(",\r\n0,counted,"), std::string::npos) << text;
@@ -84,7 +88,7 @@ TEST(Csv, WhatOnlyALaterRowHasIsAColumnToo) {
 TEST(Csv, TablesWithoutRowsAreNoFiles) {
   TestReport t({{{compute, 60}}});
   complete(t);
-  const auto files = analyze_csv(analyze_tree(t.report));
+  const auto files = csv_files(analyze_tables(analyze_tree(t.report)));
   EXPECT_NE(file_of(files, "steps.csv"), "");
   EXPECT_EQ(file_of(files, "stragglers.csv"), "");
   EXPECT_EQ(file_of(files, "mfu.csv"), "");
@@ -97,7 +101,7 @@ TEST(Csv, CellsHoldWhatTheJsonHolds) {
   t.kernel("no number", NameClass::matmul, std::numeric_limits<double>::quiet_NaN());
   const Json tree = analyze_tree(t.report);
   const Json kernels = Json::parse(json_text(tree))["ranks"][0]["kernels"];
-  const std::string text = file_of(analyze_csv(tree), "kernels.csv");
+  const std::string text = file_of(csv_files(analyze_tables(tree)), "kernels.csv");
   EXPECT_NE(text.find("0," + kernels[0]["name"].get<std::string>() + ",matmul,"), std::string::npos)
       << text;
   EXPECT_TRUE(kernels[1]["share"].is_null());
@@ -108,21 +112,21 @@ TEST(Csv, CellsHoldWhatTheJsonHolds) {
 TEST(Csv, WhatIsExpectedHasATableOfEach) {
   const ExpectedRun run;
   std::vector<std::string> names;
-  for (const CsvFile& file : analyze_csv(analyze_tree(run.made.report)))
+  for (const CsvFile& file : csv_files(analyze_tables(analyze_tree(run.made.report))))
     if (file.name.starts_with("expected")) names.push_back(file.name);
   EXPECT_EQ(names, (std::vector<std::string>{"expected_step.csv", "expected_operators.csv",
                                              "expected_collectives.csv"}));
 }
 
 TEST(Csv, ComparedRunsHaveLaunchesAndParts) {
-  EXPECT_EQ(compare_csv(compare_tree(slower_with_parts())).size(), 2U);
+  EXPECT_EQ(csv_files(compare_tables(compare_tree(slower_with_parts()))).size(), 2U);
 }
 
 TEST(Csv, ComparedPlansHaveATable) {
   Predicted p;
-  EXPECT_EQ(predict_csv(predict_tree(p.report)).size(), 4U);
+  EXPECT_EQ(csv_files(predict_tables(predict_tree(p.report))).size(), 3U);
   p.report.comparison.push_back({.label = "zero=0", .plan = p.report.plan, .cost = p.report.cost});
-  EXPECT_EQ(predict_csv(predict_tree(p.report)).back().name, "comparison.csv");
+  EXPECT_EQ(csv_files(predict_tables(predict_tree(p.report))).back().name, "comparison.csv");
 }
 
 TEST(Csv, PlansHaveTheirTablesWithAllOfAPlan) {
@@ -131,7 +135,7 @@ TEST(Csv, PlansHaveTheirTablesWithAllOfAPlan) {
   s.report.found.pareto = s.report.found.best;
   s.report.against.push_back(cannot_run());
   s.report.against.push_back(own_plan(4, 2.9, 1.5));
-  const auto files = plan_csv(plan_tree(s.report));
+  const auto files = csv_files(plan_tables(plan_tree(s.report)));
   EXPECT_NE(file_of(files, "plans.csv").find("plan.tp,"), std::string::npos);
   EXPECT_NE(file_of(files, "plans.csv").find("terms_ns.bubble,"), std::string::npos);
   EXPECT_NE(file_of(files, "rejected.csv").find("does not fit in memory,234567\r\n"),
@@ -143,7 +147,7 @@ TEST(Csv, PlansHaveTheirTablesWithAllOfAPlan) {
 
 TEST(Csv, StacksHaveARowAThreadAndPhase) {
   const StacksBeside b(waiting_thread, 40, 88);
-  const auto files = stacks_csv(stacks_tree(b.report));
+  const auto files = csv_files(stacks_tables(stacks_tree(b.report)));
   EXPECT_TRUE(
       file_of(files, "threads.csv").starts_with("thread,process,input,pass,phase,weight\r\nmain,"))
       << file_of(files, "threads.csv");
@@ -151,13 +155,13 @@ TEST(Csv, StacksHaveARowAThreadAndPhase) {
 }
 
 TEST(Csv, HasACsvRowForEachSizeAndAlgorithm) {
-  const std::string csv = collective_csv(two_sizes()).text;
+  const std::string csv = csv_files(collective_tables(collective_tree(two_sizes()))).front().text;
   EXPECT_EQ(std::ranges::count(csv, '\n'), 6);
   EXPECT_NE(csv.find("all_gather,16,2000000,ring,Simple,true,"), std::string::npos) << csv;
 }
 
 TEST(TrainCsv, TablesHaveARowPerStepAndRank) {
-  const std::vector<CsvFile> files = train_csv(train_tree(train_test::run()));
+  const std::vector<CsvFile> files = csv_files(train_tables(train_tree(train_test::run())));
   ASSERT_GE(files.size(), 2U);
   EXPECT_EQ(files[0].name, "steps.csv");
   EXPECT_EQ(std::ranges::count(files[0].text, '\n'), 4);

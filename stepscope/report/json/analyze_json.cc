@@ -351,6 +351,16 @@ Json analyze_tree(const Analysis& report) {
                                !job.ranks.empty() && job.ranks.front().device == "cpu")}};
 }
 
+std::string analyze_page_json(Json tree, const JobResult& job) {
+  if (Json& waits = tree["unit_waits"]; !waits.is_null()) {
+    waits.erase("fetches");
+    waits.erase("reduces");
+  }
+  std::string json = json_text(tree);
+  append_timeline(json, job);
+  return json;
+}
+
 void append_timeline(std::string& json, const JobResult& job) {
   if (!job.timeline) return;
   json.resize(json.rfind('}'));

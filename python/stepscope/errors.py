@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exceptions of stepscope."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """An input or the system failed.
+
+    what: what went wrong. file: the file at fault, or None. byte: the byte of its (inflated) text
+    where, or None. remedy: what can be done about it, or None.
+    """
+
+    def __init__(
+        self, what: str, file: str | None = None, byte: int | None = None, remedy: str | None = None
+    ):
+        self.what = what
+        self.file = file
+        self.byte = byte
+        self.remedy = remedy
+        place = "" if file is None else f"{file}: "
+        if byte is not None:
+            place += f"byte {byte}: "
+        super().__init__(place + what + ("" if remedy is None else f"; {remedy}"))
+
+    def __reduce__(self):
+        return type(self), (self.what, self.file, self.byte, self.remedy)
+
+
+class UsageError(Error, ValueError):
+    """An argument is wrong; nothing was begun."""
+
+
+class InputWarning(UserWarning):
+    """An input could not be used, while the work went on with the others."""

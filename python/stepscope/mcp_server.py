@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs as tools of the Model Context Protocol, over standard input and output: `stepscope mcp`.
+
+Needs the package mcp: pip install 'stepscope[mcp]'. Each tool answers with the brief form of a result (stepscope.brief).
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import stepscope
+from stepscope.brief import brief
+
+INSTRUCTIONS = """\
+stepscope accounts for the steps of training runs. Call analyze first with the folder of a run's profiler traces: it names
+the one cause that costs most (verdict: kind, ranks, gain_ns of a step) and what to try. Then whatif replays the steps with
+a change, such as verdict.next names. compare tells whether a run is faster than another or whether that is noise. predict
+and plan need no traces. Times are nanoseconds. `sentence` is the answer in words; quote it."""
+
+
+def _answer(call, *arguments: Any, **keywords: Any) -> dict[str, Any]:
+    """The brief result; an error of the user's input as {error, file, byte, remedy}, which an assistant can act on."""
+    given = {name: value for name, value in keywords.items() if value is not None}
+    with warnings.catch_warnings(record=True) as remarks:
+        warnings.simplefilter("always", stepscope.InputWarning)
+        try:
+            result = brief(call(*arguments, **given))
+        except stepscope.Error as error:
+            return {
+                "error": error.what,
+                "file": error.file,
+                "byte": error.byte,
+                "remedy": error.remedy,
+            }
+        except TypeError as error:  # a keyword that the verb does not have
+            return {"error": str(error), "remedy": "see the flags in the description of the tool"}
+    if remarks:
+        result["failures"] = [str(remark.message) for remark in remarks]
+    return result
+
+
+def analyze(
+    inputs: str | list[str], model: str | None = None, machine: str | None = None, steps: str | None = None,
+    ranks: str | None = None, flags: dict[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Where each step of a run goes, which rank or group costs time, and what to try first.
+
+    inputs: a folder, files or patterns of profiler traces of one run (PyTorch, Nsight Systems exports, Perfetto, rocprofv3,
+    XLA). model, machine: of the catalogue or files, for the MFU. steps: "A:B". ranks: "0,2,8-15". flags: other keywords of
+    stepscope.analyze, such as {"global_batch": 256, "seq": 8192, "zero": 3}."""
+    return _answer(
+        stepscope.analyze,
+        inputs,
+        model=model,
+        machine=machine,
+        steps=steps,
+        ranks=ranks,
+        **(flags or {}),
+    )
+
+
+def whatif(
+    inputs: str | list[str], changes: list[str] | None = None, steps: str | None = None
+) -> dict[str, Any]:
+    """What a step would take with a change, by replaying the recorded steps.
+
+    changes: such as "rank_as_peers@13" (rank 13 works as fast as its peers), "bandwidth:2", "data_free@1", "no_overlap";
+    without them the changes that are worth asking about. An unknown change gives an error that lists those that exist."""
+    return _answer(stepscope.whatif, inputs, change=changes, steps=steps)
+
+
+def compare(
+    a: str | list[str], b: str | list[str], max_regression: str | None = None
+) -> dict[str, Any]:
+    """Whether run B is faster or slower than run A, or whether that is noise; with traces also which parts changed.
+
+    a, b: traces, logs of training jobs, or lists of step times; a list is several launches. max_regression: "2%"."""
+    return _answer(stepscope.compare, a, b, max_regression=max_regression)
+
+
+def predict(
+    model: str,
+    machine: str,
+    gpus: int,
+    global_batch: int,
+    seq: int | None = None,
+    flags: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What a step of a model should take on a machine, in how much memory, term by term.
+
+    model: llama-3-8b, gpt3-175b, ... or a Hugging Face config.json. machine: h100_sxm_80gb, a100_sxm_80gb, ... flags: of
+    the plan, such as {"tp": 8, "pp": 4, "zero": 1, "micro_batch": 1, "recompute": "selective"}."""
+    return _answer(
+        stepscope.predict,
+        model,
+        machine=machine,
+        gpus=gpus,
+        global_batch=global_batch,
+        seq=seq,
+        **(flags or {}),
+    )
+
+
+def plan(
+    model: str, machine: str, gpus: int, global_batch: int, seq: int | None = None, against: list[str] | None = None,
+    flags: dict[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The fastest way to run a model on a number of GPUs, and how far plans of your own are from it.
+
+    against: plans such as "tp=8,pp=4,zero=1". flags: such as {"fix": "tp=8", "max": "pp=16", "memory_headroom": 0.1}."""
+    return _answer(
+        stepscope.plan, model, machine=machine, gpus=gpus, global_batch=global_batch, seq=seq, against=against, **(flags or {})
+    )  # fmt: skip
+
+
+TOOLS = (analyze, whatif, compare, predict, plan)
+
+
+def server():
+    """The server with its tools, not yet running. Raises ImportError without the package mcp."""
+    try:
+        from mcp.server.mcpserver import MCPServer
+    except ImportError:
+        try:
+            from mcp.server.fastmcp import FastMCP as MCPServer  # mcp 1.x
+        except ImportError as missing:
+            raise ImportError(
+                "this needs the package mcp: pip install 'stepscope[mcp]'"
+            ) from missing
+    made = MCPServer("stepscope", instructions=INSTRUCTIONS)
+    for tool in TOOLS:
+        made.tool()(tool)
+    return made
+
+
+def main() -> None:
+    try:
+        made = server()
+    except ImportError as missing:
+        sys.exit(f"stepscope mcp: {missing}")
+    made.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that reads only brief answers finds culprit and cost; and the tools of the MCP server."""
+
+import asyncio
+import json
+import os
+import sys
+
+import pytest
+from conftest import EXAMPLE, SHARED
+from stepscope.brief import brief
+
+import stepscope as ss
+from stepscope import mcp_server
+
+# Folder, the kinds that are right (docs/reference/verdict.md), the ranks, steps or stage at fault, and what the mean step
+# loses in µs (made_jobs/INDEX.md).
+JOBS = [
+    ("slow_rank", {"slow_rank"}, {"ranks": [3]}, 2506),
+    ("late_host", {"late_host"}, {"ranks": [3]}, 12081),
+    ("loader", {"data_loader"}, {"ranks": [1]}, 15923),
+    ("gc", {"pauses"}, {}, 3318),
+    ("slow_tp", {"slow_group"}, {"ranks": [0, 1]}, 4217),
+    ("slow_dp", {"slow_group"}, {"ranks": [3, 7, 11, 15]}, 24154),
+    ("throttle", {"throttling"}, {"ranks": [10]}, 6869),
+    ("outlier", {"outlier_step"}, {"steps": [7]}, 1806),
+    ("stage", {"stage_imbalance"}, {"stage": 1}, 15301),
+    ("loader_all", {"data_loader", "sync_calls"}, {}, 4734),
+    ("sync", {"sync_calls"}, {}, 8082),
+]
+
+
+@pytest.mark.skipif(not (SHARED / "made_jobs").is_dir(), reason="needs the shared jobs")
+@pytest.mark.parametrize(
+    ("folder", "kinds", "where", "cost_us"), JOBS, ids=[job[0] for job in JOBS]
+)
+def test_a_reader_of_brief_answers_names_culprit_and_cost(folder, kinds, where, cost_us):
+    answer = json.loads(json.dumps(mcp_server.analyze(str(SHARED / "made_jobs" / folder))))
+    assert len(json.dumps(answer)) < 8000
+    verdict = answer["verdict"]
+    assert verdict["kind"] in kinds, verdict
+    for key, value in where.items():
+        assert verdict[key] == value, verdict
+    assert verdict["gain_ns"] == pytest.approx(cost_us * 1000, rel=0.25)
+
+
+@pytest.mark.skipif(not (SHARED / "made_jobs").is_dir(), reason="needs the shared jobs")
+def test_a_healthy_job_has_no_fault():
+    verdict = mcp_server.analyze(str(SHARED / "made_jobs/healthy"))["verdict"]
+    assert (
+        verdict["kind"] == "exposed_communication"
+        and verdict["ranks"] == []
+        and verdict["alternatives"] == []
+    )
+
+
+def test_brief_answers_are_short_and_tell_the_answer(tmp_path):
+    plan = {"machine": "h100_sxm_80gb", "gpus": 64, "global_batch": 256, "seq": 8192}
+    times = tmp_path / "a.csv"
+    times.write_text("\n".join(str(100 + i % 3) for i in range(60)))
+    slower = tmp_path / "b.csv"
+    slower.write_text("\n".join(str(110 + i % 3) for i in range(60)))
+    results = [
+        ss.analyze(EXAMPLE),
+        ss.whatif(EXAMPLE),
+        ss.compare(times, slower, max_regression="2%"),
+        ss.predict("llama-3-8b", zero=3, vary={"zero": [1, 2, 3]}, **plan),
+        ss.predict(collective="all_reduce", group=64, machine="h100_sxm_80gb"),
+        ss.plan("llama-3-8b", against="zero=3", **plan),
+    ]
+    for result in results:
+        text = json.dumps(brief(result))
+        assert len(text) < 8000, type(result)
+        assert brief(result)["sentence"]
+    assert brief(results[2])["regression"] is True
+    assert (
+        brief(results[5])["best"][0]["step_time_ns"]
+        <= brief(results[5])["against"][0]["step_time_ns"]
+    )
+
+
+def test_errors_are_answers_that_say_what_to_do():
+    assert (
+        "remedy" in mcp_server.analyze("/nothing/here")
+        and mcp_server.analyze("/nothing/here")["file"]
+    )
+    assert "bandwidth" in json.dumps(mcp_server.whatif(str(EXAMPLE), ["faster"]))
+    assert "unexpected" in mcp_server.analyze(str(EXAMPLE), flags={"modell": "gpt2"})["error"]
+
+
+def test_the_server_speaks_the_protocol():
+    pytest.importorskip("mcp")
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    async def talk():
+        parameters = StdioServerParameters(
+            command=sys.executable, args=["-m", "stepscope.mcp_server"], env=dict(os.environ)
+        )
+        async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
+            await session.initialize()
+            tools = await session.list_tools()
+            answer = await session.call_tool("analyze", {"inputs": str(EXAMPLE)})
+            return {tool.name for tool in tools.tools}, json.loads(answer.content[0].text)
+
+    names, answer = asyncio.run(talk())
+    assert names == {"analyze", "whatif", "compare", "predict", "plan"}
+    assert answer["verdict"]["kind"] == "data_loader"

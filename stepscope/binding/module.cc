@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// stepscope._core: the library in Python. python/stepscope/ is what users see of it.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <mutex>
+
+#include "stepscope/binding/answer.h"
+#include "stepscope/binding/flag_tables.h"
+#include "stepscope/binding/python_error.h"
+#include "stepscope/binding/python_tree.h"
+#include "stepscope/binding/run_verb.h"
+#include "stepscope/binding/trace_columns.h"
+#include "stepscope/binding/tree_columns.h"
+#include "stepscope/binding/verbs.h"
+#include "stepscope/pipeline/traces.h"
+#include "stepscope/pipeline/version.h"
+
+namespace nb = nanobind;
+
+namespace stepscope::binding {
+namespace {
+
+// A table that Python holds.
+struct Table {
+  std::shared_ptr<const ArrowTable> columns;
+};
+
+nb::object stream_capsule(const Table& table, const nb::object& /*requested_schema*/) {
+  return nb::steal(PyCapsule_New(new_stream(table.columns), "arrow_array_stream", [](PyObject* c) {
+    delete_stream(static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(c, "arrow_array_stream")));
+  }));
+}
+
+nb::object schema_capsule(const Table& table) {
+  return nb::steal(PyCapsule_New(new_schema(*table.columns), "arrow_schema", [](PyObject* c) {
+    delete_schema(static_cast<ArrowSchema*>(PyCapsule_GetPointer(c, "arrow_schema")));
+  }));
+}
+
+nb::list names_of(const Table& table) {
+  nb::list names;
+  for (const ArrowColumn& c : table.columns->columns) names.append(python_text(c.name));
+  return names;
+}
+
+nb::list column_values(const Table& table, const std::string& name) {
+  for (const ArrowColumn& c : table.columns->columns) {
+    if (c.name != name) continue;
+    nb::list values;
+    for (std::int64_t row = 0; row < c.length; ++row) values.append(cell_of(c, row));
+    return values;
+  }
+  throw nb::key_error(name.c_str());
+}
+
+nb::dict row_values(const Table& table, std::int64_t row) {
+  const std::int64_t rows = table.columns->rows;
+  const std::int64_t at = row < 0 ? row + rows : row;
+  if (at < 0 || at >= rows) throw nb::index_error("the table has no such row");
+  nb::dict values;
+  for (const ArrowColumn& c : table.columns->columns) values[python_text(c.name)] = cell_of(c, at);
+  return values;
+}
+
+void bind_table(nb::module_& module) {
+  nb::class_<Table>(module, "Table")
+      .def("__arrow_c_stream__", stream_capsule, nb::arg("requested_schema") = nb::none())
+      .def("__arrow_c_schema__", schema_capsule)
+      .def("__len__", [](const Table& t) { return t.columns->rows; })
+      .def_prop_ro("columns", names_of)
+      .def("column", column_values, nb::arg("name"))
+      .def("row", row_values, nb::arg("index"));
+}
+
+TextDetail detail_of(const std::string& name) {
+  if (name == "brief") return TextDetail::brief;
+  if (name == "all") return TextDetail::all;
+  if (name == "usual") return TextDetail::usual;
+  raise({.what = "detail " + name + " is unknown",
+         .hint = "give brief, usual or all",
+         .code = ErrorCode::refused});
+}
+
+// What `make` gives, made without the GIL.
+template <class Make>
+auto without_gil(Make&& make) {
+  const nb::gil_scoped_release released;
+  return make();
+}
+
+nb::bytes json_bytes(const Answer& answer, bool brief) {
+  const auto& make = brief ? answer.brief : answer.tree;
+  if (!make) raise({.what = "this result has no brief form", .code = ErrorCode::refused});
+  const std::string text = without_gil([&] { return json_text(make()); });
+  return nb::bytes(text.data(), text.size());
+}
+
+nb::object tree_of(const Answer& answer, bool brief) {
+  const auto& make = brief ? answer.brief : answer.tree;
+  if (!make) raise({.what = "this result has no brief form", .code = ErrorCode::refused});
+  return python_of(without_gil(make));
+}
+
+nb::dict tables_in(const Answer& answer) {
+  nb::dict out;
+  if (!answer.tables) return out;
+  const auto made = without_gil([&] {
+    std::vector<std::pair<std::string, Table>> tables;
+    for (const TreeTable& t : answer.tables(answer.tree()))
+      tables.emplace_back(t.name, Table{columns_of(t)});
+    return tables;
+  });
+  for (const auto& [name, table] : made) out[python_text(name)] = table;
+  return out;
+}
+
+nb::object page_in(const Answer& answer) {
+  if (!answer.page) raise({.what = "this result has no page", .code = ErrorCode::refused});
+  return python_text(without_gil([&] { return answer.page(answer.tree()); }));
+}
+
+void bind_answer(nb::module_& module) {
+  nb::class_<Answer>(module, "Answer")
+      .def("tree", tree_of, nb::arg("brief") = false)
+      .def("json", json_bytes, nb::arg("brief") = false)
+      .def(
+          "text",
+          [](const Answer& a, const std::string& detail, int width, bool colour) {
+            const TextOptions options{
+                .width = width, .colour = colour, .detail = detail_of(detail)};
+            return python_text(without_gil([&] { return a.text(options); }));
+          },
+          nb::arg("detail") = "usual", nb::arg("width") = 100, nb::arg("colour") = false)
+      .def("tables", tables_in)
+      .def("page", page_in)
+      .def("whatif", [](const Answer& a, const std::vector<std::string>& changes,
+                        const std::string& machine) { return a.whatif(changes, machine); })
+      .def_prop_ro("failures", [](const Answer& a) {
+        nb::list errors;
+        for (const Error& e : a.failures) errors.append(exception_of(e));
+        return errors;
+      });
+}
+
+// One rank's trace; its tables share the memory.
+struct RankTables {
+  int rank = 0;
+  TraceTables tables;
+};
+
+struct ReadRun {
+  std::vector<RankTables> ranks;
+  std::vector<Error> failures;
+};
+
+ReadRun read_run_of(const std::vector<std::string>& inputs, const std::vector<int>& ranks) {
+  TracesRequest request{.inputs = inputs, .ranks = {ranks.begin(), ranks.end()}};
+  const auto read = std::make_shared<ReadTraces>(run_verb([&](const StopFlag& stop) {
+    auto traces = read_traces(request, {.stop = &stop});
+    if (traces && traces->ranks.empty())
+      return Result<ReadTraces>(traces->failures.empty()
+                                    ? Error{.what = "holds no trace", .hint = "name traces"}
+                                    : traces->failures.front());
+    return traces;
+  }));
+  return without_gil([&] {
+    ReadRun run{.ranks = {}, .failures = read->failures};
+    for (const RankInput& r : read->ranks)
+      run.ranks.push_back({r.rank, tables_of(std::shared_ptr<const Trace>(read, r.trace))});
+    return run;
+  });
+}
+
+void bind_traces(nb::module_& module) {
+  const auto table = [](auto member) {
+    return [member](const RankTables& r) { return Table{r.tables.*member}; };
+  };
+  nb::class_<RankTables>(module, "RankTables")
+      .def_ro("rank", &RankTables::rank)
+      .def_prop_ro("slices", table(&TraceTables::slices))
+      .def_prop_ro("kernels", table(&TraceTables::kernels))
+      .def_prop_ro("tracks", table(&TraceTables::tracks))
+      .def_prop_ro("collectives", table(&TraceTables::collectives))
+      .def_prop_ro("memory", table(&TraceTables::memory))
+      .def_prop_ro("counters", table(&TraceTables::counters));
+  nb::class_<ReadRun>(module, "ReadRun")
+      .def_prop_ro("ranks", [](const ReadRun& r) { return r.ranks; })
+      .def_prop_ro("failures", [](const ReadRun& r) {
+        nb::list errors;
+        for (const Error& e : r.failures) errors.append(exception_of(e));
+        return errors;
+      });
+  module.def("read_traces", read_run_of, nb::arg("inputs"), nb::arg("ranks"));
+}
+
+}  // namespace
+}  // namespace stepscope::binding
+
+NB_MODULE(_core, module) {
+  using namespace stepscope::binding;
+  module.attr("__version__") = std::string(stepscope::version());
+  bind_table(module);
+  bind_answer(module);
+  bind_verbs(module);
+  bind_traces(module);
+  bind_flag_tables(module);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cli/flags/output_flags.h"
+
+namespace stepscope {
+
+void declare_json(CLI::App& app, std::string& path) {
+  app.add_option("--json", path, "Write everything as JSON to this file, - for standard output")
+      ->type_name("FILE")
+      ->group("Outputs");
+}
+
+void declare_html(CLI::App& app, std::string& path) {
+  app.add_option("--html", path, "Write one self-contained page to this file")
+      ->type_name("FILE")
+      ->group("Outputs");
+}
+
+void declare_csv(CLI::App& app, std::string& directory) {
+  app.add_option("--csv", directory, "Write the tables as CSV files into this directory")
+      ->type_name("DIR")
+      ->group("Outputs");
+}
+
+void write_json_text(const std::string& path, const std::string& json, Failures& failures) {
+  if (path == "-")
+    std::fwrite(json.data(), 1, json.size(), stdout);
+  else if (!path.empty())
+    failures.keep(write_file(path, json));
+}
+
+}  // namespace stepscope

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepscope mcp`: the server of the Python package, in place of this process.
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
+
+#include "stepscope/cli/outputs.h"
+#include "stepscope/cli/subcommand.h"
+
+namespace stepscope {
+namespace {
+
+// The interpreter beside this program, where pip puts both, else the first on the path.
+std::string interpreter() {
+  std::error_code none;
+  const auto own = std::filesystem::read_symlink("/proc/self/exe", none);
+  const auto beside = own.parent_path() / "python3";
+  return !none && ::access(beside.c_str(), X_OK) == 0 ? beside.string() : "python3";
+}
+
+int serve() {
+  std::string python = interpreter();
+  std::string flag = "-c";
+  std::string code =
+      "import sys\n"
+      "try:\n"
+      "    from stepscope.mcp_server import main\n"
+      "except ImportError as missing:\n"
+      "    sys.exit(f\"stepscope: the Python package is missing ({missing}); pip install "
+      "'stepscope[mcp]' for {sys.executable}\")\n"
+      "main()\n";
+  const std::array<char*, 4> words = {python.data(), flag.data(), code.data(), nullptr};
+  ::execvp(words[0], words.data());
+  return refused({.what = "cannot start " + python,
+                  .hint = "install Python 3.10 or later, then pip install 'stepscope[mcp]'"});
+}
+
+}  // namespace
+
+std::function<int()> declare_mcp(CLI::App& app) {
+  app.description(
+      "Serves analyze, whatif, compare, predict and plan to an assistant, as tools of the Model "
+      "Context Protocol over standard input and output. Each answer is brief. Needs the Python "
+      "package with its extra: pip install 'stepscope[mcp]'.");
+  app.footer("stepscope mcp");
+  return serve;
+}
+
+}  // namespace stepscope
