@@ -1,5 +1,5 @@
 # Isal::Isal: Intel's storage acceleration library (inflate, deflate, crc).
-find_path(Isal_INCLUDE_DIR isa-l.h)
+find_path(Isal_INCLUDE_DIR isa-l/igzip_lib.h)
 find_library(Isal_LIBRARY isal)
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Isal REQUIRED_VARS Isal_LIBRARY Isal_INCLUDE_DIR)

@@ -153,13 +153,22 @@ bool Session::start(const Arrival& arrival) {
 
 // All signals are blocked in this thread; the program handles them.
 bool Session::start_writer() {
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&wake_, &monotonic);
+  pthread_condattr_destroy(&monotonic);
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const bool started = pthread_create(&writer_, nullptr, run_writer, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (started) pthread_setname_np(writer_, "stepscope-nccl");
+  if (started) {
+    pthread_setname_np(writer_, "stepscope-nccl");
+  } else {
+    pthread_cond_destroy(&wake_);
+  }
   return started;
 }
 
@@ -209,6 +218,7 @@ void Session::finish() {
   pthread_cond_signal(&wake_);
   pthread_mutex_unlock(&wake_mutex_);
   pthread_join(writer_, nullptr);
+  pthread_cond_destroy(&wake_);
   running_ = false;
   open_count_ = 0;
   for (Communicator& communicator : communicators) communicator.open.store(false);
@@ -232,7 +242,7 @@ void Session::write() {
     if (!stopping_) {
       const std::int64_t until = monotonic_ns() + tick_ns;
       const timespec at = {.tv_sec = until / 1'000'000'000, .tv_nsec = until % 1'000'000'000};
-      pthread_cond_clockwait(&wake_, &wake_mutex_, CLOCK_MONOTONIC, &at);
+      pthread_cond_timedwait(&wake_, &wake_mutex_, &at);
     }
     last = stopping_;
     pthread_mutex_unlock(&wake_mutex_);

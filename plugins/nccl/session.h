@@ -112,7 +112,7 @@ class Session {
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;  // open, close, end
   pthread_mutex_t wake_mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER;
+  pthread_cond_t wake_ = {};  // while running_; its clock is CLOCK_MONOTONIC
   pthread_t writer_ = {};
   bool stopping_ = false;  // by wake_mutex_
   bool running_ = false;   // by mutex_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction set that vector code uses. stepscope is compiled for every x86-64 CPU. Vector
+// The instruction set that vector code uses. stepscope is compiled for every CPU of a kind. Vector
 // code is compiled once per level. The level that runs is the highest that the CPU, its operating
 // system and STEPSCOPE_ISA allow.
 #pragma once
@@ -11,15 +11,40 @@
 
 #include "stepscope/base/result.h"
 
+// Compiles a function for instructions of x86-64, which isa() or cpu_features() then must allow.
+// For another CPU nothing is changed: there isa() is baseline.
+#if defined(__x86_64__)
+#define STEPSCOPE_TARGET(features) __attribute__((target(features)))
+#else
+#define STEPSCOPE_TARGET(features)
+#endif
+
 namespace stepscope {
 
 enum class Isa : std::uint8_t {
-  baseline,  // SSE2
+  baseline,  // SSE2; on another CPU than an x86-64, its own
   avx2,      // AVX2 and FMA
   avx512,    // AVX-512 F, BW, DQ, VL
 };
 
 [[nodiscard]] std::string_view isa_name(Isa isa);
+
+// What this CPU has, and whose registers the operating system saves. All false on a CPU that is not
+// an x86-64.
+struct CpuFeatures {
+  bool intel = false;  // the maker
+  bool popcnt = false;
+  bool pclmul = false;
+  bool bmi = false;
+  bool bmi2 = false;
+  bool avx2 = false;    // and FMA
+  bool avx512 = false;  // F, BW, DQ and VL
+  bool avx512_bf16 = false;
+  bool amx_bf16 = false;  // tiles, which the kernel must still permit
+};
+// Read once from CPUID. __builtin_cpu_supports is not used: in the run-time library of some
+// toolchains it knows no features and always says no.
+[[nodiscard]] const CpuFeatures& cpu_features();
 
 // The value of the environment variable STEPSCOPE_ISA: baseline, avx2 or avx512. Absent if it is
 // unset or empty; an error for another word.

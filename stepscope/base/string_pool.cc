@@ -31,8 +31,14 @@ std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+std::uint32_t slot_hash(std::string_view text) {
+  return static_cast<std::uint32_t>(text_hash(text) >> 32) | 1U;
+}
+
+}  // namespace
+
 // The last word overlaps the one before, so no length needs a loop over bytes.
-std::uint32_t hash_text(std::string_view text) {
+std::uint64_t text_hash(std::string_view text) {
   constexpr std::uint64_t k = 0x9E3779B97F4A7C15ULL;
   const char* p = text.data();
   const std::size_t n = text.size();
@@ -42,22 +48,20 @@ std::uint32_t hash_text(std::string_view text) {
     h = fold(h ^ load8(p + n - 8), k);
   } else if (n >= 4) {
     h = fold(h ^ (load4(p) << 32 | load4(p + n - 4)), k);
-  } else {
+  } else if (n > 0) {
     const auto byte = [&](std::size_t i) {
       return static_cast<std::uint64_t>(static_cast<unsigned char>(p[i]));
     };
     h = fold(h ^ (byte(0) << 16 | byte(n / 2) << 8 | byte(n - 1)), k);
   }
-  return static_cast<std::uint32_t>(h >> 32) | 1U;
+  return h;
 }
-
-}  // namespace
 
 StringPool::StringPool() : slots_(1024), texts_{std::string_view{}} {}
 
 StringId StringPool::intern(std::string_view text) {
   if (text.empty()) return empty_string;
-  const std::uint32_t hash = hash_text(text);
+  const std::uint32_t hash = slot_hash(text);
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
   for (; slots_[at].id != 0; at = (at + 1) & mask)
@@ -71,7 +75,7 @@ StringId StringPool::intern(std::string_view text) {
 
 StringId StringPool::find(std::string_view text) const {
   if (text.empty()) return empty_string;
-  const std::uint32_t hash = hash_text(text);
+  const std::uint32_t hash = slot_hash(text);
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t at = hash & mask; slots_[at].id != 0; at = (at + 1) & mask)
     if (slots_[at].hash == hash && texts_[slots_[at].id] == text) return StringId{slots_[at].id};

@@ -17,6 +17,10 @@ enum class StringId : std::uint32_t {};
 constexpr std::uint32_t index(StringId id) { return static_cast<std::uint32_t>(id); }
 constexpr StringId empty_string{0};
 
+// A hash of the text. Every build gives the same one, unlike std::hash: where hashes decide an
+// order, the result is the same with every standard library.
+[[nodiscard]] std::uint64_t text_hash(std::string_view text);
+
 class StringPool {
  public:
   StringPool();

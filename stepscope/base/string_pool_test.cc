@@ -43,6 +43,16 @@ TEST(StringPool, TextsThatDifferInOneByteAnywhereAreDistinct) {
     }
 }
 
+// Of every length that is read in another way. Results depend on the values: another one here is
+// another result there.
+TEST(TextHash, IsTheSameOnEveryMachine) {
+  EXPECT_EQ(text_hash(""), 0U);
+  EXPECT_EQ(text_hash("a"), 0x23f09ef1e0f7ba31U);
+  EXPECT_EQ(text_hash("copy"), 0xd73342325d8af9ffU);
+  EXPECT_EQ(text_hash("aten::add_"), 0xe7889ff9941e1c59U);
+  EXPECT_EQ(text_hash("ncclDevKernel_AllReduce"), 0xbbabfc44ca8af31aU);
+}
+
 TEST(StringPool, MergingMapsEveryIdOfTheOther) {
   StringPool a;
   StringPool b;

@@ -112,7 +112,7 @@ def text_faults(what, data, given, named=False):
 
 
 # Columns with names from the input, which may be any word.
-NAMES = {"name", "group", "group_description", "shape", "thread", "process", "input", "function", "host_activity",
+NAMES = {"name", "dtype", "role", "group", "group_description", "shape", "thread", "process", "input", "function", "host_activity",
          "culprit", "label", "phase", "device", "gpu_name"}
 
 

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A training step allocates no memory. malloc and related functions are replaced by counting ones.
-// oneDNN's matmul is wrapped, and its allocations are counted separately.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <vector>
 
-#include "stepscope/base/isa.h"
 #include "stepscope/zero/engine/engine_test_run.h"
 
 // glibc's own functions, under the names that are replaced here.
@@ -26,24 +20,17 @@ void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
 namespace {
 
-struct Calls {
-  long count = 0;
-  std::size_t largest = 0;  // bytes
-};
 struct Taken {
   bool counting = false;
-  bool in_onednn = false;
-  Calls ours{};
-  Calls onednn{};
-  long products = 0;  // by oneDNN
+  long count = 0;
+  std::size_t largest = 0;  // bytes
 };
 thread_local Taken taken;
 
 void note(std::size_t bytes) {
   if (!taken.counting) return;
-  Calls& calls = taken.in_onednn ? taken.onednn : taken.ours;
-  ++calls.count;
-  calls.largest = calls.largest < bytes ? bytes : calls.largest;
+  ++taken.count;
+  taken.largest = taken.largest < bytes ? bytes : taken.largest;
 }
 
 }  // namespace
@@ -74,17 +61,6 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
   *memory = __libc_memalign(alignment, bytes);
   return *memory == nullptr ? ENOMEM : 0;
 }
-
-dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream,
-                                     int count, const dnnl_exec_arg_t* arguments) {
-  using Execute = decltype(&dnnl_primitive_execute);
-  static const auto execute = reinterpret_cast<Execute>(dlsym(RTLD_NEXT, "dnnl_primitive_execute"));
-  taken.in_onednn = true;
-  taken.products += taken.counting ? 1 : 0;
-  const dnnl_status_t status = execute(primitive, stream, count, arguments);
-  taken.in_onednn = false;
-  return status;
-}
 }
 
 namespace stepscope {
@@ -95,14 +71,12 @@ TEST(Allocation, TheCountersCount) {
   std::vector<int> values(1000);
   EXPECT_EQ(values[999], 0);
   taken.counting = false;
-  EXPECT_EQ(taken.ours.count, 1);
-  EXPECT_EQ(taken.ours.largest, 4000U);
+  EXPECT_EQ(taken.count, 1);
+  EXPECT_EQ(taken.largest, 4000U);
 }
 
 // The first steps allocate buffers of the matrix library and of the windows of statistics. Later
-// steps allocate nothing. At avx2 and avx512 every f32 matmul is the engine's own. At baseline it
-// is oneDNN's, which allocates a table of arguments and packing buffers for each matmul and frees
-// them.
+// steps allocate nothing.
 TEST(Allocation, AStepTakesNoMemory) {
   const std::string drive = testing::TempDir();
   const zero::OffloadPlaces all{.optimizer = drive, .gradients = drive, .parameters = drive};
@@ -129,16 +103,8 @@ TEST(Allocation, AStepTakesNoMemory) {
       };
       zero::expect_no_errors(zero::train_threads(run));
       for (const Taken& count : counts) {
-        EXPECT_EQ(count.ours.count, 0)
-            << "stage " << stage << ": " << count.ours.largest << " bytes at most";
-        EXPECT_EQ(count.products == 0, isa() != Isa::baseline)
-            << count.products << " products by oneDNN";
+        EXPECT_EQ(count.count, 0) << "stage " << stage << ": " << count.largest << " bytes at most";
       }
-      std::printf(
-          "%s, stage %d: %ld products by oneDNN in 3 steps, %ld calls of malloc in them, of %zu "
-          "bytes at most\n",
-          std::string(isa_name(isa())).c_str(), stage, counts[0].products, counts[0].onednn.count,
-          counts[0].onednn.largest);
     }
   }
 }

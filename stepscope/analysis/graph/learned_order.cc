@@ -146,7 +146,7 @@ void Program::vote(const Member& m) {
   std::vector<std::uint32_t> by_end;
   for (std::uint32_t i = 0; i < uses.size(); ++i)
     if (uses[i].lane != no_lane) by_end.push_back(i);
-  std::ranges::sort(by_end, {}, [&](std::uint32_t i) { return uses[i].end; });
+  std::ranges::stable_sort(by_end, {}, [&](std::uint32_t i) { return uses[i].end; });
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
     const OrderedUse& use = uses[i];
     for (const std::uint32_t before : use.follows)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank with a device: host threads, launches, streams.
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -14,6 +13,7 @@
 #include "stepscope/analysis/steps/event_waits.h"
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/base/release.h"
+#include "stepscope/base/string_pool.h"
 
 namespace stepscope {
 namespace {
@@ -174,7 +174,7 @@ void DeviceDraft::find_full_queues() {
       durations.push_back(end(call) - start(call));
     }
   if (calls.empty()) return;
-  std::ranges::sort(calls, {}, &Call::start);
+  std::ranges::stable_sort(calls, {}, &Call::start);
   std::ranges::sort(ends);
   std::ranges::sort(older);
   const auto ended_by = [](const std::vector<Ns>& some, Ns at) {
@@ -452,7 +452,7 @@ std::vector<OrderedUse> DeviceDraft::uses() {
   const auto name = [&](SliceId row) {
     const StringId id = trace_.slices.name[index(row)];
     std::uint64_t& hash = hash_of[index(id)];
-    if (hash == 0) hash = std::hash<std::string_view>{}(trace_.strings[id]) | 1U;
+    if (hash == 0) hash = text_hash(trace_.strings[id]) | 1U;
     return hash;
   };
   std::vector<OrderedUse> all;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -11,6 +10,7 @@
 #include <unordered_set>
 
 #include "stepscope/analysis/budget/host_calls.h"
+#include "stepscope/base/string_pool.h"
 
 namespace stepscope {
 namespace {
@@ -247,9 +247,8 @@ std::vector<std::vector<WaitingCall>> waiting_calls(const WhatIfInputs& in) {
     const SliceId row = graph.slice[n];
     const std::int32_t step = launch_step(in.views[v], row);
     const SliceId parent = operator_around(in.views[v], row, step);
-    std::uint64_t site = std::hash<std::string_view>{}(trace.name(row));
-    if (parent != no_slice)
-      site = hash_pair(site, std::hash<std::string_view>{}(trace.name(parent)));
+    std::uint64_t site = text_hash(trace.name(row));
+    if (parent != no_slice) site = hash_pair(site, text_hash(trace.name(parent)));
     calls[v].push_back({n, step, trace.slices.start[index(row)], site});
   }
   return calls;

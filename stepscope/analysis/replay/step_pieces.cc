@@ -2,12 +2,12 @@
 #include "stepscope/analysis/replay/step_pieces.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <string_view>
 #include <unordered_map>
 
 #include "stepscope/base/parallel_for.h"
+#include "stepscope/base/string_pool.h"
 
 namespace stepscope {
 namespace {
@@ -79,7 +79,7 @@ std::vector<std::uint64_t> name_hashes(const StringPool& strings) {
   std::vector<std::uint64_t> hashes;
   hashes.reserve(strings.size());
   for (std::uint32_t i = 0; i < strings.size(); ++i)
-    hashes.push_back(std::hash<std::string_view>{}(strings[StringId{i}]));
+    hashes.push_back(text_hash(strings[StringId{i}]));
   return hashes;
 }
 

@@ -109,11 +109,13 @@ template <class T, Reduction reduction>
 }
 
 template <class T, Reduction reduction>
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) void reduce_avx512(const Job& job) {
+STEPSCOPE_TARGET("avx512f,avx512bw,avx512dq,avx512vl")
+void reduce_avx512(const Job& job) {
   reduce_all<T, reduction>(job);
 }
 template <class T, Reduction reduction>
-__attribute__((target("avx2"))) void reduce_avx2(const Job& job) {
+STEPSCOPE_TARGET("avx2")
+void reduce_avx2(const Job& job) {
   reduce_all<T, reduction>(job);
 }
 template <class T, Reduction reduction>

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/comm/communicator/copy.h"
 
-#include <immintrin.h>
-
 #include <cstdint>
 #include <cstring>
 
 #include "stepscope/base/isa.h"
+#include "stepscope/base/sse2.h"
 
 namespace stepscope::comm {
 namespace {
 
 constexpr std::size_t line_bytes = 64;
 
-__attribute__((target("avx512f"))) void lines_avx512(std::byte* to, const std::byte* from,
-                                                     std::size_t lines) {
+#if defined(__x86_64__)
+STEPSCOPE_TARGET("avx512f")
+void lines_avx512(std::byte* to, const std::byte* from, std::size_t lines) {
   for (std::size_t i = 0; i < lines; ++i) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i * line_bytes),
                         _mm512_loadu_si512(from + i * line_bytes));
   }
 }
 
-__attribute__((target("avx2"))) void lines_avx2(std::byte* to, const std::byte* from,
-                                                std::size_t lines) {
+STEPSCOPE_TARGET("avx2") void lines_avx2(std::byte* to, const std::byte* from, std::size_t lines) {
   for (std::size_t i = 0; i < lines; ++i) {
     const auto* source = reinterpret_cast<const __m256i*>(from + i * line_bytes);
     auto* target = reinterpret_cast<__m256i*>(to + i * line_bytes);
@@ -32,6 +31,8 @@ __attribute__((target("avx2"))) void lines_avx2(std::byte* to, const std::byte* 
     _mm256_stream_si256(target + 1, high);
   }
 }
+
+#endif
 
 void lines_sse2(std::byte* to, const std::byte* from, std::size_t lines) {
   for (std::size_t i = 0; i < lines; ++i) {
@@ -46,9 +47,12 @@ void lines_sse2(std::byte* to, const std::byte* from, std::size_t lines) {
 using CopyLines = void (*)(std::byte*, const std::byte*, std::size_t);
 
 CopyLines widest() {
+#if defined(__x86_64__)
   const Isa level = available_isas().back();
   if (level == Isa::avx512) return lines_avx512;
-  return level == Isa::avx2 ? lines_avx2 : lines_sse2;
+  if (level == Isa::avx2) return lines_avx2;
+#endif
+  return lines_sse2;
 }
 
 }  // namespace

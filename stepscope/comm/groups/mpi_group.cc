@@ -8,8 +8,12 @@
 #include <cstring>
 #include <system_error>
 
-#ifdef STEPSCOPE_HAS_MPI
-#include "stepscope/comm/groups/mpi_exchange.h"
+#include "stepscope/comm/groups/mpi_library.h"
+
+#ifdef STEPSCOPE_LOADS_MPI
+#include <dlfcn.h>
+
+#include <filesystem>
 #endif
 
 namespace stepscope {
@@ -25,6 +29,76 @@ std::optional<int> environment_number(const char* name) {
   if (read.ec != std::errc() || read.ptr != end || number < 0) return std::nullopt;
   return number;
 }
+
+using Library = Result<const comm::MpiLibrary*>;
+
+#if defined(STEPSCOPE_HAS_MPI)
+
+Library library() { return stepscope_mpi_library(); }
+
+#elif defined(STEPSCOPE_LOADS_MPI)
+
+// A binary interface of MPI: names of the library of an installation, and our library that calls
+// it.
+struct MpiInterface {
+  const char* name;
+  std::array<const char*, 2> mpi;
+  const char* ours;
+};
+constexpr MpiInterface open_mpi = {
+    "Open MPI", {"libmpi.so.40", "libmpi.so.40"}, "libstepscope-openmpi.so"};
+constexpr MpiInterface mpich = {
+    "MPICH", {"libmpi.so.12", "libmpich.so.12"}, "libstepscope-mpich.so"};
+
+// Null: there is no such MPI. MPI's symbols must be global: its own plugins and our library use
+// them.
+Library load(const MpiInterface& interface) {
+  const auto opens = [](const char* file) {
+    return dlopen(file, RTLD_NOW | RTLD_GLOBAL) != nullptr;
+  };
+  if (std::ranges::none_of(interface.mpi, opens)) return nullptr;
+  std::error_code failed;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const auto file = program.parent_path().parent_path() / "lib" / "stepscope" / interface.ours;
+  void* const ours = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (ours == nullptr) {
+    return Error{.what = std::string("the part of stepscope for ") + interface.name +
+                         " cannot be loaded: " + dlerror(),
+                 .hint = "install stepscope again; " + file.string() + " is part of it"};
+  }
+  using Entry = const comm::MpiLibrary* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(ours, "stepscope_mpi_library"));
+  check(entry != nullptr, std::string(interface.ours) + " has no stepscope_mpi_library");
+  return entry();
+}
+
+// The interface of the MPI that has launched this process comes first.
+Library load_any() {
+  const bool hydra = std::getenv("PMI_RANK") != nullptr;
+  for (const MpiInterface& interface :
+       hydra ? std::array{mpich, open_mpi} : std::array{open_mpi, mpich}) {
+    Library loaded = load(interface);
+    if (!loaded || *loaded != nullptr) return loaded;
+  }
+  return Error{.what =
+                   "no MPI is found: neither libmpi.so.40 (Open MPI) nor libmpi.so.12 (MPICH) "
+                   "can be loaded",
+               .hint = "put the folder of your MPI's library on LD_LIBRARY_PATH"};
+}
+
+Library library() {
+  static const Library loaded = load_any();
+  return loaded;
+}
+
+#else
+
+Library library() {
+  return Error{.what = "this build of stepscope has no MPI",
+               .hint = "install libopenmpi-dev and openmpi-bin, and build again"};
+}
+
+#endif
 
 }  // namespace
 
@@ -46,56 +120,19 @@ std::optional<LaunchedRank> launched_rank() {
   return std::nullopt;
 }
 
-#ifndef STEPSCOPE_HAS_MPI
-
-bool has_mpi() { return false; }
-
-Result<std::unique_ptr<Communicator>> make_mpi_group(const MpiOptions& /*options*/) {
-  return Error{.what = "this build of stepscope has no MPI",
-               .hint = "install libopenmpi-dev and openmpi-bin, and build again"};
-}
-
-int mpi_ranks_of_host() { return 0; }
-void abandon_mpi() noexcept {}
-
-#else
-
-namespace comm {
-namespace {
-
-void finalize() {
-  int ended = 0;
-  MPI_Finalized(&ended);
-  if (ended == 0 && !mpi_failed()) MPI_Finalize();  // otherwise the launcher ends the job
-}
-
-int& ranks_of_host() {
-  static int ranks = 0;
-  return ranks;
-}
-
-}  // namespace
-
-}  // namespace comm
-
-bool has_mpi() { return true; }
-int mpi_ranks_of_host() { return comm::ranks_of_host(); }
-void abandon_mpi() noexcept { comm::mpi_failed() = true; }
-
 Result<std::unique_ptr<Communicator>> make_mpi_group(const MpiOptions& options) {
-  int started = 0;
-  MPI_Initialized(&started);
-  if (started == 0) {
-    int provided = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-    std::atexit(comm::finalize);
-  }
-  MPI_Comm world = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &world);
-  comm::ranks_of_host() = comm::ranks_on_this_host(world);
-  return comm::connect(world, "world", options, std::chrono::seconds(60));
+  const auto found = library();
+  if (!found) return found.error();
+  return (*found)->make_group(options);
 }
 
-#endif
+int mpi_ranks_of_host() {
+  const auto found = library();
+  return found ? (*found)->ranks_of_host() : 0;
+}
+
+void abandon_mpi() noexcept {
+  if (const auto found = library()) (*found)->abandon();
+}
 
 }  // namespace stepscope

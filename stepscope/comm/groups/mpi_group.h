@@ -14,9 +14,6 @@
 
 namespace stepscope {
 
-// Whether this build has MPI. CMake prints the reason if it has not.
-[[nodiscard]] bool has_mpi();
-
 // This process's rank as its launcher states it in the environment. Known launchers: Open MPI's
 // mpirun, the PMI of MPICH and others, a step of srun (not a batch script), PMIx.
 struct LaunchedRank {
@@ -27,7 +24,7 @@ struct LaunchedRank {
 
 // Makes the group of all ranks of an MPI job. Initialises MPI if the program has not, and then
 // finalises it at exit. All ranks call it, from the thread that will use the group. Error: this
-// build has no MPI, or no memory.
+// build has no MPI, or loads it (mpi_library.h) and finds none; or no memory.
 [[nodiscard]] Result<std::unique_ptr<Communicator>> make_mpi_group(const MpiOptions& options = {});
 
 // The number of the job's ranks on this host; 0 before make_mpi_group().

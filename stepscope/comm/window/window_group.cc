@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/comm/window/window_group.h"
 
-#include <immintrin.h>
 #include <sched.h>
 
 #include <algorithm>
 
+#include "stepscope/base/sse2.h"
 #include "stepscope/comm/communicator/copy.h"
 #include "stepscope/comm/communicator/futex.h"
 

@@ -149,8 +149,10 @@ void add(CountOutcome& sum, const ShapeResult& part) {
   if (!sum.error) sum.error = part.error;
 }
 
-// Searches all plans of one device count; or up to the first plan that fits, if `until_one_fits`.
-CountOutcome search_count(const ShapeSearch& search, bool until_one_fits) {
+// Searches all plans of one device count; with `most_evaluated` up to the first plan that fits, or
+// until so many plans were evaluated.
+CountOutcome search_count(const ShapeSearch& search,
+                          std::optional<std::int64_t> most_evaluated = {}) {
   const SearchRequest& request = *search.space.request;
   CountOutcome sum(search.limits);
   ShapeList list = list_shapes(search.space);
@@ -160,7 +162,8 @@ CountOutcome search_count(const ShapeSearch& search, bool until_one_fits) {
   std::size_t round = 0;
   for (std::size_t begin = 0; begin < shapes.size(); begin += round) {
     round = next_round(round);
-    if (stopped(request) || (until_one_fits && sum.feasible > 0)) break;
+    if (stopped(request)) break;
+    if (most_evaluated && (sum.feasible > 0 || sum.evaluated > *most_evaluated)) break;
     const std::size_t count = std::min(round, shapes.size() - begin);
     std::vector<ShapeResult> results(count, ShapeResult(search.limits));
     parallel_for(count, request.threads, [&](std::size_t i) {
@@ -180,37 +183,52 @@ struct Search {
   const SearchRequest& request;
   FoundLimits limits;
 
-  [[nodiscard]] CountOutcome of(std::int64_t devices, bool offload, bool until_one_fits) const {
+  [[nodiscard]] CountOutcome of(std::int64_t devices, bool offload,
+                                std::optional<std::int64_t> most_evaluated = {}) const {
     return search_count(
         {.machine = &machine,
          .network = &network,
          .space = {.model = &model, .request = &request, .devices = devices, .offload = offload},
          .limits = limits},
-        until_one_fits);
+        most_evaluated);
   }
 };
 
+// Bytes of states that a device, its share of the host and its drive can hold; infinite where the
+// machine does not say.
+double room_for_states(const Search& search, bool offload) {
+  if (!states_may_leave(search.request, offload)) return search.limits.capacity;
+  const Machine& m = search.machine;
+  const bool known = m.host && m.host->memory && m.nvme && m.nvme->capacity;
+  if (!known) return std::numeric_limits<double>::infinity();
+  return search.limits.capacity + static_cast<double>(m.host->memory->value) +
+         static_cast<double>(m.nvme->capacity->value);
+}
+
 // Doubles the count, then bisects between a count that does not fit and one that does. Counts whose
-// memory is less than all states together are not searched.
+// memory is less than all states together are not searched. Nothing where that takes too long;
+// where the bisection does, a count that is enough.
 std::optional<std::int64_t> smallest_count(const Search& search, bool offload) {
   constexpr std::int64_t most = 1 << 16;
-  const double states = states_may_leave(search.request, offload)
-                            ? 0
-                            : static_cast<double>(parameter_count(search.model).total) *
-                                  state_bytes(search.request.base.precision);
+  std::int64_t left = 3'000'000;  // plans to evaluate: seconds
+  const double states = static_cast<double>(parameter_count(search.model).total) *
+                        state_bytes(search.request.base.precision);
+  const double room = room_for_states(search, offload);
   const auto fits = [&](std::int64_t n) {
-    const bool too_few = states > search.limits.capacity * static_cast<double>(n);
-    return !too_few && search.of(n, offload, true).feasible > 0;
+    if (states > room * static_cast<double>(n)) return false;
+    const CountOutcome outcome = search.of(n, offload, left);
+    left -= outcome.evaluated;
+    return outcome.feasible > 0;
   };
   std::int64_t below = *std::ranges::max_element(search.request.devices);
   std::int64_t above = below;
   do {
-    if (stopped(search.request) || above > most / 2) return std::nullopt;
+    if (stopped(search.request) || above > most / 2 || left < 0) return std::nullopt;
     below = above;
     above *= 2;
   } while (!fits(above));
   const std::int64_t unit = below < search.network.domain ? 1 : search.network.domain;  // whole
-  while (above - below > unit && !stopped(search.request)) {
+  while (above - below > unit && left >= 0 && !stopped(search.request)) {
     const std::int64_t middle = std::max(unit, (below + above) / 2 / unit * unit);
     if (middle <= below || middle >= above) break;
     (fits(middle) ? above : below) = middle;
@@ -286,7 +304,7 @@ std::optional<Error> search_counts(const Search& search, bool offload, SearchRes
   std::vector<Candidate> of_counts;
   std::optional<Error> error;
   for (const std::int64_t devices : search.request.devices) {
-    const CountOutcome count = search.of(devices, offload, false);
+    const CountOutcome count = search.of(devices, offload);
     add_counts(result, count);
     if (!error) error = count.error;
     all.merge(count.found);

@@ -50,7 +50,8 @@ struct SearchResult {
   std::vector<FoundPlan> pareto;         // no other plan is both faster and smaller; fastest first
   std::vector<FoundPlan> by_devices;     // the fastest of each device count with a plan
   std::vector<Sensitivity> sensitivity;  // of best[0]
-  std::optional<std::int64_t> smallest_devices;  // nothing fits: the fewest found, up to 65,536
+  std::optional<std::int64_t> smallest_devices;  // nothing fits: the fewest found, up to 65,536;
+                                                 // absent also where that takes too long
   bool offload_searched = false;
   bool stopped = false;  // by request.stop: contains the results until then
 };

@@ -372,6 +372,22 @@ TEST(Search, LeavesToTheHostNoMoreThanItHolds) {
   EXPECT_EQ(result.smallest_devices, 3);  // 18 bytes of 8e9 parameters over 72e9 bytes each
 }
 
+TEST(Search, EndsWhereNoCountIsEnoughThoughStatesMayLeave) {
+  Bench bench;
+  Host host;
+  host.per_direction = ByteRate{25e9};
+  host.memory_rate = ByteRate{200e9};
+  bench.machine.host = host;
+  Transformer model = llama();
+  model.layers = 12;
+  model.feed_forward *= 100'000;  // no device holds what a layer needs while it runs
+  SearchRequest request = request_of(8, 64);
+  request.offload = true;
+  const SearchResult result = bench.search(model, request);
+  EXPECT_EQ(result.feasible, 0);
+  EXPECT_FALSE(result.smallest_devices);
+}
+
 TEST(Search, SuggestsNoCountWhereMemoryIsNotWhatLacks) {
   const Bench bench;
   SearchRequest request = request_of(8, 7);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/nn/kernels/amx_gemm.h"
 
+#if defined(__x86_64__)
+
 #if !defined(__clang__)  // GCC bug 105593: false warnings about its own intrinsics
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include <cpuid.h>
 #include <immintrin.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -497,12 +498,7 @@ AMX_VECTORS void run_amx(const AmxProduct<Out>& p, PackBuffer& memory) {
 bool amx_gemm_runs_here() {
   static const bool here = [] {
     if (isa_limit() || available_isas().back() != Isa::avx512) return false;
-    if (!__builtin_cpu_supports("avx512bf16")) return false;
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-    constexpr unsigned amx_bf16_bit = 1U << 22U;
-    constexpr unsigned amx_tile_bit = 1U << 24U;
-    if ((d & amx_bf16_bit) == 0 || (d & amx_tile_bit) == 0) return false;
+    if (!cpu_features().avx512_bf16 || !cpu_features().amx_bf16) return false;
     constexpr long request_permission = 0x1023;  // arch_prctl(2)
     constexpr long tile_data = 18;
     return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
@@ -530,3 +526,23 @@ template void amx_gemm(const MatmulShape&, const Bf16*, const Bf16*, Bf16*, cons
 template void amx_gemm(const MatmulShape&, const Bf16*, const Bf16*, float*, const Bf16*, bool);
 
 }  // namespace stepscope::nn
+
+#else
+
+#include "stepscope/base/result.h"
+
+namespace stepscope::nn {
+
+bool amx_gemm_runs_here() { return false; }
+
+template <class Out>
+void amx_gemm(const MatmulShape&, const Bf16*, const Bf16*, Out*, const Bf16*, bool) {
+  check(false, "AMX is of x86-64 only");
+}
+
+template void amx_gemm(const MatmulShape&, const Bf16*, const Bf16*, Bf16*, const Bf16*, bool);
+template void amx_gemm(const MatmulShape&, const Bf16*, const Bf16*, float*, const Bf16*, bool);
+
+}  // namespace stepscope::nn
+
+#endif

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/nn/kernels/fma_peak.h"
 
-#include <cpuid.h>
+#if defined(__x86_64__)
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#else
+#include <arm_neon.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -28,16 +31,6 @@ struct Kernel {
   std::string_view instructions;
 };
 
-struct Register128 {
-  __m128 value;
-};
-struct Register256 {
-  __m256 value;
-};
-struct Register512 {
-  __m512 value;
-};
-
 // Unequal values, so that the compiler cannot merge chains.
 template <class R>
 std::array<R, chains> some() {
@@ -58,6 +51,17 @@ float first_of(const std::array<R, chains>& sum) {
   }
   return all;
 }
+
+#if defined(__x86_64__)
+struct Register128 {
+  __m128 value;
+};
+struct Register256 {
+  __m256 value;
+};
+struct Register512 {
+  __m512 value;
+};
 
 __attribute__((target("sse2"))) float sse2_f32(std::int64_t rounds) {
   std::array<Register128, chains> sum = some<Register128>();
@@ -132,19 +136,27 @@ __attribute__((target("amx-tile,amx-bf16"))) float amx_bf16(std::int64_t rounds)
 
 // The CPU has the tiles, and the kernel lets this process use them (arch_prctl(2)).
 bool may_use_amx() {
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-  constexpr unsigned amx_bf16_bit = 1U << 22U;
-  constexpr unsigned amx_tile_bit = 1U << 24U;
-  if ((d & amx_bf16_bit) == 0 || (d & amx_tile_bit) == 0) return false;
+  if (!cpu_features().amx_bf16) return false;
   constexpr long request_permission = 0x1023;
   constexpr long tile_data = 18;
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
 }
+#else
+float neon_f32(std::int64_t rounds) {
+  struct Register {
+    float32x4_t value;
+  };
+  std::array<Register, chains> sum = some<Register>();
+  const float32x4_t a = vdupq_n_f32(0.999F);
+  const float32x4_t b = vdupq_n_f32(0.001F);
+  for (std::int64_t r = 0; r < rounds; ++r) {
+    for (auto& s : sum) s.value = vfmaq_f32(b, s.value, a);
+  }
+  return first_of(sum);
+}
+#endif
 
+#if defined(__x86_64__)
 std::optional<Kernel> widest(ElementType type) {
   const Isa level = available_isas().back();
   if (type == ElementType::f32) {
@@ -154,10 +166,16 @@ std::optional<Kernel> widest(ElementType type) {
   }
   if (type != ElementType::bf16) return std::nullopt;
   if (!isa_limit() && may_use_amx()) return Kernel{amx_bf16, 2.0 * 16 * 16 * 32, "AMX"};
-  if (level == Isa::avx512 && __builtin_cpu_supports("avx512bf16"))
+  if (level == Isa::avx512 && cpu_features().avx512_bf16)
     return Kernel{avx512_bf16, 64, "AVX512_BF16"};
   return std::nullopt;
 }
+#else
+std::optional<Kernel> widest(ElementType type) {
+  if (type != ElementType::f32) return std::nullopt;
+  return Kernel{neon_f32, 8, "NEON"};
+}
+#endif
 
 }  // namespace
 

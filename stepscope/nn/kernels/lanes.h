@@ -9,8 +9,6 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include <immintrin.h>
-
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -18,3 +16,4 @@
 
 #include "stepscope/base/element.h"
 #include "stepscope/base/isa.h"
+#include "stepscope/base/sse2.h"

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products of one thread. sgemm.h multiplies f32 with AVX2 or AVX-512, and bf16 if the CPU
-// has no faster instructions for it; amx_gemm.h multiplies bf16 if it has AMX; oneDNN does
-// everything else. Only matmul.cc uses oneDNN. matmul_reference is the plain loop that tests
-// compare all with. Matrices are row-major. T = float or Bf16; products are accumulated in f32 and
-// rounded once. With `add`, the output's earlier value is added before the rounding.
+// Matrix products of one thread. sgemm.h multiplies f32 on every CPU, and bf16 if the CPU has no
+// faster instructions for it; amx_gemm.h multiplies bf16 if it has AMX; onednn.h multiplies bf16 if
+// it has AVX512_BF16 without AMX (and is not an Intel CPU limited by STEPSCOPE_ISA, where
+// AVX512_BF16 is slower than f32). A build without oneDNN leaves these to sgemm.h, which widens the
+// operands as it packs them. matmul_reference is the plain loop that tests compare all with.
+// Matrices are row-major. T = float or Bf16; products are accumulated in f32 and rounded once. With
+// `add`, the output's earlier value is added before the rounding.
 //
-// oneDNN's Debian build divides its work by OpenMP. During each call the calling thread limits
-// OpenMP to one thread, so no other thread wakes or spins.
-//
-// When a thread first uses a shape, it creates and keeps the primitive or the packing buffers.
-// Later uses allocate nothing of that size. oneDNN itself allocates a small table of its arguments
-// at each call (below 2 KB, freed on return).
-//
-// Without AMX, bf16 products run on AVX512_BF16 by oneDNN if the CPU has it (and is not an Intel
-// CPU limited by STEPSCOPE_ISA, where AVX512_BF16 is slower than f32). Otherwise sgemm.h widens the
-// operands as it packs them. Below AVX2 oneDNN has no bf16: both operands are widened into copies
-// and multiplied in f32.
+// When a thread first uses a shape, it creates and keeps the packing buffers, or oneDNN's
+// primitive. Later uses allocate nothing of that size.
 #pragma once
 
 #include <cstdint>
@@ -50,15 +43,16 @@ template <class T>
 void linear_backward_weight(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, const T* dy,
                             T* dw, T* dbias, bool add);
 
-// For tests and benchmarks: from now on oneDNN multiplies f32 too, or no longer does. Do not call
-// it while another thread multiplies.
+// Whether this build has oneDNN. CMake prints the reason if it has not.
+[[nodiscard]] bool has_onednn();
+// For tests and benchmarks: from now on oneDNN, if this build has it, multiplies f32 too, or no
+// longer does. Do not call it while another thread multiplies.
 void use_onednn_for_f32(bool on);
 // The same for bf16.
 void use_onednn_for_bf16(bool on);
 
-// The implementation that runs a product of this type and shape here: "sgemm:avx2", "sgemm:avx512",
-// "amx_gemm", or oneDNN's name ("brg:avx512_core_bf16"). The prefix "widened+" means that copies of
-// bf16 operands are widened to f32.
+// The implementation that runs a product of this type and shape here: "sgemm:baseline",
+// "sgemm:avx2", "sgemm:avx512", "amx_gemm", or that of onednn_implementation().
 template <class T>
 [[nodiscard]] std::string_view matmul_implementation(const MatmulShape& shape);
 

@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "stepscope/base/result.h"
 #include "stepscope/nn/kernels/buffer.h"
 #include "stepscope/nn/kernels/lanes.h"
 
@@ -31,17 +30,10 @@ struct Buffers {
 
 namespace stepscope::nn {
 
-bool sgemm_runs_here() { return isa() != Isa::baseline; }
-
 template <class T, class Out>
 void sgemm(const MatmulShape& s, const T* a, const T* b, Out* c, const Out* bias, bool add) {
   thread_local Buffers buffers;
-  if (isa() == Isa::avx512) {
-    avx512::product(s, a, b, c, bias, add, buffers);
-  } else {
-    check(isa() == Isa::avx2, "sgemm needs AVX2");
-    avx2::product(s, a, b, c, bias, add, buffers);
-  }
+  STEPSCOPE_NN_CALL(product, s, a, b, c, bias, add, buffers);
 }
 
 template void sgemm(const MatmulShape&, const float*, const float*, float*, const float*, bool);

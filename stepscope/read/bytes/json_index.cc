@@ -166,8 +166,8 @@ void index_sse2(std::string_view text, JsonIndex& index) {
 }
 
 bool has_avx2() {
-  return isa() >= Isa::avx2 && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("bmi") &&
-         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+  const CpuFeatures& has = cpu_features();
+  return isa() >= Isa::avx2 && has.pclmul && has.bmi && has.bmi2 && has.popcnt;
 }
 
 #endif

@@ -55,13 +55,13 @@ Halves halves_any(const T* values, std::size_t count, double unit) {
   return halves_of(values, count, unit);
 }
 template <class T>
-__attribute__((target("avx2"))) Halves halves_avx2(const T* values, std::size_t count,
-                                                   double unit) {
+STEPSCOPE_TARGET("avx2")
+Halves halves_avx2(const T* values, std::size_t count, double unit) {
   return halves_of(values, count, unit);
 }
 template <class T>
-__attribute__((target("avx512f"))) Halves halves_avx512(const T* values, std::size_t count,
-                                                        double unit) {
+STEPSCOPE_TARGET("avx512f")
+Halves halves_avx512(const T* values, std::size_t count, double unit) {
   return halves_of(values, count, unit);
 }
 
