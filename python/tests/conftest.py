@@ -13,6 +13,10 @@ EXAMPLE = ROOT / "examples/train_tiny/traces/ddp"
 SHARED = pathlib.Path(os.environ.get("STEPSCOPE_SHARED", ROOT.parent / "shared")) / "data"
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "torch: needs PyTorch and starts jobs of several processes")
+
+
 @pytest.fixture(scope="session")
 def command():
     """Runs the command: its standard output."""
