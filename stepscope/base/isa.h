@@ -4,6 +4,15 @@
 // system and STEPSCOPE_ISA allow.
 #pragma once
 
+// The intrinsics of SSE2 (__m128, _mm_add_ps, ...), and on x86-64 those of all later instruction
+// sets. Every x86-64 has SSE2. Elsewhere SIMDe makes them of the CPU's own vectors (NEON).
+#if defined(__x86_64__)
+#include <immintrin.h>
+#else
+#define SIMDE_ENABLE_NATIVE_ALIASES
+#include <simde/x86/sse2.h>
+#endif
+
 #include <cstdint>
 #include <optional>
 #include <string_view>

@@ -103,11 +103,6 @@ struct ReadRanks {
   std::vector<Error> failures{};
 };
 
-// The input at fault where there is only one.
-std::string only_input(const TracesRequest& traces) {
-  return traces.inputs.size() == 1 ? traces.inputs.front() : std::string();
-}
-
 Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>& machine,
                             ReadRanks read, const Progress& progress) {
   JobOptions options = job_options(r.traces, progress, read.world_size);
@@ -123,7 +118,7 @@ Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>
                       .failures = std::move(read.failures)};
   if (auto none = no_such_steps(r.traces, job)) fail(progress, result.failures, std::move(*none));
   if (!job.explanation) {
-    const Error nothing = no_whole_step(result.inputs, only_input(r.traces));
+    const Error nothing = no_whole_step(result.inputs, r.traces.inputs.front());
     fail(progress, result.failures, nothing);
     return nothing;
   }
@@ -136,7 +131,7 @@ Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>
   if (const auto none = no_answer(job))
     fail(progress, result.failures,
          {.what = "the traces answer no what-if: " + none->reason,
-          .file = only_input(r.traces),
+          .file = r.traces.inputs.front(),
           .hint = none->remedy});
   for (std::string& note : scenario_notes(shown_answers(result)))
     result.warnings.push_back(std::move(note));

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "stepscope/base/isa.h"
-#include "stepscope/base/sse2.h"
 
 namespace stepscope::comm {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "stepscope/base/sse2.h"
+#include "stepscope/base/isa.h"
 #include "stepscope/comm/communicator/copy.h"
 #include "stepscope/comm/communicator/futex.h"
 

@@ -16,4 +16,3 @@
 
 #include "stepscope/base/element.h"
 #include "stepscope/base/isa.h"
-#include "stepscope/base/sse2.h"
