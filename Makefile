@@ -2,8 +2,9 @@
 # (tools/setup.sh says what), builds, and goes. `make check` is everything a change must pass.
 .PHONY: run test check format clean
 .PHONY: check-format check-page check-tidy check-clang check-asan check-tsan check-browser check-fuzz
-.PHONY: check-mutation
-.PHONY: setup-build setup-check
+.PHONY: check-mutation check-wheel
+.PHONY: wheel deb
+.PHONY: setup-build setup-check setup-wheel
 .NOTPARALLEL:
 
 # Trains for some seconds on this machine's cores, then accounts for its own traces.
@@ -50,7 +51,18 @@ check-mutation: setup-check
 	@tools/build.sh release stepscope
 	@python3 tests/mutation/run.py build/release/stepscope --runs 5000
 
-setup-build setup-check: setup-%:
+# Wheels for pip (build/wheel/dist) on this kind of machine, and a Debian package (build/dist).
+wheel: setup-wheel
+	@tools/wheel/wheel.sh x86_64-linux-gnu.2.28
+
+deb: setup-build
+	@tools/build.sh release stepscope nccl_profiler stepscope_shell_files
+	@tools/wheel/deb.sh
+
+check-wheel: wheel
+	@tests/wheel/wheel_test.sh build/wheel/dist/stepscope-*-cp311-*_x86_64.whl python3.11
+
+setup-build setup-check setup-wheel: setup-%:
 	@tools/setup.sh $*
 
 format: setup-check

@@ -13,7 +13,7 @@ install(TARGETS stepscope_library ${targets} EXPORT stepscope-targets ARCHIVE DE
 install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")
 set(DESTINATION \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
 include(\"${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake\")")
-install(TARGETS stepscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS stepscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
 
 # Man pages and completion scripts, which the program prints, where man and the shells look for them.
 set(share ${PROJECT_BINARY_DIR}/generated/share)
@@ -25,7 +25,7 @@ add_custom_command(
   COMMENT "Writing man pages and completion scripts" VERBATIM)
 add_custom_target(stepscope_shell_files ALL DEPENDS ${share}/stamp)
 install(DIRECTORY ${share}/man ${share}/bash-completion ${share}/zsh ${share}/fish
-  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT command)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stepscope)
 install(EXPORT stepscope-targets NAMESPACE stepscope:: DESTINATION ${package_dir})
@@ -41,5 +41,19 @@ install(FILES
   ${CMAKE_CURRENT_LIST_DIR}/FindUring.cmake
   ${CMAKE_CURRENT_LIST_DIR}/FindDnnl.cmake
   DESTINATION ${package_dir})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
-  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
+
+# `make deb`: a Debian package of the component "command": the command with its pages and completion, and the plugin of
+# NCCL. It depends on what dpkg-shlibdeps finds, so it is for the release of Debian that it was built on.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "The stepscope maintainers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL command)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME stepscope)
+set(CPACK_DEBIAN_COMMAND_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+include(CPack)

@@ -8,7 +8,7 @@ endif()
 message(STATUS "Python module: on")
 find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
 execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_STRIP_TRAILING_WHITESPACE
-                OUTPUT_VARIABLE nanobind_ROOT RESULT_VARIABLE missing ERROR_QUIET)
+                OUTPUT_VARIABLE nanobind_DIR RESULT_VARIABLE missing ERROR_QUIET)
 if(missing)
   message(FATAL_ERROR "STEPSCOPE_PYTHON=ON needs nanobind for ${Python_EXECUTABLE}: python -m pip install nanobind")
 endif()
@@ -20,6 +20,12 @@ nanobind_add_module(stepscope_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS $
 set_target_properties(stepscope_python PROPERTIES OUTPUT_NAME _core
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/stepscope)
 target_link_libraries(stepscope_python PRIVATE stepscope_flags stepscope_cli)
+# nanobind's sources use stderr but do not include <cstdio>. With libc++ no other header does.
+foreach(target nanobind-static-abi3 nanobind-static stepscope_python)
+  if(TARGET ${target})
+    target_compile_options(${target} PRIVATE -include cstdio)
+  endif()
+endforeach()
 add_custom_target(stepscope_python_package ALL
   COMMAND ${CMAKE_COMMAND} -E copy_directory ${PROJECT_SOURCE_DIR}/python/stepscope ${PROJECT_BINARY_DIR}/python/stepscope
   DEPENDS stepscope_python COMMENT "Copying the Python package" VERBATIM)

@@ -1,6 +1,8 @@
-# Install rules of the Python wheel, for scikit-build-core (pyproject.toml): the command, the parts that
-# call MPI where it looks for them (lib/stepscope beside bin), and the plugin of NCCL in the package. Nothing else of the project is in a wheel.
+# Install rules of the Python wheel, for scikit-build-core (pyproject.toml): the command, the parts that call MPI where
+# the command looks for them (lib/stepscope beside bin), and in the package the module and the plugin of NCCL. Nothing
+# else of the project is in a wheel.
 install(TARGETS stepscope RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT wheel)
+install(TARGETS stepscope_python LIBRARY DESTINATION ${SKBUILD_PLATLIB_DIR}/stepscope COMPONENT wheel)
 if(TARGET nccl_profiler)
   install(TARGETS nccl_profiler LIBRARY DESTINATION ${SKBUILD_PLATLIB_DIR}/stepscope COMPONENT wheel)
 endif()

@@ -1,6 +1,6 @@
 #!/bin/bash
-# setup.sh build|check: installs the Debian packages for building and testing (build), or also those for every check
-# (check). Installs only missing ones through apt, with sudo if not root, and prints its actions. Silent and quick if
+# setup.sh build|check|wheel: installs the Debian packages for building and testing (build), or also those for every
+# check (check) or for wheels and tarballs (wheel). Installs only missing ones through apt, with sudo if not root, and prints its actions. Silent and quick if
 # nothing is missing.
 set -euo pipefail
 
@@ -23,10 +23,18 @@ check_packages=(
   nodejs eslint                                      # tools/check_page.sh
 )
 
+wheel_packages=(
+  "${build_packages[@]}"
+  dpkg-dev nasm tcl                                  # tools/wheel/dependencies.sh: sources, isa-l, SQLite
+  qemu-user-static                                   # runs what was built for aarch64
+  unzip
+)
+
 case ${1:-} in
   build) wanted=("${build_packages[@]}") ;;
   check) wanted=("${check_packages[@]}") ;;
-  *) echo "usage: tools/setup.sh build|check" >&2; exit 2 ;;
+  wheel) wanted=("${wheel_packages[@]}") ;;
+  *) echo "usage: tools/setup.sh build|check|wheel" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

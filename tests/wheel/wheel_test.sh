@@ -1,6 +1,7 @@
 #!/bin/bash
 # wheel_test.sh WHEEL PYTHON: installs a wheel into an empty venv without a network, then runs docs/walk-through.md and
-# README.md with its command, finds and loads its plugin of NCCL, and removes it again.
+# README.md with its command, compares its module's answer with the command's, finds and loads its plugin of NCCL, and
+# removes it again.
 set -euo pipefail
 wheel=$(realpath "$1")
 python=$2
@@ -26,6 +27,18 @@ metadata=$(venv/bin/python -c 'import importlib.metadata as m; print(m.version("
 for page in README.md docs/walk-through.md; do
   "$source/tests/walk_through/walk_through_test.sh" "$program" "$source" "$page"
 done
+
+# The module answers with the command's JSON, byte for byte.
+traces=$source/examples/train_tiny/traces/ddp
+"$program" analyze "$traces" --json command.json >/dev/null
+venv/bin/python - "$traces" command.json <<'PY'
+import sys, time
+start = time.perf_counter()
+import stepscope
+print(f"imported in {(time.perf_counter() - start) * 1e3:.0f} ms")
+answer = stepscope.analyze(sys.argv[1]).to_json()
+assert answer == open(sys.argv[2]).read(), "the module's JSON is not the command's"
+PY
 
 plugin=$(venv/bin/python -m stepscope.nccl_plugin)
 venv/bin/python - "$plugin" <<'PY'

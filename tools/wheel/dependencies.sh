@@ -14,7 +14,8 @@ jobs=${JOBS:-$(nproc)}
 machine=${target%%-*}
 case $target in *-linux*) system=linux ;; *-macos*) system=macos ;; esac
 export CC="$zig/clang --target=$target" CXX="$zig/clang++ --target=$target" AR=$zig/ar RANLIB=$zig/ranlib
-export CFLAGS="-O2 -g0 -fPIC" CXXFLAGS="-O2 -g0 -fPIC"
+export CFLAGS="-O2 -g0 -fPIC -ffunction-sections -fdata-sections"
+export CXXFLAGS=$CFLAGS
 
 # debian SUITE ARCHITECTURE COMMAND...: apt-get for a suite of Debian, from the mirror and with the keys that this machine
 # uses. The machine's own lists of apt stay as they are.
@@ -57,6 +58,16 @@ mpi_headers() {
   file=$(find "$work/mpi-$name" -name mpi.h -path "*-linux-gnu/$name/*" ! -path '*/fortran/*')
   mkdir "$prefix/mpi/$name"
   cp "$(dirname "$file")"/mpi*.h "$prefix/mpi/$name/"
+}
+
+# SIMDe's headers, which have the intrinsics of SSE2 for other CPUs (stepscope/base/sse2.h).
+simde_headers() {
+  [ ! -e "$prefix/include/simde" ] || return 0
+  rm -rf "$work/simde"
+  mkdir -p "$work/simde" "$prefix/include" "$prefix/share/licenses/simde"
+  (cd "$work/simde" && debian bookworm amd64 download libsimde-dev && dpkg-deb -x libsimde-dev_*.deb .)
+  cp "$work/simde/usr/share/doc/libsimde-dev/copyright" "$prefix/share/licenses/simde/"
+  cp -r "$work/simde/usr/include/simde" "$prefix/include/"
 }
 
 # A fresh copy of a package's sources in $work/PACKAGE; its licence in the prefix.
@@ -149,6 +160,7 @@ for entry in "${packages[@]}"; do
   rm -rf "${work:?}/$package"
   touch "$prefix/stamps/$package"
 done
+[ "$machine" = x86_64 ] || simde_headers
 if [ "$system" = linux ]; then
   mpi_headers openmpi libopenmpi-dev
   mpi_headers mpich libmpich-dev
