@@ -1,7 +1,7 @@
 #!/bin/bash
 # setup.sh build|check|wheel: installs the Debian packages for building and testing (build), or also those for every
-# check (check) or for wheels and tarballs (wheel). Installs only missing ones through apt, with sudo if not root, and prints its actions. Silent and quick if
-# nothing is missing.
+# check (check) or for wheels (wheel). Installs only missing ones through apt, with sudo if not root, and prints its
+# actions. Silent and quick if nothing is missing.
 set -euo pipefail
 
 build_packages=(

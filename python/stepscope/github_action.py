@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+from stepscope.loop import words
+
 
 def _arguments(environment: dict[str, str], page: pathlib.Path) -> list[str]:
     """The words of the command, or an error as ValueError."""
@@ -40,14 +42,12 @@ def _arguments(environment: dict[str, str], page: pathlib.Path) -> list[str]:
 
 
 def _time(ns: float | None) -> str:
-    from stepscope.notebook import time_text
-
-    return "" if ns is None else time_text(ns)
+    return "" if ns is None else words.span(ns)
 
 
 def comment_of(tree: dict) -> str:
     """The comment for the JSON of analyze or compare."""
-    lines = [f"**{tree['answer']['sentence']}**", ""]
+    lines = [f"**{_cell(tree['answer']['sentence'])}**", ""]
     if "findings" in tree:
         findings = [f for f in tree["findings"] if f["under"] is None][:5]
         if findings:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from html import escape
 
+from stepscope.loop import words
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from stepscope.results import Analysis
@@ -26,15 +28,6 @@ _COLOURS = {
 }
 
 
-def time_text(ns: float) -> str:
-    """Three digits and a unit: "21.2 ms"."""
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if abs(ns) >= size:
-            value = ns / size
-            return f"{value:.{max(0, 2 - len(str(int(abs(value)))) + 1)}f} {unit}"
-    return f"{ns:.0f} ns"
-
-
 def _budget(analysis: Analysis) -> str:
     budget = {name: ns for name, ns in analysis.budget_ns.items() if ns > 0}
     whole = sum(budget.values())
@@ -43,18 +36,18 @@ def _budget(analysis: Analysis) -> str:
     labels = {name: term["label"] for name, term in analysis.to_dict()["terms"]["budget"].items()}
     rows = sorted(budget.items(), key=lambda item: -item[1])
     bar = "".join(
-        f'<div title="{escape(labels[name])}: {time_text(ns)}" style="width:{100 * ns / whole:.3f}%;'
+        f'<div title="{escape(labels[name])}: {words.span(ns)}" style="width:{100 * ns / whole:.3f}%;'
         f'background:{_COLOURS[name]}"></div>'
         for name, ns in rows
     )
     lines = "".join(
         f'<tr><td style="text-align:left"><span style="display:inline-block;width:.8em;height:.8em;margin-right:.5em;'
         f'background:{_COLOURS[name]}"></span>{escape(labels[name])}</td>'
-        f'<td style="text-align:right">{time_text(ns)}</td><td style="text-align:right">{100 * ns / whole:.1f} %</td></tr>'
+        f'<td style="text-align:right">{words.span(ns)}</td><td style="text-align:right">{100 * ns / whole:.1f} %</td></tr>'
         for name, ns in rows
     )
     return (
-        f'<div style="margin:.6em 0 .2em"><b>Where a step of {time_text(whole)} goes</b> (mean over ranks and steps)</div>'
+        f'<div style="margin:.6em 0 .2em"><b>Where a step of {words.span(whole)} goes</b> (mean over ranks and steps)</div>'
         f'<div style="display:flex;height:1.2em;max-width:48em;border-radius:3px;overflow:hidden">{bar}</div>'
         f'<table style="margin:.4em 0"><tbody>{lines}</tbody></table>'
     )
@@ -66,7 +59,7 @@ def _findings(analysis: Analysis) -> str:
         return ""
     rows = "".join(
         f'<tr><td style="text-align:right;white-space:nowrap">'
-        f"{'' if finding.gain_ns is None else time_text(finding.gain_ns)}</td>"
+        f"{'' if finding.gain_ns is None else words.span(finding.gain_ns)}</td>"
         f'<td style="text-align:left">{escape(finding.what)}</td>'
         f'<td style="text-align:left">{escape(finding.advice)}</td></tr>'
         for finding in shown

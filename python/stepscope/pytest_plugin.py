@@ -147,15 +147,20 @@ def median_interval(times: list[int], independent: float) -> tuple[float, float]
     return times[low], times[len(times) - 1 - low]
 
 
-def _settled(run: Run) -> tuple[list[int], float]:
-    """The times without warm-up, ascending, and how many independent ones they are worth."""
+def _steps_file(run: Run) -> pathlib.Path:
+    """The times of the test as a list that compare and check read."""
     if not run.times_ns:
         raise stepscope.Error(
             "the test has timed no step", remedy="put each step into `with stepscope_run.step():`"
         )
     path = run.traces.parent / "steps.csv"
     run.write_times(path)
-    steps = stepscope.check(path).steps
+    return path
+
+
+def _settled(run: Run) -> tuple[list[int], float]:
+    """The times without warm-up, ascending, and how many independent ones they are worth."""
+    steps = stepscope.check(_steps_file(run)).steps
     return steps.launches[0].sorted_ns, steps.n_eff
 
 
@@ -193,7 +198,7 @@ def _exposed(run: Run, item, limit) -> tuple[bool | None, str]:
 
 def _regression(run: Run, item, baseline, max_regression="2%") -> tuple[bool | None, str]:
     path = pathlib.Path(item.path).parent / baseline
-    _settled(run)
+    steps = _steps_file(run)
     if item.config.getoption("--stepscope-write-baselines"):
         path.parent.mkdir(parents=True, exist_ok=True)
         run.write_times(path)
@@ -202,8 +207,6 @@ def _regression(run: Run, item, baseline, max_regression="2%") -> tuple[bool | N
         raise stepscope.Error(
             "there is no baseline", str(path), None, "run pytest --stepscope-write-baselines once"
         )
-    comparison = stepscope.compare(
-        path, run.traces.parent / "steps.csv", max_regression=max_regression
-    )
+    comparison = stepscope.compare(path, steps, max_regression=max_regression)
     told = None if comparison.regression is None else not comparison.regression
     return told, comparison.sentence

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 
 from stepscope import _core
 from stepscope.errors import InputWarning, UsageError
@@ -24,8 +25,6 @@ class RankTrace:
     streams; `track` of a slice is a row of it. collectives, memory, counters: what was recorded of them.
     """
 
-    __slots__ = ("_trace",)
-
     def __init__(self, trace: _core.RankTables):
         self._trace = trace
 
@@ -33,27 +32,27 @@ class RankTrace:
     def rank(self) -> int:
         return self._trace.rank
 
-    @property
+    @cached_property
     def slices(self) -> Table:
         return Table(self._trace.slices)
 
-    @property
+    @cached_property
     def kernels(self) -> Table:
         return Table(self._trace.kernels)
 
-    @property
+    @cached_property
     def tracks(self) -> Table:
         return Table(self._trace.tracks)
 
-    @property
+    @cached_property
     def collectives(self) -> Table:
         return Table(self._trace.collectives)
 
-    @property
+    @cached_property
     def memory(self) -> Table:
         return Table(self._trace.memory)
 
-    @property
+    @cached_property
     def counters(self) -> Table:
         return Table(self._trace.counters)
 

@@ -123,6 +123,8 @@ def test_traces_are_tables_on_the_memory_of_the_reader():
         "overhead",
     }
     assert ss.read_trace(EXAMPLE, rank=1).rank == 1
+    with pytest.raises(ss.Error, match="the inputs hold no trace"):
+        ss.read_traces([])
     with pytest.raises(ss.UsageError, match="2 ranks"):
         ss.read_trace(EXAMPLE)
 
@@ -260,6 +262,27 @@ def test_ctrl_c_stops_a_call_within_a_second():
     assert process.stdout.read() == "interrupted\n"
     assert process.wait() == 0
     assert time.monotonic() - begin < 5  # a second on a quiet machine
+
+
+def test_what_the_handler_of_a_signal_raises_ends_the_call():
+    def ring(*_):
+        raise TimeoutError("too long")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(TimeoutError, match="too long"):
+            ss.plan(
+                "megatron-1t",
+                machine="h100_sxm_80gb",
+                gpus=(64, 16384),
+                global_batch=4096,
+                seq=2048,
+                threads=1,
+            )
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_results_outlive_what_they_were_made_of(analysis):

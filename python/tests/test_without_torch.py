@@ -2,7 +2,6 @@
 """Adapters say what is missing. The words of the log. The answer of a capture."""
 
 import logging
-import os
 import subprocess
 import sys
 
@@ -65,16 +64,6 @@ def test_ranks():
     assert words.ranks(range(0, 40, 2)) == "ranks 0, 2, 4, 6, 8, 10, 12, 14 and 12 more"
 
 
-def test_labels_are_those_of_the_reference():
-    page = os.path.join(os.path.dirname(__file__), "../../docs/reference/terms.md")
-    if not os.path.exists(page):
-        pytest.skip("no docs beside the tests")
-    with open(page, encoding="utf-8") as file:
-        text = file.read()
-    for key, label in words.BUDGET_LABELS.items():
-        assert any(key in line and label in line for line in text.splitlines()), key
-
-
 BRIEF = {
     "ranks": 2,
     "device": "cpu",
@@ -93,28 +82,45 @@ BRIEF = {
 }
 
 
+LABELS = {
+    "compute": "compute",
+    "idle_host": "between operators",
+    "comm_exposed_unsplit": "transfer or waiting",
+}
+
+
 def test_lines_of_an_answer():
-    assert answer.lines_of({"brief": BRIEF, "problems": []}) == [
+    assert answer.lines_of({"brief": BRIEF, "labels": LABELS, "problems": []}) == [
         "2 ranks, steps 5-9, 289 ms a step. The data loader of rank 1 takes 21.2 ms a step longer.",
         "where it goes: compute 191 ms (66.1 %), between operators 13.7 ms (4.7 %)",
         "to try: Give its data loader more workers",
     ]
     other = dict(BRIEF, ranks=1, steps=None, device="cuda")
     other["findings"] = [{"what": "all_reduce is exposed", "gain_ns": 4.5e6, "advice": "Overlap"}]
-    assert answer.lines_of({"brief": other, "problems": ["b.json: empty"]}) == [
+    on_a_device = {**LABELS, "idle_host": "waiting for the host"}
+    assert answer.lines_of(
+        {"brief": other, "labels": on_a_device, "problems": ["b.json: empty"]}
+    ) == [
         "1 rank, 289 ms a step. The data loader of rank 1 takes 21.2 ms a step longer.",
         "where it goes: compute 191 ms (66.1 %), waiting for the host 13.7 ms (4.7 %)",
         "to try: all_reduce is exposed (at most 4.50 ms a step): Overlap",
         "b.json: empty",
     ]
     nothing = dict(BRIEF, budget_ns={}, findings=[], step_ns=0)
-    assert len(answer.lines_of({"brief": nothing, "problems": []})) == 1
+    assert len(answer.lines_of({"brief": nothing, "labels": LABELS, "problems": []})) == 1
 
 
 def test_the_analysis_in_a_process_of_its_own_gives_that_of_the_api():
     told = answer.analyze_apart([str(EXAMPLE)], {"steps": "6:8"}, 60)
     analysis = stepscope.analyze(str(EXAMPLE), steps="6:8")
-    assert told == {"brief": analysis.brief(), "summary": analysis.summary(), "problems": []}
+    labels = {key: term["label"] for key, term in analysis.to_dict()["terms"]["budget"].items()}
+    assert told == {
+        "brief": analysis.brief(),
+        "summary": analysis.summary(),
+        "labels": labels,
+        "problems": [],
+    }
+    assert labels["idle_host"] == "between operators"  # of a run without a device
     lines = answer.lines_of(told)
     assert lines[0].startswith("2 ranks, steps 6-8, ")
     assert "rank 1" in lines[0]

@@ -24,7 +24,7 @@ std::string cpuinfo(const std::string& key) {
   return {};
 }
 
-TEST(Isa, cpu_features_equal_those_of_the_kernel) {
+TEST(Isa, FeaturesAreThoseThatTheSystemNames) {
   std::istringstream words(cpuinfo("flags"));
   const std::set<std::string> flags{std::istream_iterator<std::string>(words), {}};
   if (flags.empty()) GTEST_SKIP() << "/proc/cpuinfo lists no flags on this machine";

@@ -14,8 +14,8 @@ struct ArrowSchema;
 
 namespace stepscope::binding {
 
-// One column. `format` is Arrow's: "l" int64, "g" float64, "I" uint32, "C" uint8, "b" bits, "u"
-// UTF-8 with int32 offsets. `buffers` are those of the format, the validity bits first (null: all
+// One column. `format` is Arrow's: "l" int64, "g" float64, "I" uint32, "C" uint8, "b" bits, "U"
+// UTF-8 with int64 offsets. `buffers` are those of the format, the validity bits first (null: all
 // rows are valid), and live as long as `owner`. A column with a dictionary has the format of its
 // indices.
 struct ArrowColumn {

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // stepscope._core: the library in Python. python/stepscope/ is what users see of it.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-
-#include <map>
-#include <mutex>
 
 #include "stepscope/binding/answer.h"
 #include "stepscope/binding/flag_tables.h"
@@ -66,6 +62,13 @@ nb::dict row_values(const Table& table, std::int64_t row) {
   return values;
 }
 
+template <class Outcome>
+nb::list failures_of(const Outcome& outcome) {
+  nb::list errors;
+  for (const Error& e : outcome.failures) errors.append(exception_of(e));
+  return errors;
+}
+
 void bind_table(nb::module_& module) {
   nb::class_<Table>(module, "Table")
       .def("__arrow_c_stream__", stream_capsule, nb::arg("requested_schema") = nb::none())
@@ -92,17 +95,20 @@ auto without_gil(Make&& make) {
   return make();
 }
 
+const std::function<Json()>& form_of(const Answer& answer, bool brief) {
+  if (brief && !answer.brief)
+    raise({.what = "this result has no brief form", .code = ErrorCode::refused});
+  return brief ? answer.brief : answer.tree;
+}
+
 nb::bytes json_bytes(const Answer& answer, bool brief) {
-  const auto& make = brief ? answer.brief : answer.tree;
-  if (!make) raise({.what = "this result has no brief form", .code = ErrorCode::refused});
+  const auto& make = form_of(answer, brief);
   const std::string text = without_gil([&] { return json_text(make()); });
   return nb::bytes(text.data(), text.size());
 }
 
 nb::object tree_of(const Answer& answer, bool brief) {
-  const auto& make = brief ? answer.brief : answer.tree;
-  if (!make) raise({.what = "this result has no brief form", .code = ErrorCode::refused});
-  return python_of(without_gil(make));
+  return python_of(without_gil(form_of(answer, brief)));
 }
 
 nb::dict tables_in(const Answer& answer) {
@@ -139,17 +145,13 @@ void bind_answer(nb::module_& module) {
       .def("page", page_in)
       .def("whatif", [](const Answer& a, const std::vector<std::string>& changes,
                         const std::string& machine) { return a.whatif(changes, machine); })
-      .def_prop_ro("failures", [](const Answer& a) {
-        nb::list errors;
-        for (const Error& e : a.failures) errors.append(exception_of(e));
-        return errors;
-      });
+      .def_prop_ro("failures", failures_of<Answer>);
 }
 
-// One rank's trace; its tables share the memory.
+// One rank's trace, whose tables are made when they are asked for.
 struct RankTables {
   int rank = 0;
-  TraceTables tables;
+  NamedTrace trace;
 };
 
 struct ReadRun {
@@ -162,38 +164,35 @@ ReadRun read_run_of(const std::vector<std::string>& inputs, const std::vector<in
   const auto read = std::make_shared<ReadTraces>(run_verb([&](const StopFlag& stop) {
     auto traces = read_traces(request, {.stop = &stop});
     if (traces && traces->ranks.empty())
-      return Result<ReadTraces>(traces->failures.empty()
-                                    ? Error{.what = "holds no trace", .hint = "name traces"}
-                                    : traces->failures.front());
+      return Result<ReadTraces>(traces->failures.empty() ? Error{.what = "the inputs hold no trace",
+                                                                 .hint = "name the traces of a run"}
+                                                         : traces->failures.front());
     return traces;
   }));
   return without_gil([&] {
     ReadRun run{.ranks = {}, .failures = read->failures};
     for (const RankInput& r : read->ranks)
-      run.ranks.push_back({r.rank, tables_of(std::shared_ptr<const Trace>(read, r.trace))});
+      run.ranks.push_back({r.rank, named(std::shared_ptr<const Trace>(read, r.trace))});
     return run;
   });
 }
 
 void bind_traces(nb::module_& module) {
-  const auto table = [](auto member) {
-    return [member](const RankTables& r) { return Table{r.tables.*member}; };
+  const auto table = [](SharedTable (*make)(const NamedTrace&)) {
+    return
+        [make](const RankTables& r) { return Table{without_gil([&] { return make(r.trace); })}; };
   };
   nb::class_<RankTables>(module, "RankTables")
       .def_ro("rank", &RankTables::rank)
-      .def_prop_ro("slices", table(&TraceTables::slices))
-      .def_prop_ro("kernels", table(&TraceTables::kernels))
-      .def_prop_ro("tracks", table(&TraceTables::tracks))
-      .def_prop_ro("collectives", table(&TraceTables::collectives))
-      .def_prop_ro("memory", table(&TraceTables::memory))
-      .def_prop_ro("counters", table(&TraceTables::counters));
+      .def_prop_ro("slices", table(slices_of))
+      .def_prop_ro("kernels", table(kernels_of))
+      .def_prop_ro("tracks", table(tracks_of))
+      .def_prop_ro("collectives", table(collectives_of))
+      .def_prop_ro("memory", table(memory_of))
+      .def_prop_ro("counters", table(counters_of));
   nb::class_<ReadRun>(module, "ReadRun")
       .def_prop_ro("ranks", [](const ReadRun& r) { return r.ranks; })
-      .def_prop_ro("failures", [](const ReadRun& r) {
-        nb::list errors;
-        for (const Error& e : r.failures) errors.append(exception_of(e));
-        return errors;
-      });
+      .def_prop_ro("failures", failures_of<ReadRun>);
   module.def("read_traces", read_run_of, nb::arg("inputs"), nb::arg("ranks"));
 }
 

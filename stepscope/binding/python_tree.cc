@@ -8,14 +8,8 @@ namespace nb = nanobind;
 namespace stepscope::binding {
 
 nb::object python_text(const std::string& text) {
-  PyObject* whole =
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
-  if (whole != nullptr) return nb::steal(whole);
-  PyErr_Clear();
-  const Json repaired = Json::parse(dump(Json(text)));
-  const auto& valid = repaired.get_ref<const std::string&>();
-  return nb::steal(
-      PyUnicode_DecodeUTF8(valid.data(), static_cast<Py_ssize_t>(valid.size()), nullptr));
+  const std::string valid = valid_text(text);
+  return nb::str(valid.data(), valid.size());
 }
 
 nb::object python_of(const Json& tree) {

@@ -19,8 +19,8 @@ namespace stepscope::binding {
 
 // work(stop) in a thread of its own, which gives a Result; its value. The calling thread looks for
 // signals ten times a second. After one it sets `stop`, waits until the work has ended, and raises
-// what the signal's handler raised (KeyboardInterrupt). The caller has the GIL. Raises the error of
-// the work.
+// what the signal's handler raised: KeyboardInterrupt after Ctrl-C. The caller has the GIL. Raises
+// the error of the work.
 template <class Work>
 auto run_verb(Work&& work) {
   using Outcome = decltype(work(std::declval<const StopFlag&>()));
@@ -30,7 +30,7 @@ auto run_verb(Work&& work) {
   std::mutex guard;
   std::condition_variable ended;
   bool done = false;
-  bool signalled = false;
+  std::optional<nanobind::python_error> raised;  // by the handler of a signal
   {
     nanobind::gil_scoped_release without_gil;
     std::jthread worker([&] {
@@ -45,21 +45,17 @@ auto run_verb(Work&& work) {
     });
     std::unique_lock lock(guard);
     while (!ended.wait_for(lock, std::chrono::milliseconds(100), [&] { return done; })) {
-      if (signalled) continue;
+      if (raised) continue;
       lock.unlock();
       {
         nanobind::gil_scoped_acquire with_gil;
-        signalled = PyErr_CheckSignals() != 0;
-        if (signalled) PyErr_Clear();
+        if (PyErr_CheckSignals() != 0) raised.emplace();
       }
-      if (signalled) stop.request();
+      if (raised) stop.request();
       lock.lock();
     }
   }
-  if (signalled) {
-    PyErr_SetNone(PyExc_KeyboardInterrupt);
-    throw nanobind::python_error();
-  }
+  if (raised) throw std::move(*raised);
   if (thrown) std::rethrow_exception(thrown);
   if (!*outcome) raise(outcome->error());
   return std::move(**outcome);

@@ -57,21 +57,20 @@ ArrowColumn column_of(std::string name, const Rows& rows, Field field,
 }
 
 struct Texts {
-  std::vector<std::int32_t> offsets{0};
+  std::vector<std::int64_t> offsets{0};
   std::string text;
 };
 
 void add_text(Texts& texts, std::string_view text) {
-  const Json repaired = Json::parse(dump(Json(text)));  // valid UTF-8
-  texts.text += repaired.get_ref<const std::string&>();
-  texts.offsets.push_back(static_cast<std::int32_t>(texts.text.size()));
+  texts.text += valid_text(text);
+  texts.offsets.push_back(static_cast<std::int64_t>(texts.text.size()));
 }
 
 std::shared_ptr<const ArrowColumn> dictionary_of(Texts made) {
   auto texts = std::make_shared<const Texts>(std::move(made));
   return std::make_shared<const ArrowColumn>(
       ArrowColumn{.name = {},
-                  .format = "u",
+                  .format = "U",
                   .length = static_cast<std::int64_t>(texts->offsets.size() - 1),
                   .buffers = {nullptr, texts->offsets.data(), texts->text.data()},
                   .owner = texts});
@@ -90,27 +89,43 @@ std::shared_ptr<const ArrowColumn> words_of(std::span<const std::string_view> wo
   return dictionary_of(std::move(texts));
 }
 
-std::shared_ptr<const ArrowTable> table(std::size_t rows, std::vector<ArrowColumn> columns) {
+SharedTable table(std::size_t rows, std::vector<ArrowColumn> columns) {
   return std::make_shared<const ArrowTable>(
       ArrowTable{static_cast<std::int64_t>(rows), std::move(columns)});
 }
 
-using Shared = std::shared_ptr<const Trace>;
 using Dictionary = std::shared_ptr<const ArrowColumn>;
 
-std::shared_ptr<const ArrowTable> slices(const Shared& t, const Dictionary& names,
-                                         const Dictionary& categories, const Dictionary& classes) {
+const Dictionary& categories() {
+  static const Dictionary words = words_of(category_names);
+  return words;
+}
+const Dictionary& classes() {
+  static const Dictionary words = words_of(name_class_names);
+  return words;
+}
+
+}  // namespace
+
+NamedTrace named(std::shared_ptr<const Trace> trace) {
+  Dictionary names = names_of(trace->strings);
+  return {std::move(trace), std::move(names)};
+}
+
+SharedTable slices_of(const NamedTrace& named) {
+  const auto& [t, names] = named;
   const Slices& s = t->slices;
   return table(s.size(),
                {column("start_ns", s.start, t), column("dur_ns", s.dur, t),
-                column("name", s.name, t, names), column("category", s.category, t, categories),
-                column("class", s.kind, t, classes), column("track", s.track, t),
+                column("name", s.name, t, names), column("category", s.category, t, categories()),
+                column("class", s.kind, t, classes()), column("track", s.track, t),
                 column("correlation", s.correlation, t), column("external_id", s.external_id, t)});
 }
 
 // The device rows alone, in the order of the slices.
-std::shared_ptr<const ArrowTable> kernels(const Trace& t, const Dictionary& names,
-                                          const Dictionary& categories, const Dictionary& classes) {
+SharedTable kernels_of(const NamedTrace& named) {
+  const Trace& t = *named.trace;
+  const Dictionary& names = named.names;
   const Slices& s = t.slices;
   std::vector<std::uint32_t> rows;
   for (std::uint32_t i = 0; i < s.size(); ++i)
@@ -123,16 +138,17 @@ std::shared_ptr<const ArrowTable> kernels(const Trace& t, const Dictionary& name
        column_of(
            "name", rows, [&](std::uint32_t i) { return s.name[i]; }, names),
        column_of(
-           "category", rows, [&](std::uint32_t i) { return s.category[i]; }, categories),
+           "category", rows, [&](std::uint32_t i) { return s.category[i]; }, categories()),
        column_of(
-           "class", rows, [&](std::uint32_t i) { return s.kind[i]; }, classes),
+           "class", rows, [&](std::uint32_t i) { return s.kind[i]; }, classes()),
        column_of("device", rows, [&](std::uint32_t i) { return of_track(i).device_index; }),
        column_of("stream", rows, [&](std::uint32_t i) { return of_track(i).tid; }),
        column_of("correlation", rows, [&](std::uint32_t i) { return s.correlation[i]; })});
 }
 
-std::shared_ptr<const ArrowTable> tracks(const Trace& t, const Dictionary& names) {
-  const auto& rows = t.tracks;
+SharedTable tracks_of(const NamedTrace& named) {
+  const Dictionary& names = named.names;
+  const auto& rows = named.trace->tracks;
   static const Dictionary kinds = words_of(std::array<std::string_view, 2>{"host", "device"});
   return table(
       rows.size(),
@@ -147,7 +163,9 @@ std::shared_ptr<const ArrowTable> tracks(const Trace& t, const Dictionary& names
        column_of("device", rows, [](const Track& r) { return r.device_index; })});
 }
 
-std::shared_ptr<const ArrowTable> collectives(const Trace& t, const Dictionary& names) {
+SharedTable collectives_of(const NamedTrace& named) {
+  const Trace& t = *named.trace;
+  const Dictionary& names = named.names;
   const auto& rows = t.collectives;
   using C = Collective;
   const auto at = [&](const C& c) { return index(c.slice); };
@@ -174,7 +192,8 @@ std::shared_ptr<const ArrowTable> collectives(const Trace& t, const Dictionary& 
        column_of("dst_rank", rows, [](const C& c) { return c.dst_rank; })});
 }
 
-std::shared_ptr<const ArrowTable> memory(const Shared& t) {
+SharedTable memory_of(const NamedTrace& named) {
+  const auto& t = named.trace;
   const MemoryEvents& m = t->memory;
   static_assert(sizeof(Bytes) == 8);
   return table(m.size(), {column("time_ns", m.time, t), column("device", m.device, t),
@@ -183,24 +202,11 @@ std::shared_ptr<const ArrowTable> memory(const Shared& t) {
                           column("total_reserved_bytes", m.total_reserved, t)});
 }
 
-std::shared_ptr<const ArrowTable> counters(const Shared& t, const Dictionary& names) {
+SharedTable counters_of(const NamedTrace& named) {
+  const auto& [t, names] = named;
   const Counters& c = t->counters;
   return table(c.size(), {column("time_ns", c.time, t), column("metric", c.metric, t, names),
                           column("value", c.value, t)});
-}
-
-}  // namespace
-
-TraceTables tables_of(const Shared& t) {
-  const Dictionary names = names_of(t->strings);
-  static const Dictionary categories = words_of(category_names);
-  static const Dictionary classes = words_of(name_class_names);
-  return {.slices = slices(t, names, categories, classes),
-          .kernels = kernels(*t, names, categories, classes),
-          .tracks = tracks(*t, names),
-          .collectives = collectives(*t, names),
-          .memory = memory(t),
-          .counters = counters(t, names)};
 }
 
 }  // namespace stepscope::binding

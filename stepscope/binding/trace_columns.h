@@ -3,25 +3,28 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "stepscope/binding/arrow_stream.h"
 #include "stepscope/event/trace.h"
 
 namespace stepscope::binding {
 
-// Tables of the traces of one rank. Instants and durations are nanoseconds (int64); names are
-// dictionaries. 0 in `correlation` and `external_id`, and -1 elsewhere, means not recorded.
-struct TraceTables {
-  std::shared_ptr<const ArrowTable> slices;   // every complete event
-  std::shared_ptr<const ArrowTable> kernels;  // kernels, copies and memsets on a device
-  std::shared_ptr<const ArrowTable> tracks;   // host threads and streams; row = `track` of slices
-  std::shared_ptr<const ArrowTable> collectives;
-  std::shared_ptr<const ArrowTable> memory;
-  std::shared_ptr<const ArrowTable> counters;
-};
+using SharedTable = std::shared_ptr<const ArrowTable>;
 
-// The tables share `trace`.
-[[nodiscard]] TraceTables tables_of(const std::shared_ptr<const Trace>& trace);
+// The trace of one rank and the texts of its names. Instants and durations in its tables are
+// nanoseconds (int64); names are dictionaries. 0 in `correlation` and `external_id`, and -1
+// elsewhere, means not recorded. The tables share the trace.
+struct NamedTrace {
+  std::shared_ptr<const Trace> trace;
+  std::shared_ptr<const ArrowColumn> names;
+};
+[[nodiscard]] NamedTrace named(std::shared_ptr<const Trace> trace);
+
+[[nodiscard]] SharedTable slices_of(const NamedTrace& t);   // every complete event
+[[nodiscard]] SharedTable kernels_of(const NamedTrace& t);  // kernels, copies, memsets on a device
+[[nodiscard]] SharedTable tracks_of(const NamedTrace& t);   // threads, streams; `track` of a slice
+[[nodiscard]] SharedTable collectives_of(const NamedTrace& t);
+[[nodiscard]] SharedTable memory_of(const NamedTrace& t);
+[[nodiscard]] SharedTable counters_of(const NamedTrace& t);
 
 }  // namespace stepscope::binding

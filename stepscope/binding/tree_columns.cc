@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/binding/tree_columns.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <sstream>
 #include <string_view>
@@ -47,7 +45,7 @@ struct Cells {
   std::vector<std::uint8_t> bits;
   std::vector<std::int64_t> whole;
   std::vector<double> real;
-  std::vector<std::int32_t> offsets;
+  std::vector<std::int64_t> offsets;
   std::string text;
 };
 
@@ -71,7 +69,7 @@ class ColumnBuilder {
   }
 
   void add(std::size_t row, const Json* v) {
-    if (is_text()) cells_->offsets.push_back(static_cast<std::int32_t>(cells_->text.size()));
+    if (is_text()) cells_->offsets.push_back(static_cast<std::int64_t>(cells_->text.size()));
     const bool none =
         v == nullptr || v->is_null() || (v->is_number_float() && !std::isfinite(v->get<double>()));
     if (none) {
@@ -86,7 +84,7 @@ class ColumnBuilder {
   }
 
   ArrowColumn finish(std::string name) {
-    if (is_text()) cells_->offsets.push_back(static_cast<std::int32_t>(cells_->text.size()));
+    if (is_text()) cells_->offsets.push_back(static_cast<std::int64_t>(cells_->text.size()));
     ArrowColumn column{.name = std::move(name),
                        .format = format(),
                        .length = static_cast<std::int64_t>(rows_),
@@ -109,11 +107,10 @@ class ColumnBuilder {
     return kind_ == Kind::boolean ? "b"
            : kind_ == Kind::whole ? "l"
            : kind_ == Kind::real  ? "g"
-                                  : "u";
+                                  : "U";
   }
   void add_text(const Json& v) {
-    const std::string json = dump(v);  // valid UTF-8
-    cells_->text += v.is_string() ? Json::parse(json).get<std::string>() : json;
+    cells_->text += v.is_string() ? valid_text(v.get_ref<const std::string&>()) : dump(v);
   }
 
   Kind kind_;
@@ -161,8 +158,8 @@ nb::object cell_of(const ArrowColumn& c, std::int64_t row) {
       return nb::bool_(has_bit(values, row));
     case 'g':
       return nb::float_(static_cast<const double*>(values)[row]);
-    case 'u': {
-      const auto* offsets = static_cast<const std::int32_t*>(values);
+    case 'U': {
+      const auto* offsets = static_cast<const std::int64_t*>(values);
       const auto* text = static_cast<const char*>(c.buffers[2]);
       return nb::str(text + offsets[row],
                      static_cast<std::size_t>(offsets[row + 1] - offsets[row]));

@@ -60,7 +60,7 @@ mpi_headers() {
   cp "$(dirname "$file")"/mpi*.h "$prefix/mpi/$name/"
 }
 
-# SIMDe's headers, which have the intrinsics of SSE2 for other CPUs (stepscope/base/sse2.h).
+# SIMDe's headers, which have the intrinsics of SSE2 for other CPUs (stepscope/base/isa.h).
 simde_headers() {
   [ ! -e "$prefix/include/simde" ] || return 0
   rm -rf "$work/simde"
@@ -74,7 +74,8 @@ simde_headers() {
 fresh() {
   rm -rf "${work:?}/$1"
   mkdir -p "$work" "$prefix/share/licenses/$1"
-  cp -r "$(find "$sources/$1" -mindepth 1 -maxdepth 1 -type d)" "$work/$1"
+  # With their times: make would otherwise take generated files for older than their sources.
+  cp -a "$(find "$sources/$1" -mindepth 1 -maxdepth 1 -type d)" "$work/$1"
   cp "$work/$1/debian/copyright" "$prefix/share/licenses/$1/"
   cd "$work/$1"
 }

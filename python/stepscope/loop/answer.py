@@ -18,7 +18,8 @@ from stepscope.loop import words
 
 
 def answer_of(files: list[str], flags: dict) -> dict:
-    """{brief, summary, problems}: Analysis.brief() and Analysis.summary(), and what inputs failed.
+    """{brief, summary, labels, problems}: Analysis.brief() and Analysis.summary(), the labels of the
+    budget's categories, and what inputs failed.
     `flags` are keywords of stepscope.analyze. Raises stepscope.Error."""
     import stepscope
 
@@ -28,6 +29,7 @@ def answer_of(files: list[str], flags: dict) -> dict:
     return {
         "brief": analysis.brief(),
         "summary": analysis.summary(),
+        "labels": {key: term["label"] for key, term in analysis.terms["budget"].items()},
         "problems": [str(failure) for failure in analysis.failures],
     }
 
@@ -64,11 +66,10 @@ def lines_of(told: dict) -> list[str]:
     largest = sorted(brief["budget_ns"].items(), key=lambda item: -item[1])
     shares = []
     for category, ns in largest:
-        label = words.BUDGET_LABELS.get(category, category)
-        if category == "idle_host" and brief.get("device") == "cpu":
-            label = "between operators"
         if step_ns and ns >= 0.005 * step_ns:
-            shares.append(f"{label} {words.span(ns)} ({100 * ns / step_ns:.1f} %)")
+            shares.append(
+                f"{told['labels'][category]} {words.span(ns)} ({100 * ns / step_ns:.1f} %)"
+            )
     if shares:
         lines.append("where it goes: " + ", ".join(shares))
     if brief["findings"]:

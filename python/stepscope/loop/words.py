@@ -8,22 +8,6 @@ import sys
 
 _logger = logging.getLogger("stepscope")
 
-# Labels of the budget's categories: docs/reference/terms.md.
-BUDGET_LABELS = {
-    "compute": "compute",
-    "comm_overlapped": "overlapped communication",
-    "comm_exposed_wait": "waiting for peers",
-    "comm_exposed_transfer": "exposed transfer",
-    "comm_exposed_unsplit": "transfer or waiting",
-    "copy_exposed": "exposed copies",
-    "idle_data": "data loading",
-    "idle_host": "waiting for the host",
-    "idle_sync": "host synchronization",
-    "idle_launch": "launch latency",
-    "idle_dependency": "waiting for another stream",
-    "idle_unexplained": "unexplained",
-}
-
 
 def say(text: str, level: int = logging.INFO) -> None:
     """Each line of `text` goes to the logger `stepscope`. If logging is not set up for it (no

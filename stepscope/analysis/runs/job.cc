@@ -321,6 +321,16 @@ std::vector<Prepared> prepare(std::span<const RankInput> ranks, const JobOptions
   return prepared;
 }
 
+// They refer to `prepared`.
+std::vector<RankView> views_of(std::span<const RankInput> ranks,
+                               std::span<const Prepared> prepared) {
+  std::vector<RankView> views;
+  views.reserve(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    views.push_back({ranks[i].rank, ranks[i].trace, &prepared[i].index, prepared[i].steps});
+  return views;
+}
+
 // The first instant of the ranks; zero if a clock is relative.
 Ns origin_of(std::span<const RankInput> ranks, const JobResult& job) {
   Ns origin{};
@@ -338,10 +348,7 @@ Ns origin_of(std::span<const RankInput> ranks, const JobResult& job) {
 Timeline timeline_of(std::span<const RankInput> ranks, const JobOptions& options) {
   JobResult unused;
   const std::vector<Prepared> prepared = prepare(ranks, options, unused);
-  std::vector<RankView> views;
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    views.push_back({ranks[i].rank, ranks[i].trace, &prepared[i].index, prepared[i].steps});
-  return make_timeline(views);
+  return make_timeline(views_of(ranks, prepared));
 }
 
 JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& options) {
@@ -352,10 +359,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   };
   std::vector<Prepared> prepared = prepare(ranks, options, job);
   if (stopped()) return job;
-  std::vector<RankView> views;
-  views.reserve(ranks.size());
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    views.push_back({ranks[i].rank, ranks[i].trace, &prepared[i].index, prepared[i].steps});
+  const std::vector<RankView> views = views_of(ranks, prepared);
   CollectiveMatches matches = align(ranks, prepared, views, options, job.clocks);
   if (stopped()) return job;
   job.collectives = analyze_collectives(

@@ -6,26 +6,14 @@
 #include <map>
 #include <utility>
 
-#include "stepscope/base/utf8.h"
-
 namespace stepscope {
 namespace {
-
-bool is_utf8(std::string_view text) {
-  for (std::size_t p = 0; p < text.size();) {
-    const std::size_t n = utf8_length(text, p);
-    if (n == 0) return false;
-    p += n;
-  }
-  return true;
-}
 
 // As the JSON has it: a number that is none is null there, broken UTF-8 replaced.
 std::string text_of(const Json& v) {
   if (v.is_null() || (v.is_number_float() && !std::isfinite(v.get<double>()))) return {};
   if (!v.is_string()) return dump(v);
-  const auto& text = v.get_ref<const std::string&>();
-  return is_utf8(text) ? text : Json::parse(dump(v)).get<std::string>();
+  return valid_text(v.get_ref<const std::string&>());
 }
 
 // A text that a spreadsheet would take for a formula begins with an apostrophe.
@@ -242,8 +230,7 @@ std::vector<TreeTable> compare_tables(const Json& tree) {
     part["high_ns"] = interval.is_null() ? Json(nullptr) : interval[1];
     part.erase("interval_ns");
   }
-  std::vector<TreeTable> tables = {table_of("launches", launches), table_of("parts", parts)};
-  return tables;
+  return {table_of("launches", launches), table_of("parts", parts)};
 }
 
 std::vector<TreeTable> sweep_tables(const Json& tree) {
@@ -280,13 +267,12 @@ std::vector<TreeTable> plan_tables(const Json& tree) {
   rejected.push_back({{"what", "feasible"}, {"plans", tree["feasible"]}});
   for (const auto& [reason, plans] : tree["rejected"].items())
     rejected.push_back({{"what", reason}, {"plans", plans}});
-  std::vector<TreeTable> tables = {table_of("plans", tree["best"]),
-                                   table_of("pareto", tree["pareto"]),
-                                   table_of("by_devices", tree["by_devices"]),
-                                   table_of("against", tree["against"]),
-                                   table_of("rejected", rejected),
-                                   table_of("sensitivity", tree["sensitivity"])};
-  return tables;
+  return {table_of("plans", tree["best"]),
+          table_of("pareto", tree["pareto"]),
+          table_of("by_devices", tree["by_devices"]),
+          table_of("against", tree["against"]),
+          table_of("rejected", rejected),
+          table_of("sensitivity", tree["sensitivity"])};
 }
 
 std::vector<TreeTable> stacks_tables(const Json& tree) {
@@ -299,9 +285,8 @@ std::vector<TreeTable> stacks_tables(const Json& tree) {
                       {"pass", p["pass"]},
                       {"phase", p["phase"]},
                       {"weight", p["weight"]}});
-  std::vector<TreeTable> tables = {table_of("threads", rows), table_of("phases", tree["phases"]),
-                                   table_of("functions", tree["functions"])};
-  return tables;
+  return {table_of("threads", rows), table_of("phases", tree["phases"]),
+          table_of("functions", tree["functions"])};
 }
 
 std::vector<TreeTable> train_tables(const Json& tree) {

@@ -3,9 +3,19 @@
 
 #include <algorithm>
 
+#include "stepscope/base/utf8.h"
 #include "stepscope/words/vocabulary.h"
 
 namespace stepscope {
+
+std::string valid_text(std::string_view text) {
+  for (std::size_t p = 0; p < text.size();) {
+    const std::size_t n = utf8_length(text, p);
+    if (n == 0) return Json::parse(dump(Json(text))).get<std::string>();
+    p += n;
+  }
+  return std::string(text);
+}
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -35,6 +35,8 @@ inline Json gb_per_s(std::optional<ByteRate> r) { return r ? Json(r->value / 1e9
 inline Json tflops(std::optional<FlopRate> r) { return r ? Json(r->value / 1e12) : Json(nullptr); }
 inline Json real(std::optional<double> d) { return d ? Json(*d) : Json(nullptr); }
 
+// The text as a JSON string holds it: bytes that are no UTF-8 become U+FFFD.
+[[nodiscard]] std::string valid_text(std::string_view text);
 // As UTF-8 without spaces; bytes that are none become U+FFFD.
 [[nodiscard]] std::string dump(const Json& json);
 // The same as a line.
