@@ -2,8 +2,8 @@
 # (tools/setup.sh says what), builds, and goes. `make check` is everything a change must pass.
 .PHONY: run test check format clean
 .PHONY: check-format check-page check-tidy check-clang check-asan check-tsan check-browser check-fuzz
-.PHONY: check-mutation check-wheel
-.PHONY: wheel deb
+.PHONY: check-mutation check-python check-wheel
+.PHONY: wheel deb tarball
 .PHONY: setup-build setup-check setup-wheel
 .NOTPARALLEL:
 
@@ -20,7 +20,7 @@ test: setup-build
 	@tools/build.sh release
 	@tools/test.sh release -LE browser
 
-check: check-format check-page test check-mutation check-clang check-asan check-tsan check-browser check-fuzz check-tidy
+check: check-format check-page test check-python check-mutation check-clang check-asan check-tsan check-browser check-fuzz check-tidy
 
 check-format: setup-check
 	@tools/python_env.sh check >/dev/null
@@ -46,21 +46,37 @@ check-fuzz: setup-check
 	@tools/build.sh fuzz
 	@tools/check_fuzz.sh build/fuzz
 
+# The tests of the Python package with every optional package, and those with torch.
+check-python: setup-check
+	@tools/build.sh release
+	@tools/python_env.sh check torch >/dev/null
+	@PYTHONPATH=$(CURDIR)/build/release/python STEPSCOPE_COMMAND=$(CURDIR)/build/release/stepscope PYTHONDONTWRITEBYTECODE=1 \
+	  build/python-env/bin/python -m pytest -q -p no:cacheprovider python/tests
+
 # Every verb on mutated inputs and command lines. 200,000 runs: tests/mutation/run.py build/release/stepscope --runs 200000
 check-mutation: setup-check
 	@tools/build.sh release stepscope
 	@python3 tests/mutation/run.py build/release/stepscope --runs 5000
 
-# Wheels for pip (build/wheel/dist) on this kind of machine, and a Debian package (build/dist).
+# Wheels for pip in build/wheel/dist, for x86-64 and aarch64 (TARGETS: those of zig; macOS is compiled only); the command as
+# a Debian package for this system or as a tarball for any with glibc 2.28, in build/dist.
+TARGETS := x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 aarch64-macos
+
 wheel: setup-wheel
-	@tools/wheel/wheel.sh x86_64-linux-gnu.2.28
+	@tools/wheel/wheel.sh $(TARGETS)
 
 deb: setup-build
 	@tools/build.sh release stepscope nccl_profiler stepscope_shell_files
 	@tools/wheel/deb.sh
 
+tarball: setup-wheel
+	@tools/wheel/wheel.sh x86_64-linux-gnu.2.28
+	@tools/wheel/tarball.sh build/wheel/dist/stepscope-*-cp312-abi3-manylinux_2_28_x86_64.whl
+
+# Every wheel in every Python that this machine has; those for aarch64 under qemu-user.
 check-wheel: wheel
-	@tests/wheel/wheel_test.sh build/wheel/dist/stepscope-*-cp311-*_x86_64.whl python3.11
+	@tools/build.sh release stepscope
+	@tests/wheel/all_wheels.sh build/wheel/dist
 
 setup-build setup-check setup-wheel: setup-%:
 	@tools/setup.sh $*

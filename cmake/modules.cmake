@@ -17,6 +17,14 @@ if(STEPSCOPE_FUZZ)
   target_link_options(stepscope_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+if(APPLE)
+  target_compile_definitions(stepscope_flags INTERFACE _REENTRANT)  # declares lgamma_r
+endif()
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  # Answers are those of x86-64 to the last bit, whose baseline has no fused multiply-add.
+  target_compile_options(stepscope_flags INTERFACE -ffp-contract=off)
+endif()
+
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # Fewer collections of g++'s own garbage: a twentieth of its time.
   target_compile_options(stepscope_flags INTERFACE --param=ggc-min-expand=200 --param=ggc-min-heapsize=262144)

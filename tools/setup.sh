@@ -26,7 +26,7 @@ check_packages=(
 wheel_packages=(
   "${build_packages[@]}"
   dpkg-dev nasm tcl                                  # tools/wheel/dependencies.sh: sources, isa-l, SQLite
-  qemu-user-static                                   # runs what was built for aarch64
+  qemu-user debootstrap                              # tests/wheel: runs what was built for aarch64
   unzip
 )
 

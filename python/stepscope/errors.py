@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class Error(Exception):
     """An input or the system failed.
@@ -28,7 +30,23 @@ class Error(Exception):
 
 
 class UsageError(Error, ValueError):
-    """An argument is wrong; nothing was begun."""
+    """An argument is wrong; nothing was begun. The text names keywords where the command's names flags."""
+
+    def __init__(
+        self, what: str, file: str | None = None, byte: int | None = None, remedy: str | None = None
+    ):
+        super().__init__(
+            _with_keywords(what), file, byte, None if remedy is None else _with_keywords(remedy)
+        )
+
+
+def _with_keywords(text: str) -> str:
+    """ "--global-batch N" as "global_batch=N"; a flag that no value follows as the keyword alone."""
+    return re.sub(
+        r"--([a-z][a-z0-9-]*)( (?=[A-Z0-9]))?",
+        lambda flag: flag[1].replace("-", "_") + ("=" if flag[2] else ""),
+        text,
+    )
 
 
 class InputWarning(UserWarning):

@@ -139,8 +139,12 @@ def test_errors_say_what_where_and_what_to_do(tmp_path):
         ss.analyze(cut)
     assert error.value.file == str(cut) and str(cut) in str(error.value)
     assert pickle.loads(pickle.dumps(error.value)).file == str(cut)
-    with pytest.raises(ss.UsageError, match="steps"):
+    with pytest.raises(ss.UsageError, match="^steps"):
         ss.analyze(EXAMPLE, steps="last")
+    with pytest.raises(
+        ss.UsageError, match="machine is missing; .* machine=NAME gpus=N global_batch=N"
+    ):
+        ss.predict("llama-3-8b")
     with pytest.raises(ss.UsageError):
         ss.analyze(3)
     with pytest.raises(TypeError):

@@ -94,12 +94,10 @@ std::string temporary_folder() {
 
 // Descriptor of a file without a name, or -1.
 int temporary_file(const std::string& folder) {
-  const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd >= 0) return fd;
   std::string name = folder + "/stepscope-XXXXXX";
-  const int named = ::mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) ::unlink(name.c_str());
-  return named;
+  const int fd = ::mkostemp(name.data(), O_CLOEXEC);
+  if (fd >= 0) ::unlink(name.c_str());
+  return fd;
 }
 
 Error no_room(const std::string& path, const std::string& folder, std::uint64_t written, int code) {

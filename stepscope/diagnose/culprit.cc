@@ -87,13 +87,13 @@ std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& j
   const std::string work = cpu ? "operators" : "kernels";
   switch (f.kind) {
     case StepFaultKind::slow_rank:
-      return fmt::format("{} of {} take {:.2f} × as long as the same {} of its peers: {}.",
-                         capitalised(work), rank, f.ratio, work, cost);
+      return fmt::format("{} of {} take {} × as long as the same {} of its peers: {}.",
+                         capitalised(work), rank, format_digits(f.ratio), work, cost);
     case StepFaultKind::throttling:
       return fmt::format(
-          "From step {} on, {} of {} take {:.2f} × as long as the same {} of its peers: {} on "
+          "From step {} on, {} of {} take {} × as long as the same {} of its peers: {} on "
           "average.",
-          f.steps.front(), work, rank, f.ratio, work, cost);
+          f.steps.front(), work, rank, format_digits(f.ratio), work, cost);
     case StepFaultKind::late_host:
       if (cpu)
         return fmt::format("{} spends {} a step more than its peers between its operators: {}.",
@@ -109,16 +109,15 @@ std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& j
                          of_steps(f.gain, job));
     case StepFaultKind::outlier_step:
       return fmt::format(
-          "Step {} takes {:.1f} × as long as the others, {} more: over all steps that is {}.",
-          f.steps.front(), f.ratio, format_time(f.excess), of_steps(f.gain, job));
+          "Step {} takes {} × as long as the others, {} more: over all steps that is {}.",
+          f.steps.front(), format_digits(f.ratio), format_time(f.excess), of_steps(f.gain, job));
     case StepFaultKind::slow_group:
-      return fmt::format("Transfers of {} take {:.2f} × as long as in its sibling groups: {}.",
-                         group_words(job.collectives.matches.groups[*f.group], v.dim), f.ratio,
-                         cost);
+      return fmt::format("Transfers of {} take {} × as long as in its sibling groups: {}.",
+                         group_words(job.collectives.matches.groups[*f.group], v.dim),
+                         format_digits(f.ratio), cost);
     case StepFaultKind::stage_imbalance:
-      return fmt::format(
-          "Pipeline stage {} ({}) computes {:.2f} × as long as an even stage would: {}.",
-          f.stage.value_or(-1), listed_ranks(f.ranks), f.ratio, cost);
+      return fmt::format("Pipeline stage {} ({}) computes {} × as long as an even stage would: {}.",
+                         f.stage.value_or(-1), listed_ranks(f.ranks), format_digits(f.ratio), cost);
     case StepFaultKind::sync_calls:
       return sync_sentence(f, job, cost);
   }

@@ -93,7 +93,8 @@ std::function<void(std::int64_t, std::uint64_t, std::uint64_t)> shown_search(
 Result<PlanResult> plan(const PlanRequest& request, const Progress& progress) {
   if (request.model.empty() || request.machine.empty())
     return Error{.what = request.model.empty() ? "the model is missing" : "the machine is missing",
-                 .hint = "write stepscope plan MODEL --machine NAME --gpus N --global-batch N"};
+                 .hint = "write stepscope plan MODEL --machine NAME --gpus N --global-batch N",
+                 .code = ErrorCode::refused};
   auto model = find_model(request.model);
   if (!model) return model.error();
   auto machine = machine_named(request.machine);

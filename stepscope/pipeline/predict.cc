@@ -191,7 +191,8 @@ Error unknown_conventions(std::string_view name) {
 Result<PredictResult> predict(const PredictRequest& request, const Progress& progress) {
   if (request.model.empty() || request.machine.empty())
     return Error{.what = request.model.empty() ? "the model is missing" : "the machine is missing",
-                 .hint = "write stepscope predict MODEL --machine NAME --gpus N --global-batch N"};
+                 .hint = "write stepscope predict MODEL --machine NAME --gpus N --global-batch N",
+                 .code = ErrorCode::refused};
   const LayerConventions* conventions = find_layer_conventions(request.conventions);
   if (conventions == nullptr) return unknown_conventions(request.conventions);
   const auto variants = variants_of(request.compare);

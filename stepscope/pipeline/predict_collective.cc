@@ -11,7 +11,9 @@ namespace stepscope {
 
 Result<PredictCollectiveResult> predict_collective(const PredictCollectiveRequest& request) {
   if (request.machine.empty())
-    return Error{.what = "the machine is missing", .hint = "give --machine NAME or FILE"};
+    return Error{.what = "the machine is missing",
+                 .hint = "give --machine NAME or FILE",
+                 .code = ErrorCode::refused};
   const auto machine = machine_named(request.machine);
   if (!machine) return machine.error();
   const auto network = make_network(*machine, {.domain = request.devices_of_a_domain});

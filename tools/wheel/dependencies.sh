@@ -108,13 +108,9 @@ build_libzstd() {
   install -Dm644 -t "$prefix/include" lib/zstd.h lib/zstd_errors.h
 }
 build_libisal() {
-  local arch=
-  case $machine-$system in
-    x86_64-linux) ;;
-    aarch64-linux) arch=aarch64 ;;
-    *) arch=noarch ;;  # plain C
-  esac
-  make -f Makefile.unx -j"$jobs" lib units="crc igzip" host_cpu="$machine" arch="$arch" lib_debug=0 DEBUG= DEBUG_nasm= \
+  local cpu=base_aliases arch=noarch  # plain C: the assembly for aarch64 is in the dialect of GNU's assembler
+  [ "$machine" != x86_64 ] || { cpu=x86_64; arch=; }
+  make -f Makefile.unx -j"$jobs" lib units="crc igzip" host_cpu="$cpu" arch="$arch" lib_debug=0 DEBUG= DEBUG_nasm= \
     CC="$CC -fPIC" AR="$AR"
   install -Dm644 bin/isa-l.a "$prefix/lib/libisal.a"
   install -Dm644 -t "$prefix/include/isa-l" include/crc.h include/crc64.h include/igzip_lib.h include/types.h

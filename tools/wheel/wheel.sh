@@ -1,12 +1,13 @@
 #!/bin/bash
-# wheel.sh [TARGET...]: builds the wheels of stepscope for targets of zig (default: x86_64-linux-gnu.2.28 and
-# aarch64-linux-gnu.2.28) into build/wheel/dist and checks them. One wheel for each Python: CPython 3.10, CPython 3.11,
-# and CPython 3.12 with its stable ABI, which serves all later ones. An interpreter that this machine lacks is named and
-# its wheel left out. Needs the packages of `tools/setup.sh wheel` and PyPI.
+# wheel.sh TARGET...: builds the wheels of stepscope for targets of zig (x86_64-linux-gnu.2.28, aarch64-linux-gnu.2.28)
+# into build/wheel/dist and checks them. One wheel for each Python: CPython 3.10, CPython 3.11, and CPython 3.12 with its
+# stable ABI, which serves all later ones. An interpreter that this machine lacks is named and its wheel left out. For
+# aarch64-macos the libraries that read and analyse are compiled, to know that they do; there is no wheel.
+# Needs the packages of `tools/setup.sh wheel` and PyPI.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-[ $# -gt 0 ] || set -- x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28
+[ $# -gt 0 ] || { echo "usage: wheel.sh TARGET..." >&2; exit 2; }
 build=$PWD/build/wheel
 dist=$build/dist
 mkdir -p "$dist"
@@ -69,9 +70,30 @@ build_wheel() {
   fi
 }
 
+# build_libraries TARGET
+build_libraries() {
+  local target=$1 folder=$build/$1/libraries log=$build/$1/libraries.log
+  local launcher=()
+  ! command -v ccache >/dev/null || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  echo "compiling the libraries that read and analyse for $target"
+  if ! { cmake -S . -B "$folder" ${CMAKE_MAKE_PROGRAM:+-DCMAKE_MAKE_PROGRAM=$CMAKE_MAKE_PROGRAM} \
+           --toolchain "$PWD/cmake/zig.cmake" -DZIG_TARGET="$target" -DZIG_PREFIX="$build/$target/prefix" \
+           -DCMAKE_BUILD_TYPE=Release -DSTEPSCOPE_TESTS=OFF -DSTEPSCOPE_BENCH=OFF "${launcher[@]}" &&
+         cmake --build "$folder" --parallel "${JOBS:-$(nproc)}" --target stepscope_read stepscope_analysis stepscope_stack \
+           stepscope_write stepscope_cost; } >"$log" 2>&1; then
+    tail -40 "$log" >&2
+    echo "wheel: the libraries for $target cannot be built; the whole log is $log" >&2
+    return 1
+  fi
+}
+
 for target; do
-  case $target in *-linux-gnu.*) ;; *) echo "wheel: there are wheels for Linux with glibc only, not for $target" >&2; exit 2 ;; esac
   tools/wheel/dependencies.sh "$target"
+  case $target in
+    *-linux-gnu.*) ;;
+    *-macos) build_libraries "$target"; continue ;;
+    *) echo "wheel: there are wheels for Linux with glibc only, not for $target" >&2; exit 2 ;;
+  esac
   for entry in "cp310 3.10" "cp311 3.11" "cp312 3.12 3.13 3.14"; do
     read -r tag versions <<<"$entry"
     # shellcheck disable=SC2086
@@ -82,5 +104,5 @@ for target; do
     fi
   done
 done
-:
-tools/wheel/check.sh "$tools" "$dist"/*.whl
+wheels=("$dist"/*.whl)
+[ ! -e "${wheels[0]}" ] || tools/wheel/check.sh "$tools" "${wheels[@]}"

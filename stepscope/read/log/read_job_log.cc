@@ -92,13 +92,8 @@ class LogReader {
     return text.size();
   }
   static std::size_t line_begin(std::string_view text, std::size_t from, std::size_t at) {
-    const auto behind = [&](std::size_t begin, char c) {
-      const void* found = memrchr(text.data() + begin, c, at - begin);
-      return found == nullptr
-                 ? begin
-                 : static_cast<std::size_t>(static_cast<const char*>(found) - text.data()) + 1;
-    };
-    return behind(behind(from, '\n'), '\r');
+    const std::size_t found = text.substr(from, at - from).find_last_of("\n\r");
+    return from + (found + 1);  // npos + 1 is 0
   }
 
   // Returns where the next line begins.

@@ -157,9 +157,8 @@ Result<Done> CommLogs::add(ByteSource& source, CommInput& input, const StopFlag*
           const auto* const found = static_cast<const char*>(
               memmem(at, static_cast<std::size_t>(stop - at), token.data(), token.size()));
           if (found == nullptr) break;
-          const auto* begin =
-              static_cast<const char*>(memrchr(at, '\n', static_cast<std::size_t>(found - at)));
-          begin = begin == nullptr ? at : begin + 1;
+          // One after the last end of a line before it; npos + 1 is 0.
+          const char* const begin = at + (std::string_view(at, found).rfind('\n') + 1);
           const auto* finish = static_cast<const char*>(
               std::memchr(found, '\n', static_cast<std::size_t>(stop - found)));
           if (finish == nullptr) finish = stop;
