@@ -47,6 +47,7 @@ VERBS = {
         ],
         "words_of(command)",
     ),
+    "runs": ("Runs", [("folder", "str | os.PathLike[str]", None)], "[files.value_of(folder)]"),
     "predict": (
         "Prediction",
         [("model", "Named | None = None", None)],
@@ -116,6 +117,7 @@ from stepscope.results import (
     Memory,
     PlanSearch,
     Prediction,
+    Runs,
     Stacks,
     Sweep,
     WhatIf,

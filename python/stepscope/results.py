@@ -248,6 +248,12 @@ class Sweep(Result):
     __slots__ = ()
 
 
+class Runs(Result):
+    """From which run of a job on the steps changed (`stepscope runs`)."""
+
+    __slots__ = ()
+
+
 class Check(Result):
     """What a few steps or a log tell already (`stepscope check`)."""
 

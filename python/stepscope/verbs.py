@@ -19,6 +19,7 @@ from stepscope.results import (
     Memory,
     PlanSearch,
     Prediction,
+    Runs,
     Stacks,
     Sweep,
     WhatIf,
@@ -566,6 +567,88 @@ def sweep(
             *words_of(command),
         ]
         return Sweep(_core.sweep(arguments))
+
+def runs(
+    folder: str | os.PathLike[str],
+    *,
+    commit: str | None = None,
+    tag: str | None = None,
+    baseline: str | None = None,
+    max_regression: float | str | None = None,
+    history: Named | None = None,
+    unit: Literal["ns", "us", "ms", "s"] | None = None,
+    step_annotation: str | None = None,
+    kernel_rules: Named | None = None,
+    threads: int | None = None,
+    model: Named | None = None,
+    global_batch: int | None = None,
+    seq: int | None = None,
+    model_flops_per_step: float | None = None,
+    machine: Named | None = None,
+    peak_tflops: float | None = None,
+    warm_up: int | None = None,
+    alpha: float | str | None = None,
+    floor: float | str | None = None,
+    inconclusive: Literal["fail", "ok"] | None = None,
+) -> Runs:
+    """Keeps the step times and findings of a job's runs in one SQLite file, and says from which
+    run on the steps changed, and in what. New runs are read; the others are known.
+
+    folder: Folder of runs. Each folder in it is one: the traces of its ranks. So is each trace,
+        log, JSON of stepscope train, or list of step times in it.
+    commit: Commit of the program, for the runs that are new.
+    tag: Name for the runs that are new, such as nightly.
+    baseline: Tag, commit or name of the runs that all others are compared with. Default: each
+        run is compared with the one before.
+    max_regression: Slowdown of the newest run above which the exit code is 3; 4 if the steps
+        cannot tell. Give a share from 0 to 1, or '5%'.
+    history: The file. Default: stepscope-runs.sqlite in DIR.
+    unit: Unit of lists of step times whose header names none. Default: ms.
+    step_annotation: Name of the annotations that are steps, alone or before a number. Without
+        it ProfilerStep, else ranges called iterations.
+    kernel_rules: Rules that give names of kernels and operators a class, before the program's
+        own (docs/reference/kernel-rules.md).
+    threads: Threads to use. Default: all cores.
+    model: Model of the run, for its FLOPs and the expected step: a name, a file of ours or a
+        Hugging Face config.json.
+    global_batch: Sequences of one optimizer step.
+    seq: Tokens of a sequence.
+    model_flops_per_step: FLOPs of the model for one global batch, without recomputation,
+        instead of model.
+    machine: Device of the run: a machine of the catalogue or a file.
+    peak_tflops: Peak of one device in TFLOP/s, instead of the catalogue's.
+    warm_up: Steps of each launch to leave out. Default: found from the times.
+    alpha: Chance of a wrong call between equal runs. Give a share from 0 to 1, or '5%'.
+        Default: 5%.
+    floor: Smallest difference that matters. Give a share from 0 to 1, or '5%'. Default: 1%.
+    inconclusive: With max-regression: exit code 4 (fail) or 0 (ok) if the steps cannot tell.
+        Default: fail.
+    """
+    with given_files() as files:
+        arguments = [
+            *flag("commit", commit),
+            *flag("tag", tag),
+            *flag("baseline", baseline),
+            *flag("max-regression", None if max_regression is None else share_text(max_regression)),
+            *flag("history", None if history is None else files.value_of(history)),
+            *flag("unit", unit),
+            *flag("step-annotation", step_annotation),
+            *flag("kernel-rules", None if kernel_rules is None else files.value_of(kernel_rules)),
+            *flag("threads", threads),
+            *flag("model", None if model is None else files.value_of(model)),
+            *flag("global-batch", global_batch),
+            *flag("seq", seq),
+            *flag("model-flops-per-step", model_flops_per_step),
+            *flag("machine", None if machine is None else files.value_of(machine)),
+            *flag("peak-tflops", peak_tflops),
+            *flag("warm-up", warm_up),
+            *flag("alpha", None if alpha is None else share_text(alpha)),
+            *flag("floor", None if floor is None else share_text(floor)),
+            *flag("inconclusive", inconclusive),
+            "--",
+            *[files.value_of(folder)],
+        ]
+        return Runs(_core.runs(arguments))
 
 def predict(
     model: Named | None = None,

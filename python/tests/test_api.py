@@ -179,6 +179,7 @@ def test_keywords_are_the_flags_of_the_command():
             "analyze",
             "whatif",
             "compare",
+            "runs",
             "sweep",
             "check",
             "hang",
@@ -192,7 +193,7 @@ def test_keywords_are_the_flags_of_the_command():
         flags = {
             f["name"].replace("-", "_") for f in _core.flags(verb)["flags"] if not f["argument"]
         }
-        assert set(keywords) - {"inputs", "a", "b", "command", "model"} <= flags
+        assert set(keywords) - {"inputs", "a", "b", "command", "model", "folder"} <= flags
         left_out = flags - set(keywords)
         assert left_out <= {"json", "html", "csv", "perfetto", "write_machine", "brief", "verbose", "timeline", "list",
                             "top", "help"}, verb  # fmt: skip

@@ -18,9 +18,12 @@
 #include "stepscope/cli/flags/memory_flags.h"
 #include "stepscope/cli/flags/plan_search_flags.h"
 #include "stepscope/cli/flags/predict_flags.h"
+#include "stepscope/cli/flags/runs_flags.h"
 #include "stepscope/cli/flags/stacks_flags.h"
 #include "stepscope/cli/flags/sweep_flags.h"
 #include "stepscope/cli/flags/whatif_flags.h"
+#include "stepscope/report/history/runs_json.h"
+#include "stepscope/report/history/runs_text.h"
 #include "stepscope/report/json/analyze_json.h"
 #include "stepscope/report/json/brief_json.h"
 #include "stepscope/report/json/check_json.h"
@@ -164,6 +167,17 @@ Answer sweep_answer(const Arguments& arguments) {
           .page = page_of};
 }
 
+Answer runs_answer(const Arguments& arguments) {
+  RunsFlags flags;
+  parse(arguments, flags);
+  const auto request = understood(runs_request(flags));
+  const auto result =
+      shared(run_verb([&](const StopFlag& stop) { return runs(request, {.stop = &stop}); }));
+  return {.tree = [result] { return runs_tree(*result); },
+          .text = [result](const TextOptions& options) { return runs_text(*result, options); },
+          .failures = result->failures};
+}
+
 Answer check_answer(const Arguments& arguments) {
   CheckFlags flags;
   parse(arguments, flags);
@@ -272,6 +286,7 @@ void bind_verbs(nb::module_& module) {
   module.def("whatif", whatif_answer);
   module.def("compare", compare_answer);
   module.def("sweep", sweep_answer);
+  module.def("runs", runs_answer);
   module.def("check", check_answer);
   module.def("hang", hang_answer);
   module.def("memory", memory_answer);

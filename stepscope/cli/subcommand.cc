@@ -29,7 +29,7 @@ constexpr std::string_view understand = "Understand a run";
 constexpr std::string_view compare_runs = "Compare";
 constexpr std::string_view plan_ahead = "Plan ahead";
 
-constexpr std::array<Verb, 16> table = {{
+constexpr std::array<Verb, 17> table = {{
     {"analyze", "Account for every step of a run, from the traces of its ranks", understand,
      "how-to/analyze-your-traces.md", declare_analyze},
     {"whatif", "Replay recorded steps with a change, to see what it would buy", understand,
@@ -46,6 +46,8 @@ constexpr std::array<Verb, 16> table = {{
      "how-to/compare-two-runs.md", declare_compare},
     {"sweep", "Run a command at several values of a setting and rank them", compare_runs,
      "how-to/compare-two-runs.md", declare_sweep},
+    {"runs", "Keep past runs in a file, and say from which one on steps changed", compare_runs,
+     "how-to/keep-a-history.md", declare_runs},
     {"predict", "Predict the step of a model, or a collective, on a machine", plan_ahead,
      "how-to/predict-a-step.md", declare_predict},
     {"plan", "Search the fastest way to run a model on a number of GPUs", plan_ahead,

@@ -70,10 +70,7 @@ std::optional<LaunchSteps> launch_of_traces(const std::string& input, const Laun
     fail(progress, failures, interrupted());
     return std::nullopt;
   }
-  LaunchSteps launch{.name = input,
-                     .source = fmt::format("trace of {}", counted(read->ranks.size(), "rank"))};
-  for (const JobStep& step : job.steps)
-    launch.wall_ns.push_back(std::max(1.0, static_cast<double>(step.wall.count())));
+  LaunchSteps launch = launch_of(job, read->ranks, input);
   if (launch.wall_ns.empty()) {
     fail(progress, failures, no_whole_step(read->inputs, input));
     return std::nullopt;
@@ -81,7 +78,6 @@ std::optional<LaunchSteps> launch_of_traces(const std::string& input, const Laun
   if (const std::string cut = cut_sentence(read->inputs, job); !cut.empty()) remarks.push_back(cut);
   if (job.ranks.front().steps.size() == 1 && job.ranks.front().steps.front().name == "window")
     remarks.push_back(input + " has no step annotations: the whole trace counts as one step");
-  launch.parts = step_parts(job, read->ranks);
   return launch;
 }
 
@@ -110,6 +106,15 @@ Result<LaunchSteps> steps_written(const LaunchOrder& order, const std::string& p
 }
 
 }  // namespace
+
+LaunchSteps launch_of(const JobResult& job, std::span<const RankInput> ranks, std::string name) {
+  LaunchSteps launch{.name = std::move(name),
+                     .source = fmt::format("trace of {}", counted(ranks.size(), "rank"))};
+  for (const JobStep& step : job.steps)
+    launch.wall_ns.push_back(std::max(1.0, static_cast<double>(step.wall.count())));
+  if (!launch.wall_ns.empty()) launch.parts = step_parts(job, ranks);
+  return launch;
+}
 
 LaunchSteps launch_of(StepTimes times, std::string name, std::vector<std::string>& remarks) {
   if (times.unit_assumed)

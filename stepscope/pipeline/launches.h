@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,11 @@ struct LaunchLimits {
                                                      const Progress& progress,
                                                      std::vector<std::string>& remarks,
                                                      std::vector<Error>& failures);
+
+// The steps of analysed traces, as a launch. None where the ranks share no whole step. `ranks` are
+// those that `job` was made from.
+[[nodiscard]] LaunchSteps launch_of(const JobResult& job, std::span<const RankInput> ranks,
+                                    std::string name);
 
 // A list that was read, as a launch.
 [[nodiscard]] LaunchSteps launch_of(StepTimes times, std::string name,

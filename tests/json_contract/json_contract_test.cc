@@ -441,6 +441,23 @@ TEST(JsonContract, HoldsForASweep) {
   expect_contract("stepscope sweep", run, {"values.outliers.every"});
 }
 
+TEST(JsonContract, HoldsForAHistory) {
+  const program::ScratchFolder scratch;
+  const std::filesystem::path folder = std::filesystem::path(scratch.file("runs"));
+  std::filesystem::create_directory(folder);
+  std::filesystem::copy(source / "examples" / "train_tiny" / "traces" / "ddp", folder / "traces");
+  for (int i = 10; i < 30; ++i)
+    (void)list_of_steps((folder / ("list" + std::to_string(i) + ".csv")).string(),
+                        (i < 20 ? 10 : 20) + 0.001 * (i % 3));
+  const auto run = program::run({"runs", folder.string(), "--json", "-"});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  Comparison comparison;
+  compare(documented("stepscope runs"), nlohmann::json::parse(run.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  for (const char* path : {"runs.beside.ratio", "runs.findings.key", "changes.from"})
+    EXPECT_TRUE(comparison.seen.contains(path)) << path;
+}
+
 // What `stepscope check` cannot tell of an input without ranks.
 std::set<std::string> of_ranks() {
   std::set<std::string> some;

@@ -149,6 +149,7 @@ def logs(m):
             ["--max-regression", "5%"], ["--warm-up", "2"], ["--alpha", "1%"], ["--floor", "2%"], ["--unit", "us"]])
     few = File("f1.log", steps, TEXT), File("f2.log", steps[:200], TEXT)
     m.add("sweep", "step times", few, ["--vary", "f=1,2", "--launches", "1", "--", "cat", "f{f}.log"], 1)
+    m.add("runs", "step times", few, ["."], 1)
     m.add("compare", "commands", few, ["--run", "cat f1.log", "--run", "cat f2.log", "--launches", "1"], 1)
 
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cli/flags/runs_flags.h"
+
+#include "stepscope/cli/flags/traces_flags.h"
+#include "stepscope/cli/help/flag_values.h"
+#include "stepscope/cli/help/flag_view.h"
+
+namespace stepscope {
+
+void declare(CLI::App& app, RunsFlags& f) {
+  const char* history = "History";
+  app.description(
+      "Keeps the step times and findings of a job's runs in one SQLite file, and says from which "
+      "run on the steps changed, and in what. New runs are read; the others are known.");
+  app.add_option("DIR", f.request.folder,
+                 "Folder of runs. Each folder in it is one: the traces of its ranks. So is each "
+                 "trace, log, JSON of stepscope train, or list of step times in it.")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--commit", f.request.commit, "Commit of the program, for the runs that are new")
+      ->type_name("SHA")
+      ->group(history);
+  app.add_option("--tag", f.request.tag, "Name for the runs that are new, such as nightly")
+      ->type_name("TAG")
+      ->group(history);
+  app.add_option("--history", f.request.history, "The file. Default: stepscope-runs.sqlite in DIR.")
+      ->type_name("FILE")
+      ->group(history);
+  app.add_option("--baseline", f.request.baseline,
+                 "Tag, commit or name of the runs that all others are compared with. Default: each "
+                 "run is compared with the one before.")
+      ->type_name("NAME")
+      ->group(history);
+  declare_unit(app, f.unit);
+  declare_step_annotation(app, f.request.reading.step_annotation, "Inputs");
+  declare_kernel_rules(app, f.request.reading.kernel_rules, "Inputs");
+  declare_threads(app, f.request.reading.threads, "Inputs");
+  declare_job(app, f.request.job);
+  declare_statistics(app, f.statistics);
+  as_share(app.add_option("--max-regression", f.request.max_regression,
+                          "Slowdown of the newest run above which the exit code is 3; 4 if the "
+                          "steps cannot tell"),
+           0, 1e4, 0.01)
+      ->group("Statistics");
+  as_choice(
+      app.add_option("--inconclusive", f.inconclusive,
+                     "With --max-regression: exit code 4 (fail) or 0 (ok) if the steps cannot "
+                     "tell"),
+      {"fail", "ok"})
+      ->group("Statistics");
+  declare_json(app, f.out.json);
+  mark_common(app, {"--commit", "--tag", "--baseline", "--max-regression", "--json"});
+  app.footer(
+      "stepscope runs runs/ --tag nightly --commit $(git rev-parse HEAD)\n"
+      "stepscope runs runs/ --baseline v1.2 --max-regression 2%");
+}
+
+Result<RunsRequest> runs_request(const RunsFlags& f) {
+  if (f.inconclusive != "fail" && !f.request.max_regression)
+    return Error{.what = "--inconclusive needs --max-regression",
+                 .hint = "write stepscope runs DIR --max-regression 2% --inconclusive ok"};
+  RunsRequest r = f.request;
+  r.reading.unit = *time_unit(f.unit);
+  r.options.ratio.alpha = f.statistics.alpha;
+  r.options.ratio.floor = f.statistics.floor;
+  r.options.warm_up = f.statistics.warm_up;
+  return r;
+}
+
+}  // namespace stepscope

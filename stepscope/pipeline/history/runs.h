@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepscope runs`: did the steps of a job change from run to run, and in what? Keeps the step
+// times and findings of past runs in one file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/runs/compare_runs.h"
+#include "stepscope/base/result.h"
+#include "stepscope/pipeline/compare.h"
+#include "stepscope/pipeline/history/history_file.h"
+#include "stepscope/pipeline/job_description.h"
+#include "stepscope/pipeline/launches.h"
+#include "stepscope/pipeline/progress.h"
+#include "stepscope/stats/change_points.h"
+
+namespace stepscope {
+
+struct RunsRequest {
+  // Each folder in it and each file is one run: traces of its ranks, a log, a list of step times.
+  std::string folder{};
+  std::string history{};  // the file; empty: stepscope-runs.sqlite in the folder
+  std::string commit{};   // of the runs that are new
+  std::string tag{};      // of the runs that are new
+  // Names runs by their tag, their commit or its beginning (7 letters or more), or their name: the
+  // launches that every other run is compared with. Empty: each run is compared with the run
+  // before.
+  std::string baseline{};
+  LaunchReading reading{};
+  JobDescription job{};  // what the traces of new runs do not tell
+  CompareOptions options{};
+  std::optional<double> max_regression{};  // of the newest run; share of one
+};
+
+struct RunRow {
+  PastRun run;
+  bool added = false;                 // by this call, or read again because its files changed
+  bool baseline = false;              // one of the launches that the others are compared with
+  double median_ns = 0;               // of the steps after warm-up
+  std::optional<RatioTest> beside{};  // the run (B) beside the baseline (A); absent: nothing to
+                                      // compare it with
+};
+
+struct RunsResult {
+  std::string version;
+  std::string history;         // the file
+  std::vector<RunRow> rows{};  // oldest first, at least one
+  // The newest run beside the baseline, with the parts of the step; absent: there is none.
+  std::optional<Comparison> newest{};
+  std::vector<ChangePoint> changes{};   // of the medians over the runs; `at` is a row
+  std::vector<std::string> warnings{};  // files that are no runs, units that were assumed
+  std::vector<Error> failures{};        // folders that could not be read
+};
+
+// New runs and runs whose files changed are read and stored; runs whose files are gone stay.
+// Errors: the folder cannot be read, the history cannot be read or written, it has no runs, the
+// baseline names none; interrupted (the runs that were read are stored).
+[[nodiscard]] Result<RunsResult> runs(const RunsRequest& request, const Progress& progress = {});
+
+}  // namespace stepscope

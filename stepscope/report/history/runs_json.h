@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public JSON of `stepscope runs` (schema stepscope.runs/1, docs/reference/json.md).
+#pragma once
+
+#include "stepscope/pipeline/history/runs.h"
+#include "stepscope/report/json/json_values.h"
+
+namespace stepscope {
+
+[[nodiscard]] Json runs_tree(const RunsResult& result);
+
+}  // namespace stepscope
