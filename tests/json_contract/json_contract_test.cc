@@ -446,9 +446,9 @@ TEST(JsonContract, HoldsForAHistory) {
   const std::filesystem::path folder = std::filesystem::path(scratch.file("runs"));
   std::filesystem::create_directory(folder);
   std::filesystem::copy(source / "examples" / "train_tiny" / "traces" / "ddp", folder / "traces");
-  for (int i = 10; i < 30; ++i)
+  for (int i = 10; i < 50; ++i)
     (void)list_of_steps((folder / ("list" + std::to_string(i) + ".csv")).string(),
-                        (i < 20 ? 10 : 20) + 0.001 * (i % 3));
+                        (i < 30 ? 10 : 20) + 0.001 * (i % 3));
   const auto run = program::run({"runs", folder.string(), "--json", "-"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   Comparison comparison;

@@ -62,6 +62,8 @@ build_wheel() {
   echo "building the wheel $tag for $target"
   local log=$build/$target/$tag.log
   rm -f "$dist"/stepscope-*-"$tag-$abi-"*"_$machine.whl"
+  # The interpreter here is of this machine and would name the module for it.
+  export SETUPTOOLS_EXT_SUFFIX=.cpython-${tag#cp}-$machine-linux-gnu.so
   if ! SKBUILD_WHEEL_TAGS=$tag-$abi-manylinux_2_28_$machine "$venv/bin/python" -m pip wheel --quiet --no-deps \
        --no-build-isolation --wheel-dir "$dist" "${settings[@]}" . >"$log" 2>&1; then
     tail -40 "$log" >&2
