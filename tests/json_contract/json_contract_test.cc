@@ -448,7 +448,7 @@ TEST(JsonContract, HoldsForAHistory) {
   std::filesystem::copy(source / "examples" / "train_tiny" / "traces" / "ddp", folder / "traces");
   for (int i = 10; i < 50; ++i)
     (void)list_of_steps((folder / ("list" + std::to_string(i) + ".csv")).string(),
-                        (i < 30 ? 10 : 20) + 0.001 * (i % 3));
+                        (i < 30 ? 290 : 350) * (1 + 0.01 * std::sin(2.4 * i * i)));
   const auto run = program::run({"runs", folder.string(), "--json", "-"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   Comparison comparison;
