@@ -29,13 +29,15 @@ constexpr std::string_view understand = "Understand a run";
 constexpr std::string_view compare_runs = "Compare";
 constexpr std::string_view plan_ahead = "Plan ahead";
 
-constexpr std::array<Verb, 16> table = {{
+constexpr std::array<Verb, 17> table = {{
     {"analyze", "Account for every step of a run, from the traces of its ranks", understand,
      "how-to/analyze-your-traces.md", declare_analyze},
     {"whatif", "Replay recorded steps with a change, to see what it would buy", understand,
      "reference/changes.md", declare_whatif},
     {"check", "Say what a few steps or a log tell, and what to record next", understand,
      "how-to/compare-two-runs.md", declare_check},
+    {"digest", "Write small files that stand for the traces of many ranks", understand,
+     "how-to/analyze-many-ranks.md", declare_digest},
     {"memory", "Show what holds a GPU's memory, from PyTorch's snapshots", understand,
      "how-to/find-what-holds-memory.md", declare_memory},
     {"stacks", "Show what the host does in each phase, from sampled stacks", understand,
