@@ -36,6 +36,8 @@ constexpr std::array<Verb, 17> table = {{
      "reference/changes.md", declare_whatif},
     {"check", "Say what a few steps or a log tell, and what to record next", understand,
      "how-to/compare-two-runs.md", declare_check},
+    {"digest", "Write small files that stand for the traces of many ranks", understand,
+     "how-to/analyze-many-ranks.md", declare_digest},
     {"memory", "Show what holds a GPU's memory, from PyTorch's snapshots", understand,
      "how-to/find-what-holds-memory.md", declare_memory},
     {"stacks", "Show what the host does in each phase, from sampled stacks", understand,

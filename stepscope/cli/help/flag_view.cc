@@ -123,7 +123,7 @@ std::string usage_of(const CLI::App& app) {
   for (const FlagView& flag : flags_of(app)) {
     if (flag.argument)
       arguments += fmt::format(fmt::runtime(flag.required ? " {}" : " [{}]"), flag.name);
-    if (!flag.argument && flag.required) required += " " + flag.text();
+    if (!flag.argument && flag.required) required += " " + flag.name + " " + flag.value;
   }
   // Behind required flags an argument may be a command with flags of its own.
   return required.empty() ? out + arguments + " [flags]" : out + required + " [flags]" + arguments;

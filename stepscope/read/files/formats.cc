@@ -4,6 +4,8 @@
 #include <array>
 
 #include "stepscope/base/sqlite_file.h"
+#include "stepscope/digest/digest_file.h"
+#include "stepscope/read/files/read_digest.h"
 #include "stepscope/read/kineto/kineto.h"
 #include "stepscope/read/kineto/rocprof.h"
 #include "stepscope/read/kineto/xplane.h"
@@ -20,11 +22,14 @@ constexpr std::array<std::string_view, 6> perfetto_endings = {
     ".pftrace",        ".pftrace.gz",        ".pftrace.zst",
     ".perfetto-trace", ".perfetto-trace.gz", ".perfetto-trace.zst"};
 
+constexpr std::array<std::string_view, 1> digest_endings = {".digest"};
+
 constexpr std::array<std::string_view, 2> xplane_endings = {".xplane.pb", ".xplane.pb.gz"};
 
 // Files that are not JSON, or of no known format, get the error of the Kineto reader, which names
 // the byte.
-constexpr std::array<Format, 5> all = {{
+constexpr std::array<Format, 6> all = {{
+    {"digest", is_digest, read_digest, digest_endings},
     {"nsys", is_sqlite, read_nsys, sqlite_endings},
     {"xplane", is_xplane, read_xplane, xplane_endings},
     {"perfetto", is_perfetto, read_perfetto, perfetto_endings},

@@ -127,13 +127,24 @@ Files read_files(std::span<const std::string> paths, const ReadOptions& options,
 void note_cuts(Files& files) {
   for (std::vector<Trace>& file : files) {
     if (std::ranges::none_of(file, [](const Trace& t) { return t.notes.truncated; })) continue;
-    for (Trace& trace : file) trace.notes.cuts = {find_cut(trace)};
+    // A digest knows its cuts. They are found by the order of the rows, which it does not keep.
+    for (Trace& trace : file)
+      if (trace.notes.cuts.empty()) trace.notes.cuts = {find_cut(trace)};
   }
+}
+
+// The names by which ranks are told apart; of a digest that of the file it was made from.
+std::vector<std::string> names_of(std::span<const std::string> paths, const Files& files) {
+  std::vector<std::string> names(paths.begin(), paths.end());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (!files[i].empty() && !files[i][0].metadata.path.empty())
+      names[i] = files[i][0].metadata.path;
+  return names;
 }
 
 // Leaves files out that are not of one job with the others.
 void keep_one_job(std::span<const std::string> paths, Files& files, Run& run) {
-  const auto left_out = not_of_the_job(files, {paths.begin(), paths.end()});
+  const auto left_out = not_of_the_job(files, names_of(paths, files));
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!left_out[i]) continue;
     files[i].clear();
@@ -163,7 +174,9 @@ void report_inputs(const Files& files, Run& run) {
 
 // Gives each trace without a rank one: from its name, as the only file, or by order. Several traces
 // of one file keep its order.
-void assign_ranks(Files& files, Run& run, std::vector<RankSource>& sources) {
+void assign_ranks(std::span<const std::string> paths, Files& files, Run& run,
+                  std::vector<RankSource>& sources) {
+  const std::vector<std::string> names_of_files = names_of(paths, files);
   sources.assign(files.size(), RankSource::metadata);
   std::vector<std::size_t> unknown;
   std::vector<std::string> names;
@@ -173,7 +186,7 @@ void assign_ranks(Files& files, Run& run, std::vector<RankSource>& sources) {
     ++readable;
     if (files[i].size() > 1 || files[i][0].metadata.rank) continue;
     unknown.push_back(i);
-    names.push_back(run.inputs[i].path);
+    names.push_back(names_of_files[i]);
   }
   const auto named = ranks_from_names(names, run.world_size);
   std::map<int, int> taken;
@@ -293,6 +306,18 @@ void complete_groups_of(Run& run) {
 
 }  // namespace
 
+Result<std::vector<Trace>> read_file_sealed(const std::string& path, const ReadOptions& options) {
+  Files files(1);
+  auto traces =
+      read_file(path, {.threads = options.threads, .stop = options.stop, .window = options.window});
+  if (!traces) return traces.error();
+  if (options.stop != nullptr && options.stop->requested()) return interrupted(path);
+  files[0] = *std::move(traces);
+  note_cuts(files);
+  for (Trace& trace : files[0]) seal(trace, std::max(options.threads, 1U), options.rules);
+  return std::move(files[0]);
+}
+
 Run read_run(std::span<const std::string> files, const ReadOptions& options) {
   Run run;
   Files traces = read_files(files, options, run);
@@ -301,7 +326,7 @@ Run read_run(std::span<const std::string> files, const ReadOptions& options) {
   report_inputs(traces, run);
   if (options.stop != nullptr && options.stop->requested()) return run;
   std::vector<RankSource> sources;
-  assign_ranks(traces, run, sources);
+  assign_ranks(files, traces, run, sources);
   std::map<int, std::size_t> place;
   std::vector<std::vector<Span>> spans;
   for (std::size_t i = 0; i < traces.size(); ++i)

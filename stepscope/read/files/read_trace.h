@@ -28,7 +28,7 @@ struct ReadOptions {
   const NameRules* rules = nullptr;  // that classify names; null: the program's own
   // Called now and then from one thread, with the compressed bytes done and the total. May be
   // empty.
-  std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress{};
 };
 
 // The result of reading one file.
@@ -64,5 +64,10 @@ struct Run {
 // are windows of it; otherwise an error names both and the first is kept. After a stop there are no
 // ranks.
 [[nodiscard]] Run read_run(std::span<const std::string> files, const ReadOptions& options = {});
+
+// The traces of one file, sealed, with the rank that the file's metadata names, if it names one.
+// Errors: the file cannot be read; interrupted.
+[[nodiscard]] Result<std::vector<Trace>> read_file_sealed(const std::string& path,
+                                                          const ReadOptions& options = {});
 
 }  // namespace stepscope
