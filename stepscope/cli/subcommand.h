@@ -32,6 +32,7 @@ std::function<int()> declare_compare(CLI::App& app);
 std::function<int()> declare_sweep(CLI::App& app);
 std::function<int()> declare_check(CLI::App& app);
 std::function<int()> declare_hang(CLI::App& app);
+std::function<int()> declare_live(CLI::App& app);
 std::function<int()> declare_memory(CLI::App& app);
 std::function<int()> declare_stacks(CLI::App& app);
 std::function<int()> declare_mcp(CLI::App& app);
