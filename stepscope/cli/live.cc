@@ -7,20 +7,26 @@
 #include <cstdio>
 #include <memory>
 
+#include "stepscope/base/json_reader.h"
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/flags/live_flags.h"
 #include "stepscope/cli/on_event.h"
 #include "stepscope/cli/outputs.h"
+#include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/report/live/live_json.h"
+#include "stepscope/report/live/live_metrics.h"
+#include "stepscope/report/live/live_page.h"
 #include "stepscope/report/live/live_sentence.h"
 #include "stepscope/report/live/live_text.h"
+#include "stepscope/telemetry/metrics_output.h"
 #include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
 
+constexpr unsigned most_clients = 256;
 constexpr double line_every_s = 60;  // between two lines of a quiet job
 
 // The terminal's other screen, which leaves what was printed before as it was.
@@ -45,10 +51,54 @@ class OtherScreen {
   }
 };
 
+std::vector<ServedText> served(const std::string& metrics, const std::string& state) {
+  return {{.path = "/", .type = "text/html; charset=utf-8", .text = std::string(live_page())},
+          {.path = "/state.json", .type = "application/json", .text = state},
+          {.path = "/metrics", .type = std::string(openmetrics_type), .text = metrics}};
+}
+
+// The first line of the file.
+Result<std::string> read_token(const std::string& path) {
+  auto text = read_text(path);
+  if (!text) return text;
+  std::string token = text->substr(0, text->find('\n'));
+  if (token.ends_with('\r')) token.pop_back();
+  constexpr std::size_t shortest = 16;
+  if (token.size() < shortest)
+    return Error{.what = "its first line has fewer than 16 characters",
+                 .file = path,
+                 .hint = "write a long random word into it: openssl rand -hex 32"};
+  return token;
+}
+
+// Null without --serve.
+Result<std::unique_ptr<TextEndpoint>> open_endpoint(const LiveFlags& flags) {
+  if (flags.serve.empty()) return std::unique_ptr<TextEndpoint>();
+  const auto target = metrics_target(flags.serve);
+  if (!target) return target.error();
+  if (!target->port)
+    return Error{.what = "--serve " + flags.serve + " is no port",
+                 .hint = "write PORT or ADDRESS:PORT",
+                 .code = ErrorCode::refused};
+  EndpointOptions options{
+      .address = target->address, .port = *target->port, .most_clients = most_clients};
+  if (!flags.token_file.empty()) {
+    auto token = read_token(flags.token_file);
+    if (!token) return token.error();
+    options.token = std::move(*token);
+  } else if (!target->address.starts_with("127.")) {
+    return Error{
+        .what = "--serve " + flags.serve + " would show the job to everybody in the network",
+        .hint = "give --token-file, or serve on 127.0.0.1",
+        .code = ErrorCode::refused};
+  }
+  return TextEndpoint::open(options, served("# EOF\n", "null\n"));
+}
+
 class Faces {
  public:
-  Faces(const LiveFlags& flags, EventCommands commands)
-      : flags_(flags), commands_(std::move(commands)) {
+  Faces(const LiveFlags& flags, EventCommands commands, std::unique_ptr<TextEndpoint> endpoint)
+      : flags_(flags), commands_(std::move(commands)), endpoint_(std::move(endpoint)) {
     const bool drawn =
         !flags.plain && !flags.request.once && flags.json != "-" && ::isatty(STDOUT_FILENO) == 1;
     if (drawn) screen_ = std::make_unique<OtherScreen>();
@@ -60,7 +110,12 @@ class Faces {
       OtherScreen::draw(live_text(view, text_options(), terminal_height() - 1));
     else if (flags_.json != "-")
       print(view);
-    if (!flags_.json.empty()) write_json_text(flags_.json, json_text(live_tree(view)), failures_);
+    const std::string tree =
+        flags_.json.empty() && !endpoint_ ? std::string() : json_text(live_tree(view));
+    if (!flags_.json.empty()) write_json_text(flags_.json, tree, failures_);
+    if (!flags_.open_metrics.empty())
+      failures_.keep(write_file(flags_.open_metrics, live_metrics(view)));
+    if (endpoint_) endpoint_->publish(served(live_metrics(view), tree));
     std::fflush(stdout);
     return true;
   }
@@ -82,6 +137,7 @@ class Faces {
 
   const LiveFlags& flags_;
   EventCommands commands_;
+  std::unique_ptr<TextEndpoint> endpoint_;
   Failures failures_;
   std::unique_ptr<OtherScreen> screen_;
   double printed_ = -1;
@@ -90,7 +146,10 @@ class Faces {
 int answer(const LiveFlags& flags) {
   auto commands = EventCommands::make(flags.on);
   if (!commands) return refused(commands.error());
-  Faces faces(flags, std::move(*commands));
+  auto endpoint = open_endpoint(flags);
+  if (!endpoint) return refused(endpoint.error());
+  if (*endpoint) say("stepscope: serving http://{}/\n", (*endpoint)->place());
+  Faces faces(flags, std::move(*commands), std::move(*endpoint));
   Progress progress{.failed = [&](const Error& e) { faces.failures().add(e); },
                     .stop = &stop_on_signals()};
   const auto result =

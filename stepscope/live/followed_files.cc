@@ -128,6 +128,7 @@ void FollowedFiles::poll_replaced(Replaced& file, JobState& state, double now,
   std::ifstream in(file.path, std::ios::binary);
   std::ostringstream text;
   if (static_cast<std::uintmax_t>(at.st_size) <= most_replaced_bytes) text << in.rdbuf();
+  if (text.view() == "# EOF\n") return;  // no step has ended yet
   const auto metrics = parse_engine_metrics(text.view());
   if (!metrics) {
     Error error = metrics.error();
