@@ -114,7 +114,7 @@ class Faces {
         flags_.json.empty() && !endpoint_ ? std::string() : json_text(live_tree(view));
     if (!flags_.json.empty()) write_json_text(flags_.json, tree, failures_);
     if (!flags_.open_metrics.empty())
-      failures_.keep(write_file(flags_.open_metrics, live_metrics(view)));
+      failures_.keep(write_file(flags_.open_metrics, live_textfile(view)));
     if (endpoint_) endpoint_->publish(served(live_metrics(view), tree));
     std::fflush(stdout);
     return true;

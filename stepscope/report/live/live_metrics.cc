@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "stepscope/telemetry/metric_text.h"
@@ -126,6 +127,29 @@ std::string live_metrics(const LiveView& view) {
   }
   put_coverage(out, view);
   return out.finish();
+}
+
+std::string live_textfile(const LiveView& view) {
+  const std::string text = live_metrics(view);
+  std::set<std::string, std::less<>> counters;
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    std::string line = text.substr(at, end - at);
+    at = end + 1;
+    const bool type = line.starts_with("# TYPE ");
+    if (type || line.starts_with("# HELP ")) {
+      constexpr std::size_t name_at = 7;
+      const std::size_t name_end = line.find(' ', name_at);
+      const std::string name = line.substr(name_at, name_end - name_at);
+      if (type && line.ends_with(" counter")) counters.insert(name);
+      if (counters.contains(name)) line.insert(name_end, "_total");
+    } else if (line.starts_with('#')) {
+      continue;  // units and the end
+    }
+    out += line + '\n';
+  }
+  return out;
 }
 
 }  // namespace stepscope

@@ -13,5 +13,8 @@ namespace stepscope {
 inline constexpr std::size_t most_late_series = 16;
 
 [[nodiscard]] std::string live_metrics(const LiveView& view);
+// The same in Prometheus' older text format, which the textfile collector of its node exporter
+// reads: the families of counters have the names of their samples.
+[[nodiscard]] std::string live_textfile(const LiveView& view);
 
 }  // namespace stepscope
