@@ -15,7 +15,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t piece = std::size_t{1} << 16;
-constexpr std::size_t compared_bytes = 32;
+constexpr std::size_t compared_bytes = 256;
 
 Error tail_error(const std::string& path, const char* doing, int code) {
   Error error{.what = std::string("cannot ") + doing + ": " + std::generic_category().message(code),
@@ -40,6 +40,7 @@ FileTail::FileTail(FileTail&& other) noexcept
       fd_(std::exchange(other.fd_, -1)),
       device_(other.device_),
       inode_(other.inode_),
+      changed_ns_(other.changed_ns_),
       offset_(other.offset_),
       first_(other.first_),
       skip_line_(other.skip_line_),
@@ -116,7 +117,10 @@ Result<TailState> FileTail::read_on(std::uint64_t most_bytes, const Line& line,
   struct stat at{};
   if (::fstat(fd_, &at) != 0) return tail_error(path_, "read", errno);
   const auto size = static_cast<std::uint64_t>(at.st_size);
-  if (size == offset_) return TailState::caught_up;
+  const std::int64_t changed = at.st_mtim.tv_sec * 1'000'000'000 + at.st_mtim.tv_nsec;
+  // A file that was written over may have its old size.
+  if (size == offset_ && (offset_ == 0 || changed == changed_ns_)) return TailState::caught_up;
+  changed_ns_ = changed;
   std::array<char, piece> room;
   bool again = size < offset_;
   if (!again && !last_bytes_.empty()) {

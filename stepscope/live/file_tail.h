@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "stepscope/base/result.h"
 
@@ -57,7 +58,8 @@ class FileTail {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const TailCounts& counts() const { return counts_; }
-  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+  // Device and inode of the file that is read; zeros before the first.
+  [[nodiscard]] std::pair<dev_t, ino_t> file() const { return {device_, inode_}; }
   // The last line without its end, for a file whose writer ended without one.
   [[nodiscard]] std::string_view unfinished() const { return partial_; }
 
@@ -74,6 +76,7 @@ class FileTail {
   int fd_ = -1;
   dev_t device_ = 0;
   ino_t inode_ = 0;
+  std::int64_t changed_ns_ = 0;  // when the file was last written, at the last reading
   std::uint64_t offset_ = 0;
   bool first_ = true;       // no file has been opened yet
   bool skip_line_ = false;  // the rest of a line that is dropped

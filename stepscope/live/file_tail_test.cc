@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -108,6 +109,18 @@ TEST_F(FileTailTest, BeginsAgainWhenTheFileIsOverwrittenInPlace) {
   poll(tail);
   EXPECT_EQ(taken(), Lines({"one", "two", "<again>", "three", "four", "five", "six"}));
   EXPECT_EQ(tail.counts().truncations, 1U);
+}
+
+TEST_F(FileTailTest, BeginsAgainWhenTheFileIsOverwrittenInItsSize) {
+  FileTail tail(path_.string(), everything);
+  append("one\n");
+  poll(tail);
+  std::ofstream(path_) << "two\n";
+  fs::last_write_time(path_, fs::last_write_time(path_) + std::chrono::seconds(1));
+  poll(tail);
+  EXPECT_EQ(taken(), Lines({"one", "<again>", "two"}));
+  EXPECT_EQ(poll(tail), TailState::caught_up);
+  EXPECT_EQ(taken(), Lines());
 }
 
 TEST_F(FileTailTest, BeginsNearTheEndOfALargeFile) {

@@ -46,7 +46,17 @@ void raise_open_files() {
 FollowedFiles::FollowedFiles(std::vector<std::string> paths, const FollowLimits& limits)
     : paths_(std::move(paths)), limits_(limits) {}
 
+// Whether rotation has given a followed file this name, as train.log.1.
+bool FollowedFiles::renamed(const std::string& path) const {
+  struct stat at{};
+  if (::stat(path.c_str(), &at) != 0 || !read_.contains({at.st_dev, at.st_ino})) return false;
+  for (std::size_t end = path.size() - 1; end > 0 && path[end] != '/'; --end)
+    if (known_.contains(path.substr(0, end))) return true;
+  return false;
+}
+
 void FollowedFiles::add(const std::string& path) {
+  if (renamed(path)) return;
   if (!known_.insert(path).second) return;
   if (files_.size() + replaced_.size() >= limits_.most_files) {
     known_.erase(path);
@@ -113,6 +123,7 @@ bool FollowedFiles::poll_file(Followed& file, JobState& state, double now,
   }
   file.told.clear();
   file.missing = *got == TailState::missing;
+  if (file.tail.file() != file.id) read_.insert(file.id = file.tail.file());
   if (*got != TailState::more) file.age = -1;
   return *got == TailState::more;
 }

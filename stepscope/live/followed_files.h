@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stepscope/base/result.h"
@@ -60,7 +61,8 @@ class FollowedFiles {
   struct Followed {
     FileTail tail;
     LineSource lines;
-    double age = -1;     // seconds since the file was written, when it was first read; -1: now
+    double age = -1;  // seconds since the file was written, when it was first read; -1: now
+    std::pair<dev_t, ino_t> id{};
     std::string told{};  // the last error
     bool missing = false;
   };
@@ -74,12 +76,14 @@ class FollowedFiles {
   };
 
   void add(const std::string& path);
+  [[nodiscard]] bool renamed(const std::string& path) const;
   bool poll_file(Followed& file, JobState& state, double now, std::vector<Error>& errors);
   void poll_replaced(Replaced& file, JobState& state, double now, std::vector<Error>& errors);
 
   std::vector<std::string> paths_;
   FollowLimits limits_;
   std::set<std::string> known_;
+  std::set<std::pair<dev_t, ino_t>> read_;  // files that were read under any name
   std::vector<std::unique_ptr<Followed>> files_;
   std::vector<Replaced> replaced_;
   std::size_t left_out_ = 0;

@@ -126,7 +126,7 @@ class Runs(unittest.TestCase):
         self.assertGreater(len(set(made[0])), 55)
         verbs = {s.verb for s in all_seeds}
         self.assertLessEqual({"analyze", "whatif", "check", "memory", "hang", "stacks", "compare", "sweep", "predict", "plan",
-                              "calibrate", "train"}, verbs)
+                              "calibrate", "train", "live"}, verbs)
 
 
 if __name__ == "__main__":
