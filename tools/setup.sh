@@ -12,7 +12,7 @@ build_packages=(
   libdnnl-dev                                        # nn/matmul
   libopenmpi-dev openmpi-bin                         # comm/mpi_group
   liburing-dev                                       # zero/offload_file
-  libmicrohttpd-dev                                  # telemetry/metrics_endpoint
+  libmicrohttpd-dev                                  # telemetry/text_endpoint
   python3-dev python3-venv                           # binding, python/
   libsimdjson-dev libdeflate-dev libbenchmark-dev    # bench/
 )

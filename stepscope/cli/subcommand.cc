@@ -29,7 +29,7 @@ constexpr std::string_view understand = "Understand a run";
 constexpr std::string_view compare_runs = "Compare";
 constexpr std::string_view plan_ahead = "Plan ahead";
 
-constexpr std::array<Verb, 17> table = {{
+constexpr std::array<Verb, 19> table = {{
     {"analyze", "Account for every step of a run, from the traces of its ranks", understand,
      "how-to/analyze-your-traces.md", declare_analyze},
     {"whatif", "Replay recorded steps with a change, to see what it would buy", understand,
@@ -44,6 +44,8 @@ constexpr std::array<Verb, 17> table = {{
      "how-to/read-stacks.md", declare_stacks},
     {"hang", "Find why a job stands still, from dumps and NCCL logs", understand,
      "how-to/diagnose-a-hang.md", declare_hang},
+    {"live", "Follow a running job: step times, late and silent ranks", understand,
+     "how-to/watch-a-running-job.md", declare_live},
     {"compare", "Decide whether two runs differ, or whether it is noise", compare_runs,
      "how-to/compare-two-runs.md", declare_compare},
     {"sweep", "Run a command at several values of a setting and rank them", compare_runs,

@@ -34,6 +34,7 @@ std::function<int()> declare_runs(CLI::App& app);
 std::function<int()> declare_check(CLI::App& app);
 std::function<int()> declare_digest(CLI::App& app);
 std::function<int()> declare_hang(CLI::App& app);
+std::function<int()> declare_live(CLI::App& app);
 std::function<int()> declare_memory(CLI::App& app);
 std::function<int()> declare_stacks(CLI::App& app);
 std::function<int()> declare_mcp(CLI::App& app);

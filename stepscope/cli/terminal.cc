@@ -46,6 +46,13 @@ int terminal_width() {
   return 100;
 }
 
+std::size_t terminal_height() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0)
+    return std::clamp<std::size_t>(size.ws_row, 12, 200);
+  return 24;
+}
+
 std::size_t help_width() {
   constexpr int widest = 100;
   constexpr std::size_t without_terminal = 80;

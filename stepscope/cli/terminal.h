@@ -13,8 +13,9 @@
 
 namespace stepscope {
 
-[[nodiscard]] bool wants_colour();       // standard output is a terminal and NO_COLOR is unset
-[[nodiscard]] int terminal_width();      // columns of standard output; 100 where it is no terminal
+[[nodiscard]] bool wants_colour();   // standard output is a terminal and NO_COLOR is unset
+[[nodiscard]] int terminal_width();  // columns of standard output; 100 where it is no terminal
+[[nodiscard]] std::size_t terminal_height();  // lines of standard output; 24 without a terminal
 [[nodiscard]] std::size_t help_width();  // the same for help: at most 100, 80 without a terminal
 
 // The width and colour of this terminal; `details`: the page that tells more, or empty.

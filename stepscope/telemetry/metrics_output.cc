@@ -10,6 +10,7 @@
 #include <charconv>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "stepscope/base/output_file.h"
 
@@ -20,6 +21,15 @@ constexpr const char* no_metrics = "# EOF\n";
 void wake(int event) {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t woken = ::write(event, &one, sizeof one);
+}
+
+// Also at "/", for people who try the port in a browser.
+std::vector<ServedText> metrics_texts(std::string text) {
+  const std::string type(openmetrics_type);
+  std::vector<ServedText> texts;
+  texts.push_back({.path = "/", .type = type, .text = text});
+  texts.push_back({.path = "/metrics", .type = type, .text = std::move(text)});
+  return texts;
 }
 
 }  // namespace
@@ -49,7 +59,8 @@ Result<MetricsTarget> metrics_target(std::string_view text) {
 Result<std::unique_ptr<MetricsOutput>> MetricsOutput::open(const MetricsTarget& target) {
   std::unique_ptr<MetricsOutput> out(new MetricsOutput);
   if (target.port) {
-    auto endpoint = MetricsEndpoint::open(target.address, *target.port, no_metrics);
+    auto endpoint = TextEndpoint::open({.address = target.address, .port = *target.port},
+                                       metrics_texts(no_metrics));
     if (!endpoint) return endpoint.error();
     out->endpoint_ = std::move(*endpoint);
     return out;
@@ -77,8 +88,8 @@ MetricsOutput::~MetricsOutput() {
 }
 
 void MetricsOutput::publish(std::string text) {
+  if (endpoint_) return endpoint_->publish(metrics_texts(std::move(text)));
   auto next = std::make_unique<std::string>(std::move(text));
-  if (endpoint_) return endpoint_->publish(std::move(next));
   const std::unique_ptr<std::string> unwritten(fresh_.exchange(next.release()));
   wake(wake_);
 }

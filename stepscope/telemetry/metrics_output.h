@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Publishes OpenMetrics text while a job runs, on a port of this host that answers GET /metrics
-// (metrics_endpoint.h), or in a file that is replaced as a whole by a thread of its own. publish()
+// (text_endpoint.h), or in a file that is replaced as a whole by a thread of its own. publish()
 // passes a text without a lock.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "stepscope/base/result.h"
-#include "stepscope/telemetry/metrics_endpoint.h"
+#include "stepscope/telemetry/text_endpoint.h"
 
 namespace stepscope {
 
@@ -46,7 +46,7 @@ class MetricsOutput {
   void write();
   void write_fresh();
 
-  std::unique_ptr<MetricsEndpoint> endpoint_;  // without it the text goes to the file
+  std::unique_ptr<TextEndpoint> endpoint_;  // without it the text goes to the file
   int wake_ = -1;
   std::string file_;
   std::atomic<std::string*> fresh_{nullptr};

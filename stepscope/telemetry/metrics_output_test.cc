@@ -90,7 +90,7 @@ TEST(MetricsOutput, APortThatIsTakenIsAClearError) {
   const auto second = MetricsOutput::open({.port = first->port()});
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().message(),
-            "cannot serve metrics at 127.0.0.1:" + std::to_string(first->port()) +
+            "cannot serve at 127.0.0.1:" + std::to_string(first->port()) +
                 ": Address already in use; another program uses this port; choose another, or 0");
   const auto nowhere = MetricsOutput::open({.port = std::uint16_t{0}, .address = "localhost"});
   ASSERT_FALSE(nowhere);

@@ -13,6 +13,7 @@ from seeds import JSON, MESSAGE, PICKLE, SQLITE, TEXT, File
 OUTPUTS = {  # the outputs of each verb, and how often each is asked for
     "analyze": {"--json": 0.85, "--html": 0.03, "--csv": 0.08, "--perfetto": 0.04}, "whatif": {"--json": 0.8},
     "check": {"--json": 0.8}, "memory": {"--json": 0.8, "--html": 0.05}, "hang": {"--json": 0.8},
+    "live": {"--json": 0.8},
     "stacks": {"--json": 0.8, "--html": 0.05, "--csv": 0.1}, "compare": {"--json": 0.8, "--csv": 0.1},
     "sweep": {"--json": 0.8, "--csv": 0.1}, "runs": {"--json": 0.8}, "predict": {"--json": 0.8, "--html": 0.05, "--csv": 0.1},
     "plan": {"--json": 0.8, "--html": 0.05, "--csv": 0.1}, "train": {"--json": 0.8, "--csv": 0.1}}
@@ -140,6 +141,8 @@ def make(number, run_seed, seeds, sides, flags):
         case.words_changed = True
         for _ in range(r.choice((1, 1, 2))):
             arguments = mutate_arguments.change(r, seed.verb, arguments, flags)
+    if seed.verb == "live" and "--once" not in arguments:
+        arguments.insert(0, "--once")   # it ends
     for flag, share in OUTPUTS.get(seed.verb, {}).items():
         if r.random() < share and flag not in arguments and "--help" not in arguments:
             name = NAMES.get(flag) or r.choice(("out.pftrace", "out.pftrace.gz", "out.perfetto.json", "out.perfetto.json.gz"))

@@ -76,7 +76,7 @@ def strict_json(data):
 
 def has_such_names(case):
     """Whether an input of names, not of numbers, has such a word: the program shows names as they are."""
-    if case.verb not in ("analyze", "whatif", "stacks", "memory", "hang"):
+    if case.verb not in ("analyze", "whatif", "stacks", "memory", "hang", "live"):
         return False
     for name, data in case.files.items():
         if WORD.search(name):

@@ -209,6 +209,18 @@ def hangs(m):
                                         File("watchdog.log", m.read("comm_records", "watchdog"), TEXT, True)], weight=2)
 
 
+def followed(m):
+    """Files of a running job for live, which reads them once here."""
+    files = []
+    for name in m.of("live_lines"):
+        data = m.read("live_lines", name)
+        file = File(name + (".prom" if name == "engine" else ".log"), data, TEXT, True)
+        files.append(file)
+        if name != "engine":
+            m.add("live", name, [file], ["*", "--once"], 1.5)
+    m.add("live", "all", files, ["*", "--once"], 3)
+
+
 def models(m):
     """Files of models, machines, plans and DeepSpeed for predict and plan."""
     sizes = ["--machine", "h100_sxm_80gb", "--gpus", "8", "--global-batch", "64", "--seq", "512"]
@@ -296,7 +308,7 @@ def side_files(m):
 
 def all_seeds(root, program, folder):
     m = Makers(root)
-    for make in (traces, job_tables, logs, recorded_training, memory, stacks, hangs, models, benchmarks, training, pages):
+    for make in (traces, job_tables, logs, recorded_training, memory, stacks, hangs, followed, models, benchmarks, training, pages):
         make(m)
     prepared(m, program, folder)
     return m.seeds, side_files(m)

@@ -8,6 +8,7 @@
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/read/bytes/token_scan.h"
 #include "stepscope/read/bytes/whole_file.h"
+#include "stepscope/read/log/follow_log.h"
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/nccl_line.h"
 
@@ -168,6 +169,47 @@ Result<JobLog> settled(JobLog log, std::string_view path) {
 }
 
 }  // namespace
+
+struct LogFollower::State {
+  JobLog log = empty_log();
+  LogReader reader{log, TimeUnit::ms};
+};
+
+LogFollower::LogFollower() : state_(std::make_unique<State>()) {}
+LogFollower::~LogFollower() = default;
+
+void LogFollower::take(std::string_view line) { state_->reader.feed(line); }
+
+std::vector<LogStep> LogFollower::take_steps() {
+  constexpr std::size_t most_kept = 1024;  // records: steps of some tools are between two of them
+  constexpr std::size_t most_settings = 4096;
+  std::vector<LogStep> fresh;
+  JobLog& log = state_->log;
+  if (log.records.size() > next_record_) {
+    leave_out_impossible(log);
+    LogSteps all = steps_of(log);
+    for (LogStep& step : all.steps) {
+      if (step.record < next_record_) continue;
+      const bool again = step.cause == "restart";
+      if (step.iteration >= 0 && step.iteration <= last_iteration_ && !again) continue;
+      if (step.iteration >= 0) last_iteration_ = step.iteration;
+      fresh.push_back(std::move(step));
+    }
+    if (!fresh.empty()) tool_ = all.tool;
+    if (log.records.size() > most_kept) {
+      const std::size_t drop = log.records.size() - most_kept / 2;
+      log.records.erase(log.records.begin(),
+                        log.records.begin() + static_cast<std::ptrdiff_t>(drop));
+    }
+    next_record_ = log.records.size();
+  }
+  // Nobody asks for these here. The last profile may still be read from lines to come.
+  log.timers.clear();
+  log.communication.clear();
+  if (log.profiles.size() > 1) log.profiles.erase(log.profiles.begin(), log.profiles.end() - 1);
+  if (log.settings.size() > most_settings) log.settings.clear();
+  return fresh;
+}
 
 bool is_trainer_state(std::string_view head) {
   return head.find("\"log_history\"") != std::string_view::npos ||

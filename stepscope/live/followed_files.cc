@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/live/followed_files.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <system_error>
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int most_depth = 3;
+constexpr std::uint64_t turn = std::uint64_t{256} << 10;  // of a file, before the next one's turn
+constexpr std::uintmax_t most_replaced_bytes = std::uintmax_t{16} << 20;
+
+bool follows(const fs::path& path) {
+  constexpr std::array<std::string_view, 12> others = {
+      ".gz", ".zst", ".xz", ".bz2", ".zip", ".html", ".png", ".pt", ".npy", ".bin", ".so", ".py"};
+  const std::string name = path.filename().string();
+  if (name.starts_with('.') || name.ends_with('~') || name.ends_with(".tmp")) return false;
+  return std::ranges::none_of(others, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+void raise_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+FollowedFiles::FollowedFiles(std::vector<std::string> paths, const FollowLimits& limits)
+    : paths_(std::move(paths)), limits_(limits) {}
+
+// Whether rotation has given a followed file this name, as train.log.1.
+bool FollowedFiles::renamed(const std::string& path) const {
+  struct stat at{};
+  if (::stat(path.c_str(), &at) != 0 || !read_.contains({at.st_dev, at.st_ino})) return false;
+  for (std::size_t end = path.size() - 1; end > 0 && path[end] != '/'; --end)
+    if (known_.contains(path.substr(0, end))) return true;
+  return false;
+}
+
+void FollowedFiles::add(const std::string& path) {
+  if (renamed(path)) return;
+  if (!known_.insert(path).second) return;
+  if (files_.size() + replaced_.size() >= limits_.most_files) {
+    known_.erase(path);
+    ++left_out_;
+    return;
+  }
+  if (path.ends_with(".prom")) {
+    replaced_.push_back({.path = path});
+    return;
+  }
+  // A file that appears while the job is followed is read from its start.
+  const std::uint64_t most_old =
+      looked_ ? std::numeric_limits<std::uint64_t>::max() : limits_.most_old;
+  files_.push_back(std::make_unique<Followed>(
+      Followed{.tail = FileTail(path, most_old), .lines = LineSource(path)}));
+  if (looked_) return;
+  struct stat at{};
+  if (::stat(path.c_str(), &at) == 0)
+    files_.back()->age = std::max(0.0, wall_clock() - static_cast<double>(at.st_mtim.tv_sec));
+}
+
+Result<Done> FollowedFiles::look() {
+  left_out_ = 0;
+  for (const std::string& path : paths_) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (!fs::exists(status)) {
+      if (looked_) continue;
+      return Error{.what = "does not exist",
+                   .file = path,
+                   .hint = "give a directory that the job writes to, or a file"};
+    }
+    if (!fs::is_directory(status)) {
+      add(path);
+      continue;
+    }
+    auto entry = fs::recursive_directory_iterator(
+        path, fs::directory_options::skip_permission_denied, error);
+    if (error && !looked_)
+      return Error{
+          .what = "cannot list: " + error.message(), .file = path, .hint = "check its permissions"};
+    for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+      if (entry.depth() >= most_depth) entry.disable_recursion_pending();
+      std::error_code none;
+      if (entry->is_regular_file(none) && follows(entry->path())) add(entry->path().string());
+    }
+  }
+  looked_ = true;
+  return Done{};
+}
+
+bool FollowedFiles::poll_file(Followed& file, JobState& state, double now,
+                              std::vector<Error>& errors) {
+  // Lines of a file that was written long ago were written at the latest then.
+  const double when = now - std::max(0.0, file.age);
+  const auto got = file.tail.poll(
+      turn, [&](std::string_view line) { file.lines.take(line, state, when); },
+      [&] { file.lines.restart(); });
+  file.lines.flush(state, when);
+  if (!got) {
+    if (file.told != got.error().message()) errors.push_back(got.error());
+    file.told = got.error().message();
+    return false;
+  }
+  file.told.clear();
+  file.missing = *got == TailState::missing;
+  if (file.tail.file() != file.id) read_.insert(file.id = file.tail.file());
+  if (*got != TailState::more) file.age = -1;
+  return *got == TailState::more;
+}
+
+void FollowedFiles::poll_replaced(Replaced& file, JobState& state, double now,
+                                  std::vector<Error>& errors) {
+  struct stat at{};
+  if (file.other || ::stat(file.path.c_str(), &at) != 0) return;
+  const std::int64_t changed = at.st_mtim.tv_sec * 1'000'000'000 + at.st_mtim.tv_nsec;
+  if (changed == file.changed_ns) return;
+  const bool first = file.changed_ns < 0;
+  file.changed_ns = changed;
+  std::ifstream in(file.path, std::ios::binary);
+  std::ostringstream text;
+  if (static_cast<std::uintmax_t>(at.st_size) <= most_replaced_bytes) text << in.rdbuf();
+  if (text.view() == "# EOF\n") return;  // no step has ended yet
+  const auto metrics = parse_engine_metrics(text.view());
+  if (!metrics) {
+    Error error = metrics.error();
+    error.file = file.path;
+    // Written by somebody else, or written over while it was read.
+    file.other = text.view().find("stepscope_") == std::string_view::npos;
+    if (!file.other && file.told != error.what) errors.push_back(error);
+    file.told = error.what;
+    return;
+  }
+  file.told.clear();
+  file.understood = true;
+  const double age =
+      first ? std::max(0.0, wall_clock() - static_cast<double>(at.st_mtim.tv_sec)) : 0;
+  const std::size_t writer = state.process(file.path);
+  state.heard(writer, now - age);
+  if (const auto steps = file.before ? steps_between(*file.before, *metrics) : std::nullopt) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    state.step(StepSource::engine, {.wall_ns = steps->step_ns,
+                                    .steps = steps->steps,
+                                    .iteration = metrics->steps,
+                                    .transfer_ns = nan,
+                                    .wait_ns = nan});
+    state.own_work(steps->own_ns, steps->step_ns);
+  }
+  file.before = *metrics;
+}
+
+bool FollowedFiles::poll(JobState& state, double now, std::vector<Error>& errors,
+                         const StopFlag* stop) {
+  bool more = false;
+  for (const auto& file : files_) {
+    if (stop != nullptr && stop->requested()) return false;
+    more |= poll_file(*file, state, now, errors);
+  }
+  for (Replaced& file : replaced_) poll_replaced(file, state, now, errors);
+  return more;
+}
+
+FollowTotals FollowedFiles::totals() const {
+  FollowTotals out{.files = files_.size() + replaced_.size(), .left_out = left_out_};
+  for (const auto& file : files_) {
+    const TailCounts& tail = file->tail.counts();
+    out.missing += file->missing ? 1U : 0U;
+    out.bytes += tail.bytes;
+    out.skipped_bytes += tail.skipped_bytes;
+    out.long_lines += tail.long_lines;
+    out.rotations += tail.rotations;
+    out.truncations += tail.truncations;
+    out.lines += file->lines.lines();
+    out.not_understood += file->lines.not_understood();
+    out.orphans += file->lines.inspector().orphans;
+    out.lost_lines += file->lines.inspector().lost_lines;
+    std::string kind(line_kind_names[static_cast<std::size_t>(file->lines.kind())]);
+    if (!file->lines.version().empty()) kind += " " + file->lines.version();
+    ++out.kinds[kind];
+  }
+  for (const Replaced& file : replaced_)
+    ++out.kinds[file.understood ? "metrics of stepscope train" : "unknown"];
+  return out;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/live/job_state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace stepscope {
+namespace {
+
+constexpr double recent_s = 30;    // sums over the recent past fade with this constant
+constexpr double forget_s = 600;   // a communicator without records for so long has ended
+constexpr double same_time_s = 5;  // processes of one rank heard so close are both alive
+constexpr std::size_t most_ranks_told = 64;
+constexpr double gaps = 5;  // times the longest gap until a process is silent
+
+}  // namespace
+
+std::size_t JobState::process(std::string_view name) {
+  const auto [found, added] = by_name_.try_emplace(std::string(name), processes_.size());
+  if (added) processes_.push_back({.name = std::string(name)});
+  return found->second;
+}
+
+void JobState::heard(std::size_t process, double now) {
+  LiveProcess& p = processes_[process];
+  if (p.records++ > 0 && now > p.heard) {
+    if (!p.silent) p.longest_gap = std::max(p.longest_gap, now - p.heard);
+  }
+  p.heard = p.records == 1 ? now : std::max(p.heard, now);
+  newest_ = std::max(newest_, p.heard);
+}
+
+void JobState::name_rank(std::size_t process, int rank, double now) {
+  LiveProcess& p = processes_[process];
+  p.rank = rank;
+  p.width = 0;
+  heard(process, now);
+}
+
+void JobState::collective(std::size_t process, const Where& where, const SeenCollective& seen,
+                          double now) {
+  heard(process, now);
+  LiveProcess& p = processes_[process];
+  const auto [found, added] =
+      by_id_.try_emplace(std::string(where.communicator), communicators_.size());
+  if (added) {
+    if (communicators_.size() == most_communicators) {
+      by_id_.erase(found);
+      ++coverage_.records;
+      ++coverage_.unmatched;
+      return;
+    }
+    communicators_.push_back(std::make_unique<LiveCommunicator>(
+        std::string(where.communicator), std::string(where.name), where.ranks));
+    members_.emplace_back(where.ranks, -1);
+  }
+  const std::size_t c = found->second;
+  LiveCommunicator& communicator = *communicators_[c];
+  if (static_cast<std::size_t>(where.ranks) != communicator.ranks()) {
+    ++coverage_.records;
+    ++coverage_.unmatched;
+    return;
+  }
+  if (where.ranks > p.width && (p.width > 0 || p.rank < 0)) {
+    p.rank = where.rank;
+    p.width = where.ranks;
+  }
+  auto& member = members_[c][static_cast<std::size_t>(where.rank)];
+  if (member < 0 && !p.several)
+    p.several =
+        std::ranges::find(members_[c], static_cast<std::int64_t>(process)) != members_[c].end();
+  member = static_cast<std::int64_t>(process);
+  communicator.add(where.rank, seen, now);
+}
+
+void JobState::step(StepSource source, const StepSample& sample) {
+  curves_[static_cast<std::size_t>(source)].add(sample);
+  if (source_ == StepSource::none || source < source_) source_ = source;
+}
+
+void JobState::own_work(std::span<const float> by_rank, double step_ns) {
+  if (by_rank.size() < 2) return;
+  if (!own_rule_ || own_rule_->members() != by_rank.size()) {
+    own_rule_ = std::make_unique<LateRule>(by_rank.size());
+    own_late_.assign(by_rank.size(), 0);
+  }
+  std::vector<float> known;
+  for (const float own : by_rank)
+    if (!std::isnan(own)) known.push_back(own);
+  if (known.size() < 2) return;
+  const auto at = known.begin() + static_cast<std::ptrdiff_t>((known.size() - 1) / 2);
+  std::nth_element(known.begin(), at, known.end());
+  std::vector<float> late(by_rank.begin(), by_rank.end());
+  for (float& own : late) own -= *at;
+  own_rule_->add(late, step_ns);
+}
+
+LiveEvent JobState::event(LiveEventKind kind, double now, std::size_t process) const {
+  LiveEvent event{.kind = kind, .at = now};
+  if (source_ != StepSource::none) event.step = curve().last();
+  if (process < processes_.size()) {
+    event.host = processes_[process].host;
+    event.ranks.push_back(processes_[process].rank);
+    event.rank_count = 1;
+  }
+  return event;
+}
+
+void JobState::add_event(LiveEvent event) {
+  ++event_counts_[static_cast<std::size_t>(event.kind)];
+  events_.push_back(event);
+  if (events_.size() > most_events) events_.pop_front();
+  fresh_.push_back(std::move(event));
+}
+
+void JobState::close_all(double now) {
+  for (const auto& communicator : communicators_)
+    communicator->close_old(now + LiveCommunicator::patience);
+}
+
+void JobState::settle(double now) {
+  settle_communicators(now);
+  settle_lateness(now);
+  settle_own(now);
+  settle_steps(now);  // a change names the ranks that are late
+  settle_silence(now);
+  settle_stuck(now);
+  forget(now);
+  settled_ = now;
+}
+
+void JobState::settle_communicators(double now) {
+  const double factor = settled_ < 0 ? 1 : std::exp(-(now - settled_) / recent_s);
+  for (const auto& communicator : communicators_) {
+    communicator->close_old(now);
+    communicator->decay(factor);
+  }
+}
+
+// Steps of the widest communicator whose collectives repeat.
+void JobState::settle_steps(double now) {
+  LiveCommunicator* widest = nullptr;
+  for (const auto& communicator : communicators_) {
+    const bool alive = now - communicator->last_record() < forget_s;
+    if (alive && communicator->period() &&
+        (widest == nullptr || communicator->ranks() > widest->ranks()))
+      widest = communicator.get();
+  }
+  for (const auto& communicator : communicators_) {
+    const auto steps = communicator->take_steps();
+    if (communicator.get() != widest) continue;
+    for (const CollectiveStep& s : steps)
+      step(StepSource::collectives, {.wall_ns = s.wall_ns,
+                                     .steps = s.steps,
+                                     .transfer_ns = s.transfer_ns,
+                                     .wait_ns = s.wait_ns});
+  }
+  if (source_ == StepSource::none) return;
+  StepCurve& curve = curves_[static_cast<std::size_t>(source_)];
+  if (auto change = curve.take_change()) {
+    LiveEvent found =
+        event(change->after_ns > change->before_ns ? LiveEventKind::slower : LiveEventKind::faster,
+              now, processes_.size());
+    found.change = change;
+    for (const LiveProcess& p : processes_)
+      if (!p.late_in.empty() && !p.replaced) found.ranks.push_back(p.rank);
+    found.rank_count = found.ranks.size();
+    if (found.ranks.size() > most_ranks_told) found.ranks.resize(most_ranks_told);
+    add_event(std::move(found));
+  }
+}
+
+void JobState::settle_lateness(double now) {
+  for (LiveProcess& p : processes_) {
+    p.wait = 0;
+    p.was_late = !p.late_in.empty();
+    p.late_in.clear();
+  }
+  for (std::size_t c = 0; c < communicators_.size(); ++c)
+    for (std::size_t r = 0; r < members_[c].size(); ++r)
+      if (members_[c][r] >= 0)
+        processes_[static_cast<std::size_t>(members_[c][r])].wait += communicators_[c]->wait(r);
+  for (std::size_t c = 0; c < communicators_.size(); ++c) {
+    const LiveCommunicator& communicator = *communicators_[c];
+    if (newest_ - communicator.last_record() > limits_.silent_s) continue;  // it has ended
+    LiveEvent found = event(LiveEventKind::late, now, processes_.size());
+    for (const LiveCommunicator::LateMember& late : communicator.late()) {
+      const auto r = static_cast<std::size_t>(late.rank);
+      if (members_[c][r] < 0) continue;
+      LiveProcess& p = processes_[static_cast<std::size_t>(members_[c][r])];
+      if (p.replaced || p.wait > 0.5 * communicator.lateness(r) || !p.late_in.empty()) continue;
+      p.late_in = communicator.name().empty() ? communicator.id() : communicator.name();
+      p.late_ns = late.late_ns;
+      p.round_ns = late.round_ns;
+      if (p.was_late) continue;
+      ++found.rank_count;
+      if (found.ranks.empty()) {
+        found.host = p.host;
+        found.late_ns = late.late_ns;
+        if (late.round_ns > 0) found.round_ns = late.round_ns;
+        found.round = late.round;
+        found.communicator = p.late_in;
+      }
+      if (found.ranks.size() < most_ranks_told)
+        found.ranks.push_back(p.several ? late.rank : p.rank);
+    }
+    if (found.rank_count > 0) add_event(std::move(found));
+  }
+  for (std::size_t i = 0; i < processes_.size(); ++i)
+    if (processes_[i].was_late && processes_[i].late_in.empty() && !processes_[i].replaced)
+      add_event(event(LiveEventKind::no_longer_late, now, i));
+}
+
+void JobState::settle_own(double now) {
+  if (!own_rule_) return;
+  for (std::size_t r = 0; r < own_late_.size(); ++r) {
+    const bool late = own_rule_->named(r);
+    if (late == (own_late_[r] != 0)) continue;
+    own_late_[r] = late ? 1 : 0;
+    LiveEvent found =
+        event(late ? LiveEventKind::late : LiveEventKind::no_longer_late, now, processes_.size());
+    found.ranks.push_back(static_cast<int>(r));
+    found.rank_count = 1;
+    if (late) {
+      found.late_ns = own_rule_->lateness(r);
+      found.round_ns = own_rule_->step_ns();
+    }
+    add_event(std::move(found));
+  }
+}
+
+void JobState::settle_silence(double now) {
+  // The newest process of a rank counts; an older one was replaced.
+  std::int32_t world = 0;
+  for (const LiveProcess& p : processes_)
+    if (now - p.heard < limits_.silent_s) world = std::max(world, p.width);
+  if (world > 0) {
+    by_rank_.clear();
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      const LiveProcess& p = processes_[i];
+      if (p.width != world || p.rank < 0) continue;
+      const auto [found, added] = by_rank_.try_emplace(p.rank, i);
+      if (!added && processes_[found->second].heard < p.heard) found->second = i;
+    }
+    std::size_t replaced = 0, first = processes_.size();
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      LiveProcess& p = processes_[i];
+      if (p.replaced || p.width == 0) continue;
+      const auto found = by_rank_.find(p.rank);
+      if (found == by_rank_.end() || found->second == i ||
+          processes_[found->second].heard - p.heard < same_time_s)
+        continue;
+      p.replaced = true;
+      if (replaced++ == 0) first = i;
+    }
+    if (replaced > 0) {
+      LiveEvent found = event(LiveEventKind::restarted, now, first);
+      found.rank_count = replaced;
+      add_event(std::move(found));
+    }
+  }
+  std::size_t alive = 0, known = 0;
+  double newest = 0;
+  for (const LiveProcess& p : processes_) {
+    if (p.replaced || p.records == 0) continue;
+    const double limit = std::max(limits_.silent_s, gaps * p.longest_gap);
+    if (known++ == 0 || p.heard > newest) newest = p.heard;
+    alive += now - p.heard < limit ? 1 : 0;
+  }
+  const bool stands = known > 0 && alive == 0;
+  if (stands != stands_) {
+    LiveEvent found = event(stands ? LiveEventKind::stands_still : LiveEventKind::moves_again, now,
+                            processes_.size());
+    if (stands) found.seconds = now - newest;
+    add_event(std::move(found));
+  }
+  stands_ = stands;
+  if (stands) return;
+  LiveEvent quiet = event(LiveEventKind::silent, now, processes_.size());
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    LiveProcess& p = processes_[i];
+    if (p.replaced || p.records == 0) continue;
+    const bool silent = now - p.heard >= std::max(limits_.silent_s, gaps * p.longest_gap);
+    if (p.silent && !silent) add_event(event(LiveEventKind::heard_again, now, i));
+    if (!p.silent && silent) {
+      if (quiet.rank_count++ == 0) {
+        quiet.host = p.host;
+        quiet.seconds = now - p.heard;
+      }
+      if (quiet.ranks.size() < most_ranks_told) quiet.ranks.push_back(p.rank);
+    }
+    p.silent = silent;
+  }
+  if (quiet.rank_count > 0) add_event(std::move(quiet));
+}
+
+// Collectives that some ranks have left, while others that were heard before say nothing.
+void JobState::settle_stuck(double now) {
+  for (std::size_t c = 0; c < communicators_.size(); ++c) {
+    const auto& left = communicators_[c]->unfinished();
+    if (!left || now - left->since < limits_.stuck_s) continue;
+    LiveEvent found = event(LiveEventKind::stuck, now, processes_.size());
+    bool all_quiet = true;
+    for (const std::int32_t rank : left->missing) {
+      const std::int64_t process = members_[c][static_cast<std::size_t>(rank)];
+      if (process < 0) continue;  // nothing was ever read of it
+      const LiveProcess& p = processes_[static_cast<std::size_t>(process)];
+      all_quiet &= now - p.heard >= limits_.stuck_s && !p.replaced;
+      if (found.ranks.empty()) found.host = p.host;
+      found.ranks.push_back(p.several ? rank : p.rank);
+    }
+    if (found.ranks.empty() || !all_quiet) continue;
+    const auto [told, added] = stuck_.try_emplace(communicators_[c]->id(), left->number);
+    if (!added && std::exchange(told->second, left->number) == left->number) continue;
+    found.rank_count = left->missing_count;
+    found.communicator =
+        communicators_[c]->name().empty() ? communicators_[c]->id() : communicators_[c]->name();
+    found.collective = left->kind;
+    found.number = left->number;
+    found.seconds = now - left->since;
+    add_event(std::move(found));
+  }
+}
+
+// Communicators that have ended, so that their number stays bounded over many restarts.
+void JobState::forget(double now) {
+  for (std::size_t c = 0; c < communicators_.size();) {
+    LiveCommunicator& ended = *communicators_[c];
+    if (stands_ || now - ended.last_record() < forget_s) {
+      ++c;
+      continue;
+    }
+    const CommunicatorCounts& counts = ended.counts();
+    coverage_.records += counts.records;
+    coverage_.matched += counts.matched;
+    coverage_.unmatched += counts.unmatched;
+    coverage_.unrecorded += counts.unrecorded;
+    if (counts.records > 0)
+      coverage_.least_bytes =
+          std::min(counts.least_bytes, coverage_.least_bytes.value_or(counts.least_bytes));
+    stuck_.erase(ended.id());
+    by_id_.erase(ended.id());
+    if (c + 1 < communicators_.size()) {
+      std::swap(communicators_[c], communicators_.back());
+      std::swap(members_[c], members_.back());
+      by_id_[communicators_[c]->id()] = c;
+    }
+    communicators_.pop_back();
+    members_.pop_back();
+  }
+}
+
+LiveCoverage JobState::coverage() const {
+  LiveCoverage out = coverage_;
+  for (const auto& communicator : communicators_) {
+    const CommunicatorCounts& counts = communicator->counts();
+    out.records += counts.records;
+    out.matched += counts.matched;
+    out.unmatched += counts.unmatched;
+    out.unrecorded += counts.unrecorded;
+    if (counts.records > 0)
+      out.least_bytes = std::min(counts.least_bytes, out.least_bytes.value_or(counts.least_bytes));
+  }
+  return out;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of a running job: its processes, communicators and steps, as sources tell them, and
+// the events that follow from them. Bounded memory, whatever the job's duration. Nothing is
+// concluded from what was not seen: coverage() tells how much that is.
+//
+// Times are seconds of a clock that never jumps (`now`); clocks of the job's hosts are only used
+// for differences within one process.
+//
+// A process is named by the rank in the widest communicator that it writes about, unless its source
+// knows the rank. A rank is late if it is late in a communicator (late_rule.h) and waits in all of
+// its collectives together for less than half of that: else it only passes on the delay of another.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "stepscope/live/live_communicator.h"
+#include "stepscope/live/step_curve.h"
+
+namespace stepscope {
+
+struct LiveLimits {
+  double silent_s = 60;
+  double stuck_s = 30;
+};
+
+enum class LiveEventKind : std::uint8_t {
+  late,
+  no_longer_late,
+  slower,
+  faster,
+  silent,
+  heard_again,
+  stuck,
+  stands_still,
+  moves_again,
+  restarted
+};
+inline constexpr std::array<std::string_view, 10> live_event_names = {
+    "late",        "no_longer_late", "slower",       "faster",      "silent",
+    "heard_again", "stuck",          "stands_still", "moves_again", "restarted"};
+
+// What happened, with the figures that belong to its kind; others are absent.
+struct LiveEvent {
+  LiveEventKind kind = LiveEventKind::late;
+  double at = 0;             // `now` of the poll that found it
+  std::int64_t step = -1;    // the last step that was known then; -1: none
+  std::vector<int> ranks{};  // at most 64
+  std::size_t rank_count = 0;
+  std::string host{};                // of the first rank
+  std::string communicator{};        // its name, else its id
+  std::optional<double> late_ns{};   // in a round
+  std::optional<double> round_ns{};  // the time of a round
+  std::size_t round = 0;             // collectives in a round
+  std::optional<StepChange> change{};
+  std::optional<double> seconds{};  // of silence
+  CollectiveKind collective = CollectiveKind::none;
+  std::uint64_t number = 0;
+};
+
+enum class StepSource : std::uint8_t { none, log, engine, collectives };
+inline constexpr std::array<std::string_view, 4> step_source_names = {"none", "log", "engine",
+                                                                      "collectives"};
+
+struct LiveProcess {
+  std::string name;  // host and pid, or what the source calls it
+  std::string host{};
+  std::int64_t pid = -1;
+  int rank = -1;           // -1: unknown
+  std::int32_t width = 0;  // of the communicator that the rank is of; 0: the source knows the rank
+  double heard = 0;        // when something was last read of it
+  std::uint64_t records = 0;
+  double longest_gap = 0;  // seconds between two records
+  bool silent = false;
+  bool replaced = false;  // another process has its rank
+  bool several = false;   // it has several ranks in one communicator
+  std::string late_in{};  // the communicator in which it is late; empty: it is not
+  bool was_late = false;  // at the poll before
+  double late_ns = 0;     // in a round
+  double round_ns = 0;
+  double wait = 0;  // recent waiting, in ns
+};
+
+struct LiveCoverage {
+  std::uint64_t records = 0;
+  std::uint64_t matched = 0;
+  std::uint64_t unmatched = 0;
+  std::uint64_t unrecorded = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t not_gpu_timed = 0;
+  std::uint64_t point_to_point = 0;
+  std::optional<std::uint64_t> least_bytes{};
+};
+
+class JobState {
+ public:
+  static constexpr std::size_t most_events = 256;
+  static constexpr std::size_t most_communicators = 16'384;
+
+  explicit JobState(const LiveLimits& limits = {}) : limits_(limits) {}
+
+  // The number of the process with this name; a new one is added.
+  [[nodiscard]] std::size_t process(std::string_view name);
+  [[nodiscard]] LiveProcess& at(std::size_t process) { return processes_[process]; }
+  void heard(std::size_t process, double now);
+  // The process is known to be this rank of the job.
+  void name_rank(std::size_t process, int rank, double now);
+
+  struct Where {
+    std::string_view communicator;
+    std::string_view name;
+    std::int32_t rank = 0;
+    std::int32_t ranks = 1;
+  };
+  void collective(std::size_t process, const Where& where, const SeenCollective& seen, double now);
+  // Records that a source knows to be lost.
+  void dropped(std::uint64_t records) { coverage_.dropped += records; }
+  void not_gpu_timed() { ++coverage_.not_gpu_timed; }
+  void point_to_point(std::size_t process, double now) {
+    ++coverage_.point_to_point;
+    heard(process, now);
+  }
+  // A step of the job by a source. The most trusted source that tells of steps counts: a log, then
+  // the engine, then collectives.
+  void step(StepSource source, const StepSample& sample);
+  // Own work of ranks (step time without waiting) over the same steps, in ns a step; NaN: unknown.
+  void own_work(std::span<const float> by_rank, double step_ns);
+
+  // Closes collectives that are waited for: nothing more will be read.
+  void close_all(double now);
+  // After each poll: closes, judges, and adds events.
+  void settle(double now);
+
+  [[nodiscard]] std::vector<LiveEvent> take_events() { return std::exchange(fresh_, {}); }
+  [[nodiscard]] const std::deque<LiveEvent>& events() const { return events_; }
+  [[nodiscard]] const std::array<std::uint64_t, live_event_names.size()>& event_counts() const {
+    return event_counts_;
+  }
+  [[nodiscard]] const std::vector<LiveProcess>& processes() const { return processes_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<LiveCommunicator>>& communicators() const {
+    return communicators_;
+  }
+  [[nodiscard]] LiveCoverage coverage() const;
+  [[nodiscard]] const StepCurve& curve() const {
+    return curves_[static_cast<std::size_t>(source_)];
+  }
+  [[nodiscard]] StepSource step_source() const { return source_; }
+  [[nodiscard]] const LateRule* own_rule() const { return own_rule_.get(); }
+  [[nodiscard]] bool stands_still() const { return stands_; }
+
+ private:
+  void add_event(LiveEvent event);
+  void settle_communicators(double now);
+  void settle_steps(double now);
+  void settle_lateness(double now);
+  void settle_own(double now);
+  void settle_silence(double now);
+  void settle_stuck(double now);
+  void forget(double now);
+  LiveEvent event(LiveEventKind kind, double now, std::size_t process) const;
+
+  LiveLimits limits_;
+  std::vector<LiveProcess> processes_;
+  std::unordered_map<std::string, std::size_t> by_name_;
+  std::map<int, std::size_t> by_rank_;
+  std::vector<std::unique_ptr<LiveCommunicator>> communicators_;
+  std::unordered_map<std::string, std::size_t> by_id_;
+  std::vector<std::vector<std::int64_t>> members_;  // by communicator and rank: process or -1
+  std::array<StepCurve, step_source_names.size()> curves_;
+  StepSource source_ = StepSource::none;
+  std::unique_ptr<LateRule> own_rule_;
+  std::vector<std::uint8_t> own_late_;
+  LiveCoverage coverage_;  // what communicators do not count, and those that are forgotten
+  std::deque<LiveEvent> events_;
+  std::vector<LiveEvent> fresh_;
+  std::array<std::uint64_t, live_event_names.size()> event_counts_{};
+  double settled_ = -1;
+  double newest_ = -1e300;  // when the last line of any process was read
+  bool stands_ = false;
+  std::map<std::string, std::uint64_t> stuck_;  // told: communicator and number
+};
+
+}  // namespace stepscope

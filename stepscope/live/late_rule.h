@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names the members of a group that are late step after step, while the job runs.
+//
+// Input: for each round (a step, or some collectives of the group) how late each member was, behind
+// the median of its peers. From collectives this needs no clocks: all members leave a collective
+// together, so a member that came late was in it for a shorter time (job_state.h).
+//
+// A member is late in a round if it is late by least_late and least_share of the step. It is named
+// if this holds in 7 of its last 8 rounds, and if the mean of these rounds (without the largest and
+// the smallest) is 7 times the usual spread of such means. Means of 8 rounds are compared with
+// means of 8 rounds, so jitter that lasts for several rounds is in the spread. The spread is the
+// larger of two: that of the members now (1.4826 x the median absolute deviation; with fewer than
+// five members unknown), and its mean over the last 200 rounds or so without the named members. A
+// group without a history and with fewer than five members needs 8 late rounds of 8. A named member
+// is cleared when at most 2 of its last 8 rounds are late.
+//
+// late_rule_test.cc simulates jobs: an injected slow rank is named within 10 steps in 98 % of them
+// or more, and no rank is named in clean jobs of 10,000 steps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace stepscope {
+
+inline constexpr std::size_t late_window = 8;  // rounds
+
+struct LateLimits {
+  double least_share = 0.03;  // of a step
+  double least_late = 1e6;    // ns a step
+};
+
+class LateRule {
+ public:
+  explicit LateRule(std::size_t members, const LateLimits& limits = {});
+
+  // A round: lateness by member in ns, NaN if unknown; `step_ns`: the time of the round, 0 if
+  // unknown (then least_late alone counts). REQUIRES: one value per member.
+  void add(std::span<const float> late, double step_ns);
+
+  [[nodiscard]] std::size_t members() const { return named_.size(); }
+  [[nodiscard]] bool named(std::size_t member) const { return named_[member] != 0; }
+  // Mean of the last rounds without the largest and the smallest, in ns; 0 before late_window
+  // rounds.
+  [[nodiscard]] double lateness(std::size_t member) const { return means_[member]; }
+  [[nodiscard]] double step_ns() const { return step_ns_; }
+  [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
+
+ private:
+  void weigh();
+  [[nodiscard]] double spread_now();
+
+  LateLimits limits_;
+  std::vector<float> recent_;  // late_window rows of one value per member
+  std::vector<float> steps_;   // of the rows
+  std::vector<double> means_;
+  std::vector<std::uint8_t> hits_;
+  std::vector<std::uint8_t> named_;
+  std::vector<double> room_;
+  double step_ns_ = 0;
+  double usual_ = 0;   // mean spread of the last rounds
+  double weight_ = 0;  // rounds in it
+  std::uint64_t rounds_ = 0;
+};
+
+}  // namespace stepscope

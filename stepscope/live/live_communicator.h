@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// A communicator of a running job: joins what its ranks say of each collective, and tells waiting
+// apart from transfer without clocks. All ranks leave a collective together, so a rank waited for
+// its own duration minus the shortest of the group, and the rank with the shortest came last. How
+// late a rank was is the (upper) median of the durations minus its own.
+//
+// A collective is identified by its function and its number in the communicator. It is closed when
+// all ranks have reported it. Otherwise it is closed with the ranks that have, `patience` after the
+// first report, or earlier if too many are open. Closed collectives are added up by rounds: of one
+// period of the first rank's sequence of functions and sizes, which is a step; or, without a
+// period, of one collective and of `long_round` collectives side by side.
+//
+// Memory: open collectives, at most most_open values (4 bytes) or 64 collectives; 120 bytes a rank.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "stepscope/base/collective_kind.h"
+#include "stepscope/base/quantity.h"
+#include "stepscope/live/late_rule.h"
+
+namespace stepscope {
+
+struct SeenCollective {
+  CollectiveKind kind = CollectiveKind::unknown;
+  std::uint64_t number = 0;
+  std::uint64_t bytes = 0;
+  Ns duration{};
+  std::int64_t stamp_us = 0;  // by the writer's clock; 0: unknown
+  bool exact = false;         // the stamp is of the call, not of the writing of its record
+};
+
+struct CommunicatorCounts {
+  std::uint64_t records = 0;
+  std::uint64_t matched = 0;      // records of collectives that all ranks reported
+  std::uint64_t unmatched = 0;    // records of the others that are closed
+  std::uint64_t repeated = 0;     // a rank reported a collective twice; the second is ignored
+  std::uint64_t unrecorded = 0;   // gaps in the numbers of a rank: calls without a record
+  std::uint64_t collectives = 0;  // that all ranks reported
+  std::uint64_t least_bytes = std::numeric_limits<std::uint64_t>::max();
+};
+
+// A step by the first rank's sequence, or the mean of several. Transfer, and waiting as a mean over
+// ranks, of a step; NaN if ranks did not report all of its collectives.
+struct CollectiveStep {
+  double wall_ns = 0;
+  std::int64_t steps = 1;
+  double transfer_ns = 0;
+  double wait_ns = 0;
+};
+
+class LiveCommunicator {
+ public:
+  static constexpr double patience = 5;  // seconds
+  static constexpr std::size_t long_round = 32;
+  static constexpr std::size_t most_open = std::size_t{1} << 22;
+
+  // `ranks` of the communicator, at least 1. `now` of all functions: seconds of a clock that never
+  // jumps.
+  LiveCommunicator(std::string id, std::string name, std::int32_t ranks);
+
+  // REQUIRES: 0 ≤ rank < ranks.
+  void add(std::int32_t rank, const SeenCollective& seen, double now);
+  void close_old(double now);
+  // The time of a step by a better source, or 0; without it the steps of this object count.
+  void know_step(double step_ns) { told_step_ns_ = step_ns; }
+  // Lets sums over the recent past fade.
+  void decay(double factor);
+
+  [[nodiscard]] const std::string& id() const { return id_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::size_t ranks() const { return waits_.size(); }
+  [[nodiscard]] std::size_t ranks_seen() const { return ranks_seen_; }
+  [[nodiscard]] const CommunicatorCounts& counts() const { return counts_; }
+  // Collectives in a step; absent if they do not repeat.
+  [[nodiscard]] std::optional<std::size_t> period() const { return period_; }
+  [[nodiscard]] std::vector<CollectiveStep> take_steps() { return std::exchange(steps_, {}); }
+  [[nodiscard]] double step_ns() const;
+
+  struct LateMember {
+    std::int32_t rank = 0;
+    double late_ns = 0;     // a round, mean of the last eight
+    double round_ns = 0;    // 0: unknown
+    std::size_t round = 0;  // collectives
+  };
+  [[nodiscard]] std::vector<LateMember> late() const;
+  // Sums over the recent past, in ns.
+  [[nodiscard]] float wait(std::size_t rank) const { return waits_[rank]; }
+  [[nodiscard]] float lateness(std::size_t rank) const { return lates_[rank]; }
+  [[nodiscard]] double transfer() const { return transfer_; }  // of the collectives all reported
+  [[nodiscard]] double mean_wait() const;
+  [[nodiscard]] double last_record() const { return last_record_; }
+
+  // The newest collective that some ranks have left and others have not reported.
+  struct Unfinished {
+    CollectiveKind kind = CollectiveKind::unknown;
+    std::uint64_t number = 0;
+    double since = 0;                     // when the first report came
+    std::vector<std::int32_t> missing{};  // at most 64
+    std::size_t missing_count = 0;
+  };
+  [[nodiscard]] const std::optional<Unfinished>& unfinished() const { return unfinished_; }
+
+ private:
+  struct Open {
+    CollectiveKind kind = CollectiveKind::unknown;
+    std::uint64_t number = 0;
+    double since = 0;
+    std::size_t count = 0;
+    std::int64_t first_us = 0;  // the first rank's stamp
+    bool exact = false;
+    std::vector<float> durations{};  // by rank; NaN: not reported
+  };
+  struct Rounds {
+    std::size_t length = 1;
+    std::size_t closed = 0;
+    std::vector<float> late{};
+    std::vector<std::uint32_t> times{};  // collectives by rank
+    LateRule rule;
+  };
+  using Key = std::uint64_t;
+
+  void close(Key key);
+  void add_to(Rounds& rounds, const Open& open, float middle);
+  void follow_first(const SeenCollective& seen);
+  void set_period(std::optional<std::size_t> period);
+  void mark_step(std::int64_t stamp_us, bool exact);
+  [[nodiscard]] double round_ns(std::size_t collectives) const;
+
+  std::string id_;
+  std::string name_;
+  std::unordered_map<Key, Open> open_;
+  std::deque<Key> order_;  // by first report; of closed ones too
+  std::vector<std::vector<float>> spare_;
+  std::vector<float> sorted_;
+  CommunicatorCounts counts_;
+  std::size_t ranks_seen_ = 0;
+  std::vector<std::uint8_t> seen_;
+  std::vector<std::vector<std::uint64_t>> last_numbers_;  // by kind and rank, + 1; 0: none
+  std::vector<float> waits_;
+  std::vector<float> lates_;
+  double transfer_ = 0;
+  double part_transfer_ = 0;  // since the last step that was given; NaN: not all is known
+  double part_wait_ = 0;
+  double last_record_ = 0;
+  std::vector<Rounds> rounds_;
+  std::optional<Unfinished> unfinished_;
+
+  // The first rank's sequence.
+  std::int32_t first_ = -1;
+  std::vector<std::uint64_t> pattern_;
+  std::size_t misses_ = 0;  // records that do not repeat
+  std::optional<std::size_t> period_;
+  std::size_t marked_ = 0;    // collectives since the last step that was given
+  std::size_t stamps_ = 0;    // different stamps among them
+  std::int64_t mark_us_ = 0;  // the first rank's stamp at the last step
+  std::int64_t last_us_ = 0;
+  double step_ns_ = 0;  // mean of the last steps
+  double told_step_ns_ = 0;
+  std::vector<CollectiveStep> steps_;
+};
+
+}  // namespace stepscope

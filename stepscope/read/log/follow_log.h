@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the log of a training job while it grows (the lines of read_job_log.h), in bounded memory:
+// steps are given once, and what has been given is forgotten.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/event/job_log.h"
+
+namespace stepscope {
+
+class LogFollower {
+ public:
+  LogFollower();
+  ~LogFollower();
+  LogFollower(const LogFollower&) = delete;
+  LogFollower& operator=(const LogFollower&) = delete;
+
+  // A whole line without its end.
+  void take(std::string_view line);
+  // The steps that were told since the last call, of the most trusted tool in the log. A step that
+  // several ranks report is given with the time that was read first in this call or is the longest.
+  [[nodiscard]] std::vector<LogStep> take_steps();
+  // The tool whose steps were given last; null before.
+  [[nodiscard]] const LogTool* tool() const { return tool_; }
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  const LogTool* tool_ = nullptr;
+  std::size_t next_record_ = 0;  // of which steps have not been given
+  std::int64_t last_iteration_ = -1;
+};
+
+}  // namespace stepscope

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happened in a running job, as a sentence.
+#pragma once
+
+#include <string>
+
+#include "stepscope/pipeline/live.h"
+
+namespace stepscope {
+
+// "rank 3 (node7) is late: …". Without a full stop.
+[[nodiscard]] std::string event_in_words(const LiveEvent& event);
+// "rank 3", "ranks 0, 1, 2 and 61 others"; "a process" if the rank is unknown.
+[[nodiscard]] std::string live_ranks_in_words(const std::vector<int>& ranks, std::size_t count);
+
+}  // namespace stepscope

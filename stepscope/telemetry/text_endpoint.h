@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// An HTTP endpoint on a port of this host that answers GET with the last texts. GNU libmicrohttpd
+// serves all clients at once from one thread, so clients that say nothing delay nobody. They are
+// disconnected after 10 s. Memory: the texts, those that clients still read, and 8 KiB a client;
+// longer requests are refused.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/result.h"
+
+struct MHD_Daemon;
+struct MHD_Response;
+
+namespace stepscope {
+
+inline constexpr std::string_view openmetrics_type =
+    "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+struct ServedText {
+  std::string path;  // "/metrics"
+  std::string type;  // of the content
+  std::string text{};
+};
+
+struct EndpointOptions {
+  std::string address = "127.0.0.1";  // an IPv4 address of this host
+  std::uint16_t port = 0;             // 0: any free one
+  // Asked of clients, as "Authorization: Bearer TOKEN" or "?token=TOKEN"; empty: of nobody.
+  std::string token{};
+  unsigned most_clients = 1000;  // at once; others are turned away
+};
+
+class TextEndpoint {
+ public:
+  // Errors: the address is none of this host, the port is taken or not allowed; the error gives a
+  // remedy.
+  [[nodiscard]] static Result<std::unique_ptr<TextEndpoint>> open(const EndpointOptions& options,
+                                                                  std::vector<ServedText> texts);
+  ~TextEndpoint();
+  TextEndpoint(const TextEndpoint&) = delete;
+  TextEndpoint& operator=(const TextEndpoint&) = delete;
+
+  // Replaces all texts. Never waits for clients. One thread at a time.
+  void publish(std::vector<ServedText> texts);
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] const std::string& place() const { return place_; }  // ADDRESS:PORT
+
+  // The rest is only for the server's thread.
+  // The answer for this path; null if there is none.
+  [[nodiscard]] MHD_Response* response(std::string_view path);
+  [[nodiscard]] const std::string& token() const { return token_; }
+  [[nodiscard]] std::string paths();
+
+ private:
+  struct Served {
+    ServedText text;
+    MHD_Response* response = nullptr;  // made when it is asked for; clients share it
+  };
+  TextEndpoint() = default;
+  void take(std::vector<ServedText> texts);
+  void take_fresh();
+
+  MHD_Daemon* daemon_ = nullptr;
+  std::uint16_t port_ = 0;
+  std::string place_;
+  std::string token_;
+  std::vector<Served> served_;  // owned by the server's thread
+  std::atomic<std::vector<ServedText>*> fresh_{nullptr};
+};
+
+}  // namespace stepscope

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON of a followed job as documented: a job of four ranks, the third of which becomes slow.
+#include <fstream>
+
+#include "tests/json_contract/documented.h"
+
+namespace stepscope::contract {
+namespace {
+
+void write_job(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  long long now = 1'750'000'000'000'000;
+  for (int step = 0; step < 200; ++step) {
+    const int slow = step < 120 ? 0 : 30'000;
+    for (int part = 0; part < 2; ++part) {
+      now += 100'000 + slow;
+      for (int rank = 0; rank < 4; ++rank) {
+        std::ofstream out(folder + "/host-pid" + std::to_string(rank) + ".log", std::ios::app);
+        out << R"({"header":{"id":"0xa","comm_name":"DP","rank":)" << rank
+            << R"(,"n_ranks":4,"nnodes":1},"metadata":{"inspector_output_format_version":"v4.2",)"
+            << R"("dump_timestamp_us":)" << now << R"(,"hostname":"host","pid":)" << rank
+            << R"(},"coll_perf":{"coll":")" << (part == 0 ? "AllGather" : "AllReduce")
+            << R"(","coll_sn":)" << step << R"(,"coll_msg_size_bytes":1048576,)"
+            << R"("coll_exec_time_us":)" << 5000 + (rank == 2 ? 0 : slow) + (rank * 7 + step) % 5
+            << "}}\n";
+      }
+    }
+  }
+  std::ofstream(folder + "/none.txt") << "a line of nothing\n";
+}
+
+TEST(JsonContract, HoldsForAFollowedJob) {
+  const program::ScratchFolder scratch;
+  const std::string folder = scratch.file("job");
+  write_job(folder);
+  const auto run = program::run({"live", folder, "--once", "--json", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  expect_contract("stepscope live", run, {"events.seconds"});
+  const auto tree = nlohmann::json::parse(run.printed);
+  std::set<std::string> kinds;
+  for (const auto& event : tree["events"]) kinds.insert(event["kind"]);
+  EXPECT_TRUE(kinds.contains("late"));
+  EXPECT_TRUE(kinds.contains("slower"));
+  for (const auto& process : tree["processes"])
+    EXPECT_EQ(process["late"].is_null(), process["rank"] != 2) << process;
+  EXPECT_EQ(tree["coverage"]["records"], 1600);
+}
+
+}  // namespace
+}  // namespace stepscope::contract
