@@ -28,6 +28,11 @@ inline constexpr std::uint32_t digest_version = 1;
                                                 std::span<const Trace> traces, unsigned threads = 1,
                                                 const StopFlag* stop = nullptr);
 
+// The file of a head and of the columns that it describes, which are compressed already. It is
+// written whatever the head says of them. Error: the head takes more than 256 MiB.
+[[nodiscard]] Result<std::string> assemble_digest(const DigestHeader& header,
+                                                  std::string_view columns);
+
 // The traces of a digest in their sealed order, ready to be sealed again, which classifies their
 // names. `bytes` is the whole file, `path` is for errors. Errors name the byte: it is no digest, of
 // another version, cut, damaged, or its columns would take more than 16 MiB and more than 1,000
