@@ -260,6 +260,12 @@ class Check(Result):
     __slots__ = ()
 
 
+class Digest(Result):
+    """Which digests were written (`stepscope digest`)."""
+
+    __slots__ = ()
+
+
 class Hang(Result):
     """Why a job stands still (`stepscope hang`)."""
 

@@ -183,6 +183,7 @@ def test_keywords_are_the_flags_of_the_command():
             "sweep",
             "check",
             "hang",
+            "digest",
             "memory",
             "stacks",
             "predict",

@@ -14,6 +14,7 @@
 #include "stepscope/cli/flags/analyze_flags.h"
 #include "stepscope/cli/flags/check_flags.h"
 #include "stepscope/cli/flags/compare_flags.h"
+#include "stepscope/cli/flags/digest_flags.h"
 #include "stepscope/cli/flags/hang_flags.h"
 #include "stepscope/cli/flags/memory_flags.h"
 #include "stepscope/cli/flags/plan_search_flags.h"
@@ -22,6 +23,8 @@
 #include "stepscope/cli/flags/stacks_flags.h"
 #include "stepscope/cli/flags/sweep_flags.h"
 #include "stepscope/cli/flags/whatif_flags.h"
+#include "stepscope/report/digest/digest_json.h"
+#include "stepscope/report/digest/digest_text.h"
 #include "stepscope/report/history/runs_json.h"
 #include "stepscope/report/history/runs_text.h"
 #include "stepscope/report/json/analyze_json.h"
@@ -201,6 +204,16 @@ Answer hang_answer(const Arguments& arguments) {
           .failures = result->failures};
 }
 
+Answer digest_answer(const Arguments& arguments) {
+  DigestFlags flags;
+  parse(arguments, flags);
+  const auto result = shared(
+      run_verb([&](const StopFlag& stop) { return digest(flags.request, {.stop = &stop}); }));
+  return {.tree = [result] { return digest_tree(*result); },
+          .text = [result](const TextOptions& options) { return digest_text(*result, options); },
+          .failures = result->failures};
+}
+
 Answer memory_answer(const Arguments& arguments) {
   MemoryFlags flags;
   parse(arguments, flags);
@@ -289,6 +302,7 @@ void bind_verbs(nb::module_& module) {
   module.def("runs", runs_answer);
   module.def("check", check_answer);
   module.def("hang", hang_answer);
+  module.def("digest", digest_answer);
   module.def("memory", memory_answer);
   module.def("stacks", stacks_answer);
   module.def("predict", predict_answer);

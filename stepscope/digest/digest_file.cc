@@ -326,6 +326,22 @@ std::optional<Error> begin_traces(Head& head, std::span<const Part> parts, std::
 
 bool is_digest(std::string_view head) { return head.starts_with(magic); }
 
+Result<std::string> assemble_digest(const DigestHeader& header, std::string_view columns) {
+  const std::string json = to_json(header);
+  if (json.size() > most_head_bytes)
+    return Error{.what = "the metadata takes more than 256 MiB",
+                 .file = header.source.path,
+                 .hint = "analyse the trace itself"};
+  const std::string head = compressed(json);
+  std::string out(magic);
+  append_number(out, digest_version);
+  append_number(out, static_cast<std::uint32_t>(json.size()));
+  append_number(out, static_cast<std::uint32_t>(head.size()));
+  out += head;
+  out += columns;
+  return out;
+}
+
 Result<std::string> encode_digest(const DigestSource& source, std::span<const Trace> traces,
                                   unsigned threads, const StopFlag* stop) {
   DigestHeader header{.source = source};
@@ -335,17 +351,7 @@ Result<std::string> encode_digest(const DigestSource& source, std::span<const Tr
     if (!stored) return stored.error();
     header.traces.push_back(*std::move(stored));
   }
-  const std::string json = to_json(header);
-  const std::string head = compressed(json);
-  if (json.size() > most_head_bytes)
-    return Error{.what = "the metadata takes more than 256 MiB",
-                 .file = source.path,
-                 .hint = "analyse the trace itself"};
-  std::string out(magic);
-  append_number(out, digest_version);
-  append_number(out, static_cast<std::uint32_t>(json.size()));
-  append_number(out, static_cast<std::uint32_t>(head.size()));
-  return out + head + body;
+  return assemble_digest(header, body);
 }
 
 Result<std::vector<Trace>> decode_digest(std::string_view bytes, const std::string& path,

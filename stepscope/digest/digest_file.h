@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A digest: the traces of one file as compressed columns, about a hundredth of the JSON. Nothing
-// that an analysis reads is lost, so it answers as the file itself does. docs/reference/digest.md
-// describes the bytes.
+// A digest: the traces of one file as compressed columns, about a hundredth of the JSON of a large
+// one. Nothing that an analysis reads is lost, so it answers as the file itself does.
+// docs/reference/digest.md describes the bytes.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,11 @@ inline constexpr std::uint32_t digest_version = 1;
 [[nodiscard]] Result<std::string> encode_digest(const DigestSource& source,
                                                 std::span<const Trace> traces, unsigned threads = 1,
                                                 const StopFlag* stop = nullptr);
+
+// The file of a head and of the columns that it describes, which are compressed already. It is
+// written whatever the head says of them. Error: the head takes more than 256 MiB.
+[[nodiscard]] Result<std::string> assemble_digest(const DigestHeader& header,
+                                                  std::string_view columns);
 
 // The traces of a digest in their sealed order, ready to be sealed again, which classifies their
 // names. `bytes` is the whole file, `path` is for errors. Errors name the byte: it is no digest, of

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/digest/digest_header.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -260,6 +261,9 @@ class Reading {
     n.truncated = f.flag("truncated", false);
     n.counts = counts(f, "counts");
     n.first_byte = counts(f, "first_byte");
+    const auto reason = [](const auto& entry) { return entry.first; };
+    if (!std::ranges::equal(n.counts, n.first_byte, {}, reason, reason))
+      f.fail("first_byte", "has not the reasons of counts");
     each(f, "cuts", [&](JsonFields& c) {
       n.cuts.push_back(
           {.end = Ns{c.integer("end", any)}, .complete_to = Ns{c.integer("complete_to", any)}});

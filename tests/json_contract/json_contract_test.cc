@@ -340,6 +340,20 @@ TEST(JsonContract, HoldsForAHang) {
   EXPECT_EQ(unseen, std::set<std::string>{});
 }
 
+TEST(JsonContract, HoldsForDigests) {
+  const program::ScratchFolder scratch;
+  const auto run = program::run({"digest", STEPSCOPE_SOURCE_DIR "/examples/train_tiny/traces/ddp",
+                                 "--out", scratch.file("digests"), "--json", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  const Shape shape = documented("stepscope digest");
+  Comparison comparison;
+  compare(shape, nlohmann::json::parse(run.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  std::set<std::string> unseen = paths(shape);
+  for (const std::string& path : comparison.seen) unseen.erase(path);
+  EXPECT_EQ(unseen, std::set<std::string>{});
+}
+
 // Memory snapshots of two ranks. The second one has too little memory.
 TEST(JsonContract, HoldsForMemorySnapshots) {
   const program::ScratchFolder scratch;

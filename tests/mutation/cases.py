@@ -12,7 +12,7 @@ from seeds import JSON, MESSAGE, PICKLE, SQLITE, TEXT, File
 
 OUTPUTS = {  # the outputs of each verb, and how often each is asked for
     "analyze": {"--json": 0.85, "--html": 0.03, "--csv": 0.08, "--perfetto": 0.04}, "whatif": {"--json": 0.8},
-    "check": {"--json": 0.8}, "memory": {"--json": 0.8, "--html": 0.05}, "hang": {"--json": 0.8},
+    "check": {"--json": 0.8}, "memory": {"--json": 0.8, "--html": 0.05}, "hang": {"--json": 0.8}, "digest": {"--json": 0.8},
     "live": {"--json": 0.8},
     "stacks": {"--json": 0.8, "--html": 0.05, "--csv": 0.1}, "compare": {"--json": 0.8, "--csv": 0.1},
     "sweep": {"--json": 0.8, "--csv": 0.1}, "runs": {"--json": 0.8}, "predict": {"--json": 0.8, "--html": 0.05, "--csv": 0.1},

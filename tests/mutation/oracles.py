@@ -76,7 +76,7 @@ def strict_json(data):
 
 def has_such_names(case):
     """Whether an input of names, not of numbers, has such a word: the program shows names as they are."""
-    if case.verb not in ("analyze", "whatif", "stacks", "memory", "hang", "live"):
+    if case.verb not in ("analyze", "whatif", "digest", "stacks", "memory", "hang", "live"):
         return False
     for name, data in case.files.items():
         if WORD.search(name):
@@ -85,7 +85,7 @@ def has_such_names(case):
             data = zlib.decompressobj(31).decompress(data, 1 << 22) if data.startswith(b"\x1f\x8b") else data
         except zlib.error:
             pass
-        if data.startswith(b"\x28\xb5\x2f\xfd") or WORD.search(data.decode("utf-8", "replace")):
+        if data.startswith((b"\x28\xb5\x2f\xfd", b"SSDIGEST")) or WORD.search(data.decode("utf-8", "replace")):
             return True
     return False
 

@@ -125,7 +125,7 @@ class Runs(unittest.TestCase):
         self.assertNotEqual(made[0], made[2])
         self.assertGreater(len(set(made[0])), 55)
         verbs = {s.verb for s in all_seeds}
-        self.assertLessEqual({"analyze", "whatif", "check", "memory", "hang", "stacks", "compare", "sweep", "runs", "live", "predict", "plan",
+        self.assertLessEqual({"analyze", "whatif", "check", "memory", "hang", "digest", "stacks", "compare", "sweep", "runs", "live", "predict", "plan",
                               "calibrate", "train"}, verbs)
 
 

@@ -14,4 +14,8 @@ namespace stepscope::roundtrip {
                                                    const nlohmann::json& right,
                                                    std::size_t limit = 20);
 
+// The answer without what belongs to the files and not to the traces in them: path, bytes and
+// text_bytes of its inputs.
+[[nodiscard]] nlohmann::json without_file_sizes(nlohmann::json answer);
+
 }  // namespace stepscope::roundtrip

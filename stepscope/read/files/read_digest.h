@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
 #include "stepscope/digest/digest_header.h"
 #include "stepscope/event/trace.h"
@@ -17,6 +18,10 @@ namespace stepscope {
 [[nodiscard]] Result<std::vector<Trace>> read_digest(const std::string& path,
                                                      const ReadControl& control);
 
+// The same from any source of bytes; `path` is only a name.
+[[nodiscard]] Result<std::vector<Trace>> read_digest_from(ByteSource& source,
+                                                          const std::string& path,
+                                                          const ReadControl& control);
 // What the digest was made from, and of which ranks. Errors as above.
 [[nodiscard]] Result<DigestHeader> read_digest_header(const std::string& path,
                                                       const ReadControl& control = {});
