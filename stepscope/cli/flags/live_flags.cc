@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cli/flags/live_flags.h"
 
+#include "stepscope/cli/flags/output_flags.h"
 #include "stepscope/cli/help/flag_values.h"
 #include "stepscope/cli/help/flag_view.h"
 
