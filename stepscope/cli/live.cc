@@ -2,6 +2,7 @@
 // `stepscope live`: follows a running job in the terminal.
 #include "stepscope/pipeline/live.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -129,7 +130,10 @@ class Faces {
       print_text(live_text(view, text_options(), lines));
       return;
     }
-    for (const LiveEvent& e : view.events) print_text("event: " + event_in_words(e) + '\n');
+    for (const LiveEvent& e : view.events)
+      print_text(fmt::format("{:.1f} s{}: {}\n", e.at - view.since,
+                             e.step >= 0 ? fmt::format(", step {}", e.step) : std::string(),
+                             event_in_words(e)));
     if (printed_ >= 0 && view.now - printed_ < line_every_s) return;
     printed_ = view.now;
     print_text(live_line(view));

@@ -22,6 +22,7 @@ bool asked(std::string_view name, LiveEventKind kind) {
   if (name == "any") return true;
   if (name == "slowdown") return kind == late || kind == slower;
   if (name == "silence") return kind == silent || kind == stands_still;
+  if (name == "stuck" && kind == unresponsive) return true;
   return name == live_event_names[static_cast<std::size_t>(kind)];
 }
 

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int most_depth = 3;
 constexpr std::uint64_t turn = std::uint64_t{256} << 10;  // of a file, before the next one's turn
+constexpr std::string_view ras_end = ".ras.json";
 constexpr std::uintmax_t most_replaced_bytes = std::uintmax_t{16} << 20;
 
 bool follows(const fs::path& path) {
@@ -63,7 +64,7 @@ void FollowedFiles::add(const std::string& path) {
     ++left_out_;
     return;
   }
-  if (path.ends_with(".prom")) {
+  if (path.ends_with(".prom") || path.ends_with(ras_end)) {
     replaced_.push_back({.path = path});
     return;
   }
@@ -85,9 +86,13 @@ Result<Done> FollowedFiles::look() {
     const fs::file_status status = fs::status(path, error);
     if (!fs::exists(status)) {
       if (looked_) continue;
+      if (auto address = ras_address(path)) {
+        asked_[path].client = std::make_unique<RasClient>(std::move(*address));
+        continue;
+      }
       return Error{.what = "does not exist",
                    .file = path,
-                   .hint = "give a directory that the job writes to, or a file"};
+                   .hint = "give a directory that the job writes to, a file, or HOST:PORT of RAS"};
     }
     if (!fs::is_directory(status)) {
       add(path);
@@ -128,34 +133,21 @@ bool FollowedFiles::poll_file(Followed& file, JobState& state, double now,
   return *got == TailState::more;
 }
 
-void FollowedFiles::poll_replaced(Replaced& file, JobState& state, double now,
-                                  std::vector<Error>& errors) {
-  struct stat at{};
-  if (file.other || ::stat(file.path.c_str(), &at) != 0) return;
-  const std::int64_t changed = at.st_mtim.tv_sec * 1'000'000'000 + at.st_mtim.tv_nsec;
-  if (changed == file.changed_ns) return;
-  const bool first = file.changed_ns < 0;
-  file.changed_ns = changed;
-  std::ifstream in(file.path, std::ios::binary);
-  std::ostringstream text;
-  if (static_cast<std::uintmax_t>(at.st_size) <= most_replaced_bytes) text << in.rdbuf();
-  if (text.view() == "# EOF\n") return;  // no step has ended yet
-  const auto metrics = parse_engine_metrics(text.view());
+void FollowedFiles::take_metrics(Replaced& file, std::string_view text, JobState& state, double age,
+                                 double now, std::vector<Error>& errors) {
+  if (text == "# EOF\n") return;  // no step has ended yet
+  const auto metrics = parse_engine_metrics(text);
   if (!metrics) {
     Error error = metrics.error();
     error.file = file.path;
-    // Written by somebody else, or written over while it was read.
-    file.other = text.view().find("stepscope_") == std::string_view::npos;
+    file.other = text.find("stepscope_") == std::string_view::npos;  // written by somebody else
     if (!file.other && file.told != error.what) errors.push_back(error);
     file.told = error.what;
     return;
   }
   file.told.clear();
   file.understood = true;
-  const double age =
-      first ? std::max(0.0, wall_clock() - static_cast<double>(at.st_mtim.tv_sec)) : 0;
-  const std::size_t writer = state.process(file.path);
-  state.heard(writer, now - age);
+  state.heard(state.process(file.path), now - age);
   if (const auto steps = file.before ? steps_between(*file.before, *metrics) : std::nullopt) {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     state.step(StepSource::engine, {.wall_ns = steps->step_ns,
@@ -168,6 +160,50 @@ void FollowedFiles::poll_replaced(Replaced& file, JobState& state, double now,
   file.before = *metrics;
 }
 
+void FollowedFiles::poll_replaced(Replaced& file, JobState& state, double now,
+                                  std::vector<Error>& errors) {
+  struct stat at{};
+  if (file.other || ::stat(file.path.c_str(), &at) != 0) return;
+  const std::int64_t changed = at.st_mtim.tv_sec * 1'000'000'000 + at.st_mtim.tv_nsec;
+  if (changed == file.changed_ns) return;
+  const bool first = file.changed_ns < 0;
+  file.changed_ns = changed;
+  std::ifstream in(file.path, std::ios::binary);
+  std::ostringstream text;
+  if (static_cast<std::uintmax_t>(at.st_size) <= most_replaced_bytes) text << in.rdbuf();
+  const double age =
+      first ? std::max(0.0, wall_clock() - static_cast<double>(at.st_mtim.tv_sec)) : 0;
+  if (!file.path.ends_with(ras_end))
+    return take_metrics(file, text.view(), state, age, now, errors);
+  const auto status = parse_ras_status(text.view());
+  if (!status) {
+    Error error = status.error();
+    error.file = file.path;
+    if (file.told != error.what) errors.push_back(error);
+    file.told = error.what;
+    return;
+  }
+  file.told.clear();
+  file.understood = true;
+  state.ras(*status, now - age);
+}
+
+void FollowedFiles::poll_ras(JobState& state, double now, std::vector<Error>& errors) {
+  for (auto& [place, asked] : asked_) {
+    const auto answer = asked.client->take();
+    if (!answer) continue;
+    asked.answers = answer->has_value();
+    asked.asked_once = true;
+    if (asked.answers) {
+      asked.told.clear();
+      state.ras(**answer, now);
+    } else if (asked.told != answer->error().what) {
+      asked.told = answer->error().what;
+      errors.push_back(answer->error());
+    }
+  }
+}
+
 bool FollowedFiles::poll(JobState& state, double now, std::vector<Error>& errors,
                          const StopFlag* stop) {
   bool more = false;
@@ -176,7 +212,12 @@ bool FollowedFiles::poll(JobState& state, double now, std::vector<Error>& errors
     more |= poll_file(*file, state, now, errors);
   }
   for (Replaced& file : replaced_) poll_replaced(file, state, now, errors);
+  poll_ras(state, now, errors);
   return more;
+}
+
+bool FollowedFiles::waiting() const {
+  return std::ranges::any_of(asked_, [](const auto& entry) { return !entry.second.asked_once; });
 }
 
 FollowTotals FollowedFiles::totals() const {
@@ -198,7 +239,11 @@ FollowTotals FollowedFiles::totals() const {
     ++out.kinds[kind];
   }
   for (const Replaced& file : replaced_)
-    ++out.kinds[file.understood ? "metrics of stepscope train" : "unknown"];
+    ++out.kinds[!file.understood               ? "unknown"
+                : file.path.ends_with(ras_end) ? "NCCL RAS"
+                                               : "metrics of stepscope train"];
+  for (const auto& [place, asked] : asked_)
+    ++out.kinds[asked.answers ? "NCCL RAS" : "NCCL RAS without an answer"];
   return out;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of a running job: named ones, and those that appear in named directories (and their
 // subdirectories, to a depth of 3). Files that grow are followed line by line (file_tail.h); files
-// that are replaced as a whole (names that end in ".prom") are read again when they change. Other
-// files are recognised by their first lines. Compressed files are left out: nobody appends to them.
+// that are replaced as a whole (names that end in ".prom" or ".ras.json") are read again when they
+// change. Other files are recognised by their first lines. A path HOST:PORT that does not exist is
+// the RAS service of an NCCL job. Compressed files are left out: nobody appends to them.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "stepscope/live/engine_metrics.h"
 #include "stepscope/live/file_tail.h"
 #include "stepscope/live/line_source.h"
+#include "stepscope/live/ras_client.h"
 
 namespace stepscope {
 
@@ -55,6 +58,8 @@ class FollowedFiles {
   // are given once for each file and kind of error, and the others go on.
   [[nodiscard]] bool poll(JobState& state, double now, std::vector<Error>& errors,
                           const StopFlag* stop = nullptr);
+  // Whether a service that was asked has not answered yet.
+  [[nodiscard]] bool waiting() const;
   [[nodiscard]] FollowTotals totals() const;
 
  private:
@@ -78,6 +83,9 @@ class FollowedFiles {
   void add(const std::string& path);
   [[nodiscard]] bool renamed(const std::string& path) const;
   bool poll_file(Followed& file, JobState& state, double now, std::vector<Error>& errors);
+  void poll_ras(JobState& state, double now, std::vector<Error>& errors);
+  void take_metrics(Replaced& file, std::string_view text, JobState& state, double age, double now,
+                    std::vector<Error>& errors);
   void poll_replaced(Replaced& file, JobState& state, double now, std::vector<Error>& errors);
 
   std::vector<std::string> paths_;
@@ -86,6 +94,13 @@ class FollowedFiles {
   std::set<std::pair<dev_t, ino_t>> read_;  // files that were read under any name
   std::vector<std::unique_ptr<Followed>> files_;
   std::vector<Replaced> replaced_;
+  struct Asked {
+    std::unique_ptr<RasClient> client;
+    std::string told{};  // the last error
+    bool answers = false;
+    bool asked_once = false;  // it has answered or failed
+  };
+  std::map<std::string, Asked> asked_;  // by HOST:PORT
   std::size_t left_out_ = 0;
   bool looked_ = false;
 };

@@ -115,6 +115,11 @@ void JobState::add_event(LiveEvent event) {
   fresh_.push_back(std::move(event));
 }
 
+void JobState::ras(const RasStatus& status, double now) {
+  ++ras_statuses_;
+  for (LiveEvent& found : ras_.take(status, now, limits_.stuck_s)) add_event(std::move(found));
+}
+
 void JobState::close_all(double now) {
   for (const auto& communicator : communicators_)
     communicator->close_old(now + LiveCommunicator::patience);

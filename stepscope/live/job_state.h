@@ -25,6 +25,8 @@
 #include <vector>
 
 #include "stepscope/live/live_communicator.h"
+#include "stepscope/live/live_event.h"
+#include "stepscope/live/ras_watch.h"
 #include "stepscope/live/step_curve.h"
 
 namespace stepscope {
@@ -32,40 +34,6 @@ namespace stepscope {
 struct LiveLimits {
   double silent_s = 60;
   double stuck_s = 30;
-};
-
-enum class LiveEventKind : std::uint8_t {
-  late,
-  no_longer_late,
-  slower,
-  faster,
-  silent,
-  heard_again,
-  stuck,
-  stands_still,
-  moves_again,
-  restarted
-};
-inline constexpr std::array<std::string_view, 10> live_event_names = {
-    "late",        "no_longer_late", "slower",       "faster",      "silent",
-    "heard_again", "stuck",          "stands_still", "moves_again", "restarted"};
-
-// What happened, with the figures that belong to its kind; others are absent.
-struct LiveEvent {
-  LiveEventKind kind = LiveEventKind::late;
-  double at = 0;             // `now` of the poll that found it
-  std::int64_t step = -1;    // the last step that was known then; -1: none
-  std::vector<int> ranks{};  // at most 64
-  std::size_t rank_count = 0;
-  std::string host{};                // of the first rank
-  std::string communicator{};        // its name, else its id
-  std::optional<double> late_ns{};   // in a round
-  std::optional<double> round_ns{};  // the time of a round
-  std::size_t round = 0;             // collectives in a round
-  std::optional<StepChange> change{};
-  std::optional<double> seconds{};  // of silence
-  CollectiveKind collective = CollectiveKind::none;
-  std::uint64_t number = 0;
 };
 
 enum class StepSource : std::uint8_t { none, log, engine, collectives };
@@ -138,6 +106,8 @@ class JobState {
 
   // Closes collectives that are waited for: nothing more will be read.
   void close_all(double now);
+  // A status of NCCL's RAS.
+  void ras(const RasStatus& status, double now);
   // After each poll: closes, judges, and adds events.
   void settle(double now);
 
@@ -156,6 +126,7 @@ class JobState {
   }
   [[nodiscard]] StepSource step_source() const { return source_; }
   [[nodiscard]] const LateRule* own_rule() const { return own_rule_.get(); }
+  [[nodiscard]] std::uint64_t ras_statuses() const { return ras_statuses_; }
   [[nodiscard]] bool stands_still() const { return stands_; }
 
  private:
@@ -187,6 +158,8 @@ class JobState {
   double settled_ = -1;
   double newest_ = -1e300;  // when the last line of any process was read
   bool stands_ = false;
+  RasWatch ras_;
+  std::uint64_t ras_statuses_ = 0;
   std::map<std::string, std::uint64_t> stuck_;  // told: communicator and number
 };
 

@@ -3,6 +3,7 @@
 #include "stepscope/live/job_state.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -298,6 +299,26 @@ TEST(JobState, CountsWhatItDidNotSee) {
   EXPECT_EQ(c.matched, 120U);
   EXPECT_EQ(c.unmatched, 30U);
   EXPECT_EQ(c.unrecorded, 10U);
+}
+
+// 72 hours at a step a second. What is kept is full after an hour or so.
+TEST(JobState, MemoryDoesNotGrowInThreeDays) {
+  const Group world{"world", all(2)};
+  ToldJob job(2, 4);
+  const auto run = [&](int seconds) {
+    for (int s = 0; s < seconds; ++s) {
+      job.work(400'000, s / 3600 % 7 == 3 ? 1 : -1, 100'000);
+      job.collective(world, CollectiveKind::reduce_scatter, 25 << 20);
+      job.work(598'000);
+      job.collective(world, CollectiveKind::all_gather, 25 << 20);
+      job.settle();
+    }
+    return ::mallinfo2().uordblks;
+  };
+  const std::size_t day = run(24 * 3600);
+  const std::size_t three = run(48 * 3600);
+  EXPECT_LT(three, day + (256 << 10));
+  EXPECT_EQ(job.state.coverage().matched, 4U * 72 * 3600);
 }
 
 TEST(JobState, MemoryDoesNotGrowWithTheCollectivesOfALostRank) {

@@ -40,6 +40,10 @@ Result<Done> live(const LiveRequest& request, const std::function<bool(const Liv
     bool more = true;
     do {
       more = files.poll(job, now, errors, progress.stop);
+      if (request.once && !more && files.waiting()) {
+        sleep_until(now + longest_nap, progress);
+        more = true;
+      }
       now = clock_now();
     } while (more && !progress.stopped() && (request.once || now - due < request.interval_s));
     progress.report(errors);
@@ -54,7 +58,7 @@ Result<Done> live(const LiveRequest& request, const std::function<bool(const Liv
                         .now = now,
                         .since = since,
                         .catching_up = more};
-    const bool told = !job.processes().empty();
+    const bool told = !job.processes().empty() || job.ras_statuses() > 0;
     if (request.once && !told)
       return Error{.what = "no source tells anything about a job",
                    .file = request.sources.front(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cli/flags/live_flags.h"
 
+#include "stepscope/cli/flags/output_flags.h"
 #include "stepscope/cli/help/flag_values.h"
 #include "stepscope/cli/help/flag_view.h"
 
@@ -13,7 +14,8 @@ void declare(CLI::App& app, LiveFlags& f) {
   app.add_option("SOURCES", f.request.sources,
                  "Directories or files that the job writes to: NCCL Inspector's JSON lines, files "
                  "of stepscope's NCCL plugin, training logs, torchtitan's structured logs, the "
-                 "file of stepscope train --metrics (FILE.prom)")
+                 "file of stepscope train --metrics (FILE.prom), what ncclras -f json wrote "
+                 "(FILE.ras.json); or HOST:PORT of the RAS service of an NCCL job")
       ->required()
       ->type_name("PATH");
   app.add_flag("--once", f.request.once, "Read what is there, show it, and end");
@@ -31,7 +33,8 @@ void declare(CLI::App& app, LiveFlags& f) {
              0, 1e9);
   app.add_option("--on", f.on,
                  "Run this command once per event: slowdown (late, slower), silence (silent, "
-                 "stands_still), stuck, restarted, or any; STEPSCOPE_EVENT, STEPSCOPE_SENTENCE, "
+                 "stands_still), stuck (also unresponsive), restarted, or any; STEPSCOPE_EVENT, "
+                 "STEPSCOPE_SENTENCE, "
                  "STEPSCOPE_RANKS, STEPSCOPE_HOST and STEPSCOPE_STEP tell it which")
       ->type_name("EVENT CMD");
   app.add_option("--openmetrics", f.open_metrics,

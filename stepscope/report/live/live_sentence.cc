@@ -59,6 +59,13 @@ std::string changed(const LiveEvent& e) {
 }
 
 std::string stuck(const LiveEvent& e) {
+  if (e.by_ras)
+    return fmt::format(
+        "{} of communicator {} {} not called {} {}, which others have, and no rank has called "
+        "anything for {}",
+        subject(e), printable(e.communicator), e.rank_count == 1 ? "has" : "have",
+        collective_kind_names[static_cast<std::size_t>(e.collective)], e.number,
+        format_seconds(e.seconds.value_or(0)));
   return fmt::format(
       "{} {} not left {} {} of communicator {}, which others have, and {} said nothing for {}",
       live_ranks_in_words(e.ranks, e.rank_count), e.rank_count == 1 ? "has" : "have",
@@ -101,6 +108,9 @@ std::string event_in_words(const LiveEvent& e) {
       return subject(e) + " writes again";
     case LiveEventKind::stuck:
       return stuck(e);
+    case LiveEventKind::unresponsive:
+      return fmt::format("{} of communicator {} {} not answer NCCL's RAS", subject(e),
+                         printable(e.communicator), e.rank_count == 1 ? "does" : "do");
     case LiveEventKind::stands_still:
       return fmt::format("no process has written anything for {}",
                          format_seconds(e.seconds.value_or(0)));

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens in a running job.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/base/collective_kind.h"
+#include "stepscope/live/step_curve.h"
+
+namespace stepscope {
+
+enum class LiveEventKind : std::uint8_t {
+  late,
+  no_longer_late,
+  slower,
+  faster,
+  silent,
+  heard_again,
+  stuck,
+  unresponsive,
+  stands_still,
+  moves_again,
+  restarted
+};
+inline constexpr std::array<std::string_view, 11> live_event_names = {
+    "late",  "no_longer_late", "slower",       "faster",      "silent",   "heard_again",
+    "stuck", "unresponsive",   "stands_still", "moves_again", "restarted"};
+
+// What happened, with the figures that belong to its kind; others are absent.
+struct LiveEvent {
+  LiveEventKind kind = LiveEventKind::late;
+  double at = 0;             // `now` of the poll that found it
+  std::int64_t step = -1;    // the last step that was known then; -1: none
+  std::vector<int> ranks{};  // at most 64
+  std::size_t rank_count = 0;
+  std::string host{};                // of the first rank
+  std::string communicator{};        // its name, else its id
+  std::optional<double> late_ns{};   // in a round
+  std::optional<double> round_ns{};  // the time of a round
+  std::size_t round = 0;             // collectives in a round
+  std::optional<StepChange> change{};
+  std::optional<double> seconds{};  // of silence
+  CollectiveKind collective = CollectiveKind::none;
+  std::uint64_t number = 0;
+  bool by_ras = false;  // ranks are those of the communicator
+};
+
+}  // namespace stepscope
