@@ -108,7 +108,8 @@ Line of_host_layer(const Evaluated& e) {
   const LayerCost& layer = e.context.kinds.front();
   const double waits = layer.forward[PassTerm::host];
   const Formula device = seconds<Formula>(layer.forward.total() - waits, "device");
-  const double host = host_seconds(c, e.plan, 1);
+  const double layers = launched_layers(layer_kind(*e.context.model, 0));
+  const double host = host_seconds(c, e.plan, layers);
   if (host <= 0) return {seconds<Formula>(0, "none: the host takes no time"), in_seconds(waits)};
   return {host_excess(c, device, seconds<Formula>(host, "host"), e.plan.tp > 1), in_seconds(waits),
           "of a layer forward"};
@@ -209,6 +210,8 @@ Formula logits_of(const Evaluated& e) {
   ends.pp = e.plan.pp > 1 ? 2 : 1;
   for (const Operation& op : head_operations(*e.context.model, ends))
     if (op.kind == OperationClass::loss) all = loss_bytes<Formula>(op);
+  const auto& prediction = e.context.model->prediction;
+  if (prediction) all = count<Formula>(1 + prediction->modules, "losses") * all;
   return all;
 }
 
@@ -403,10 +406,10 @@ std::vector<std::string> of_operations(const Evaluated& e, std::string_view name
     if (!name.empty() && row.operation.name != name) continue;
     for (const Direction direction : {Direction::forward, Direction::backward}) {
       const bool forward = direction == Direction::forward;
-      add_operation_line(
-          row, forward ? "forward" : "backward",
-          operation_formula(e.context.compute, row.operation, direction, row.part == "head"),
-          forward ? row.forward : row.backward, lines);
+      add_operation_line(row, forward ? "forward" : "backward",
+                         operation_formula(e.context.compute, row.operation, direction,
+                                           row.part.ends_with("head")),
+                         forward ? row.forward : row.backward, lines);
       add_calls(e, row, direction, lines);
     }
   }

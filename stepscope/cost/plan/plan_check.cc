@@ -302,6 +302,26 @@ Problem exchange(const Transformer& m, const Plan& p) {
   return std::nullopt;
 }
 
+// States of linear attention and Mamba-2 are divided by heads, over tp and cp.
+Problem states(const Transformer& m, const Plan& p) {
+  const std::int64_t parts = p.tp * p.cp;
+  if (parts == 1) return std::nullopt;
+  const std::int64_t linear = m.linear ? m.linear->value_heads : 0;
+  const std::int64_t mamba = m.state_space ? m.state_space->heads : 0;
+  for (const std::int64_t heads : {linear, mamba}) {
+    if (heads % parts == 0) continue;
+    return problem("the states of " + decimal(heads) +
+                       " heads cannot be split over tp * cp = " + decimal(parts),
+                   "tp * cp may be " + divisors(heads));
+  }
+  if ((m.linear || m.state_space) && p.tensor_layout != TensorLayout::one_d) {
+    return problem("linear attention and Mamba-2 are not modelled under the tensor layout " +
+                       std::string(tensor_layout_names[static_cast<std::size_t>(p.tensor_layout)]),
+                   "use tensor_layout 1d");
+  }
+  return std::nullopt;
+}
+
 Problem experts(const Transformer& m, const Plan& p) {
   if (p.ep == 1) return std::nullopt;
   if (!m.experts)
@@ -416,9 +436,9 @@ Problem recomputation(const Transformer&, const Plan& p) {
       "leave it out or take recompute every_k");
 }
 
-constexpr std::array<Problem (*)(const Transformer&, const Plan&), 14> checks = {
-    &numbers,  &degrees, &tokens, &grid,  &context,  &tensor,   &sequence_division,
-    &exchange, &experts, &stages, &batch, &schedule, &sharding, &recomputation};
+constexpr std::array<Problem (*)(const Transformer&, const Plan&), 15> checks = {
+    &numbers, &degrees, &tokens, &grid,  &context,  &tensor,   &sequence_division, &exchange,
+    &states,  &experts, &stages, &batch, &schedule, &sharding, &recomputation};
 
 }  // namespace
 

@@ -23,20 +23,42 @@ auto shape_of(const Plan& p) {
                   p.precision.activation_bytes);
 }
 
-// Layers differ by their feed-forward part and their window.
 void count_layers(CostContext& context, const Rates& rates, const LayerRun& run) {
   const Transformer& model = *context.model;
-  std::array<int, 4> kind_of{-1, -1, -1, -1};
+  std::vector<LayerKind> seen;
   context.kind.reserve(static_cast<std::size_t>(model.layers));
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
-    const std::size_t look =
-        (has_experts(model, layer) ? 2U : 0U) + (has_window(model, layer) ? 1U : 0U);
-    if (kind_of[look] < 0) {
-      kind_of[look] = static_cast<int>(context.kinds.size());
+    const LayerKind kind = layer_kind(model, layer);
+    const auto at = std::ranges::find(seen, kind) - seen.begin();
+    if (at == std::ssize(seen)) {
+      seen.push_back(kind);
+      LayerRun one = run;
+      one.host_layers *= launched_layers(kind);
       context.kinds.push_back(
-          layer_cost(layer_operations(model, context.shape, layer), rates, context.shape, run));
+          layer_cost(layer_operations(model, context.shape, layer), rates, context.shape, one));
     }
-    context.kind.push_back(static_cast<std::uint8_t>(kind_of[look]));
+    context.kind.push_back(static_cast<std::uint8_t>(at));
+  }
+  check(context.kinds.size() <= most_layer_kinds, "more kinds of layers than there are letters");
+}
+
+// Modules of multi-token prediction run after the last layer, on the device of the head.
+void add_prediction(const CostContext& context, const Rates& rates, const LayerRun& run,
+                    const LayerRun& head, const Plan& ends, LayerCost& to) {
+  const Transformer& model = *context.model;
+  if (!model.prediction) return;
+  LayerRun body = run;
+  body.host_layers = 0;
+  for (const LayerKind& kind : prediction_kinds(model)) body.host_layers += launched_layers(kind);
+  const auto modules = static_cast<double>(model.prediction->modules);
+  for (const bool end : {false, true}) {
+    LayerCost part = end ? layer_cost(prediction_head_operations(model, ends), rates, ends, head)
+                         : layer_cost(prediction_operations(model, ends), rates, ends, body);
+    if (model.prediction->one_module) {
+      part.parameters /= modules;
+      part.expert_parameters /= modules;
+    }
+    add(to, part, modules);
   }
 }
 
@@ -53,6 +75,7 @@ void count_ends(CostContext& context, const Rates& rates, const LayerRun& run) {
   for (std::size_t apart = 0; apart < 2; ++apart) {
     ends.pp = apart == 0 ? 1 : 2;
     context.head[apart] = layer_cost(head_operations(model, ends), rates, ends, head);
+    add_prediction(context, rates, run, head, ends, context.head[apart]);
   }
 }
 

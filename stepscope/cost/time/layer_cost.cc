@@ -15,7 +15,9 @@ namespace stepscope {
 namespace {
 
 PassTerm class_of(const Operation& operation) {
-  if (operation.attention_core) return PassTerm::attention;
+  if (operation.attention_core || operation.kind == OperationClass::attention) {
+    return PassTerm::attention;
+  }
   return operation.kind == OperationClass::matmul ? PassTerm::matmul : PassTerm::pointwise;
 }
 
@@ -89,6 +91,22 @@ void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, do
 }
 
 }  // namespace
+
+void add(LayerCost& to, const LayerCost& layer, double times) {
+  to.forward.add(layer.forward, times);
+  for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+    to.backward[how].add(layer.backward[how], times);
+    to.again[how].add(layer.again[how], times);
+    to.kept_bytes[how] += times * layer.kept_bytes[how];
+    to.recomputed_bytes[how] = std::max(to.recomputed_bytes[how], layer.recomputed_bytes[how]);
+  }
+  to.weight_gradient += times * layer.weight_gradient;
+  to.passing_bytes = std::max(to.passing_bytes, layer.passing_bytes);
+  to.logits_bytes += times * layer.logits_bytes;
+  to.logits_kept += times * layer.logits_kept;
+  to.parameters += times * layer.parameters;
+  to.expert_parameters += times * layer.expert_parameters;
+}
 
 double host_seconds(const ComputeModel& compute, const Plan& plan, double layers) {
   return layers * (plan.compiled ? compiled_share : 1) * 1e-6 *

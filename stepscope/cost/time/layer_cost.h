@@ -64,6 +64,9 @@ struct LayerCost {
   double expert_parameters = 0;
 };
 
+// Adds `times` such layers to a sum.
+void add(LayerCost& to, const LayerCost& layer, double times);
+
 // The placement of the ranks of each dimension; a dimension of one rank is absent.
 using Placements = std::array<std::optional<GroupPlacement>, parallel_dim_count>;
 
@@ -80,6 +83,10 @@ struct Rates {
 
 // A compiler's code needs this share of the host's time (fitted to runs of both).
 inline constexpr double compiled_share = 0.6;
+// The host launches a layer of one part in about half of a whole layer's time.
+[[nodiscard]] constexpr double launched_layers(const LayerKind& kind) {
+  return kind.mixer == Mixer::none || kind.channel == Channel::none ? 0.5 : 1;
+}
 // The host's time to launch this many layers forward.
 [[nodiscard]] double host_seconds(const ComputeModel& compute, const Plan& plan, double layers);
 
