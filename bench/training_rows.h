@@ -4,8 +4,9 @@
 // precision, recompute, step_time_s and what it may be derived from, peak_mem_GB, ...): each row
 // becomes a model, a plan and a machine, or the reason why that is impossible.
 //
-// The framework's defaults (training_setup.h) fill a row's gaps. Names of sources or models decide
-// nothing. Columns that a file lacks read as empty.
+// The framework's defaults (training_setup.h) fill a row's gaps. A model that the catalogue knows
+// by its name, with the row's sizes, has the catalogue's architecture (training_notes.h). Names of
+// sources decide nothing. Columns that a file lacks read as empty.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,6 @@ namespace {
 // gradients reduced in fp32. FSDP: every unit is gathered and reduced separately, in fp32 unless
 // the row says pure 16 bits.
 constexpr std::int64_t one_call = std::int64_t{1} << 40;
-constexpr std::int64_t megatron_bucket = 160'000'000;  // 40 million gradients in fp32
 constexpr std::array<FrameworkHabits, 15> habits = {{
     {.word = "torchtitan",
      .torch_buffers = true,
@@ -57,7 +56,8 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .zero = 1,
      .gradient_bytes = 4,
      .accumulated_bytes = 4,
-     .bucket_bytes = megatron_bucket},
+     .megatron_buckets = true,
+     .whole_experts = true},
     {.word = "nemo",
      .vendor_attention = true,
      .fused_loss = true,
@@ -66,7 +66,7 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .overlap_tensor = true,
      .zero = 1,
      .accumulated_bytes = 4,
-     .bucket_bytes = megatron_bucket},
+     .megatron_buckets = true},
     {.word = "megatron-core",
      .vendor_attention = true,
      .fused_gradient_sum = true,
@@ -75,7 +75,7 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .zero = 1,
      .gradient_bytes = 4,
      .accumulated_bytes = 4,
-     .bucket_bytes = megatron_bucket},
+     .megatron_buckets = true},
     {.word = "megatron-deepspeed",
      .flash = false,
      .dropout = 0.1,
@@ -102,9 +102,10 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .zero = 1,
      .gradient_bytes = 4,
      .accumulated_bytes = 4,
-     .bucket_bytes = megatron_bucket,
+     .megatron_buckets = true,
      .whole_in_pipeline = true,
-     .interleaves = true},
+     .interleaves = true,
+     .whole_experts = true},
 }};
 
 struct GpuWord {

@@ -132,6 +132,7 @@ void add_experts(const DeviceShare& share, std::vector<Operation>& to) {
   const std::int64_t here = x.count / share.plan.ep;
   to.push_back(stream_norm(share, "feed_forward_norm", true));
   add_router(share, to);
+  const bool whole = whole_experts(share.plan);
   const std::int64_t stream = x.latent > 0 ? x.latent : m.hidden;
   if (x.latent > 0) {
     to.push_back(linear(share, {.name = "expert_latent_down",
@@ -142,6 +143,7 @@ void add_experts(const DeviceShare& share, std::vector<Operation>& to) {
   to.push_back(dispatch(share, r));
   to.push_back(linear(share, {.name = "expert_fc1",
                               .shape = {r.rows, stream, (m.gated ? 2 : 1) * x.feed_forward},
+                              .replicated = whole,
                               .bias = m.feed_forward_bias,
                               .groups = here,
                               .keeps_gathered = true,
@@ -153,6 +155,7 @@ void add_experts(const DeviceShare& share, std::vector<Operation>& to) {
   to.push_back(linear(share, {.name = "expert_fc2",
                               .shape = {r.rows, x.feed_forward, stream},
                               .place = LinearPlace::second,
+                              .replicated = whole,
                               .bias = m.feed_forward_bias,
                               .groups = here,
                               .reduces_output = share.sequence_parallel()}));

@@ -5,6 +5,7 @@
 #include "stepscope/cost/layer/layer_operations.h"
 
 #include "stepscope/cost/layer/operation_parts.h"
+#include "stepscope/cost/layer/recompute.h"
 
 namespace stepscope {
 
@@ -23,6 +24,7 @@ std::vector<Operation> layer_operations(const Transformer& model, const Plan& pl
   const DeviceShare share = device_share(model, plan, counting);
   std::vector<Operation> ops;
   add_kind(share, layer_kind(model, layer), ops);
+  repeat_modules(plan, ops);
   return ops;
 }
 

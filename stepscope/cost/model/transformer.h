@@ -76,7 +76,7 @@ struct StateSpace {
 // token's embedding (2 hidden -> hidden), runs its layers and has the model's head and loss.
 struct TokenPrediction {
   std::int64_t modules = 0;
-  std::string layers;       // letters as in Transformer::pattern; empty: one like the model's last
+  std::string layers{};     // letters as in Transformer::pattern; empty: one like the model's last
   bool one_module = false;  // all share the parameters of one
 };
 

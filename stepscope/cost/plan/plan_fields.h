@@ -28,7 +28,8 @@ struct PlanChoice {
 using PlanMember = std::variant<std::monostate, std::int64_t Plan::*, int Plan::*, bool Plan::*,
                                 std::vector<std::int64_t> Plan::*, Bytes Plan::*, int Precision::*,
                                 PlanChoice<TensorLayout>, PlanChoice<ContextExchange>,
-                                PlanChoice<Schedule>, PlanChoice<Recompute>, PlanChoice<Residence>>;
+                                PlanChoice<Schedule>, PlanChoice<Recompute>, PlanChoice<Residence>,
+                                PlanChoice<CudaGraphs>, RecomputeModules Plan::*>;
 
 // The largest value of a field: a number, the plan's devices or the model's layers.
 struct PlanBound {

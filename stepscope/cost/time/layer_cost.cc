@@ -72,6 +72,19 @@ void place_dim(Placements& placements, const Network& network, ParallelDim dim, 
             .hint = "give the network between domains in a file for --machine"};
 }
 
+// The slowdown of arithmetic beside the experts' all-to-alls: that of the largest.
+double expert_slowdown(std::span<const Operation> operations, const Rates& rates) {
+  double most = 0;
+  for (const Operation& op : operations) {
+    for (const Communication& c : op.forward.communications) {
+      if (c.dim != ParallelDim::expert) continue;
+      const double call = call_seconds(rates, c);
+      most = std::max(most, call_slowdown(rates.compute, rates.network, c, call));
+    }
+  }
+  return most;
+}
+
 // The host needs half as much time again for backward.
 constexpr double backward_launches = 1.5;
 
@@ -109,8 +122,11 @@ void add(LayerCost& to, const LayerCost& layer, double times) {
 }
 
 double host_seconds(const ComputeModel& compute, const Plan& plan, double layers) {
-  return layers * (plan.compiled ? compiled_share : 1) * 1e-6 *
-         of(compute, ComputeParameter::host_layer_us);
+  if (plan.cuda_graphs == CudaGraphs::step) return 0;
+  const double share = plan.cuda_graphs == CudaGraphs::layers ? graphed_share
+                       : plan.compiled                        ? compiled_share
+                                                              : 1;
+  return layers * share * 1e-6 * of(compute, ComputeParameter::host_layer_us);
 }
 
 CallWindow call_window(const Communication& c, const Plan& plan, const Operation& operation,
@@ -158,7 +174,7 @@ Result<Placements> layer_placements(const Plan& plan, const Network& network) {
     at(ParallelDim::tensor_depth, grid.depth, grid.columns * grid.rows);
   }
   at(ParallelDim::context, plan.cp, tensor_ranks(plan));
-  at(ParallelDim::expert, plan.ep, tensor_ranks(plan));
+  at(ParallelDim::expert, plan.ep, whole_experts(plan) ? 1 : tensor_ranks(plan));
   if (error) return *error;
   return placements;
 }
@@ -191,6 +207,16 @@ LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, 
     cost.backward[i] = all_backward;
     cost.kept_bytes[i] = kept_bytes(operations, how, run.input_bytes);
     cost.recomputed_bytes[i] = recomputed_bytes(operations, how, run.input_bytes);
+  }
+  if (plan.overlap_expert && plan.ep > 1) {
+    const double slowdown = expert_slowdown(operations, rates);
+    const auto hide = [slowdown](PassTime& pass) {
+      pass[PassTerm::expert] =
+          exposed_experts<double>(pass[PassTerm::expert], pass.compute(), slowdown);
+    };
+    hide(cost.forward);
+    std::ranges::for_each(cost.backward, hide);
+    std::ranges::for_each(cost.again, hide);
   }
   add_host(cost, rates.compute, plan, run.host_layers);
   return cost;

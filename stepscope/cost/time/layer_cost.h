@@ -83,6 +83,9 @@ struct Rates {
 
 // A compiler's code needs this share of the host's time (fitted to runs of both).
 inline constexpr double compiled_share = 0.6;
+// The same for graphs of the layers without their experts; graphs of the step leave nothing. An
+// assumption: no run with and without is published.
+inline constexpr double graphed_share = 0.4;
 // The host launches a layer of one part in about half of a whole layer's time.
 [[nodiscard]] constexpr double launched_layers(const LayerKind& kind) {
   return kind.mixer == Mixer::none || kind.channel == Channel::none ? 0.5 : 1;
@@ -121,6 +124,13 @@ template <formula::Number N>
   return call - hidden + count<N>(slowdown, "slowdown") * hidden;
 }
 
+// With plan.overlap_expert the all-to-alls of a layer's pass (`calls` seconds) run beside the
+// arithmetic of another micro-batch in the same layer, which is as long as this one's.
+template <formula::Number N>
+[[nodiscard]] N exposed_experts(const N& calls, double arithmetic, double slowdown) {
+  return exposed_call(calls, {1, arithmetic}, slowdown);
+}
+
 // The bytes of the loss: its scores, the part it keeps, and their gradient.
 template <formula::Number N>
 [[nodiscard]] N loss_bytes(const Operation& loss) {
@@ -133,7 +143,8 @@ template <formula::Number N>
 // is hidden under the (n - 1)/n of attention that does not need the first block. With
 // plan.overlap_tensor a tensor-parallel call divided into n parts is hidden under all parts but
 // one. Under sequence parallelism the backward gather and scatter of a column-parallel product are
-// hidden under half of it each (Korthikanti et al. 2022, 4.2.2; Megatron-LM).
+// hidden under half of it each (Korthikanti et al. 2022, 4.2.2; Megatron-LM). With
+// plan.overlap_expert see exposed_experts.
 [[nodiscard]] LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates,
                                    const Plan& plan, const LayerRun& run);
 
