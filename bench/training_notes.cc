@@ -85,6 +85,8 @@ StatedSettings stated_settings(std::string_view text) {
   if (has(text, "overlap_moe_expert_parallel_comm=true") || has(text, "ep overlap")) {
     s.overlap_expert = true;
   }
+  if (has(text, "dispatcher alltoall")) s.dispatch = ExpertDispatch::all_to_all;
+  if (has(text, "hybridep") || has(text, "deepep")) s.dispatch = ExpertDispatch::forwarded;
   s.predicts = has(text, "with mtp") || has(text, "w/ mtp") || has(text, "mtp layers") ||
                has(text, "mtp block");
   if (const std::size_t at = text.find("ddp bucket "); at != text.npos) {

@@ -24,6 +24,7 @@ struct StatedSettings {
   std::optional<CudaGraphs> cuda_graphs;
   std::optional<std::int64_t> expert_tp;
   std::optional<bool> overlap_expert;
+  std::optional<ExpertDispatch> dispatch;
   std::optional<std::int64_t> bucket;  // elements of a gradient bucket
   bool predicts = false;               // trains modules of multi-token prediction
   bool half_gradients = false;         // gradients are reduced in 16 bits

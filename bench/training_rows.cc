@@ -222,6 +222,9 @@ void apply_habits(const Fields& f, Draft& d) {
   const bool stated = sp == "true" || sp == "1" || sp == "1.0" || sp == "yes" || sp == "sp";
   p.sequence_parallel =
       p.tp > 1 && (stated || (sp.empty() && h.sequence_parallel) || whole_experts(p));
+  const ExpertDispatch usual =
+      h.forwards_tokens ? ExpertDispatch::forwarded : ExpertDispatch::all_to_all;
+  if (d.row.model.experts) p.expert_dispatch = d.settings.dispatch.value_or(usual);
   p.cuda_graphs = d.settings.cuda_graphs.value_or(CudaGraphs::none);
   p.overlap_expert = d.settings.overlap_expert.value_or(false) && p.ep > 1;
   // The vocabulary is published as it ran. It is padded further only if it must be divided.

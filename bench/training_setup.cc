@@ -57,6 +57,7 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .gradient_bytes = 4,
      .accumulated_bytes = 4,
      .megatron_buckets = true,
+     .forwards_tokens = true,
      .whole_experts = true},
     {.word = "nemo",
      .vendor_attention = true,
@@ -105,6 +106,7 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .megatron_buckets = true,
      .whole_in_pipeline = true,
      .interleaves = true,
+     .forwards_tokens = true,
      .whole_experts = true},
 }};
 

@@ -36,6 +36,7 @@ struct FrameworkHabits {
       false;                 // FSDP keeps parameters and gradients whole between micro-batches
   bool interleaves = false;  // without given virtual stages, pipelines use the fastest number
   std::optional<std::int64_t> micro_batch_default{};  // in a pipeline
+  bool forwards_tokens = false;                       // DeepEP's or HybridEP's dispatch
   bool whole_experts = false;                         // experts are not divided over tp
 };
 // Never fails: an unknown framework gets the defaults of today's frameworks.

@@ -27,8 +27,8 @@ const std::vector<FieldGroup>& field_groups() {
   static const std::vector<FieldGroup> groups = {
       {"Parallelism",
        {"tp", "tensor-layout", "tp-rows", "tp-columns", "tp-depth", "sequence-parallel",
-        "sequence-degree", "cp", "context-exchange", "ep", "expert-tp", "pp", "schedule",
-        "virtual-stages", "stage-layers", "dp"}},
+        "sequence-degree", "cp", "context-exchange", "ep", "expert-tp", "expert-dispatch", "pp",
+        "schedule", "virtual-stages", "stage-layers", "dp"}},
       {"Batch", {"seq", "micro-batch", "global-batch", "reduce-each-micro-batch"}},
       {"Memory",
        {"zero", "shard-group", "recompute", "recompute-modules", "offload", "torch-buffers"}},

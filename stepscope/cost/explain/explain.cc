@@ -378,11 +378,8 @@ void add_calls(const Evaluated& e, const OperationRow& row, Direction direction,
   for (const Communication& c : pass.communications) {
     const auto& group = e.context.placements[static_cast<std::size_t>(c.dim)];
     if (!group) continue;
-    const Bytes total{static_cast<std::int64_t>(std::llround(c.bytes))};
-    const Formula calls = count<Formula>(c.count, "calls") *
-                          collective_formula(*e.context.network, c.kind, total, *group);
-    const double time = static_cast<double>(c.count) *
-                        collective_time(*e.context.network, c.kind, total, *group).count();
+    const Formula calls = communication_seconds<Formula>(*e.context.network, c, *group);
+    const double time = communication_seconds<double>(*e.context.network, c, *group);
     const std::string what = std::string(collective_kind_names[static_cast<std::size_t>(c.kind)]) +
                              " over " +
                              std::string(parallel_dim_names[static_cast<std::size_t>(c.dim)]) +

@@ -24,9 +24,7 @@ double communication_time(const CostContext& context, const Pass& pass) {
   for (const Communication& c : pass.communications) {
     const auto& place = context.placements[static_cast<std::size_t>(c.dim)];
     if (!place) continue;
-    const Bytes bytes{static_cast<std::int64_t>(std::llround(c.bytes))};
-    sum += static_cast<double>(c.count) *
-           collective_time(*context.network, c.kind, bytes, *place).count();
+    sum += communication_seconds<double>(*context.network, c, *place);
   }
   return sum;
 }

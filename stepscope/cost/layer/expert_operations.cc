@@ -46,9 +46,15 @@ void add_router(const DeviceShare& s, std::vector<Operation>& to) {
   to.push_back(op);
 }
 
-void exchange(const DeviceShare& s, Operation& op, double bytes) {
+// `bytes`: of all copies.
+void exchange(const DeviceShare& s, const Routed& r, Operation& op, double bytes) {
   if (s.plan.ep == 1) return;
-  const Communication all{.kind = all_to_all, .dim = ParallelDim::expert, .bytes = bytes};
+  Communication all{.kind = all_to_all, .dim = ParallelDim::expert, .bytes = bytes};
+  if (s.plan.expert_dispatch == ExpertDispatch::forwarded) {
+    const Experts& x = *s.model.experts;
+    all.forwarded = {.experts = &x, .one_copy = number(s.stream_rows) * r.columns * s.element};
+    all.bytes = std::min(bytes, parts_chosen(x, s.plan.ep) * all.forwarded.one_copy);
+  }
   op.forward.communications.push_back(all);
   op.backward.communications.push_back(all);
 }
@@ -74,7 +80,7 @@ Operation dispatch(const DeviceShare& s, const Routed& r) {
   op.backward.vector = {r.sent * r.columns};
   op.backward.input_bytes = passes * out;
   op.backward.output_bytes = in + (passes - 1) * out;
-  exchange(s, op, out);
+  exchange(s, r, op, out);
   add_partial_sums(s, op.backward);
   return op;
 }
@@ -89,7 +95,7 @@ Operation combine(const DeviceShare& s, const Routed& r) {
   op.forward.output_bytes = out + (passes - 1) * in;
   op.backward.input_bytes = out + (passes - 1) * in;
   op.backward.output_bytes = passes * in;
-  exchange(s, op, in);
+  exchange(s, r, op, in);
   add_partial_sums(s, op.forward);
   return op;
 }

@@ -257,10 +257,9 @@ void note_prediction(JsonFields& in, Transformer& m) {
 void read_deepseek_v2(JsonFields& in, Transformer& m) {
   read_common(in, m);
   read_latent(in, m);
-  constexpr std::array<std::string_view, 13> costless = {
-      "qk_head_dim",      "head_dim",     "n_group",  "topk_group",
-      "topk_method",      "scoring_func", "seq_aux",  "routed_scaling_factor",
-      "aux_loss_alpha",   "ep_size",      "mlp_bias", "rope_interleave",
+  constexpr std::array<std::string_view, 11> costless = {
+      "qk_head_dim",           "head_dim",       "topk_method", "scoring_func", "seq_aux",
+      "routed_scaling_factor", "aux_loss_alpha", "ep_size",     "mlp_bias",     "rope_interleave",
       "num_local_experts"};
   must_be_false(in, "mlp_bias");
   in.ignore(costless);
@@ -272,11 +271,15 @@ void read_deepseek_v2(JsonFields& in, Transformer& m) {
   const std::int64_t width = in.integer("moe_intermediate_size", size_range, 1);
   const std::int64_t top_k = in.integer("num_experts_per_tok", size_range, 1);
   const std::int64_t dense = in.integer("first_k_dense_replace", count_range, 0);
+  const std::int64_t groups = in.optional_integer("n_group", count_range).value_or(1);
+  const std::int64_t top_groups = in.optional_integer("topk_group", count_range).value_or(1);
   if (!count) return;
   m.experts = Experts{.count = *count,
                       .top_k = top_k,
                       .feed_forward = width,
                       .shared_feed_forward = std::min(shared, std::int64_t{1} << 20) * width,
+                      .groups = groups > 1 ? groups : 0,
+                      .top_groups = groups > 1 ? top_groups : 0,
                       .first_dense_layers = dense};
 }
 

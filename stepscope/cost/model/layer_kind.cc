@@ -46,6 +46,24 @@ LayerKind layer_kind(const Transformer& m, std::int64_t layer) {
   return letter_kind(window ? 'W' : 'F', experts_follow(m, layer));
 }
 
+double parts_chosen(const Experts& e, std::int64_t parts) {
+  auto count = static_cast<double>(e.count);
+  auto from = static_cast<double>(parts);
+  // Groups of experts are whole in a part, or several parts make one.
+  if (e.top_groups > 0 && e.groups > e.top_groups) {
+    const double share = static_cast<double>(e.top_groups) / static_cast<double>(e.groups);
+    count *= share;
+    from = std::max(1.0, std::min(from, std::max(static_cast<double>(e.top_groups), from * share)));
+  }
+  const double in_part = count / from;
+  double missed = 1;  // the chance that a part has none of the chosen experts
+  for (std::int64_t i = 0; i < e.top_k; ++i) {
+    const auto drawn = static_cast<double>(i);
+    missed *= std::max(0.0, count - in_part - drawn) / std::max(1.0, count - drawn);
+  }
+  return from * (1 - missed);
+}
+
 std::vector<LayerKind> prediction_kinds(const Transformer& m) {
   std::vector<LayerKind> kinds;
   if (!m.prediction) return kinds;

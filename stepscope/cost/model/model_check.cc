@@ -160,6 +160,8 @@ Problem experts(const Transformer& m) {
           Range{"experts.count", e.count, 1, 1'000'000},
           Range{"experts.top_k", e.top_k, 1, e.count},
           Range{"experts.feed_forward", e.feed_forward, 1}, Range{"experts.latent", e.latent, 0},
+          Range{"experts.groups", e.groups, 0, e.count},
+          Range{"experts.top_groups", e.top_groups, 0, e.groups},
           Range{"experts.shared_feed_forward", e.shared_feed_forward, e.shared_gate ? 1 : 0},
           Range{"experts.first_dense_layers", e.first_dense_layers, 0, m.layers},
           Range{"experts.every", e.every, 1, m.layers}})) {

@@ -89,6 +89,8 @@ constexpr std::array expert_sizes = {
     Field<Experts, Int>{"feed_forward", &Experts::feed_forward, true},
     Field<Experts, Int>{"latent", &Experts::latent},
     Field<Experts, Int>{"shared_feed_forward", &Experts::shared_feed_forward},
+    Field<Experts, Int>{"groups", &Experts::groups},
+    Field<Experts, Int>{"top_groups", &Experts::top_groups},
     Field<Experts, Int>{"first_dense_layers", &Experts::first_dense_layers},
     Field<Experts, Int>{"every", &Experts::every}};
 constexpr std::array expert_flags = {Field<Experts, bool>{"shared_gate", &Experts::shared_gate},

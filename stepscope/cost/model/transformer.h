@@ -99,7 +99,11 @@ struct Experts {
   std::int64_t feed_forward = 0;  // of one expert
   std::int64_t latent = 0;  // experts work in a stream of this width, projected from and to hidden;
                             // 0: in hidden
-  std::int64_t shared_feed_forward = 0;      // of all shared experts together; 0: none
+  std::int64_t shared_feed_forward = 0;  // of all shared experts together; 0: none
+  // Routing by groups (DeepSeek-V3): the experts are in `groups`, and a token chooses from
+  // `top_groups` of them. 0: from all.
+  std::int64_t groups = 0;
+  std::int64_t top_groups = 0;
   std::int64_t first_dense_layers = 0;       // these layers keep the dense feed-forward
   std::int64_t every = 1;                    // of the other layers, every n-th has experts
   std::vector<std::int64_t> dense_layers{};  // without experts (Qwen: mlp_only_layers), from 0
@@ -171,6 +175,10 @@ struct Transformer {
   std::string source{};              // source of the figures
   std::vector<std::string> notes{};  // parts of the model that a reader left out
 };
+
+// The number of `parts` of the experts (equal, side by side) in which a token's top_k experts lie,
+// expected over uniform choices; at most the parts of its top_groups.
+[[nodiscard]] double parts_chosen(const Experts& e, std::int64_t parts);
 
 // Tokens of one image: patches and the class token.
 [[nodiscard]] constexpr std::int64_t image_tokens(const Patches& p) {

@@ -82,6 +82,15 @@ enum class CudaGraphs : std::uint8_t { none, layers, step };
 inline constexpr std::array<std::string_view, 3> cuda_graph_names = {"none", "layers", "step"};
 static_assert(cuda_graph_names[static_cast<std::size_t>(CudaGraphs::step)] == "step");
 
+// How tokens reach the experts of other ranks. all_to_all: one copy for each chosen expert.
+// forwarded: one copy for each rank with chosen experts, and one across the network for each domain
+// with chosen experts, forwarded within it (DeepEP, HybridEP); the way back sums likewise.
+enum class ExpertDispatch : std::uint8_t { all_to_all, forwarded };
+inline constexpr std::array<std::string_view, 2> expert_dispatch_names = {"all_to_all",
+                                                                          "forwarded"};
+static_assert(expert_dispatch_names[static_cast<std::size_t>(ExpertDispatch::forwarded)] ==
+              "forwarded");
+
 enum class Residence : std::uint8_t { device, host, nvme };
 inline constexpr std::array<std::string_view, 3> residence_names = {"device", "host", "nvme"};
 static_assert(residence_names[static_cast<std::size_t>(Residence::nvme)] == "nvme");
@@ -115,6 +124,7 @@ struct Plan {
   // Tensor-parallel devices of an expert: tp, or 1 (each expert is whole, and its ranks are taken
   // from the tp * cp * dp ranks, those of tp first). 0: tp.
   std::int64_t expert_tp = 0;
+  ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;
   std::int64_t pp = 1;
   Schedule schedule = Schedule::one_f_one_b;
   std::int64_t virtual_stages = 1;  // per device (interleaved)

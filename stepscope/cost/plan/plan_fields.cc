@@ -229,6 +229,11 @@ constexpr std::array fields = {
     PlanField{"expert-tp", "expert_tp", "N",
               "Tensor-parallel devices of an expert: 1 or --tp. Without it --tp.", &Plan::expert_tp,
               0, by_devices},
+    PlanField{
+        "expert-dispatch", "expert_dispatch", "all_to_all|forwarded",
+        "Copies of a token: one for each chosen expert, or for each rank and domain with some",
+        PlanChoice<ExpertDispatch>{&Plan::expert_dispatch, expert_dispatch_names,
+                                   "way to the experts"}},
     PlanField{"pp", "pp", "N", "Pipeline stages", &Plan::pp, 1, by_devices},
     PlanField{"schedule", "schedule", "gpipe|1f1b|interleaved|zb-h1|zb-h2",
               "Order of the pipeline's passes",

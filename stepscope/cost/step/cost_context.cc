@@ -17,11 +17,11 @@ auto shape_of(const Plan& p) {
                   p.sequence_degree, p.cp, p.context_exchange, p.ep, p.sequence, p.micro_batch,
                   p.fused_attention, p.vendor_attention, p.fused_pointwise, p.fused_loss,
                   p.fused_gradient_sum, p.compiled, p.overlap_tensor, p.overlap_expert,
-                  p.cuda_graphs, p.expert_tp, p.recompute_modules.bits, p.torch_buffers,
-                  p.vocabulary_multiple, p.precision.matmul, p.precision.parameter_bytes,
-                  p.precision.gradient_bytes, p.precision.accumulated_gradient_bytes,
-                  p.precision.master_bytes, p.precision.optimizer_state_bytes,
-                  p.precision.activation_bytes);
+                  p.cuda_graphs, p.expert_tp, p.expert_dispatch, p.recompute_modules.bits,
+                  p.torch_buffers, p.vocabulary_multiple, p.precision.matmul,
+                  p.precision.parameter_bytes, p.precision.gradient_bytes,
+                  p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
+                  p.precision.optimizer_state_bytes, p.precision.activation_bytes);
 }
 
 void count_layers(CostContext& context, const Rates& rates, const LayerRun& run) {

@@ -29,9 +29,7 @@ PassTerm class_of(ParallelDim dim) {
 double call_seconds(const Rates& rates, const Communication& c) {
   const auto& group = rates.placements[static_cast<std::size_t>(c.dim)];
   if (!group) return 0;
-  const Bytes bytes{static_cast<std::int64_t>(std::llround(c.bytes))};
-  return static_cast<double>(c.count) *
-         collective_time(rates.network, c.kind, bytes, *group).count();
+  return communication_seconds<double>(rates.network, c, *group);
 }
 
 // True for a column-parallel product that gathered its input and scatters its input's gradient.

@@ -4,16 +4,20 @@
 // parallelism and batches only adds numbers.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/machine/interconnect.h"
 #include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/cost/time/compute_time.h"
 
 namespace stepscope {
@@ -122,6 +126,30 @@ template <formula::Number N>
   const N hidden = count<N>(open.share, "share") *
                    formula::min(call, formula::seconds<N>(open.seconds, "arithmetic"));
   return call - hidden + count<N>(slowdown, "slowdown") * hidden;
+}
+
+// Seconds of a communication's calls in its group. Forwarded copies of tokens cross the network
+// once for each domain with chosen experts while they spread within the domains: the longer of
+// both.
+template <formula::Number N>
+[[nodiscard]] N communication_seconds(const Network& network, const Communication& c,
+                                      const GroupPlacement& group) {
+  const auto call = [&](double bytes, const GroupPlacement& place) {
+    const Bytes whole{static_cast<std::int64_t>(std::llround(bytes))};
+    if constexpr (std::is_same_v<N, double>) {
+      return collective_time(network, c.kind, whole, place).count();
+    } else {
+      return collective_formula(network, c.kind, whole, place);
+    }
+  };
+  const N times = formula::count<N>(c.count, "calls");
+  const Experts* experts = c.forwarded.experts;
+  if (experts == nullptr || group.domains < 2) return times * call(c.bytes, group);
+  const double crossing = parts_chosen(*experts, group.domains) * c.forwarded.one_copy;
+  const N across = call(std::min(c.bytes, crossing), group);
+  const auto within = place_in_domains(1, group.members, network);
+  if (!within || group.members < 2) return times * across;
+  return times * formula::max(across, call(c.bytes, *within));
 }
 
 // With plan.overlap_expert the all-to-alls of a layer's pass (`calls` seconds) run beside the
