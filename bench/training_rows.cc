@@ -120,6 +120,7 @@ void take_architecture(const Fields& f, const Transformer& known, Draft& d) {
   m.name = f.text("model");
   if (const auto rows = f.count("vocab")) m.vocabulary = *rows;
   m.dropout = m.latent || m.experts ? 0 : d.habits->dropout;
+  if (m.experts && d.settings.drops_tokens) m.experts->capacity_factor = 1.0;
   if (d.settings.predicts && !m.prediction) m.prediction = TokenPrediction{.modules = 1};
 }
 
@@ -449,6 +450,8 @@ Draft read_row(const CsvTable& table, std::size_t index, TrainingRows& into) {
   d.row.line = table.lines[index];
   d.row.id = f.text("id");
   d.row.source = f.text("source");
+  const std::string kind = lower_case(f.text("kind"));
+  d.row.tuned = !has(kind, "not tuned") && !has(kind, "doubtful");
   d.habits = &framework_habits(f.text("framework"));
   d.settings = stated_settings(lower_case(f.text("notes")) + ' ' + lower_case(f.text("model")));
   const auto format = stated_format(f.text("precision"));

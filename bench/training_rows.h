@@ -41,6 +41,7 @@ struct TrainingRow {
   Plan plan;
   bool several_nodes = false;
   bool searches_micro_batch = false;  // not published: the fastest that fits
+  bool tuned = true;                  // false: a check that the run works; no model is fitted to it
   bool recompute_in_doubt = false;    // stated for a simulator's configuration, not for the run
   double step = 0;                    // seconds, measured
   std::optional<double> peak_memory;  // bytes

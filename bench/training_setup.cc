@@ -114,7 +114,7 @@ struct GpuWord {
   std::string_view word;  // at the start of the GPU's name; more specific ones first
   std::string_view machine;
 };
-constexpr std::array<GpuWord, 24> gpu_words = {{
+constexpr std::array<GpuWord, 26> gpu_words = {{
     {"gb300", "GB300 (per GPU, NVL72)"},
     {"gb200", "GB200 (per GPU, NVL72)"},
     {"b300", "B300 SXM"},
@@ -131,6 +131,8 @@ constexpr std::array<GpuWord, 24> gpu_words = {{
     {"v100-16", "V100-16GB SXM2"},
     {"v100", "V100-32GB SXM2"},
     {"mi355x", "MI355X"},
+    {"mi350x", "MI350X"},
+    {"mi210", "MI210"},
     {"mi325x", "MI325X"},
     {"mi300x", "MI300X"},
     {"mi250x", "MI250X (one GCD of two)"},

@@ -34,7 +34,7 @@ void count_layers(CostContext& context, const Rates& rates, const LayerRun& run)
     if (at == std::ssize(seen)) {
       seen.push_back(kind);
       LayerRun one = run;
-      one.host_layers *= launched_layers(kind);
+      one.host = host_work(model, kind);
       context.kinds.push_back(
           layer_cost(layer_operations(model, context.shape, layer), rates, context.shape, one));
     }
@@ -49,8 +49,12 @@ void add_prediction(const CostContext& context, const Rates& rates, const LayerR
   const Transformer& model = *context.model;
   if (!model.prediction) return;
   LayerRun body = run;
-  body.host_layers = 0;
-  for (const LayerKind& kind : prediction_kinds(model)) body.host_layers += launched_layers(kind);
+  body.host = {};
+  for (const LayerKind& kind : prediction_kinds(model)) {
+    const HostWork one = host_work(model, kind);
+    body.host.layers += one.layers;
+    body.host.mixtures += one.mixtures;
+  }
   const auto modules = static_cast<double>(model.prediction->modules);
   for (const bool end : {false, true}) {
     LayerCost part = end ? layer_cost(prediction_head_operations(model, ends), rates, ends, head)
@@ -66,12 +70,12 @@ void add_prediction(const CostContext& context, const Rates& rates, const LayerR
 void count_ends(CostContext& context, const Rates& rates, const LayerRun& run) {
   const Transformer& model = *context.model;
   LayerRun embedding = run;
-  embedding.host_layers = 0;
+  embedding.host = {};
   context.embedding =
       layer_cost(embedding_operations(model, context.shape), rates, context.shape, embedding);
   LayerRun head = run;
   head.full_precision = true;
-  head.host_layers = model.head ? of(context.compute, ComputeParameter::host_head_layers) : 0;
+  head.host = {.layers = model.head ? of(context.compute, ComputeParameter::host_head_layers) : 0};
   Plan ends = context.shape;
   for (std::size_t apart = 0; apart < 2; ++apart) {
     ends.pp = apart == 0 ? 1 : 2;

@@ -87,9 +87,10 @@ double expert_slowdown(std::span<const Operation> operations, const Rates& rates
 constexpr double backward_launches = 1.5;
 
 // Adds the device's wait for the host, forward and backward.
-void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, double layers) {
+void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan,
+              const HostWork& work) {
   const bool tp = tensor_ranks(plan) > 1;
-  const double host = host_seconds(compute, plan, layers);
+  const double host = host_seconds(compute, plan, work);
   if (host <= 0) return;
   const double forward = host_excess(compute, cost.forward.total(), host, tp);
   for (std::size_t how = 0; how < recompute_kind_count; ++how) {
@@ -119,12 +120,14 @@ void add(LayerCost& to, const LayerCost& layer, double times) {
   to.expert_parameters += times * layer.expert_parameters;
 }
 
-double host_seconds(const ComputeModel& compute, const Plan& plan, double layers) {
+double host_seconds(const ComputeModel& compute, const Plan& plan, const HostWork& work) {
   if (plan.cuda_graphs == CudaGraphs::step) return 0;
-  const double share = plan.cuda_graphs == CudaGraphs::layers ? graphed_share
-                       : plan.compiled                        ? compiled_share
-                                                              : 1;
-  return layers * share * 1e-6 * of(compute, ComputeParameter::host_layer_us);
+  const double layer = 1e-6 * of(compute, ComputeParameter::host_layer_us);
+  if (layer <= 0) return 0;  // a machine without a host
+  const bool graphs = plan.cuda_graphs == CudaGraphs::layers;
+  const double share = graphs ? graphed_share : plan.compiled ? compiled_share : 1;
+  const double mixture = 1e-6 * mixture_host_us * (graphs ? graphed_mixture_share : 1);
+  return work.layers * share * layer + work.mixtures * mixture;
 }
 
 CallWindow call_window(const Communication& c, const Plan& plan, const Operation& operation,
@@ -216,7 +219,7 @@ LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, 
     std::ranges::for_each(cost.backward, hide);
     std::ranges::for_each(cost.again, hide);
   }
-  add_host(cost, rates.compute, plan, run.host_layers);
+  add_host(cost, rates.compute, plan, run.host);
   return cost;
 }
 
