@@ -96,6 +96,7 @@ StatedSettings stated_settings(std::string_view text) {
     constexpr std::int64_t least = 1'000'000;  // below, another unit is meant
     if (n >= least) s.bucket = n;
   }
+  s.narrow_attention = has(text, "fp8_dot_product_attention=true") || has(text, "fp8 attention");
   s.drops_tokens = has(text, "tokendrop") || has(text, "token-drop ");
   s.half_gradients = has(text, "grad_reduce_in_fp32=false") || has(text, "grads reduced in bf16");
   return s;

@@ -27,6 +27,7 @@ struct StatedSettings {
   std::optional<ExpertDispatch> dispatch;
   std::optional<std::int64_t> bucket;  // elements of a gradient bucket
   bool predicts = false;               // trains modules of multi-token prediction
+  bool narrow_attention = false;       // in fp8
   bool drops_tokens = false;           // experts have a capacity
   bool half_gradients = false;         // gradients are reduced in 16 bits
 };

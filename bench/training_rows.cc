@@ -226,6 +226,7 @@ void apply_habits(const Fields& f, Draft& d) {
   const ExpertDispatch usual =
       h.forwards_tokens ? ExpertDispatch::forwarded : ExpertDispatch::all_to_all;
   if (d.row.model.experts) p.expert_dispatch = d.settings.dispatch.value_or(usual);
+  p.narrow_attention = d.settings.narrow_attention;
   p.cuda_graphs = d.settings.cuda_graphs.value_or(CudaGraphs::none);
   p.overlap_expert = d.settings.overlap_expert.value_or(false) && p.ep > 1;
   // The vocabulary is published as it ran. It is padded further only if it must be divided.

@@ -35,8 +35,8 @@ const std::vector<FieldGroup>& field_groups() {
       {"Communication", {"bucket", "prefetch", "no-overlap", "tp-overlap", "ep-overlap"}},
       {"Precision", {"dtype", "grad-dtype", "accumulate-dtype"}},
       {"Kernels",
-       {"attention", "vendor-attention", "fused-pointwise", "compiled", "cuda-graphs", "fused-loss",
-        "fused-gradient-sum", "vocabulary-multiple"}}};
+       {"attention", "vendor-attention", "narrow-attention", "fused-pointwise", "compiled",
+        "cuda-graphs", "fused-loss", "fused-gradient-sum", "vocabulary-multiple"}}};
   return groups;
 }
 

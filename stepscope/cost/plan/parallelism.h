@@ -143,6 +143,7 @@ struct Plan {
   std::int64_t recompute_every = 1;      // every_k: k
   RecomputeModules recompute_modules{};  // besides none or selective
   bool vendor_attention = false;  // fused attention is the vendor's (cuDNN), not FlashAttention
+  bool narrow_attention = false;  // attention in fp8, if products of weights are below 16 bits
   bool fused_attention = true;    // scores never reach memory (flash)
   bool compiled = false;          // layers are launched by a compiler's code, not singly in Python
   bool fused_pointwise = true;    // adjacent elementwise operations share one pass over memory

@@ -15,11 +15,11 @@ namespace {
 auto shape_of(const Plan& p) {
   return std::tie(p.tp, p.tensor_layout, p.tp_rows, p.tp_columns, p.tp_depth, p.sequence_parallel,
                   p.sequence_degree, p.cp, p.context_exchange, p.ep, p.sequence, p.micro_batch,
-                  p.fused_attention, p.vendor_attention, p.fused_pointwise, p.fused_loss,
-                  p.fused_gradient_sum, p.compiled, p.overlap_tensor, p.overlap_expert,
-                  p.cuda_graphs, p.expert_tp, p.expert_dispatch, p.recompute_modules.bits,
-                  p.torch_buffers, p.vocabulary_multiple, p.precision.matmul,
-                  p.precision.parameter_bytes, p.precision.gradient_bytes,
+                  p.fused_attention, p.narrow_attention, p.vendor_attention, p.fused_pointwise,
+                  p.fused_loss, p.fused_gradient_sum, p.compiled, p.overlap_tensor,
+                  p.overlap_expert, p.cuda_graphs, p.expert_tp, p.expert_dispatch,
+                  p.recompute_modules.bits, p.torch_buffers, p.vocabulary_multiple,
+                  p.precision.matmul, p.precision.parameter_bytes, p.precision.gradient_bytes,
                   p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
                   p.precision.optimizer_state_bytes, p.precision.activation_bytes);
 }
@@ -148,6 +148,9 @@ Result<CostContext> make_cost_context(const Transformer& model, const Machine& m
       make_compute_model(machine, plan.precision.matmul, plan.vendor_attention);
   if (!compute) return compute.error();
   context.compute = *std::move(compute);
+  const bool narrow = plan.precision.matmul == Dtype::fp8 || plan.precision.matmul == Dtype::fp4;
+  if (plan.narrow_attention && narrow)
+    context.compute.attention_efficiency *= narrow_attention_gain;
   if (plan.cuda_graphs != CudaGraphs::none) shorten_launches(context.compute);
   const Result<Placements> placements = layer_placements(plan, network);
   if (!placements) return placements.error();
