@@ -127,6 +127,7 @@ std::vector<Part> parts_of(const TrainingRows& data) {
   for (std::size_t i = 0; i < data.rows.size(); ++i) {
     const TrainingRow& row = data.rows[i];
     std::string name = row.source;
+    if (!row.tuned) name += ", not tuned";
     if (spans[row.source].size() > 1) name += row.several_nodes ? ", several nodes" : ", one node";
     Part& part = parts[name];
     part.name = name;

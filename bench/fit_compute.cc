@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
   const TrainingModel model(*data);
   // Skip rows whose micro-batch is a guess.
   std::vector<bool> used;
-  for (const TrainingRow& row : data->rows) used.push_back(!row.searches_micro_batch);
+  for (const TrainingRow& row : data->rows) used.push_back(!row.searches_micro_batch && row.tuned);
   const std::vector<double> values = fit(model, parameters, used, prior, 60);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     fmt::print("{:44} {:9.3g}  (prior {:.3g})\n", parameters[i].name, values[i],

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "stepscope/cost/step/cost_context.h"
 #include "stepscope/cost/step/step_cost.h"
@@ -126,14 +127,28 @@ bool same_model(const Transformer& a, const Transformer& b) {
                                         m.experts ? m.experts->count : 0,
                                         m.experts ? m.experts->top_k : 0};
   };
-  return sizes(a) == sizes(b) && a.dropout == b.dropout && a.qkv_bias == b.qkv_bias &&
-         a.causal == b.causal;
+  const auto parts = [](const Transformer& m) {
+    const Experts e = m.experts.value_or(Experts{});
+    return std::tuple{e.feed_forward,
+                      e.shared_feed_forward,
+                      e.latent,
+                      e.capacity_factor,
+                      m.pattern,
+                      m.latent ? m.latent->kv_rank : 0,
+                      m.prediction ? m.prediction->modules : 0};
+  };
+  return sizes(a) == sizes(b) && parts(a) == parts(b) && a.dropout == b.dropout &&
+         a.qkv_bias == b.qkv_bias && a.causal == b.causal;
 }
 
 std::optional<Prediction> evaluated(CostContext& context, const Plan& plan) {
   const Result<StepCost> cost = evaluate(context, plan);
   if (!cost) return std::nullopt;
-  return Prediction{.step = cost->step().count(), .memory = cost->memory.total()};
+  Prediction p{.step = cost->step().count(), .memory = cost->memory.total()};
+  for (std::size_t t = 0; t < step_term_count; ++t) {
+    p.terms[t] = (*cost)[static_cast<StepTerm>(t)];
+  }
+  return p;
 }
 
 }  // namespace

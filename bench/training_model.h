@@ -4,6 +4,7 @@
 // time of its host. All machines share the other parameters.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 
 #include "stepscope/cost/machine/compute_parameters.h"
 #include "stepscope/cost/model/dtype.h"
+#include "stepscope/cost/step/step_cost.h"
 #include "training_rows.h"
 
 namespace stepscope::bench {
@@ -47,6 +49,7 @@ void apply(std::span<const FitParameter> parameters, std::span<const double> val
 struct Prediction {
   double step = 0;    // seconds
   double memory = 0;  // bytes of the fullest device, without the runtime's own
+  std::array<double, step_term_count> terms{};  // seconds
 };
 
 // The rows' layers grouped by their common properties, so that each kind is counted once.

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "stepscope/cost/model/model_flops.h"
+#include "training_notes.h"
 #include "training_setup.h"
 
 namespace stepscope::bench {
@@ -54,6 +55,7 @@ struct Draft {
   TrainingRow row;
   const FrameworkHabits* habits = nullptr;
   Int devices_per_node = 8;
+  StatedSettings settings;
   std::string reason;
 
   bool fail(std::string why) {
@@ -111,10 +113,32 @@ Int usual_feed_forward(const Transformer& m) {
   return (8 * m.hidden / 3 + 255) / 256 * 256;
 }
 
+// A model of the catalogue, with the row's vocabulary.
+void take_architecture(const Fields& f, const Transformer& known, Draft& d) {
+  Transformer& m = d.row.model;
+  m = known;
+  m.name = f.text("model");
+  if (const auto rows = f.count("vocab")) m.vocabulary = *rows;
+  m.dropout = m.latent || m.experts ? 0 : d.habits->dropout;
+  if (m.experts && d.settings.drops_tokens) m.experts->capacity_factor = 1.0;
+  if (d.settings.predicts && !m.prediction) m.prediction = TokenPrediction{.modules = 1};
+}
+
 bool read_model(const Fields& f, Draft& d) {
   const auto layers = f.count("layers");
   const auto hidden = f.count("hidden");
   const auto sequence = f.count("seq_len");
+  const bool lora = has(lower_case(f.text("model")), "lora");
+  if (!lora) {
+    const Transformer* known =
+        published_architecture(f.text("model"), layers.value_or(0), hidden.value_or(0));
+    if (known != nullptr) {
+      if (!sequence) return d.fail("sequence length is not published");
+      d.row.plan.sequence = *sequence;
+      take_architecture(f, *known, d);
+      return true;
+    }
+  }
   if (!layers || !hidden) return d.fail("sizes of the model are not published");
   if (!sequence) return d.fail("sequence length is not published");
   const std::string family = lower_case(f.text("family"));
@@ -124,7 +148,7 @@ bool read_model(const Fields& f, Draft& d) {
     return d.fail(family.empty() ? "family of the model is not published"
                                  : "family \"" + family + "\" is not mapped");
   }
-  if (has(lower_case(f.text("model")), "lora")) return d.fail("LoRA is not modelled");
+  if (lora) return d.fail("LoRA is not modelled");
   Transformer& m = d.row.model;
   m.name = f.text("model");
   m.layers = *layers;
@@ -152,8 +176,10 @@ bool read_recompute(const Fields& f, Draft& d) {
   if (text.empty() || text == "none" || has(text, "none")) return true;
   if (text.starts_with("full")) {
     p.recompute = Recompute::full;
-  } else if (has(text, "selective (op")) {
+  } else if (has(text, "selective (op") || has(text, "selective (per op")) {
     p.recompute = Recompute::operations;
+  } else if (const auto modules = stated_modules(text)) {
+    p.recompute_modules = *modules;
   } else if (has(text, "selective")) {
     p.recompute = Recompute::selective;
   } else {
@@ -166,7 +192,7 @@ void read_precision(Dtype format, const Fields& f, Draft& d) {
   Precision& p = d.row.plan.precision;
   const std::string text = lower_case(f.text("precision"));
   p.matmul = format;
-  p.gradient_bytes = d.habits->gradient_bytes;
+  p.gradient_bytes = d.settings.half_gradients ? 2 : d.habits->gradient_bytes;
   p.accumulated_gradient_bytes = d.habits->accumulated_bytes;
   if (format == Dtype::fp32 || format == Dtype::tf32) {
     p = {.matmul = format,
@@ -195,10 +221,23 @@ void apply_habits(const Fields& f, Draft& d) {
   p.overlap_tensor = p.tp > 1 && (h.overlap_tensor || has(notes, "asynctp"));
   const std::string sp = lower_case(f.text("sp"));
   const bool stated = sp == "true" || sp == "1" || sp == "1.0" || sp == "yes" || sp == "sp";
-  p.sequence_parallel = p.tp > 1 && (stated || (sp.empty() && h.sequence_parallel));
+  p.sequence_parallel =
+      p.tp > 1 && (stated || (sp.empty() && h.sequence_parallel) || whole_experts(p));
+  const ExpertDispatch usual =
+      h.forwards_tokens ? ExpertDispatch::forwarded : ExpertDispatch::all_to_all;
+  if (d.row.model.experts) p.expert_dispatch = d.settings.dispatch.value_or(usual);
+  p.narrow_attention = d.settings.narrow_attention;
+  p.cuda_graphs = d.settings.cuda_graphs.value_or(CudaGraphs::none);
+  p.overlap_expert = d.settings.overlap_expert.value_or(false) && p.ep > 1;
   // The vocabulary is published as it ran. It is padded further only if it must be divided.
   if (p.tp == 1) p.vocabulary_multiple = 1;
   if (h.bucket_bytes > 0) p.bucket = Bytes{h.bucket_bytes};
+  if (h.megatron_buckets) {
+    // Megatron-Core: elements of a bucket, unless given.
+    const Int elements =
+        d.settings.bucket.value_or(std::max<Int>(40'000'000, 1'000'000 * p.dp * p.cp));
+    p.bucket = Bytes{elements * p.precision.gradient_bytes};
+  }
   const Sharding sharding = stated_sharding(f.text("zero_or_fsdp"), d.devices_per_node);
   p.zero = sharding.zero.value_or(h.zero);
   if (p.zero >= 2 && p.pp > 1 && h.whole_in_pipeline) p.zero = 1;
@@ -223,6 +262,8 @@ bool read_degrees(const Fields& f, Draft& d) {
   // MaxText's sharding of -1 takes all remaining devices.
   if (p.dp * model_ranks != p.devices) return d.fail("degrees do not multiply to the devices");
   if (!d.row.model.experts) p.ep = 1;
+  const bool whole = d.settings.expert_tp ? *d.settings.expert_tp == 1 : d.habits->whole_experts;
+  if (d.row.model.experts && p.tp > 1 && whole) p.expert_tp = 1;
   const Int chunks = f.count("vpp").value_or(1);
   if (p.pp > 1 && chunks > 1) {
     p.virtual_stages = chunks;
@@ -410,7 +451,10 @@ Draft read_row(const CsvTable& table, std::size_t index, TrainingRows& into) {
   d.row.line = table.lines[index];
   d.row.id = f.text("id");
   d.row.source = f.text("source");
+  const std::string kind = lower_case(f.text("kind"));
+  d.row.tuned = !has(kind, "not tuned") && !has(kind, "doubtful");
   d.habits = &framework_habits(f.text("framework"));
+  d.settings = stated_settings(lower_case(f.text("notes")) + ' ' + lower_case(f.text("model")));
   const auto format = stated_format(f.text("precision"));
   const bool ok = published_twice_or_in_doubt(f, d) && read_model(f, d) && read_degrees(f, d) &&
                   read_batch(f, d) && read_recompute(f, d) && read_system(f, d, into);

@@ -4,8 +4,9 @@
 // precision, recompute, step_time_s and what it may be derived from, peak_mem_GB, ...): each row
 // becomes a model, a plan and a machine, or the reason why that is impossible.
 //
-// The framework's defaults (training_setup.h) fill a row's gaps. Names of sources or models decide
-// nothing. Columns that a file lacks read as empty.
+// The framework's defaults (training_setup.h) fill a row's gaps. A model that the catalogue knows
+// by its name, with the row's sizes, has the catalogue's architecture (training_notes.h). Names of
+// sources decide nothing. Columns that a file lacks read as empty.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +41,7 @@ struct TrainingRow {
   Plan plan;
   bool several_nodes = false;
   bool searches_micro_batch = false;  // not published: the fastest that fits
+  bool tuned = true;                  // false: a check that the run works; no model is fitted to it
   bool recompute_in_doubt = false;    // stated for a simulator's configuration, not for the run
   double step = 0;                    // seconds, measured
   std::optional<double> peak_memory;  // bytes

@@ -14,7 +14,6 @@ namespace {
 // gradients reduced in fp32. FSDP: every unit is gathered and reduced separately, in fp32 unless
 // the row says pure 16 bits.
 constexpr std::int64_t one_call = std::int64_t{1} << 40;
-constexpr std::int64_t megatron_bucket = 160'000'000;  // 40 million gradients in fp32
 constexpr std::array<FrameworkHabits, 15> habits = {{
     {.word = "torchtitan",
      .torch_buffers = true,
@@ -57,7 +56,9 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .zero = 1,
      .gradient_bytes = 4,
      .accumulated_bytes = 4,
-     .bucket_bytes = megatron_bucket},
+     .megatron_buckets = true,
+     .forwards_tokens = true,
+     .whole_experts = true},
     {.word = "nemo",
      .vendor_attention = true,
      .fused_loss = true,
@@ -66,7 +67,7 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .overlap_tensor = true,
      .zero = 1,
      .accumulated_bytes = 4,
-     .bucket_bytes = megatron_bucket},
+     .megatron_buckets = true},
     {.word = "megatron-core",
      .vendor_attention = true,
      .fused_gradient_sum = true,
@@ -75,7 +76,7 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .zero = 1,
      .gradient_bytes = 4,
      .accumulated_bytes = 4,
-     .bucket_bytes = megatron_bucket},
+     .megatron_buckets = true},
     {.word = "megatron-deepspeed",
      .flash = false,
      .dropout = 0.1,
@@ -102,16 +103,18 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .zero = 1,
      .gradient_bytes = 4,
      .accumulated_bytes = 4,
-     .bucket_bytes = megatron_bucket,
+     .megatron_buckets = true,
      .whole_in_pipeline = true,
-     .interleaves = true},
+     .interleaves = true,
+     .forwards_tokens = true,
+     .whole_experts = true},
 }};
 
 struct GpuWord {
   std::string_view word;  // at the start of the GPU's name; more specific ones first
   std::string_view machine;
 };
-constexpr std::array<GpuWord, 24> gpu_words = {{
+constexpr std::array<GpuWord, 26> gpu_words = {{
     {"gb300", "GB300 (per GPU, NVL72)"},
     {"gb200", "GB200 (per GPU, NVL72)"},
     {"b300", "B300 SXM"},
@@ -128,6 +131,8 @@ constexpr std::array<GpuWord, 24> gpu_words = {{
     {"v100-16", "V100-16GB SXM2"},
     {"v100", "V100-32GB SXM2"},
     {"mi355x", "MI355X"},
+    {"mi350x", "MI350X"},
+    {"mi210", "MI210"},
     {"mi325x", "MI325X"},
     {"mi300x", "MI300X"},
     {"mi250x", "MI250X (one GCD of two)"},

@@ -31,10 +31,13 @@ struct FrameworkHabits {
   int gradient_bytes = 2;         // on the network, at 16 bits
   int accumulated_bytes = 2;      // at 16 bits
   std::int64_t bucket_bytes = 0;  // 0: the plan's usual
+  bool megatron_buckets = false;  // buckets grow with the data-parallel ranks
   bool whole_in_pipeline =
       false;                 // FSDP keeps parameters and gradients whole between micro-batches
   bool interleaves = false;  // without given virtual stages, pipelines use the fastest number
   std::optional<std::int64_t> micro_batch_default{};  // in a pipeline
+  bool forwards_tokens = false;                       // DeepEP's or HybridEP's dispatch
+  bool whole_experts = false;                         // experts are not divided over tp
 };
 // Never fails: an unknown framework gets the defaults of today's frameworks.
 [[nodiscard]] const FrameworkHabits& framework_habits(std::string_view framework);

@@ -83,27 +83,33 @@ def analyze(
     cp: int | None = None,
     context_exchange: Literal["all_gather", "ring", "all_to_all"] | None = None,
     ep: int | None = None,
+    expert_tp: int | None = None,
+    expert_dispatch: Literal["all_to_all", "forwarded"] | None = None,
     schedule: Literal["gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2"] | None = None,
     virtual_stages: int | None = None,
     stage_layers: Numbers | None = None,
     zero: int | None = None,
     shard_group: int | None = None,
     recompute: str | None = None,
+    recompute_modules: str | None = None,
     offload: Settings | None = None,
     torch_buffers: bool | None = None,
     micro_batch: int | None = None,
     reduce_each_micro_batch: bool | None = None,
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
+    narrow_attention: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
     fused_gradient_sum: bool | None = None,
+    cuda_graphs: Literal["none", "layers", "step"] | None = None,
     vocabulary_multiple: int | None = None,
     no_overlap: str | Sequence[str] | None = None,
     prefetch: int | None = None,
     bucket: int | str | None = None,
     tp_overlap: bool | None = None,
+    ep_overlap: bool | None = None,
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
@@ -152,6 +158,9 @@ def analyze(
     cp: Context-parallel devices. Default: 1.
     context_exchange: Exchange of keys between context-parallel devices. Default: all_gather.
     ep: Expert-parallel devices, among the cp * dp ones. Default: 1.
+    expert_tp: Tensor-parallel devices of an expert: 1 or tp. Without it tp.
+    expert_dispatch: Copies of a token: one for each chosen expert, or for each rank and domain
+        with some. Default: all_to_all.
     schedule: Order of the pipeline's passes. Default: 1f1b.
     virtual_stages: Chunks of the model on one device (interleaved). Default: 1.
     stage_layers: Layers of each (virtual) stage, in model order.
@@ -160,23 +169,29 @@ def analyze(
     shard_group: Devices of a group that splits states. Groups hold copies.
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
         Default: none.
+    recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
+        experts, feed_forward, latent_up.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
     torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
     micro_batch: Sequences of one pass on one device. Default: 1.
     reduce_each_micro_batch: Reduce gradients after every pass, not once a step.
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     vendor_attention: Take the vendor's fused attention (cuDNN).
+    narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way. Default: true.
     fused_gradient_sum: Let products add weight gradients to the sum of micro-batches. Default:
         true.
+    cuda_graphs: What CUDA graphs launch: layers without their experts, or the step. Default:
+        none.
     vocabulary_multiple: Number to whose multiple, times tp, the embedding is padded. Default:
         128.
     no_overlap: Communication that nothing hides: gradient, parameters.
     prefetch: Layers that parameters are gathered ahead (ZeRO-3). Default: 1.
     bucket: Gradients that are reduced at once. Give bytes, or '25MiB'. Default: 25MiB.
     tp_overlap: Hide tensor-parallel communication under its matrix products.
+    ep_overlap: Hide the all-to-alls of experts under another micro-batch.
     dtype: Number format of matrix products. Default: bf16.
     grad_dtype: Format in which gradients are reduced. Default: bf16.
     accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
@@ -213,27 +228,33 @@ def analyze(
             *flag("cp", cp),
             *flag("context-exchange", context_exchange),
             *flag("ep", ep),
+            *flag("expert-tp", expert_tp),
+            *flag("expert-dispatch", expert_dispatch),
             *flag("schedule", schedule),
             *flag("virtual-stages", virtual_stages),
             *flag("stage-layers", None if stage_layers is None else list_text(stage_layers)),
             *flag("zero", zero),
             *flag("shard-group", shard_group),
             *flag("recompute", recompute),
+            *flag("recompute-modules", recompute_modules),
             *flag("offload", None if offload is None else settings_text(offload)),
             *flag("torch-buffers", torch_buffers),
             *flag("micro-batch", micro_batch),
             *flag("reduce-each-micro-batch", reduce_each_micro_batch),
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
+            *flag("narrow-attention", narrow_attention),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),
             *flag("fused-gradient-sum", fused_gradient_sum),
+            *flag("cuda-graphs", cuda_graphs),
             *flag("vocabulary-multiple", vocabulary_multiple),
             *flag("no-overlap", None if no_overlap is None else list_text(no_overlap)),
             *flag("prefetch", prefetch),
             *flag("bucket", bucket),
             *flag("tp-overlap", tp_overlap),
+            *flag("ep-overlap", ep_overlap),
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),
@@ -700,27 +721,33 @@ def predict(
     cp: int | None = None,
     context_exchange: Literal["all_gather", "ring", "all_to_all"] | None = None,
     ep: int | None = None,
+    expert_tp: int | None = None,
+    expert_dispatch: Literal["all_to_all", "forwarded"] | None = None,
     schedule: Literal["gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2"] | None = None,
     virtual_stages: int | None = None,
     stage_layers: Numbers | None = None,
     dp: int | None = None,
     shard_group: int | None = None,
     recompute: str | None = None,
+    recompute_modules: str | None = None,
     offload: Settings | None = None,
     torch_buffers: bool | None = None,
     micro_batch: int | None = None,
     reduce_each_micro_batch: bool | None = None,
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
+    narrow_attention: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
     fused_gradient_sum: bool | None = None,
+    cuda_graphs: Literal["none", "layers", "step"] | None = None,
     vocabulary_multiple: int | None = None,
     no_overlap: str | Sequence[str] | None = None,
     prefetch: int | None = None,
     bucket: int | str | None = None,
     tp_overlap: bool | None = None,
+    ep_overlap: bool | None = None,
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
@@ -759,6 +786,9 @@ def predict(
     cp: Context-parallel devices. Default: 1.
     context_exchange: Exchange of keys between context-parallel devices. Default: all_gather.
     ep: Expert-parallel devices, among the cp * dp ones. Default: 1.
+    expert_tp: Tensor-parallel devices of an expert: 1 or tp. Without it tp.
+    expert_dispatch: Copies of a token: one for each chosen expert, or for each rank and domain
+        with some. Default: all_to_all.
     schedule: Order of the pipeline's passes. Default: 1f1b.
     virtual_stages: Chunks of the model on one device (interleaved). Default: 1.
     stage_layers: Layers of each (virtual) stage, in model order.
@@ -766,23 +796,29 @@ def predict(
     shard_group: Devices of a group that splits states. Groups hold copies.
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
         Default: none.
+    recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
+        experts, feed_forward, latent_up.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
     torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
     micro_batch: Sequences of one pass on one device. Default: 1.
     reduce_each_micro_batch: Reduce gradients after every pass, not once a step.
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     vendor_attention: Take the vendor's fused attention (cuDNN).
+    narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way. Default: true.
     fused_gradient_sum: Let products add weight gradients to the sum of micro-batches. Default:
         true.
+    cuda_graphs: What CUDA graphs launch: layers without their experts, or the step. Default:
+        none.
     vocabulary_multiple: Number to whose multiple, times tp, the embedding is padded. Default:
         128.
     no_overlap: Communication that nothing hides: gradient, parameters.
     prefetch: Layers that parameters are gathered ahead (ZeRO-3). Default: 1.
     bucket: Gradients that are reduced at once. Give bytes, or '25MiB'. Default: 25MiB.
     tp_overlap: Hide tensor-parallel communication under its matrix products.
+    ep_overlap: Hide the all-to-alls of experts under another micro-batch.
     dtype: Number format of matrix products. Default: bf16.
     grad_dtype: Format in which gradients are reduced. Default: bf16.
     accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
@@ -817,27 +853,33 @@ def predict(
             *flag("cp", cp),
             *flag("context-exchange", context_exchange),
             *flag("ep", ep),
+            *flag("expert-tp", expert_tp),
+            *flag("expert-dispatch", expert_dispatch),
             *flag("schedule", schedule),
             *flag("virtual-stages", virtual_stages),
             *flag("stage-layers", None if stage_layers is None else list_text(stage_layers)),
             *flag("dp", dp),
             *flag("shard-group", shard_group),
             *flag("recompute", recompute),
+            *flag("recompute-modules", recompute_modules),
             *flag("offload", None if offload is None else settings_text(offload)),
             *flag("torch-buffers", torch_buffers),
             *flag("micro-batch", micro_batch),
             *flag("reduce-each-micro-batch", reduce_each_micro_batch),
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
+            *flag("narrow-attention", narrow_attention),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),
             *flag("fused-gradient-sum", fused_gradient_sum),
+            *flag("cuda-graphs", cuda_graphs),
             *flag("vocabulary-multiple", vocabulary_multiple),
             *flag("no-overlap", None if no_overlap is None else list_text(no_overlap)),
             *flag("prefetch", prefetch),
             *flag("bucket", bucket),
             *flag("tp-overlap", tp_overlap),
+            *flag("ep-overlap", ep_overlap),
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),
@@ -865,13 +907,19 @@ def plan(
     top: int | None = None,
     gpus_per_node: int | None = None,
     sequence_degree: int | None = None,
+    expert_tp: int | None = None,
+    expert_dispatch: Literal["all_to_all", "forwarded"] | None = None,
+    recompute_modules: str | None = None,
     attention: Literal["fused", "materialised"] | None = None,
+    narrow_attention: bool | None = None,
     fused_pointwise: bool | None = None,
+    cuda_graphs: Literal["none", "layers", "step"] | None = None,
     vocabulary_multiple: int | None = None,
     no_overlap: str | Sequence[str] | None = None,
     prefetch: int | None = None,
     bucket: int | str | None = None,
     tp_overlap: bool | None = None,
+    ep_overlap: bool | None = None,
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
@@ -894,14 +942,23 @@ def plan(
     top: Plans to show. Default: 10.
     gpus_per_node: Devices that share the fast links.
     sequence_degree: Devices over which sequence-parallel splits. Without it tp.
+    expert_tp: Tensor-parallel devices of an expert: 1 or tp. Without it tp.
+    expert_dispatch: Copies of a token: one for each chosen expert, or for each rank and domain
+        with some. Default: all_to_all.
+    recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
+        experts, feed_forward, latent_up.
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
+    narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
+    cuda_graphs: What CUDA graphs launch: layers without their experts, or the step. Default:
+        none.
     vocabulary_multiple: Number to whose multiple, times tp, the embedding is padded. Default:
         128.
     no_overlap: Communication that nothing hides: gradient, parameters.
     prefetch: Layers that parameters are gathered ahead (ZeRO-3). Default: 1.
     bucket: Gradients that are reduced at once. Give bytes, or '25MiB'. Default: 25MiB.
     tp_overlap: Hide tensor-parallel communication under its matrix products.
+    ep_overlap: Hide the all-to-alls of experts under another micro-batch.
     dtype: Number format of matrix products. Default: bf16.
     grad_dtype: Format in which gradients are reduced. Default: bf16.
     accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
@@ -923,13 +980,19 @@ def plan(
             *flag("top", top),
             *flag("gpus-per-node", gpus_per_node),
             *flag("sequence-degree", sequence_degree),
+            *flag("expert-tp", expert_tp),
+            *flag("expert-dispatch", expert_dispatch),
+            *flag("recompute-modules", recompute_modules),
             *flag("attention", attention),
+            *flag("narrow-attention", narrow_attention),
             *flag("fused-pointwise", fused_pointwise),
+            *flag("cuda-graphs", cuda_graphs),
             *flag("vocabulary-multiple", vocabulary_multiple),
             *flag("no-overlap", None if no_overlap is None else list_text(no_overlap)),
             *flag("prefetch", prefetch),
             *flag("bucket", bucket),
             *flag("tp-overlap", tp_overlap),
+            *flag("ep-overlap", ep_overlap),
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),

@@ -32,8 +32,10 @@ Counting half_of_attention(const LogModel& m) {
 Counting all_of_attention(const LogModel& m) {
   const double s = real(*m.sequence);
   double missing = 0;  // pairs that the mask excludes
-  for (std::int64_t layer = 0; layer < m.model->layers; ++layer)
+  for (std::int64_t layer = 0; layer < m.model->layers; ++layer) {
+    if (!has_softmax(layer_kind(*m.model, layer).mixer)) continue;
     missing += s * s - attention_pairs(*m.model, layer, *m.sequence);
+  }
   return {"all of attention counted (older versions)",
           by(m, FlopsConvention::causal_halved) + missing / s * pair_flops(*m.model)};
 }

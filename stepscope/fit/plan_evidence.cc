@@ -30,7 +30,7 @@ std::vector<std::int64_t> sizes(const Plan& p, Dimension dimension) {
       return {p.ep, p.ep * p.tp};
     case Dimension::dp: {
       const std::int64_t all = p.dp * p.cp;
-      std::vector<std::int64_t> list = {all, p.dp, all / p.ep, all * p.tp};
+      std::vector<std::int64_t> list = {all, p.dp, expert_replicas(p), all * p.tp};
       if (p.shard_group > 0) list.insert(list.end(), {p.shard_group, all / p.shard_group});
       return list;
     }

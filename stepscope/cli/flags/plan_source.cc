@@ -27,15 +27,16 @@ const std::vector<FieldGroup>& field_groups() {
   static const std::vector<FieldGroup> groups = {
       {"Parallelism",
        {"tp", "tensor-layout", "tp-rows", "tp-columns", "tp-depth", "sequence-parallel",
-        "sequence-degree", "cp", "context-exchange", "ep", "pp", "schedule", "virtual-stages",
-        "stage-layers", "dp"}},
+        "sequence-degree", "cp", "context-exchange", "ep", "expert-tp", "expert-dispatch", "pp",
+        "schedule", "virtual-stages", "stage-layers", "dp"}},
       {"Batch", {"seq", "micro-batch", "global-batch", "reduce-each-micro-batch"}},
-      {"Memory", {"zero", "shard-group", "recompute", "offload", "torch-buffers"}},
-      {"Communication", {"bucket", "prefetch", "no-overlap", "tp-overlap"}},
+      {"Memory",
+       {"zero", "shard-group", "recompute", "recompute-modules", "offload", "torch-buffers"}},
+      {"Communication", {"bucket", "prefetch", "no-overlap", "tp-overlap", "ep-overlap"}},
       {"Precision", {"dtype", "grad-dtype", "accumulate-dtype"}},
       {"Kernels",
-       {"attention", "vendor-attention", "fused-pointwise", "compiled", "fused-loss",
-        "fused-gradient-sum", "vocabulary-multiple"}}};
+       {"attention", "vendor-attention", "narrow-attention", "fused-pointwise", "compiled",
+        "cuda-graphs", "fused-loss", "fused-gradient-sum", "vocabulary-multiple"}}};
   return groups;
 }
 
@@ -58,6 +59,7 @@ struct DefaultText {
     return std::string(plan.*m ? field.value.substr(0, bar) : field.value.substr(bar + 1));
   }
   std::string operator()(std::vector<std::int64_t> Plan::* /*m*/) const { return {}; }
+  std::string operator()(RecomputeModules Plan::* /*m*/) const { return {}; }
   std::string operator()(Bytes Plan::* m) const { return byte_size_text(plan.*m); }
   std::string operator()(int Precision::* m) const {
     return plan.precision.*m == 4 ? "fp32" : "bf16";

@@ -108,7 +108,8 @@ Line of_host_layer(const Evaluated& e) {
   const LayerCost& layer = e.context.kinds.front();
   const double waits = layer.forward[PassTerm::host];
   const Formula device = seconds<Formula>(layer.forward.total() - waits, "device");
-  const double host = host_seconds(c, e.plan, 1);
+  const Transformer& model = *e.context.model;
+  const double host = host_seconds(c, e.plan, host_work(model, layer_kind(model, 0)));
   if (host <= 0) return {seconds<Formula>(0, "none: the host takes no time"), in_seconds(waits)};
   return {host_excess(c, device, seconds<Formula>(host, "host"), e.plan.tp > 1), in_seconds(waits),
           "of a layer forward"};
@@ -209,6 +210,8 @@ Formula logits_of(const Evaluated& e) {
   ends.pp = e.plan.pp > 1 ? 2 : 1;
   for (const Operation& op : head_operations(*e.context.model, ends))
     if (op.kind == OperationClass::loss) all = loss_bytes<Formula>(op);
+  const auto& prediction = e.context.model->prediction;
+  if (prediction) all = count<Formula>(1 + prediction->modules, "losses") * all;
   return all;
 }
 
@@ -375,11 +378,8 @@ void add_calls(const Evaluated& e, const OperationRow& row, Direction direction,
   for (const Communication& c : pass.communications) {
     const auto& group = e.context.placements[static_cast<std::size_t>(c.dim)];
     if (!group) continue;
-    const Bytes total{static_cast<std::int64_t>(std::llround(c.bytes))};
-    const Formula calls = count<Formula>(c.count, "calls") *
-                          collective_formula(*e.context.network, c.kind, total, *group);
-    const double time = static_cast<double>(c.count) *
-                        collective_time(*e.context.network, c.kind, total, *group).count();
+    const Formula calls = communication_seconds<Formula>(*e.context.network, c, *group);
+    const double time = communication_seconds<double>(*e.context.network, c, *group);
     const std::string what = std::string(collective_kind_names[static_cast<std::size_t>(c.kind)]) +
                              " over " +
                              std::string(parallel_dim_names[static_cast<std::size_t>(c.dim)]) +
@@ -403,10 +403,10 @@ std::vector<std::string> of_operations(const Evaluated& e, std::string_view name
     if (!name.empty() && row.operation.name != name) continue;
     for (const Direction direction : {Direction::forward, Direction::backward}) {
       const bool forward = direction == Direction::forward;
-      add_operation_line(
-          row, forward ? "forward" : "backward",
-          operation_formula(e.context.compute, row.operation, direction, row.part == "head"),
-          forward ? row.forward : row.backward, lines);
+      add_operation_line(row, forward ? "forward" : "backward",
+                         operation_formula(e.context.compute, row.operation, direction,
+                                           row.part.ends_with("head")),
+                         forward ? row.forward : row.backward, lines);
       add_calls(e, row, direction, lines);
     }
   }

@@ -24,9 +24,7 @@ double communication_time(const CostContext& context, const Pass& pass) {
   for (const Communication& c : pass.communications) {
     const auto& place = context.placements[static_cast<std::size_t>(c.dim)];
     if (!place) continue;
-    const Bytes bytes{static_cast<std::int64_t>(std::llround(c.bytes))};
-    sum += static_cast<double>(c.count) *
-           collective_time(*context.network, c.kind, bytes, *place).count();
+    sum += communication_seconds<double>(*context.network, c, *place);
   }
   return sum;
 }
@@ -89,15 +87,15 @@ void add_to(OperationSum& sum, const OperationRow& row) {
 }
 
 // A kind of layer: the first of them, and how many there are.
-struct LayerKind {
+struct LayersOfKind {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
 
-std::vector<LayerKind> layer_kinds(const CostContext& context) {
-  std::vector<LayerKind> kinds(context.kinds.size());
+std::vector<LayersOfKind> layers_of_kinds(const CostContext& context) {
+  std::vector<LayersOfKind> kinds(context.kinds.size());
   for (std::size_t layer = 0; layer < context.kind.size(); ++layer) {
-    LayerKind& kind = kinds[context.kind[layer]];
+    LayersOfKind& kind = kinds[context.kind[layer]];
     if (kind.count++ == 0) kind.first = static_cast<std::int64_t>(layer);
   }
   return kinds;
@@ -121,13 +119,21 @@ std::vector<OperationRow> operation_rows(const CostContext& context, const Plan&
   const Transformer& model = *context.model;
   std::vector<OperationRow> rows;
   add(rows, context, "embedding", 1, embedding_operations(model, plan), false);
-  const std::vector<LayerKind> kinds = layer_kinds(context);
+  const std::vector<LayersOfKind> kinds = layers_of_kinds(context);
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     if (kinds[kind].count == 0) continue;
     add(rows, context, layer_names[std::min(kind, layer_names.size() - 1)], kinds[kind].count,
         layer_operations(model, plan, kinds[kind].first), false);
   }
   add(rows, context, "head", 1, head_operations(model, plan), true);
+  if (!model.prediction) return rows;
+  const std::int64_t modules = model.prediction->modules;
+  std::vector<Operation> body = prediction_operations(model, plan);
+  if (model.prediction->one_module) {
+    for (Operation& o : body) o.parameters /= static_cast<double>(modules);
+  }
+  add(rows, context, "prediction", modules, std::move(body), false);
+  add(rows, context, "prediction head", modules, prediction_head_operations(model, plan), true);
   return rows;
 }
 
@@ -149,7 +155,7 @@ std::vector<OperationSum> operation_sums(const std::vector<OperationRow>& rows) 
 std::vector<LayerTable> layer_tables(const CostContext& context, const Plan& plan,
                                      const LayerConventions& conventions) {
   std::vector<LayerTable> tables;
-  const std::vector<LayerKind> kinds = layer_kinds(context);
+  const std::vector<LayersOfKind> kinds = layers_of_kinds(context);
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     if (kinds[kind].count == 0) continue;
     const std::vector<Operation> ops =
@@ -162,10 +168,13 @@ std::vector<LayerTable> layer_tables(const CostContext& context, const Plan& pla
     const auto attention = static_cast<std::size_t>(cut - ops.begin());
     const std::string number = kind == 0 ? "" : " " + std::to_string(kind + 1);
     const std::span all(ops);
-    tables.push_back(table_of(context, conventions, "attention" + number, kinds[kind].count,
-                              all.first(attention)));
-    tables.push_back(table_of(context, conventions, "feed_forward" + number, kinds[kind].count,
-                              all.subspan(attention)));
+    // A layer of one part has one table.
+    const auto add_table = [&](const std::string& name, std::span<const Operation> part) {
+      if (part.empty()) return;
+      tables.push_back(table_of(context, conventions, name + number, kinds[kind].count, part));
+    };
+    add_table("attention", all.first(attention));
+    add_table("feed_forward", all.subspan(attention));
   }
   return tables;
 }

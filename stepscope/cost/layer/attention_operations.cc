@@ -33,7 +33,7 @@ struct Core {
   double values_read = 0;
 };
 
-Core core_of(const DeviceShare& s, Int layer) {
+Core core_of(const DeviceShare& s, const LayerKind& kind) {
   const Plan& p = s.plan;
   const auto& latent = s.model.latent;
   const bool swaps = p.cp > 1 && p.context_exchange == ContextExchange::all_to_all;
@@ -50,7 +50,7 @@ Core core_of(const DeviceShare& s, Int layer) {
   // Exact even if sequences are divided unevenly, unlike the shapes above.
   c.scores = number(heads * s.work_rows * (swaps ? p.cp : 1)) * number(c.keys);
   const double seen =
-      attention_pairs(s.model, layer, p.sequence) / (number(p.sequence) * number(p.sequence));
+      attention_pairs(s.model, kind, p.sequence) / (number(p.sequence) * number(p.sequence));
   c.pairs = p.fused_attention ? c.scores * seen : c.scores;
   const double rows = number(s.work_rows);
   c.q = rows * number(s.heads * c.key_size);
@@ -208,8 +208,8 @@ Operation values_product(const DeviceShare& s, const Core& c) {
   return op;
 }
 
-void add_core(const DeviceShare& s, Int layer, std::vector<Operation>& to) {
-  const Core c = core_of(s, layer);
+void add_core(const DeviceShare& s, const LayerKind& kind, std::vector<Operation>& to) {
+  const Core c = core_of(s, kind);
   const std::size_t first = to.size();
   if (s.plan.fused_attention) {
     to.push_back(fused_core(s, c));
@@ -266,6 +266,47 @@ void add_latent_projections(const DeviceShare& s, std::vector<Operation>& to) {
           .also_gathered = l.rope_head_size}));
 }
 
+// Scores of all earlier keys, from one key per token; the best keys of each query are chosen. All
+// tp ranks do the same.
+void add_indexer(const DeviceShare& s, const LayerKind& kind, std::vector<Operation>& to) {
+  const Indexer& x = *s.model.indexer;
+  const bool from_latent = s.model.latent && s.model.latent->query_rank > 0;
+  const Int in = from_latent ? s.model.latent->query_rank : s.model.hidden;
+  const auto project = [&](std::string_view name, Int width, Int columns) {
+    to.push_back(linear(s, {.name = name,
+                            .shape = {s.tokens, width, columns},
+                            .replicated = true,
+                            .keeps_input = false}));
+  };
+  project("index_q_proj", in, x.heads * x.head_size);
+  project("index_k_proj", s.model.hidden, x.head_size + x.heads);
+  to.back().parameters += 2 * number(x.head_size);  // the norm of the keys
+  const double rows = number(s.work_rows);
+  const double sequences = number(s.plan.micro_batch);
+  const double share = 1 / number(s.plan.cp);
+  const double keys = sequences * number(s.plan.sequence) * number(x.head_size);
+  const double queries = rows * number(x.heads * x.head_size);
+  const double chosen = rows * number(std::min(x.top_k, s.plan.sequence));
+  Operation op{.name = "index_scores", .kind = OperationClass::attention};
+  op.forward.matrix = {sequences * share * index_flops(s.model, kind, s.plan.sequence)};
+  const Int batch = std::max<Int>(1, s.plan.micro_batch) * x.heads;
+  const Int own = std::max<Int>(1, s.plan.sequence / s.plan.cp);
+  op.forward.matmuls = {{batch, own, s.plan.sequence, x.head_size}};
+  op.forward.input_bytes = (queries + keys) * s.element;
+  op.forward.output_bytes = 4 * chosen;
+  // The keys' and the queries' gradients from a loss on the chosen scores only.
+  op.backward.matrix = {4 * chosen * number(x.heads * x.head_size)};
+  op.backward.matmuls = {{batch, own, x.head_size, std::min(x.top_k, s.plan.sequence)},
+                         {batch, own, x.head_size, std::min(x.top_k, s.plan.sequence)}};
+  op.backward.input_bytes = 4 * chosen;
+  op.backward.other_bytes = (queries + keys) * s.element;
+  op.backward.output_bytes = (queries + keys) * s.element;
+  op.kept_bytes = (queries + keys / number(s.plan.cp)) * s.element + 4 * chosen;
+  op.attention_core = true;
+  op.core_input_bytes = (queries + keys / number(s.plan.cp)) * s.element;
+  to.push_back(op);
+}
+
 void add_rotary(const DeviceShare& s, std::vector<Operation>& to) {
   const auto& latent = s.model.latent;
   const Int turned =
@@ -313,12 +354,29 @@ void add_projections(const DeviceShare& s, std::vector<Operation>& to) {
 
 }  // namespace
 
-void add_attention(const DeviceShare& share, Int layer, std::vector<Operation>& to) {
+void add_attention(const DeviceShare& share, const LayerKind& kind, std::vector<Operation>& to) {
   const Transformer& m = share.model;
   to.push_back(stream_norm(share, "attention_norm", true));
   add_projections(share, to);
-  add_core(share, layer, to);
+  if (kind.indexes) add_indexer(share, kind, to);
+  add_core(share, kind, to);
+  if (m.attention_sinks) to.back().parameters += number(share.heads);
   const Int value_size = m.latent ? m.latent->value_head_size : m.head_size;
+  if (m.attention_gate) {
+    const double gated = number(share.work_rows) * number(share.heads * value_size);
+    to.push_back(
+        linear(share, {.name = "attention_gate_proj",
+                       .shape = {share.tokens, m.hidden, columns(share, share.heads, value_size)},
+                       .keeps_input = false,
+                       .gathers_input = false,
+                       .reduces_gradient = false}));
+    to.push_back(pointwise(share, {.name = "attention_gate",
+                                   .count = share.counting.gate,
+                                   .elements = gated,
+                                   .second_reads = 1,
+                                   .gradient_writes = 2,
+                                   .kept = 2 * gated}));
+  }
   to.push_back(
       linear(share, {.name = "attention_proj",
                      .shape = {share.tokens, columns(share, share.heads, value_size), m.hidden},

@@ -176,6 +176,32 @@ std::vector<Operation> embedding_operations(const Transformer& model, const Plan
   return ops;
 }
 
+std::vector<Operation> prediction_operations(const Transformer& model, const Plan& plan,
+                                             const Counting& counting) {
+  const DeviceShare share = device_share(model, plan, counting);
+  std::vector<Operation> ops;
+  ops.push_back(stream_norm(share, "prediction_token_norm", false));
+  ops.push_back(stream_norm(share, "prediction_norm", true));
+  ops.push_back(linear(share, {.name = "prediction_proj",
+                               .shape = {share.tokens, 2 * model.hidden, model.hidden},
+                               .replicated = true}));
+  for (const LayerKind& kind : prediction_kinds(model)) add_kind(share, kind, ops);
+  return ops;
+}
+
+std::vector<Operation> prediction_head_operations(const Transformer& model, const Plan& plan,
+                                                  const Counting& counting) {
+  const DeviceShare share = device_share(model, plan, counting);
+  std::vector<Operation> ops;
+  ops.push_back(stream_norm(share, "prediction_final_norm", true));
+  ops.push_back(projection(share));
+  ops.back().name = "prediction_lm_head";
+  ops.back().parameters = 0;  // the head's
+  ops.push_back(cross_entropy(share));
+  ops.back().name = "prediction_loss";
+  return ops;
+}
+
 std::vector<Operation> head_operations(const Transformer& model, const Plan& plan,
                                        const Counting& counting) {
   const DeviceShare share = device_share(model, plan, counting);

@@ -15,6 +15,7 @@ using enum CollectiveKind;
 struct Routed {
   std::int64_t rows = 0;
   double sent = 0;
+  double columns = 0;  // of a row on this device
 };
 
 Routed routed(const DeviceShare& s) {
@@ -22,7 +23,8 @@ Routed routed(const DeviceShare& s) {
   const double copies = number(x.top_k) * x.capacity_factor.value_or(1.0);
   // Even with the smallest capacity some expert has space for one token.
   return {std::max<std::int64_t>(1, std::llround(number(s.tokens) * copies)),
-          number(s.stream_rows) * copies};
+          number(s.stream_rows) * copies,
+          x.latent > 0 ? number(x.latent) / number(s.stream_parts) : s.stream_columns};
 }
 
 void add_router(const DeviceShare& s, std::vector<Operation>& to) {
@@ -44,9 +46,15 @@ void add_router(const DeviceShare& s, std::vector<Operation>& to) {
   to.push_back(op);
 }
 
-void exchange(const DeviceShare& s, Operation& op, double bytes) {
+// `bytes`: of all copies.
+void exchange(const DeviceShare& s, const Routed& r, Operation& op, double bytes) {
   if (s.plan.ep == 1) return;
-  const Communication all{.kind = all_to_all, .dim = ParallelDim::expert, .bytes = bytes};
+  Communication all{.kind = all_to_all, .dim = ParallelDim::expert, .bytes = bytes};
+  if (s.plan.expert_dispatch == ExpertDispatch::forwarded) {
+    const Experts& x = *s.model.experts;
+    all.forwarded = {.experts = &x, .one_copy = number(s.stream_rows) * r.columns * s.element};
+    all.bytes = std::min(bytes, parts_chosen(x, s.plan.ep) * all.forwarded.one_copy);
+  }
   op.forward.communications.push_back(all);
   op.backward.communications.push_back(all);
 }
@@ -62,32 +70,32 @@ void add_partial_sums(const DeviceShare& s, Pass& pass) {
 
 // Copies each token for its experts (backward: adds the copies' gradients) and sends the copies.
 Operation dispatch(const DeviceShare& s, const Routed& r) {
-  const double in = s.stream() * s.element;
-  const double out = r.sent * s.stream_columns * s.element;
+  const double in = number(s.stream_rows) * r.columns * s.element;
+  const double out = r.sent * r.columns * s.element;
   // Received copies are sorted by expert: another pass over memory.
   const double passes = s.plan.ep > 1 ? 2 : 1;
   Operation op{.name = "dispatch", .kind = OperationClass::pointwise};
   op.forward.input_bytes = in + (passes - 1) * out;
   op.forward.output_bytes = passes * out;
-  op.backward.vector = {r.sent * s.stream_columns};
+  op.backward.vector = {r.sent * r.columns};
   op.backward.input_bytes = passes * out;
   op.backward.output_bytes = in + (passes - 1) * out;
-  exchange(s, op, out);
+  exchange(s, r, op, out);
   add_partial_sums(s, op.backward);
   return op;
 }
 
 Operation combine(const DeviceShare& s, const Routed& r) {
-  const double in = r.sent * s.stream_columns * s.element;
-  const double out = s.stream() * s.element;
+  const double in = r.sent * r.columns * s.element;
+  const double out = number(s.stream_rows) * r.columns * s.element;
   const double passes = s.plan.ep > 1 ? 2 : 1;
   Operation op{.name = "combine", .kind = OperationClass::pointwise};
-  op.forward.vector = {r.sent * s.stream_columns};
+  op.forward.vector = {r.sent * r.columns};
   op.forward.input_bytes = passes * in;
   op.forward.output_bytes = out + (passes - 1) * in;
   op.backward.input_bytes = out + (passes - 1) * in;
   op.backward.output_bytes = passes * in;
-  exchange(s, op, in);
+  exchange(s, r, op, in);
   add_partial_sums(s, op.forward);
   return op;
 }
@@ -130,9 +138,18 @@ void add_experts(const DeviceShare& share, std::vector<Operation>& to) {
   const std::int64_t here = x.count / share.plan.ep;
   to.push_back(stream_norm(share, "feed_forward_norm", true));
   add_router(share, to);
+  const bool whole = whole_experts(share.plan);
+  const std::int64_t stream = x.latent > 0 ? x.latent : m.hidden;
+  if (x.latent > 0) {
+    to.push_back(linear(share, {.name = "expert_latent_down",
+                                .shape = {share.tokens, m.hidden, x.latent},
+                                .replicated = true,
+                                .keeps_input = false}));
+  }
   to.push_back(dispatch(share, r));
   to.push_back(linear(share, {.name = "expert_fc1",
-                              .shape = {r.rows, m.hidden, (m.gated ? 2 : 1) * x.feed_forward},
+                              .shape = {r.rows, stream, (m.gated ? 2 : 1) * x.feed_forward},
+                              .replicated = whole,
                               .bias = m.feed_forward_bias,
                               .groups = here,
                               .keeps_gathered = true,
@@ -142,13 +159,19 @@ void add_experts(const DeviceShare& share, std::vector<Operation>& to) {
                        number(share.split.features);
   to.push_back(activation(share, "expert_activation", width, true));
   to.push_back(linear(share, {.name = "expert_fc2",
-                              .shape = {r.rows, x.feed_forward, m.hidden},
+                              .shape = {r.rows, x.feed_forward, stream},
                               .place = LinearPlace::second,
+                              .replicated = whole,
                               .bias = m.feed_forward_bias,
                               .groups = here,
                               .reduces_output = share.sequence_parallel()}));
   to.back().expert = true;
   to.push_back(combine(share, r));
+  if (x.latent > 0) {
+    to.push_back(linear(share, {.name = "expert_latent_up",
+                                .shape = {share.tokens, x.latent, m.hidden},
+                                .replicated = true}));
+  }
   if (x.shared_feed_forward > 0) add_shared(share, to);
   if (m.norms_per_layer > 3) to.push_back(stream_norm(share, "feed_forward_post_norm", false));
   add_residual(share, "feed_forward_dropout", "feed_forward_residual", true, to);

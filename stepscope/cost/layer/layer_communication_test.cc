@@ -191,6 +191,27 @@ TEST(LayerCommunication, GridsSendWhatTheirLayoutsSay) {
   EXPECT_EQ(sent_forward(ops, CollectiveKind::all_gather, ParallelDim::tensor_column), 0);
 }
 
+// expert_tp = 1: the tp ranks are expert ranks too, each with whole experts for its own tokens.
+TEST(LayerCommunication, WholeExpertsSendTheSameAndGatherNothing) {
+  Plan plan = plan_of(2, true);
+  plan.ep = 4;
+  plan.dp = 4;
+  const Operations cut = layer_operations(mixture(), plan, 0);
+  plan.expert_tp = 1;
+  ASSERT_TRUE(whole_experts(plan));
+  EXPECT_EQ(expert_ranks(plan), 8);
+  EXPECT_EQ(expert_replicas(plan), 2);
+  const Operations whole = layer_operations(mixture(), plan, 0);
+  EXPECT_EQ(sent_forward(whole, CollectiveKind::all_to_all),
+            sent_forward(cut, CollectiveKind::all_to_all));
+  EXPECT_TRUE(named(whole, "expert_fc1").forward.communications.empty());
+  EXPECT_TRUE(named(whole, "expert_fc2").backward.communications.empty());
+  EXPECT_FALSE(named(cut, "expert_fc1").forward.communications.empty());
+  // Half the rows times the whole width is the same work; the weights are twice as many.
+  EXPECT_DOUBLE_EQ(forward_matrix(whole), forward_matrix(cut));
+  EXPECT_DOUBLE_EQ(named(whole, "expert_fc1").parameters, 2 * named(cut, "expert_fc1").parameters);
+}
+
 TEST(LayerCommunication, GridsThatCutASequenceGatherItsKeysAndValues) {
   Plan plan = plan_of(4);
   plan.tensor_layout = TensorLayout::two_d;

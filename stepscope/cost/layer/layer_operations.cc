@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer is attention followed by a feed-forward part or experts. Their costs are in
-// attention_operations.cc, feed_forward_operations.cc and expert_operations.cc.
+// A layer is attention, linear attention or Mamba-2, followed by a feed-forward part or experts.
+// Either part may be missing. Their costs are in attention_operations.cc, state_operations.cc,
+// feed_forward_operations.cc and expert_operations.cc.
 #include "stepscope/cost/layer/layer_operations.h"
 
 #include "stepscope/cost/layer/operation_parts.h"
+#include "stepscope/cost/layer/recompute.h"
 
 namespace stepscope {
+
+void add_kind(const DeviceShare& share, const LayerKind& kind, std::vector<Operation>& to) {
+  if (has_softmax(kind.mixer)) {
+    add_attention(share, kind, to);
+  } else if (kind.mixer != Mixer::none) {
+    add_state_mixer(share, kind, to);
+  }
+  if (kind.channel == Channel::experts) add_experts(share, to);
+  if (kind.channel == Channel::dense) add_feed_forward(share, to);
+}
 
 std::vector<Operation> layer_operations(const Transformer& model, const Plan& plan,
                                         std::int64_t layer, const Counting& counting) {
   const DeviceShare share = device_share(model, plan, counting);
   std::vector<Operation> ops;
-  add_attention(share, layer, ops);
-  if (has_experts(model, layer)) {
-    add_experts(share, ops);
-  } else {
-    add_feed_forward(share, ops);
-  }
+  add_kind(share, layer_kind(model, layer), ops);
+  repeat_modules(plan, ops);
   return ops;
 }
 

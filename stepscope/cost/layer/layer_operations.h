@@ -40,6 +40,16 @@ namespace stepscope {
 [[nodiscard]] std::vector<Operation> head_operations(const Transformer& model, const Plan& plan,
                                                      const Counting& counting = {});
 
+// One module of multi-token prediction: norms of both inputs, the projection, and its layers; and
+// its norm, projection onto the vocabulary with the head's weights, and loss. The second lookup of
+// the token table is not counted. REQUIRES: model.prediction.
+[[nodiscard]] std::vector<Operation> prediction_operations(const Transformer& model,
+                                                           const Plan& plan,
+                                                           const Counting& counting = {});
+[[nodiscard]] std::vector<Operation> prediction_head_operations(const Transformer& model,
+                                                                const Plan& plan,
+                                                                const Counting& counting = {});
+
 // Rows of the embedding as trained: up to the next multiple of plan.vocabulary_multiple * tp.
 [[nodiscard]] std::int64_t padded_vocabulary(const Transformer& model, const Plan& plan);
 

@@ -12,6 +12,7 @@
 
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/base/quantity.h"
+#include "stepscope/cost/model/transformer.h"
 
 namespace stepscope {
 
@@ -59,6 +60,12 @@ struct MatmulShape {
   std::int64_t k = 0;
 };
 
+// Copies of a token that are sent once to each part of the experts that has chosen ones.
+struct ForwardedCopies {
+  const Experts* experts = nullptr;  // null: the communication is no such dispatch
+  double one_copy = 0;               // bytes of one copy of each of this device's tokens
+};
+
 // `count` calls of a collective on `bytes` each. `bytes` is the total buffer: everything received
 // for an all-gather, everything sent for reduce-scatter and all-to-all, including the own part.
 struct Communication {
@@ -69,6 +76,7 @@ struct Communication {
   // True if it can run beside the arithmetic of this operation when the plan overlaps it (a matmul
   // split together with its communication, a ring that passes keys on while it computes).
   bool can_overlap = false;
+  ForwardedCopies forwarded{};
 };
 
 // One direction. Bytes are reads and writes of device memory.
@@ -101,6 +109,8 @@ struct Operation {
   // which are `core_input_bytes` of `kept_bytes`.
   bool attention_core = false;
   double core_input_bytes = 0;
+  bool again = false;      // backward repeats it under any recomputation (Plan::recompute_modules)
+  double again_bytes = 0;  // kept activations that this repetition brings back; not in kept_bytes
   // Outputs of the operation's matmuls with weights that backward reads again, if PyTorch runs them
   // as separate products (queries, keys, values; a gate and its input). The others are 0.
   std::array<double, 3> product_outputs{};

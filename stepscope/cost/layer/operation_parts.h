@@ -113,7 +113,10 @@ void gather_at_writer(const DeviceShare& share, Pass& pass);
 [[nodiscard]] double statistics(const DeviceShare& share, double bytes);
 
 // The parts of layer_operations.
-void add_attention(const DeviceShare& share, std::int64_t layer, std::vector<Operation>& to);
+void add_attention(const DeviceShare& share, const LayerKind& kind, std::vector<Operation>& to);
+// Linear attention or Mamba-2.
+void add_state_mixer(const DeviceShare& share, const LayerKind& kind, std::vector<Operation>& to);
+void add_kind(const DeviceShare& share, const LayerKind& kind, std::vector<Operation>& to);
 void add_feed_forward(const DeviceShare& share, std::vector<Operation>& to);
 void add_experts(const DeviceShare& share, std::vector<Operation>& to);
 // True if the outputs of attention and feed-forward are summed before one reduction over tp.

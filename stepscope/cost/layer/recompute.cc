@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cost/layer/recompute.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "stepscope/base/result.h"
 
 namespace stepscope {
@@ -8,8 +12,63 @@ namespace {
 
 double all_kept(std::span<const Operation> operations) {
   double sum = 0;
-  for (const Operation& op : operations) sum += op.kept_bytes;
+  for (const Operation& op : operations) sum += op.kept_bytes + op.again_bytes;
   return sum;
+}
+
+// Operations by the module that repeats them, and by the module whose repetition brings back what
+// they keep. A module's first operation keeps the module's input.
+struct ModuleOf {
+  std::string_view operation;
+  RecomputeModule module;
+};
+using enum RecomputeModule;
+constexpr std::array<ModuleOf, 22> repeated = {{{"attention_norm", norms},
+                                                {"feed_forward_norm", norms},
+                                                {"expert_activation", expert_activation},
+                                                {"router", experts},
+                                                {"router_softmax", experts},
+                                                {"expert_latent_down", experts},
+                                                {"dispatch", experts},
+                                                {"expert_fc1", experts},
+                                                {"expert_activation", experts},
+                                                {"expert_fc2", experts},
+                                                {"combine", experts},
+                                                {"expert_latent_up", experts},
+                                                {"shared_fc1", experts},
+                                                {"shared_activation", experts},
+                                                {"shared_fc2", experts},
+                                                {"shared_gate", experts},
+                                                {"shared_gating", experts},
+                                                {"fc1", feed_forward},
+                                                {"activation", feed_forward},
+                                                {"fc2", feed_forward},
+                                                {"q_up", latent_up},
+                                                {"kv_up", latent_up}}};
+constexpr std::array<ModuleOf, 18> brought_back = {{{"qkv_proj", norms},
+                                                    {"q_proj", norms},
+                                                    {"q_down", norms},
+                                                    {"linear_in_proj", norms},
+                                                    {"state_in_proj", norms},
+                                                    {"router", norms},
+                                                    {"fc1", norms},
+                                                    {"expert_fc2", expert_activation},
+                                                    {"router_softmax", experts},
+                                                    {"expert_fc1", experts},
+                                                    {"expert_activation", experts},
+                                                    {"expert_fc2", experts},
+                                                    {"expert_latent_up", experts},
+                                                    {"shared_activation", experts},
+                                                    {"shared_fc2", experts},
+                                                    {"activation", feed_forward},
+                                                    {"fc2", feed_forward},
+                                                    {"attention", latent_up}}};
+
+bool in_some(std::span<const ModuleOf> table, std::string_view operation,
+             const RecomputeModules& modules) {
+  return std::ranges::any_of(table, [&](const ModuleOf& of) {
+    return of.operation == operation && modules.has(of.module);
+  });
 }
 
 // The core's inputs come back with the matmul that makes them. Its output is the last core
@@ -37,8 +96,24 @@ Recompute recompute_at(const Plan& plan, std::int64_t layer_of_stage) {
   return layer_of_stage % plan.recompute_every == 0 ? Recompute::none : Recompute::full;
 }
 
+void repeat_modules(const Plan& plan, std::span<Operation> operations) {
+  const RecomputeModules& modules = plan.recompute_modules;
+  if (modules.bits == 0) return;
+  for (Operation& op : operations) {
+    const bool core = op.attention_core && modules.has(core_attention);
+    op.again = core || in_some(repeated, op.name, modules);
+    double back = core ? op.kept_bytes - op.core_input_bytes : 0;
+    if (in_some(brought_back, op.name, modules)) {
+      back = op.attention_core ? back + op.core_input_bytes : op.kept_bytes;
+    }
+    op.kept_bytes -= back;
+    op.again_bytes = back;
+  }
+}
+
 double share_again(const Operation& operation, Recompute how) {
   const bool core = operation.attention_core;
+  if (operation.again && how <= Recompute::selective) return 1;
   switch (how) {
     case Recompute::none:
     case Recompute::every_k:
@@ -66,7 +141,8 @@ N kept(std::span<const Operation> operations, Recompute how, double input_bytes)
   formula::Total<N> sum("operations");
   for (const Operation& op : operations) {
     const bool again = how == Recompute::selective && op.attention_core;
-    sum.add(formula::bytes<N>(again ? op.core_input_bytes : op.kept_bytes, "what it keeps"));
+    const double kept = again ? std::min(op.core_input_bytes, op.kept_bytes) : op.kept_bytes;
+    sum.add(formula::bytes<N>(kept, "what it keeps"));
   }
   return sum.value();
 }

@@ -16,6 +16,10 @@ namespace stepscope {
 // whole and fully recomputes the others.
 [[nodiscard]] Recompute recompute_at(const Plan& plan, std::int64_t layer_of_stage);
 
+// Marks the operations of a layer that the plan's recompute_modules repeat (Operation::again), and
+// moves what their repetition brings back from kept_bytes to again_bytes.
+void repeat_modules(const Plan& plan, std::span<Operation> operations);
+
 // The share of the operation's forward pass, including communication, that backward repeats first:
 // all, nothing, or half of the matmuls.
 [[nodiscard]] double share_again(const Operation& operation, Recompute how);

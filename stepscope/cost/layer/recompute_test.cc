@@ -31,6 +31,46 @@ TEST(Recomputation, WhatIsNotKeptComesBackForOneLayer) {
   EXPECT_GT(recomputed_bytes(ops, Recompute::full, input), 5 * input);
 }
 
+TEST(Recomputation, ModulesRunAgainAndBringBackWhatTheyMake) {
+  Transformer m = llama();
+  m.experts = Experts{.count = 8, .top_k = 2, .feed_forward = 14336};
+  Plan plan = plan_of(1);
+  const double input = layer_input_bytes(m, plan);
+  const Operations plain = layer_operations(m, plan, 0);
+  const auto with = [&](RecomputeModule module) {
+    plan.recompute_modules = {};
+    plan.recompute_modules.add(module);
+    return layer_operations(m, plan, 0);
+  };
+  // Whatever is not kept comes back while the layer runs backward.
+  for (std::size_t i = 0; i < recompute_module_names.size(); ++i) {
+    const Operations ops = with(static_cast<RecomputeModule>(i));
+    for (const Recompute how : {Recompute::none, Recompute::selective, Recompute::full}) {
+      EXPECT_DOUBLE_EQ(kept_bytes(ops, how, input) + recomputed_bytes(ops, how, input), kept(plain))
+          << recompute_module_names[i];
+    }
+  }
+  // The activation's output is the input of the second product.
+  const Operations act = with(RecomputeModule::expert_activation);
+  EXPECT_EQ(share_again(named(act, "expert_activation"), Recompute::none), 1);
+  EXPECT_EQ(share_again(named(act, "expert_fc1"), Recompute::none), 0);
+  EXPECT_DOUBLE_EQ(recomputed_bytes(act, Recompute::none, input),
+                   named(plain, "expert_fc2").kept_bytes);
+  // Of the mixture only the router's input stays.
+  const Operations all = with(RecomputeModule::experts);
+  for (const Operation& op : all) {
+    if (!op.expert) continue;
+    EXPECT_EQ(share_again(op, Recompute::none), 1) << op.name;
+    EXPECT_EQ(op.kept_bytes, 0) << op.name;
+  }
+  EXPECT_EQ(named(all, "router").kept_bytes, named(plain, "router").kept_bytes);
+  EXPECT_EQ(share_again(named(all, "qkv_proj"), Recompute::none), 0);
+  // The core's own module is selective recomputation.
+  const Operations core = with(RecomputeModule::core_attention);
+  EXPECT_DOUBLE_EQ(kept_bytes(core, Recompute::none, input),
+                   kept_bytes(plain, Recompute::selective, input));
+}
+
 TEST(Recomputation, SelectiveRunsTheCoreOfAttentionAgainAndNothingElse) {
   const Operations ops = layer_operations(gpt(), plan_of(1), 0);
   for (const Operation& op : ops) {

@@ -26,6 +26,21 @@ constexpr std::array families = {Family{"llama", &read_llama},
                                  Family{"qwen3_moe", &read_qwen3_moe},
                                  Family{"deepseek_v2", &read_deepseek_v2},
                                  Family{"deepseek_v3", &read_deepseek_v3},
+                                 Family{"kimi_k2", &read_deepseek_v3},
+                                 Family{"glm4_moe", &read_glm4_moe},
+                                 Family{"glm_moe_dsa", &read_glm_moe_dsa},
+                                 Family{"gpt_oss", &read_gpt_oss},
+                                 Family{"minimax_m2", &read_minimax_m2},
+                                 Family{"minimax_m3_vl_text", &read_minimax_m3},
+                                 Family{"step3p5", &read_step3},
+                                 Family{"step3p7_text", &read_step3},
+                                 Family{"gemma2", &read_gemma2},
+                                 Family{"gemma3_text", &read_gemma3},
+                                 Family{"kimi_linear", &read_kimi_linear},
+                                 Family{"nemotron_h", &read_nemotron_h},
+                                 Family{"qwen3_next", &read_qwen3_5_moe},
+                                 Family{"qwen3_5_text", &read_qwen3_5},
+                                 Family{"qwen3_5_moe_text", &read_qwen3_5_moe},
                                  Family{"gpt2", &read_gpt2},
                                  Family{"gpt_neox", &read_gpt_neox},
                                  Family{"bloom", &read_bloom},
@@ -93,8 +108,12 @@ constexpr std::array<std::string_view, 56> costless = {"_name_or_path",
                                                        "classifier_dropout"};
 
 // Suffixes of classes that train on the vocabulary or on a ViT's classes.
-constexpr std::array<std::string_view, 5> trained_heads = {
-    "ForCausalLM", "LMHeadModel", "ForPreTraining", "ForMaskedLM", "ForImageClassification"};
+constexpr std::array<std::string_view, 6> trained_heads = {"ForCausalLM",
+                                                           "LMHeadModel",
+                                                           "ForPreTraining",
+                                                           "ForMaskedLM",
+                                                           "ForImageClassification",
+                                                           "ForConditionalGeneration"};
 
 void check_architecture(JsonFields& in) {
   for (const std::string& name : in.texts("architectures")) {
@@ -104,7 +123,7 @@ void check_architecture(JsonFields& in) {
     if (known || name.ends_with("Model")) continue;
     in.fail("architectures", "has " + name + ", whose head is not known",
             "use one of language modelling (...ForCausalLM, LMHeadModel, ForMaskedLM, "
-            "ForPreTraining) or ForImageClassification");
+            "ForPreTraining, ForConditionalGeneration) or ForImageClassification");
   }
 }
 
@@ -122,6 +141,25 @@ void note_leftovers(JsonFields& in, Transformer& m) {
     m.notes.emplace_back(
         "quantization_config describes the checkpoint; the plan says what training computes in");
   }
+}
+
+// Towers for images and sound, and the tokens that stand for them.
+void note_inputs(JsonFields& whole, Transformer& m) {
+  whole.find("text_config");
+  for (const std::string_view tower : {"vision_config", "audio_config"}) {
+    if (whole.find(tower) == nullptr) continue;
+    m.notes.emplace_back(std::string(tower) +
+                         ": the encoder is left out; this is the language model");
+  }
+  constexpr std::array<std::string_view, 14> costless = {
+      "image_token_id",        "video_token_id",
+      "vision_start_token_id", "vision_end_token_id",
+      "image_token_index",     "video_token_index",
+      "boi_token_index",       "eoi_token_index",
+      "mm_tokens_per_image",   "language_model_only",
+      "tie_word_embeddings",   "projector_hidden_size",
+      "projector_hidden_act",  "media_placeholder_token_id"};
+  whole.ignore(costless);
 }
 
 }  // namespace
@@ -175,10 +213,18 @@ Result<Transformer> hugging_face_model(const JsonValue& root, std::string_view j
                                        std::string_view path) {
   using namespace hugging_face;
   JsonProblems problems(json, path);
-  JsonFields in(root, "", problems, true);
-  const std::string type = in.text("model_type");
-  const auto family = std::ranges::find(families, std::string_view(type), &Family::model_type);
+  JsonFields whole(root, "", problems, true);
+  std::string type = whole.text("model_type");
   Transformer m;
+  // Models of several kinds of input keep the language model's sizes in a part.
+  const JsonValue* text = root.find("text_config");
+  const bool nested = text != nullptr && text->kind == JsonValue::Kind::object;
+  JsonFields in = nested ? whole.inner("text_config", *text) : whole;
+  if (nested) {
+    type = in.text("model_type", type + "_text");
+    note_inputs(whole, m);
+  }
+  const auto family = std::ranges::find(families, std::string_view(type), &Family::model_type);
   if (family == families.end()) {
     in.fail("model_type", "is \"" + type + "\", a family that is not known",
             "known are " + known_families() +
@@ -189,10 +235,16 @@ Result<Transformer> hugging_face_model(const JsonValue& root, std::string_view j
   const bool named = name != nullptr && name->kind == JsonValue::Kind::text && !name->text.empty();
   m.name = named ? name->text : type;
   m.source = path;
-  check_architecture(in);
+  check_architecture(nested ? whole : in);
   family->read(in, m);
   note_leftovers(in, m);
   in.ignore(costless);
+  if (nested) {
+    whole.ignore(costless);
+    whole.finish("is not understood for \"" + type + "\" and may change the cost",
+                 "take it out if it costs nothing; otherwise describe the model in stepscope's own "
+                 "JSON (docs/reference/models.md)");
+  }
   in.finish("is not understood for \"" + type + "\" and may change the cost",
             "take it out if it costs nothing; otherwise describe the model in stepscope's own JSON "
             "(docs/reference/models.md)");

@@ -2,6 +2,7 @@
 // One function per family of Hugging Face models. Each reads a config.json as a Transformer.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "stepscope/base/json_reader.h"
@@ -25,6 +26,26 @@ std::int64_t head_size(JsonFields& in, const Transformer& m);
 // A flag that must be false, because only then it costs nothing.
 void must_be_false(JsonFields& in, std::string_view key);
 
+// Keys with the same name and meaning in all models that are built like Llama. `dense`: the width
+// of a dense feed-forward part is required.
+void read_common(JsonFields& in, Transformer& m, bool dense = true);
+// The word of a layer's type in a config, and its letter in a pattern.
+struct LayerWord {
+  std::string_view word;
+  char letter;
+};
+// A list of one word per layer as the model's pattern. An absent list leaves the pattern.
+void read_types(JsonFields& in, std::string_view key, std::span<const LayerWord> words,
+                Transformer& m);
+// "layer_types" of full and sliding attention.
+void read_layer_types(JsonFields& in, Transformer& m, std::int64_t window);
+// A list of "dense" and "sparse" as the layers without experts. An absent list leaves them.
+void read_dense_layers(JsonFields& in, std::string_view key, Transformer& m);
+// Multi-head latent attention by DeepSeek's keys.
+void read_latent(JsonFields& in, Transformer& m);
+// Says that layers of multi-token prediction are left out, if the config has some.
+void note_prediction(JsonFields& in, Transformer& m);
+
 void read_llama(JsonFields& in, Transformer& m);
 void read_mistral(JsonFields& in, Transformer& m);
 void read_mixtral(JsonFields& in, Transformer& m);
@@ -35,6 +56,18 @@ void read_qwen3(JsonFields& in, Transformer& m);
 void read_qwen3_moe(JsonFields& in, Transformer& m);
 void read_deepseek_v2(JsonFields& in, Transformer& m);
 void read_deepseek_v3(JsonFields& in, Transformer& m);
+void read_glm4_moe(JsonFields& in, Transformer& m);
+void read_glm_moe_dsa(JsonFields& in, Transformer& m);
+void read_gpt_oss(JsonFields& in, Transformer& m);
+void read_minimax_m2(JsonFields& in, Transformer& m);
+void read_minimax_m3(JsonFields& in, Transformer& m);
+void read_step3(JsonFields& in, Transformer& m);
+void read_gemma2(JsonFields& in, Transformer& m);
+void read_gemma3(JsonFields& in, Transformer& m);
+void read_kimi_linear(JsonFields& in, Transformer& m);
+void read_nemotron_h(JsonFields& in, Transformer& m);
+void read_qwen3_5(JsonFields& in, Transformer& m);
+void read_qwen3_5_moe(JsonFields& in, Transformer& m);
 void read_gpt2(JsonFields& in, Transformer& m);
 void read_gpt_neox(JsonFields& in, Transformer& m);
 void read_bloom(JsonFields& in, Transformer& m);

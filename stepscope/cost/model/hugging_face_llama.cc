@@ -2,19 +2,19 @@
 // Llama and models built like it: RMS norm, rotary positions, gated feed-forward, grouped queries.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "stepscope/cost/model/hugging_face_family.h"
 
 namespace stepscope::hugging_face {
-namespace {
 
-// Keys with the same name and meaning in all of these models.
-void read_common(JsonFields& in, Transformer& m) {
+void read_common(JsonFields& in, Transformer& m, bool dense) {
   m.layers = in.integer("num_hidden_layers", size_range);
   m.hidden = in.integer("hidden_size", size_range);
   m.heads = in.integer("num_attention_heads", size_range);
   m.kv_heads = in.optional_integer("num_key_value_heads", size_range).value_or(m.heads);
-  m.feed_forward = in.integer("intermediate_size", size_range);
+  m.feed_forward = dense ? in.integer("intermediate_size", size_range)
+                         : in.integer("intermediate_size", count_range, 0);
   m.vocabulary = in.integer("vocab_size", size_range);
   m.activation = activation(in, "hidden_act", "silu");
   m.tied_embeddings = in.flag("tie_word_embeddings", false);
@@ -26,34 +26,83 @@ void read_common(JsonFields& in, Transformer& m) {
   no_attention_dropout(in);
 }
 
-// The layers with the window: all, none, or every k-th from the first.
-void read_layer_types(JsonFields& in, Transformer& m, std::int64_t window) {
-  const std::vector<std::string> types = in.texts("layer_types");
+void read_types(JsonFields& in, std::string_view key, std::span<const LayerWord> words,
+                Transformer& m) {
+  const std::vector<std::string> types = in.texts(key);
   if (types.empty()) return;
-  m.window.reset();
-  m.window_every = 1;
   if (static_cast<std::int64_t>(types.size()) != m.layers) {
-    in.fail("layer_types", "has " + std::to_string(types.size()) + " entries for " +
-                               std::to_string(m.layers) + " layers");
+    in.fail(key, "has " + std::to_string(types.size()) + " entries for " +
+                     std::to_string(m.layers) + " layers");
     return;
   }
+  m.pattern.clear();
   for (const std::string& type : types) {
-    if (type == "full_attention" || type == "sliding_attention") continue;
-    in.fail("layer_types", "has \"" + type + "\"",
-            "full_attention and sliding_attention are known");
+    const auto at = std::ranges::find(words, std::string_view(type), &LayerWord::word);
+    if (at == words.end()) {
+      std::string known;
+      for (const LayerWord& w : words) {
+        known += (known.empty() ? "" : &w == &words.back() ? " and " : ", ") + std::string(w.word);
+      }
+      in.fail(key, "has \"" + type + "\"", known + " are known");
+      m.pattern.clear();
+      return;
+    }
+    m.pattern += at->letter;
   }
-  if (std::ranges::find(types, "sliding_attention") == types.end()) return;
-  const auto second = std::find(types.begin() + 1, types.end(), "sliding_attention");
-  m.window = window;
-  m.window_every = second - types.begin();
+}
+
+void read_dense_layers(JsonFields& in, std::string_view key, Transformer& m) {
+  const std::vector<std::string> types = in.texts(key);
+  if (types.empty() || !m.experts) return;
+  if (static_cast<std::int64_t>(types.size()) != m.layers) {
+    in.fail(key, "has " + std::to_string(types.size()) + " entries for " +
+                     std::to_string(m.layers) + " layers");
+    return;
+  }
+  m.experts->first_dense_layers = 0;
+  m.experts->dense_layers.clear();
   for (std::int64_t i = 0; i < m.layers; ++i) {
-    const bool sliding = types[static_cast<std::size_t>(i)] == "sliding_attention";
-    if (sliding == has_window(m, i)) continue;
-    in.fail("layer_types", "has windows in a pattern that is not modelled",
-            "in all layers, in none, or in every k-th from the first");
+    const std::string& type = types[static_cast<std::size_t>(i)];
+    if (type == "dense") m.experts->dense_layers.push_back(i);
+    if (type != "dense" && type != "sparse") {
+      in.fail(key, "has \"" + type + "\"", "dense and sparse are known");
+      return;
+    }
+  }
+  // The same in fewer words, if only the first layers are dense.
+  auto& dense = m.experts->dense_layers;
+  const auto first = static_cast<std::int64_t>(dense.size());
+  if (first > 0 && dense.back() == first - 1) {
+    m.experts->first_dense_layers = first;
+    dense.clear();
+  }
+}
+
+void read_layer_types(JsonFields& in, Transformer& m, std::int64_t window) {
+  constexpr std::array words = {LayerWord{"full_attention", 'F'},
+                                LayerWord{"sliding_attention", 'W'}};
+  read_types(in, "layer_types", words, m);
+  if (m.pattern.empty()) return;
+  m.window.reset();
+  m.window_every = 1;
+  const std::string pattern = std::move(m.pattern);
+  m.pattern.clear();
+  const std::size_t sliding = pattern.find('W');
+  if (sliding == pattern.npos) return;
+  m.window = window;
+  // Every k-th from the first needs no pattern.
+  const std::size_t second = pattern.find('W', 1);
+  m.window_every = static_cast<std::int64_t>(second == pattern.npos ? pattern.size() : second);
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const auto k = static_cast<std::size_t>(m.window_every);
+    if ((pattern[i] == 'W') == (i % k == 0)) continue;
+    m.pattern = pattern;
+    m.window_every = 1;
     return;
   }
 }
+
+namespace {
 
 // A window is used only if use_sliding_window is true, and not in every layer.
 void read_qwen_window(JsonFields& in, Transformer& m) {
@@ -181,9 +230,7 @@ void read_qwen3_moe(JsonFields& in, Transformer& m) {
   read_qwen_experts(in, m);
 }
 
-// Multi-head latent attention, and fine-grained experts beside shared ones.
-void read_deepseek_v2(JsonFields& in, Transformer& m) {
-  read_common(in, m);
+void read_latent(JsonFields& in, Transformer& m) {
   if (m.kv_heads != m.heads) {
     in.fail("num_key_value_heads",
             "differs from num_attention_heads, which latent attention has "
@@ -197,18 +244,26 @@ void read_deepseek_v2(JsonFields& in, Transformer& m) {
                              .nope_head_size = in.integer("qk_nope_head_dim", size_range),
                              .value_head_size = in.integer("v_head_dim", size_range)};
   m.head_size = m.latent->rope_head_size + m.latent->nope_head_size;
-  constexpr std::array<std::string_view, 13> costless = {
-      "qk_head_dim",      "head_dim",     "n_group",  "topk_group",
-      "topk_method",      "scoring_func", "seq_aux",  "routed_scaling_factor",
-      "aux_loss_alpha",   "ep_size",      "mlp_bias", "rope_interleave",
+}
+
+void note_prediction(JsonFields& in, Transformer& m) {
+  if (in.optional_integer("num_nextn_predict_layers", count_range).value_or(0) == 0) return;
+  m.notes.emplace_back(
+      "num_nextn_predict_layers: the layers that predict further tokens are "
+      "left out, as the library's own model does");
+}
+
+// Multi-head latent attention, and fine-grained experts beside shared ones.
+void read_deepseek_v2(JsonFields& in, Transformer& m) {
+  read_common(in, m);
+  read_latent(in, m);
+  constexpr std::array<std::string_view, 11> costless = {
+      "qk_head_dim",           "head_dim",       "topk_method", "scoring_func", "seq_aux",
+      "routed_scaling_factor", "aux_loss_alpha", "ep_size",     "mlp_bias",     "rope_interleave",
       "num_local_experts"};
   must_be_false(in, "mlp_bias");
   in.ignore(costless);
-  if (in.find("num_nextn_predict_layers") != nullptr) {
-    m.notes.emplace_back(
-        "num_nextn_predict_layers: the layers that predict further tokens are "
-        "left out, as the library's own model does");
-  }
+  note_prediction(in, m);
   const std::int64_t freq = in.integer("moe_layer_freq", size_range, 1);
   if (freq != 1) in.fail("moe_layer_freq", "is not 1, which is not modelled");
   const std::int64_t shared = in.integer("n_shared_experts", count_range, 0);
@@ -216,11 +271,15 @@ void read_deepseek_v2(JsonFields& in, Transformer& m) {
   const std::int64_t width = in.integer("moe_intermediate_size", size_range, 1);
   const std::int64_t top_k = in.integer("num_experts_per_tok", size_range, 1);
   const std::int64_t dense = in.integer("first_k_dense_replace", count_range, 0);
+  const std::int64_t groups = in.optional_integer("n_group", count_range).value_or(1);
+  const std::int64_t top_groups = in.optional_integer("topk_group", count_range).value_or(1);
   if (!count) return;
   m.experts = Experts{.count = *count,
                       .top_k = top_k,
                       .feed_forward = width,
                       .shared_feed_forward = std::min(shared, std::int64_t{1} << 20) * width,
+                      .groups = groups > 1 ? groups : 0,
+                      .top_groups = groups > 1 ? top_groups : 0,
                       .first_dense_layers = dense};
 }
 

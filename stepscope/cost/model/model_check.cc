@@ -36,15 +36,101 @@ Problem out_of_range(const Ranges& ranges) {
   return std::nullopt;
 }
 
+// True if some layer has the dense feed-forward part.
+bool any_dense(const Transformer& m) {
+  const auto dense = [](const LayerKind& k) { return k.channel == Channel::dense; };
+  for (Int layer = 0; layer < m.layers; ++layer) {
+    if (dense(layer_kind(m, layer))) return true;
+  }
+  return std::ranges::any_of(prediction_kinds(m), dense);
+}
+
+Problem pattern(const Transformer& m) {
+  if (m.layers < 1 || m.layers > 2'000) return std::nullopt;  // check_sizes says so
+  if (!m.pattern.empty() && static_cast<Int>(m.pattern.size()) != m.layers) {
+    return problem("pattern has " + std::to_string(m.pattern.size()) + " letters for " +
+                       std::to_string(m.layers) + " layers",
+                   "give one letter per layer");
+  }
+  const std::string letters = m.pattern + (m.prediction ? m.prediction->layers : std::string());
+  const std::size_t odd = letters.find_first_not_of(pattern_letters);
+  if (odd != letters.npos) {
+    return problem("pattern has the letter \"" + letters.substr(odd, 1) + "\"",
+                   "known are F W S s L * M E - (docs/reference/models.md)");
+  }
+  struct Need {
+    std::string_view letters;
+    std::string_view part;
+    bool given;
+  };
+  for (const Need& need :
+       {Need{"W", "window", m.window.has_value()}, Need{"Ss", "indexer", m.indexer.has_value()},
+        Need{"L", "linear", m.linear.has_value()},
+        Need{"M", "state_space", m.state_space.has_value()},
+        Need{"E", "experts", m.experts.has_value()}}) {
+    if (need.given || letters.find_first_of(need.letters) == letters.npos) continue;
+    return problem("pattern has the letter \"" + std::string(need.letters.substr(0, 1)) +
+                       "\", but the model has no " + std::string(need.part),
+                   "give " + std::string(need.part));
+  }
+  return std::nullopt;
+}
+
+Problem mixers(const Transformer& m) {
+  if (m.indexer) {
+    const Indexer& x = *m.indexer;
+    if (auto found = out_of_range(std::array{Range{"indexer.heads", x.heads, 1, 100'000},
+                                             Range{"indexer.head_size", x.head_size, 1, 100'000},
+                                             Range{"indexer.top_k", x.top_k, 1, 1'000'000'000}})) {
+      return found;
+    }
+    if (!m.causal) return problem("an indexer needs a causal model", "leave it out, or set causal");
+  }
+  if (m.linear) {
+    const LinearAttention& l = *m.linear;
+    if (auto found = out_of_range(std::array{Range{"linear.key_heads", l.key_heads, 1, 100'000},
+                                             Range{"linear.value_heads", l.value_heads, 1, 100'000},
+                                             Range{"linear.key_size", l.key_size, 1, 100'000},
+                                             Range{"linear.value_size", l.value_size, 1, 100'000},
+                                             Range{"linear.convolution", l.convolution, 0, 1'000},
+                                             Range{"linear.chunk", l.chunk, 1, 100'000},
+                                             Range{"linear.gate_rank", l.gate_rank, 0}})) {
+      return found;
+    }
+  }
+  if (m.state_space) {
+    const StateSpace& s = *m.state_space;
+    if (auto found =
+            out_of_range(std::array{Range{"state_space.heads", s.heads, 1, 100'000},
+                                    Range{"state_space.head_size", s.head_size, 1, 100'000},
+                                    Range{"state_space.state", s.state, 1, 100'000},
+                                    Range{"state_space.groups", s.groups, 1, s.heads},
+                                    Range{"state_space.convolution", s.convolution, 1, 1'000},
+                                    Range{"state_space.chunk", s.chunk, 1, 100'000}})) {
+      return found;
+    }
+  }
+  if (m.prediction) {
+    const std::array modules{Range{"prediction.modules", m.prediction->modules, 1, 100}};
+    if (auto found = out_of_range(modules)) return found;
+    if (m.prediction->layers.size() > 100) return problem("prediction.layers has over 100 letters");
+    if (!m.head || m.vocabulary == 0) {
+      return problem("prediction needs a head onto the vocabulary", "leave prediction out");
+    }
+  }
+  return std::nullopt;
+}
+
 Problem check_sizes(const Transformer& m) {
-  const bool all_experts = m.experts && m.experts->first_dense_layers <= 0 &&
-                           m.experts->every == 1 && m.experts->dense_layers.empty();
+  // Checked below, and with the experts.
+  const bool some_layers =
+      m.layers >= 1 && m.layers <= 2'000 && (!m.experts || m.experts->every >= 1);
   const bool table = m.positions == Positions::learned;
   if (auto found = out_of_range(
           std::array{Range{"layers", m.layers, 1, 2'000}, Range{"hidden", m.hidden, 1},
                      Range{"heads", m.heads, 1, 100'000}, Range{"kv_heads", m.kv_heads, 1, m.heads},
                      Range{"head_size", m.head_size, 1, 100'000},
-                     Range{"feed_forward", m.feed_forward, all_experts ? 0 : 1},
+                     Range{"feed_forward", m.feed_forward, some_layers && any_dense(m) ? 1 : 0},
                      Range{"norms_per_layer", m.norms_per_layer, 0, 8},
                      Range{"max_positions", m.max_positions, table ? 1 : 0, 1'000'000'000},
                      Range{"vocabulary", m.vocabulary, m.patches ? 0 : 1},
@@ -73,7 +159,9 @@ Problem experts(const Transformer& m) {
   if (auto found = out_of_range(std::array{
           Range{"experts.count", e.count, 1, 1'000'000},
           Range{"experts.top_k", e.top_k, 1, e.count},
-          Range{"experts.feed_forward", e.feed_forward, 1},
+          Range{"experts.feed_forward", e.feed_forward, 1}, Range{"experts.latent", e.latent, 0},
+          Range{"experts.groups", e.groups, 0, e.count},
+          Range{"experts.top_groups", e.top_groups, 0, e.groups},
           Range{"experts.shared_feed_forward", e.shared_feed_forward, e.shared_gate ? 1 : 0},
           Range{"experts.first_dense_layers", e.first_dense_layers, 0, m.layers},
           Range{"experts.every", e.every, 1, m.layers}})) {
@@ -141,7 +229,7 @@ Problem ends(const Transformer& m) {
 }  // namespace
 
 Result<Done> check_model(const Transformer& model) {
-  for (const auto check : {&check_sizes, &experts, &latent, &ends}) {
+  for (const auto check : {&pattern, &check_sizes, &experts, &latent, &mixers, &ends}) {
     if (Problem found = check(model)) return *std::move(found);
   }
   if (parameter_bound(model) > most_parameters) {

@@ -8,27 +8,82 @@ namespace {
 
 double real(std::int64_t n) { return static_cast<double>(n); }
 
-// Weights of one layer that multiply each token.
-double layer_weights(const Transformer& m, std::int64_t layer) {
+double softmax_weights(const Transformer& m, const LayerKind& kind) {
   const double h = real(m.hidden);
   const double a = real(m.heads);
-  double attention = h * real(m.head_size) * (2 * a + 2 * real(m.kv_heads));
+  double value = real(m.head_size);
+  double all = h * real(m.head_size) * (2 * a + 2 * real(m.kv_heads));
   if (m.latent) {
     const LatentAttention& l = *m.latent;
     const double rq = real(l.query_rank);
     const double rkv = real(l.kv_rank);
     const double d = real(l.rope_head_size + l.nope_head_size);
-    const double v = real(l.value_head_size);
-    attention = (l.query_rank == 0 ? h * a * d : rq * (h + a * d)) +
-                h * (rkv + real(l.rope_head_size)) + rkv * a * (real(l.nope_head_size) + v) +
-                a * v * h;
+    value = real(l.value_head_size);
+    all = (l.query_rank == 0 ? h * a * d : rq * (h + a * d)) + h * (rkv + real(l.rope_head_size)) +
+          rkv * a * (real(l.nope_head_size) + value) + a * value * h;
   }
+  if (m.attention_gate) all += h * a * value;
+  if (kind.indexes) {
+    const Indexer& x = *m.indexer;
+    const double from = m.latent && m.latent->query_rank > 0 ? real(m.latent->query_rank) : h;
+    all += from * real(x.heads * x.head_size) + h * real(x.head_size + x.heads);
+  }
+  return all;
+}
+
+double mixer_weights(const Transformer& m, const LayerKind& kind) {
+  const double h = real(m.hidden);
+  if (kind.mixer == Mixer::none) return 0;
+  if (kind.mixer == Mixer::linear) {
+    const LinearAttention& l = *m.linear;
+    const double k = real(l.key_heads * l.key_size);
+    const double v = real(l.value_heads * l.value_size);
+    const double a = real(l.value_heads);
+    const double r = real(l.gate_rank);
+    const double gates = l.gate_rank == 0 ? h * (v + a) : 2 * h * r + r * (k + v);
+    return h * (2 * k + v) + h * a + gates + v * h;
+  }
+  if (kind.mixer == Mixer::state_space) {
+    const StateSpace& s = *m.state_space;
+    const double inner = real(s.heads * s.head_size);
+    const double bc = 2 * real(s.groups * s.state);
+    return h * (3 * inner + bc + real(s.heads));
+  }
+  return softmax_weights(m, kind);
+}
+
+// Weights of one layer that multiply each token.
+double layer_weights(const Transformer& m, const LayerKind& kind) {
+  const double h = real(m.hidden);
+  const double mixer = mixer_weights(m, kind);
   const double matrices = m.gated ? 3 : 2;
-  if (!has_experts(m, layer)) return attention + matrices * h * real(m.feed_forward);
+  if (kind.channel == Channel::none) return mixer;
+  if (kind.channel == Channel::dense) return mixer + matrices * h * real(m.feed_forward);
   const Experts& e = *m.experts;
-  return attention +
-         matrices * h * (real(e.top_k) * real(e.feed_forward) + real(e.shared_feed_forward)) +
-         h * real(e.count) + (e.shared_gate ? h : 0);
+  const double stream = e.latent > 0 ? real(e.latent) : h;
+  return mixer + matrices * stream * real(e.top_k) * real(e.feed_forward) +
+         matrices * h * real(e.shared_feed_forward) + h * real(e.count) + (e.shared_gate ? h : 0) +
+         2 * h * real(e.latent);
+}
+
+// Each module has its layers, its projection, and the head.
+double prediction_weights(const Transformer& m) {
+  if (!m.prediction) return 0;
+  const double h = real(m.hidden);
+  double one = 2 * h * h + h * real(m.vocabulary);
+  for (const LayerKind& kind : prediction_kinds(m)) one += layer_weights(m, kind);
+  return real(m.prediction->modules) * one;
+}
+
+// Every layer's kind, those of prediction modules included.
+template <class Visit>
+void each_kind(const Transformer& m, Visit visit) {
+  for (std::int64_t layer = 0; layer < m.layers; ++layer) visit(layer_kind(m, layer));
+  const std::int64_t modules = m.prediction ? m.prediction->modules : 0;
+  const std::vector<LayerKind> kinds = prediction_kinds(m);
+  for (std::int64_t module = 0; module < modules; ++module) {
+    for (const LayerKind& kind : kinds) visit(kind);
+  }
 }
 
 template <formula::Number N>
@@ -38,15 +93,21 @@ N per_sequence(const Transformer& m, std::int64_t sequence, FlopsConvention conv
   const N six = formula::flops<N>(6, "6");
   const ParameterCount n = parameter_count(m);
   const N pair = formula::flops<N>(pair_flops(m), "6 H (d + d_v)");
-  const N all_pairs = count<N>(m.layers, "L") * s * s * pair;
+  std::int64_t layers = 0;  // that have pairs
+  each_kind(m, [&layers](const LayerKind& k) { layers += has_softmax(k.mixer) ? 1 : 0; });
+  const N all_pairs = count<N>(layers, "L") * s * s * pair;
   switch (convention) {
     case FlopsConvention::causal_halved: {
       double pairs = 0;
-      for (std::int64_t layer = 0; layer < m.layers; ++layer) {
-        pairs += attention_pairs(m, layer, sequence);
-      }
-      return six * count<N>(sequence_weights(m, sequence), "weights times tokens") +
-             count<N>(pairs, "query-key pairs") * pair;
+      double states = 0;
+      each_kind(m, [&](const LayerKind& k) {
+        pairs += attention_pairs(m, k, sequence);
+        states += state_flops(m, k) * real(sequence) + index_flops(m, k, sequence);
+      });
+      const N all = six * count<N>(sequence_weights(m, sequence), "weights times tokens") +
+                    count<N>(pairs, "query-key pairs") * pair;
+      if (states <= 0) return all;
+      return all + count<N>(3, "3") * formula::flops<N>(states, "states and indexers");
     }
     case FlopsConvention::six_n:
       return six * count<N>(n.active, "N") * s;
@@ -62,7 +123,10 @@ N per_sequence(const Transformer& m, std::int64_t sequence, FlopsConvention conv
 
 double sequence_weights(const Transformer& m, std::int64_t sequence) {
   double per_token = 0;
-  for (std::int64_t layer = 0; layer < m.layers; ++layer) per_token += layer_weights(m, layer);
+  for (std::int64_t layer = 0; layer < m.layers; ++layer) {
+    per_token += layer_weights(m, layer_kind(m, layer));
+  }
+  per_token += prediction_weights(m);
   const double h = real(m.hidden);
   double once = m.pooler ? h * h : 0;
   if (m.head && m.head_transform) per_token += h * h;
@@ -84,12 +148,41 @@ double pair_flops(const Transformer& m) {
   return 6 * real(m.heads) * real(m.head_size + value);
 }
 
-double attention_pairs(const Transformer& model, std::int64_t layer, std::int64_t sequence) {
+double state_flops(const Transformer& m, const LayerKind& kind) {
+  if (kind.mixer == Mixer::linear) {
+    const LinearAttention& l = *m.linear;
+    const double k = real(l.key_size);
+    const double v = real(l.value_size);
+    return real(l.value_heads) * (6 * k * v + 2 * real(l.chunk) * (3 * k + 2 * v));
+  }
+  if (kind.mixer == Mixer::state_space) {
+    const StateSpace& s = *m.state_space;
+    const double p = real(s.head_size);
+    const double n = real(s.state);
+    return real(s.heads) * (4 * p * n + 2 * real(s.chunk) * p) +
+           real(s.groups) * 2 * real(s.chunk) * n;
+  }
+  return 0;
+}
+
+double index_flops(const Transformer& m, const LayerKind& kind, std::int64_t sequence) {
+  if (!kind.indexes) return 0;
   const double s = real(sequence);
+  return s * s * real(m.indexer->heads) * real(m.indexer->head_size);
+}
+
+double attention_pairs(const Transformer& model, const LayerKind& kind, std::int64_t sequence) {
+  const double s = real(sequence);
+  if (!has_softmax(kind.mixer)) return 0;
   if (!model.causal) return s * s;
-  if (!has_window(model, layer) || *model.window >= sequence) return s * s / 2;
-  const double w = real(*model.window);
-  return w * s - w * w / 2;
+  double w = s;
+  if (kind.mixer == Mixer::window) w = real(*model.window);
+  if (kind.mixer == Mixer::sparse) w = real(model.indexer->top_k);
+  return w >= s ? s * s / 2 : w * s - w * w / 2;
+}
+
+double attention_pairs(const Transformer& model, std::int64_t layer, std::int64_t sequence) {
+  return attention_pairs(model, layer_kind(model, layer), sequence);
 }
 
 double sequence_flops(const Transformer& model, std::int64_t sequence, FlopsConvention convention) {

@@ -38,7 +38,8 @@ struct ModelFlops {
 };
 
 // Pairs of query and key that this layer's mask leaves in one sequence: s^2 / 2 for a causal mask
-// (half of the diagonal, as in Megatron), w s - w^2 / 2 with a window w below s, else s^2.
+// (half of the diagonal, as in Megatron), w s - w^2 / 2 with a window w below s or w chosen keys of
+// sparse attention, else s^2. Linear attention and Mamba-2 have none.
 [[nodiscard]] double attention_pairs(const Transformer& model, std::int64_t layer,
                                      std::int64_t sequence);
 
@@ -46,6 +47,17 @@ struct ModelFlops {
 [[nodiscard]] double sequence_weights(const Transformer& m, std::int64_t sequence);
 // FLOPs, forward and backward, of one query-key pair in all heads of a layer: 6 a (d + v).
 [[nodiscard]] double pair_flops(const Transformer& m);
+
+// Forward FLOPs of one token in a layer that carries a state (docs/explanation/operations.md):
+// linear attention with states of k x v in chunks of c, per value head 6 k v + 2 c (3 k + 2 v);
+// Mamba-2 with states of p x n in chunks of c, per head 4 p n + 2 c p, per group 2 c n. Others: 0.
+[[nodiscard]] double state_flops(const Transformer& m, const LayerKind& kind);
+// Forward FLOPs of an indexer's scores of one sequence: 2 heads * size for each pair of the causal
+// mask. A layer without an indexer: 0.
+[[nodiscard]] double index_flops(const Transformer& m, const LayerKind& kind,
+                                 std::int64_t sequence);
+[[nodiscard]] double attention_pairs(const Transformer& model, const LayerKind& kind,
+                                     std::int64_t sequence);
 
 // FLOPs of one sequence; and of `sequences` as a formula.
 [[nodiscard]] double sequence_flops(const Transformer& model, std::int64_t sequence,

@@ -46,6 +46,8 @@ constexpr std::array flags = {
     Field<Transformer, bool>{"norm_bias", &Transformer::norm_bias},
     Field<Transformer, bool>{"parallel_block", &Transformer::parallel_block},
     Field<Transformer, bool>{"qk_norm", &Transformer::qk_norm},
+    Field<Transformer, bool>{"attention_gate", &Transformer::attention_gate},
+    Field<Transformer, bool>{"attention_sinks", &Transformer::attention_sinks},
     Field<Transformer, bool>{"embedding_norm", &Transformer::embedding_norm},
     Field<Transformer, bool>{"final_norm", &Transformer::final_norm},
     Field<Transformer, bool>{"qkv_bias", &Transformer::qkv_bias},
@@ -63,11 +65,32 @@ constexpr std::array latent_sizes = {
     Field<LatentAttention, Int>{"rope_head_size", &LatentAttention::rope_head_size, true},
     Field<LatentAttention, Int>{"nope_head_size", &LatentAttention::nope_head_size, true},
     Field<LatentAttention, Int>{"value_head_size", &LatentAttention::value_head_size, true}};
+constexpr std::array indexer_sizes = {Field<Indexer, Int>{"heads", &Indexer::heads, true},
+                                      Field<Indexer, Int>{"head_size", &Indexer::head_size, true},
+                                      Field<Indexer, Int>{"top_k", &Indexer::top_k, true}};
+constexpr std::array linear_sizes = {
+    Field<LinearAttention, Int>{"key_heads", &LinearAttention::key_heads, true},
+    Field<LinearAttention, Int>{"value_heads", &LinearAttention::value_heads, true},
+    Field<LinearAttention, Int>{"key_size", &LinearAttention::key_size, true},
+    Field<LinearAttention, Int>{"value_size", &LinearAttention::value_size, true},
+    Field<LinearAttention, Int>{"convolution", &LinearAttention::convolution},
+    Field<LinearAttention, Int>{"chunk", &LinearAttention::chunk},
+    Field<LinearAttention, Int>{"gate_rank", &LinearAttention::gate_rank}};
+constexpr std::array state_sizes = {
+    Field<StateSpace, Int>{"heads", &StateSpace::heads, true},
+    Field<StateSpace, Int>{"head_size", &StateSpace::head_size, true},
+    Field<StateSpace, Int>{"state", &StateSpace::state, true},
+    Field<StateSpace, Int>{"groups", &StateSpace::groups},
+    Field<StateSpace, Int>{"convolution", &StateSpace::convolution},
+    Field<StateSpace, Int>{"chunk", &StateSpace::chunk}};
 constexpr std::array expert_sizes = {
     Field<Experts, Int>{"count", &Experts::count, true},
     Field<Experts, Int>{"top_k", &Experts::top_k, true},
     Field<Experts, Int>{"feed_forward", &Experts::feed_forward, true},
+    Field<Experts, Int>{"latent", &Experts::latent},
     Field<Experts, Int>{"shared_feed_forward", &Experts::shared_feed_forward},
+    Field<Experts, Int>{"groups", &Experts::groups},
+    Field<Experts, Int>{"top_groups", &Experts::top_groups},
     Field<Experts, Int>{"first_dense_layers", &Experts::first_dense_layers},
     Field<Experts, Int>{"every", &Experts::every}};
 constexpr std::array expert_flags = {Field<Experts, bool>{"shared_gate", &Experts::shared_gate},
@@ -103,10 +126,27 @@ void read_choice(JsonFields& in, std::string_view key, const std::array<std::str
   out = static_cast<Enum>(in.choice(key, names, static_cast<std::size_t>(out)));
 }
 
+template <class Part, class Fields>
+void read_part(JsonFields& in, std::string_view key, const Fields& fields,
+               std::optional<Part>& out) {
+  const JsonValue* part = in.find(key);
+  if (part == nullptr) return;
+  JsonFields inner = in.inner(key, *part);
+  read_integers(inner, fields, out.emplace());
+  inner.finish(std::string(unknown), std::string(where));
+}
+
 void read_parts(JsonFields& in, Transformer& m) {
-  if (const JsonValue* part = in.find("latent")) {
-    JsonFields fields = in.inner("latent", *part);
-    read_integers(fields, latent_sizes, m.latent.emplace());
+  read_part(in, "latent", latent_sizes, m.latent);
+  read_part(in, "indexer", indexer_sizes, m.indexer);
+  read_part(in, "linear", linear_sizes, m.linear);
+  read_part(in, "state_space", state_sizes, m.state_space);
+  if (const JsonValue* part = in.find("prediction")) {
+    JsonFields fields = in.inner("prediction", *part);
+    TokenPrediction& p = m.prediction.emplace();
+    p.modules = fields.integer("modules", any);
+    p.layers = fields.text("layers", "");
+    p.one_module = fields.flag("one_module", false);
     fields.finish(std::string(unknown), std::string(where));
   }
   if (const JsonValue* part = in.find("experts")) {
@@ -155,6 +195,7 @@ Transformer read_fields(const JsonValue& root, JsonFields& in) {
   m.activation_dropout = in.number("activation_dropout", 0, 1, 0);
   m.window = in.optional_integer("window", {1, any.most});
   m.notes = in.texts("notes");
+  m.pattern = in.text("pattern", "");
   read_parts(in, m);
   if (root.kind == JsonValue::Kind::object) derive(in, root, m);
   return m;
@@ -241,7 +282,16 @@ std::string model_json(const Transformer& model) {
   if (model.dropout > 0) out["dropout"] = model.dropout;
   if (model.activation_dropout > 0) out["activation_dropout"] = model.activation_dropout;
   if (model.window) out["window"] = *model.window;
+  if (!model.pattern.empty()) out["pattern"] = model.pattern;
   if (model.latent) write(out["latent"], latent_sizes, *model.latent);
+  if (model.indexer) write(out["indexer"], indexer_sizes, *model.indexer);
+  if (model.linear) write(out["linear"], linear_sizes, *model.linear);
+  if (model.state_space) write(out["state_space"], state_sizes, *model.state_space);
+  if (model.prediction) {
+    out["prediction"]["modules"] = model.prediction->modules;
+    if (!model.prediction->layers.empty()) out["prediction"]["layers"] = model.prediction->layers;
+    if (model.prediction->one_module) out["prediction"]["one_module"] = true;
+  }
   if (model.experts) {
     write(out["experts"], expert_sizes, *model.experts);
     write(out["experts"], expert_flags, *model.experts);

@@ -35,6 +35,36 @@ Int grouped_attention(const Transformer& m) {
          of(m.attention_output_bias, h) + of(m.qk_norm, 2 * norm(m, d));
 }
 
+// One key per token with a layer norm, queries, and a weight per query head.
+template <class Int>
+Int indexer(const Transformer& m, const Indexer& x) {
+  const Int h = as<Int>(m.hidden), d = as<Int>(x.head_size), a = as<Int>(x.heads);
+  const Int from = m.latent && m.latent->query_rank > 0 ? as<Int>(m.latent->query_rank) : h;
+  return from * a * d + h * d + 2 * d + h * a;
+}
+
+// Projections, convolutions, decays with their biases, gate, norm over a head, and the output's.
+template <class Int>
+Int linear_attention(const Transformer& m, const LinearAttention& l) {
+  const Int h = as<Int>(m.hidden), k = as<Int>(l.key_heads) * as<Int>(l.key_size),
+            v = as<Int>(l.value_heads) * as<Int>(l.value_size), a = as<Int>(l.value_heads),
+            r = as<Int>(l.gate_rank);
+  const Int decay = l.gate_rank == 0 ? h * a + 2 * a : h * r + r * k + k + a;
+  const Int gate = l.gate_rank == 0 ? h * v : h * r + r * v;
+  return h * (2 * k + v) + (2 * k + v) * as<Int>(l.convolution) + h * a + decay + gate +
+         as<Int>(l.value_size) + v * h;
+}
+
+// Mamba-2: the projection to gate, x, B, C and step sizes, the convolution with its bias, the three
+// numbers of a head, the norm, and the output's projection.
+template <class Int>
+Int state_space(const Transformer& m, const StateSpace& s) {
+  const Int h = as<Int>(m.hidden), a = as<Int>(s.heads), inner = a * as<Int>(s.head_size),
+            bc = 2 * as<Int>(s.groups) * as<Int>(s.state);
+  return h * (2 * inner + bc + a) + (inner + bc) * (as<Int>(s.convolution) + 1) + 3 * a + inner +
+         inner * h;
+}
+
 // Only the down-projections may have biases, as in DeepSeek's code.
 template <class Int>
 Int latent_attention(const Transformer& m, const LatentAttention& l) {
@@ -48,26 +78,58 @@ Int latent_attention(const Transformer& m, const LatentAttention& l) {
 }
 
 template <class Int>
-Int feed_forward(const Transformer& m, Int width) {
-  const Int h = as<Int>(m.hidden);
+Int feed_forward(const Transformer& m, Int h, Int width) {
   return (m.gated ? 3 : 2) * h * width + of(m.feed_forward_bias, of(m.gated, width) + width + h);
 }
 
 template <class Int>
-Counted<Int> count_layer(const Transformer& m, bool experts) {
-  Counted<Int> c;
-  c.attention = m.latent ? latent_attention<Int>(m, *m.latent) : grouped_attention<Int>(m);
-  c.norms = as<Int>(m.norms_per_layer) * norm(m, as<Int>(m.hidden));
-  if (!experts) {
-    c.feed_forward = feed_forward(m, as<Int>(m.feed_forward));
-    return c;
+Int count_mixer(const Transformer& m, const LayerKind& kind) {
+  switch (kind.mixer) {
+    case Mixer::none:
+      return Int{0};
+    case Mixer::linear:
+      return linear_attention<Int>(m, *m.linear);
+    case Mixer::state_space:
+      return state_space<Int>(m, *m.state_space);
+    case Mixer::whole:
+    case Mixer::window:
+    case Mixer::sparse:
+      break;
   }
+  const Int value = as<Int>(m.latent ? m.latent->value_head_size : m.head_size);
+  Int n = m.latent ? latent_attention<Int>(m, *m.latent) : grouped_attention<Int>(m);
+  n += of(m.attention_gate, as<Int>(m.hidden) * as<Int>(m.heads) * value) +
+       of(m.attention_sinks, as<Int>(m.heads));
+  return kind.indexes ? n + indexer<Int>(m, *m.indexer) : n;
+}
+
+template <class Int>
+Counted<Int> count_layer(const Transformer& m, const LayerKind& kind) {
+  Counted<Int> c;
+  const Int h = as<Int>(m.hidden);
+  c.attention = count_mixer<Int>(m, kind);
+  c.norms = as<Int>(norms_of(m, kind)) * norm(m, h);
+  if (kind.channel == Channel::dense) c.feed_forward = feed_forward(m, h, as<Int>(m.feed_forward));
+  if (kind.channel != Channel::experts) return c;
   const Experts& e = *m.experts;
-  c.expert = feed_forward(m, as<Int>(e.feed_forward));
-  if (e.shared_feed_forward > 0) c.feed_forward = feed_forward(m, as<Int>(e.shared_feed_forward));
-  c.router = as<Int>(m.hidden) * as<Int>(e.count) + of(e.router_bias, as<Int>(e.count)) +
-             of(e.shared_gate, as<Int>(m.hidden));
+  c.expert = feed_forward(m, e.latent > 0 ? as<Int>(e.latent) : h, as<Int>(e.feed_forward));
+  if (e.shared_feed_forward > 0)
+    c.feed_forward = feed_forward(m, h, as<Int>(e.shared_feed_forward));
+  c.router = h * as<Int>(e.count) + of(e.router_bias, as<Int>(e.count)) + of(e.shared_gate, h) +
+             2 * h * as<Int>(e.latent);
   return c;
+}
+
+LayerParameters parameters_of(const Transformer& m, const LayerKind& kind) {
+  const auto c = count_layer<std::int64_t>(m, kind);
+  const bool experts = kind.channel == Channel::experts;
+  return {.attention = c.attention,
+          .feed_forward = c.feed_forward,
+          .router = c.router,
+          .expert = c.expert,
+          .experts = experts ? m.experts->count : 0,
+          .top_k = experts ? m.experts->top_k : 0,
+          .norms = c.norms};
 }
 
 // Tables, patches and norm before the first layer.
@@ -105,15 +167,28 @@ std::int64_t LayerParameters::active() const {
 }
 
 LayerParameters layer_parameters(const Transformer& model, std::int64_t layer) {
-  const bool experts = has_experts(model, layer);
-  const auto c = count_layer<std::int64_t>(model, experts);
-  return {.attention = c.attention,
-          .feed_forward = c.feed_forward,
-          .router = c.router,
-          .expert = c.expert,
-          .experts = experts ? model.experts->count : 0,
-          .top_k = experts ? model.experts->top_k : 0,
-          .norms = c.norms};
+  return parameters_of(model, layer_kind(model, layer));
+}
+
+LayerParameters prediction_parameters(const Transformer& model) {
+  LayerParameters all;
+  for (const LayerKind& kind : prediction_kinds(model)) {
+    const LayerParameters l = parameters_of(model, kind);
+    all.attention += l.attention;
+    all.feed_forward += l.feed_forward;
+    all.router += l.router;
+    all.norms += l.norms;
+    if (l.experts > 0) {
+      all.expert += l.expert;
+      all.experts = l.experts;
+      all.top_k = l.top_k;
+    }
+  }
+  // The projection of both inputs, their norms, and the norm before the head.
+  const std::int64_t h = model.hidden;
+  all.feed_forward += 2 * h * h;
+  all.norms += 3 * norm<std::int64_t>(model, h);
+  return all;
 }
 
 ParameterCount parameter_count(const Transformer& model) {
@@ -126,21 +201,32 @@ ParameterCount parameter_count(const Transformer& model) {
     p.layers += l.total();
     active += l.active();
   }
+  if (model.prediction && model.prediction->modules > 0) {
+    const LayerParameters module = prediction_parameters(model);
+    const std::int64_t modules = model.prediction->one_module ? 1 : model.prediction->modules;
+    p.prediction = modules * module.total();
+    p.head += p.prediction;
+    active += modules * (module.active() - module.total());
+  }
   p.total = p.embedding + p.layers + p.head;
   p.active = p.embedding + active + p.head;
   return p;
 }
 
 double parameter_bound(const Transformer& model) {
-  const auto dense = count_layer<double>(model, false);
-  double layer = dense.attention + dense.norms + dense.feed_forward;
-  if (model.experts) {
-    const auto sparse = count_layer<double>(model, true);
-    layer += sparse.feed_forward + sparse.router +
-             static_cast<double>(model.experts->count) * sparse.expert;
-  }
-  return count_embedding<double>(model) + count_head<double>(model) +
-         static_cast<double>(model.layers) * layer;
+  const auto of_layer = [&](const LayerKind& kind) {
+    const auto c = count_layer<double>(model, kind);
+    const double experts =
+        kind.channel == Channel::experts ? static_cast<double>(model.experts->count) : 0;
+    return c.attention + c.feed_forward + c.router + c.norms + experts * c.expert;
+  };
+  double sum = count_embedding<double>(model) + count_head<double>(model);
+  for (std::int64_t i = 0; i < model.layers; ++i) sum += of_layer(layer_kind(model, i));
+  if (!model.prediction) return sum;
+  const double h = static_cast<double>(model.hidden);
+  double module = 2 * h * h + 3 * norm(model, h);
+  for (const LayerKind& kind : prediction_kinds(model)) module += of_layer(kind);
+  return sum + static_cast<double>(model.prediction->modules) * module;
 }
 
 }  // namespace stepscope

@@ -23,7 +23,8 @@ TEST_P(Counts, AreThePublishedOnesToTheLastParameter) {
 // Sources: safetensors metadata of the checkpoints on huggingface.co (Llama, Mistral, Mixtral,
 // Qwen, DeepSeek), keras-hub's presets (GPT-2, Mixtral, Qwen2.5), huggingface.js' test of BLOOM's
 // metadata, the model card of GPT-NeoX-20B, torchvision's vision_transformer.py (ViT), and
-// google-research/bert's converted BertForMaskedLM (BERT-large).
+// google-research/bert's converted BertForMaskedLM (BERT-large). Those of 2025 and 2026: counts
+// that runs of NVIDIA-NeMo/Megatron-Bridge printed (cards of gpt-oss-20b, nemotron-3.5-lightning).
 INSTANTIATE_TEST_SUITE_P(
     Catalogue, Counts,
     ::testing::Values(
@@ -33,7 +34,8 @@ INSTANTIATE_TEST_SUITE_P(
         Published{"mistral-7b", 7'241'732'096}, Published{"mixtral-8x7b", 46'702'792'704},
         Published{"qwen2.5-7b", 7'615'616'512}, Published{"qwen2.5-72b", 72'706'203'648},
         Published{"qwen3-30b-a3b", 30'532'122'624}, Published{"deepseek-v2-lite", 15'706'484'224},
-        Published{"deepseek-v3", 671'026'419'200}, Published{"gpt2", 124'439'808},
+        Published{"deepseek-v3", 671'026'419'200}, Published{"gpt-oss-20b", 20'914'757'184},
+        Published{"nemotron-3.5-lightning-30b-a3b", 32'913'266'240}, Published{"gpt2", 124'439'808},
         Published{"gpt2-xl", 1'557'611'200}, Published{"bloom-176b", 176'247'271'424},
         Published{"gpt-neox-20b", 20'554'567'680}, Published{"bert-large", 335'174'458},
         Published{"vit-l-16", 304'326'632}, Published{"vit-h-14", 632'045'800}));
@@ -45,6 +47,24 @@ TEST(ParameterCount, OfAMixtureCountsTheExpertsThatATokenUses) {
   EXPECT_EQ(n.active, 12'879'925'248);
   const Transformer dense = *find_model("llama-3-8b");
   EXPECT_EQ(parameter_count(dense).active, parameter_count(dense).total);
+}
+
+// Published without the routers' biases, which are no trained parameters.
+TEST(ParameterCount, OfGlmIsThePublishedOneAndTheRoutersBiases) {
+  EXPECT_EQ(parameter_count(*find_model("glm-5.2")).total, 743'377'000'704 + 75 * 256);
+}
+
+// A module of its own is counted once, however often it runs.
+TEST(ParameterCount, OfSharedModulesCountsOne) {
+  Transformer m = *find_model("nemotron-3.5-lightning-30b-a3b");
+  const std::int64_t with = parameter_count(m).total;
+  m.prediction->modules = 5;
+  EXPECT_EQ(parameter_count(m).total, with);
+  m.prediction->one_module = false;
+  const std::int64_t module = parameter_count(m).prediction / 5;
+  EXPECT_EQ(parameter_count(m).total, with + 4 * module);
+  m.prediction.reset();
+  EXPECT_EQ(parameter_count(m).total, with - module);
 }
 
 TEST(ParameterCount, IsTheSumOfItsParts) {

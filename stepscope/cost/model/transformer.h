@@ -39,12 +39,71 @@ struct LatentAttention {
   std::int64_t value_head_size = 0;  // of a value
 };
 
+// Attention to the top_k keys that a light scoring of all keys chooses (DeepSeek's sparse
+// attention). Indexer: one key of `head_size` per token, queries and weights of `heads`. Its
+// queries are made from the query latent if the model has one, else from the stream.
+struct Indexer {
+  std::int64_t heads = 0;
+  std::int64_t head_size = 0;
+  std::int64_t top_k = 0;  // keys
+};
+
+// Linear attention with the delta rule (gated delta net, Kimi delta attention): each value head
+// carries a state of key_size x value_size from token to token, computed in chunks.
+struct LinearAttention {
+  std::int64_t key_heads = 0;
+  std::int64_t value_heads = 0;
+  std::int64_t key_size = 0;
+  std::int64_t value_size = 0;
+  std::int64_t convolution = 4;  // tokens under the short convolution of queries, keys and values
+  std::int64_t chunk = 64;       // tokens that are computed together
+  // 0: one decay per value head, and an output gate of full rank (Qwen 3.5). Above: a decay per key
+  // feature and the output gate, both through this rank (Kimi).
+  std::int64_t gate_rank = 0;
+};
+
+// Mamba-2: each head of `head_size` carries a state of head_size x state from token to token.
+struct StateSpace {
+  std::int64_t heads = 0;
+  std::int64_t head_size = 0;
+  std::int64_t state = 0;
+  std::int64_t groups = 1;  // of heads with the same B and C
+  std::int64_t convolution = 4;
+  std::int64_t chunk = 256;
+};
+
+// Modules that predict further tokens (multi-token prediction): each joins the stream with the next
+// token's embedding (2 hidden -> hidden), runs its layers and has the model's head and loss.
+struct TokenPrediction {
+  std::int64_t modules = 0;
+  std::string layers{};     // letters as in Transformer::pattern; empty: one like the model's last
+  bool one_module = false;  // all share the parameters of one
+};
+
+// How the tokens of a layer meet, and what follows in the layer.
+enum class Mixer : std::uint8_t { whole, window, sparse, linear, state_space, none };
+enum class Channel : std::uint8_t { dense, experts, none };
+struct LayerKind {
+  Mixer mixer = Mixer::whole;
+  Channel channel = Channel::dense;
+  bool indexes = false;  // sparse: has an indexer; without one the last indexer's choice is used
+
+  bool operator==(const LayerKind&) const = default;
+};
+inline constexpr std::string_view pattern_letters = "FWLSs*ME-";
+
 // Mixture of experts in the feed-forward part.
 struct Experts {
   std::int64_t count = 0;
   std::int64_t top_k = 0;
-  std::int64_t feed_forward = 0;             // of one expert
-  std::int64_t shared_feed_forward = 0;      // of all shared experts together; 0: none
+  std::int64_t feed_forward = 0;  // of one expert
+  std::int64_t latent = 0;  // experts work in a stream of this width, projected from and to hidden;
+                            // 0: in hidden
+  std::int64_t shared_feed_forward = 0;  // of all shared experts together; 0: none
+  // Routing by groups (DeepSeek-V3): the experts are in `groups`, and a token chooses from
+  // `top_groups` of them. 0: from all.
+  std::int64_t groups = 0;
+  std::int64_t top_groups = 0;
   std::int64_t first_dense_layers = 0;       // these layers keep the dense feed-forward
   std::int64_t every = 1;                    // of the other layers, every n-th has experts
   std::vector<std::int64_t> dense_layers{};  // without experts (Qwen: mlp_only_layers), from 0
@@ -78,7 +137,9 @@ struct Transformer {
   bool parallel_block = false;       // attention and feed-forward read the same input (GPT-J, NeoX)
   std::int64_t norms_per_layer = 2;  // over `hidden`
   bool qk_norm = false;              // a norm over each head of queries and of keys
-  bool embedding_norm = false;       // a norm right after the embedding (BLOOM, BERT)
+  bool attention_gate = false;   // attention's output is gated: hidden -> heads * size of a value
+  bool attention_sinks = false;  // one learned score per head beside the keys' (gpt-oss)
+  bool embedding_norm = false;   // a norm right after the embedding (BLOOM, BERT)
   bool final_norm = true;
   Positions positions = Positions::learned;
   std::int64_t max_positions = 0;  // rows of the learned table
@@ -98,29 +159,51 @@ struct Transformer {
   bool causal = true;
   std::optional<std::int64_t> window{};  // a token sees this many tokens back, including itself
   std::int64_t window_every = 1;         // of layers, from the first: 1 = all have the window, ...
+  // One letter per layer. Empty: attention, with windows as `window_every` says, and feed-forward
+  // or experts. F: attention to the whole sequence; W: in the window; S: sparse, with an indexer;
+  // s: sparse, with the choice of the last indexer; L: linear attention; each with a feed-forward
+  // part or experts, as `experts` says. Layers of one part (Nemotron-H): *: attention; M: Mamba-2;
+  // E: experts; -: dense feed-forward.
+  std::string pattern{};
   std::optional<LatentAttention> latent{};
+  std::optional<Indexer> indexer{};
+  std::optional<LinearAttention> linear{};
+  std::optional<StateSpace> state_space{};
+  std::optional<TokenPrediction> prediction{};
   std::optional<Experts> experts{};
   std::optional<Patches> patches{};
   std::string source{};              // source of the figures
   std::vector<std::string> notes{};  // parts of the model that a reader left out
 };
 
+// The number of `parts` of the experts (equal, side by side) in which a token's top_k experts lie,
+// expected over uniform choices; at most the parts of its top_groups.
+[[nodiscard]] double parts_chosen(const Experts& e, std::int64_t parts);
+
 // Tokens of one image: patches and the class token.
 [[nodiscard]] constexpr std::int64_t image_tokens(const Patches& p) {
   return (p.image / p.patch) * (p.image / p.patch) + (p.class_token ? 1 : 0);
 }
 
+// The kind that a letter of a pattern names. `experts`: the feed-forward part that follows a mixer
+// is a mixture of experts.
+[[nodiscard]] LayerKind letter_kind(char letter, bool experts);
+// `layer` counts from 0.
+[[nodiscard]] LayerKind layer_kind(const Transformer& m, std::int64_t layer);
+// Of the layers of a prediction module, in order.
+[[nodiscard]] std::vector<LayerKind> prediction_kinds(const Transformer& m);
+
 // True if the feed-forward part of this layer (from 0) is a mixture of experts.
 [[nodiscard]] inline bool has_experts(const Transformer& m, std::int64_t layer) {
-  if (!m.experts || layer < m.experts->first_dense_layers) return false;
-  const auto& dense = m.experts->dense_layers;
-  if (std::find(dense.begin(), dense.end(), layer) != dense.end()) return false;
-  return (layer - m.experts->first_dense_layers + 1) % m.experts->every == 0;
+  return layer_kind(m, layer).channel == Channel::experts;
 }
-
-// True if a token of this layer (from 0) sees only a window.
-[[nodiscard]] constexpr bool has_window(const Transformer& m, std::int64_t layer) {
-  return m.window.has_value() && layer % m.window_every == 0;
+[[nodiscard]] constexpr bool has_softmax(Mixer mixer) {
+  return mixer == Mixer::whole || mixer == Mixer::window || mixer == Mixer::sparse;
+}
+// Norms over `hidden` in a layer of this kind: one before each part, or norms_per_layer.
+[[nodiscard]] constexpr std::int64_t norms_of(const Transformer& m, const LayerKind& kind) {
+  const bool one_part = kind.mixer == Mixer::none || kind.channel == Channel::none;
+  return one_part ? (m.norms_per_layer + 1) / 2 : m.norms_per_layer;
 }
 
 // Errors name the faults of the sizes (out of range, not divisible, contradicting), with the

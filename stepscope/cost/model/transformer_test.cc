@@ -27,11 +27,11 @@ TEST(Transformer, KnowsWhichLayersHaveExpertsAndWindows) {
   m.experts->dense_layers = {2, 3};
   EXPECT_FALSE(has_experts(m, 2));
   EXPECT_TRUE(has_experts(m, 4));
-  EXPECT_FALSE(has_window(m, 0));
+  EXPECT_NE(layer_kind(m, 0).mixer, Mixer::window);
   m.window = 128;
   m.window_every = 2;
-  EXPECT_TRUE(has_window(m, 0));
-  EXPECT_FALSE(has_window(m, 1));
+  EXPECT_EQ(layer_kind(m, 0).mixer, Mixer::window);
+  EXPECT_NE(layer_kind(m, 1).mixer, Mixer::window);
 }
 
 TEST(CheckModel, TakesTheCatalogue) {

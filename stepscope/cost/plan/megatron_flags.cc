@@ -32,6 +32,7 @@ void tensor_and_context(const Plan& p, Flags& out) {
               ": Megatron-LM splits the sequence over the tp ranks");
   }
   if (p.overlap_tensor && p.tp > 1) out.add("--tp-comm-overlap");
+  if (p.overlap_expert && p.ep > 1) out.add("--overlap-moe-expert-parallel-comm");
   if (p.cp > 1) {
     constexpr std::array<std::string_view, 3> types = {"allgather", "p2p", "a2a"};
     out.add("--context-parallel-size", p.cp);
@@ -39,7 +40,7 @@ void tensor_and_context(const Plan& p, Flags& out) {
   }
   if (p.ep > 1) {
     out.add("--expert-model-parallel-size", p.ep);
-    out.add("--expert-tensor-parallel-size", p.tp);
+    out.add("--expert-tensor-parallel-size", p.expert_tp > 0 ? p.expert_tp : p.tp);
   }
 }
 

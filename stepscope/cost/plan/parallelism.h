@@ -48,6 +48,49 @@ inline constexpr std::array<std::string_view, 5> recompute_names = {
     "none", "selective", "operations", "full", "every_k"};
 static_assert(recompute_names[static_cast<std::size_t>(Recompute::every_k)] == "every_k");
 
+// Parts of a layer that backward computes again, whatever `Recompute` says (Megatron-LM's
+// --recompute-modules). core_attention: as selective; norms; expert_activation: the activation
+// between an expert's products; experts: the whole mixture, with its all-to-alls; feed_forward: the
+// dense one; latent_up: latent attention's projections from its latents.
+enum class RecomputeModule : std::uint8_t {
+  core_attention,
+  norms,
+  expert_activation,
+  experts,
+  feed_forward,
+  latent_up
+};
+inline constexpr std::array<std::string_view, 6> recompute_module_names = {
+    "core_attention", "norms", "expert_activation", "experts", "feed_forward", "latent_up"};
+static_assert(recompute_module_names[static_cast<std::size_t>(RecomputeModule::latent_up)] ==
+              "latent_up");
+struct RecomputeModules {
+  std::uint8_t bits = 0;
+
+  [[nodiscard]] constexpr bool has(RecomputeModule m) const {
+    return (bits >> static_cast<unsigned>(m) & 1U) != 0;
+  }
+  constexpr void add(RecomputeModule m) {
+    bits = static_cast<std::uint8_t>(bits | 1U << static_cast<unsigned>(m));
+  }
+  bool operator==(const RecomputeModules&) const = default;
+};
+
+// What a CUDA graph holds: the layers' kernels except those of experts, whose sizes the host must
+// know; or the whole step.
+enum class CudaGraphs : std::uint8_t { none, layers, step };
+inline constexpr std::array<std::string_view, 3> cuda_graph_names = {"none", "layers", "step"};
+static_assert(cuda_graph_names[static_cast<std::size_t>(CudaGraphs::step)] == "step");
+
+// How tokens reach the experts of other ranks. all_to_all: one copy for each chosen expert.
+// forwarded: one copy for each rank with chosen experts, and one across the network for each domain
+// with chosen experts, forwarded within it (DeepEP, HybridEP); the way back sums likewise.
+enum class ExpertDispatch : std::uint8_t { all_to_all, forwarded };
+inline constexpr std::array<std::string_view, 2> expert_dispatch_names = {"all_to_all",
+                                                                          "forwarded"};
+static_assert(expert_dispatch_names[static_cast<std::size_t>(ExpertDispatch::forwarded)] ==
+              "forwarded");
+
 enum class Residence : std::uint8_t { device, host, nvme };
 inline constexpr std::array<std::string_view, 3> residence_names = {"device", "host", "nvme"};
 static_assert(residence_names[static_cast<std::size_t>(Residence::nvme)] == "nvme");
@@ -78,6 +121,10 @@ struct Plan {
   std::int64_t cp = 1;
   ContextExchange context_exchange = ContextExchange::all_gather;
   std::int64_t ep = 1;
+  // Tensor-parallel devices of an expert: tp, or 1 (each expert is whole, and its ranks are taken
+  // from the tp * cp * dp ranks, those of tp first). 0: tp.
+  std::int64_t expert_tp = 0;
+  ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;
   std::int64_t pp = 1;
   Schedule schedule = Schedule::one_f_one_b;
   std::int64_t virtual_stages = 1;  // per device (interleaved)
@@ -93,11 +140,13 @@ struct Plan {
   std::int64_t global_batch = 1;         // sequences per optimizer step
   bool reduce_each_micro_batch = false;  // gradients are reduced after every pass, not each step
   Recompute recompute = Recompute::none;
-  std::int64_t recompute_every = 1;  // every_k: k
-  bool vendor_attention = false;     // fused attention is the vendor's (cuDNN), not FlashAttention
-  bool fused_attention = true;       // scores never reach memory (flash)
-  bool compiled = false;        // layers are launched by a compiler's code, not singly in Python
-  bool fused_pointwise = true;  // adjacent elementwise operations share one pass over memory
+  std::int64_t recompute_every = 1;      // every_k: k
+  RecomputeModules recompute_modules{};  // besides none or selective
+  bool vendor_attention = false;  // fused attention is the vendor's (cuDNN), not FlashAttention
+  bool narrow_attention = false;  // attention in fp8, if products of weights are below 16 bits
+  bool fused_attention = true;    // scores never reach memory (flash)
+  bool compiled = false;          // layers are launched by a compiler's code, not singly in Python
+  bool fused_pointwise = true;    // adjacent elementwise operations share one pass over memory
   bool fused_loss = true;  // cross-entropy in one pass each way, not one operation after the other
   // The product that makes a weight's gradient also adds it to the sum over micro-batches, if the
   // sum is kept whole (ZeRO 0 and 1).
@@ -114,12 +163,26 @@ struct Plan {
   // pipelining (memory_footprint.h).
   bool torch_buffers = false;
   bool overlap_tensor = false;  // tensor communication is split and hidden under its matmul
+  // Experts' all-to-alls run beside the arithmetic of another micro-batch.
+  bool overlap_expert = false;
+  CudaGraphs cuda_graphs = CudaGraphs::none;
   std::int64_t vocabulary_multiple = 128;  // the embedding is padded to a multiple of this times tp
 };
 
 // Micro-batches of one pipeline per step: global_batch / (dp * micro_batch).
 [[nodiscard]] constexpr std::int64_t micro_batches(const Plan& p) {
   return p.global_batch / (p.dp * p.micro_batch);
+}
+
+// Experts are whole on each of their ranks although tp divides the rest of the layer.
+[[nodiscard]] constexpr bool whole_experts(const Plan& p) { return p.expert_tp == 1 && p.tp > 1; }
+// Ranks among which experts are divided or replicated, and that hold copies of one expert's
+// weights.
+[[nodiscard]] constexpr std::int64_t expert_ranks(const Plan& p) {
+  return p.cp * p.dp * (whole_experts(p) ? p.tp : 1);
+}
+[[nodiscard]] constexpr std::int64_t expert_replicas(const Plan& p) {
+  return expert_ranks(p) / p.ep;
 }
 
 // Layers of each of `stages`, as even as possible, with the fuller stages in the middle because the

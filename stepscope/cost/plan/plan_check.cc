@@ -302,7 +302,43 @@ Problem exchange(const Transformer& m, const Plan& p) {
   return std::nullopt;
 }
 
+// States of linear attention and Mamba-2 are divided by heads, over tp and cp.
+Problem states(const Transformer& m, const Plan& p) {
+  const std::int64_t parts = p.tp * p.cp;
+  if (parts == 1) return std::nullopt;
+  const std::int64_t linear = m.linear ? m.linear->value_heads : 0;
+  const std::int64_t mamba = m.state_space ? m.state_space->heads : 0;
+  for (const std::int64_t heads : {linear, mamba}) {
+    if (heads % parts == 0) continue;
+    return problem("the states of " + decimal(heads) +
+                       " heads cannot be split over tp * cp = " + decimal(parts),
+                   "tp * cp may be " + divisors(heads));
+  }
+  if ((m.linear || m.state_space) && p.tensor_layout != TensorLayout::one_d) {
+    return problem("linear attention and Mamba-2 are not modelled under the tensor layout " +
+                       std::string(tensor_layout_names[static_cast<std::size_t>(p.tensor_layout)]),
+                   "use tensor_layout 1d");
+  }
+  return std::nullopt;
+}
+
+Problem expert_tensor(const Plan& p) {
+  if (p.expert_tp != 0 && p.expert_tp != 1 && p.expert_tp != p.tp) {
+    return problem(
+        "expert_tp = " + decimal(p.expert_tp) + " is neither 1 nor tp = " + decimal(p.tp),
+        "it may be 1 or " + decimal(p.tp));
+  }
+  if (!whole_experts(p)) return std::nullopt;
+  if (p.tensor_layout == TensorLayout::one_d && sequence_parts(p) == p.tp) return std::nullopt;
+  return problem(
+      "expert_tp = 1 with tp = " + decimal(p.tp) + " needs the tokens split over the tp ranks",
+      "set sequence_parallel, in tensor_layout 1d without sequence_degree");
+}
+
 Problem experts(const Transformer& m, const Plan& p) {
+  if (m.experts) {
+    if (auto found = expert_tensor(p)) return found;
+  }
   if (p.ep == 1) return std::nullopt;
   if (!m.experts)
     return problem("ep = " + decimal(p.ep) + ", but " + m.name + " has no experts", "leave ep out");
@@ -311,10 +347,12 @@ Problem experts(const Transformer& m, const Plan& p) {
         decimal(m.experts->count) + " experts cannot be split over ep = " + decimal(p.ep),
         "ep may be " + divisors(m.experts->count));
   }
-  if (p.cp * p.dp % p.ep != 0) {
-    return problem("ep = " + decimal(p.ep) + " does not divide cp * dp = " + decimal(p.cp * p.dp) +
+  const Int ranks = expert_ranks(p);
+  if (ranks % p.ep != 0) {
+    return problem("ep = " + decimal(p.ep) + " does not divide " +
+                       (whole_experts(p) ? "tp * cp * dp = " : "cp * dp = ") + decimal(ranks) +
                        ", whose ranks it is taken from",
-                   "ep may be " + divisors(std::gcd(m.experts->count, p.cp * p.dp)));
+                   "ep may be " + divisors(std::gcd(m.experts->count, ranks)));
   }
   return std::nullopt;
 }
@@ -410,15 +448,21 @@ Problem sharding(const Transformer&, const Plan& p) {
 }
 
 Problem recomputation(const Transformer&, const Plan& p) {
+  const bool besides = p.recompute == Recompute::none || p.recompute == Recompute::selective;
+  if (p.recompute_modules.bits != 0 && !besides) {
+    return problem("recompute_modules beside recompute " +
+                       std::string(recompute_names[static_cast<std::size_t>(p.recompute)]),
+                   "use them with recompute none or selective");
+  }
   if (p.recompute == Recompute::every_k || p.recompute_every == 1) return std::nullopt;
   return problem(
       "recompute_every = " + decimal(p.recompute_every) + " belongs to recompute every_k",
       "leave it out or take recompute every_k");
 }
 
-constexpr std::array<Problem (*)(const Transformer&, const Plan&), 14> checks = {
-    &numbers,  &degrees, &tokens, &grid,  &context,  &tensor,   &sequence_division,
-    &exchange, &experts, &stages, &batch, &schedule, &sharding, &recomputation};
+constexpr std::array<Problem (*)(const Transformer&, const Plan&), 15> checks = {
+    &numbers, &degrees, &tokens, &grid,  &context,  &tensor,   &sequence_division, &exchange,
+    &states,  &experts, &stages, &batch, &schedule, &sharding, &recomputation};
 
 }  // namespace
 

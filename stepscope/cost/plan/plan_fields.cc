@@ -153,6 +153,17 @@ Set recompute(Plan& p, std::string_view text) {
   return Done{};
 }
 
+Set modules_in(RecomputeModules& into, std::string_view text) {
+  into = {};
+  for (const std::string_view part : parts(text)) {
+    RecomputeModule module{};
+    if (const Set set = one_of(module, part, recompute_module_names, "part of a layer"); !set)
+      return set;
+    into.add(module);
+  }
+  return Done{};
+}
+
 Set bucket(Plan& p, std::string_view text) {
   const auto bytes = parse_bytes(text);
   if (!bytes) return is_no(text, "size of a bucket", "write 25MB (10^6) or 25MiB (2^20)");
@@ -173,6 +184,7 @@ struct TextReader {
     return list_of_layers(plan.*m, text);
   }
   Set operator()(Bytes Plan::* m) const { return whole((plan.*m).value, text, least); }
+  Set operator()(RecomputeModules Plan::* m) const { return modules_in(plan.*m, text); }
   Set operator()(int Precision::* m) const { return bytes_of_dtype(plan.precision.*m, text); }
   template <class Enum>
   Set operator()(const PlanChoice<Enum>& c) const {
@@ -214,6 +226,14 @@ constexpr std::array fields = {
                                           "context exchange"}},
     PlanField{"ep", "ep", "N", "Expert-parallel devices, among the cp * dp ones", &Plan::ep, 1,
               by_devices},
+    PlanField{"expert-tp", "expert_tp", "N",
+              "Tensor-parallel devices of an expert: 1 or --tp. Without it --tp.", &Plan::expert_tp,
+              0, by_devices},
+    PlanField{
+        "expert-dispatch", "expert_dispatch", "all_to_all|forwarded",
+        "Copies of a token: one for each chosen expert, or for each rank and domain with some",
+        PlanChoice<ExpertDispatch>{&Plan::expert_dispatch, expert_dispatch_names,
+                                   "way to the experts"}},
     PlanField{"pp", "pp", "N", "Pipeline stages", &Plan::pp, 1, by_devices},
     PlanField{"schedule", "schedule", "gpipe|1f1b|interleaved|zb-h1|zb-h2",
               "Order of the pipeline's passes",
@@ -249,6 +269,10 @@ constexpr std::array fields = {
               recompute},
     PlanField{"", "recompute_every", "", "Layers of which one is kept whole",
               &Plan::recompute_every, 1, by_layers},
+    PlanField{"recompute-modules", "recompute_modules", "NAME,...",
+              "Parts of layers computed again: core_attention, norms, expert_activation, experts, "
+              "feed_forward, latent_up",
+              &Plan::recompute_modules},
     PlanField{"attention",
               "fused_attention",
               "fused|materialised",
@@ -259,6 +283,9 @@ constexpr std::array fields = {
               attention},
     PlanField{"vendor-attention", "vendor_attention", "",
               "Take the vendor's fused attention (cuDNN)", &Plan::vendor_attention},
+    PlanField{"narrow-attention", "narrow_attention", "",
+              "Run attention's products in fp8 if the dtype is fp8 or fp4",
+              &Plan::narrow_attention},
     PlanField{"fused-pointwise", "fused_pointwise", "",
               "Let neighbouring elementwise operations share one pass", &Plan::fused_pointwise},
     PlanField{"compiled", "compiled", "",
@@ -304,6 +331,11 @@ constexpr std::array fields = {
     PlanField{"tp-overlap", "overlap_tensor", "",
               "Hide tensor-parallel communication under its matrix products",
               &Plan::overlap_tensor},
+    PlanField{"ep-overlap", "overlap_expert", "",
+              "Hide the all-to-alls of experts under another micro-batch", &Plan::overlap_expert},
+    PlanField{"cuda-graphs", "cuda_graphs", "none|layers|step",
+              "What CUDA graphs launch: layers without their experts, or the step",
+              PlanChoice<CudaGraphs>{&Plan::cuda_graphs, cuda_graph_names, "use of CUDA graphs"}},
     PlanField{"vocabulary-multiple", "vocabulary_multiple", "N",
               "Number to whose multiple, times tp, the embedding is padded",
               &Plan::vocabulary_multiple, 1, up_to(1'000'000)},

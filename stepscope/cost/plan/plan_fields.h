@@ -25,10 +25,12 @@ struct PlanChoice {
   std::string_view noun;  // "tensor layout", for messages about a wrong name
 };
 
-using PlanMember = std::variant<std::monostate, std::int64_t Plan::*, int Plan::*, bool Plan::*,
-                                std::vector<std::int64_t> Plan::*, Bytes Plan::*, int Precision::*,
-                                PlanChoice<TensorLayout>, PlanChoice<ContextExchange>,
-                                PlanChoice<Schedule>, PlanChoice<Recompute>, PlanChoice<Residence>>;
+using PlanMember =
+    std::variant<std::monostate, std::int64_t Plan::*, int Plan::*, bool Plan::*,
+                 std::vector<std::int64_t> Plan::*, Bytes Plan::*, int Precision::*,
+                 PlanChoice<TensorLayout>, PlanChoice<ContextExchange>, PlanChoice<Schedule>,
+                 PlanChoice<Recompute>, PlanChoice<Residence>, PlanChoice<CudaGraphs>,
+                 PlanChoice<ExpertDispatch>, RecomputeModules Plan::*>;
 
 // The largest value of a field: a number, the plan's devices or the model's layers.
 struct PlanBound {

@@ -39,6 +39,18 @@ struct Reader {
   void operator()(int Precision::* m) const {
     out.precision.*m = static_cast<int>(integer(most_int, out.precision.*m));
   }
+  void operator()(RecomputeModules Plan::* m) const {
+    if (in.find(key) == nullptr) return;
+    out.*m = {};
+    for (const std::string& name : in.texts(key)) {
+      const auto at = std::ranges::find(recompute_module_names, std::string_view(name));
+      if (at == recompute_module_names.end()) {
+        in.fail(key, "has \"" + name + "\"", "docs/reference/plans.md has the names");
+        return;
+      }
+      (out.*m).add(static_cast<RecomputeModule>(at - recompute_module_names.begin()));
+    }
+  }
   void operator()(std::monostate) const {}
   template <class Enum>
   void operator()(const PlanChoice<Enum>& c) const {
@@ -56,6 +68,12 @@ struct Writer {
     out = in.*m;
   }
   void operator()(Bytes Plan::* m) const { out = (in.*m).value; }
+  void operator()(RecomputeModules Plan::* m) const {
+    out = Json::array();
+    for (std::size_t i = 0; i < recompute_module_names.size(); ++i) {
+      if ((in.*m).has(static_cast<RecomputeModule>(i))) out.push_back(recompute_module_names[i]);
+    }
+  }
   void operator()(int Precision::* m) const { out = in.precision.*m; }
   void operator()(std::monostate) const {}
   template <class Enum>

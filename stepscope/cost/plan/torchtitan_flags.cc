@@ -137,7 +137,7 @@ void tensor_context_and_experts(const Plan& p, Toml& out) {
   }
   if (p.ep > 1) {
     out.add("expert_parallel_degree", p.ep);
-    out.add("expert_tensor_parallel_degree", p.tp);
+    out.add("expert_tensor_parallel_degree", p.expert_tp > 0 ? p.expert_tp : p.tp);
   }
 }
 

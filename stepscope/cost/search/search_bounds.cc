@@ -161,7 +161,7 @@ double least_memory_of_any(const LeastLoads& loads, const Plan& plan, bool away)
   for (const auto& load : loads) {
     if (!load) continue;
     const double owned = load->parameters / replicas +
-                         load->expert_parameters * static_cast<double>(plan.ep) / replicas;
+                         load->expert_parameters / static_cast<double>(expert_replicas(plan));
     most = std::max(
         most, load->activation_bytes * load->in_flight + load->logits_bytes + owned * of_parameter);
   }

@@ -258,7 +258,7 @@ ShapeList list_shapes(const SearchSpace& space) {
         for (const ContextExchange exchange : exchange_choices(request, cp)) {
           p.context_exchange = exchange;
           for (const Int ep : divisors(request, SearchKey::ep, experts)) {
-            if (space.devices / ranks % ep != 0) continue;
+            if (space.devices / (whole_experts(p) ? 1 : ranks) % ep != 0) continue;
             p.ep = ep;
             for (const Int micro_batch : micro_batches) {
               p.micro_batch = micro_batch;
@@ -376,7 +376,7 @@ void take(Plan& plan, const StateChoice& states) {
 
 std::optional<Rejected> obstacle(const Transformer&, const Plan& plan) {
   if (plan.global_batch % (plan.dp * plan.micro_batch) != 0) return Rejected::batch;
-  if (plan.cp * plan.dp % plan.ep != 0) return Rejected::expert;
+  if (expert_ranks(plan) % plan.ep != 0) return Rejected::expert;
   if (plan.schedule == Schedule::interleaved && micro_batches(plan) % plan.pp != 0) {
     return Rejected::schedule;
   }

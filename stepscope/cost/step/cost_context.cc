@@ -15,44 +15,72 @@ namespace {
 auto shape_of(const Plan& p) {
   return std::tie(p.tp, p.tensor_layout, p.tp_rows, p.tp_columns, p.tp_depth, p.sequence_parallel,
                   p.sequence_degree, p.cp, p.context_exchange, p.ep, p.sequence, p.micro_batch,
-                  p.fused_attention, p.vendor_attention, p.fused_pointwise, p.fused_loss,
-                  p.fused_gradient_sum, p.compiled, p.overlap_tensor, p.torch_buffers,
-                  p.vocabulary_multiple, p.precision.matmul, p.precision.parameter_bytes,
-                  p.precision.gradient_bytes, p.precision.accumulated_gradient_bytes,
-                  p.precision.master_bytes, p.precision.optimizer_state_bytes,
-                  p.precision.activation_bytes);
+                  p.fused_attention, p.narrow_attention, p.vendor_attention, p.fused_pointwise,
+                  p.fused_loss, p.fused_gradient_sum, p.compiled, p.overlap_tensor,
+                  p.overlap_expert, p.cuda_graphs, p.expert_tp, p.expert_dispatch,
+                  p.recompute_modules.bits, p.torch_buffers, p.vocabulary_multiple,
+                  p.precision.matmul, p.precision.parameter_bytes, p.precision.gradient_bytes,
+                  p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
+                  p.precision.optimizer_state_bytes, p.precision.activation_bytes);
 }
 
-// Layers differ by their feed-forward part and their window.
 void count_layers(CostContext& context, const Rates& rates, const LayerRun& run) {
   const Transformer& model = *context.model;
-  std::array<int, 4> kind_of{-1, -1, -1, -1};
+  std::vector<LayerKind> seen;
   context.kind.reserve(static_cast<std::size_t>(model.layers));
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
-    const std::size_t look =
-        (has_experts(model, layer) ? 2U : 0U) + (has_window(model, layer) ? 1U : 0U);
-    if (kind_of[look] < 0) {
-      kind_of[look] = static_cast<int>(context.kinds.size());
+    const LayerKind kind = layer_kind(model, layer);
+    const auto at = std::ranges::find(seen, kind) - seen.begin();
+    if (at == std::ssize(seen)) {
+      seen.push_back(kind);
+      LayerRun one = run;
+      one.host = host_work(model, kind);
       context.kinds.push_back(
-          layer_cost(layer_operations(model, context.shape, layer), rates, context.shape, run));
+          layer_cost(layer_operations(model, context.shape, layer), rates, context.shape, one));
     }
-    context.kind.push_back(static_cast<std::uint8_t>(kind_of[look]));
+    context.kind.push_back(static_cast<std::uint8_t>(at));
+  }
+  check(context.kinds.size() <= most_layer_kinds, "more kinds of layers than there are letters");
+}
+
+// Modules of multi-token prediction run after the last layer, on the device of the head.
+void add_prediction(const CostContext& context, const Rates& rates, const LayerRun& run,
+                    const LayerRun& head, const Plan& ends, LayerCost& to) {
+  const Transformer& model = *context.model;
+  if (!model.prediction) return;
+  LayerRun body = run;
+  body.host = {};
+  for (const LayerKind& kind : prediction_kinds(model)) {
+    const HostWork one = host_work(model, kind);
+    body.host.layers += one.layers;
+    body.host.mixtures += one.mixtures;
+  }
+  const auto modules = static_cast<double>(model.prediction->modules);
+  for (const bool end : {false, true}) {
+    LayerCost part = end ? layer_cost(prediction_head_operations(model, ends), rates, ends, head)
+                         : layer_cost(prediction_operations(model, ends), rates, ends, body);
+    if (model.prediction->one_module) {
+      part.parameters /= modules;
+      part.expert_parameters /= modules;
+    }
+    add(to, part, modules);
   }
 }
 
 void count_ends(CostContext& context, const Rates& rates, const LayerRun& run) {
   const Transformer& model = *context.model;
   LayerRun embedding = run;
-  embedding.host_layers = 0;
+  embedding.host = {};
   context.embedding =
       layer_cost(embedding_operations(model, context.shape), rates, context.shape, embedding);
   LayerRun head = run;
   head.full_precision = true;
-  head.host_layers = model.head ? of(context.compute, ComputeParameter::host_head_layers) : 0;
+  head.host = {.layers = model.head ? of(context.compute, ComputeParameter::host_head_layers) : 0};
   Plan ends = context.shape;
   for (std::size_t apart = 0; apart < 2; ++apart) {
     ends.pp = apart == 0 ? 1 : 2;
     context.head[apart] = layer_cost(head_operations(model, ends), rates, ends, head);
+    add_prediction(context, rates, run, head, ends, context.head[apart]);
   }
 }
 
@@ -120,6 +148,10 @@ Result<CostContext> make_cost_context(const Transformer& model, const Machine& m
       make_compute_model(machine, plan.precision.matmul, plan.vendor_attention);
   if (!compute) return compute.error();
   context.compute = *std::move(compute);
+  const bool narrow = plan.precision.matmul == Dtype::fp8 || plan.precision.matmul == Dtype::fp4;
+  if (plan.narrow_attention && narrow)
+    context.compute.attention_efficiency *= narrow_attention_gain;
+  if (plan.cuda_graphs != CudaGraphs::none) shorten_launches(context.compute);
   const Result<Placements> placements = layer_placements(plan, network);
   if (!placements) return placements.error();
   context.placements = *placements;

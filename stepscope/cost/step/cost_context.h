@@ -23,6 +23,9 @@
 
 namespace stepscope {
 
+// At most as many kinds as pairs of a mixer and a feed-forward part.
+inline constexpr std::size_t most_layer_kinds = 16;
+
 // Seconds of a unit (a layer, the embedding, the head) that ZeRO-3 gathers and reduces as a whole.
 struct UnitTime {
   double gather = 0;

@@ -52,7 +52,7 @@ std::array<Volume<N>, 2> volumes(const Plan& plan, double parameters, double exp
   const ShardCounts shards = shard_counts(plan);
   const std::int64_t replicas = plan.dp * plan.cp;
   return {volume<N>(plan, parameters, replicas, shards.dense),
-          volume<N>(plan, expert_parameters, replicas / plan.ep, shards.expert)};
+          volume<N>(plan, expert_parameters, expert_replicas(plan), shards.expert)};
 }
 
 // Two sizes a little apart give the time per byte near a piece. The rest is the start.
@@ -140,8 +140,8 @@ Result<DataTimes> data_times(const Plan& plan, const Network& network) {
   Groups groups(network);
   DataTimes times;
   times.dense = state_times(plan, network, groups, replicas, shards.dense, tensor);
-  times.expert =
-      state_times(plan, network, groups, replicas / plan.ep, shards.expert, tensor * plan.ep);
+  const std::int64_t apart = (whole_experts(plan) ? 1 : tensor) * plan.ep;
+  times.expert = state_times(plan, network, groups, expert_replicas(plan), shards.expert, apart);
   const std::int64_t stage = tensor * replicas;
   constexpr double activation = 16e6;  // size in bytes near which sends are timed
   if (plan.pp > 1) {

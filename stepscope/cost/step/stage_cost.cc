@@ -20,8 +20,7 @@ double latest_rank(const ComputeModel& compute, std::int64_t ranks) {
 
 namespace {
 
-constexpr std::size_t most_kinds = 4;
-using Counts = std::array<std::array<std::int64_t, recompute_kind_count>, most_kinds>;
+using Counts = std::array<std::array<std::int64_t, recompute_kind_count>, most_layer_kinds>;
 
 struct Range {
   std::int64_t begin = 0;

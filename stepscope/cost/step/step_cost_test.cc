@@ -8,6 +8,7 @@
 
 #include "stepscope/cost/layer/layer_operations.h"
 #include "stepscope/cost/layer/operations_test_models.h"
+#include "stepscope/cost/model/model_json.h"
 
 namespace stepscope {
 namespace {
@@ -165,6 +166,32 @@ TEST(StepCost, OverlapHidesCommunicationButNeverAllOfIt) {
     EXPECT_GT(overlapped, 0) << zero;
     EXPECT_LT(overlapped, bare) << zero;
   }
+}
+
+// Experts' calls beside another micro-batch, and kernels launched by graphs.
+TEST(StepCost, HidesExpertsUnderArithmeticAndTheHostInGraphs) {
+  const Transformer m = *find_model("mixtral-8x7b");
+  const Machine& machine = *find_machine("H100-80GB SXM");
+  const Network network = *make_network(machine, {});
+  const auto cost = [&](const Plan& plan) {
+    CostContext context = *make_cost_context(m, machine, network, plan);
+    return *evaluate(context, plan);
+  };
+  Plan plan{.devices = 64, .ep = 8, .dp = 64, .sequence = 4096, .global_batch = 256};
+  const StepCost plain = cost(plan);
+  plan.overlap_expert = true;
+  const StepCost hidden = cost(plan);
+  EXPECT_LT(hidden[StepTerm::expert], 0.5 * plain[StepTerm::expert]);
+  EXPECT_GT(hidden[StepTerm::expert], 0);  // the slowdown of arithmetic
+  EXPECT_DOUBLE_EQ(hidden[StepTerm::matmul], plain[StepTerm::matmul]);
+  plan.overlap_expert = false;
+  plan.cuda_graphs = CudaGraphs::layers;
+  const StepCost layers = cost(plan);
+  plan.cuda_graphs = CudaGraphs::step;
+  const StepCost step = cost(plan);
+  EXPECT_LT(layers[StepTerm::host], plain[StepTerm::host]);
+  EXPECT_EQ(step[StepTerm::host], 0);
+  EXPECT_LT(layers[StepTerm::matmul], plain[StepTerm::matmul]);
 }
 
 TEST(StepCost, PrefetchingNothingExposesEveryGather) {

@@ -92,6 +92,12 @@ Error lacks(const Machine& machine, const std::string& field, const std::string&
 
 }  // namespace
 
+void shorten_launches(ComputeModel& model) {
+  for (const auto p : {ComputeParameter::launch_us, ComputeParameter::matmul_launch_us}) {
+    model.values[static_cast<std::size_t>(p)] *= graphed_gap;
+  }
+}
+
 Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
                                         bool vendor_attention) {
   const auto format = std::string(name(dtype));

@@ -15,7 +15,9 @@ namespace stepscope {
 namespace {
 
 PassTerm class_of(const Operation& operation) {
-  if (operation.attention_core) return PassTerm::attention;
+  if (operation.attention_core || operation.kind == OperationClass::attention) {
+    return PassTerm::attention;
+  }
   return operation.kind == OperationClass::matmul ? PassTerm::matmul : PassTerm::pointwise;
 }
 
@@ -27,9 +29,7 @@ PassTerm class_of(ParallelDim dim) {
 double call_seconds(const Rates& rates, const Communication& c) {
   const auto& group = rates.placements[static_cast<std::size_t>(c.dim)];
   if (!group) return 0;
-  const Bytes bytes{static_cast<std::int64_t>(std::llround(c.bytes))};
-  return static_cast<double>(c.count) *
-         collective_time(rates.network, c.kind, bytes, *group).count();
+  return communication_seconds<double>(rates.network, c, *group);
 }
 
 // True for a column-parallel product that gathered its input and scatters its input's gradient.
@@ -70,13 +70,27 @@ void place_dim(Placements& placements, const Network& network, ParallelDim dim, 
             .hint = "give the network between domains in a file for --machine"};
 }
 
+// The slowdown of arithmetic beside the experts' all-to-alls: that of the largest.
+double expert_slowdown(std::span<const Operation> operations, const Rates& rates) {
+  double most = 0;
+  for (const Operation& op : operations) {
+    for (const Communication& c : op.forward.communications) {
+      if (c.dim != ParallelDim::expert) continue;
+      const double call = call_seconds(rates, c);
+      most = std::max(most, call_slowdown(rates.compute, rates.network, c, call));
+    }
+  }
+  return most;
+}
+
 // The host needs half as much time again for backward.
 constexpr double backward_launches = 1.5;
 
 // Adds the device's wait for the host, forward and backward.
-void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, double layers) {
+void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan,
+              const HostWork& work) {
   const bool tp = tensor_ranks(plan) > 1;
-  const double host = host_seconds(compute, plan, layers);
+  const double host = host_seconds(compute, plan, work);
   if (host <= 0) return;
   const double forward = host_excess(compute, cost.forward.total(), host, tp);
   for (std::size_t how = 0; how < recompute_kind_count; ++how) {
@@ -90,9 +104,30 @@ void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, do
 
 }  // namespace
 
-double host_seconds(const ComputeModel& compute, const Plan& plan, double layers) {
-  return layers * (plan.compiled ? compiled_share : 1) * 1e-6 *
-         of(compute, ComputeParameter::host_layer_us);
+void add(LayerCost& to, const LayerCost& layer, double times) {
+  to.forward.add(layer.forward, times);
+  for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+    to.backward[how].add(layer.backward[how], times);
+    to.again[how].add(layer.again[how], times);
+    to.kept_bytes[how] += times * layer.kept_bytes[how];
+    to.recomputed_bytes[how] = std::max(to.recomputed_bytes[how], layer.recomputed_bytes[how]);
+  }
+  to.weight_gradient += times * layer.weight_gradient;
+  to.passing_bytes = std::max(to.passing_bytes, layer.passing_bytes);
+  to.logits_bytes += times * layer.logits_bytes;
+  to.logits_kept += times * layer.logits_kept;
+  to.parameters += times * layer.parameters;
+  to.expert_parameters += times * layer.expert_parameters;
+}
+
+double host_seconds(const ComputeModel& compute, const Plan& plan, const HostWork& work) {
+  if (plan.cuda_graphs == CudaGraphs::step) return 0;
+  const double layer = 1e-6 * of(compute, ComputeParameter::host_layer_us);
+  if (layer <= 0) return 0;  // a machine without a host
+  const bool graphs = plan.cuda_graphs == CudaGraphs::layers;
+  const double share = graphs ? graphed_share : plan.compiled ? compiled_share : 1;
+  const double mixture = 1e-6 * mixture_host_us * (graphs ? graphed_mixture_share : 1);
+  return work.layers * share * layer + work.mixtures * mixture;
 }
 
 CallWindow call_window(const Communication& c, const Plan& plan, const Operation& operation,
@@ -140,7 +175,7 @@ Result<Placements> layer_placements(const Plan& plan, const Network& network) {
     at(ParallelDim::tensor_depth, grid.depth, grid.columns * grid.rows);
   }
   at(ParallelDim::context, plan.cp, tensor_ranks(plan));
-  at(ParallelDim::expert, plan.ep, tensor_ranks(plan));
+  at(ParallelDim::expert, plan.ep, whole_experts(plan) ? 1 : tensor_ranks(plan));
   if (error) return *error;
   return placements;
 }
@@ -174,7 +209,17 @@ LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, 
     cost.kept_bytes[i] = kept_bytes(operations, how, run.input_bytes);
     cost.recomputed_bytes[i] = recomputed_bytes(operations, how, run.input_bytes);
   }
-  add_host(cost, rates.compute, plan, run.host_layers);
+  if (plan.overlap_expert && plan.ep > 1) {
+    const double slowdown = expert_slowdown(operations, rates);
+    const auto hide = [slowdown](PassTime& pass) {
+      pass[PassTerm::expert] =
+          exposed_experts<double>(pass[PassTerm::expert], pass.compute(), slowdown);
+    };
+    hide(cost.forward);
+    std::ranges::for_each(cost.backward, hide);
+    std::ranges::for_each(cost.again, hide);
+  }
+  add_host(cost, rates.compute, plan, run.host);
   return cost;
 }
 

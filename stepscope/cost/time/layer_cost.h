@@ -4,16 +4,20 @@
 // parallelism and batches only adds numbers.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/machine/interconnect.h"
 #include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/cost/time/compute_time.h"
 
 namespace stepscope {
@@ -64,6 +68,9 @@ struct LayerCost {
   double expert_parameters = 0;
 };
 
+// Adds `times` such layers to a sum.
+void add(LayerCost& to, const LayerCost& layer, double times);
+
 // The placement of the ranks of each dimension; a dimension of one rank is absent.
 using Placements = std::array<std::optional<GroupPlacement>, parallel_dim_count>;
 
@@ -80,14 +87,36 @@ struct Rates {
 
 // A compiler's code needs this share of the host's time (fitted to runs of both).
 inline constexpr double compiled_share = 0.6;
-// The host's time to launch this many layers forward.
-[[nodiscard]] double host_seconds(const ComputeModel& compute, const Plan& plan, double layers);
+// The same for graphs of the layers without their experts; graphs of the step leave nothing. An
+// assumption: no run with and without is published.
+inline constexpr double graphed_share = 0.4;
+// What the host launches forward, in layers, and of them mixtures whose sizes it must wait for.
+struct HostWork {
+  double layers = 0;
+  double mixtures = 0;
+};
+// A layer of one part is about half of a layer. With a capacity the host knows the experts' sizes.
+[[nodiscard]] constexpr HostWork host_work(const Transformer& m, const LayerKind& kind) {
+  const bool one_part = kind.mixer == Mixer::none || kind.channel == Channel::none;
+  const bool waits = kind.channel == Channel::experts && !m.experts->capacity_factor;
+  return {one_part ? 0.5 : 1.0, waits ? 1.0 : 0.0};
+}
+// A dropless mixture, eagerly: the host reads how many tokens each expert gets, sorts, and launches
+// each expert's products. Fitted to the steps of runs with few tokens a layer, which show the
+// host's time alone: Moonlight, gpt-oss-20b and Qwen3-30B on H100 took 9.9 to 17 ms a layer,
+// Qwen3-235B on B200 13 ms, forward and backward.
+inline constexpr double mixture_host_us = 4500;
+// The share of it that is left if graphs hold the layers with their routers.
+inline constexpr double graphed_mixture_share = 0.5;
+// The host's time to launch this forward.
+[[nodiscard]] double host_seconds(const ComputeModel& compute, const Plan& plan,
+                                  const HostWork& work);
 
 // Properties of the operations as a whole.
 struct LayerRun {
   double input_bytes = 0;       // input from the previous layer (layer_input_bytes)
   bool full_precision = false;  // the head
-  double host_layers = 1;       // the host's launch time, in layers
+  HostWork host{.layers = 1};
 };
 
 // The part of a call that is hidden: `share` of min(call, seconds).
@@ -114,6 +143,37 @@ template <formula::Number N>
   return call - hidden + count<N>(slowdown, "slowdown") * hidden;
 }
 
+// Seconds of a communication's calls in its group. Forwarded copies of tokens cross the network
+// once for each domain with chosen experts while they spread within the domains: the longer of
+// both.
+template <formula::Number N>
+[[nodiscard]] N communication_seconds(const Network& network, const Communication& c,
+                                      const GroupPlacement& group) {
+  const auto call = [&](double bytes, const GroupPlacement& place) {
+    const Bytes whole{static_cast<std::int64_t>(std::llround(bytes))};
+    if constexpr (std::is_same_v<N, double>) {
+      return collective_time(network, c.kind, whole, place).count();
+    } else {
+      return collective_formula(network, c.kind, whole, place);
+    }
+  };
+  const N times = formula::count<N>(c.count, "calls");
+  const Experts* experts = c.forwarded.experts;
+  if (experts == nullptr || group.domains < 2) return times * call(c.bytes, group);
+  const double crossing = parts_chosen(*experts, group.domains) * c.forwarded.one_copy;
+  const N across = call(std::min(c.bytes, crossing), group);
+  const auto within = place_in_domains(1, group.members, network);
+  if (!within || group.members < 2) return times * across;
+  return times * formula::max(across, call(c.bytes, *within));
+}
+
+// With plan.overlap_expert the all-to-alls of a layer's pass (`calls` seconds) run beside the
+// arithmetic of another micro-batch in the same layer, which is as long as this one's.
+template <formula::Number N>
+[[nodiscard]] N exposed_experts(const N& calls, double arithmetic, double slowdown) {
+  return exposed_call(calls, {1, arithmetic}, slowdown);
+}
+
 // The bytes of the loss: its scores, the part it keeps, and their gradient.
 template <formula::Number N>
 [[nodiscard]] N loss_bytes(const Operation& loss) {
@@ -126,7 +186,8 @@ template <formula::Number N>
 // is hidden under the (n - 1)/n of attention that does not need the first block. With
 // plan.overlap_tensor a tensor-parallel call divided into n parts is hidden under all parts but
 // one. Under sequence parallelism the backward gather and scatter of a column-parallel product are
-// hidden under half of it each (Korthikanti et al. 2022, 4.2.2; Megatron-LM).
+// hidden under half of it each (Korthikanti et al. 2022, 4.2.2; Megatron-LM). With
+// plan.overlap_expert see exposed_experts.
 [[nodiscard]] LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates,
                                    const Plan& plan, const LayerRun& run);
 

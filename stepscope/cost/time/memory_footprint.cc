@@ -98,10 +98,10 @@ void each_part(const Plan& plan, const StageLoad& load, Put put) {
 
 ShardCounts shard_counts(const Plan& plan) {
   const std::int64_t replicas = plan.dp * plan.cp;
-  const std::int64_t expert_replicas = replicas / plan.ep;
-  if (plan.shard_group == 0) return {.dense = replicas, .expert = expert_replicas};
+  if (plan.shard_group == 0) return {.dense = replicas, .expert = expert_replicas(plan)};
   const std::int64_t group = std::min(plan.shard_group, replicas);
-  return {.dense = group, .expert = std::max<std::int64_t>(1, group / plan.ep)};
+  const std::int64_t of_experts = group * (whole_experts(plan) ? plan.tp : 1) / plan.ep;
+  return {.dense = group, .expert = std::max<std::int64_t>(1, of_experts)};
 }
 
 bool gathers_from_master(const Plan& plan) {

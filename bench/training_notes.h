@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a published training row says in words: the architecture behind its model's name, and the
+// settings of its run in its notes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stepscope/cost/model/transformer.h"
+#include "stepscope/cost/plan/parallelism.h"
+
+namespace stepscope::bench {
+
+// The catalogue's model whose name the row's name holds ("Qwen3_30B_a3B (tokendrop)"), if the row's
+// sizes agree with it; null if there is none. Sizes that the row does not state are 0; without
+// `layers` and `hidden` the name must begin with the catalogue's, as a whole.
+[[nodiscard]] const Transformer* published_architecture(std::string_view name, std::int64_t layers,
+                                                        std::int64_t hidden);
+
+// Settings that notes state, by the words of Megatron-Bridge's recipes and of MLPerf submissions.
+struct StatedSettings {
+  std::optional<CudaGraphs> cuda_graphs;
+  std::optional<std::int64_t> expert_tp;
+  std::optional<bool> overlap_expert;
+  std::optional<ExpertDispatch> dispatch;
+  std::optional<std::int64_t> bucket;  // elements of a gradient bucket
+  bool predicts = false;               // trains modules of multi-token prediction
+  bool narrow_attention = false;       // in fp8
+  bool drops_tokens = false;           // experts have a capacity
+  bool half_gradients = false;         // gradients are reduced in 16 bits
+};
+// `text` in lower case.
+[[nodiscard]] StatedSettings stated_settings(std::string_view text);
+
+// "selective (moe_act, layernorm)": the modules by Megatron's names; absent if a word is not known.
+[[nodiscard]] std::optional<RecomputeModules> stated_modules(std::string_view text);
+
+}  // namespace stepscope::bench

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training_notes.h"
+
+#include <gtest/gtest.h>
+
+namespace stepscope::bench {
+namespace {
+
+std::string name_of(std::string_view row, std::int64_t layers = 0, std::int64_t hidden = 0) {
+  const Transformer* m = published_architecture(row, layers, hidden);
+  return m == nullptr ? "" : m->name;
+}
+
+TEST(TrainingNotes, FindsArchitecturesByNameAndSizes) {
+  EXPECT_EQ(name_of("Qwen3_30B_a3B (tokendrop)", 48, 2048), "qwen3-30b-a3b");
+  EXPECT_EQ(name_of("DeepSeekV3 (w/ MTP)", 61, 7168), "deepseek-v3");
+  EXPECT_EQ(name_of("GPT OSS 120B", 36, 2880), "gpt-oss-120b");
+  EXPECT_EQ(name_of("Kimi_K2"), "kimi-k2");
+  EXPECT_EQ(name_of("Nemotron_3_Super"), "nemotron-3-super-120b-a12b");
+  // Other sizes, or only a part of the name: another model.
+  EXPECT_EQ(name_of("Qwen3_30B_a3B", 24, 2048), "");
+  EXPECT_EQ(name_of("GPT-2.5B", 24, 1920), "");
+  EXPECT_EQ(name_of("Kimi_K2_mini"), "");
+}
+
+TEST(TrainingNotes, ReadsTheSettingsOfARun) {
+  const StatedSettings s = stated_settings(
+      "dispatcher flex/hybridep; etp 1; cuda graph: full_iteration ; grad_reduce_in_fp32=false; "
+      "overlap_moe_expert_parallel_comm=true; mtp layers 2; ddp bucket 768000000;");
+  EXPECT_EQ(s.cuda_graphs, CudaGraphs::step);
+  EXPECT_EQ(s.dispatch, ExpertDispatch::forwarded);
+  EXPECT_EQ(s.expert_tp, 1);
+  EXPECT_EQ(s.overlap_expert, true);
+  EXPECT_EQ(s.bucket, 768'000'000);
+  EXPECT_TRUE(s.half_gradients && s.predicts);
+  EXPECT_FALSE(s.drops_tokens || s.narrow_attention);
+  EXPECT_TRUE(stated_settings("token-drop moe benchmark").drops_tokens);
+  EXPECT_FALSE(stated_settings("token-dropless moe").drops_tokens);
+  EXPECT_FALSE(stated_settings("attention not fp8").narrow_attention);
+  EXPECT_FALSE(stated_settings("ddp bucket 200 (yaml default)").bucket);
+  EXPECT_FALSE(stated_settings("").cuda_graphs);
+}
+
+TEST(TrainingNotes, ReadsRecomputedModules) {
+  const auto modules = stated_modules("selective (moe_act, layernorm)");
+  ASSERT_TRUE(modules);
+  EXPECT_TRUE(modules->has(RecomputeModule::expert_activation));
+  EXPECT_TRUE(modules->has(RecomputeModule::norms));
+  EXPECT_FALSE(modules->has(RecomputeModule::experts));
+  EXPECT_TRUE(stated_modules("selective (core_attn, the default)"));
+  EXPECT_FALSE(stated_modules("selective"));
+  EXPECT_FALSE(stated_modules("selective (unknown_part)"));
+}
+
+}  // namespace
+}  // namespace stepscope::bench
