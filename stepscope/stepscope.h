@@ -6,7 +6,7 @@
 #pragma once
 
 #include "stepscope/pipeline/analyze.h"
-#include "stepscope/pipeline/calibrate.h"
+#include "stepscope/pipeline/calibrate/calibrate.h"
 #include "stepscope/pipeline/check.h"
 #include "stepscope/pipeline/compare.h"
 #include "stepscope/pipeline/digest.h"

@@ -2,7 +2,7 @@
 // `stepscope calibrate`: measures this machine, or takes what benchmarks of collectives measured,
 // and writes a machine file. Rank processes are copies of this command (comm/groups/shm_group.h),
 // or what an MPI launcher has started.
-#include "stepscope/pipeline/calibrate.h"
+#include "stepscope/pipeline/calibrate/calibrate.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@
 #include "stepscope/comm/groups/rank_transport.h"
 #include "stepscope/comm/groups/shm_group.h"
 #include "stepscope/cost/machine/machine_text.h"
-#include "stepscope/pipeline/calibrate_from.h"
+#include "stepscope/pipeline/calibrate/calibrate_from.h"
 #include "stepscope/report/json/calibrate_json.h"
 #include "stepscope/report/terminal/calibration_text.h"
 

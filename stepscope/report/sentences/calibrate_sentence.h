@@ -6,8 +6,8 @@
 #include <string>
 
 #include "stepscope/fit/transfer_fit.h"
-#include "stepscope/pipeline/calibrate.h"
-#include "stepscope/pipeline/calibrate_from.h"
+#include "stepscope/pipeline/calibrate/calibrate.h"
+#include "stepscope/pipeline/calibrate/calibrate_from.h"
 
 namespace stepscope {
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "stepscope/pipeline/calibrate.h"
-#include "stepscope/pipeline/calibrate_from.h"
+#include "stepscope/pipeline/calibrate/calibrate.h"
+#include "stepscope/pipeline/calibrate/calibrate_from.h"
 #include "stepscope/report/terminal/text_options.h"
 
 namespace stepscope {

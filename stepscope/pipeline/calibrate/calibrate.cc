@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/pipeline/calibrate.h"
+#include "stepscope/pipeline/calibrate/calibrate.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/pipeline/calibrate.h"
+#include "stepscope/pipeline/calibrate/calibrate.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
 
-#include "stepscope/pipeline/calibrate_from.h"
+#include "stepscope/pipeline/calibrate/calibrate_from.h"
 
 namespace stepscope {
 namespace {

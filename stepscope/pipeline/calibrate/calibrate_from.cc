@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/pipeline/calibrate_from.h"
+#include "stepscope/pipeline/calibrate/calibrate_from.h"
 
 #include <fmt/format.h>
 
