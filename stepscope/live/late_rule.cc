@@ -13,6 +13,7 @@ constexpr std::uint8_t hits_to_name = late_window - 1;
 constexpr std::uint8_t hits_to_keep = 3;
 constexpr std::size_t fewest_for_spread = 5;
 constexpr double times_the_spread = 7;
+constexpr double times_in_small_groups = 9;
 constexpr double memory = 200;  // rounds
 constexpr double history = 20;  // rounds from which on the history counts
 
@@ -30,7 +31,8 @@ LateRule::LateRule(std::size_t members, const LateLimits& limits)
       steps_(late_window),
       means_(members),
       hits_(members),
-      named_(members) {}
+      named_(members),
+      usual_means_(members) {}
 
 void LateRule::add(std::span<const float> late, double step_ns) {
   check(late.size() == members(), "a value for each member of the group");
@@ -48,7 +50,10 @@ void LateRule::add(std::span<const float> late, double step_ns) {
   const std::uint8_t needed = many || known ? hits_to_name : late_window;
   bool quiet = true;
   for (std::size_t m = 0; m < members(); ++m) {
-    const bool high = means_[m] >= std::max(least, times_the_spread * spread);
+    // The few members of a small group are compared with what is usual for each.
+    const double beyond = many ? means_[m] : means_[m] - std::max(0.0, usual_means_[m]);
+    const bool high =
+        means_[m] >= least && beyond >= (many ? times_the_spread : times_in_small_groups) * spread;
     if (named_[m] == 0) named_[m] = hits_[m] >= needed && high ? 1 : 0;
     if (named_[m] != 0 && hits_[m] < hits_to_keep) named_[m] = 0;
     // A member that may be about to be named is no noise.
@@ -58,6 +63,9 @@ void LateRule::add(std::span<const float> late, double step_ns) {
   // A plain mean at first, then a decayed one.
   weight_ = std::min(memory, weight_ + 1);
   usual_ += (now - usual_) / weight_;
+  if (many) return;
+  for (std::size_t m = 0; m < members(); ++m)
+    usual_means_[m] += (means_[m] - usual_means_[m]) / weight_;
 }
 
 // Hits and means of each member over the rows.
@@ -92,7 +100,8 @@ double LateRule::spread_now() {
   if (room_.empty()) return 0;
   if (room_.size() < fewest_for_spread) {
     double most = 0;
-    for (const double mean : room_) most = std::max(most, std::abs(mean));
+    for (std::size_t m = 0; m < members(); ++m)
+      if (named_[m] == 0) most = std::max(most, std::abs(means_[m] - usual_means_[m]));
     return most;
   }
   const double centre = middle(room_);

@@ -9,10 +9,11 @@
 // if this holds in 7 of its last 8 rounds, and if the mean of these rounds (without the largest and
 // the smallest) is 7 times the usual spread of such means. Means of 8 rounds are compared with
 // means of 8 rounds, so jitter that lasts for several rounds is in the spread. The spread is the
-// larger of two: that of the members now (1.4826 x the median absolute deviation; with fewer than
-// five members unknown), and its mean over the last 200 rounds or so without the named members. A
-// group without a history and with fewer than five members needs 8 late rounds of 8. A named member
-// is cleared when at most 2 of its last 8 rounds are late.
+// larger of two: that of the members now (1.4826 x the median absolute deviation), and its mean
+// over the last 200 rounds or so, without the named members. A group of fewer than five members has
+// only the second; there it is the largest distance of a member from what is usual for it, the
+// member is compared with what is usual for it, and 9 spreads are needed, or, without a history, 8
+// late rounds of 8. A named member is cleared when at most 2 of its last 8 rounds are late.
 //
 // late_rule_test.cc simulates jobs: an injected slow rank is named within 10 steps in 98 % of them
 // or more, and no rank is named in clean jobs of 10,000 steps.
@@ -58,6 +59,7 @@ class LateRule {
   std::vector<double> means_;
   std::vector<std::uint8_t> hits_;
   std::vector<std::uint8_t> named_;
+  std::vector<double> usual_means_;  // of each member, over the last rounds; of small groups
   std::vector<double> room_;
   double step_ns_ = 0;
   double usual_ = 0;   // mean spread of the last rounds
