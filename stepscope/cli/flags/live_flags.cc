@@ -18,25 +18,30 @@ void declare(CLI::App& app, LiveFlags& f) {
                  "(FILE.ras.json); or HOST:PORT of the RAS service of an NCCL job")
       ->required()
       ->type_name("PATH");
-  app.add_flag("--once", f.request.once, "Read what is there, show it, and end");
+  app.add_flag("--once", f.request.once, "Read what is there, show it, and end")->group("Watching");
   declare_json(app, f.json);
   as_seconds(app.add_option("--interval", f.request.interval_s, "Time between two readings"), 0.05,
-             3600);
+             3600)
+      ->group("Watching");
   as_seconds(app.add_option("--silent", f.request.limits.silent_s,
                             "Time without a line after which a rank is silent"),
-             0.1, 86400);
+             0.1, 86400)
+      ->group("Watching");
   as_seconds(
       app.add_option("--stuck", f.request.limits.stuck_s,
                      "Time after which a collective that only some ranks have left is stuck"),
-      0.1, 86400);
-  as_seconds(app.add_option("--for", f.request.for_s, "End after this time; 0s: with the command"),
-             0, 1e9);
+      0.1, 86400)
+      ->group("Watching");
+  as_seconds(app.add_option("--for", f.request.for_s, "End after this time; 0s: never"),
+             0, 1e9)
+      ->group("Watching");
   app.add_option("--on", f.on,
                  "Run this command once per event: slowdown (late, slower), silence (silent, "
                  "stands_still), stuck (also unresponsive), restarted, or any; STEPSCOPE_EVENT, "
                  "STEPSCOPE_SENTENCE, "
                  "STEPSCOPE_RANKS, STEPSCOPE_HOST and STEPSCOPE_STEP tell it which")
-      ->type_name("EVENT CMD");
+      ->type_name("EVENT CMD")
+      ->group("Watching");
   app.add_option("--openmetrics", f.open_metrics,
                  "Keep this file, which a node exporter may read (its textfile collector), up to "
                  "date")
