@@ -15,7 +15,7 @@ if __name__ == "__main__":  # the package's own folder is no place to import fro
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from stepscope.loop import words
-from stepscope.loop.priority import take_idle_time
+from stepscope.loop.priority import idle_command, take_idle_time
 
 
 def answer_of(files: list[str], flags: dict) -> dict:
@@ -40,7 +40,7 @@ def analyze_apart(files: list[str], flags: dict, timeout_s: float) -> dict:
     request = json.dumps({"files": files, "flags": flags})
     try:
         done = subprocess.run(
-            [sys.executable, os.path.abspath(__file__)],
+            idle_command(sys.executable, os.path.abspath(__file__)),
             input=request,
             capture_output=True,
             text=True,

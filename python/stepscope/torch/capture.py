@@ -27,6 +27,7 @@ from torch.profiler import ProfilerActivity, schedule
 
 import stepscope
 from stepscope.loop import answer, gather, pack, words
+from stepscope.loop.priority import idle_command
 from stepscope.torch.job import place_of_job, ranks_of_job, this_rank
 
 _handlers = 0  # made in this process: all ranks make theirs in the same order
@@ -133,7 +134,9 @@ class TraceHandler:
         packed = os.path.join(folder, f"rank{rank}.json.gz")
         try:
             os.makedirs(folder, exist_ok=True)
-            command = [sys.executable, "-I", "-S", os.path.abspath(pack.__file__), plain, packed]
+            command = idle_command(
+                sys.executable, "-I", "-S", os.path.abspath(pack.__file__), plain, packed
+            )
             done = subprocess.run(command, capture_output=True, text=True, start_new_session=True)
             if done.returncode != 0:
                 raise OSError(done.stderr.strip() or f"packing ended with {done.returncode}")

@@ -30,6 +30,7 @@ from torch.optim.optimizer import (
 
 from stepscope.loop import watch, words
 from stepscope.loop.lateness import PHASES
+from stepscope.loop.priority import idle_command
 from stepscope.torch.job import has_group, place_of_job, ranks_of_job, this_rank
 from stepscope.torch.marks import DeviceMarks, HostMarks
 
@@ -361,7 +362,7 @@ class _Judge:
 
     def __init__(self, silent_s: float):
         self._process = subprocess.Popen(
-            [sys.executable, watch.__file__, str(silent_s)],
+            idle_command(sys.executable, watch.__file__, str(silent_s)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C in the terminal is for training
