@@ -118,8 +118,10 @@ std::vector<Contention> contention(const Trace& trace, const DeviceLane& lane, s
     if (row) rows.push_back(*row);
     first = last;
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Contention& a, const Contention& b) { return a.lost > b.lost; });
+  // Rows are in the order in which their names were first read, which differs between readings.
+  std::sort(rows.begin(), rows.end(), [](const Contention& a, const Contention& b) {
+    return std::tie(b.lost, a.name, a.shape) < std::tie(a.lost, b.name, b.shape);
+  });
   if (rows.size() > most) rows.resize(most);
   return rows;
 }

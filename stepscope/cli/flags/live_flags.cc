@@ -32,8 +32,7 @@ void declare(CLI::App& app, LiveFlags& f) {
                      "Time after which a collective that only some ranks have left is stuck"),
       0.1, 86400)
       ->group("Watching");
-  as_seconds(app.add_option("--for", f.request.for_s, "End after this time; 0s: never"),
-             0, 1e9)
+  as_seconds(app.add_option("--for", f.request.for_s, "End after this time; 0s: never"), 0, 1e9)
       ->group("Watching");
   app.add_option("--on", f.on,
                  "Run this command once per event: slowdown (late, slower), silence (silent, "
