@@ -77,17 +77,9 @@ void declare(CLI::App& app, CompareFlags& f) {
   declare_step_annotation(app, f.step_annotation, inputs);
   declare_kernel_rules(app, f.kernel_rules, inputs);
   declare_statistics(app, f.statistics);
-  as_share(app.add_option("--max-regression", f.max_regression,
-                          "Slowdown of B above which the exit code is 3; 4 if the steps cannot "
-                          "tell"),
-           0, 1e4, 0.01)
-      ->group("Statistics");
-  as_choice(
-      app.add_option("--inconclusive", f.inconclusive,
-                     "With --max-regression: exit code 4 (fail) or 0 (ok) if the steps cannot "
-                     "tell"),
-      {"fail", "ok"})
-      ->group("Statistics");
+  declare_regression(app, f.max_regression, f.inconclusive,
+                     "Slowdown of B above which the exit code is 3; 4 if the steps cannot "
+                     "tell");
   declare_json(app, f.out.json);
   declare_html(app, f.out.html);
   declare_csv(app, f.out.csv);

@@ -35,6 +35,18 @@ void declare_statistics(CLI::App& app, StatisticsFlags& f) {
       ->group(group);
 }
 
+void declare_regression(CLI::App& app, std::optional<double>& max_regression,
+                        std::string& inconclusive, const char* what) {
+  const char* group = "Statistics";
+  as_share(app.add_option("--max-regression", max_regression, what), 0, 1e4, 0.01)->group(group);
+  as_choice(
+      app.add_option("--inconclusive", inconclusive,
+                     "With --max-regression: exit code 4 (fail) or 0 (ok) if the steps cannot "
+                     "tell"),
+      {"fail", "ok"})
+      ->group(group);
+}
+
 LaunchLimits limits_of(const LaunchFlags& f) {
   LaunchLimits limits{.launches = f.launches, .keep = f.keep};
   if (f.timeout > 0) limits.seconds = f.timeout;

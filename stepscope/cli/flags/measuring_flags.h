@@ -27,6 +27,9 @@ struct StatisticsFlags {
 // --launches, --timeout and --keep; `what` describes the first.
 void declare_launches(CLI::App& app, LaunchFlags& flags, const char* what);
 void declare_unit(CLI::App& app, std::string& unit);
+// --max-regression, which `what` describes, and --inconclusive.
+void declare_regression(CLI::App& app, std::optional<double>& max_regression,
+                        std::string& inconclusive, const char* what);
 // --warm-up, --alpha and --floor.
 void declare_statistics(CLI::App& app, StatisticsFlags& flags);
 

@@ -37,17 +37,9 @@ void declare(CLI::App& app, RunsFlags& f) {
   declare_threads(app, f.request.reading.threads, "Inputs");
   declare_job(app, f.request.job);
   declare_statistics(app, f.statistics);
-  as_share(app.add_option("--max-regression", f.request.max_regression,
-                          "Slowdown of the newest run above which the exit code is 3; 4 if the "
-                          "steps cannot tell"),
-           0, 1e4, 0.01)
-      ->group("Statistics");
-  as_choice(
-      app.add_option("--inconclusive", f.inconclusive,
-                     "With --max-regression: exit code 4 (fail) or 0 (ok) if the steps cannot "
-                     "tell"),
-      {"fail", "ok"})
-      ->group("Statistics");
+  declare_regression(app, f.request.max_regression, f.inconclusive,
+                     "Slowdown of the newest run above which the exit code is 3; 4 if the "
+                     "steps cannot tell");
   declare_json(app, f.out.json);
   mark_common(app, {"--commit", "--tag", "--baseline", "--max-regression", "--json"});
   app.footer(
