@@ -103,7 +103,7 @@ build_onednn() {
     -DONEDNN_BUILD_EXAMPLES=OFF -DONEDNN_BUILD_DOC=OFF -DONEDNN_BUILD_GRAPH=OFF -DONEDNN_ENABLE_JIT_PROFILING=OFF -DONEDNN_ENABLE_ITT_TASKS=OFF
 }
 build_libzstd() {
-  make -C lib -j"$jobs" libzstd.a ZSTD_LIB_COMPRESSION=0 ZSTD_LIB_DICTBUILDER=0 ZSTD_LIB_DEPRECATED=0
+  make -C lib -j"$jobs" libzstd.a ZSTD_LIB_DICTBUILDER=0 ZSTD_LIB_DEPRECATED=0
   install -Dm644 lib/libzstd.a "$prefix/lib/libzstd.a"
   install -Dm644 -t "$prefix/include" lib/zstd.h lib/zstd_errors.h
 }
@@ -144,7 +144,8 @@ packages=(bookworm:fmtlib bookworm:nlohmann-json3 bookworm:cli11 bookworm:libisa
 mkdir -p "$sources" "$prefix/stamps"
 for entry in "${packages[@]}"; do
   package=${entry#*:}
-  [ ! -e "$prefix/stamps/$package" ] || continue
+  recipe=$(declare -f "build_$package")
+  [ "$(cat "$prefix/stamps/$package" 2>/dev/null)" != "$recipe" ] || continue
   source_package "${entry%:*}" "$package"
   echo "building $package for $target"
   mkdir -p "$work"
@@ -155,7 +156,7 @@ for entry in "${packages[@]}"; do
     exit 1
   fi
   rm -rf "${work:?}/$package"
-  touch "$prefix/stamps/$package"
+  printf '%s' "$recipe" >"$prefix/stamps/$package"
 done
 [ "$machine" = x86_64 ] || simde_headers
 if [ "$system" = linux ]; then
