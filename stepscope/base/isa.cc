@@ -51,6 +51,7 @@ CpuFeatures read_features() {
   has.bmi2 = bit(more.b, 8);
   has.avx2 = ymm && bit(more.b, 5) && bit(basic.c, 12);
   has.avx512 = zmm && bit(more.b, 16) && bit(more.b, 30) && bit(more.b, 17) && bit(more.b, 31);
+  has.avx512_vbmi2 = has.avx512 && bit(more.c, 6);
   has.avx512_bf16 = zmm && bit(further.a, 5);
   has.amx_bf16 = tiles && bit(more.d, 22) && bit(more.d, 24);
   return has;

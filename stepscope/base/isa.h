@@ -49,6 +49,7 @@ struct CpuFeatures {
   bool avx2 = false;    // and FMA
   bool avx512 = false;  // F, BW, DQ and VL
   bool avx512_bf16 = false;
+  bool avx512_vbmi2 = false;
   bool amx_bf16 = false;  // tiles, which the kernel must still permit
 };
 // Read once from CPUID. __builtin_cpu_supports is not used: in the run-time library of some
