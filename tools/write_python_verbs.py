@@ -60,7 +60,7 @@ VERBS = {
 LEFT_OUT = {
     "json", "html", "csv", "perfetto", "write-machine", "brief", "verbose", "timeline", "help", "a", "b",
 }  # fmt: skip
-LEFT_OUT_OF = {"whatif": {"list"}, "memory": {"top"}}
+LEFT_OUT_OF = {"whatif": {"list"}, "memory": {"top"}, "runs": {"restore", "out"}}
 
 # Type and argument by the value that help shows; {} is the keyword.
 KINDS = {

@@ -253,6 +253,12 @@ class Runs(Result):
 
     __slots__ = ()
 
+    def restore(self, run: str, folder: str | os.PathLike[str]) -> int:
+        """Writes the digests of a run's traces, which the history keeps, below a folder, which is made.
+        analyze() and compare() read them as the traces. Gives their number."""
+        where = ["--history", self.history, "--restore", run, "--out", os.fspath(folder)]
+        return _core.runs([".", *where]).tree()["digests"]
+
 
 class Check(Result):
     """What a few steps or a log tell already (`stepscope check`)."""

@@ -637,8 +637,9 @@ def runs(
     floor: float | str | None = None,
     inconclusive: Literal["fail", "ok"] | None = None,
 ) -> Runs:
-    """Keeps the step times and findings of a job's runs in one SQLite file, and says from which
-    run on the steps changed, and in what. New runs are read; the others are known.
+    """Keeps the step times, findings and digests of a job's runs in one SQLite file, and says
+    from which run on the steps changed, and in what. New runs are read; the others are
+    known.
 
     folder: Folder of runs. Each folder in it is one: the traces of its ranks. So is each trace,
         log, JSON of stepscope train, or list of step times in it.

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -196,6 +197,8 @@ def test_keywords_are_the_flags_of_the_command():
         }
         assert set(keywords) - {"inputs", "a", "b", "command", "model", "folder"} <= flags
         left_out = flags - set(keywords)
+        if verb == "runs":
+            left_out -= {"restore", "out"}  # Runs.restore
         assert left_out <= {"json", "html", "csv", "perfetto", "write_machine", "brief", "verbose", "timeline", "list",
                             "top", "help"}, verb  # fmt: skip
 
@@ -294,3 +297,15 @@ def test_what_the_handler_of_a_signal_raises_ends_the_call():
 def test_results_outlive_what_they_were_made_of(analysis):
     table = ss.read_traces(EXAMPLE)[0].slices  # the set and the rank are gone
     assert table[0]["dur_ns"] > 0
+
+
+def test_a_history_gives_its_digests_back(tmp_path):
+    folder = tmp_path / "runs" / "nightly"
+    shutil.copytree(EXAMPLE, folder)
+    expected = ss.analyze(folder).to_dict()["ranks"]
+    runs = ss.runs(tmp_path / "runs")
+    shutil.rmtree(folder)
+    assert runs.restore("nightly", tmp_path / "out") == 2
+    assert ss.analyze(tmp_path / "out").to_dict()["ranks"] == expected
+    with pytest.raises(ss.Error, match="no run has the name"):
+        runs.restore("weekly", tmp_path / "other")

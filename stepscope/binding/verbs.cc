@@ -170,9 +170,17 @@ Answer sweep_answer(const Arguments& arguments) {
           .page = page_of};
 }
 
+Answer restored_answer(const RunsFlags& flags) {
+  const auto request = understood(restore_request(flags));
+  const auto result = shared(run_verb([&](const StopFlag&) { return restore_run(request); }));
+  return {.tree = [result] { return restored_tree(*result); },
+          .text = [result](const TextOptions&) { return restored_text(*result); }};
+}
+
 Answer runs_answer(const Arguments& arguments) {
   RunsFlags flags;
   parse(arguments, flags);
+  if (!flags.restore.empty()) return restored_answer(flags);
   const auto request = understood(runs_request(flags));
   const auto result =
       shared(run_verb([&](const StopFlag& stop) { return runs(request, {.stop = &stop}); }));

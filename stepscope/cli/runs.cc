@@ -20,7 +20,20 @@ int exit_code(const RunsResult& r, const RunsFlags& f) {
   return f.inconclusive == "ok" ? exit_done : exit_inconclusive;
 }
 
+int restore(const RunsFlags& f) {
+  const auto request = restore_request(f);
+  if (!request) return refused(request.error());
+  Failures failures;
+  const auto result = restore_run(*request);
+  if (!result) return ended(result.error(), failures);
+  if (f.out.prints()) print_text(restored_text(*result));
+  if (f.out.has_tree()) write_tree(f.out, restored_tree(*result), failures);
+  flush_output(failures);
+  return failures.any() ? exit_failed : exit_done;
+}
+
 int answer(const RunsFlags& f) {
+  if (!f.restore.empty()) return restore(f);
   const auto request = runs_request(f);
   if (!request) return refused(request.error());
   Failures failures;

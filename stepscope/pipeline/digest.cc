@@ -175,8 +175,7 @@ Result<DigestResult> digest(const DigestRequest& request, const Progress& progre
   for (const Error& e : files.errors) fail(progress, result.failures, e);
   // A folder may hold traces and the digests of an earlier run.
   std::erase_if(files.files, [&](const std::string& file) {
-    return file.ends_with(digest_ending) &&
-           std::ranges::find(request.inputs, file) == request.inputs.end();
+    return is_digest_name(file) && std::ranges::find(request.inputs, file) == request.inputs.end();
   });
   std::vector<Work> works = plan_of(request, files.files);
   make_all(

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepscope/base/result.h"
@@ -37,6 +38,11 @@ struct DigestResult {
   std::vector<Error> failures{};  // files that gave no digest
   double seconds = 0;
 };
+
+// Whether a file's name is that of a digest.
+[[nodiscard]] inline bool is_digest_name(std::string_view name) {
+  return name.ends_with(".digest");
+}
 
 // Writes FOLDER/NAME.digest for each file NAME, below the folders in which a directory among the
 // inputs has it. Each is written beside its place and then renamed. A digest that was made by this

@@ -10,8 +10,9 @@ namespace stepscope {
 void declare(CLI::App& app, RunsFlags& f) {
   const char* history = "History";
   app.description(
-      "Keeps the step times and findings of a job's runs in one SQLite file, and says from which "
-      "run on the steps changed, and in what. New runs are read; the others are known.");
+      "Keeps the step times, findings and digests of a job's runs in one SQLite file, and says "
+      "from "
+      "which run on the steps changed, and in what. New runs are read; the others are known.");
   app.add_option("DIR", f.request.folder,
                  "Folder of runs. Each folder in it is one: the traces of its ranks. So is each "
                  "trace, log, JSON of stepscope train, or list of step times in it.")
@@ -25,6 +26,13 @@ void declare(CLI::App& app, RunsFlags& f) {
       ->group(history);
   app.add_option("--history", f.request.history, "The file. Default: stepscope-runs.sqlite in DIR.")
       ->type_name("FILE")
+      ->group(history);
+  app.add_option("--restore", f.restore,
+                 "Write the digests of this run's traces to --out and do nothing else")
+      ->type_name("RUN")
+      ->group(history);
+  app.add_option("-o,--out", f.restored_to, "With --restore: folder for the digests; it is made")
+      ->type_name("DIR")
       ->group(history);
   app.add_option("--baseline", f.request.baseline,
                  "Tag, commit or name of the runs that all others are compared with. Default: each "
@@ -44,13 +52,27 @@ void declare(CLI::App& app, RunsFlags& f) {
   mark_common(app, {"--commit", "--tag", "--baseline", "--max-regression", "--json"});
   app.footer(
       "stepscope runs runs/ --tag nightly --commit $(git rev-parse HEAD)\n"
-      "stepscope runs runs/ --baseline v1.2 --max-regression 2%");
+      "stepscope runs runs/ --baseline v1.2 --max-regression 2%\n"
+      "stepscope runs runs/ --restore nightly-7 --out nightly-7 && stepscope analyze nightly-7");
+}
+
+Result<RestoreRequest> restore_request(const RunsFlags& f) {
+  if (f.restored_to.empty())
+    return Error{.what = "--restore needs --out",
+                 .hint = "write stepscope runs DIR --restore RUN --out FOLDER"};
+  return RestoreRequest{.folder = f.request.folder,
+                        .history = f.request.history,
+                        .run = f.restore,
+                        .output = f.restored_to};
 }
 
 Result<RunsRequest> runs_request(const RunsFlags& f) {
   if (f.inconclusive != "fail" && !f.request.max_regression)
     return Error{.what = "--inconclusive needs --max-regression",
                  .hint = "write stepscope runs DIR --max-regression 2% --inconclusive ok"};
+  if (!f.restored_to.empty())
+    return Error{.what = "--out needs --restore",
+                 .hint = "write stepscope runs DIR --restore RUN --out FOLDER"};
   RunsRequest r = f.request;
   r.reading.unit = *time_unit(f.unit);
   r.options.ratio.alpha = f.statistics.alpha;

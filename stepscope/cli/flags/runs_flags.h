@@ -16,11 +16,15 @@ struct RunsFlags {
   std::string unit = "ms";
   StatisticsFlags statistics;
   std::string inconclusive = "fail";
+  std::string restore;  // a run whose digests are wanted; empty: none
+  std::string restored_to;
   OutputPaths out;
 };
 
 void declare(CLI::App& app, RunsFlags& flags);
 // As understood. The errors say what is wrong and what to write.
 [[nodiscard]] Result<RunsRequest> runs_request(const RunsFlags& flags);
+// The same with --restore.
+[[nodiscard]] Result<RestoreRequest> restore_request(const RunsFlags& flags);
 
 }  // namespace stepscope

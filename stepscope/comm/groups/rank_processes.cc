@@ -37,6 +37,10 @@ struct RanksEnd {
 };
 
 RanksEnd run_once(const std::vector<std::string>& argv, const RankLaunch& launch, int restart) {
+  if (argv.empty())
+    return {.done = Error{.what = "this process's command line cannot be read",
+                          .file = "/proc/self/cmdline",
+                          .hint = "mount /proc: the ranks are started with the same command"}};
   // After a failure ranks say within moments what they lack.
   const auto report =
       spawn_ranks(argv, launch.ranks,

@@ -6,15 +6,22 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
+
+#include "stepscope/base/output_file.h"
+#include "stepscope/read/bytes/whole_file.h"
 
 namespace stepscope {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::int64_t application = 0x53746570;  // "Step": SQLite's application_id of a history
-constexpr std::int64_t latest = 1;                // user_version
+constexpr std::int64_t latest = 2;                // user_version
 
 constexpr const char* schema = R"sql(
 PRAGMA application_id = 0x53746570;
@@ -55,6 +62,17 @@ CREATE TABLE finding (
 CREATE INDEX outlier_cause_run ON outlier_cause (run);
 CREATE INDEX part_run ON part (run);
 CREATE INDEX finding_run ON finding (run);
+)sql";
+
+// What version 2 has beyond version 1.
+constexpr const char* schema_2 = R"sql(
+PRAGMA user_version = 2;
+CREATE TABLE digest (
+  run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  bytes BLOB NOT NULL
+);
+CREATE INDEX digest_run ON digest (run);
 )sql";
 
 Error failed(const std::string& path, sqlite3* database, std::string_view doing) {
@@ -98,6 +116,11 @@ class Statement {
   Statement& bind(std::string_view text) {
     sqlite3_bind_text64(statement_, ++bound_, text.data(), text.size(), SQLITE_TRANSIENT,
                         SQLITE_UTF8);
+    return *this;
+  }
+  // REQUIRES: the bytes outlive the statement's run.
+  Statement& bind_blob(std::string_view bytes) {
+    sqlite3_bind_blob64(statement_, ++bound_, bytes.data(), bytes.size(), SQLITE_STATIC);
     return *this;
   }
   Statement& bind(std::span<const double> values) {
@@ -248,7 +271,39 @@ bool read_details(sqlite3* database, std::int64_t id, PastRun& run) {
         {.key = finding.text(0),
          .what = finding.text(1),
          .gain = finding.real(2) ? std::optional(Ns(finding.integer(2))) : std::nullopt});
+  Statement digest(database, "SELECT count(*), total(length(bytes)) FROM digest WHERE run = ?");
+  digest.bind(id);
+  if (!digest.step()) return false;
+  run.digests = static_cast<std::size_t>(digest.integer(0));
+  run.digest_bytes = static_cast<std::uint64_t>(digest.integer(1));
   return cause.at_end() && finding.at_end();
+}
+
+Result<Done> put_digest(const std::string& history, sqlite3* database, const std::string& run,
+                        const DigestFile& digest) {
+  const auto bytes = read_text_file(digest.path);
+  if (!bytes) return bytes.error();
+  Statement row(database, "INSERT INTO digest SELECT id, ?, ? FROM run WHERE name = ?");
+  row.bind(std::string_view(digest.name)).bind_blob(*bytes);
+  if (row.bind(std::string_view(run)).run()) return Done{};
+  if (sqlite3_errcode(database) != SQLITE_TOOBIG) return failed(history, database, "write");
+  return Error{.what = "is larger than a history can keep",
+               .file = digest.path,
+               .hint = "keep the digests of this run in a folder of its own"};
+}
+
+// Writes a file that is not there. One that has these bytes already is left.
+Result<Done> write_new(const fs::path& path, const std::string& bytes) {
+  std::error_code code;
+  if (fs::exists(path, code)) {
+    const auto there = read_text_file(path.string());
+    if (there && *there == bytes) return Done{};
+    return Error{.what = "is there and has another content",
+                 .file = path.string(),
+                 .hint = "choose another folder"};
+  }
+  fs::create_directories(path.parent_path(), code);
+  return write_file(path.string(), bytes);
 }
 
 }  // namespace
@@ -280,6 +335,12 @@ Result<HistoryFile> HistoryFile::open(const std::string& path) {
     return Error{.what = "this database is no history of runs",
                  .file = path,
                  .hint = "choose another file with --history FILE"};
+  if (pragma(opened, "PRAGMA user_version") == 1) {
+    if (!execute(opened, "BEGIN IMMEDIATE")) return failed(path, opened, "extend");
+    const bool still = pragma(opened, "PRAGMA user_version") == 1;
+    if ((still && !execute(opened, schema_2)) || !execute(opened, "COMMIT"))
+      return failed(path, opened, "extend");
+  }
   if (const auto version = pragma(opened, "PRAGMA user_version"); version != latest)
     return Error{.what = fmt::format("the history has version {}, and this stepscope knows {}",
                                      version.value_or(0), latest),
@@ -317,13 +378,33 @@ Result<Done> HistoryFile::read_parts(LaunchSteps& steps) const {
   return Done{};
 }
 
-Result<Done> HistoryFile::put(const PastRun& run) {
+Result<Done> HistoryFile::put(const PastRun& run, std::span<const DigestFile> digests) {
   sqlite3* const database = database_.get();
-  if (execute(database, "BEGIN IMMEDIATE") && put_run(database, run) && execute(database, "COMMIT"))
-    return Done{};
-  Error error = failed(path_, database, "write");
-  execute(database, "ROLLBACK");
-  return error;
+  Result<Done> done = Done{};
+  if (!execute(database, "BEGIN IMMEDIATE") || !put_run(database, run))
+    done = failed(path_, database, "write");
+  for (const DigestFile& digest : digests)
+    if (done) done = put_digest(path_, database, run.name, digest);
+  if (done && !execute(database, "COMMIT")) done = failed(path_, database, "write");
+  if (!done) execute(database, "ROLLBACK");
+  return done;
+}
+
+Result<std::size_t> HistoryFile::write_digests(const std::string& name,
+                                               const std::string& folder) const {
+  Statement digest(database_.get(),
+                   "SELECT digest.name, bytes FROM digest JOIN run ON run.id = digest.run "
+                   "WHERE run.name = ? ORDER BY digest.rowid");
+  digest.bind(std::string_view(name));
+  std::size_t count = 0;
+  for (; digest.step(); ++count) {
+    const fs::path place = fs::path(digest.text(0)).lexically_normal();
+    if (place.empty() || place.is_absolute() || *place.begin() == "..") return damaged(name, path_);
+    if (const auto written = write_new(folder / place, digest.text(1)); !written)
+      return written.error();
+  }
+  if (!digest.at_end()) return failed(path_, database_.get(), "read");
+  return count;
 }
 
 }  // namespace stepscope

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Past runs of a job in one SQLite file: their step times, what each step's parts took, and what
-// `analyze` found. The tables are described in docs/how-to/keep-a-history.md.
+// Past runs of a job in one SQLite file: their step times, what each step's parts took, what
+// `analyze` found, and digests of their traces. The tables are described in
+// docs/how-to/keep-a-history.md.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,7 +38,15 @@ struct PastRun {
   std::string cause{};          // culprit_kind_names; empty: none
   std::string sentence{};       // the answer of `analyze`; empty: only step times are known
   std::vector<PastFinding> findings{};
-  LaunchSteps steps{};  // with at least one step; named as the run
+  std::size_t digests = 0;         // that the history keeps
+  std::uint64_t digest_bytes = 0;  // of all of them
+  LaunchSteps steps{};             // with at least one step; named as the run
+};
+
+// A digest of one of a run's traces.
+struct DigestFile {
+  std::string name;  // below the run's folder: "node1/rank0.json.gz.digest"
+  std::string path;
 };
 
 class HistoryFile {
@@ -48,8 +58,13 @@ class HistoryFile {
   [[nodiscard]] Result<std::vector<PastRun>> runs() const;
   // The parts of the steps of the run that `steps` is named as.
   [[nodiscard]] Result<Done> read_parts(LaunchSteps& steps) const;
-  // In one transaction. A run of this name is replaced.
-  [[nodiscard]] Result<Done> put(const PastRun& run);
+  // In one transaction, with the digests of the run's traces. A run of this name is replaced.
+  // Errors also: a digest cannot be read, or is larger than SQLite's limit of a billion bytes.
+  [[nodiscard]] Result<Done> put(const PastRun& run, std::span<const DigestFile> digests = {});
+  // Writes the digests of the run `name` below `folder`, which is made. Gives their number. Errors
+  // also: a file of another content is there, or a file cannot be written.
+  [[nodiscard]] Result<std::size_t> write_digests(const std::string& name,
+                                                  const std::string& folder) const;
 
  private:
   struct Close {

@@ -11,10 +11,13 @@
 #include <system_error>
 #include <utility>
 
+#include "stepscope/base/byte_source.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/pipeline/analyze.h"
+#include "stepscope/pipeline/digest.h"
 #include "stepscope/pipeline/traces.h"
 #include "stepscope/pipeline/version.h"
+#include "stepscope/read/files/input_files.h"
 #include "stepscope/read/log/step_times.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
@@ -103,9 +106,38 @@ void describe(const Analysis& analysis, PastRun& run) {
     run.findings.push_back({.key = f.key, .what = f.what, .gain = f.gain});
 }
 
-// False where the traces have no steps; the reason is among the failures.
-bool read_traces_of(Reading& in, const RunFiles& files, PastRun& run) {
-  const AnalyzeRequest request{.traces = {.inputs = {files.path},
+// Digests of the run's traces: the files themselves where they are digests, else new ones below
+// `folder`.
+Result<std::vector<DigestFile>> digests_of(Reading& in, const RunFiles& files,
+                                           const std::string& folder) {
+  std::vector<DigestFile> all;
+  const auto add = [&](const std::string& path, const std::string& root) {
+    const fs::path below = fs::path(path).lexically_relative(root);
+    const bool whole = below.empty() || below == ".";
+    all.push_back(
+        {.name = whole ? fs::path(path).filename().string() : below.string(), .path = path});
+  };
+  const InputFiles found = find_input_files(std::span(&files.path, 1));
+  if (!found.files.empty() && std::ranges::all_of(found.files, is_digest_name)) {
+    for (const std::string& path : found.files) add(path, files.path);
+    return all;
+  }
+  const auto made =
+      digest({.inputs = {files.path}, .folder = folder, .threads = in.request.reading.threads},
+             in.progress);
+  if (!made) return made.error();
+  in.failures.insert(in.failures.end(), made->failures.begin(), made->failures.end());
+  for (const DigestRow& row : made->digests) add(row.output, folder);
+  return all;
+}
+
+// False where the traces have no steps; the reason is among the failures. The digests are analysed:
+// the traces are read once, and digests give the same answer.
+bool read_traces_of(Reading& in, const RunFiles& files, const std::vector<DigestFile>& digests,
+                    PastRun& run) {
+  std::vector<std::string> inputs;
+  for (const DigestFile& digest : digests) inputs.push_back(digest.path);
+  const AnalyzeRequest request{.traces = {.inputs = inputs,
                                           .step_annotation = in.request.reading.step_annotation,
                                           .kernel_rules = in.request.reading.kernel_rules,
                                           .threads = in.request.reading.threads},
@@ -138,7 +170,15 @@ bool read_steps_of(Reading& in, const RunFiles& files, PastRun& run) {
   return true;
 }
 
-std::optional<PastRun> read_run(Reading& in, const RunFiles& files, const PastRun* known) {
+bool is_trace(const RunFiles& files) {
+  if (files.folder) return true;
+  const auto kind = step_file_kind(files.path);
+  return kind && *kind == StepFileKind::trace;
+}
+
+// Reads a run and stores it. Absent: it has no steps; the reason is among the failures or warnings.
+Result<std::optional<PastRun>> add_run(Reading& in, HistoryFile& history, const RunFiles& files,
+                                       const PastRun* known) {
   PastRun run{.name = files.name,
               .fingerprint = files.fingerprint,
               .recorded_unix_ns = files.newest_unix_ns,
@@ -147,14 +187,24 @@ std::optional<PastRun> read_run(Reading& in, const RunFiles& files, const PastRu
               .version = std::string(version())};
   if (known != nullptr && run.commit.empty()) run.commit = known->commit;
   if (known != nullptr && run.tag.empty()) run.tag = known->tag;
-  bool traces = files.folder;
-  if (!traces) {
-    const auto kind = step_file_kind(files.path);
-    traces = kind && *kind == StepFileKind::trace;
+  const auto scratch = LaunchFolder::make({});
+  if (!scratch) return scratch.error();
+  std::vector<DigestFile> digests;
+  if (is_trace(files)) {
+    auto made = digests_of(in, files, scratch->path());
+    if (!made) fail(in.progress, in.failures, made.error());
+    if (!made || !read_traces_of(in, files, *made, run)) return std::optional<PastRun>();
+    digests = std::move(*made);
+  } else if (!read_steps_of(in, files, run)) {
+    return std::optional<PastRun>();
   }
-  if (!(traces ? read_traces_of(in, files, run) : read_steps_of(in, files, run)))
-    return std::nullopt;
-  return run;
+  if (in.progress.stopped()) return interrupted();
+  if (const auto stored = history.put(run, digests); !stored) return stored.error();
+  run.steps.parts.clear();
+  run.digests = digests.size();
+  for (const DigestFile& digest : digests)
+    run.digest_bytes += file_size(digest.path) ? *file_size(digest.path) : 0;
+  return std::optional(std::move(run));
 }
 
 bool is_named(const PastRun& run, const std::string& name) {
@@ -217,11 +267,47 @@ Result<Done> compare_rows(const RunsRequest& request, const HistoryFile& file, R
   return Done{};
 }
 
+std::string history_of(const std::string& folder, const std::string& history) {
+  return history.empty() ? (fs::path(folder) / "stepscope-runs.sqlite").string() : history;
+}
+
 }  // namespace
 
+Result<RestoredRun> restore_run(const RestoreRequest& request) {
+  RestoredRun restored{.version = std::string(version()),
+                       .history = history_of(request.folder, request.history),
+                       .run = request.run,
+                       .output = request.output};
+  std::error_code ignored;
+  if (!fs::exists(restored.history, ignored))
+    return Error{.what = "there is no history here",
+                 .file = restored.history,
+                 .hint = "keep one with stepscope runs DIR"};
+  const auto file = HistoryFile::open(restored.history);
+  if (!file) return file.error();
+  const auto known = file->runs();
+  if (!known) return known.error();
+  const auto run = std::ranges::find(*known, request.run, &PastRun::name);
+  if (run == known->end())
+    return Error{.what = fmt::format("no run has the name {}", request.run),
+                 .file = restored.history,
+                 .hint = "stepscope runs DIR lists the runs",
+                 .code = ErrorCode::refused};
+  if (run->digests == 0)
+    return Error{
+        .what = fmt::format("no digests of the run {} are kept", request.run),
+        .file = restored.history,
+        .hint = "they are kept of traces only, and by versions of stepscope with --restore only",
+        .code = ErrorCode::refused};
+  const auto written = file->write_digests(request.run, request.output);
+  if (!written) return written.error();
+  restored.digests = *written;
+  return restored;
+}
+
 Result<RunsResult> runs(const RunsRequest& request, const Progress& progress) {
-  RunsResult r{.version = std::string(version()), .history = request.history};
-  if (r.history.empty()) r.history = (fs::path(request.folder) / "stepscope-runs.sqlite").string();
+  RunsResult r{.version = std::string(version()),
+               .history = history_of(request.folder, request.history)};
   const auto found = candidates(request.folder, r.history);
   if (!found) return found.error();
   auto file = HistoryFile::open(r.history);
@@ -238,13 +324,12 @@ Result<RunsResult> runs(const RunsRequest& request, const Progress& progress) {
     const auto at = by_name.find(files.name);
     const PastRun* before = at == by_name.end() ? nullptr : &at->second;
     if (before != nullptr && before->fingerprint == files.fingerprint) continue;
-    auto run = read_run(in, files, before);
+    auto run = add_run(in, *file, files, before);
     if (progress.stopped()) return interrupted();
-    if (!run) continue;
-    if (const auto stored = file->put(*run); !stored) return stored.error();
+    if (!run) return run.error();
+    if (!*run) continue;
     added[files.name] = true;
-    run->steps.parts.clear();
-    by_name.insert_or_assign(files.name, std::move(*run));
+    by_name.insert_or_assign(files.name, std::move(**run));
   }
 
   for (auto& [name, run] : by_name)

@@ -59,4 +59,24 @@ struct RunsResult {
 // baseline names none; interrupted (the runs that were read are stored).
 [[nodiscard]] Result<RunsResult> runs(const RunsRequest& request, const Progress& progress = {});
 
+struct RestoreRequest {
+  std::string folder{};   // of the runs
+  std::string history{};  // as in RunsRequest
+  std::string run{};      // its name
+  std::string output{};   // folder for the digests; it is made
+};
+
+struct RestoredRun {
+  std::string version;
+  std::string history;
+  std::string run;
+  std::string output;
+  std::size_t digests = 0;
+};
+
+// Writes the digests of a past run to files, which the verbs that take traces read. Errors: there
+// is no history, it cannot be read, it has no such run or no digests of it (refused), a file of
+// another content is in the output folder, a file cannot be written.
+[[nodiscard]] Result<RestoredRun> restore_run(const RestoreRequest& request);
+
 }  // namespace stepscope

@@ -9,7 +9,10 @@
 #include <fstream>
 #include <string>
 
+#include "stepscope/pipeline/analyze.h"
+#include "stepscope/pipeline/digest.h"
 #include "stepscope/pipeline/history/history_file.h"
+#include "stepscope/read/bytes/whole_file.h"
 
 namespace stepscope {
 namespace {
@@ -33,6 +36,31 @@ class Runs : public testing::Test {
     out.close();
     fs::last_write_time(folder_ / name,
                         fs::file_time_type::clock::now() + std::chrono::hours(24 * (day - 100)));
+  }
+  // A trace of two steps with one kernel each.
+  void add_trace(const std::string& name, int ms = 2) {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream out(folder_ / name);
+    out << R"({"traceEvents": [)";
+    for (int step = 0; step < 2; ++step) {
+      const int begin = 1000 + step * 20'000;
+      out << R"({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#)" << step
+          << R"(", "pid": 1, "tid": 1, "ts": )" << begin << R"(, "dur": 20000},)"
+          << R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, )"
+          << R"("tid": 1, "ts": )" << begin + 100 << R"(, "dur": 10, "args": {"correlation": )"
+          << step + 1 << "}},"
+          << R"({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": )"
+          << begin + 200 << R"(, "dur": )" << ms * 1000
+          << R"(, "args": {"stream": 7, "device": 0, "correlation": )" << step + 1
+          << (step == 0 ? "}}," : "}}");
+    }
+    out << "]}";
+  }
+  static std::size_t digests_of(const RunsResult& r, const std::string& name) {
+    for (const RunRow& row : r.rows)
+      if (row.run.name == name) return row.run.digests;
+    ADD_FAILURE() << "no run " << name;
+    return 0;
   }
   RunsResult read(RunsRequest request = {}) {
     request.folder = folder_.string();
@@ -165,10 +193,84 @@ TEST_F(Runs, OtherDatabasesAndLaterVersionsAreLeftAlone) {
   ASSERT_FALSE(other);
   EXPECT_NE(other.error().what.find("no history"), std::string::npos);
   EXPECT_EQ(fs::file_size(history()), before);
-  make("PRAGMA application_id = 0x53746570; PRAGMA user_version = 2; CREATE TABLE run (x)");
+  make("PRAGMA application_id = 0x53746570; PRAGMA user_version = 3; CREATE TABLE run (x)");
   auto later = HistoryFile::open(history());
   ASSERT_FALSE(later);
-  EXPECT_NE(later.error().what.find("version 2"), std::string::npos);
+  EXPECT_NE(later.error().what.find("version 3"), std::string::npos);
+}
+
+TEST_F(Runs, TheFirstVersionGetsTheTableOfDigests) {
+  add_list("a", 100, 1);
+  (void)read();
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(history().c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "DROP TABLE digest; PRAGMA user_version = 1", nullptr, nullptr,
+                         nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  add_trace("b/rank0.json");
+  const RunsResult r = read();
+  ASSERT_EQ(r.rows.size(), 2U);
+  EXPECT_EQ(digests_of(r, "a"), 0U);
+  EXPECT_EQ(digests_of(r, "b"), 1U);
+}
+
+TEST_F(Runs, DigestsOfTracesComeBackAndAnswerAsTheTracesDo) {
+  add_trace("b/node0/rank0.json");
+  add_trace("b/node1/rank0.json", 3);
+  add_list("c", 100, 2);
+  const RunsResult first = read();
+  EXPECT_EQ(digests_of(first, "b"), 2U);
+  EXPECT_EQ(digests_of(first, "c"), 0U);
+  const auto traces = analyze({.traces = {.inputs = {(folder_ / "b").string()}}});
+  ASSERT_TRUE(traces) << traces.error().message();
+  fs::remove_all(folder_ / "b");
+  const std::string out = (folder_ / ".back").string();
+  RestoreRequest request{.folder = folder_.string(), .run = "b", .output = out};
+  const auto restored = restore_run(request);
+  ASSERT_TRUE(restored) << restored.error().message();
+  EXPECT_EQ(restored->digests, 2U);
+  EXPECT_TRUE(fs::exists(fs::path(out) / "node1" / "rank0.json.digest"));
+  const auto digests = analyze({.traces = {.inputs = {out}}});
+  ASSERT_TRUE(digests) << digests.error().message();
+  EXPECT_EQ(digests->analysis.answer.sentence, traces->analysis.answer.sentence);
+  ASSERT_EQ(digests->analysis.job.steps.size(), traces->analysis.job.steps.size());
+  EXPECT_EQ(digests->analysis.job.steps[0].wall, traces->analysis.job.steps[0].wall);
+  ASSERT_TRUE(restore_run(request));  // the files are there already
+  std::ofstream(fs::path(out) / "node1" / "rank0.json.digest") << "mine";
+  EXPECT_FALSE(restore_run(request));
+  EXPECT_EQ(fs::file_size(fs::path(out) / "node1" / "rank0.json.digest"), 4U);
+  request.run = "c";
+  const auto none = restore_run(request);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::refused);
+}
+
+TEST_F(Runs, ARunOfDigestsKeepsThemAsTheyAre) {
+  add_trace("b/rank0.json");
+  const std::string folder = (folder_ / "d").string();
+  ASSERT_TRUE(digest({.inputs = {(folder_ / "b").string()}, .folder = folder}));
+  EXPECT_EQ(digests_of(read(), "d"), 1U);
+  const std::string out = (folder_ / ".back").string();
+  ASSERT_TRUE(restore_run({.folder = folder_.string(), .run = "d", .output = out}));
+  EXPECT_EQ(*read_text_file(out + "/rank0.json.digest"),
+            *read_text_file(folder + "/rank0.json.digest"));
+}
+
+// A history may come from elsewhere.
+TEST_F(Runs, NamesOfDigestsDoNotLeadOutOfTheFolder) {
+  add_trace("b/rank0.json");
+  (void)read();
+  for (const char* name : {"../away", "/tmp/away", "a/../../away", ""}) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(history().c_str(), &database), SQLITE_OK);
+    const std::string sql = "UPDATE digest SET name = '" + std::string(name) + "'";
+    ASSERT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+    EXPECT_FALSE(
+        restore_run({.folder = folder_.string(), .run = "b", .output = (folder_ / "out").string()}))
+        << name;
+  }
 }
 
 // Whatever the bytes: an error with the file, or rows; never a crash.

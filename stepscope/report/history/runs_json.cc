@@ -51,7 +51,9 @@ Json run_tree(const RunRow& row) {
           {"mfu", real(run.mfu)},
           {"cause", text_or_null(run.cause)},
           {"sentence", text_or_null(run.sentence)},
-          {"findings", std::move(findings)}};
+          {"findings", std::move(findings)},
+          {"digests", run.digests},
+          {"digest_bytes", run.digest_bytes}};
 }
 
 }  // namespace
@@ -73,6 +75,15 @@ Json runs_tree(const RunsResult& r) {
           {"changes", std::move(changes)},
           {"newest", r.newest ? compare_tree(*r.newest) : Json(nullptr)},
           {"warnings", r.warnings}};
+}
+
+Json restored_tree(const RestoredRun& r) {
+  return {{"schema", "stepscope.restored/1"},
+          {"version", r.version},
+          {"history", r.history},
+          {"run", r.run},
+          {"output", r.output},
+          {"digests", r.digests}};
 }
 
 }  // namespace stepscope

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public JSON of `stepscope runs` (schema stepscope.runs/1, docs/reference/json.md).
+// The public JSON of `stepscope runs` (schemas stepscope.runs/1 and, with --restore,
+// stepscope.restored/1; docs/reference/json.md).
 #pragma once
 
 #include "stepscope/pipeline/history/runs.h"
@@ -8,5 +9,6 @@
 namespace stepscope {
 
 [[nodiscard]] Json runs_tree(const RunsResult& result);
+[[nodiscard]] Json restored_tree(const RestoredRun& result);
 
 }  // namespace stepscope

@@ -90,4 +90,9 @@ std::string runs_text(const RunsResult& r, const TextOptions& options) {
   return out + notes_text(notes, width);
 }
 
+std::string restored_text(const RestoredRun& r) {
+  return fmt::format("{} of the run {} in {}\n", counted(r.digests, "digest"), printable(r.run),
+                     printable(r.output));
+}
+
 }  // namespace stepscope
