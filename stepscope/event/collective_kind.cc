@@ -6,6 +6,7 @@
 #include <string>
 
 #include "stepscope/event/name_class.h"
+#include "stepscope/event/name_memo.h"
 #include "stepscope/event/name_parts.h"
 
 namespace stepscope {
@@ -53,9 +54,7 @@ CollectiveKind kind_in(std::string_view text) {
   return CollectiveKind::unknown;
 }
 
-}  // namespace
-
-CollectiveKind collective_kind(std::string_view text) {
+CollectiveKind kind_of_name(std::string_view text) {
   const std::string name = plain_name(text);
   const std::string head = kernel_parts(name).head;
   // Values of a "Collective name" argument that mean something else inside a longer name
@@ -72,6 +71,13 @@ CollectiveKind collective_kind(std::string_view text) {
   if (classify_kernel(name) == NameClass::communication) return kind_in(head);
   return classify_operator(name) == NameClass::communication ? kind_in(operator_stem(name))
                                                              : CollectiveKind::none;
+}
+
+}  // namespace
+
+CollectiveKind collective_kind(std::string_view name) {
+  thread_local NameMemo<CollectiveKind> known;
+  return known.of(name, kind_of_name);
 }
 
 }  // namespace stepscope

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The class of a kernel or an operator by its name, by the rules of name_rules.h. Once per distinct
-// name.
+// The class of a kernel or an operator by its name, by the rules of name_rules.h. Each thread keeps
+// what the program's own rules say of the last few thousand names (name_memo.h).
 #pragma once
 
 #include <array>

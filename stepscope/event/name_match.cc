@@ -6,6 +6,7 @@
 #include <string>
 
 #include "stepscope/event/name_class.h"
+#include "stepscope/event/name_memo.h"
 #include "stepscope/event/name_parts.h"
 #include "stepscope/event/name_rules.h"
 
@@ -89,9 +90,7 @@ bool matches(const NameRule& rule, const OperatorName& name) {
 // A user's range around communication: "## all2all_data:kjt lengths ##".
 bool is_phrase(std::string_view name) { return name.find(' ') != name.npos; }
 
-}  // namespace
-
-NameClass classify_kernel(std::string_view text, const NameRules& rules) {
+NameClass class_of_kernel(std::string_view text, const NameRules& rules) {
   const KernelParts kernel = kernel_parts(plain_name(text));
   for (const NameRule& rule : rules.kernels) {
     if (rule.result == NameClass::communication && is_phrase(kernel.head)) continue;
@@ -100,7 +99,7 @@ NameClass classify_kernel(std::string_view text, const NameRules& rules) {
   return NameClass::other;
 }
 
-NameClass classify_operator(std::string_view text, const NameRules& rules) {
+NameClass class_of_operator(std::string_view text, const NameRules& rules) {
   const std::string plain = plain_name(text);
   const std::string_view stem = operator_stem(plain);
   if (is_backend_annotation(plain)) return NameClass::communication;
@@ -117,12 +116,27 @@ NameClass classify_operator(std::string_view text, const NameRules& rules) {
   return known ? exact->second.first : NameClass::other;
 }
 
+}  // namespace
+
+NameClass classify_kernel(std::string_view name, const NameRules& rules) {
+  return &rules == &built_in_name_rules() ? classify_kernel(name) : class_of_kernel(name, rules);
+}
+
+NameClass classify_operator(std::string_view name, const NameRules& rules) {
+  return &rules == &built_in_name_rules() ? classify_operator(name)
+                                          : class_of_operator(name, rules);
+}
+
 NameClass classify_kernel(std::string_view name) {
-  return classify_kernel(name, built_in_name_rules());
+  thread_local NameMemo<NameClass> known;
+  return known.of(
+      name, [](std::string_view text) { return class_of_kernel(text, built_in_name_rules()); });
 }
 
 NameClass classify_operator(std::string_view name) {
-  return classify_operator(name, built_in_name_rules());
+  thread_local NameMemo<NameClass> known;
+  return known.of(
+      name, [](std::string_view text) { return class_of_operator(text, built_in_name_rules()); });
 }
 
 }  // namespace stepscope
