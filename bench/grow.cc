@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/read/bytes/document.h"
 #include "stepscope/read/bytes/json_index.h"
 #include "stepscope/read/rows/event_scan.h"

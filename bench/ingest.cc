@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "bench/child_process.h"
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/freed_memory.h"
 #include "stepscope/read/files/read_trace.h"
 

@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/files/open_source.h"
+
 namespace stepscope::bench {
 namespace {
 

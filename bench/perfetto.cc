@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/proto_wire.h"
 #include "stepscope/read/kineto/kineto.h"
 #include "stepscope/write/merged_trace.h"

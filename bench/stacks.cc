@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/stack/read_profile.h"
 
 namespace stepscope::bench {

@@ -10,7 +10,8 @@ find_package(Zstd REQUIRED)
 find_package(Sqlite REQUIRED)
 find_package(Snappy REQUIRED)
 find_package(Microhttpd REQUIRED)
-set(STEPSCOPE_BASE_LIBS Isal::Isal Zstd::Zstd Sqlite::Sqlite nlohmann_json::nlohmann_json Threads::Threads)
+set(STEPSCOPE_BASE_LIBS Isal::Isal Zstd::Zstd Sqlite::Sqlite nlohmann_json::nlohmann_json Threads::Threads
+    ${CMAKE_DL_LIBS})  # curl_library.cc loads libcurl
 
 find_package(Dnnl QUIET)
 if(Dnnl_FOUND)

@@ -8,7 +8,8 @@ build_packages=(
   g++ cmake ninja-build make git
   libisal-dev libzstd-dev libsnappy-dev libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev
   esbuild                                            # report/page
-  libsqlite3-dev                                     # base/sqlite_file
+  libsqlite3-dev                                     # base/files/sqlite_file
+  libcurl4                                           # base/files/curl_library: loaded for URLs
   libdnnl-dev                                        # nn/matmul
   libopenmpi-dev openmpi-bin                         # comm/mpi_group
   liburing-dev                                       # zero/offload_file

@@ -3,16 +3,11 @@
 // streams.
 #include "stepscope/base/byte_source.h"
 
-#include <fcntl.h>
 #include <isa-l/igzip_lib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,62 +15,6 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t compressed_block = 256 * 1024;
-
-Error system_error(const std::string& path, const std::string& doing, int code) {
-  Error error{.what = doing + ": " + std::generic_category().message(code), .file = path};
-  if (code == EACCES) error.hint = "check the file's permissions";
-  if (code == ENOENT || code == ENOTDIR || code == ENAMETOOLONG) error.hint = "check the path";
-  return error;
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-// The bytes on disk. It is an error when a regular file becomes shorter than it was at opening.
-class PlainSource final : public ByteSource {
- public:
-  PlainSource(std::string path, Descriptor fd, std::uint64_t expected)
-      : path_(std::move(path)), fd_(std::move(fd)), expected_(expected) {}
-
-  Result<std::size_t> read(std::span<char> into) override {
-    std::size_t got = 0;
-    while (got < into.size()) {
-      const ssize_t n = ::read(fd_.get(), into.data() + got, into.size() - got);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return system_error(path_, "cannot read", errno);
-      if (n == 0) break;
-      got += static_cast<std::size_t>(n);
-    }
-    position_ += got;
-    if (got < into.size() && position_ < expected_)
-      return Error{.what = "the file shrank from " + std::to_string(expected_) + " to " +
-                           std::to_string(position_) + " bytes while it was read",
-                   .file = path_,
-                   .byte = position_,
-                   .hint = "read it when its writer has finished"};
-    return got;
-  }
-  [[nodiscard]] std::uint64_t position() const override { return position_; }
-
- private:
-  std::string path_;
-  Descriptor fd_;
-  std::uint64_t expected_;
-  std::uint64_t position_ = 0;
-};
 
 // A block of compressed input that is refilled when it is used up. Both decompressors use it.
 class CompressedInput {
@@ -279,28 +218,6 @@ class BoundedSource final : public ByteSource {
 };
 
 }  // namespace
-
-Result<std::uint64_t> file_size(const std::string& path) {
-  if (path.empty()) return Error{.what = "\"\" is an empty name", .hint = "name a file"};
-  struct stat info{};
-  if (::stat(path.c_str(), &info) != 0) return system_error(path, "cannot open", errno);
-  if (S_ISDIR(info.st_mode))
-    return Error{.what = "is a directory", .file = path, .hint = "give a file"};
-  if (!S_ISREG(info.st_mode))
-    return Error{.what = "is no regular file", .file = path, .hint = "write it to a file first"};
-  return static_cast<std::uint64_t>(info.st_size);
-}
-
-Result<std::unique_ptr<ByteSource>> open_source(const std::string& path) {
-  const auto size = file_size(path);
-  if (!size) return size.error();
-  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) return system_error(path, "cannot open", errno);
-  char magic[4] = {};
-  const ssize_t got = ::pread(fd.get(), magic, sizeof magic, 0);
-  return inflated(std::make_unique<PlainSource>(path, std::move(fd), *size),
-                  {magic, got > 0 ? static_cast<std::size_t>(got) : 0}, path);
-}
 
 std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> raw, std::string_view first_bytes,
                                      std::string path) {

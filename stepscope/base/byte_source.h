@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file as a stream of its uncompressed bytes. The file is plain, gzip (one or more members) or
-// zstd (one or more frames); its first bytes tell which. Files are read, never mapped, so a file
-// that shrinks during reading gives an error and not a crash. A compressed file that inflates to
-// more than 16 MiB and to more than most_inflation times its own size gives an error: traces and
-// logs compress 5 to 50 times, decompression bombs 150 to 1000 times and more.
+// A stream of uncompressed bytes. Its source is plain, gzip (one or more members) or zstd (one or
+// more frames); the first bytes tell which. A compressed source that inflates to more than 16 MiB
+// and to more than most_inflation times its own size gives an error: traces and logs compress 5 to
+// 50 times, decompression bombs 150 to 1000 times and more. base/files/open_source.h opens files.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +30,6 @@ class ByteSource {
 
 inline constexpr std::uint64_t most_inflation = 100;
 
-// The size of the file on disk. The error contains a remedy.
-[[nodiscard]] Result<std::uint64_t> file_size(const std::string& path);
-
-[[nodiscard]] Result<std::unique_ptr<ByteSource>> open_source(const std::string& path);
 // `raw` itself, or a decompressor of it if its first bytes (four suffice) are those of gzip or
 // zstd. `path` is for errors.
 [[nodiscard]] std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> raw,

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "stepscope/base/byte_source_test_pack.h"
+#include "stepscope/base/files/open_source.h"
 
 namespace stepscope {
 namespace {

@@ -8,8 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "stepscope/base/byte_source.h"
-
 namespace stepscope {
 namespace {
 
@@ -201,27 +199,6 @@ Result<JsonValue> parse_json(std::string_view json, std::string_view path) {
   return Error{.what = place_of(json, builder.problem_byte()) + ": " + builder.problem(),
                .file = std::string(path),
                .hint = "correct this place, or write the file again"};
-}
-
-Result<std::string> read_text(const std::string& path) {
-  const auto source = open_source(path);
-  if (!source) return source.error();
-  std::string text;
-  std::array<char, 4096> part{};
-  for (;;) {
-    const auto got = (*source)->read(part);
-    if (!got) return got.error();
-    text.append(part.data(), *got);
-    if (text.size() > most_text_bytes)
-      return Error{.what = "has more than 64 MiB",
-                   .file = path,
-                   .byte = most_text_bytes,
-                   .hint = "check the path"};
-    if (*got < part.size()) break;
-  }
-  if (const std::string damage = (*source)->damage(); !damage.empty())
-    return Error{.what = damage, .file = path, .hint = "copy the file again"};
-  return text;
 }
 
 void JsonProblems::fail(const JsonValue& at, const std::string& what, std::string hint) {

@@ -40,11 +40,6 @@ struct JsonValue {
 [[nodiscard]] std::string json_place(const JsonValue& root, std::string_view json,
                                      std::string_view field);
 
-// The text of the whole file, for files that people write. Errors name the file: it cannot be read,
-// or has more bytes than this.
-inline constexpr std::size_t most_text_bytes = 64 << 20;
-[[nodiscard]] Result<std::string> read_text(const std::string& path);
-
 // What helps against a wrong value. A message that says what a value must be needs no more.
 inline constexpr std::string_view usual_remedy = "change or remove it";
 

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "stepscope/base/files/open_source.h"
+
 namespace stepscope {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/flags/live_flags.h"

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/help/verb.h"
 #include "stepscope/cli/say.h"
@@ -53,6 +54,7 @@ bool can_be_lost(const fs::path& path) {
 // pattern.
 bool reads(const fs::path& input, const fs::path& file) {
   std::error_code ignored;
+  if (is_url(input.string())) return false;
   if (fs::is_regular_file(input, ignored)) return same_file(input, file);
   const std::vector<std::string> one = {input.string()};
   return std::ranges::any_of(find_input_files(one).files,

@@ -12,6 +12,7 @@
 #include "stepscope/analysis/job_table/straggler_job.h"
 #include "stepscope/analysis/matching/host_clock.h"
 #include "stepscope/analysis/runs/gpu_evidence.h"
+#include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/utf8.h"
 #include "stepscope/diagnose/findings/findings.h"
 #include "stepscope/diagnose/straggler_job_verdict.h"
@@ -56,7 +57,7 @@ void begin_with_cut(Analysis& a) {
 
 // The folder whose traces are just these inputs; empty if there is none.
 std::string folder_of(const std::vector<std::string>& inputs) {
-  if (inputs.size() < 2) return {};
+  if (inputs.size() < 2 || std::ranges::any_of(inputs, is_url)) return {};
   const std::filesystem::path folder = std::filesystem::path(inputs.front()).parent_path();
   for (const std::string& input : inputs)
     if (std::filesystem::path(input).parent_path() != folder) return {};
@@ -77,6 +78,7 @@ std::string words_for_shell(const std::vector<std::string>& named) {
   constexpr std::size_t most_letters = 80;
   std::string words;
   for (const std::string& input : inputs) {
+    if (shown_name(input) != input) return "TRACES";  // it has a secret, or may have one
     const bool plain = std::ranges::all_of(input, [](unsigned char c) {
       return std::isalnum(c) != 0 ||
              std::string_view("/._-+,:@%").find(static_cast<char>(c)) != std::string_view::npos;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/findings/findings.h"
 #include "stepscope/diagnose/run_warnings.h"
@@ -256,8 +257,7 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
 Result<Done> look(const CheckRequest& r, const Progress& progress, CheckResult& c) {
   const auto described = described_job(r.job);
   if (!described) return described.error();
-  std::error_code ignored;
-  if (r.traces.inputs.size() > 1 || !std::filesystem::is_regular_file(c.input, ignored))
+  if (r.traces.inputs.size() > 1 || !may_be_file(c.input))
     return check_traces(r, *described, progress, c);
   const auto kind = step_file_kind(c.input);
   if (!kind) return kind.error();

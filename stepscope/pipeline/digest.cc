@@ -13,7 +13,9 @@
 #include <thread>
 #include <utility>
 
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
+#include "stepscope/base/files/remote_file.h"
+#include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/output_file.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/digest/digest_file.h"
@@ -30,10 +32,11 @@ namespace fs = std::filesystem;
 constexpr std::string_view digest_ending = ".digest";
 
 // The file's place below the directory that was given, else its name.
-fs::path place_below(const std::string& file, const std::vector<std::string>& inputs) {
+fs::path place_below(const std::string& named, const std::vector<std::string>& inputs) {
+  const std::string file = shown_name(named);
   std::error_code failed;
   for (const std::string& input : inputs) {
-    if (!fs::is_directory(input, failed)) continue;
+    if (input == named || (!is_s3(input) && !fs::is_directory(input, failed))) continue;
     const fs::path relative =
         fs::path(file).lexically_normal().lexically_relative(fs::path(input).lexically_normal());
     if (!relative.empty() && *relative.begin() != "..") return relative;
@@ -42,6 +45,14 @@ fs::path place_below(const std::string& file, const std::vector<std::string>& in
 }
 
 Result<DigestSource> source_of(const std::string& path) {
+  if (is_url(path)) {
+    const auto file = remote_file(path);
+    if (!file) return file.error();
+    return DigestSource{.path = shown_name(path),
+                        .bytes = (*file)->size,
+                        .modified_ns = modified_ns(**file),
+                        .program = std::string(version())};
+  }
   struct stat is{};
   if (::stat(path.c_str(), &is) != 0)
     return Error{.what = "cannot be read", .file = path, .hint = "check the path"};
@@ -53,6 +64,7 @@ Result<DigestSource> source_of(const std::string& path) {
 }
 
 std::string whole_path(const std::string& path) {
+  if (is_url(path)) return path;
   std::error_code failed;
   const fs::path absolute = fs::absolute(path, failed);
   return (failed ? fs::path(path) : absolute).lexically_normal().string();
@@ -85,7 +97,8 @@ Result<bool> keep(Work& work, const Progress& progress) {
                          " and would be replaced by that of " + now.path,
                  .file = work.row.output,
                  .hint = "give another --out, or remove it"};
-  if (!same || old->source.program != now.program) return false;
+  // A server that does not tell the time of the last change leaves open whether there was one.
+  if (!same || now.modified_ns == 0 || old->source.program != now.program) return false;
   for (const StoredTrace& trace : old->traces) describe(old->source, trace.metadata, work.row);
   work.row.bytes = file_size(work.row.output) ? *file_size(work.row.output) : 0;
   work.row.kept = true;
@@ -96,8 +109,7 @@ std::optional<Error> make(Work& work, unsigned threads, const Progress& progress
   const auto kept = keep(work, progress);
   if (!kept) return kept.error();
   if (*kept) return std::nullopt;
-  const auto traces =
-      read_file_sealed(work.source.path, {.threads = threads, .stop = progress.stop});
+  const auto traces = read_file_sealed(work.row.input, {.threads = threads, .stop = progress.stop});
   if (!traces) return traces.error();
   for (const Trace& trace : *traces)
     work.source.text_bytes = std::max(work.source.text_bytes, trace.metadata.text_bytes);

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/files/open_source.h"
+
 namespace stepscope {
 namespace {
 

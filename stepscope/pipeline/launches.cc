@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "stepscope/analysis/runs/step_parts.h"
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/pipeline/child_launch.h"
 #include "stepscope/pipeline/traces.h"
@@ -84,8 +85,7 @@ std::optional<LaunchSteps> launch_of_traces(const std::string& input, const Laun
 Result<LaunchSteps> steps_written(const LaunchOrder& order, const std::string& path,
                                   const LaunchReading& reading, const Progress& progress,
                                   std::vector<std::string>& remarks) {
-  std::error_code ignored;
-  if (fs::is_regular_file(path, ignored)) {
+  if (may_be_file(path)) {
     const auto kind = step_file_kind(path);
     if (!kind) return kind.error();
     if (*kind != StepFileKind::trace) {
@@ -135,9 +135,7 @@ LaunchSteps launch_of(StepTimes times, std::string name, std::vector<std::string
 std::optional<LaunchSteps> read_launch(const std::string& input, const LaunchReading& reading,
                                        const Progress& progress, std::vector<std::string>& remarks,
                                        std::vector<Error>& failures) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(input, ignored))
-    return launch_of_traces(input, reading, progress, remarks, failures);
+  if (!may_be_file(input)) return launch_of_traces(input, reading, progress, remarks, failures);
   const auto kind = step_file_kind(input);
   if (!kind) {
     fail(progress, failures, kind.error());

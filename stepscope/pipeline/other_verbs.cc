@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/read/log/step_times.h"

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/event/name_rules.h"
 #include "stepscope/pipeline/other_verbs.h"

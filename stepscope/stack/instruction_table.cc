@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "stepscope/base/embedded_text.h"
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
 
 namespace stepscope {

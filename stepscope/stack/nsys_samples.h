@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "stepscope/base/sqlite_file.h"
+#include "stepscope/base/files/sqlite_file.h"
 #include "stepscope/stack/profile.h"
 
 namespace stepscope {

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "stepscope/base/sqlite_file.h"
+#include "stepscope/base/files/open_source.h"
+#include "stepscope/base/files/sqlite_file.h"
 #include "stepscope/stack/nsys_samples.h"
 #include "stepscope/stack/profile_format.h"
 #include "stepscope/stack/text_input.h"

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <span>
 
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
 
 namespace stepscope {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
 
 namespace stepscope::roundtrip {
 namespace {

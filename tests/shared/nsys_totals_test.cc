@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "stepscope/analysis/budget/gpu_window.h"
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/read/files/read_trace.h"
 #include "tests/shared/shared_data.h"
 

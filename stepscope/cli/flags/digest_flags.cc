@@ -12,7 +12,7 @@ void declare(CLI::App& app, DigestFlags& f) {
       "analyze, whatif, "
       "compare and check read in place of the trace, with the same answers. Each file can be made "
       "where its trace lies; a digest that is there is kept while its trace does not change.");
-  app.add_option("TRACE", f.request.inputs, "Traces: files, directories or patterns")
+  app.add_option("TRACE", f.request.inputs, "Traces: files, directories, patterns or URLs")
       ->required()
       ->type_name("PATH");
   app.add_option("-o,--out", f.request.folder, "Folder of the digests; it is made")

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/cli/help/flag_values.h"
 #include "stepscope/read/log/step_times.h"
@@ -140,7 +141,7 @@ void declare_traces(CLI::App& app, TracesFlags& f) {
   const char* ranks = "Process groups";
   app.add_option("INPUT", f.request.inputs,
                  "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, "
-                 "patterns")
+                 "patterns, URLs (https://, s3://)")
       ->required()
       ->type_name("PATH");
   declare_steps(app, f.steps, inputs);

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"

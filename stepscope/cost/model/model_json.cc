@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepscope/base/embedded_text.h"
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/cost/model/hugging_face.h"
 #include "stepscope/cost/model/nearest_names.h"

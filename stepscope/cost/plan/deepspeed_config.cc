@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/cost/model/parameter_count.h"
 #include "stepscope/cost/plan/deepspeed_keys.h"

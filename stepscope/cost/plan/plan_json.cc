@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/cost/plan/tensor_grid.h"

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/pipeline/analyze.h"
 #include "stepscope/pipeline/digest.h"
 #include "stepscope/pipeline/history/history_file.h"

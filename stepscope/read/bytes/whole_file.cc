@@ -3,6 +3,8 @@
 
 #include <span>
 
+#include "stepscope/base/files/open_source.h"
+
 namespace stepscope {
 
 Result<std::string> read_whole_file(ByteSource& source, const std::string& path,

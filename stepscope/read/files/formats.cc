@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "stepscope/base/sqlite_file.h"
+#include "stepscope/base/files/sqlite_file.h"
 #include "stepscope/digest/digest_file.h"
 #include "stepscope/read/files/read_digest.h"
 #include "stepscope/read/kineto/kineto.h"

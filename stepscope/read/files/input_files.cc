@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/files/input_files.h"
 
+#include <fnmatch.h>
 #include <glob.h>
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <set>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/files/remote_file.h"
+#include "stepscope/base/files/remote_name.h"
 #include "stepscope/read/files/formats.h"
 
 namespace stepscope {
@@ -71,6 +74,45 @@ std::vector<std::string> in_directory(const std::string& root, std::vector<Error
   return found;
 }
 
+// Objects of S3 by a pattern, or all below a name that end as traces do.
+std::vector<std::string> in_bucket(const std::string& name, std::vector<Error>& errors) {
+  const std::size_t wild = name.find_first_of("*?[");
+  const bool pattern = wild != std::string::npos;
+  const auto listed =
+      objects_below(pattern ? name.substr(0, wild) : name + (name.ends_with('/') ? "" : "/"));
+  if (!listed) {
+    errors.push_back(listed.error());
+    return {};
+  }
+  std::vector<std::string> found;
+  for (const std::string& object : *listed)
+    if (pattern ? ::fnmatch(name.c_str(), object.c_str(), FNM_PATHNAME) == 0
+                : has_known_ending(object))
+      found.push_back(object);
+  std::ranges::sort(found, natural_less);
+  if (found.empty())
+    errors.push_back({.what = pattern ? "no object matches this pattern"
+                                      : "no traces below this name, which is no object either",
+                      .file = name,
+                      .hint = "check bucket and key"});
+  return found;
+}
+
+// The files that a URL means.
+std::vector<std::string> at_url(const std::string& url, std::vector<Error>& errors) {
+  const bool folder = url.ends_with('/');
+  if (!is_s3(url) && folder) {
+    errors.push_back({.what = "is a folder of a web server, which has no list of its files",
+                      .file = shown_name(url),
+                      .hint = "name the files; of s3://BUCKET/FOLDER/ all traces are read"});
+    return {};
+  }
+  const bool object = !is_s3(url) || has_known_ending(url);
+  const bool pattern = is_s3(url) && url.find_first_of("*?[") != std::string::npos;
+  if (!folder && !pattern && (object || remote_file(url))) return {url};
+  return in_bucket(url, errors);
+}
+
 std::vector<std::string> matching(const std::string& pattern) {
   glob_t matches{};
   std::vector<std::string> found;
@@ -95,6 +137,10 @@ InputFiles find_input_files(std::span<const std::string> inputs) {
   };
   for (const std::string& input : inputs) {
     std::error_code code;
+    if (is_url(input)) {
+      add(at_url(input, result.errors));
+      continue;
+    }
     const fs::file_status status = fs::status(input, code);
     if (fs::is_directory(status)) {
       add(in_directory(input, result.errors));

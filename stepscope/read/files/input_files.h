@@ -17,8 +17,9 @@ struct InputFiles {
       errors;  // inputs that gave nothing: no such file, a directory without traces, no match
 };
 
-// Directories are searched to any depth for the endings in read/files/formats. A file that is named
-// directly may have any ending.
+// Directories are searched to any depth for the endings in read/files/formats, and so are the
+// objects of S3 below a name that is none itself. A file that is named directly may have any
+// ending. S3 names may be patterns, whose * does not match a slash.
 [[nodiscard]] InputFiles find_input_files(std::span<const std::string> inputs);
 
 }  // namespace stepscope

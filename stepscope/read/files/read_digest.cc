@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/files/read_digest.h"
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/digest/digest_file.h"
 #include "stepscope/read/bytes/whole_file.h"
 

@@ -10,7 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
+#include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/base/utf8.h"
 #include "stepscope/event/absorb.h"
@@ -45,13 +46,17 @@ Result<std::vector<Trace>> read_file(const std::string& path, const ReadControl&
     if (!format.matches(head)) continue;
     if (control.window && format.read != read_nsys)
       return Error{.what = "is no export of Nsight Systems, and only those are read in part",
-                   .file = path,
+                   .file = shown_name(path),
                    .byte = {},
                    .hint = "leave --filter-time out; --steps and --ranks choose what is analysed"};
-    return format.read(path, control);
+    auto traces = format.read(path, control);
+    if (traces)
+      for (Trace& trace : *traces)
+        if (trace.metadata.path == path) trace.metadata.path = shown_name(path);
+    return traces;
   }
   return Error{.what = "no known trace format",
-               .file = path,
+               .file = shown_name(path),
                .byte = 0,
                .hint = "docs/reference/inputs.md lists the formats"};
 }
@@ -89,11 +94,13 @@ class ProgressReporter {
 // large if it exceeds a thread's share.
 Files read_files(std::span<const std::string> paths, const ReadOptions& options, Run& run) {
   std::uint64_t total = 0;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    run.inputs.push_back({.path = paths[i]});
+  for (const std::string& path : paths) run.inputs.push_back({.path = shown_name(path)});
+  constexpr unsigned connections = 16;
+  const bool remote = std::ranges::any_of(paths, is_url);
+  parallel_for(paths.size(), remote ? connections : 1, [&](std::size_t i) {
     if (const auto size = file_size(paths[i])) run.inputs[i].file_bytes = *size;
-    total += run.inputs[i].file_bytes;
-  }
+  });
+  for (const InputReport& input : run.inputs) total += input.file_bytes;
   std::atomic<std::uint64_t> done{0};
   const ProgressReporter reporter(options, done, total);
   Files traces(paths.size());

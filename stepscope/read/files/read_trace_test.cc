@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/read/kineto/kineto_test_source.h"
 #include "stepscope/read/nsys/nsys_test_export.h"
 

@@ -11,6 +11,8 @@
 #include <tuple>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/files/open_source.h"
+#include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/read/gpu_log/gpu_log_dialects.h"
 
@@ -56,8 +58,7 @@ bool ends_as_traces_do(std::string_view path) {
 }
 
 bool is_gpu_log_file(const std::string& path) {
-  std::error_code code;
-  if (!fs::is_regular_file(path, code)) return false;
+  if (!may_be_file(path)) return false;
   auto source = open_source(path);
   if (!source) return false;
   std::string head(gpu_log_head, '\0');
@@ -131,9 +132,9 @@ std::vector<std::string> find_gpu_logs(std::span<const std::string> inputs) {
   std::set<std::string> seen;
   const auto try_file = [&](const std::string& path) {
     std::error_code code;
-    const fs::path real = fs::canonical(path, code);
-    if (code || seen.contains(real.string()) || !is_gpu_log_file(path)) return;
-    seen.insert(real.string());
+    const std::string real = is_url(path) ? path : fs::canonical(path, code).string();
+    if (code || seen.contains(real) || !is_gpu_log_file(path)) return;
+    seen.insert(real);
     found.push_back(path);
   };
   const auto try_input = [&](const std::string& path) {
@@ -151,7 +152,8 @@ std::vector<std::string> find_gpu_logs(std::span<const std::string> inputs) {
   };
   for (const std::string& input : inputs) {
     std::error_code code;
-    if (fs::exists(input, code) || input.find_first_of("*?[") == std::string::npos) {
+    if (is_url(input) || fs::exists(input, code) ||
+        input.find_first_of("*?[") == std::string::npos) {
       try_input(input);
       continue;
     }

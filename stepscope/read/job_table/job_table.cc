@@ -5,7 +5,7 @@
 #include <array>
 #include <filesystem>
 
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/read/bytes/parquet.h"
 #include "stepscope/read/job_table/job_csv.h"
 #include "stepscope/read/job_table/job_meta.h"
@@ -120,7 +120,7 @@ std::vector<std::string> find_job_tables(std::span<const std::string> inputs) {
   for (const std::string& input : inputs) {
     std::error_code code;
     if (!fs::is_directory(input, code)) {
-      if (!ends_like_trace(input) && fs::is_regular_file(input, code)) try_file(input);
+      if (!ends_like_trace(input) && may_be_file(input)) try_file(input);
       continue;
     }
     std::vector<std::string> files;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/read/bytes/document.h"
 #include "stepscope/read/kineto/chunk_reader.h"

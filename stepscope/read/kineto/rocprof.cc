@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/read/bytes/microseconds.h"
 #include "stepscope/read/bytes/plain_json.h"
 #include "stepscope/read/bytes/whole_file.h"

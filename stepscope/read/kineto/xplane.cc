@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/proto_wire.h"
 #include "stepscope/read/bytes/microseconds.h"
 #include "stepscope/read/bytes/whole_file.h"

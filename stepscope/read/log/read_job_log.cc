@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/read/bytes/token_scan.h"
 #include "stepscope/read/bytes/whole_file.h"

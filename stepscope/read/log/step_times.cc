@@ -10,9 +10,9 @@
 #include <memory>
 #include <span>
 
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
+#include "stepscope/base/files/sqlite_file.h"
 #include "stepscope/base/json_reader.h"
-#include "stepscope/base/sqlite_file.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/step_table.h"

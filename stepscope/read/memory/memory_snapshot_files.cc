@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/read/bytes/pickle.h"
 #include "stepscope/read/bytes/plain_json.h"
 #include "stepscope/read/bytes/whole_file.h"

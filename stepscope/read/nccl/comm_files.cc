@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/read/bytes/pickle.h"
 #include "stepscope/read/bytes/whole_file.h"

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "stepscope/base/files/sqlite_file.h"
 #include "stepscope/base/quantity.h"
-#include "stepscope/base/sqlite_file.h"
 #include "stepscope/event/import_notes.h"
 #include "stepscope/read/bytes/time_window.h"
 

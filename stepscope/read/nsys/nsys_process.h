@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "stepscope/base/sqlite_file.h"
+#include "stepscope/base/files/sqlite_file.h"
 #include "stepscope/event/trace.h"
 #include "stepscope/read/nsys/nsys_export.h"
 

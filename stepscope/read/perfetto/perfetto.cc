@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/read/perfetto/perfetto_reading.h"
 #include "stepscope/read/rows/overruns.h"
 #include "stepscope/read/rows/split_ranks.h"

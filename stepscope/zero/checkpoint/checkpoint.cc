@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/output_file.h"
 #include "stepscope/zero/checkpoint/crc32c.h"

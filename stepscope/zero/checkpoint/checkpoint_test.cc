@@ -6,6 +6,7 @@
 
 #include <csignal>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/zero/checkpoint/checkpoint_test_state.h"
 #include "stepscope/zero/drive/disk_test_files.h"
 

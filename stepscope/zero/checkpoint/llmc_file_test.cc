@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/zero/checkpoint/weights_test_networks.h"
 #include "stepscope/zero/drive/disk_test_files.h"
 

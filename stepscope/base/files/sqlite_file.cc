@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // File format: https://www.sqlite.org/fileformat.html. The header states the length of the file.
-#include "stepscope/base/sqlite_file.h"
+#include "stepscope/base/files/sqlite_file.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -16,7 +16,9 @@
 #include <utility>
 
 #include "stepscope/base/byte_source.h"
-#include "stepscope/base/sqlite_vfs.h"
+#include "stepscope/base/files/open_source.h"
+#include "stepscope/base/files/remote_name.h"
+#include "stepscope/base/files/sqlite_vfs.h"
 
 namespace stepscope {
 
@@ -232,11 +234,13 @@ Result<SqliteFile> SqliteFile::open(const std::string& path, const SqliteControl
   state->file_bytes = *on_disk;
 
   std::uint64_t size = *on_disk;
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Error{.what = "cannot open: " + system_text(errno), .file = path, .hint = {}};
+  const bool remote = is_url(path);
+  int fd = remote ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && !remote)
+    return Error{.what = "cannot open: " + system_text(errno), .file = path, .hint = {}};
   std::array<char, 16> first{};
-  const bool plain =
-      ::pread(fd, first.data(), first.size(), 0) == 16 && is_sqlite({first.data(), first.size()});
+  const bool plain = !remote && ::pread(fd, first.data(), first.size(), 0) == 16 &&
+                     is_sqlite({first.data(), first.size()});
   if (plain) {
     const bool journal = size_beside(path, "-journal") > 0;
     if (journal || is_being_written(fd)) {
@@ -250,7 +254,7 @@ Result<SqliteFile> SqliteFile::open(const std::string& path, const SqliteControl
     }
     state->wal_bytes = size_beside(path, "-wal");
   } else {
-    ::close(fd);
+    if (fd >= 0) ::close(fd);
     if (!is_sqlite(head))
       return Error{.what = "no SQLite database", .file = path, .byte = 0, .hint = {}};
     const auto inflated_fd = inflate(path, **source, head, control, size);

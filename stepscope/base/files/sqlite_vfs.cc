@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The methods that a read-only connection calls: https://www.sqlite.org/vfs.html.
-#include "stepscope/base/sqlite_vfs.h"
+#include "stepscope/base/files/sqlite_vfs.h"
 
 #include <fcntl.h>
 #include <unistd.h>

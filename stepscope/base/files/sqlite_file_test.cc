@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/base/sqlite_file.h"
+#include "stepscope/base/files/sqlite_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -15,6 +15,7 @@
 #include <fstream>
 
 #include "stepscope/base/byte_source_test_pack.h"
+#include "stepscope/base/files/open_source.h"
 
 namespace stepscope {
 namespace {
