@@ -34,8 +34,8 @@ struct NamedPath {
 constexpr std::array<std::string_view, 6> written_files = {
     "--json", "--html", "--perfetto", "--write-machine", "--export", "--metrics"};
 // Directories that are written, or whose drive is used: nothing is read from the files in them.
-constexpr std::array<std::string_view, 6> other_places = {"--csv",  "--trace", "--checkpoint",
-                                                          "--keep", "--drive", "--offload"};
+constexpr std::array<std::string_view, 7> other_places = {
+    "--csv", "--trace", "--checkpoint", "--live", "--keep", "--drive", "--offload"};
 
 bool same_file(const fs::path& a, const fs::path& b) {
   std::error_code ignored;

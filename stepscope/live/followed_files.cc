@@ -147,15 +147,16 @@ void FollowedFiles::take_metrics(Replaced& file, std::string_view text, JobState
   }
   file.told.clear();
   file.understood = true;
-  state.heard(state.process(file.path), now - age);
+  if (metrics->own_s.empty()) state.heard(state.process(file.path), now - age);
   if (const auto steps = file.before ? steps_between(*file.before, *metrics) : std::nullopt) {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-    state.step(StepSource::engine, {.wall_ns = steps->step_ns,
-                                    .steps = steps->steps,
-                                    .iteration = metrics->steps,
-                                    .transfer_ns = nan,
-                                    .wait_ns = nan});
-    state.own_work(steps->own_ns, steps->step_ns);
+    const StepSample sample{.wall_ns = steps->step_ns,
+                            .steps = steps->steps,
+                            .iteration = metrics->steps,
+                            .transfer_ns = nan,
+                            .wait_ns = nan};
+    state.step(StepSource::engine, sample);
+    state.own_work(file.path, steps->own_ns, sample, now - age);
   }
   file.before = *metrics;
 }
@@ -233,7 +234,7 @@ FollowTotals FollowedFiles::totals() const {
     out.lines += file->lines.lines();
     out.not_understood += file->lines.not_understood();
     out.orphans += file->lines.inspector().orphans;
-    out.lost_lines += file->lines.inspector().lost_lines;
+    out.lost_lines += file->lines.inspector().lost_lines + file->lines.lost_steps();
     std::string kind(line_kind_names[static_cast<std::size_t>(file->lines.kind())]);
     if (!file->lines.version().empty()) kind += " " + file->lines.version();
     ++out.kinds[kind];

@@ -80,21 +80,52 @@ void JobState::step(StepSource source, const StepSample& sample) {
   if (source_ == StepSource::none || source < source_) source_ = source;
 }
 
-void JobState::own_work(std::span<const float> by_rank, double step_ns) {
-  if (by_rank.size() < 2) return;
-  if (!own_rule_ || own_rule_->members() != by_rank.size()) {
-    own_rule_ = std::make_unique<LateRule>(by_rank.size());
-    own_late_.assign(by_rank.size(), 0);
+OwnWork& JobState::peers(std::int32_t named, std::size_t count) {
+  auto& found = own_work_[named];
+  if (!found || found->ranks() != count) found = std::make_unique<OwnWork>(count);
+  return *found;
+}
+
+void JobState::rank_step(std::size_t process, const RankOfJob& where, const OwnStep& step,
+                         double now) {
+  LiveProcess& p = processes_[process];
+  if (p.rank != where.rank || p.width != where.world)
+    for (LiveProcess& other : processes_) other.replaced |= other.told && other.rank == where.rank;
+  p.rank = where.rank;
+  p.width = where.world;
+  heard(process, now);
+  const auto count = static_cast<std::size_t>(where.peer_count);
+  if (own_work_.size() == most_communicators && !own_work_.contains(where.peers)) return;
+  peers(where.peers, count).add(where.rank, step, now);
+}
+
+void JobState::own_work(std::string_view name, std::span<const float> by_rank,
+                        const StepSample& steps, double now) {
+  for (std::size_t r = 0; r < by_rank.size(); ++r) {
+    const std::size_t i = process(std::string(name) + " rank " + std::to_string(r));
+    LiveProcess& p = processes_[i];
+    p.told = true;
+    p.rank = static_cast<int>(r);
+    if (p.records == 0)
+      p.replaced = std::ranges::any_of(processes_, [&](const LiveProcess& other) {
+        return !other.told && other.records > 0 && other.rank == p.rank && !other.replaced;
+      });
+    heard(i, now);
+    // Its steps are known better.
+    if (p.replaced) return;
   }
-  std::vector<float> known;
-  for (const float own : by_rank)
-    if (!std::isnan(own)) known.push_back(own);
-  if (known.size() < 2) return;
-  const auto at = known.begin() + static_cast<std::ptrdiff_t>((known.size() - 1) / 2);
-  std::nth_element(known.begin(), at, known.end());
-  std::vector<float> late(by_rank.begin(), by_rank.end());
-  for (float& own : late) own -= *at;
-  own_rule_->add(late, step_ns);
+  if (by_rank.size() < 2) return;
+  peers(0, by_rank.size()).add_round(by_rank, steps.wall_ns, steps.iteration);
+}
+
+std::size_t JobState::process_of(int rank) const {
+  std::size_t found = processes_.size();
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    const LiveProcess& p = processes_[i];
+    if (p.rank != rank || p.replaced || p.records == 0) continue;
+    if (found == processes_.size() || p.heard > processes_[found].heard) found = i;
+  }
+  return found;
 }
 
 LiveEvent JobState::event(LiveEventKind kind, double now, std::size_t process) const {
@@ -123,12 +154,12 @@ void JobState::ras(const RasStatus& status, double now) {
 void JobState::close_all(double now) {
   for (const auto& communicator : communicators_)
     communicator->close_old(now + LiveCommunicator::patience);
+  for (const auto& [named, own] : own_work_) own->close_old(now + OwnWork::patience);
 }
 
 void JobState::settle(double now) {
   settle_communicators(now);
   settle_lateness(now);
-  settle_own(now);
   settle_steps(now);  // a change names the ranks that are late
   settle_silence(now);
   settle_stuck(now);
@@ -142,6 +173,7 @@ void JobState::settle_communicators(double now) {
     communicator->close_old(now);
     communicator->decay(factor);
   }
+  for (const auto& [named, own] : own_work_) own->close_old(now);
 }
 
 // Steps of the widest communicator whose collectives repeat.
@@ -161,6 +193,11 @@ void JobState::settle_steps(double now) {
                                      .steps = s.steps,
                                      .transfer_ns = s.transfer_ns,
                                      .wait_ns = s.wait_ns});
+  }
+  for (const auto& [named, own] : own_work_) {
+    const auto steps = own->take_steps();
+    if (named != own_work_.begin()->first) continue;  // the others have the same steps
+    for (const StepSample& s : steps) step(StepSource::ranks, s);
   }
   if (source_ == StepSource::none) return;
   StepCurve& curve = curves_[static_cast<std::size_t>(source_)];
@@ -182,6 +219,8 @@ void JobState::settle_lateness(double now) {
     p.wait = 0;
     p.was_late = !p.late_in.empty();
     p.late_in.clear();
+    p.phase.clear();
+    p.since = -1;
   }
   for (std::size_t c = 0; c < communicators_.size(); ++c)
     for (std::size_t r = 0; r < members_[c].size(); ++r)
@@ -213,26 +252,53 @@ void JobState::settle_lateness(double now) {
     }
     if (found.rank_count > 0) add_event(std::move(found));
   }
+  settle_own(now);
   for (std::size_t i = 0; i < processes_.size(); ++i)
     if (processes_[i].was_late && processes_[i].late_in.empty() && !processes_[i].replaced)
       add_event(event(LiveEventKind::no_longer_late, now, i));
 }
 
 void JobState::settle_own(double now) {
-  if (!own_rule_) return;
-  for (std::size_t r = 0; r < own_late_.size(); ++r) {
-    const bool late = own_rule_->named(r);
-    if (late == (own_late_[r] != 0)) continue;
-    own_late_[r] = late ? 1 : 0;
-    LiveEvent found =
-        event(late ? LiveEventKind::late : LiveEventKind::no_longer_late, now, processes_.size());
-    found.ranks.push_back(static_cast<int>(r));
-    found.rank_count = 1;
-    if (late) {
-      found.late_ns = own_rule_->lateness(r);
-      found.round_ns = own_rule_->step_ns();
+  for (const auto& [named, own] : own_work_) {
+    std::optional<LiveEvent> found;
+    const auto tell = [&] {
+      if (found) add_event(std::move(*found));
+      found.reset();
+    };
+    for (const LateOwnWork& change : own->take_changes()) {
+      const std::size_t i = process_of(change.rank);
+      if (i == processes_.size()) continue;
+      LiveProcess& p = processes_[i];
+      // A communicator tells the same of it.
+      if (!p.late_in.empty() || p.was_late == change.late) continue;
+      p.was_late = change.late;
+      const auto kind = change.late ? LiveEventKind::late : LiveEventKind::no_longer_late;
+      if (found && (found->kind != kind || found->step != change.step)) tell();
+      if (!found) {
+        found = event(kind, now, processes_.size());
+        found->host = p.host;
+        found->step = change.step;
+        if (change.late) {
+          found->since = change.since;
+          found->late_ns = change.late_ns;
+          found->round_ns = change.step_ns;
+          found->phase = change.phase;
+        }
+      }
+      if (found->rank_count++ < most_ranks_told) found->ranks.push_back(change.rank);
     }
-    add_event(std::move(found));
+    tell();
+    for (const LateOwnWork& late : own->late()) {
+      const std::size_t i = process_of(late.rank);
+      if (i == processes_.size() || !processes_[i].late_in.empty()) continue;
+      LiveProcess& p = processes_[i];
+      p.late_in = own_work_name;
+      p.phase = late.phase;
+      p.late_ns = late.late_ns;
+      p.round_ns = late.step_ns;
+      p.since = late.since;
+      p.was_late = true;
+    }
   }
 }
 

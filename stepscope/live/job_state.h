@@ -7,8 +7,9 @@
 // for differences within one process.
 //
 // A process is named by the rank in the widest communicator that it writes about, unless its source
-// knows the rank. A rank is late if it is late in a communicator (late_rule.h) and waits in all of
-// its collectives together for less than half of that: else it only passes on the delay of another.
+// knows the rank. A rank is late if its own work is longer than its peers' (own_work.h). It is also
+// late if it is late in a communicator (late_rule.h) and waits in all of its collectives together
+// for less than half of that: else it only passes on the delay of another.
 #pragma once
 
 #include <array>
@@ -26,6 +27,7 @@
 
 #include "stepscope/live/live_communicator.h"
 #include "stepscope/live/live_event.h"
+#include "stepscope/live/own_work.h"
 #include "stepscope/live/ras_watch.h"
 #include "stepscope/live/step_curve.h"
 
@@ -36,9 +38,12 @@ struct LiveLimits {
   double stuck_s = 30;
 };
 
-enum class StepSource : std::uint8_t { none, log, engine, collectives };
-inline constexpr std::array<std::string_view, 4> step_source_names = {"none", "log", "engine",
-                                                                      "collectives"};
+// late_in of a process whose own work is longer than that of its peers.
+inline constexpr std::string_view own_work_name = "own work";
+
+enum class StepSource : std::uint8_t { none, ranks, log, engine, collectives };
+inline constexpr std::array<std::string_view, 5> step_source_names = {"none", "ranks", "log",
+                                                                      "engine", "collectives"};
 
 struct LiveProcess {
   std::string name;  // host and pid, or what the source calls it
@@ -52,11 +57,14 @@ struct LiveProcess {
   bool silent = false;
   bool replaced = false;  // another process has its rank
   bool several = false;   // it has several ranks in one communicator
-  std::string late_in{};  // the communicator in which it is late; empty: it is not
+  bool told = false;      // another process tells of it, until it does so itself
+  std::string late_in{};  // the communicator in which it is late, or own_work; empty: it is not
+  std::string phase{};    // of its own work in which it is late; empty: unknown
   bool was_late = false;  // at the poll before
   double late_ns = 0;     // in a round
   double round_ns = 0;
-  double wait = 0;  // recent waiting, in ns
+  std::int64_t since = -1;  // the first step at which it was late; -1: unknown
+  double wait = 0;          // recent waiting, in ns
 };
 
 struct LiveCoverage {
@@ -98,11 +106,22 @@ class JobState {
     ++coverage_.point_to_point;
     heard(process, now);
   }
-  // A step of the job by a source. The most trusted source that tells of steps counts: a log, then
-  // the engine, then collectives.
+  // A step of the job by a source. The most trusted source that tells of steps counts, in the order
+  // of StepSource.
   void step(StepSource source, const StepSample& sample);
-  // Own work of ranks (step time without waiting) over the same steps, in ns a step; NaN: unknown.
-  void own_work(std::span<const float> by_rank, double step_ns);
+  // A step of a rank, by itself. `peers` of the rank do the same work in a step; they are named by
+  // one number and are `peer_count`. REQUIRES: 0 ≤ rank < world, peer_count ≤ world.
+  struct RankOfJob {
+    int rank = 0;
+    std::int32_t world = 1;
+    std::int32_t peers = 0;
+    std::int32_t peer_count = 1;
+  };
+  void rank_step(std::size_t process, const RankOfJob& where, const OwnStep& step, double now);
+  // Own work of all ranks by one process, as a mean over the steps since it told the last time, in
+  // ns a step; NaN: unknown. `name`: of that process.
+  void own_work(std::string_view name, std::span<const float> by_rank, const StepSample& steps,
+                double now);
 
   // Closes collectives that are waited for: nothing more will be read.
   void close_all(double now);
@@ -125,7 +144,6 @@ class JobState {
     return curves_[static_cast<std::size_t>(source_)];
   }
   [[nodiscard]] StepSource step_source() const { return source_; }
-  [[nodiscard]] const LateRule* own_rule() const { return own_rule_.get(); }
   [[nodiscard]] std::uint64_t ras_statuses() const { return ras_statuses_; }
   [[nodiscard]] bool stands_still() const { return stands_; }
 
@@ -135,6 +153,8 @@ class JobState {
   void settle_steps(double now);
   void settle_lateness(double now);
   void settle_own(double now);
+  [[nodiscard]] OwnWork& peers(std::int32_t named, std::size_t count);
+  [[nodiscard]] std::size_t process_of(int rank) const;
   void settle_silence(double now);
   void settle_stuck(double now);
   void forget(double now);
@@ -149,8 +169,7 @@ class JobState {
   std::vector<std::vector<std::int64_t>> members_;  // by communicator and rank: process or -1
   std::array<StepCurve, step_source_names.size()> curves_;
   StepSource source_ = StepSource::none;
-  std::unique_ptr<LateRule> own_rule_;
-  std::vector<std::uint8_t> own_late_;
+  std::map<std::int32_t, std::unique_ptr<OwnWork>> own_work_;  // by the name of the peers
   LiveCoverage coverage_;  // what communicators do not count, and those that are forgotten
   std::deque<LiveEvent> events_;
   std::vector<LiveEvent> fresh_;

@@ -266,12 +266,12 @@ TEST(JobState, SeesThatAJobWasRestarted) {
   EXPECT_EQ(state.coverage().records, 160U);
 }
 
-TEST(JobState, ComparesOwnWorkWhereASourceTellsIt) {
+TEST(JobState, ComparesOwnWorkWhereOneProcessTellsThatOfAll) {
   JobState state;
   std::vector<float> own = {80e6F, 81e6F};
-  const auto round = [&](double now) {
-    state.own_work(own, 100e6);
-    state.settle(now);
+  const auto round = [&](int at) {
+    state.own_work("job.prom", own, {.wall_ns = 100e6, .steps = 5, .iteration = 5 * at}, at);
+    state.settle(at);
     return state.take_events();
   };
   for (int i = 0; i < 40; ++i) EXPECT_TRUE(round(i).empty());
@@ -282,6 +282,30 @@ TEST(JobState, ComparesOwnWorkWhereASourceTellsIt) {
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].kind, LiveEventKind::late);
   EXPECT_EQ(events[0].ranks, std::vector<int>{1});
+  EXPECT_EQ(events[0].since, 200);
+  ASSERT_EQ(state.processes().size(), 2U);
+  EXPECT_EQ(state.processes()[1].late_in, own_work_name);
+  EXPECT_TRUE(state.processes()[0].late_in.empty());
+}
+
+// Ranks that write their steps themselves replace what another process said of them.
+TEST(JobState, ARankThatTellsOfItselfIsTrustedMore) {
+  JobState state;
+  const std::vector<float> own = {80e6F, 81e6F};
+  state.own_work("job.prom", own, {.wall_ns = 100e6}, 0);
+  for (int step = 0; step < 20; ++step)
+    for (int r = 0; r < 2; ++r)
+      state.rank_step(
+          state.process("host pid " + std::to_string(r)), {.rank = r, .world = 2, .peer_count = 2},
+          {.step = step, .wall_ns = 100e6, .wait_ns = r == 0 && step >= 10 ? 40e6 : 0}, step);
+  state.own_work("job.prom", own, {.wall_ns = 100e6}, 20);
+  state.settle(20);
+  for (const LiveProcess& p : state.processes()) EXPECT_EQ(p.replaced, p.told) << p.name;
+  EXPECT_EQ(state.step_source(), StepSource::ranks);
+  const auto events = state.take_events();
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].ranks, std::vector<int>{1});
+  EXPECT_EQ(events[0].since, 10);
 }
 
 // A writer that loses every fourth record of one rank: what is told is counted.

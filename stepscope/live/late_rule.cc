@@ -92,6 +92,15 @@ void LateRule::weigh() {
   }
 }
 
+std::size_t LateRule::rounds_late(std::size_t member) const {
+  for (std::size_t age = std::min<std::uint64_t>(rounds_, late_window); age > 0; --age) {
+    const auto row = static_cast<std::size_t>((rounds_ - age) % late_window);
+    const double value = recent_[row * members() + member];  // NaN is no hit
+    if (value >= std::max(limits_.least_late, limits_.least_share * steps_[row])) return age;
+  }
+  return 0;
+}
+
 // The spread of the means of the members that are not named.
 double LateRule::spread_now() {
   room_.clear();

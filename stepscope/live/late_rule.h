@@ -47,6 +47,8 @@ class LateRule {
   // rounds.
   [[nodiscard]] double lateness(std::size_t member) const { return means_[member]; }
   [[nodiscard]] double step_ns() const { return step_ns_; }
+  // Rounds from the first late one of the last late_window to now; 0: none is late.
+  [[nodiscard]] std::size_t rounds_late(std::size_t member) const;
   [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
 
  private:

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "stepscope/read/bytes/json_members.h"
+#include "stepscope/read/log/step_line.h"
 
 namespace stepscope {
 namespace {
@@ -28,6 +29,7 @@ bool is_torchtitan_line(std::string_view line) {
 
 LineKind kind_of(std::string_view line) {
   if (is_inspector_line(line)) return LineKind::inspector;
+  if (is_step_line(line)) return LineKind::steps;
   if (is_plugin_line(line)) return LineKind::nccl_plugin;
   if (is_torchtitan_line(line)) return LineKind::torchtitan;
   return line.starts_with('{') ? LineKind::unknown : LineKind::log;
@@ -83,6 +85,8 @@ void LineSource::take(std::string_view line, JobState& state, double when) {
       return take_plugin(line, state, when);
     case LineKind::torchtitan:
       return take_torchtitan(line, state, when);
+    case LineKind::steps:
+      return take_step(line, state, when);
     case LineKind::log:
       if (!log_) log_ = std::make_unique<LogFollower>();
       return log_->take(line);
@@ -183,6 +187,27 @@ void LineSource::take_plugin(std::string_view line, JobState& state, double when
                     .stamp_us = std::max<std::int64_t>(1, std::llround(*begin)),
                     .exact = true},
                    when);
+}
+
+void LineSource::take_step(std::string_view line, JobState& state, double when) {
+  const auto step = parse_step_line(line);
+  if (!step) {
+    ++not_understood_;
+    return;
+  }
+  const std::size_t writer = process(state, step->host, step->pid);
+  lost_steps_ += step->lost;
+  state.rank_step(writer,
+                  {.rank = step->rank,
+                   .world = step->world,
+                   .peers = step->peers,
+                   .peer_count = step->peer_count},
+                  {.step = step->step,
+                   .wall_ns = step->wall_ns,
+                   .wait_ns = step->wait_ns,
+                   .run = step->run,
+                   .phases_ns = step->phases_ns},
+                  when);
 }
 
 // A step lasts from its first record to the first record of the next step of the same process.

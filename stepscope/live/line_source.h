@@ -17,10 +17,10 @@
 
 namespace stepscope {
 
-enum class LineKind : std::uint8_t { unknown, inspector, nccl_plugin, torchtitan, log };
-inline constexpr std::array<std::string_view, 5> line_kind_names = {
-    "unknown", "NCCL Inspector", "NCCL plugin of stepscope", "torchtitan's structured log",
-    "training log"};
+enum class LineKind : std::uint8_t { unknown, inspector, nccl_plugin, torchtitan, steps, log };
+inline constexpr std::array<std::string_view, 6> line_kind_names = {
+    "unknown",         "NCCL Inspector", "NCCL plugin of stepscope", "torchtitan's structured log",
+    "steps of a rank", "training log"};
 
 class LineSource {
  public:
@@ -37,6 +37,8 @@ class LineSource {
   [[nodiscard]] const InspectorCounts& inspector() const { return inspector_.counts(); }
   [[nodiscard]] const std::string& version() const { return inspector_.version(); }
   [[nodiscard]] std::uint64_t lines() const { return lines_; }
+  // Steps that their writer could not write.
+  [[nodiscard]] std::uint64_t lost_steps() const { return lost_steps_; }
   [[nodiscard]] std::uint64_t not_understood() const {
     return not_understood_ + inspector_.counts().not_understood;
   }
@@ -44,6 +46,7 @@ class LineSource {
  private:
   void take_inspector(std::string_view line, JobState& state, double when);
   void take_plugin(std::string_view line, JobState& state, double when);
+  void take_step(std::string_view line, JobState& state, double when);
   void take_torchtitan(std::string_view line, JobState& state, double when);
   std::size_t process(JobState& state, const std::string& host, std::int64_t pid);
 
@@ -51,6 +54,7 @@ class LineSource {
   LineKind kind_ = LineKind::unknown;
   std::uint64_t lines_ = 0;
   std::uint64_t not_understood_ = 0;
+  std::uint64_t lost_steps_ = 0;
   InspectorLog inspector_;
   std::unique_ptr<LogFollower> log_;
   std::int64_t process_ = -1;

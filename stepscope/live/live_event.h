@@ -35,7 +35,8 @@ inline constexpr std::array<std::string_view, 11> live_event_names = {
 struct LiveEvent {
   LiveEventKind kind = LiveEventKind::late;
   double at = 0;             // `now` of the poll that found it
-  std::int64_t step = -1;    // the last step that was known then; -1: none
+  std::int64_t step = -1;    // at which it was found, or the last that was known then; -1: none
+  std::int64_t since = -1;   // the first step at which the ranks were late; -1: unknown
   std::vector<int> ranks{};  // at most 64
   std::size_t rank_count = 0;
   std::string host{};                // of the first rank
@@ -43,6 +44,7 @@ struct LiveEvent {
   std::optional<double> late_ns{};   // in a round
   std::optional<double> round_ns{};  // the time of a round
   std::size_t round = 0;             // collectives in a round
+  std::string phase{};  // of the ranks' own work in which they are late; empty: unknown
   std::optional<StepChange> change{};
   std::optional<double> seconds{};  // of silence
   CollectiveKind collective = CollectiveKind::none;

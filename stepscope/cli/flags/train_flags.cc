@@ -216,6 +216,10 @@ void declare_views(CLI::App& app, TrainFlags& f) {
   app.add_option("--metrics", f.request.metrics, "Port of localhost, or file, for OpenMetrics")
       ->type_name("PORT|FILE")
       ->group(group);
+  app.add_option("--live", f.request.live,
+                 "Append a line per rank and step to files in this directory, for stepscope live")
+      ->type_name("DIR")
+      ->group(group);
   app.add_option("--inject", f.inject,
                  "Fault to show: slow:RANK:30%, sleep:RANK:5ms, data:RANK:20ms, "
                  "throttle:50us:1GB or sync[:RANK] (each message is waited for where it is "

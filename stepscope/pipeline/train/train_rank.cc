@@ -27,6 +27,7 @@
 #include "stepscope/pipeline/train/train_settings.h"
 #include "stepscope/pipeline/train/train_verdict.h"
 #include "stepscope/pipeline/train/train_weights.h"
+#include "stepscope/telemetry/step_file.h"
 #include "stepscope/write/chrome_trace.h"
 #include "stepscope/zero/engine/trace_recorder.h"
 
@@ -84,6 +85,7 @@ class TrainRun {
   [[nodiscard]] Result<TrainResult> finish();
   [[nodiscard]] Result<Done> write_trace();
   void trace_step(std::int64_t step);
+  void write_step(const StepRecord& step);
   void after_step(const zero::StepResult& result, std::optional<double> validation);
   void tell(const zero::StepResult& result, std::optional<double> validation) const;
   [[nodiscard]] Result<Done> share_account();
@@ -103,6 +105,8 @@ class TrainRun {
   std::unique_ptr<zero::TraceRecorder> trace_;
   std::unique_ptr<FaultObserver> observer_;
   std::unique_ptr<TrainAccount> account_;
+  std::unique_ptr<StepFile> step_file_;  // null without --live
+  bool step_file_failed_ = false;
   TrainHistory history_;
   bool training_ = false;
   std::optional<nn::FmaPeak> peak_;
@@ -205,6 +209,13 @@ Result<Done> TrainRun::together(const Result<Done>& mine, std::string_view what)
 Result<Done> TrainRun::open_account() {
   account_ =
       std::make_unique<TrainAccount>(*engine_, *recorder_, comm_.rank(), comm_.size(), progress_);
+  if (!request_.live.empty()) {
+    auto file = StepFile::open(
+        request_.live,
+        {.rank = comm_.rank(), .world = comm_.size(), .host = host_name(), .pid = ::getpid()});
+    if (!file) return file.error();
+    step_file_ = std::make_unique<StepFile>(std::move(*file));
+  }
   if (request_.metrics.empty() || !speaks()) return Done{};
   return account_->open_metrics(request_.metrics);
 }
@@ -250,9 +261,17 @@ Result<Done> TrainRun::share_account() {
   return account_->share(std::move(gauges));
 }
 
+// What cannot be written is told once, until it can be again.
+void TrainRun::write_step(const StepRecord& step) {
+  const auto written = step_file_->write(step);
+  if (!written && !step_file_failed_) progress_.fail(written.error());
+  step_file_failed_ = !written;
+}
+
 void TrainRun::after_step(const zero::StepResult& result, std::optional<double> validation) {
   StepRecord step = *recorder_->last_step();
   step.index = result.step;
+  if (step_file_) write_step(step);
   trace_->step_done(step);
   if (request_.trace.empty()) trace_->keep_about(verdict_steps);
   trace_step(result.step + 1);

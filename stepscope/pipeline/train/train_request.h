@@ -133,6 +133,8 @@ struct TrainRequest {
   std::string trace{};               // directory for rank_N.json.gz, which is made; empty: none
   TraceSchedule trace_steps{};       // which steps that has
   std::string metrics{};             // OpenMetrics: a port of localhost, or a file; empty: none
+  std::string live{};                // directory for a file of steps of each rank, which is made,
+                                     // for `stepscope live`; empty: none
   std::vector<TrainFault> faults{};  // that the run is to show
   bool isolate = false;              // measures compute alone, communication alone, and both, after
                                      // training; two ranks or more, all states in memory

@@ -41,7 +41,9 @@ Json processes_json(const LiveView& view) {
     if (p.records == 0) continue;
     Json late = nullptr;
     if (!p.late_in.empty())
-      late = {{"communicator", p.late_in},
+      late = {{"communicator", p.late_in == own_work_name ? Json(nullptr) : Json(p.late_in)},
+              {"phase", text_or_null(p.phase)},
+              {"since", p.since >= 0 ? Json(p.since) : Json(nullptr)},
               {"late_ns", p.late_ns},
               {"step_ns", p.round_ns > 0 ? Json(p.round_ns) : Json(nullptr)}};
     out.push_back({{"rank", p.rank >= 0 ? Json(p.rank) : Json(nullptr)},
@@ -114,12 +116,14 @@ Json live_event_json(const LiveEvent& e, double now) {
           {"sentence", event_in_words(e)},
           {"age_s", std::max(0.0, now - e.at)},
           {"step", e.step >= 0 ? Json(e.step) : Json(nullptr)},
+          {"since", e.since >= 0 ? Json(e.since) : Json(nullptr)},
           {"ranks", ranks},
           {"rank_count", e.rank_count},
           {"host", text_or_null(e.host)},
           {"communicator", text_or_null(e.communicator)},
           {"late_ns", real(e.late_ns)},
           {"step_ns", real(e.round_ns)},
+          {"phase", text_or_null(e.phase)},
           {"change", change_json(e.change)},
           {"seconds", real(e.seconds)}};
 }

@@ -44,16 +44,12 @@ void put_processes(MetricText& out, const LiveView& view) {
              "Time since the process that is quiet for longest wrote something.");
   out.sample("", {}, quiet);
   out.family("stepscope_live_late_ranks", MetricType::gauge, "", "Ranks that are late.");
-  std::int64_t by_own_work = 0;
-  if (const LateRule* own = view.job.own_rule())
-    for (std::size_t r = 0; r < own->members(); ++r) by_own_work += own->named(r) ? 1 : 0;
-  out.sample("", {}, late + by_own_work);
-  if (late + by_own_work == 0) return;
+  out.sample("", {}, late);
+  if (late == 0) return;
   out.family("stepscope_live_late_seconds", MetricType::gauge, "seconds",
              "How late a rank comes, a step; of at most 16 late ranks.");
   std::ranges::stable_sort(named, std::greater<>(), &LiveProcess::late_ns);
   if (named.size() > most_late_series) named.resize(most_late_series);
-  std::size_t told = 0;
   std::vector<int> ranks;
   for (const LiveProcess* p : named) {
     if (std::ranges::find(ranks, p->rank) != ranks.end()) continue;
@@ -61,16 +57,7 @@ void put_processes(MetricText& out, const LiveView& view) {
     const std::string rank = p->rank >= 0 ? std::to_string(p->rank) : p->name;
     const std::array labels = {MetricLabel{"rank", rank}};
     out.sample("", labels, p->late_ns / 1e9);
-    ++told;
   }
-  if (const LateRule* own = view.job.own_rule())
-    for (std::size_t r = 0; r < own->members() && told < most_late_series; ++r) {
-      if (!own->named(r) || std::ranges::find(ranks, static_cast<int>(r)) != ranks.end()) continue;
-      const std::string rank = std::to_string(r);
-      const std::array labels = {MetricLabel{"rank", rank}};
-      out.sample("", labels, own->lateness(r) / 1e9);
-      ++told;
-    }
 }
 
 void put_coverage(MetricText& out, const LiveView& view) {

@@ -79,7 +79,7 @@ function curve(steps) {
     path.setAttribute("class", name);
     svg.appendChild(path);
   }
-  const whence = { log: "the training log", engine: "the engine's metrics",
+  const whence = { ranks: "the files of steps", log: "the training log", engine: "the engine's metrics",
     collectives: "repeating collectives" }[steps.source];
   by("steps").textContent = "Step times: " + time(steps.recent_ns) + " now, median " +
     time(steps.p50_ns) + ", p99 " + time(steps.p99_ns) + " (from " + whence + ")";

@@ -32,6 +32,8 @@ std::string late(const LiveEvent& e) {
     text += fmt::format(" over {} collectives", e.round);
   if (!e.communicator.empty())
     text += fmt::format(", in communicator {}", printable(e.communicator));
+  if (!e.phase.empty()) text += fmt::format(", most of it in {}", live_phase_in_words(e.phase));
+  if (e.since >= 0) text += fmt::format(", since step {}", e.since);
   return text;
 }
 
@@ -75,6 +77,17 @@ std::string stuck(const LiveEvent& e) {
 }
 
 }  // namespace
+
+std::string live_phase_in_words(std::string_view phase) {
+  if (phase == "data") return "loading data";
+  if (phase == "wait_transfer") return "copies between host and device";
+  if (phase == "wait_io") return "reading and writing files";
+  if (phase == "other") return "what is neither computing nor loading data";
+  if (phase == "loss") return "what is between forward and backward";
+  if (phase == "after_backward") return "what is between backward and the optimizer";
+  if (phase == "optimizer") return "the optimizer";
+  return printable(phase);
+}
 
 std::string live_ranks_in_words(const std::vector<int>& ranks, std::size_t count) {
   constexpr std::size_t most = 8;

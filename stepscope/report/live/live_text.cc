@@ -43,8 +43,8 @@ std::string steps_line(const JobState& job) {
   if (job.step_source() == StepSource::none)
     return "no step times yet: no log tells them, and the collectives do not repeat so far";
   const StepCurve& curve = job.curve();
-  constexpr std::array<const char*, 4> from = {"", "the training log", "the engine's metrics",
-                                               "repeating collectives"};
+  constexpr std::array<const char*, 5> from = {"", "the files of steps", "the training log",
+                                               "the engine's metrics", "repeating collectives"};
   // Repeating collectives have no numbers: their steps are counted.
   const bool numbered = job.step_source() != StepSource::collectives;
   return fmt::format("{} {}: {} (median {}, p99 {}; from {})", numbered ? "step" : "steps seen",
