@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/accuracy FILE.csv [--json OUT] [--as-stated]: compares the model of steps with published
+// bench/accuracy FILE.csv... [--json OUT] [--as-stated]: compares the model of steps with published
 // training runs. With --as-stated, rows recompute as their column says, even if that is in doubt.
 // For each source the error of
 //   catalogue  the unchanged machine files
@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "accuracy_score.h"
+#include "stepscope/cost/step/step_interval.h"
 #include "stepscope/stats/summary.h"
 #include "training_model.h"
 
@@ -58,6 +59,7 @@ struct Bench {
   std::array<std::vector<double>, method_names.size()> steps;  // one a row and method
   std::vector<double> memory;                                  // bytes per row, by the catalogue
   std::vector<std::array<double, step_term_count>> terms{};    // of the catalogue's prediction
+  std::vector<std::array<double, memory_term_count>> memory_terms{};
 };
 
 std::vector<double>& steps(Bench& bench, Method m) {
@@ -153,6 +155,63 @@ void print_memory(const Bench& bench, const std::vector<Part>& parts) {
   }
 }
 
+// How often the measured step lies in the interval around a prediction without the run's source:
+// with the shipped widths, and with widths that the other sources of this table give.
+void print_intervals(Bench& bench) {
+  constexpr std::size_t kinds = run_kind_names.size();
+  struct Miss {
+    std::string source;
+    double size = 0;
+  };
+  std::array<std::vector<Miss>, kinds> misses;
+  for (std::size_t i = 0; i < bench.data.rows.size(); ++i) {
+    const TrainingRow& row = bench.data.rows[i];
+    const double step = steps(bench, Method::source)[i];
+    if (!row.tuned || step <= 0) continue;
+    misses[static_cast<std::size_t>(run_kind(row.model, row.plan))].push_back(
+        {row.source, std::abs(std::log(row.step / step))});
+  }
+  // The quantile of misses outside `left_out`, every source weighing the same.
+  const auto width = [](std::vector<Miss> all, const std::string& left_out) {
+    std::erase_if(all, [&](const Miss& m) { return m.source == left_out; });
+    std::map<std::string, double> rows;
+    for (const Miss& m : all) ++rows[m.source];
+    std::ranges::sort(all, {}, &Miss::size);
+    double weight = 0;
+    for (const Miss& m : all) {
+      weight += 1 / rows[m.source];
+      if (weight >= interval_coverage * static_cast<double>(rows.size())) return m.size;
+    }
+    return 0.0;
+  };
+  fmt::print(
+      "\nintervals            n  sources  width  here   covers, %: rows  sources  left out\n");
+  for (std::size_t k = 0; k < kinds; ++k) {
+    if (misses[k].empty()) continue;
+    std::map<std::string, std::array<double, 3>> by_source;  // rows, within shipped, within others'
+    for (const Miss& m : misses[k]) {
+      auto& [rows, within, others] = by_source[m.source];
+      ++rows;
+      within += m.size <= interval_widths[k] ? 1 : 0;
+      others += m.size <= width(misses[k], m.source) ? 1 : 0;
+    }
+    double rows = 0;
+    double within = 0;
+    double mean_of_sources = 0;
+    double left_out = 0;
+    const auto sources = static_cast<double>(by_source.size());
+    for (const auto& [source, counts] : by_source) {
+      rows += counts[0];
+      within += counts[1];
+      mean_of_sources += counts[1] / counts[0] / sources;
+      left_out += counts[2] / counts[0] / sources;
+    }
+    fmt::print("  {:19} {:4}  {:6}  {:5.3f}  {:5.3f}  {:14.0f}  {:7.0f}  {:8.0f}\n",
+               run_kind_names[k], rows, sources, interval_widths[k], width(misses[k], ""),
+               100 * within / rows, 100 * mean_of_sources, 100 * left_out);
+  }
+}
+
 // Tuned runs that the shipped catalogue misses by more than 15 %, with the largest terms.
 void print_misses(Bench& bench) {
   constexpr double miss = 0.15;
@@ -199,6 +258,9 @@ bool write_json(Bench& bench, const std::string& path) {
       one["terms_s"][std::string(step_term_names[t])] = bench.terms[i][t];
     }
     one["memory_bytes"] = bench.memory[i];
+    for (std::size_t t = 0; t < memory_term_count; ++t) {
+      one["memory_terms_bytes"][std::string(memory_term_names[t])] = bench.memory_terms[i][t];
+    }
     if (row.peak_memory) one["measured_memory_bytes"] = *row.peak_memory;
     all["rows"].push_back(std::move(one));
   }
@@ -220,6 +282,7 @@ void run(Bench& bench) {
     steps(bench, Method::catalogue)[i] = shipped[i].step;
     bench.memory[i] = shipped[i].memory;
     bench.terms.push_back(shipped[i].terms);
+    bench.memory_terms.push_back(shipped[i].memory_terms);
   }
   cross_validate(bench, model);
   steps(bench, Method::hfu) = constant_hfu(bench.data);
@@ -230,11 +293,16 @@ void run(Bench& bench) {
 int main(int argc, char** argv) {
   std::vector<std::string> args(argv + 1, argv + argc);
   const bool as_stated = std::erase(args, "--as-stated") > 0;
-  if (args.size() != 1 && !(args.size() == 3 && args[1] == "--json")) {
-    fmt::print(stderr, "usage: accuracy FILE.csv [--json OUT] [--as-stated]\n");
+  std::optional<std::string> json;
+  if (const auto at = std::ranges::find(args, "--json"); at != args.end() && at + 1 != args.end()) {
+    json = *(at + 1);
+    args.erase(at, at + 2);
+  }
+  if (args.empty() || args[0].starts_with("--")) {
+    fmt::print(stderr, "usage: accuracy FILE.csv... [--json OUT] [--as-stated]\n");
     return 2;
   }
-  auto data = read_training_rows(args[0]);
+  auto data = read_training_rows(args);
   if (!data) {
     fmt::print(stderr, "accuracy: {}\n", data.error().message());
     return 1;
@@ -245,13 +313,14 @@ int main(int argc, char** argv) {
   fmt::print("step time, %     n    MAPE  median    bias   worst   rank  regret   worst\n");
   for (const Part& part : parts) print_part(bench, part);
   print_memory(bench, parts);
+  print_intervals(bench);
   print_misses(bench);
   std::size_t rejected = 0;
   for (const auto& [reason, count] : bench.data.left_out) rejected += count;
   fmt::print("\n{} rows predicted, {} not:\n", bench.data.rows.size(), rejected);
   for (const auto& [reason, count] : bench.data.left_out) fmt::print("  {:4}  {}\n", count, reason);
-  if (args.size() == 3 && !write_json(bench, args[2])) {
-    fmt::print(stderr, "accuracy: cannot write {}\n", args[2]);
+  if (json && !write_json(bench, *json)) {
+    fmt::print(stderr, "accuracy: cannot write {}\n", *json);
     return 1;
   }
   return 0;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/fit_compute FILE.csv [--write DIR]: fits the machines' compute curves to the published
-// training runs of FILE, all sources together, prints them, and with --write puts them into the
-// machine files of DIR.
+// bench/fit_compute FILE.csv [--write DIR] [--only WORD]: fits the machines' compute curves to the
+// published training runs of FILE, all sources together, prints them, and with --write puts them
+// into the machine files of DIR. With --only, parameters whose name holds WORD are fitted, and the
+// others stay as in the catalogue.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -81,18 +83,25 @@ bool write(const std::string& directory, const TrainingRows& data,
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> args(argv + 1, argv + argc);
+  std::vector<std::string> args(argv + 1, argv + argc);
+  std::string only;
+  if (const auto at = std::ranges::find(args, "--only"); at != args.end() && at + 1 != args.end()) {
+    only = *(at + 1);
+    args.erase(at, at + 2);
+  }
   if (args.size() != 1 && !(args.size() == 3 && args[1] == "--write")) {
-    fmt::print(stderr, "usage: fit_compute FILE.csv [--write data/machines]\n");
+    fmt::print(stderr, "usage: fit_compute FILE.csv [--write data/machines] [--only WORD]\n");
     return 2;
   }
-  auto data = read_training_rows(args[0]);
+  auto data = read_training_rows({args[0]});
   if (!data) {
     fmt::print(stderr, "fit_compute: {}\n", data.error().message());
     return 1;
   }
   decide_recompute(*data);
-  const std::vector<FitParameter> parameters = fit_parameters(*data);
+  std::vector<FitParameter> parameters = fit_parameters(*data);
+  std::erase_if(parameters,
+                [&](const FitParameter& p) { return p.name.find(only) == p.name.npos; });
   std::vector<double> prior;
   for (const FitParameter& p : parameters) prior.push_back(p.prior);
   const TrainingModel model(*data);

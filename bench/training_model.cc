@@ -144,7 +144,9 @@ bool same_model(const Transformer& a, const Transformer& b) {
 std::optional<Prediction> evaluated(CostContext& context, const Plan& plan) {
   const Result<StepCost> cost = evaluate(context, plan);
   if (!cost) return std::nullopt;
-  Prediction p{.step = cost->step().count(), .memory = cost->memory.total()};
+  Prediction p{.step = cost->step().count(),
+               .memory = cost->memory.total(),
+               .memory_terms = cost->memory.bytes};
   for (std::size_t t = 0; t < step_term_count; ++t) {
     p.terms[t] = (*cost)[static_cast<StepTerm>(t)];
   }

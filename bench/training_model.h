@@ -49,6 +49,7 @@ void apply(std::span<const FitParameter> parameters, std::span<const double> val
 struct Prediction {
   double step = 0;    // seconds
   double memory = 0;  // bytes of the fullest device, without the runtime's own
+  std::array<double, memory_term_count> memory_terms{};
   std::array<double, step_term_count> terms{};  // seconds
 };
 

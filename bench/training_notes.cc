@@ -44,6 +44,14 @@ std::string_view without_blanks(std::string_view text) {
   return text;
 }
 
+// "name=true" or "name=false"; the first one counts, because a later one may belong to another run.
+std::optional<bool> stated_switch(std::string_view text, std::string_view name) {
+  const std::size_t yes = text.find(std::string(name) + "=true");
+  const std::size_t no = text.find(std::string(name) + "=false");
+  if (yes == no) return std::nullopt;  // neither
+  return yes < no;
+}
+
 }  // namespace
 
 const Transformer* published_architecture(std::string_view name, std::int64_t layers,
@@ -98,7 +106,15 @@ StatedSettings stated_settings(std::string_view text) {
   }
   s.narrow_attention = has(text, "fp8_dot_product_attention=true") || has(text, "fp8 attention");
   s.drops_tokens = has(text, "tokendrop") || has(text, "token-drop ");
-  s.half_gradients = has(text, "grad_reduce_in_fp32=false") || has(text, "grads reduced in bf16");
+  s.narrow_parameters = has(text, "params gathered in fp8") || has(text, "fp8 param gather");
+  if (has(text, "adam moments ")) s.half_moments = has(text, "adam moments bfloat16");
+  s.memory_in_gib = has(text, "max_memory_allocated in gib") || has(text, "peak allocated gib");
+  s.half_gradients = stated_switch(text, "grad_reduce_in_fp32");
+  if (s.half_gradients) s.half_gradients = !*s.half_gradients;
+  if (has(text, "grads reduced in bf16")) s.half_gradients = true;
+  s.overlap_tensor = stated_switch(text, "tp_comm_overlap");
+  s.overlap_gradients = stated_switch(text, "overlap_grad_reduce");
+  s.overlap_parameters = stated_switch(text, "overlap_param_gather");
   return s;
 }
 

@@ -29,7 +29,13 @@ struct StatedSettings {
   bool predicts = false;               // trains modules of multi-token prediction
   bool narrow_attention = false;       // in fp8
   bool drops_tokens = false;           // experts have a capacity
-  bool half_gradients = false;         // gradients are reduced in 16 bits
+  bool narrow_parameters = false;      // weights are held and gathered in fp8
+  std::optional<bool> half_moments;    // AdamW's states have 16 bits each
+  bool memory_in_gib = false;          // the peak is given in GiB (2^30 bytes)
+  std::optional<bool> half_gradients;  // gradients are summed and reduced in 16 bits
+  std::optional<bool> overlap_tensor;
+  std::optional<bool> overlap_gradients;
+  std::optional<bool> overlap_parameters;
 };
 // `text` in lower case.
 [[nodiscard]] StatedSettings stated_settings(std::string_view text);

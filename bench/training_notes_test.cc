@@ -32,13 +32,26 @@ TEST(TrainingNotes, ReadsTheSettingsOfARun) {
   EXPECT_EQ(s.expert_tp, 1);
   EXPECT_EQ(s.overlap_expert, true);
   EXPECT_EQ(s.bucket, 768'000'000);
-  EXPECT_TRUE(s.half_gradients && s.predicts);
+  EXPECT_EQ(s.half_gradients, true);
+  EXPECT_TRUE(s.predicts);
   EXPECT_FALSE(s.drops_tokens || s.narrow_attention);
   EXPECT_TRUE(stated_settings("token-drop moe benchmark").drops_tokens);
   EXPECT_FALSE(stated_settings("token-dropless moe").drops_tokens);
   EXPECT_FALSE(stated_settings("attention not fp8").narrow_attention);
   EXPECT_FALSE(stated_settings("ddp bucket 200 (yaml default)").bucket);
   EXPECT_FALSE(stated_settings("").cuda_graphs);
+  const StatedSettings submitted = stated_settings(
+      "peak_mem_gb is torch max_memory_allocated in gib; params gathered in fp8; grads reduced in "
+      "bf16; overlap_grad_reduce=true, overlap_param_gather=false; tp_comm_overlap=false; adam "
+      "moments bfloat16");
+  EXPECT_TRUE(submitted.memory_in_gib && submitted.narrow_parameters);
+  EXPECT_EQ(submitted.half_gradients, true);
+  EXPECT_EQ(submitted.half_moments, true);
+  EXPECT_EQ(submitted.overlap_gradients, true);
+  EXPECT_EQ(submitted.overlap_parameters, false);
+  EXPECT_EQ(submitted.overlap_tensor, false);
+  EXPECT_EQ(stated_settings("grad_reduce_in_fp32=true").half_gradients, false);
+  EXPECT_FALSE(stated_settings("").half_gradients || stated_settings("").half_moments);
 }
 
 TEST(TrainingNotes, ReadsRecomputedModules) {

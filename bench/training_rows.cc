@@ -173,6 +173,7 @@ bool read_recompute(const Fields& f, Draft& d) {
   Plan& p = d.row.plan;
   const std::string notes = lower_case(f.text("notes"));
   d.row.recompute_in_doubt = has(notes, "use_checkpoint") && has(notes, "shipped config");
+  if (text.empty()) p.recompute = d.habits->recompute;
   if (text.empty() || text == "none" || has(text, "none")) return true;
   if (text.starts_with("full")) {
     p.recompute = Recompute::full;
@@ -188,12 +189,29 @@ bool read_recompute(const Fields& f, Draft& d) {
   return true;
 }
 
+// Transformer Engine holds a weight in fp8 with one scale once, on Hopper also transposed, because
+// its products need that; with MXFP8's scales of 32 elements by rows and by columns.
+bool narrow_parameters(const Draft& d, Dtype format, std::string_view precision,
+                       std::string_view gpu) {
+  if (format != Dtype::fp8 || has(precision, "mx") || has(gpu, "h100") || has(gpu, "h200"))
+    return false;
+  return d.settings.narrow_parameters || d.habits->narrow_parameters;
+}
+
 void read_precision(Dtype format, const Fields& f, Draft& d) {
   Precision& p = d.row.plan.precision;
   const std::string text = lower_case(f.text("precision"));
   p.matmul = format;
-  p.gradient_bytes = d.settings.half_gradients ? 2 : d.habits->gradient_bytes;
+  p.gradient_bytes = d.habits->gradient_bytes;
   p.accumulated_gradient_bytes = d.habits->accumulated_bytes;
+  if (d.settings.half_gradients)
+    p.gradient_bytes = p.accumulated_gradient_bytes = *d.settings.half_gradients ? 2 : 4;
+  const std::string model = lower_case(f.text("model"));
+  const bool usual = std::ranges::any_of(d.habits->half_moments, [&](std::string_view word) {
+    return !word.empty() && has(model, word);
+  });
+  if (d.settings.half_moments.value_or(usual)) p.optimizer_state_bytes = 4;
+  if (narrow_parameters(d, format, text, lower_case(f.text("gpu")))) p.parameter_bytes = 1;
   if (format == Dtype::fp32 || format == Dtype::tf32) {
     p = {.matmul = format,
          .parameter_bytes = 4,
@@ -216,9 +234,12 @@ void apply_habits(const Fields& f, Draft& d) {
   p.torch_buffers = h.torch_buffers;
   p.fused_pointwise = h.fused_pointwise || p.compiled;
   p.fused_loss = h.fused_loss || p.compiled;
+  p.loss_in_place = h.loss_in_place;
   p.fused_gradient_sum = h.fused_gradient_sum;
-  p.overlap_gradient_reduce = p.overlap_parameter_gather = h.overlap_data;
-  p.overlap_tensor = p.tp > 1 && (h.overlap_tensor || has(notes, "asynctp"));
+  p.overlap_gradient_reduce = d.settings.overlap_gradients.value_or(h.overlap_data);
+  p.overlap_parameter_gather = d.settings.overlap_parameters.value_or(h.overlap_data);
+  p.overlap_tensor =
+      p.tp > 1 && (d.settings.overlap_tensor.value_or(h.overlap_tensor) || has(notes, "asynctp"));
   const std::string sp = lower_case(f.text("sp"));
   const bool stated = sp == "true" || sp == "1" || sp == "1.0" || sp == "yes" || sp == "sp";
   p.sequence_parallel =
@@ -240,6 +261,7 @@ void apply_habits(const Fields& f, Draft& d) {
   }
   const Sharding sharding = stated_sharding(f.text("zero_or_fsdp"), d.devices_per_node);
   p.zero = sharding.zero.value_or(h.zero);
+  p.gather_singly = h.gather_singly;
   if (p.zero >= 2 && p.pp > 1 && h.whole_in_pipeline) p.zero = 1;
   const Int ranks = p.dp * p.cp;
   if (p.zero > 0 && sharding.group > 0 && sharding.group < ranks) p.shard_group = sharding.group;
@@ -482,7 +504,8 @@ Draft read_row(const CsvTable& table, std::size_t index, TrainingRows& into) {
   const auto step = measured_step(f, d.row, rate->value);
   if (!step) d.fail("neither step time nor a rate is published");
   d.row.step = step.value_or(0);
-  const double unit = d.habits->memory_in_gib ? 1024.0 * 1024 * 1024 : 1e9;
+  const bool gib = d.habits->memory_in_gib || d.settings.memory_in_gib;
+  const double unit = gib ? 1024.0 * 1024 * 1024 : 1e9;
   if (const auto gb = f.positive("peak_mem_GB")) d.row.peak_memory = *gb * unit;
   name_groups(f, d);
   return d;
@@ -490,10 +513,11 @@ Draft read_row(const CsvTable& table, std::size_t index, TrainingRows& into) {
 
 }  // namespace
 
-Result<TrainingRows> training_rows(const CsvTable& table) {
+namespace {
+
+Result<Done> add_rows(const CsvTable& table, TrainingRows& all) {
   const Result<std::size_t> source = column(table, "source");
   if (!source) return source.error();
-  TrainingRows all;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     Draft d = read_row(table, i, all);
     if (d.reason.empty()) {
@@ -502,13 +526,25 @@ Result<TrainingRows> training_rows(const CsvTable& table) {
       ++all.left_out[d.row.source + ": " + d.reason];
     }
   }
+  return Done{};
+}
+
+}  // namespace
+
+Result<TrainingRows> training_rows(const CsvTable& table) {
+  TrainingRows all;
+  if (const Result<Done> added = add_rows(table, all); !added) return added.error();
   return all;
 }
 
-Result<TrainingRows> read_training_rows(const std::string& path) {
-  const Result<CsvTable> table = read_csv(path);
-  if (!table) return table.error();
-  return training_rows(*table);
+Result<TrainingRows> read_training_rows(const std::vector<std::string>& paths) {
+  TrainingRows all;
+  for (const std::string& path : paths) {
+    const Result<CsvTable> table = read_csv(path);
+    if (!table) return table.error();
+    if (const Result<Done> added = add_rows(*table, all); !added) return added.error();
+  }
+  return all;
 }
 
 }  // namespace stepscope::bench

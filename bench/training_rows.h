@@ -54,6 +54,7 @@ struct TrainingRows {
 };
 
 [[nodiscard]] Result<TrainingRows> training_rows(const CsvTable& table);
-[[nodiscard]] Result<TrainingRows> read_training_rows(const std::string& path);
+// The rows of all files, one after the other.
+[[nodiscard]] Result<TrainingRows> read_training_rows(const std::vector<std::string>& paths);
 
 }  // namespace stepscope::bench

@@ -11,8 +11,11 @@ namespace {
 
 // Megatron-LM before Megatron-Core, and its DeepSpeed fork: scores in memory, dropout 0.1, one
 // reduction after the last backward. Megatron-Core, NeMo: fused kernels, user-buffer overlap,
-// gradients reduced in fp32. FSDP: every unit is gathered and reduced separately, in fp32 unless
-// the row says pure 16 bits.
+// gradients reduced in fp32. Megatron-Bridge (its perf_recipes and training/mixed_precision.py):
+// gradients summed and reduced in 16 bits, weights held in fp8, Transformer Engine's loss, 16-bit
+// states of AdamW for some models. torchtitan: its models' files set selective recomputation by
+// operation. FSDP: every unit is gathered and reduced separately, in fp32 unless the row says pure
+// 16 bits.
 constexpr std::int64_t one_call = std::int64_t{1} << 40;
 constexpr std::array<FrameworkHabits, 15> habits = {{
     {.word = "torchtitan",
@@ -23,6 +26,7 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .zero = 3,
      .gradient_bytes = 4,
      .accumulated_bytes = 4,
+     .recompute = Recompute::operations,
      .whole_in_pipeline = true,
      .micro_batch_default = 1},
     {.word = "llm-foundry",
@@ -50,12 +54,15 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
     {.word = "megatron-bridge",
      .vendor_attention = true,
      .fused_loss = true,
+     .loss_in_place = true,
      .fused_gradient_sum = true,
      .sequence_parallel = true,
      .overlap_tensor = true,
      .zero = 1,
-     .gradient_bytes = 4,
-     .accumulated_bytes = 4,
+     .gradient_bytes = 2,
+     .accumulated_bytes = 2,
+     .half_moments = {"moonlight", "deepseek"},
+     .narrow_parameters = true,
      .megatron_buckets = true,
      .forwards_tokens = true,
      .whole_experts = true},
@@ -92,7 +99,9 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .dropout = 0.1,
      .overlap_data = false,
      .bucket_bytes = one_call},
-    {.word = "deepspeed", .flash = false, .dropout = 0.1},
+    // The stage 3 of 2021 (deepspeed/runtime/zero/partition_parameters.py) waits for the device
+    // before each gather of one weight.
+    {.word = "deepspeed", .flash = false, .dropout = 0.1, .gather_singly = true},
     {.word = "maxtext", .fused_loss = true, .zero = 3, .accumulated_bytes = 4},
     // Any other framework: the defaults of today's frameworks.
     {.word = "",

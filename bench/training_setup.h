@@ -3,6 +3,7 @@
 // framework's documented defaults for everything that the row does not state.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,15 +24,21 @@ struct FrameworkHabits {
   double dropout = 0;
   bool fused_pointwise = true;
   bool fused_loss = false;
+  bool loss_in_place = false;
   bool fused_gradient_sum = false;
   bool sequence_parallel = false;  // with tensor parallelism
   bool overlap_tensor = false;
   bool overlap_data = true;
   int zero = 0;
-  int gradient_bytes = 2;         // on the network, at 16 bits
-  int accumulated_bytes = 2;      // at 16 bits
-  std::int64_t bucket_bytes = 0;  // 0: the plan's usual
-  bool megatron_buckets = false;  // buckets grow with the data-parallel ranks
+  bool gather_singly = false;  // ZeRO-3 gathers weights one by one
+  int gradient_bytes = 2;      // on the network, at 16 bits
+  int accumulated_bytes = 2;   // at 16 bits
+  // Models whose recipes hold AdamW's states in 16 bits, by words of their names.
+  std::array<std::string_view, 2> half_moments{};
+  bool narrow_parameters = false;         // under fp8 with one scale a tensor, weights are fp8 too
+  Recompute recompute = Recompute::none;  // unless a row states another
+  std::int64_t bucket_bytes = 0;          // 0: the plan's usual
+  bool megatron_buckets = false;          // buckets grow with the data-parallel ranks
   bool whole_in_pipeline =
       false;                 // FSDP keeps parameters and gradients whole between micro-batches
   bool interleaves = false;  // without given virtual stages, pipelines use the fastest number

@@ -51,9 +51,8 @@ std::string pipeline_device(const Evaluated& e, std::int64_t device) {
 // The virtual stages of a device.
 template <class Visit>
 void each_stage(const Evaluated& e, std::int64_t device, Visit visit) {
-  const auto p = static_cast<std::size_t>(e.plan.pp);
-  for (auto s = static_cast<std::size_t>(device); s < e.context.stages.layers.size(); s += p)
-    visit(s);
+  each_stage_of(e.plan, static_cast<std::size_t>(device), e.context.stages,
+                [&](std::size_t s, double) { visit(s); });
 }
 
 std::string on_busiest_device(const Evaluated& e) {
@@ -96,7 +95,9 @@ Line of_busy(const Evaluated& e) {
   Total<Formula> all("stages");
   each_stage(e, e.cost.pipeline.busiest, [&](std::size_t s) {
     const StageTime& t = e.context.stages.times[s];
-    all.add(seconds<Formula>(t.forward.count(), "F") + seconds<Formula>(t.backward.count(), "B"));
+    const Formula both =
+        seconds<Formula>(t.forward.count(), "F") + seconds<Formula>(t.backward.count(), "B");
+    all.add(e.plan.schedule == Schedule::dualpipe ? both / count<Formula>(2.0) : both);
   });
   return {count<Formula>(micro_batches(e.plan), "m") * all.value(),
           in_seconds(e.cost.pipeline.busy.count()), on_busiest_device(e)};
@@ -132,8 +133,7 @@ Busiest largest(const Evaluated& e, Value value) {
   double drain = 0;
   for (std::int64_t device = 0; device < e.plan.pp; ++device) {
     const auto d = static_cast<std::size_t>(device);
-    const PipelineWork work =
-        work_of(e.context.stages, d, static_cast<std::size_t>(e.plan.pp), drain);
+    const PipelineWork work = work_of(e.context.stages, e.plan, d, drain);
     drain += e.context.stages.times[d].backward.count();
     const double v = value(work);
     if (v <= most) continue;
@@ -205,7 +205,10 @@ Formula workspace_of(const Evaluated& e, double total) {
 
 Formula logits_of(const Evaluated& e) {
   Formula all = bytes<Formula>(0, "none: the device has no head");
-  if (e.cost.fullest + 1 != e.plan.pp) return all;
+  bool has_head = false;
+  each_stage(e, e.cost.fullest,
+             [&](std::size_t s) { has_head |= s + 1 == e.context.stages.layers.size(); });
+  if (!has_head) return all;
   Plan ends = e.plan;
   ends.pp = e.plan.pp > 1 ? 2 : 1;
   for (const Operation& op : head_operations(*e.context.model, ends))

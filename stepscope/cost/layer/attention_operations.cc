@@ -382,6 +382,7 @@ void add_attention(const DeviceShare& share, const LayerKind& kind, std::vector<
                      .shape = {share.tokens, columns(share, share.heads, value_size), m.hidden},
                      .place = LinearPlace::second,
                      .bias = m.attention_output_bias,
+                     .input_read_again = share.plan.fused_attention && !m.attention_gate,
                      .reduces_output = !merges_branches(m)}));
   if (m.norms_per_layer > 2) to.push_back(stream_norm(share, "attention_post_norm", false));
   add_residual(share, "attention_output_dropout", "attention_residual", !merges_branches(m), to);

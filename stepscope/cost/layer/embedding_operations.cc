@@ -26,6 +26,7 @@ Operation token_embedding(const DeviceShare& s) {
   const auto& precision = s.plan.precision;
   Operation op{.name = "token_embedding", .kind = OperationClass::embedding};
   op.parameters = rows * number(m.hidden) / devices;
+  op.weights = 1;
   op.forward.weight_bytes = looked_up * precision.parameter_bytes;
   op.forward.output_bytes = out;
   op.forward.other_bytes = 8 * number(s.tokens);  // 64-bit ids
@@ -83,6 +84,7 @@ Operation position_embedding(const DeviceShare& s) {
                                .gradient_writes = 0});
   op.kind = OperationClass::embedding;
   op.parameters = tables * s.stream_columns;
+  op.weights = 1;
   op.backward.weight_bytes = op.parameters * s.plan.precision.gradient_bytes;
   return op;
 }
@@ -102,7 +104,8 @@ Operation projection(const DeviceShare& s) {
   const Output out = output_of(s);
   Operation op = linear(s, {.name = "lm_head",
                             .shape = {out.rows, s.model.hidden, out.columns},
-                            .bias = s.model.head_bias});
+                            .bias = s.model.head_bias,
+                            .wide = true});
   const bool own = !s.model.tied_embeddings || s.model.classes > 0 || s.plan.pp > 1;
   if (!own) op.parameters = s.model.head_bias ? number(out.columns) / number(s.split.features) : 0;
   return op;
@@ -122,7 +125,7 @@ Operation cross_entropy(const DeviceShare& s) {
   op.backward.vector = {s.counting.softmax.backward * logits};
   op.backward.other_bytes = 4 * logits + 8 * tokens;
   op.backward.output_bytes = logits * s.element;
-  op.kept_bytes = 4 * logits;
+  op.kept_bytes = s.plan.loss_in_place ? 0 : 4 * logits;
   if (!s.plan.fused_loss) {
     // One operation after the other, in fp32: maximum, exponential, sum and logarithm reread the
     // output of the cast. Backward has the loss's own gradient, the softmax's and the cast's.

@@ -29,8 +29,10 @@ Routed routed(const DeviceShare& s) {
 
 void add_router(const DeviceShare& s, std::vector<Operation>& to) {
   const Experts& x = *s.model.experts;
-  to.push_back(linear(
-      s, {.name = "router", .shape = {s.tokens, s.model.hidden, x.count}, .replicated = true}));
+  to.push_back(linear(s, {.name = "router",
+                          .shape = {s.tokens, s.model.hidden, x.count},
+                          .replicated = true,
+                          .wide = true}));
   if (x.router_bias) to.back().parameters += number(x.count);
   // Scores are fp32, and so are their kept weights.
   const double scores = number(s.stream_rows * x.count);

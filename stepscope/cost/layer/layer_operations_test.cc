@@ -314,5 +314,34 @@ TEST(Ends, AHeadlessModelEndsWithItsNorm) {
   EXPECT_EQ(ops[0].name, "final_norm");
 }
 
+TEST(LayerOperations, KeepsInputsInTheFormatOfTheirProducts) {
+  const Plan wide = operations_test::plan_of(1);
+  Plan narrow = wide;
+  narrow.precision.matmul = Dtype::fp8;
+  const Transformer m = llama();
+  const auto kept = [&](const Plan& plan, std::string_view name) {
+    return named(layer_operations(m, plan, 0), name).kept_bytes;
+  };
+  for (const std::string_view name : {"qkv_proj", "fc1", "fc2"})
+    EXPECT_DOUBLE_EQ(kept(narrow, name), kept(wide, name) / 2) << name;
+  // Attention's backward reads its output in 16 bits, and the product reads it in 8.
+  EXPECT_DOUBLE_EQ(kept(narrow, "attention_proj"), kept(wide, "attention_proj") * 1.5);
+  for (const std::string_view name : {"attention_norm", "attention", "activation"})
+    EXPECT_DOUBLE_EQ(kept(narrow, name), kept(wide, name)) << name;
+  EXPECT_DOUBLE_EQ(named(head_operations(m, narrow), "lm_head").kept_bytes,
+                   named(head_operations(m, wide), "lm_head").kept_bytes);
+  // In fp4, 16 elements share a scale of 8 bits.
+  narrow.precision.matmul = Dtype::fp4;
+  EXPECT_DOUBLE_EQ(kept(narrow, "fc1"), kept(wide, "fc1") * 4.5 / 16);
+  narrow.torch_buffers = true;  // float8 casts again in backward
+  EXPECT_DOUBLE_EQ(kept(narrow, "fc2"), kept(wide, "fc2"));
+  // Weights held in 8 bits are read in 8 bits, not in 4.
+  narrow = wide;
+  narrow.precision.matmul = Dtype::fp8;
+  const double read = named(layer_operations(m, narrow, 0), "fc1").forward.weight_bytes;
+  narrow.precision.parameter_bytes = 1;
+  EXPECT_DOUBLE_EQ(named(layer_operations(m, narrow, 0), "fc1").forward.weight_bytes, read);
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -102,9 +102,12 @@ struct Operation {
   OperationClass kind{};
   Pass forward{};
   Pass backward{};
-  double kept_bytes = 0;  // activations held from forward to backward
-  double parameters = 0;  // elements of this device's share
-  bool expert = false;    // these parameters are replicated only over dp * cp / ep ranks
+  double kept_bytes = 0;     // activations held from forward to backward
+  double parameters = 0;     // elements of this device's share
+  std::int64_t weights = 0;  // matrices among the parameters; the others are `vectors`
+  std::int64_t vectors = 0;
+  double vector_elements = 0;
+  bool expert = false;  // these parameters are replicated only over dp * cp / ep ranks
   // True between the projections of attention: selective recomputation repeats it from its inputs,
   // which are `core_input_bytes` of `kept_bytes`.
   bool attention_core = false;

@@ -107,8 +107,11 @@ void count_traffic(const DeviceShare& s, const LinearSpec& spec, const LinearLay
   const double w = steps * number(n) * number(k) * number(spec.groups);
   const double bias = spec.bias ? number(n) * number(spec.groups) : 0;
   const auto& bytes = s.plan.precision;
+  // Traffic counts 16 bits; the rate of a narrower format takes its part of them (compute_time.h).
+  const double width =
+      below_16_bits(bytes.matmul) ? std::max(2, bytes.parameter_bytes) : bytes.parameter_bytes;
   op.forward.input_bytes = x;
-  op.forward.weight_bytes = (w + bias) * bytes.parameter_bytes;
+  op.forward.weight_bytes = (w + bias) * width;
   op.forward.output_bytes = y * (2 * steps - 1);  // each further product adds to the first
   double gradient_reads = every_read(s) && spec.input_gradient ? 2 : 1;
   if (spec.bias && every_read(s) && !s.plan.fused_pointwise) gradient_reads += 1;
@@ -116,15 +119,24 @@ void count_traffic(const DeviceShare& s, const LinearSpec& spec, const LinearLay
   op.backward.output_bytes = spec.input_gradient ? x : 0;
   op.backward.other_bytes = x;
   const double read_again = every_read(s) ? w : w + bias;
-  op.backward.weight_bytes = (spec.input_gradient ? read_again * bytes.parameter_bytes : 0) +
-                             (w + bias) * bytes.gradient_bytes;
+  op.backward.weight_bytes =
+      (spec.input_gradient ? read_again * width : 0) + (w + bias) * bytes.gradient_bytes;
+}
+
+// Bytes of a kept element of the input. The product of the weight's gradient reads it in the
+// plan's format, so Transformer Engine keeps no wider copy. PyTorch's float8 casts again.
+double kept_width(const DeviceShare& s, const LinearSpec& spec) {
+  const Dtype format = s.plan.precision.matmul;
+  if (spec.wide || s.plan.torch_buffers || !below_16_bits(format)) return s.element;
+  return operand_bytes(format) + (spec.input_read_again ? s.element : 0);
 }
 
 double kept_input(const DeviceShare& s, const LinearSpec& spec, const LinearLayout& l) {
   if (!spec.keeps_input) return 0;
+  const double width = kept_width(s, spec);
   if (!keeps_gathered(s, spec) || s.plan.tensor_layout != TensorLayout::one_d)
-    return l.input_elements * s.element;
-  return number(l.product.m) * number(l.product.k) * s.element;
+    return l.input_elements * width;
+  return number(l.product.m) * number(l.product.k) * width;
 }
 
 }  // namespace
@@ -168,6 +180,9 @@ Operation linear(const DeviceShare& share, const LinearSpec& spec) {
   op.products = 1;
   op.product_outputs[0] = read_again ? op.forward.output_bytes : 0;
   op.parameters = number(spec.groups) * (l.weight_elements + (spec.bias ? number(l.product.n) : 0));
+  op.weights = spec.groups;
+  op.vectors = spec.bias ? spec.groups : 0;
+  op.vector_elements = number(op.vectors) * number(l.product.n);
   const Calls own = own_calls(share, spec, l);
   for (const LayoutCall& c : own.forward) {
     const double also = gathers(c) ? number(spec.also_gathered * spec.shape.tokens) : 0;
@@ -222,6 +237,8 @@ Operation norm(const DeviceShare& share, const NormSpec& spec) {
   op.backward.other_bytes = bytes + row_bytes;
   op.kept_bytes = bytes + row_bytes;
   op.parameters = spec.parameters;
+  op.vectors = layer && share.model.norm_bias ? 2 : 1;
+  op.vector_elements = spec.parameters;
   if (spec.parts > 1) {
     // Each device has a part of every row, so sums over a row are added up.
     const Communication sums{.kind = all_reduce,

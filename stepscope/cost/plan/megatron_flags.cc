@@ -159,6 +159,7 @@ void recomputation(const Transformer& m, const Plan& p, Flags& out) {
 void kernels_and_offload(const Plan& p, Flags& out) {
   out.add(std::string("--attention-backend ") + (p.fused_attention ? "flash" : "unfused"));
   if (p.fused_loss) out.add("--cross-entropy-loss-fusion");
+  if (p.fused_loss && p.loss_in_place) out.add("--cross-entropy-fusion-impl te");
   if (!p.fused_gradient_sum) out.add("--no-gradient-accumulation-fusion");
   if (!p.fused_pointwise) {
     out.add(

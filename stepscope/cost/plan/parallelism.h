@@ -35,11 +35,12 @@ enum class Schedule : std::uint8_t {
   one_f_one_b,
   interleaved,
   zero_bubble_h1,
-  zero_bubble_h2
+  zero_bubble_h2,
+  dualpipe  // half of the micro-batches enter at each end; a device has two stages
 };
-inline constexpr std::array<std::string_view, 5> schedule_names = {"gpipe", "1f1b", "interleaved",
-                                                                   "zb-h1", "zb-h2"};
-static_assert(schedule_names[static_cast<std::size_t>(Schedule::zero_bubble_h2)] == "zb-h2");
+inline constexpr std::array<std::string_view, 6> schedule_names = {"gpipe", "1f1b",  "interleaved",
+                                                                   "zb-h1", "zb-h2", "dualpipe"};
+static_assert(schedule_names[static_cast<std::size_t>(Schedule::dualpipe)] == "dualpipe");
 
 // selective: only attention's core; operations: all except attention's core and every second
 // matmul; every_k: the first of each k layers of a stage is kept whole.
@@ -147,6 +148,9 @@ struct Plan {
   bool fused_attention = true;    // scores never reach memory (flash)
   bool compiled = false;          // layers are launched by a compiler's code, not singly in Python
   bool fused_pointwise = true;    // adjacent elementwise operations share one pass over memory
+  // The gradient of the scores replaces them (Transformer Engine, Liger). Otherwise exponentials in
+  // fp32 are kept beside them, and the gradient is a tensor of its own.
+  bool loss_in_place = false;
   bool fused_loss = true;  // cross-entropy in one pass each way, not one operation after the other
   // The product that makes a weight's gradient also adds it to the sum over micro-batches, if the
   // sum is kept whole (ZeRO 0 and 1).
@@ -158,6 +162,9 @@ struct Plan {
   bool overlap_gradient_reduce = true;   // with backward, by buckets
   bool overlap_parameter_gather = true;  // ZeRO-1/2: with the next forward; ZeRO-3: prefetch
   std::int64_t prefetch_distance = 1;    // ZeRO-3: layers gathered ahead
+  // ZeRO-3: each weight is gathered and reduced by a call of its own, after the device has finished
+  // all work, and piece by piece copied (DeepSpeed before 0.6; gather_singly below).
+  bool gather_singly = false;
   Bytes bucket{25 * 1024 * 1024};
   // Weights, gradients and passed activations are stored as in PyTorch's fully_shard, DTensor and
   // pipelining (memory_footprint.h).
@@ -172,6 +179,16 @@ struct Plan {
 // Micro-batches of one pipeline per step: global_batch / (dp * micro_batch).
 [[nodiscard]] constexpr std::int64_t micro_batches(const Plan& p) {
   return p.global_batch / (p.dp * p.micro_batch);
+}
+
+// ZeRO-3 gathers weights one by one. Then nothing hides its calls.
+[[nodiscard]] constexpr bool gathers_singly(const Plan& p) {
+  return p.zero == 3 && p.gather_singly;
+}
+// Gathers of a micro-batch before backward's work on a unit. One by one, full recomputation gathers
+// a weight for the repeated forward and, as it is released in between, again.
+[[nodiscard]] constexpr std::int64_t backward_gathers(const Plan& p) {
+  return gathers_singly(p) && p.recompute == Recompute::full ? 2 : 1;
 }
 
 // Experts are whole on each of their ranks although tp divides the rest of the layer.

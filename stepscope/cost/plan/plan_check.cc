@@ -404,7 +404,22 @@ Problem stages(const Transformer& m, const Plan& p) {
                  "give stage_layers, as even as can be: " + joined(even_stages(m.layers, count)));
 }
 
+Problem dualpipe(const Plan& p) {
+  if (p.pp % 2 != 0) {
+    return problem("the schedule dualpipe with pp = " + decimal(p.pp),
+                   "its stages are mirrored: pp must be even");
+  }
+  const Int m = micro_batches(p);
+  if (m % 2 == 0 && m >= 2 * p.pp) return std::nullopt;
+  return problem(
+      "the schedule dualpipe with " + decimal(m) + " micro-batches on pp = " + decimal(p.pp),
+      "their number must be even, and 2 * pp or more");
+}
+
 Problem schedule(const Transformer&, const Plan& p) {
+  if (p.schedule == Schedule::dualpipe) {
+    if (Problem found = dualpipe(p)) return found;
+  }
   const bool interleaved = p.schedule == Schedule::interleaved;
   if (!interleaved && p.virtual_stages > 1) {
     return problem("virtual_stages = " + decimal(p.virtual_stages) + " with the schedule " +

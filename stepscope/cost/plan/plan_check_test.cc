@@ -325,5 +325,20 @@ TEST(EvenStages, DifferByOneAtMostAndSpareTheEnds) {
   }
 }
 
+TEST(CheckPlan, MirrorsTheStagesOfDualPipe) {
+  const auto dual = [](std::int64_t pp, std::int64_t batch) {
+    return after([&](Plan& p) {
+      p.devices = p.pp = pp;
+      p.schedule = Schedule::dualpipe;
+      p.tp = p.cp = p.dp = p.micro_batch = 1;
+      p.global_batch = batch;
+    });
+  };
+  EXPECT_EQ(dual(4, 8), "");
+  EXPECT_NE(dual(4, 6).find("must be even, and 2 * pp or more"), std::string::npos);
+  EXPECT_NE(dual(4, 9).find("must be even"), std::string::npos);
+  EXPECT_NE(dual(1, 8).find("pp must be even"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace stepscope

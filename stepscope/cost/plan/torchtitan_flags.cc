@@ -98,8 +98,10 @@ std::string modules(const Plan& p) {
 void pipeline(const Transformer& m, const Plan& p, Toml& out) {
   out.add("pipeline_parallel_degree", p.pp);
   if (p.pp == 1) return;
-  constexpr std::array<std::string_view, 5> names = {"GPipe", "1F1B", "Interleaved1F1B", "1F1B",
-                                                     "1F1B"};
+  constexpr std::array<std::string_view, schedule_names.size()> names = {
+      "GPipe", "1F1B", "Interleaved1F1B", "1F1B", "1F1B", "DualPipeV"};
+  if (p.schedule == Schedule::dualpipe)
+    out.lacks("schedule dualpipe: DualPipeV, with one copy of the weights, comes nearest");
   out.add("pipeline_parallel_schedule", std::string(names[static_cast<std::size_t>(p.schedule)]));
   if (p.schedule == Schedule::zero_bubble_h1 || p.schedule == Schedule::zero_bubble_h2) {
     out.lacks("schedule " + std::string(schedule_names[static_cast<std::size_t>(p.schedule)]) +

@@ -110,6 +110,9 @@ double least_step(const LayerBounds& b, const Plan& plan) {
     if (s + 1 < plan.pp) first_chunk += u;
     if (turns && micro_batches(plan) >= plan.pp - s) step = std::max(step, before + (m - 1) * u);
   });
+  // The busiest pair of mirrored stages takes at least the mean.
+  if (plan.schedule == Schedule::dualpipe)
+    return m * before / static_cast<double>(plan.pp) * rounding;
   for (const double u : own.first(static_cast<std::size_t>(plan.pp))) step = std::max(step, m * u);
   if (plan.schedule == Schedule::interleaved && plan.virtual_stages > 1) {
     step = std::max(step, m * own[static_cast<std::size_t>(plan.pp - 1)] + first_chunk);

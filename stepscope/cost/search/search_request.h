@@ -12,6 +12,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/step/step_interval.h"
 
 namespace stepscope {
 
@@ -84,7 +85,7 @@ inline constexpr std::array<std::string_view, rejected_count> rejected_names = {
     "cp does not divide the sequence or the heads",
     "ep does not divide the experts or the ranks",
     "dp * micro_batch does not divide the global batch",
-    "micro-batches of the interleaved schedule are no multiple of pp",
+    "the schedule cannot run this number of micro-batches",
     "the machine lacks a link it needs",
     "does not fit in memory",
     "slower than plans found (by a lower bound)"};
@@ -99,7 +100,7 @@ struct SearchRequest {
   double memory_headroom = 0.1;  // share of the device's memory to keep free
   bool offload = false;          // also states on host and NVMe; else only if nothing else fits
   std::size_t top = 10;
-  double model_error = 0.05;  // plans closer than this are near-ties
+  double model_error = comparison_width;  // plans closer than this are near-ties
   // Plans slower than this times the fastest are not shown. With 1 the search is for the fastest
   // plan alone, without a sensitivity.
   double slowest = 2;

@@ -291,6 +291,8 @@ std::vector<Split> list_splits(const SearchSpace& space, const Plan& shape) {
     for (const auto s : {Schedule::gpipe, Schedule::zero_bubble_h1, Schedule::zero_bubble_h2}) {
       add(s, 1);
     }
+    // It pays where it hides the all-to-alls of experts.
+    if (pp % 2 == 0 && pp > 2 && (space.model->experts || given)) add(Schedule::dualpipe, 1);
     for (Int v = 2; pp > 1 && pp * v <= layers; ++v) {
       if (layers % (pp * v) == 0 || layers % pp != 0) add(Schedule::interleaved, v);
     }
@@ -378,6 +380,10 @@ std::optional<Rejected> obstacle(const Transformer&, const Plan& plan) {
   if (plan.global_batch % (plan.dp * plan.micro_batch) != 0) return Rejected::batch;
   if (expert_ranks(plan) % plan.ep != 0) return Rejected::expert;
   if (plan.schedule == Schedule::interleaved && micro_batches(plan) % plan.pp != 0) {
+    return Rejected::schedule;
+  }
+  const Int m = micro_batches(plan);
+  if (plan.schedule == Schedule::dualpipe && (m % 2 != 0 || m < 2 * plan.pp)) {
     return Rejected::schedule;
   }
   return std::nullopt;

@@ -16,7 +16,7 @@ auto shape_of(const Plan& p) {
   return std::tie(p.tp, p.tensor_layout, p.tp_rows, p.tp_columns, p.tp_depth, p.sequence_parallel,
                   p.sequence_degree, p.cp, p.context_exchange, p.ep, p.sequence, p.micro_batch,
                   p.fused_attention, p.narrow_attention, p.vendor_attention, p.fused_pointwise,
-                  p.fused_loss, p.fused_gradient_sum, p.compiled, p.overlap_tensor,
+                  p.fused_loss, p.loss_in_place, p.fused_gradient_sum, p.compiled, p.overlap_tensor,
                   p.overlap_expert, p.cuda_graphs, p.expert_tp, p.expert_dispatch,
                   p.recompute_modules.bits, p.torch_buffers, p.vocabulary_multiple,
                   p.precision.matmul, p.precision.parameter_bytes, p.precision.gradient_bytes,
@@ -109,13 +109,45 @@ UnitTime unit_time(const DataTimes& times, const Plan& plan, double dense, doubl
       .reduce_copying = reduce_copying(times.dense, dense) + reduce_copying(times.expert, expert)};
 }
 
+// A unit's weights one by one. A call's result is set to zero, gathered, and copied piece by piece
+// to its place, each of the n pieces by a kernel of its own (PyTorch's all-gather and
+// reduce-scatter of lists). DeepSpeed keeps vectors whole and only reduces their gradients.
+Result<UnitTime> time_singly(const CostContext& context, const Plan& plan, const LayerCost& cost) {
+  const auto& precision = plan.precision;
+  const double elements = cost.parameters + cost.expert_parameters - cost.vector_elements;
+  const double pieces = static_cast<double>(shard_counts(plan).dense) *
+                        of(context.compute, ComputeParameter::launch_us) * 1e-6;
+  UnitTime time;
+  const auto add = [&](double calls, double all, bool gathered) -> Result<Done> {
+    if (calls <= 0 || all <= 0) return Done{};
+    Plan sized = plan;
+    const double one = all / calls;
+    sized.bucket = Bytes{std::max<std::int64_t>(1, std::llround(one * precision.parameter_bytes))};
+    const Result<DataTimes> times = data_times(sized, *context.network);
+    if (!times) return times.error();
+    const double sent = one * precision.parameter_bytes;
+    const double made = one * precision.gradient_bytes;
+    if (gathered)
+      time.gather += calls * (times->dense.gather.once(sent) + pieces +
+                              memory_time(context.compute, 3 * sent).count());
+    time.reduce += calls * (times->dense.reduce.once(made) + times->dense.average.once(made) +
+                            pieces + memory_time(context.compute, 2 * made).count());
+    return Done{};
+  };
+  const Result<Done> weights = add(cost.weights, elements, true);
+  const Result<Done> vectors = add(cost.vectors, cost.vector_elements, false);
+  if (!weights || !vectors) return (weights ? vectors : weights).error();
+  return time;
+}
+
 // Timed at its own size: the bucket's time tells little about calls that are many times larger.
-Result<UnitTime> unit_time(const Network& network, const Plan& plan, const LayerCost& cost) {
+Result<UnitTime> unit_time(const CostContext& context, const Plan& plan, const LayerCost& cost) {
+  if (gathers_singly(plan)) return time_singly(context, plan, cost);
   Plan sized = plan;
   const double parameters = std::max(cost.parameters, cost.expert_parameters);
   sized.bucket = Bytes{std::max<std::int64_t>(
       1, std::llround(parameters * static_cast<double>(plan.precision.parameter_bytes)))};
-  const Result<DataTimes> times = data_times(sized, network);
+  const Result<DataTimes> times = data_times(sized, *context.network);
   if (!times) return times.error();
   return unit_time(*times, plan, cost.parameters, cost.expert_parameters);
 }
@@ -148,9 +180,8 @@ Result<CostContext> make_cost_context(const Transformer& model, const Machine& m
       make_compute_model(machine, plan.precision.matmul, plan.vendor_attention);
   if (!compute) return compute.error();
   context.compute = *std::move(compute);
-  const bool narrow = plan.precision.matmul == Dtype::fp8 || plan.precision.matmul == Dtype::fp4;
-  if (plan.narrow_attention && narrow)
-    context.compute.attention_efficiency *= narrow_attention_gain;
+  if (plan.narrow_attention && below_16_bits(plan.precision.matmul))
+    context.compute.narrow_attention = narrow_attention_gain;
   if (plan.cuda_graphs != CudaGraphs::none) shorten_launches(context.compute);
   const Result<Placements> placements = layer_placements(plan, network);
   if (!placements) return placements.error();
@@ -181,7 +212,8 @@ Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan) {
   const bool sharded = plan.zero > 0;
   for (const DataEntry& entry : context.data) {
     if (entry.dp == plan.dp && entry.pp == plan.pp && entry.shard_group == plan.shard_group &&
-        entry.sharded == sharded && entry.bucket == plan.bucket.value) {
+        entry.sharded == sharded && entry.bucket == plan.bucket.value &&
+        entry.singly == gathers_singly(plan)) {
       return &entry;
     }
   }
@@ -193,15 +225,16 @@ Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan) {
   entry.shard_group = plan.shard_group;
   entry.bucket = plan.bucket.value;
   entry.sharded = sharded;
+  entry.singly = gathers_singly(plan);
   entry.times = *times;
   const LayerCost& head = context.head[plan.pp > 1 ? 1 : 0];
   for (const LayerCost& kind : context.kinds) {
-    const Result<UnitTime> unit = unit_time(*context.network, plan, kind);
+    const Result<UnitTime> unit = unit_time(context, plan, kind);
     if (!unit) return unit.error();
     entry.kinds.push_back(*unit);
   }
-  const Result<UnitTime> first = unit_time(*context.network, plan, context.embedding);
-  const Result<UnitTime> last = unit_time(*context.network, plan, head);
+  const Result<UnitTime> first = unit_time(context, plan, context.embedding);
+  const Result<UnitTime> last = unit_time(context, plan, head);
   if (!first || !last) return (first ? last : first).error();
   entry.embedding = *first;
   entry.head = *last;

@@ -76,7 +76,7 @@ struct StageCost {
 // them.
 struct StageKey {
   std::array<std::int64_t, 11> numbers{};
-  std::array<std::uint8_t, 8> choices{};
+  std::array<std::uint8_t, 9> choices{};
 
   bool operator==(const StageKey&) const = default;
 };
@@ -97,6 +97,13 @@ struct Stages {
   }
 };
 
+// Calls visit(stage, share of the micro-batches) for the stages of a pipeline device.
+template <class Visit>
+void each_stage_of(const Plan& plan, std::size_t device, const Stages& stages, Visit visit) {
+  each_stage_of(plan.schedule, static_cast<std::size_t>(plan.pp), device, stages.cost_of.size(),
+                visit);
+}
+
 // Times that depend on dp, the shard group and ZeRO besides the shape; cached between plans.
 struct DataEntry {
   std::int64_t dp = 0;
@@ -104,6 +111,7 @@ struct DataEntry {
   std::int64_t shard_group = 0;
   std::int64_t bucket = 0;
   bool sharded = false;
+  bool singly = false;  // gathers_singly
   DataTimes times;
   std::vector<UnitTime> kinds;  // as CostContext::kinds
   UnitTime embedding;

@@ -44,7 +44,9 @@ Volume<N> volume(const Plan& plan, double parameters, std::int64_t replicas, std
   return {.reduced = part * gradients,
           .averaged = count<N>(2 * share(replicas / shards), "2 (n / k - 1) / (n / k)") *
                       gradients / count<N>(shards, "k"),
-          .gathered = plan.zero == 3 ? part * weights * (2.0 * m) : part * weights};
+          .gathered = plan.zero == 3
+                          ? part * weights * (static_cast<double>(1 + backward_gathers(plan)) * m)
+                          : part * weights};
 }
 
 template <formula::Number N>

@@ -3,9 +3,10 @@
 //
 // Per rank and step, with Psi parameters of p bytes, gradients of g bytes, m micro-batches, n ranks
 // and f = (n - 1) / n: stage 0 sends 2 f g Psi, ZeRO-1 f (g + p) Psi, ZeRO-2 f (m g + p) Psi,
-// ZeRO-3 f m (2 p + g) Psi. ZeRO-1 that reduces after every pass sends f (m g + p) Psi. In a shard
-// group of k of the n ranks f is (k - 1) / k. In addition 1/k of the gradients is summed over the n
-// / k replicas: 2 (n/k - 1)/(n/k) g Psi / k each time gradients are reduced.
+// ZeRO-3 f m (2 p + g) Psi (3 p if it gathers weights singly and recomputes all). ZeRO-1 that
+// reduces after every pass sends f (m g + p) Psi. In a shard group of k of the n ranks f is
+// (k - 1) / k. In addition 1/k of the gradients is summed over the n / k replicas:
+// 2 (n/k - 1)/(n/k) g Psi / k each time gradients are reduced.
 #pragma once
 
 #include <cstdint>

@@ -267,6 +267,20 @@ double zero_bubble(const Shape& x, bool across_steps) {
   return longest;
 }
 
+// Half of the micro-batches enter at each end. Forwards and backwards of both directions run in
+// pairs, and weight gradients fill what the ramps leave. Without weights' parts it would be 1F1B of
+// half as many stages from both ends.
+double dualpipe(const Shape& x) {
+  const auto p = static_cast<double>(x.p);
+  double ramp = 0;
+  double slowest = 0;
+  for (std::size_t s = 0; s < x.p; ++s) {
+    ramp += x.f(s) + 2 * x.b(s) - 3 * x.w(s);
+    slowest = std::max(slowest, (x.both(s) + x.both(x.p - 1 - s)) / 2);
+  }
+  return x.m * slowest + std::max(0.0, ramp) * (0.5 - 1 / p) + (p - 2) * x.c;
+}
+
 double makespan(Schedule schedule, const Shape& x) {
   switch (schedule) {
     case Schedule::gpipe:
@@ -279,6 +293,8 @@ double makespan(Schedule schedule, const Shape& x) {
       return zero_bubble(x, false);
     case Schedule::zero_bubble_h2:
       return zero_bubble(x, true);
+    case Schedule::dualpipe:
+      return dualpipe(x);
   }
   return 0;
 }
@@ -298,7 +314,8 @@ PipelineTime pipeline_time(const Pipeline& pipeline) {
   double busy = -1;
   for (std::size_t device = 0; device < x.p; ++device) {
     double own = 0;
-    for (std::size_t s = device; s < x.stages.size(); s += x.p) own += x.both(s);
+    each_stage_of(pipeline.schedule, x.p, device, x.stages.size(),
+                  [&](std::size_t s, double share) { own += share * x.both(s); });
     if (own > busy) {
       busy = own;
       time.busiest = static_cast<std::int64_t>(device);

@@ -5,7 +5,9 @@
 //
 // With p stages, m micro-batches, v chunks per device, and even times F, B (input gradient), W
 // (weight gradient; B + W = backward): GPipe and 1F1B idle (p-1)(F+B+W) (Narayanan et al. 2021),
-// interleaved (p-1)(F+B+W)/v, zero-bubble H1 (p-1)(F+B-W) and H2 (p-1)(F+B-2W) (Qi et al. 2023).
+// interleaved (p-1)(F+B+W)/v, zero-bubble H1 (p-1)(F+B-W) and H2 (p-1)(F+B-2W) (Qi et al. 2023),
+// DualPipe (p/2-1)(F+2B-W): that is (p/2-1)(F&B + B - 3W) of DeepSeek-AI 2024, table 2, where B is
+// the whole backward and F&B runs a forward beside a backward in the time of both.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +28,8 @@ struct StageTime {
 };
 
 // `stages`: in model order, devices times virtual_stages of them. Virtual stage s is on device s %
-// devices. virtual_stages > 1 only with Schedule::interleaved.
+// devices. virtual_stages > 1 only with Schedule::interleaved. DualPipe's device also has the stage
+// of its mirror image, and half of the micro-batches pass each.
 struct Pipeline {
   Schedule schedule = Schedule::one_f_one_b;
   std::int64_t virtual_stages = 1;
@@ -45,6 +48,18 @@ struct PipelineTime {
   Seconds without_sends{};   // busy + bubble
   std::int64_t busiest = 0;  // index of that device
 };
+
+// Calls visit(stage, share of the micro-batches) for each of `stages` that a device runs.
+template <class Visit>
+void each_stage_of(Schedule schedule, std::size_t devices, std::size_t device, std::size_t stages,
+                   Visit visit) {
+  if (schedule == Schedule::dualpipe) {
+    visit(device, 0.5);
+    visit(stages - 1 - device, 0.5);
+    return;
+  }
+  for (std::size_t s = device; s < stages; s += devices) visit(s, 1.0);
+}
 
 // Exact for GPipe, for even stages, and for 1F1B if send is zero. For uneven stages with sends 1F1B
 // is a lower bound within a few percent, and interleaved is an estimate (pipeline_test.cc has the
@@ -75,6 +90,8 @@ template <formula::Number N>
       return formula::min(m, p);
     case Schedule::zero_bubble_h2:
       return formula::min(m, 2.0 * p - 1.0);
+    case Schedule::dualpipe:  // of either stage; of both p + 1
+      return formula::min(m, p + 1.0) / 2.0;
   }
   return m;
 }

@@ -448,5 +448,30 @@ TEST(Pipeline, ZeroBubbleH2HoldsAlmostTwiceAsMuch) {
   EXPECT_EQ(micro_batches_in_flight(Schedule::zero_bubble_h2, 8, 0, 1, 4), 4);
 }
 
+// DeepSeek-AI 2024, table 2: (p/2 - 1)(F&B + B - 3W), with the pair F&B in the time of both.
+TEST(Pipeline, DualPipeIdlesAsItsPaperSays) {
+  for (const std::size_t p : {2U, 4U, 8U, 16U}) {
+    const std::vector<StageTime> stages(p, {Seconds{1.0}, Seconds{2.2}, Seconds{0.9}});
+    const auto time = pipeline_time({.schedule = Schedule::dualpipe,
+                                     .micro_batches = static_cast<std::int64_t>(4 * p),
+                                     .stages = stages});
+    const double half = static_cast<double>(p) / 2;
+    EXPECT_NEAR(time.bubble.count(), (half - 1) * (1.0 + 2.2 + 2.2 - 3 * 0.9), 1e-12);
+    EXPECT_NEAR(time.busy.count(), static_cast<double>(4 * p) * 3.2, 1e-9);
+  }
+}
+
+TEST(Pipeline, DualPipeSharesUnevenStagesWithTheirMirrorImages) {
+  std::vector<StageTime> stages(4, {Seconds{1.0}, Seconds{2.0}, Seconds{0.5}});
+  stages[0] = {Seconds{2.0}, Seconds{4.0}, Seconds{1.0}};
+  const auto time =
+      pipeline_time({.schedule = Schedule::dualpipe, .micro_batches = 8, .stages = stages});
+  EXPECT_NEAR(time.busy.count(), 8 * (6.0 + 3.0) / 2, 1e-12);
+  EXPECT_EQ(time.busiest % 3, 0);  // device 0 or its mirror image, 3
+  EXPECT_GT(time.bubble.count(), 0);
+  // A device holds p + 1 micro-batches of a stage: half of each of its two stages.
+  EXPECT_EQ(micro_batches_in_flight(Schedule::dualpipe, 4, 0, 1, 8), 2.5);
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -80,12 +80,15 @@ struct UnitCalls {
   double latest = 0;  // delay of the latest rank of a shard group, as a share of a layer's time
   bool prefetches = false;
   bool overlaps_reduction = false;
+  std::int64_t gathers = 1;  // before backward
 
   UnitCalls(const ComputeModel& compute, const Plan& plan)
       : contention(of(compute, ComputeParameter::contention)),
         latest(latest_rank(compute, shard_counts(plan).dense)),
-        prefetches(plan.overlap_parameter_gather && plan.prefetch_distance > 0),
-        overlaps_reduction(plan.overlap_gradient_reduce) {}
+        prefetches(plan.overlap_parameter_gather && plan.prefetch_distance > 0 &&
+                   !gathers_singly(plan)),
+        overlaps_reduction(plan.overlap_gradient_reduce && !gathers_singly(plan)),
+        gathers(backward_gathers(plan)) {}
 
   template <formula::Number N>
   [[nodiscard]] N forward(const UnitTime& unit, double work) const {
@@ -102,8 +105,8 @@ struct UnitCalls {
     const N beside_it = seconds<N>(work, "B");
     const Call ahead = prefetches ? Call{unit.gather, unit.gather_copying} : Call{};
     const Call reduced = overlaps_reduction ? Call{unit.reduce, unit.reduce_copying} : Call{};
-    return seconds<N>(prefetches ? 0 : unit.gather) +
-           seconds<N>(overlaps_reduction ? 0 : unit.reduce) +
+    return formula::count<N>(gathers, "gathers") * seconds<N>(prefetches ? 0 : unit.gather, "C") +
+           seconds<N>(overlaps_reduction ? 0 : unit.reduce, "R") +
            formula::count<N>(latest, "jitter sqrt(2 ln n)") * beside_it +
            beside(ahead + reduced, beside_it, contention, "(C + R)");
   }
@@ -261,8 +264,10 @@ bool alike(const CostContext& context, Range a, Range b) {
   return std::equal(from(a), from(a) + a.count, from(b));
 }
 
-void compare_devices(Stages& stages, std::size_t devices) {
+void compare_devices(Stages& stages, const Plan& plan) {
+  const auto devices = static_cast<std::size_t>(plan.pp);
   stages.as_before.assign(devices, 0);
+  if (plan.schedule == Schedule::dualpipe) return;  // each has another pair of stages
   for (std::size_t d = 1; d < devices; ++d) {
     bool same = true;
     for (std::size_t s = d; same && s < stages.cost_of.size(); s += devices) {
@@ -282,7 +287,10 @@ Formula exposed_units(const CostContext& context, const DataEntry& data, const P
   Range range;
   for (std::size_t s = 0; s < layers.size(); ++s) {
     range = {range.begin + range.count, layers[s]};
-    if (static_cast<std::int64_t>(s) % plan.pp != device) continue;
+    const auto last = static_cast<std::int64_t>(layers.size()) - 1;
+    const auto at = static_cast<std::int64_t>(s);
+    const bool mirror = plan.schedule == Schedule::dualpipe && last - at == device;
+    if (at % plan.pp != device && !mirror) continue;
     each_unit(context, data, plan, range, s == 0, s + 1 == layers.size(), [&](const StageUnit& u) {
       all.add(formula::count<Formula>(static_cast<std::int64_t>(u.times), "layers") *
               (direction == Direction::forward ? calls.forward<Formula>(u.time, u.forward())
@@ -300,7 +308,8 @@ StageKey stage_key(const Plan& p) {
                       sharded == 0 ? 0 : p.shard_group},
           .choices = {number(sharded), number(p.schedule), number(p.recompute),
                       number(p.optimizer_at), number(p.gradients_at), number(p.parameters_at),
-                      number(p.overlap_gradient_reduce), number(p.overlap_parameter_gather)}};
+                      number(p.overlap_gradient_reduce), number(p.overlap_parameter_gather),
+                      number(p.gather_singly)}};
 }
 
 bool has_stages(const CostContext& context, const Plan& plan) {
@@ -339,7 +348,7 @@ void make_stages(CostContext& context, const DataEntry& data, const OffloadRates
     stages.layers[s] = range.count;
   }
   stages.boundary_bytes = plan.pp > 1 && plan.torch_buffers ? context.input_bytes : 0;
-  compare_devices(stages, static_cast<std::size_t>(plan.pp));
+  compare_devices(stages, plan);
   stages.made_for = stage_key(plan);
 }
 

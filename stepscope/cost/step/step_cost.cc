@@ -14,7 +14,7 @@ using namespace formula;
 
 // The contribution of one stage of the busiest device to each term, over all its micro-batches.
 template <Number N, class Add>
-void stage_terms(const StageCost& stage, std::int64_t micro_batches, Add add) {
+void stage_terms(const StageCost& stage, double micro_batches, Add add) {
   const N m = count<N>(micro_batches, "m");
   const auto both = [&stage](PassTerm term) {
     return seconds<N>(stage.forward[term], "forward") +
@@ -79,6 +79,7 @@ void find_fullest(StepCost& cost, const Stages& stages, const Plan& plan) {
 void add_rates(StepCost& cost, const CostContext& context, const Plan& plan) {
   const double step = cost.step().count();
   cost.tokens_per_second = tokens_per_second<double>(plan, step);
+  cost.width = interval_widths[static_cast<std::size_t>(run_kind(*context.model, plan))];
   for (std::size_t c = 0; c < flops_convention_count; ++c) {
     const double flops = static_cast<double>(plan.global_batch) * context.sequence_flops[c];
     cost.mfu[c] = utilization<double>(flops, context.compute, plan, step);
@@ -101,7 +102,7 @@ N passed_bytes(double boundary_bytes, const Plan& plan, std::size_t device, doub
 
 StageLoad stage_load(const Stages& stages, const Plan& plan, std::size_t device) {
   StageLoad load;
-  for (std::size_t s = device; s < stages.cost_of.size(); s += static_cast<std::size_t>(plan.pp)) {
+  each_stage_of(plan, device, stages, [&](std::size_t s, double) {
     const StageCost& stage = stages[s];
     load.parameters += stage.parameters;
     load.expert_parameters += stage.expert_parameters;
@@ -115,7 +116,7 @@ StageLoad stage_load(const Stages& stages, const Plan& plan, std::size_t device)
     load.activation_bytes += stage.kept_bytes;
     load.workspace_bytes = std::max(load.workspace_bytes, stage.workspace_bytes);
     load.logits_bytes = std::max(load.logits_bytes, stage.logits_bytes);
-  }
+  });
   load.in_flight =
       micro_batches_in_flight(plan.schedule, plan.pp, static_cast<std::int64_t>(device),
                               plan.virtual_stages, micro_batches(plan));
@@ -135,10 +136,11 @@ std::vector<Formula> step_formulas(const CostContext& context, const OffloadRate
     Formula& sum = sums[static_cast<std::size_t>(term)];
     sum = sum + more;
   };
-  for (auto s = static_cast<std::size_t>(cost.pipeline.busiest); s < context.stages.cost_of.size();
-       s += static_cast<std::size_t>(plan.pp)) {
-    stage_terms<Formula>(context.stages[s], micro_batches(plan), add);
-  }
+  each_stage_of(plan, static_cast<std::size_t>(cost.pipeline.busiest), context.stages,
+                [&](std::size_t s, double share) {
+                  stage_terms<Formula>(context.stages[s],
+                                       share * static_cast<double>(micro_batches(plan)), add);
+                });
   step_terms<Formula>(cost.pipeline, cost.tail,
                       optimizer_time<Formula>(context.compute, offload, plan, cost.tail.owned),
                       add);
@@ -166,10 +168,11 @@ Result<StepCost> evaluate(CostContext& context, const Plan& plan) {
   const auto add = [&cost](StepTerm term, double seconds) {
     cost.seconds[static_cast<std::size_t>(term)] += seconds;
   };
-  for (auto s = static_cast<std::size_t>(cost.pipeline.busiest); s < stages.cost_of.size();
-       s += static_cast<std::size_t>(plan.pp)) {
-    stage_terms<double>(stages[s], micro_batches(plan), add);
-  }
+  each_stage_of(plan, static_cast<std::size_t>(cost.pipeline.busiest), stages,
+                [&](std::size_t s, double share) {
+                  stage_terms<double>(stages[s], share * static_cast<double>(micro_batches(plan)),
+                                      add);
+                });
   step_terms<double>(cost.pipeline, cost.tail, {cost.tail.update, cost.tail.moves}, add);
   find_fullest(cost, stages, plan);
   add_rates(cost, context, plan);

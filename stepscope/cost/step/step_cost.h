@@ -13,6 +13,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/cost/plan/parallelism.h"
 #include "stepscope/cost/step/cost_context.h"
+#include "stepscope/cost/step/step_interval.h"
 #include "stepscope/cost/step/step_tail.h"
 #include "stepscope/cost/time/memory_footprint.h"
 
@@ -48,6 +49,7 @@ struct StepCost {
   Memory memory;             // of the fullest device
   std::int64_t fullest = 0;  // index of that device in the pipeline
   double tokens_per_second = 0;
+  double width = 0;  // of its interval, as a logarithm (step_interval.h)
   // Relative to the peak of the plan's format, by FlopsConvention; without recomputation.
   std::array<double, flops_convention_count> mfu{};
 
@@ -57,6 +59,8 @@ struct StepCost {
     for (const double s : seconds) sum += s;
     return Seconds{sum};
   }
+  // Holds the measured step in 80 % of cases.
+  [[nodiscard]] StepInterval interval() const { return step_interval(step(), width); }
 };
 
 // REQUIRES: check_plan passed and same_shape(context.shape, plan). Caches data groups in the

@@ -362,5 +362,83 @@ TEST(LayerCost, SequenceParallelBackwardGathersAndScattersBesideGradients) {
   EXPECT_NEAR(layer.backward[0][PassTerm::tensor] / (2 * call), 1, 0.05);
 }
 
+TEST(StepCost, NarrowAttentionSpeedsUpAttentionAlone) {
+  std::string json(ideal);
+  json.replace(json.find("\"bf16\": 312"), 11, "\"bf16\": 312, \"fp8\": 624");
+  Transformer model = llama();
+  const auto attention = [&](const Transformer& m, bool narrow) {
+    const Bench bench(m, json);
+    Plan plan = plan_of(1, 1, 1, 1);
+    plan.precision.matmul = Dtype::fp8;
+    plan.narrow_attention = narrow;
+    return bench.cost(plan)[StepTerm::attention];
+  };
+  EXPECT_LT(attention(model, true), attention(model, false));
+  // A scan of states is no attention between all keys.
+  const auto nemotron =
+      *std::ranges::find(model_catalogue(), "nemotron-3-nano-4b", &Transformer::name);
+  Transformer scans = nemotron;
+  std::erase_if(scans.pattern, [](char c) { return c == '*'; });
+  scans.layers = static_cast<std::int64_t>(scans.pattern.size());
+  EXPECT_DOUBLE_EQ(attention(scans, true), attention(scans, false));
+}
+
+TEST(StepCost, WeightsGatheredOneByOneHideNothingAndWaitForEveryRank) {
+  const Bench bench(gpt(4096, 32));
+  Plan plan = plan_of(1, 1, 64, 64);
+  plan.zero = 3;
+  const double together = bench.cost(plan)[StepTerm::data];
+  plan.gather_singly = true;
+  const double singly = bench.cost(plan)[StepTerm::data];
+  EXPECT_GT(singly, 2 * together);
+  const auto of_ranks = [&](std::int64_t n) {
+    Plan p = plan;
+    p.devices = p.dp = p.global_batch = n;
+    return bench.cost(p)[StepTerm::data];
+  };
+  // Every hop of a ring and every piece of a list takes its time.
+  EXPECT_GT(of_ranks(512), 1.5 * of_ranks(128));
+  plan.recompute = Recompute::full;
+  EXPECT_GT(bench.cost(plan)[StepTerm::data], 1.2 * singly);
+  plan.zero = 2;
+  const double sharded = bench.cost(plan).step().count();
+  plan.gather_singly = false;
+  EXPECT_DOUBLE_EQ(bench.cost(plan).step().count(), sharded);
+}
+
+TEST(StepCost, DualPipeHalvesTheBubbleAndHoldsTwoStages) {
+  const Bench bench(deep(16));
+  Plan plan = plan_of(1, 8, 1, 32);
+  const StepCost one = bench.cost(plan);
+  plan.schedule = Schedule::dualpipe;
+  const StepCost dual = bench.cost(plan);
+  EXPECT_LT(dual[StepTerm::bubble], one[StepTerm::bubble] / 2);
+  EXPECT_LT(dual.step().count(), one.step().count());
+  EXPECT_GT(dual.memory[MemoryTerm::parameters], 1.5 * one.memory[MemoryTerm::parameters]);
+  double sum = 0;
+  for (const double s : dual.seconds) sum += s;
+  EXPECT_DOUBLE_EQ(sum, dual.step().count());
+}
+
+TEST(StepCost, ALossInPlaceHoldsItsScoresOnce) {
+  const Bench bench(llama());
+  Plan plan = plan_of(1, 1, 1, 1);
+  const double apart = bench.cost(plan).memory[MemoryTerm::logits];
+  plan.loss_in_place = true;
+  const double in_place = bench.cost(plan).memory[MemoryTerm::logits];
+  EXPECT_DOUBLE_EQ(apart, 4 * in_place);  // 2 + 4 + 2 bytes, and 2
+}
+
+TEST(StepCost, AnIntervalHoldsItsStepAndIsWiderForMixtures) {
+  const Bench bench(llama());
+  const StepCost one = bench.cost(plan_of(1, 1, 1, 1));
+  EXPECT_LT(one.interval().low.count(), one.step().count());
+  EXPECT_GT(one.interval().high.count(), one.step().count());
+  EXPECT_GT(bench.cost(plan_of(1, 1, 64, 64)).width, one.width);
+  Transformer mixture = llama();
+  mixture.experts = Experts{.count = 8, .top_k = 2, .feed_forward = 1024};
+  EXPECT_GT(Bench(mixture).cost(plan_of(1, 1, 1, 1)).width, one.width);
+}
+
 }  // namespace
 }  // namespace stepscope

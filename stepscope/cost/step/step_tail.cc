@@ -137,15 +137,16 @@ template DeviceTail<double> device_tail<double>(const CostContext&, const DataEn
 template DeviceTail<Formula> device_tail<Formula>(const CostContext&, const DataEntry&, const Plan&,
                                                   const PipelineWork&);
 
-PipelineWork work_of(const Stages& stages, std::size_t device, std::size_t devices, double drain) {
+PipelineWork work_of(const Stages& stages, const Plan& plan, std::size_t device, double drain) {
   PipelineWork work;
-  work.drain = drain;
-  for (std::size_t s = device; s < stages.cost_of.size(); s += devices) {
-    work.forward += stages.times[s].forward.count();
-    work.backward += stages.times[s].backward.count();
+  // From both ends, no device has drained before another.
+  work.drain = plan.schedule == Schedule::dualpipe ? 0 : drain;
+  each_stage_of(plan, device, stages, [&](std::size_t s, double share) {
+    work.forward += share * stages.times[s].forward.count();
+    work.backward += share * stages.times[s].backward.count();
     work.parameters += stages[s].parameters;
     work.expert_parameters += stages[s].expert_parameters;
-  }
+  });
   work.first = stages[device].first;
   work.last = stages[device].last;
   return work;
@@ -162,7 +163,7 @@ StepTail step_tail(const CostContext& context, const DataEntry& data, const Offl
     drain += stages.times[device].backward.count();
     // A device with the same stages as its neighbour has more of the drain to hide in.
     if (stages.as_before[device] != 0) continue;
-    const PipelineWork work = work_of(stages, device, p, drained);
+    const PipelineWork work = work_of(stages, plan, device, drained);
     const auto own = device_tail<double>(context, data, plan, work);
     tail.reduce = std::max(tail.reduce, own.reduce);
     tail.reduce_exposed = std::max(tail.reduce_exposed, own.reduce_exposed);

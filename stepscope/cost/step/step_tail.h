@@ -35,7 +35,7 @@ struct PipelineWork {
   UnitTime first;
   UnitTime last;
 };
-[[nodiscard]] PipelineWork work_of(const Stages& stages, std::size_t device, std::size_t devices,
+[[nodiscard]] PipelineWork work_of(const Stages& stages, const Plan& plan, std::size_t device,
                                    double drain);
 
 // Gradients and parameters of one pipeline device. The tail has the largest values over all

@@ -15,8 +15,6 @@ constexpr double reference_unit = 2.9e12;  // flop/s: 16-bit peak of one SM of a
 
 double us(const ComputeModel& model, ComputeParameter p) { return of(model, p) * 1e-6; }
 
-bool below_16_bits(Dtype d) { return d == Dtype::fp8 || d == Dtype::fp4; }
-
 std::string text(double value) {
   std::string s = std::to_string(value);
   s.erase(s.find_last_not_of('0') + 1);
@@ -47,8 +45,7 @@ MatmulRates rates(const Machine& machine, Dtype dtype, ComputeModel& model) {
   MatmulRates r{.peak = machine.peak_rates[index(dtype)]->value};
   r.efficiency = matmul_efficiency(machine, dtype, model);
   if (below_16_bits(dtype)) {
-    // In fp4 16 elements share a scale of 8 bits.
-    r.operands = dtype == Dtype::fp8 ? 0.5 : 4.5 / 16;
+    r.operands = operand_bytes(dtype) / 2;
     r.cast = of(model, ComputeParameter::cast);
   }
   return r;
@@ -266,6 +263,8 @@ N time_of(const ComputeModel& model, const Operation& operation, Direction direc
   }
   if (fused) {
     N rate = flop_rate<N>(model.full.peak, "peak") * count<N>(model.attention_efficiency, "eff");
+    if (operation.attention_core && model.narrow_attention != 1)
+      rate = rate * count<N>(model.narrow_attention, "narrow attention");
     if (!forward) rate = rate * parameter<N>(model, ComputeParameter::attention_backward);
     arithmetic = arithmetic + flops<N>(pass.matrix.value, "FLOPs") / rate;
   }

@@ -43,6 +43,7 @@ struct ComputeModel {
   MatmulRates matmul;  // in the plan's format
   MatmulRates full;    // in 16 bits (or the plan's, if wider): attention, the head
   double attention_efficiency = 0;
+  double narrow_attention = 1;  // of the rate of scores and values, if they are in fp8
   double units = 1;
   double memory_rate = 0;
   double vector_rate = 0;
@@ -54,7 +55,8 @@ constexpr double of(const ComputeModel& model, ComputeParameter p) {
   return model.values[static_cast<std::size_t>(p)];
 }
 
-// Attention in fp8 runs at this multiple of its rate in 16 bits. Forward alone reached 1.6 (Shah et
+// Softmax attention in fp8 runs at this multiple of its rate in 16 bits (scans of states stay as
+// they are). Forward alone reached 1.6 (Shah et
 // al. 2024: 1.2 for 0.74 PFLOP/s on H100); backward, with most of the FLOPs, gains less: assumed.
 inline constexpr double narrow_attention_gain = 1.3;
 // Kernels of a CUDA graph follow each other after this share of the time between kernels that are

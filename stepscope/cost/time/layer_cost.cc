@@ -118,6 +118,9 @@ void add(LayerCost& to, const LayerCost& layer, double times) {
   to.logits_kept += times * layer.logits_kept;
   to.parameters += times * layer.parameters;
   to.expert_parameters += times * layer.expert_parameters;
+  to.weights += times * layer.weights;
+  to.vectors += times * layer.vectors;
+  to.vector_elements += times * layer.vector_elements;
 }
 
 double host_seconds(const ComputeModel& compute, const Plan& plan, const HostWork& work) {
@@ -193,6 +196,9 @@ LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, 
     const bool has_weight = op.kind == OperationClass::matmul && op.parameters > 0;
     if (has_weight) cost.weight_gradient += backward[PassTerm::matmul] / 2;
     (op.expert ? cost.expert_parameters : cost.parameters) += op.parameters;
+    cost.weights += static_cast<double>(op.weights);
+    cost.vectors += static_cast<double>(op.vectors);
+    cost.vector_elements += op.vector_elements;
     cost.passing_bytes =
         std::max(cost.passing_bytes, op.backward.input_bytes + op.backward.output_bytes);
     if (op.kind == OperationClass::loss) {

@@ -66,6 +66,10 @@ struct LayerCost {
   double logits_kept = 0;    // the part of these that kept_bytes also counts
   double parameters = 0;     // elements on this device, without experts
   double expert_parameters = 0;
+  // Matrices and vectors among the parameters, experts' too.
+  double weights = 0;
+  double vectors = 0;
+  double vector_elements = 0;
 };
 
 // Adds `times` such layers to a sum.
@@ -174,9 +178,11 @@ template <formula::Number N>
   return exposed_call(calls, {1, arithmetic}, slowdown);
 }
 
-// The bytes of the loss: its scores, the part it keeps, and their gradient.
+// The bytes of the loss: its scores, the part it keeps, and their gradient. A loss in place keeps
+// nothing, and its gradient takes the scores' place.
 template <formula::Number N>
 [[nodiscard]] N loss_bytes(const Operation& loss) {
+  if (loss.kept_bytes <= 0) return formula::bytes<N>(loss.forward.input_bytes, "scores");
   return formula::bytes<N>(loss.forward.input_bytes, "scores") +
          formula::bytes<N>(loss.kept_bytes, "exponentials") +
          formula::bytes<N>(loss.backward.output_bytes, "gradient");

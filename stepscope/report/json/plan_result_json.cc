@@ -24,6 +24,7 @@ Json plan_figures(const Plan& plan, const StepCost* cost) {
           {"words", plan_in_words(plan)},
           {"brief", plan_in_brief(plan)},
           {"step_time_ns", cost ? Json(cost->step().count() * ns_per_s) : Json()},
+          {"step_interval_ns", cost ? interval_tree(*cost) : Json()},
           {"mfu", cost ? Json(cost->mfu[0]) : Json()},
           {"tokens_per_second", cost ? Json(cost->tokens_per_second) : Json()},
           {"memory_bytes", cost ? memory_tree(cost->memory) : Json()},

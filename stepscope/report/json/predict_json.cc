@@ -255,6 +255,13 @@ Json memory_tree(const Memory& memory) {
   return out;
 }
 
+Json interval_tree(const StepCost& cost) {
+  const StepInterval interval = cost.interval();
+  return {{"low", interval.low.count() * ns_per_s},
+          {"high", interval.high.count() * ns_per_s},
+          {"coverage", interval_coverage}};
+}
+
 Json predict_tree(const PredictResult& r) {
   const double devices = static_cast<double>(r.plan.devices);
   return {{"schema", "stepscope.predict/1"},
@@ -272,6 +279,7 @@ Json predict_tree(const PredictResult& r) {
             {"memory_gb_per_s", r.memory_rate / 1e9}}},
           {"plan", plan_tree(r.plan)},
           {"step_time_ns", r.cost.step().count() * ns_per_s},
+          {"step_interval_ns", interval_tree(r.cost)},
           {"terms", terms_json({"step_term", "predicted_memory"})},
           {"step_terms", terms(r)},
           {"mfu", r.cost.mfu[0]},

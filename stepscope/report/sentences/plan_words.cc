@@ -103,6 +103,14 @@ std::string plan_in_words(const Plan& p) {
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
+std::string interval_in_words(const StepCost& cost) {
+  const StepInterval i = cost.interval();
+  return fmt::format(
+      "Interval of the step: {} to {}. {:.0f} % of published runs lay within such an "
+      "interval when no fit had seen their source.",
+      format_seconds(i.low.count()), format_seconds(i.high.count()), interval_coverage * 100);
+}
+
 std::string plan_in_brief(const Plan& p) {
   std::string out = fmt::format("tp{}{}", p.tp, p.sequence_parallel ? "+sp" : "");
   if (p.sequence_parallel && p.sequence_degree > 0 && p.sequence_degree != p.tp)

@@ -142,7 +142,11 @@ std::string plan_text(const PlanResult& r, const PlanTextOptions& options) {
   const std::string_view plain = text.colour ? "\033[0m" : "";
   std::string out = headline(r) + '\n';
   out += fmt::format("{}{}{}", bold, wrapped(plan_sentence(r), width), plain);
-  if (!r.found.best.empty()) out += wrapped(plan_in_words(r.found.best.front().plan) + '.', width);
+  if (!r.found.best.empty()) {
+    const FoundPlan& best = r.found.best.front();
+    out += wrapped(plan_in_words(best.plan) + '.', width);
+    out += wrapped(interval_in_words(best.cost), width);
+  }
   if (r.found.stopped) out += "The search was interrupted: this is what was found until then.\n";
   out += shown_against(r, width) + why(r.found);
   const std::size_t wide = std::max<std::size_t>(width, 120);
