@@ -178,6 +178,7 @@ def test_keywords_are_the_flags_of_the_command():
         if verb not in (
             "analyze",
             "whatif",
+            "project",
             "compare",
             "runs",
             "sweep",
@@ -196,7 +197,7 @@ def test_keywords_are_the_flags_of_the_command():
         }
         assert set(keywords) - {"inputs", "a", "b", "command", "model", "folder"} <= flags
         left_out = flags - set(keywords)
-        assert left_out <= {"json", "html", "csv", "perfetto", "write_machine", "brief", "verbose", "timeline", "list",
+        assert left_out <= {"json", "html", "csv", "perfetto", "write_machine", "brief", "verbose", "timeline", "list", "chakra", "goal", "goal_recorded_times",
                             "top", "help"}, verb  # fmt: skip
 
 
