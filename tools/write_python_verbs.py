@@ -17,6 +17,7 @@ import textwrap
 VERBS = {
     "analyze": ("Analysis", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
     "whatif": ("WhatIf", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
+    "project": ("Projection", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
     "check": ("Check", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
     "digest": ("Digest", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
     "hang": ("Hang", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
@@ -59,6 +60,7 @@ VERBS = {
 # Of the text and the files that the command writes, which results have as methods.
 LEFT_OUT = {
     "json", "html", "csv", "perfetto", "write-machine", "brief", "verbose", "timeline", "help", "a", "b",
+    "chakra", "goal", "goal-recorded-times",
 }  # fmt: skip
 LEFT_OUT_OF = {"whatif": {"list"}, "memory": {"top"}, "runs": {"restore", "out"}}
 
@@ -119,6 +121,7 @@ from stepscope.results import (
     Memory,
     PlanSearch,
     Prediction,
+    Projection,
     Runs,
     Stacks,
     Sweep,

@@ -234,6 +234,13 @@ class WhatIf(Result):
         return self.tables["scenarios"]
 
 
+class Projection(Result):
+    """The step of the job on other GPUs or under another plan (`stepscope project`). Tables: changes, width."""
+
+    __slots__ = ()
+    _table_names = ("changes", "width")
+
+
 class Comparison(Result):
     """Whether B differs from A (`stepscope compare`). Tables: launches, parts."""
 

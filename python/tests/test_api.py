@@ -179,6 +179,7 @@ def test_keywords_are_the_flags_of_the_command():
         if verb not in (
             "analyze",
             "whatif",
+            "project",
             "compare",
             "runs",
             "sweep",
@@ -199,7 +200,7 @@ def test_keywords_are_the_flags_of_the_command():
         left_out = flags - set(keywords)
         if verb == "runs":
             left_out -= {"restore", "out"}  # Runs.restore
-        assert left_out <= {"json", "html", "csv", "perfetto", "write_machine", "brief", "verbose", "timeline", "list",
+        assert left_out <= {"json", "html", "csv", "perfetto", "write_machine", "brief", "verbose", "timeline", "list", "chakra", "goal", "goal_recorded_times",
                             "top", "help"}, verb  # fmt: skip
 
 

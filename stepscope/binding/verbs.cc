@@ -19,6 +19,7 @@
 #include "stepscope/cli/flags/memory_flags.h"
 #include "stepscope/cli/flags/plan_search_flags.h"
 #include "stepscope/cli/flags/predict_flags.h"
+#include "stepscope/cli/flags/project_flags.h"
 #include "stepscope/cli/flags/runs_flags.h"
 #include "stepscope/cli/flags/stacks_flags.h"
 #include "stepscope/cli/flags/sweep_flags.h"
@@ -40,6 +41,8 @@
 #include "stepscope/report/json/sweep_json.h"
 #include "stepscope/report/json/whatif_json.h"
 #include "stepscope/report/page/html.h"
+#include "stepscope/report/projection/project_json.h"
+#include "stepscope/report/projection/project_text.h"
 #include "stepscope/report/terminal/analyze_text.h"
 #include "stepscope/report/terminal/check_text.h"
 #include "stepscope/report/terminal/collective_text.h"
@@ -143,6 +146,19 @@ Answer whatif_answer(const Arguments& arguments) {
   const auto request = understood(whatif_request(flags));
   return answer_of(
       shared(run_verb([&](const StopFlag& stop) { return whatif(request, {.stop = &stop}); })));
+}
+
+Answer project_answer(const Arguments& arguments) {
+  ProjectFlags flags;
+  parse(arguments, flags);
+  const auto request = understood(project_request(flags));
+  const auto result =
+      shared(run_verb([&](const StopFlag& stop) { return project(request, {.stop = &stop}); }));
+  return {.tree = [result] { return project_tree(*result); },
+          .brief = [result] { return project_brief_tree(*result); },
+          .text = [result](const TextOptions& options) { return project_text(*result, options); },
+          .tables = project_tables,
+          .failures = result->failures};
 }
 
 Answer compare_answer(const Arguments& arguments) {
@@ -305,6 +321,7 @@ Answer plan_answer(const Arguments& arguments) {
 void bind_verbs(nb::module_& module) {
   module.def("analyze", analyze_answer);
   module.def("whatif", whatif_answer);
+  module.def("project", project_answer);
   module.def("compare", compare_answer);
   module.def("sweep", sweep_answer);
   module.def("runs", runs_answer);

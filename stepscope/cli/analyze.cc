@@ -55,6 +55,10 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeResult& result, const
     if (!flags.html.empty())
       failures.keep(write_file(flags.html, render_html(analyze_page_json(std::move(tree), a.job))));
   }
+  write_programs({.chakra = flags.chakra,
+                  .goal = flags.goal,
+                  .goal_recorded_times = flags.goal_recorded_times},
+                 result.program, failures);
   if (flags.perfetto.empty()) return;
   std::vector<RankToWrite> ranks;
   for (const RankInput& r : result.ranks)

@@ -20,6 +20,8 @@
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/report/page/html.h"
 #include "stepscope/words/format.h"
+#include "stepscope/write/chakra_trace.h"
+#include "stepscope/write/goal_schedule.h"
 
 namespace stepscope {
 namespace {
@@ -31,11 +33,11 @@ struct NamedPath {
   fs::path path;
 };
 
-constexpr std::array<std::string_view, 6> written_files = {
-    "--json", "--html", "--perfetto", "--write-machine", "--export", "--metrics"};
+constexpr std::array<std::string_view, 7> written_files = {
+    "--json", "--html", "--perfetto", "--goal", "--write-machine", "--export", "--metrics"};
 // Directories that are written, or whose drive is used: nothing is read from the files in them.
-constexpr std::array<std::string_view, 7> other_places = {
-    "--csv", "--trace", "--checkpoint", "--live", "--keep", "--drive", "--offload"};
+constexpr std::array<std::string_view, 8> other_places = {
+    "--csv", "--chakra", "--trace", "--checkpoint", "--live", "--keep", "--drive", "--offload"};
 
 bool same_file(const fs::path& a, const fs::path& b) {
   std::error_code ignored;
@@ -112,6 +114,19 @@ void write_tree(const OutputPaths& paths, const Json& tree, Failures& failures) 
   const std::string json = json_text(tree);
   write_json_text(paths.json, json, failures);
   if (!paths.html.empty()) failures.keep(write_file(paths.html, render_html(json)));
+}
+
+void write_programs(const ProgramPaths& paths, const std::optional<JobProgram>& program,
+                    Failures& failures) {
+  if (paths.chakra.empty() && paths.goal.empty()) return;
+  if (!program)
+    return failures.add({.what = "the traces have no step to replay, so there is no program of one",
+                         .file = paths.chakra.empty() ? paths.goal : paths.chakra,
+                         .hint = "record whole steps"});
+  for (const std::string& note : program->notes) say("note: {}\n", note);
+  if (!paths.chakra.empty()) failures.keep(write_chakra(*program, paths.chakra));
+  if (!paths.goal.empty())
+    failures.keep(write_goal(*program, paths.goal, {.recorded_times = paths.goal_recorded_times}));
 }
 
 void write_tables(const std::string& directory, std::span<const TreeTable> tables,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/report/csv/csv_tables.h"
 #include "stepscope/report/json/json_values.h"
+#include "stepscope/write/job_program.h"
 
 namespace stepscope {
 
@@ -47,6 +49,14 @@ void write_json_text(const std::string& path, const std::string& json, Failures&
 // Into the directory, which is made.
 void write_tables(const std::string& directory, std::span<const TreeTable> tables,
                   Failures& failures);
+// Files for simulators; nothing where a path is empty.
+struct ProgramPaths {
+  std::string chakra{};  // a directory, which is made
+  std::string goal{};
+  bool goal_recorded_times = false;
+};
+void write_programs(const ProgramPaths& paths, const std::optional<JobProgram>& program,
+                    Failures& failures);
 // To standard output; flush_output() tells whether it arrived.
 void print_text(std::string_view text);
 // What was printed has to arrive.

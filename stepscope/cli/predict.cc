@@ -11,6 +11,7 @@
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/pipeline/predict_collective.h"
+#include "stepscope/pipeline/programs/planned_program.h"
 #include "stepscope/report/csv/csv_tables.h"
 #include "stepscope/report/json/collective_json.h"
 #include "stepscope/report/json/predict_json.h"
@@ -20,6 +21,17 @@
 
 namespace stepscope {
 namespace {
+
+// --chakra and --goal: the step of the plan for simulators.
+void write_planned_program(const PredictFlags& flags, const PredictRequest& request,
+                           const PredictResult& result, Failures& failures) {
+  if (flags.chakra.empty() && flags.goal.empty()) return;
+  const auto network = make_network(result.machine, {.domain = domain_of(request.plan)});
+  if (!network) return failures.add(network.error());
+  auto program = planned_program(result.model, result.machine, *network, result.plan);
+  if (!program) return failures.add(program.error());
+  write_programs({.chakra = flags.chakra, .goal = flags.goal}, std::move(*program), failures);
+}
 
 int answer(const PredictFlags& flags) {
   const auto request = predict_request(flags);
@@ -36,6 +48,7 @@ int answer(const PredictFlags& flags) {
     if (flags.out.has_tree()) write_tree(flags.out, tree, failures);
     if (!flags.out.csv.empty()) write_tables(flags.out.csv, predict_tables(tree), failures);
   }
+  write_planned_program(flags, *request, *result, failures);
   flush_output(failures);
   const std::string lacks = words_of(shortage(result->cost.memory, result->machine));
   if (!lacks.empty())

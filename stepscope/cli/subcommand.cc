@@ -29,7 +29,7 @@ constexpr std::string_view understand = "Understand a run";
 constexpr std::string_view compare_runs = "Compare";
 constexpr std::string_view plan_ahead = "Plan ahead";
 
-constexpr std::array<Verb, 19> table = {{
+constexpr std::array<Verb, 20> table = {{
     {"analyze", "Account for every step of a run, from the traces of its ranks", understand,
      "how-to/analyze-your-traces.md", declare_analyze},
     {"whatif", "Replay recorded steps with a change, to see what it would buy", understand,
@@ -54,6 +54,8 @@ constexpr std::array<Verb, 19> table = {{
      "how-to/keep-a-history.md", declare_runs},
     {"predict", "Predict the step of a model, or a collective, on a machine", plan_ahead,
      "how-to/predict-a-step.md", declare_predict},
+    {"project", "Project the recorded steps to other GPUs or another plan", plan_ahead,
+     "how-to/project-a-run.md", declare_project},
     {"plan", "Search the fastest way to run a model on a number of GPUs", plan_ahead,
      "how-to/search-a-plan.md", declare_plan},
     {"calibrate", "Measure this machine, or fit benchmarks, into a machine file", plan_ahead,

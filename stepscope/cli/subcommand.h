@@ -24,6 +24,7 @@ struct CommandLine {
 
 std::function<int()> declare_analyze(CLI::App& app);
 std::function<int()> declare_whatif(CLI::App& app);
+std::function<int()> declare_project(CLI::App& app);
 std::function<int()> declare_predict(CLI::App& app);
 std::function<int()> declare_plan(CLI::App& app);
 std::function<int()> declare_train(CLI::App& app);

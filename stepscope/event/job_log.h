@@ -108,6 +108,20 @@ struct LogFlopsProfile {
   std::optional<double> printed_samples_per_s{};
 };
 
+// Milestones of a benchmark's run (MLPerf). Figures of the last launch in the log.
+struct LogRun {
+  const LogTool* tool = nullptr;
+  std::string status{};            // "success", "aborted"; empty: the log ends before its end
+  std::optional<double> init_s{};  // before the run
+  std::optional<double> run_s{};   // of the run, with its evaluations
+  std::int64_t evaluations = 0;
+  double evaluation_s = 0;  // of those that ended
+  std::optional<double> first_accuracy{};
+  std::optional<double> last_accuracy{};
+  std::optional<double> target_accuracy{};
+  std::optional<double> last_samples{};  // trained on before the last accuracy
+};
+
 struct JobLog {
   std::deque<LogRecord> records{};  // a deque never moves them; they are most of a log
   std::vector<LogTimer> timers{};
@@ -121,6 +135,7 @@ struct JobLog {
   std::optional<double> run_steps_per_s{};
   std::optional<double> run_tokens_per_s{};
   std::optional<double> run_flops{};             // "total_flos"
+  std::optional<LogRun> run{};                   // absent: no milestones
   std::vector<LogToolLines> tools{};             // all tools found, most trusted first
   std::map<std::string, std::uint64_t> notes{};  // lines not understood, by reason
   std::uint64_t text_bytes = 0;

@@ -3,6 +3,34 @@
 
 namespace stepscope {
 
+StepClass class_of(NameClass kind) {
+  switch (kind) {
+    case NameClass::matmul:
+      return StepClass::matmul;
+    case NameClass::attention:
+      return StepClass::attention;
+    case NameClass::norm:
+      return StepClass::norm;
+    case NameClass::optimizer:
+      return StepClass::optimizer;
+    case NameClass::embedding:
+      return StepClass::embedding;
+    case NameClass::loss:
+      return StepClass::loss;
+    case NameClass::softmax:
+    case NameClass::elementwise:
+    case NameClass::reduction:
+    case NameClass::quantize:
+    case NameClass::routing:
+    case NameClass::communication:
+    case NameClass::copy:
+    case NameClass::wait:
+    case NameClass::other:
+      break;
+  }
+  return StepClass::elementwise;
+}
+
 StepClass class_of(Dimension dimension, const Plan& plan) {
   switch (dimension) {
     case Dimension::tp:

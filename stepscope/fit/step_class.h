@@ -9,6 +9,7 @@
 
 #include "stepscope/analysis/collectives/dimensions.h"
 #include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/event/name_class.h"
 
 namespace stepscope {
 
@@ -42,6 +43,9 @@ static_assert(step_class_names[static_cast<std::size_t>(StepClass::host)] == "ho
 constexpr bool is_pointwise(StepClass c) { return c >= StepClass::norm && c <= StepClass::loss; }
 
 using StepSeconds = std::array<double, step_class_count>;
+
+// The class of a kernel or an operator.
+[[nodiscard]] StepClass class_of(NameClass kind);
 
 // The class of exposed communication over `dimension`. Groups of the whole world and unnamed groups
 // belong to the plan's only dimension.

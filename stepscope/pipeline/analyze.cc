@@ -20,6 +20,7 @@
 #include "stepscope/fit/message_model.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/pipeline/job_expectation.h"
+#include "stepscope/pipeline/programs/recorded_program.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/read/job_table/job_table.h"
@@ -273,7 +274,9 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
   a.peak_override = described->peak;
   result.failures = std::move(read->failures);
   keep_host_names(read->ranks);
-  const JobOptions options = options_of(request, *described, progress, read->run.world_size);
+  JobOptions options = options_of(request, *described, progress, read->run.world_size);
+  if (request.program)
+    options.visit = [&](const WhatIfInputs& in) { result.program = recorded_program(in); };
   a.job = analyze_job(read->ranks, options);
   if (a.job.interrupted) return interrupted();
   if (auto none = no_such_steps(request.traces, a.job))

@@ -3,6 +3,7 @@
 // account of the job and what it means.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "stepscope/pipeline/job_description.h"
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/pipeline/traces.h"
+#include "stepscope/write/job_program.h"
 
 namespace stepscope {
 
@@ -19,6 +21,7 @@ struct AnalyzeRequest {
   TracesRequest traces{};  // or a job's table of operations (CSV, Parquet), one file
   JobDescription job{};    // what the traces do not tell
   bool timeline = false;   // also the reduced timeline that the page draws
+  bool program = false;    // also the steps as a program for simulators
 };
 
 struct AnalyzeResult {
@@ -26,7 +29,8 @@ struct AnalyzeResult {
   std::vector<Error> failures{};  // what could not be read or answered while the rest was
   Run run{};  // the traces, which own the names that `analysis` refers to; instants are corrected
               // where clocks are aligned
-  std::vector<RankInput> ranks{};  // of `run`, those analysed
+  std::vector<RankInput> ranks{};       // of `run`, those analysed
+  std::optional<JobProgram> program{};  // where asked for; absent without a replay
 };
 
 // Errors: wrong usage (a model, machine or plan that does not exist), interrupted. Inputs that

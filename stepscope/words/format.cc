@@ -59,6 +59,10 @@ std::string format_time(double ns) {
 
 std::string format_seconds(double seconds) { return format_time(seconds * ns_per_s); }
 
+std::string format_signed_seconds(double seconds) {
+  return (seconds < 0 ? "−" : "+") + format_seconds(std::abs(seconds));
+}
+
 std::string format_bytes(Bytes bytes) { return format_bytes(static_cast<double>(bytes.value)); }
 
 std::string format_time(Ns t) { return format_time(static_cast<double>(t.count())); }

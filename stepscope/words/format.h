@@ -12,8 +12,9 @@ namespace stepscope {
 
 [[nodiscard]] std::string format_time(double ns);  // "412 ms", "1.03 s", "17.2 µs", "0"
 [[nodiscard]] std::string format_time(Ns t);
-[[nodiscard]] std::string format_seconds(double seconds);  // as format_time
-[[nodiscard]] std::string format_bytes(double bytes);      // GB = 1e9
+[[nodiscard]] std::string format_seconds(double seconds);         // as format_time
+[[nodiscard]] std::string format_signed_seconds(double seconds);  // "+12.1 ms", "−3 s"
+[[nodiscard]] std::string format_bytes(double bytes);             // GB = 1e9
 [[nodiscard]] std::string format_bytes(Bytes bytes);
 [[nodiscard]] std::string format_count(double n);        // "412", "28.0 k", "1.20 M"
 [[nodiscard]] std::string format_whole(std::int64_t n);  // "1,234,567": counts to the last one

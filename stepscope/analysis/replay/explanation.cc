@@ -120,9 +120,11 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
     e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
   };
   if (e.refused || !inputs.standing) blame();
-  if (e.refused || stopped()) return e;
   WhatIfInputs what{replay,  inputs.views,  inputs.collectives, roles,
                     medians, inputs.phases, inputs.units,       inputs.messages};
+  what.pipeline = inputs.pipeline;
+  if (inputs.visit) inputs.visit(what);
+  if (e.refused || stopped()) return e;
   const RowTimes row_times = find_row_times(replay, inputs.views, inputs.threads);
   what.row_times = &row_times;
   if (inputs.pipeline != nullptr) what.micro_batches = inputs.pipeline->micro_batches;

@@ -81,6 +81,7 @@ struct ExplanationInputs {
   std::optional<StepGraph> graph{};  // of these views; absent: built here
   bool standing = true;
   const MessageModel* messages = nullptr;  // what_if.h
+  ReplayVisitor visit{};                   // may be empty
   unsigned threads = 1;
   const StopFlag* stop = nullptr;
 };

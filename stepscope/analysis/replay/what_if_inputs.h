@@ -22,6 +22,7 @@ using MessageModel = std::function<std::optional<double>(
     const CollectiveMatches& matches, CollectiveKind kind, std::uint32_t group, Bytes bytes)>;
 
 struct GradientTraffic;
+struct PipelineBubble;
 
 struct WhatIfInputs {
   const Replay& replay;
@@ -34,8 +35,12 @@ struct WhatIfInputs {
   const MessageModel* messages =
       nullptr;  // for `bucket` if the traces do not contain the answer; may be null
   std::optional<int> micro_batches{};        // of a pipeline's step, where known
+  const PipelineBubble* pipeline = nullptr;  // null: nothing passes between stages
   const GradientTraffic* traffic = nullptr;  // of these inputs; null: found when needed
   const RowTimes* row_times = nullptr;       // likewise
 };
+
+// Asks the replay of a job while it exists.
+using ReplayVisitor = std::function<void(const WhatIfInputs&)>;
 
 }  // namespace stepscope

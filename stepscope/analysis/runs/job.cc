@@ -412,8 +412,9 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
                                .scenarios = options.scenarios,
                                .pipeline = job.pipeline ? &*job.pipeline : nullptr,
                                .graph = std::move(graph),
-                               .standing = options.scenarios.empty(),
+                               .standing = options.scenarios.empty() && options.standing,
                                .messages = options.messages ? &options.messages : nullptr,
+                               .visit = options.visit,
                                .threads = options.threads,
                                .stop = options.stop});
   if (stopped()) return job;

@@ -57,6 +57,9 @@ struct JobOptions {
   bool explain = true;              // the graph, its critical path, blame and standing what-ifs
   std::vector<Scenario> scenarios;  // what-ifs instead of the standing ones
   MessageModel messages;            // of the named machine, if any (what_if.h); may be empty
+  bool standing = true;             // the standing what-ifs, unless there are scenarios
+  ReplayVisitor visit;              // called once if there is a replay, also one that answers no
+                                    // what-if; may be empty
   unsigned threads = 1;
   const StopFlag* stop = nullptr;  // checked between questions
 };

@@ -30,6 +30,8 @@ void declare_plan_of_run(CLI::App& app, PlanSource& plan) {
 std::string_view of_traces_only(const AnalyzeFlags& flags) {
   if (!flags.csv.empty()) return "--csv";
   if (!flags.perfetto.empty()) return "--perfetto";
+  if (!flags.chakra.empty()) return "--chakra";
+  if (!flags.goal.empty()) return "--goal";
   return flags.timeline ? "--timeline" : std::string_view();
 }
 
@@ -57,6 +59,11 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
                  "Write all ranks as one trace for ui.perfetto.dev: native (.pftrace, .pftrace.gz) "
                  "or Chrome's JSON (.json, .json.gz)")
       ->type_name("FILE")
+      ->group(outputs);
+  declare_programs(app, f.chakra, f.goal);
+  app.add_flag("--goal-recorded-times", f.goal_recorded_times,
+               "In --goal, let messages only meet and take the recorded times behind them")
+      ->needs("--goal")
       ->group(outputs);
   app.add_option("--write-machine", f.write_machine,
                  "Write the machine with its links fitted to the measured transfers, for --machine")
@@ -101,7 +108,8 @@ Result<AnalyzeRequest> analyze_request(const AnalyzeFlags& flags) {
   }
   AnalyzeRequest request{.traces = std::move(*traces),
                          .job = flags.job,
-                         .timeline = flags.timeline || !flags.html.empty()};
+                         .timeline = flags.timeline || !flags.html.empty(),
+                         .program = !flags.chakra.empty() || !flags.goal.empty()};
   request.job.plan = settings_of(flags.plan);
   return request;
 }

@@ -24,6 +24,9 @@ struct AnalyzeFlags {
   std::string html;
   std::string csv;
   std::string perfetto;
+  std::string chakra;
+  std::string goal;
+  bool goal_recorded_times = false;
   std::string write_machine;
 };
 

@@ -21,6 +21,16 @@ void declare_csv(CLI::App& app, std::string& directory) {
       ->group("Outputs");
 }
 
+void declare_programs(CLI::App& app, std::string& chakra, std::string& goal) {
+  app.add_option("--chakra", chakra,
+                 "Write the steps as Chakra execution traces, for ASTRA-sim, into this directory")
+      ->type_name("DIR")
+      ->group("Outputs");
+  app.add_option("--goal", goal, "Write the steps as a GOAL schedule, for LogGOPSim, to this file")
+      ->type_name("FILE")
+      ->group("Outputs");
+}
+
 void write_json_text(const std::string& path, const std::string& json, Failures& failures) {
   if (path == "-")
     std::fwrite(json.data(), 1, json.size(), stdout);

@@ -21,5 +21,7 @@ struct OutputPaths {
 void declare_json(CLI::App& app, std::string& path);
 void declare_html(CLI::App& app, std::string& path);
 void declare_csv(CLI::App& app, std::string& directory);
+// --chakra and --goal, in the same group.
+void declare_programs(CLI::App& app, std::string& chakra, std::string& goal);
 
 }  // namespace stepscope

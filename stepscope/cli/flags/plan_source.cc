@@ -15,8 +15,6 @@
 namespace stepscope {
 namespace {
 
-constexpr std::int64_t most_devices = 10'000'000;
-
 struct FieldGroup {
   const char* name;
   std::vector<std::string_view> fields;

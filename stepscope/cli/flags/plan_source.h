@@ -13,6 +13,8 @@
 
 namespace stepscope {
 
+inline constexpr std::int64_t most_devices = 10'000'000;  // that a plan may have
+
 // As given; empty and 0 = not given.
 struct PlanSource {
   std::string model;

@@ -55,6 +55,7 @@ void declare(CLI::App& app, PredictFlags& f) {
   declare_json(app, f.out.json);
   declare_html(app, f.out.html);
   declare_csv(app, f.out.csv);
+  declare_programs(app, f.chakra, f.goal);
   mark_common(app, {"--machine", "--gpus", "--tp", "--pp", "--zero", "--seq", "--global-batch",
                     "--vary", "--json", "--html"});
   app.footer(
@@ -113,6 +114,9 @@ Result<PredictCollectiveRequest> collective_request(const PredictFlags& flags) {
   if (!flags.source.model.empty() || !flags.out.html.empty())
     return Error{.what = "--collective takes no model and makes no page",
                  .hint = "leave MODEL and --html out"};
+  if (!flags.chakra.empty() || !flags.goal.empty())
+    return Error{.what = "--collective makes no program for simulators",
+                 .hint = "leave --chakra and --goal out"};
   return request;
 }
 

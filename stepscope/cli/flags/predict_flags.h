@@ -24,6 +24,8 @@ struct PredictFlags {
   std::vector<std::string> explain;
   std::vector<std::string> compare;
   double price_per_gpu_hour = 0;
+  std::string chakra;
+  std::string goal;
   OutputPaths out;
 };
 

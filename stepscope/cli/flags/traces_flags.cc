@@ -136,9 +136,8 @@ void declare_machine(CLI::App& app, std::string& machine, const char* what, cons
   app.add_option("--machine", machine, what)->type_name("MACHINE|FILE")->group(group);
 }
 
-void declare_traces(CLI::App& app, TracesFlags& f) {
+void declare_trace_inputs(CLI::App& app, TracesFlags& f) {
   const char* inputs = "Inputs";
-  const char* ranks = "Process groups";
   app.add_option("INPUT", f.request.inputs,
                  "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, "
                  "patterns, URLs (https://, s3://)")
@@ -158,7 +157,13 @@ void declare_traces(CLI::App& app, TracesFlags& f) {
   app.add_option("--groups", f.groups_file,
                  "Dimension of each process group: lines 'group dp|tp|sp|pp|cp|ep'")
       ->type_name("FILE")
-      ->group(ranks);
+      ->group("Process groups");
+  declare_threads(app, f.request.threads, "Performance");
+}
+
+void declare_traces(CLI::App& app, TracesFlags& f) {
+  const char* ranks = "Process groups";
+  declare_trace_inputs(app, f);
   as_count(app.add_option("--tp", f.tp, "Tensor-parallel devices, where the traces do not show it"),
            1, most_ranks)
       ->group(ranks);
@@ -168,7 +173,6 @@ void declare_traces(CLI::App& app, TracesFlags& f) {
   as_count(app.add_option("--dp", f.dp, "Data-parallel devices, where the traces do not show it"),
            1, most_ranks)
       ->group(ranks);
-  declare_threads(app, f.request.threads, "Performance");
 }
 
 void declare_job(CLI::App& app, JobDescription& job) {

@@ -24,6 +24,8 @@ struct TracesFlags {
 
 // `app` must not outlive `flags`.
 void declare_traces(CLI::App& app, TracesFlags& flags);
+// The same without --tp, --pp and --dp.
+void declare_trace_inputs(CLI::App& app, TracesFlags& flags);
 // --model, --global-batch, --seq, --model-flops-per-step, --machine, --peak-tflops.
 void declare_job(CLI::App& app, JobDescription& job);
 // Single flags that several verbs have, each in a group of the caller's.

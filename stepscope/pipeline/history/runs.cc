@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "stepscope/base/byte_source.h"
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/pipeline/analyze.h"
 #include "stepscope/pipeline/digest.h"

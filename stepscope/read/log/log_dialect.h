@@ -34,6 +34,7 @@ struct LogDialect {
 #define STEPSCOPE_LOG_DIALECTS(DIALECT) \
   DIALECT(megatron_log)                 \
   DIALECT(nemo_log)                     \
+  DIALECT(mlperf_log)                   \
   DIALECT(maxtext_log)                  \
   DIALECT(stepscope_log)                \
   DIALECT(program_log)                  \

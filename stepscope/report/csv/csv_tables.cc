@@ -215,6 +215,10 @@ std::vector<TreeTable> whatif_tables(const Json& tree) {
   return {table_of("scenarios", tree["scenarios"])};
 }
 
+std::vector<TreeTable> project_tables(const Json& tree) {
+  return {table_of("changes", tree["changes"]), table_of("width", tree["width"])};
+}
+
 std::vector<TreeTable> compare_tables(const Json& tree) {
   Json launches = Json::array();
   for (const char* arm : {"a", "b"})

@@ -30,6 +30,8 @@ struct TreeTable {
 [[nodiscard]] std::vector<TreeTable> sweep_tables(const Json& tree);
 // scenarios.
 [[nodiscard]] std::vector<TreeTable> whatif_tables(const Json& tree);
+// changes, width.
+[[nodiscard]] std::vector<TreeTable> project_tables(const Json& tree);
 // terms, memory, layers, layer_sums, the tables of a layer by other conventions (attention,
 // feed_forward; the last row is the sum), and comparison where there is one.
 [[nodiscard]] std::vector<TreeTable> predict_tables(const Json& tree);

@@ -102,6 +102,31 @@ Json drift_tree(const LogAccount& a) {
   return {{"first_ns", a.drift->first}, {"last_ns", a.drift->last}, {"p", a.drift->p}};
 }
 
+Json setting(const JobLog& log, std::string_view name) {
+  const auto found = log.settings.find(name);
+  return found == log.settings.end() ? Json(nullptr) : Json(found->second);
+}
+
+Json run_tree(const JobLog& log) {
+  if (!log.run) return nullptr;
+  const LogRun& run = *log.run;
+  const auto ns = [](std::optional<double> s) { return s ? Json(*s * giga) : Json(nullptr); };
+  return {{"tool", run.tool->name},
+          {"benchmark", setting(log, "submission_benchmark")},
+          {"organisation", setting(log, "submission_org")},
+          {"platform", setting(log, "submission_platform")},
+          {"division", setting(log, "submission_division")},
+          {"status", text_or_null(run.status)},
+          {"init_ns", ns(run.init_s)},
+          {"run_ns", ns(run.run_s)},
+          {"evaluations", run.evaluations},
+          {"evaluation_ns", run.evaluation_s * giga},
+          {"first_accuracy", real(run.first_accuracy)},
+          {"last_accuracy", real(run.last_accuracy)},
+          {"target_accuracy", real(run.target_accuracy)},
+          {"last_samples", real(run.last_samples)}};
+}
+
 }  // namespace
 
 Json log_tree(const LogFacts& r) {
@@ -141,6 +166,7 @@ Json log_tree(const LogFacts& r) {
           {"timers", timers_tree(a)},
           {"communication", communication_tree(a)},
           {"profiles", profiles_tree(a)},
+          {"run", run_tree(r.log)},
           {"notes", std::move(notes)},
           {"text_bytes", r.log.text_bytes},
           {"truncated", r.log.truncated}};

@@ -26,18 +26,13 @@ std::string known_times(std::optional<double> ratio) {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// "+12.1 ms"
-std::string signed_time(double seconds) {
-  return fmt::format("{}{}", seconds < 0 ? "−" : "+", format_seconds(std::abs(seconds)));
-}
-
 std::string step_table(const StepComparison& step, std::size_t width) {
   Rows rows;
   const auto add = [&](const ExpectedLine& line) {
     rows.push_back({line.inner ? "· " + line.name : line.name, format_seconds(line.expected),
                     line.again > 0 ? format_seconds(line.again) : "-",
                     format_seconds(line.measured), known_times(line.ratio()),
-                    signed_time(line.gap())});
+                    format_signed_seconds(line.gap())});
   };
   for (const ExpectedLine& line : outer_lines(step)) {
     add(line);
@@ -63,14 +58,14 @@ std::string operators_table(const Analysis& report, const ExpectedOperators& ope
     rows.push_back({"all " + name_of(name_class_names, c.kind), "",
                     c.expected > 0 ? format_seconds(c.expected) : "-",
                     c.expected > 0 ? format_seconds(c.measured) : "-", known_times(c.ratio()),
-                    c.expected > 0 ? signed_time(c.gap()) : "-",
+                    c.expected > 0 ? format_signed_seconds(c.gap()) : "-",
                     c.unknown > 0 ? format_seconds(c.unknown) : "-"});
   for (std::size_t i = 0; i < std::min(most_expected_rows, operators.operators.size()); ++i) {
     const ExpectedOperator& o = operators.operators[i];
     if (o.gap() <= 0) break;
     rows.push_back({printable(strings[o.row->name]), shape_in_words(strings[o.row->dims]),
                     format_seconds(o.expected), format_seconds(o.measured), known_times(o.ratio()),
-                    signed_time(o.gap()), "-"});
+                    format_signed_seconds(o.gap()), "-"});
   }
   return fmt::format("Expected by shape beside measured, operators of rank {} on {}\n",
                      operators.rank, printable(report.expected->machine)) +

@@ -83,8 +83,42 @@ std::string rate_text(const LogRate& rate) {
   return text;
 }
 
+// What a benchmark's log says of its run.
+void run_lines(const JobLog& log, std::size_t width, std::string& out) {
+  if (!log.run) return;
+  const LogRun& run = *log.run;
+  const auto setting = [&](std::string_view name) {
+    const auto found = log.settings.find(name);
+    return found == log.settings.end() ? std::string() : found->second;
+  };
+  std::vector<std::string> parts;
+  const auto add = [&](const char* before, const std::string& text) {
+    if (!text.empty()) parts.push_back(before + text);
+  };
+  add("", setting("submission_benchmark"));
+  add("by ", setting("submission_org"));
+  add("on ", setting("submission_platform"));
+  if (run.init_s) parts.push_back("initialisation " + format_seconds(*run.init_s));
+  if (run.run_s) parts.push_back("run " + format_seconds(*run.run_s));
+  parts.push_back(run.status.empty() ? "without its end" : "ended as " + run.status);
+  add_line(out, "run", fmt::format("{}", fmt::join(parts, ", ")), width);
+  if (run.evaluations == 0) return;
+  std::string text =
+      fmt::format("{}, {} in all", counted(static_cast<std::uint64_t>(run.evaluations), "time"),
+                  format_seconds(run.evaluation_s));
+  if (run.run_s)
+    text += fmt::format(" ({} of the run)",
+                        format_percent(share_or_zero(run.evaluation_s, *run.run_s)));
+  if (run.first_accuracy && run.last_accuracy)
+    text += fmt::format("; from {:.4g} to {:.4g}", *run.first_accuracy, *run.last_accuracy);
+  if (run.target_accuracy) text += fmt::format(", target {:.4g}", *run.target_accuracy);
+  if (run.last_samples) text += fmt::format(" after {} samples", format_count(*run.last_samples));
+  add_line(out, "evaluated", text, width);
+}
+
 void account_lines(const LogFacts& r, std::size_t width, std::string& out) {
   const LogAccount& a = r.account;
+  run_lines(r.log, width, out);
   throughput_line(r, width, out);
   for (const LogRate& rate : r.rates.rates) add_line(out, "rate", rate_text(rate), width);
   if (a.loss) {

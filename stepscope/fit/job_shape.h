@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The degrees of parallelism of a job, as its traces tell them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "stepscope/analysis/collectives/collectives.h"
+#include "stepscope/analysis/ranks/pipeline_bubble.h"
+
+namespace stepscope {
+
+struct JobShape {
+  std::int64_t tp = 1;
+  std::int64_t cp = 1;
+  std::int64_t ep = 1;  // among the cp * dp ranks
+  std::int64_t pp = 1;
+  std::int64_t dp = 1;
+  std::optional<std::int64_t> micro_batches{};  // of one pipeline in a step; absent: not known
+
+  [[nodiscard]] std::int64_t devices() const { return tp * cp * pp * dp; }
+};
+
+// From the largest group of each dimension that a rank used; dp is what these leave of the world,
+// whose size is given or is that of the traces.
+[[nodiscard]] JobShape recorded_shape(const Collectives& collectives,
+                                      const PipelineBubble* pipeline,
+                                      std::optional<int> world_size);
+
+// By row of CollectiveMatches::groups: true for the groups whose members differ in their
+// data-parallel place, so that more data-parallel ranks make them larger. Of a job that shards its
+// states over fewer ranks than all (hybrid sharding), the groups over the copies of a shard.
+[[nodiscard]] std::vector<bool> data_groups(const Collectives& collectives, const JobShape& shape);
+
+}  // namespace stepscope

@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/fit/projection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "stepscope/analysis/replay/copied_replay.h"
+#include "stepscope/analysis/replay/message_time.h"
+#include "stepscope/cost/time/collective_cost.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::uint32_t draws_of_copies = 5;
+constexpr double normal_80 = 1.2816;  // half the width of an 80 % interval, in standard deviations
+
+// Standard deviations of what no trace tells, relative to the change that they concern. Those of
+// kernels and of the model are about the model's error on configurations that it was not fitted to
+// (docs/explanation/performance-model.md); a ratio of two figures errs less than one.
+constexpr double kernel_deviation = 0.1;
+constexpr double machine_link_deviation = 0.15;
+constexpr double trace_link_deviation = 0.3;
+constexpr double passes_deviation = 0.05;
+constexpr double model_deviation = 0.25;
+constexpr double rank_deviation = 0.25;
+
+std::size_t at(StepClass c) { return static_cast<std::size_t>(c); }
+
+// The distance between neighbours of a group, if it is one.
+std::optional<int> stride_of(const CommGroup& group) {
+  if (group.ranks.size() < 2) return std::nullopt;
+  const int stride = group.ranks[1] - group.ranks[0];
+  for (std::size_t i = 1; i < group.ranks.size(); ++i)
+    if (group.ranks[i] - group.ranks[i - 1] != stride) return std::nullopt;
+  return stride > 0 ? std::optional(stride) : std::nullopt;
+}
+
+int group_members(const CommGroup& group) {
+  return group.ranks.empty() ? std::max(group.size, 1) : static_cast<int>(group.ranks.size());
+}
+
+// How many messages follow each other in a collective of n ranks: a tree for all-reduces and
+// broadcasts, else a ring or one message to each.
+double rounds(CollectiveKind kind, double n) {
+  const bool tree = kind == CollectiveKind::all_reduce || kind == CollectiveKind::broadcast ||
+                    kind == CollectiveKind::reduce || kind == CollectiveKind::barrier;
+  return tree ? std::log2(n) : n - 1;
+}
+
+// Times that messages of the traces have in groups of another size.
+class TracedLinks {
+ public:
+  explicit TracedLinks(const WhatIfInputs& in) : in_(in) {}
+
+  // Time in a group of n members over that in its own. The latency grows with the rounds, the rest
+  // with the share of the bytes that leaves a rank.
+  double factor(const CollectiveCall& call, double members, double n, double bytes) {
+    const double latency = latency_share(call);
+    const double traffic = bytes * ((n - 1) / n) / ((members - 1) / members);
+    return latency * rounds(call.kind, n) / rounds(call.kind, members) + (1 - latency) * traffic;
+  }
+  [[nodiscard]] bool one_size() const { return one_size_; }
+
+ private:
+  double latency_share(const CollectiveCall& call) {
+    if (call.kind == CollectiveKind::barrier) return 1;
+    if (!call.bytes || call.bytes->value <= 0) return 0;
+    const auto bytes = static_cast<double>(call.bytes->value);
+    const MessageCarrier carrier{call.kind, call.group};
+    auto known = times_.find(carrier);
+    if (known == times_.end())
+      known = times_.emplace(carrier, message_times(in_, {carrier}).front()).first;
+    const auto& fit = known->second.fit;
+    if (!fit) {
+      one_size_ = true;
+      return 0;
+    }
+    const AlphaBetaPiece* piece = &fit->pieces.front();
+    for (const AlphaBetaPiece& p : fit->pieces)
+      if (bytes >= p.from) piece = &p;
+    const double all = piece->start + piece->slope * bytes;
+    return all > 0 ? piece->start / all : 0;
+  }
+
+  const WhatIfInputs& in_;
+  std::map<MessageCarrier, MessageTime> times_;
+  bool one_size_ = false;
+};
+
+double ratio_of(double after, double before) {
+  return after > 0 && before > 0 ? after / before : 1;
+}
+
+// By class of kernel: expected in the new plan over expected in the recorded one. Compilers fuse
+// pointwise work across its classes, so its sum counts.
+StepSeconds kernel_ratios(const ExpectedPlans& plans) {
+  StepSeconds ratio{};
+  ratio.fill(1);
+  double before = 0;
+  double after = 0;
+  for (std::size_t c = 0; c < step_class_count; ++c) {
+    ratio[c] = ratio_of(plans.replayed[c], plans.recorded[c]);
+    if (!is_pointwise(static_cast<StepClass>(c))) continue;
+    before += plans.recorded[c];
+    after += plans.replayed[c];
+  }
+  for (std::size_t c = 0; c < step_class_count; ++c)
+    if (is_pointwise(static_cast<StepClass>(c))) ratio[c] = ratio_of(after, before);
+  return ratio;
+}
+
+// Finds what each node's duration is multiplied with.
+class Factors {
+ public:
+  Factors(const WhatIfInputs& in, const JobShape& recorded, const ProjectionQuestion& q)
+      : in_(in),
+        recorded_(recorded),
+        q_(q),
+        data_(data_groups(in.collectives, recorded)),
+        links_(in) {}
+
+  std::vector<double> transfers() {
+    const StepGraph& graph = *in_.replay.graph;
+    std::vector<double> factor(graph.size(), 1);
+    for (const NodeKind kind : {NodeKind::transfer, NodeKind::comm})
+      for (const std::uint32_t n : in_.replay.movable_of[static_cast<std::size_t>(kind)]) {
+        const std::uint32_t row = graph.detail[n];
+        if (row == no_row) continue;
+        factor[n] = of_call(in_.collectives.matches.ranks[graph.view[n]].calls[row]);
+        unjoined_ |= kind == NodeKind::comm && factor[n] != 1;
+      }
+    return factor;
+  }
+  void add_kernels(std::vector<double>& factor) const {
+    if (q_.plans == nullptr) return;
+    const StepSeconds ratio = kernel_ratios(*q_.plans);
+    const StepGraph& graph = *in_.replay.graph;
+    for (const std::uint32_t n :
+         in_.replay.movable_of[static_cast<std::size_t>(NodeKind::compute)]) {
+      if (graph.slice[n] == no_slice) continue;
+      const NameClass kind = in_.views[graph.view[n]].trace->slices.kind[index(graph.slice[n])];
+      if (kind != NameClass::wait && kind != NameClass::communication)
+        factor[n] *= ratio[at(class_of(kind))];
+    }
+  }
+  [[nodiscard]] const std::vector<bool>& data() const { return data_; }
+  [[nodiscard]] bool unjoined() const { return unjoined_; }
+  [[nodiscard]] bool by_machine() const { return by_machine_; }
+  [[nodiscard]] bool one_size() const { return links_.one_size(); }
+  [[nodiscard]] double expected_data() const { return expected_data_; }
+
+ private:
+  double of_call(const CollectiveCall& call) {
+    if (call.group == no_row) return 1;
+    if (data_[call.group]) return data_factor(call);
+    const auto by_class = [&](StepClass c) {
+      return q_.plans == nullptr ? 1
+                                 : ratio_of(q_.plans->replayed[at(c)], q_.plans->recorded[at(c)]);
+    };
+    switch (in_.collectives.dimension_of[call.group]) {
+      case Dimension::tp:
+      case Dimension::sp:
+        return by_class(StepClass::tensor_comm);
+      case Dimension::cp:
+        return by_class(StepClass::context_comm);
+      case Dimension::ep:
+        return by_class(StepClass::expert_comm);
+      case Dimension::pp:
+        return stage_factor(call);
+      case Dimension::dp:
+      case Dimension::world:
+      case Dimension::unknown:
+        return 1;
+    }
+    return 1;
+  }
+  double data_factor(const CollectiveCall& call) {
+    const CommGroup& group = in_.collectives.matches.groups[call.group];
+    const int members = group_members(group);
+    if (members < 2) return 1;
+    const auto n = static_cast<int>(
+        std::llround(static_cast<double>(members) * static_cast<double>(q_.shape.dp * q_.shape.cp) /
+                     static_cast<double>(recorded_.dp * recorded_.cp)));
+    if (n < 2) return 0;
+    if (const auto known = by_links(call, group, members, n)) return *known;
+    return n == members && q_.data_bytes == 1 ? 1 : links_.factor(call, members, n, q_.data_bytes);
+  }
+  // By the machine's links, where the group's places on them are known.
+  std::optional<double> by_links(const CollectiveCall& call, const CommGroup& group, int members,
+                                 int n) {
+    const auto stride = stride_of(group);
+    if (q_.recorded == nullptr || q_.asked == nullptr || !stride || !call.bytes ||
+        call.bytes->value <= 0 || call.kind == CollectiveKind::unknown)
+      return std::nullopt;
+    const double inner = static_cast<double>(q_.shape.tp) / static_cast<double>(recorded_.tp);
+    const auto before = place(members, *stride, *q_.recorded);
+    const auto after =
+        place(n, std::max(1, static_cast<int>(std::llround(*stride * inner))), *q_.asked);
+    if (!before || !after) return std::nullopt;
+    const Bytes bytes{std::llround(static_cast<double>(call.bytes->value) * q_.data_bytes)};
+    const double old = collective_time(*q_.recorded, call.kind, *call.bytes, *before).count();
+    const double now = collective_time(*q_.asked, call.kind, bytes, *after).count();
+    if (old <= 0 || now <= 0) return std::nullopt;
+    by_machine_ = true;
+    expected_data_ += old;
+    return now / old;
+  }
+  double stage_factor(const CollectiveCall& call) {
+    if (q_.recorded != nullptr && q_.asked != nullptr && call.bytes && call.bytes->value > 0) {
+      const auto stride = static_cast<int>(recorded_.tp * recorded_.cp * recorded_.dp);
+      const auto new_stride = static_cast<int>(q_.shape.tp * q_.shape.cp * q_.shape.dp);
+      const auto before = place(2, stride, *q_.recorded);
+      const auto after = place(2, new_stride, *q_.asked);
+      const Bytes bytes{std::llround(static_cast<double>(call.bytes->value) * q_.boundary_bytes)};
+      if (before && after) {
+        const auto kind = CollectiveKind::send_recv;
+        return ratio_of(collective_time(*q_.asked, kind, bytes, *after).count(),
+                        collective_time(*q_.recorded, kind, *call.bytes, *before).count());
+      }
+    }
+    return q_.boundary_bytes;
+  }
+
+  const WhatIfInputs& in_;
+  const JobShape& recorded_;
+  const ProjectionQuestion& q_;
+  std::vector<bool> data_;
+  TracedLinks links_;
+  bool unjoined_ = false;
+  bool by_machine_ = false;
+  double expected_data_ = 0;
+};
+
+double in_seconds(Ns time) { return seconds(time).count(); }
+
+// Ranks whose data-parallel place the smaller job no longer has.
+std::vector<bool> left_out(const WhatIfInputs& in, const JobShape& recorded, const JobShape& asked,
+                           const std::vector<bool>& data) {
+  std::vector<bool> out(in.views.size());
+  if (asked.dp >= recorded.dp) return out;
+  for (std::size_t g = 0; g < data.size(); ++g) {
+    if (!data[g]) continue;
+    const auto& ranks = in.collectives.matches.groups[g].ranks;
+    const std::size_t kept =
+        std::max<std::size_t>(1, ranks.size() * static_cast<std::size_t>(asked.dp) /
+                                     static_cast<std::size_t>(recorded.dp));
+    for (std::size_t v = 0; v < out.size(); ++v) {
+      const auto place = std::ranges::find(ranks, in.views[v].rank);
+      if (place != ranks.end() && static_cast<std::size_t>(place - ranks.begin()) >= kept)
+        out[v] = true;
+    }
+  }
+  if (std::ranges::all_of(out, [](bool o) { return o; })) out.assign(out.size(), false);
+  return out;
+}
+
+// Seconds of a step by class on the mean rank; work that overlaps counts for each part.
+StepSeconds busy_classes(const WhatIfInputs& in, const std::vector<bool>& data) {
+  StepSeconds sum{};
+  const StepGraph& graph = *in.replay.graph;
+  double rank_steps = 0;
+  for (const RankView& view : in.views) rank_steps += static_cast<double>(view.steps.size());
+  if (rank_steps == 0) return sum;
+  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::compute)])
+    if (graph.slice[n] != no_slice)
+      sum[at(class_of(in.views[graph.view[n]].trace->slices.kind[index(graph.slice[n])]))] +=
+          in_seconds(in.replay.measured.duration[n]) / rank_steps;
+  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::transfer)]) {
+    const std::uint32_t row = graph.detail[n];
+    if (row == no_row) continue;
+    const std::uint32_t group = in.collectives.matches.ranks[graph.view[n]].calls[row].group;
+    if (group != no_row && data[group])
+      sum[at(StepClass::data_comm)] += in_seconds(in.replay.measured.duration[n]) / rank_steps;
+  }
+  return sum;
+}
+
+double deviation_of(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  for (const double v : values) squares += (v - mean) * (v - mean);
+  return std::sqrt(squares / (n - 1));
+}
+
+std::string shape_words(const JobShape& s) {
+  return "dp " + std::to_string(s.dp) + " tp " + std::to_string(s.tp) + " cp " +
+         std::to_string(s.cp) + " pp " + std::to_string(s.pp);
+}
+
+}  // namespace
+
+Result<ReplayedChange> replay_change(const WhatIfInputs& in, const JobShape& recorded,
+                                     const ProjectionQuestion& q) {
+  ReplayedChange result;
+  Factors factors(in, recorded, q);
+  CopiedJob job;
+  job.joined = factors.data();
+  const auto wanted = static_cast<std::size_t>((q.shape.dp + recorded.dp - 1) / recorded.dp);
+  const bool grows = q.shape.dp > recorded.dp && recorded.dp > 1;
+  job.copies = grows ? std::min(wanted, most_copies(*in.replay.graph)) : 1;
+  if (grows && job.copies < wanted)
+    result.notes.push_back(std::to_string(job.copies) + " copies of the recorded ranks stand for " +
+                           std::to_string(wanted) + ", as many as memory holds");
+  if (q.shape.dp < recorded.dp && !in.replay.graph->step_ends.empty())
+    job.left_out = left_out(in, recorded, q.shape, factors.data());
+  for (const auto& matched : in.collectives.matches.matched)
+    result.joined_data |= matched.group != no_row && factors.data()[matched.group];
+
+  std::vector<double> transfers = factors.transfers();
+  std::vector<double> kernels = transfers;
+  factors.add_kernels(kernels);
+  result.recorded = in_seconds(in.replay.step);
+  std::vector<double> steps;
+  const std::uint32_t draws = job.copies > 1 ? draws_of_copies : 1;
+  const auto step_with = [&](const std::vector<double>& factor) {
+    job.factor = factor;
+    return in_seconds(copied_step(in, in.medians.pieces, job));
+  };
+  for (std::uint32_t d = 0; d < draws; ++d) {
+    job.draw = d;
+    result.ranks += step_with({}) / draws;
+    result.transfers += step_with(transfers) / draws;
+    steps.push_back(step_with(kernels));
+    result.kernels += steps.back() / draws;
+  }
+  result.draws = deviation_of(steps) / std::sqrt(static_cast<double>(steps.size()));
+  result.links_of_machine = factors.by_machine();
+  result.busy = busy_classes(in, factors.data());
+  double rank_steps = 0;
+  for (const RankView& view : in.views) rank_steps += static_cast<double>(view.steps.size());
+  if (rank_steps > 0) result.expected_data = factors.expected_data() / rank_steps;
+  if (factors.unjoined())
+    result.notes.emplace_back(
+        "messages whose other ranks are not in the traces are scaled with the waiting in them; "
+        "record two or more ranks of each group to separate it");
+  if (factors.one_size())
+    result.notes.emplace_back(
+        "messages of one size do not tell their latency, and all of their time is taken as that of "
+        "their bytes; --machine tells it");
+  if (grows && !result.links_of_machine)
+    result.notes.emplace_back(
+        "links to the new ranks are taken to be as fast as those between the recorded ranks; "
+        "--machine tells others");
+  return result;
+}
+
+namespace {
+
+// Exposed gathers of parameters in a step, where every pass gathers them (ZeRO-3).
+Ns gathers_of_passes(const JobResult& job, std::int64_t micro_batches) {
+  Ns exposed{};
+  std::uint64_t calls = 0;
+  for (const CollectiveRow& row : job.collectives.rows) {
+    const Dimension d = row.dimension;
+    const bool data = d == Dimension::dp || d == Dimension::world || d == Dimension::unknown;
+    if (!data || row.kind != CollectiveKind::all_gather) continue;
+    exposed += row.exposed;
+    calls += row.count;
+  }
+  const std::int64_t steps = most_steps(job);
+  const bool each_pass = static_cast<std::int64_t>(calls) >= 2 * micro_batches * steps;
+  return each_pass ? exposed / steps : Ns{0};
+}
+
+// The seconds that one more micro-batch takes on the busiest rank of the recording.
+std::optional<double> pass_seconds(const JobResult& job, std::int64_t micro_batches) {
+  double longest = 0;
+  const auto of_pipeline = [&](const StageBubble& stage) {
+    if (stage.steps.empty()) return 0.0;
+    return in_seconds(stage.total.passes) / static_cast<double>(stage.steps.size());
+  };
+  if (job.pipeline) {
+    for (const StageBubble& stage : job.pipeline->ranks)
+      longest = std::max(longest, of_pipeline(stage));
+  } else {
+    const Ns gathers = gathers_of_passes(job, micro_batches);
+    const auto once = [&](const ClassTime& t) {
+      Ns sum = t.compute[static_cast<std::size_t>(NameClass::optimizer)] - gathers;
+      for (const Dimension d : {Dimension::dp, Dimension::world, Dimension::unknown}) {
+        const auto i = static_cast<std::size_t>(d);
+        sum += t.transfer[i] + t.wait[i] + t.unsplit[i];
+      }
+      return std::max(0.0, in_seconds(sum));
+    };
+    for (const RankResult& r : job.ranks) {
+      double own = 0;
+      for (std::size_t s = 0; s < r.classes.size(); ++s)
+        own += (in_seconds(r.steps[s].end - r.steps[s].start) - once(r.classes[s])) /
+               static_cast<double>(r.classes.size());
+      longest = std::max(longest, own);
+    }
+  }
+  if (longest <= 0) return std::nullopt;
+  return longest / static_cast<double>(micro_batches);
+}
+
+// Measured over expected of a class; of all kernels where one side has none of the class.
+double calibration(StepClass c, const StepSeconds& expected, const ReplayedChange& replayed) {
+  constexpr double most = 4;
+  double measured_all = 0;
+  double expected_all = 0;
+  for (std::size_t k = 0; k < at(StepClass::tensor_comm); ++k) {
+    measured_all += replayed.busy[k];
+    expected_all += expected[k];
+  }
+  const double all = expected_all > 0 && measured_all > 0 ? measured_all / expected_all : 1;
+  if (c == StepClass::data_comm)
+    return replayed.expected_data > 0
+               ? std::clamp(replayed.busy[at(c)] / replayed.expected_data, 1 / most, most)
+               : 1;
+  if (c == StepClass::bubble) return all;
+  if (c >= StepClass::tensor_comm) return 1;
+  const bool own = c == StepClass::matmul || c == StepClass::attention || c == StepClass::optimizer;
+  if (own && expected[at(c)] > 0 && replayed.busy[at(c)] > 0)
+    return std::clamp(replayed.busy[at(c)] / expected[at(c)], 1 / most, most);
+  return all;
+}
+
+struct ModelDifference {
+  double seconds = 0;
+  double moved = 0;  // Σ |difference| over classes
+  std::string classes;
+};
+
+ModelDifference model_difference(const ExpectedPlans& plans, const StepSeconds& from,
+                                 const ReplayedChange& replayed) {
+  ModelDifference d;
+  double largest = 0;
+  for (std::size_t c = 0; c < step_class_count; ++c) {
+    const double change = (plans.asked[c] - from[c]) *
+                          calibration(static_cast<StepClass>(c), plans.recorded, replayed);
+    d.seconds += change;
+    d.moved += std::abs(change);
+    if (std::abs(change) > largest) {
+      largest = std::abs(change);
+      d.classes = step_class_names[c];
+    }
+  }
+  return d;
+}
+
+class Answer {
+ public:
+  explicit Answer(Projection& p) : p_(p) {}
+  void add(ProjectedPart part, double seconds, double deviation, std::string source) {
+    if (seconds == 0 && deviation == 0) return;
+    p_.changes.push_back({part, seconds, deviation, std::move(source)});
+    p_.step += seconds;
+  }
+  void widen(std::string what, double seconds) {
+    if (seconds > 0) p_.width.push_back({std::move(what), seconds});
+  }
+
+ private:
+  Projection& p_;
+};
+
+// The spread of the mean of the recorded steps.
+double spread_of_mean(const JobResult& job) {
+  std::vector<double> walls;
+  for (const JobStep& s : job.steps) walls.push_back(in_seconds(s.wall));
+  return walls.empty() ? 0 : deviation_of(walls) / std::sqrt(static_cast<double>(walls.size()));
+}
+
+void add_interval(Projection& p) {
+  double squares = 0;
+  for (const ProjectedChange& c : p.changes) {
+    squares += c.deviation * c.deviation;
+    if (c.deviation > 0)
+      p.width.push_back(
+          {std::string(projected_part_names[static_cast<std::size_t>(c.part)]), c.deviation});
+  }
+  for (const ProjectedWidth& w : p.width)
+    if (std::ranges::find(projected_part_names, std::string_view(w.what)) ==
+        projected_part_names.end())
+      squares += w.seconds * w.seconds;
+  const double half = normal_80 * std::sqrt(squares);
+  p.low = std::max(0.0, p.step - half);
+  p.high = p.step + half;
+  std::ranges::stable_sort(p.width, std::greater<>(), &ProjectedWidth::seconds);
+}
+
+}  // namespace
+
+Result<Projection> project_step(const JobResult& job, const JobShape& recorded,
+                                const ProjectionQuestion& q, const ReplayedChange& r) {
+  check(job.explanation.has_value(), "a job with an explanation");
+  Projection p;
+  p.recorded_shape = recorded;
+  p.shape = q.shape;
+  p.recorded = p.step = r.recorded;
+  p.notes = r.notes;
+  Answer answer(p);
+  answer.add(ProjectedPart::ranks, r.ranks - r.recorded,
+             std::hypot(r.draws, rank_deviation * std::abs(r.ranks - r.recorded)),
+             "replay of the recorded ranks as " + shape_words(q.shape));
+  const double link = r.links_of_machine ? machine_link_deviation : trace_link_deviation;
+  answer.add(ProjectedPart::transfers, r.transfers - r.ranks,
+             link * std::abs(r.transfers - r.ranks),
+             r.links_of_machine ? "times of the machine's links, relative to the recorded ones"
+                                : "latency and rate of the traces' own messages");
+  answer.add(ProjectedPart::kernels, r.kernels - r.transfers,
+             kernel_deviation * std::abs(r.kernels - r.transfers),
+             "the model's ratio of the two shapes, times the recorded durations");
+  const auto passes = q.shape.micro_batches;
+  const bool same_stages = q.shape.pp == recorded.pp;
+  const bool more = passes && recorded.micro_batches && *passes != *recorded.micro_batches;
+  bool by_passes = false;
+  if (more && same_stages)
+    if (const auto one = pass_seconds(job, *recorded.micro_batches)) {
+      const double shapes = r.transfers > 0 ? r.kernels / r.transfers : 1;
+      const double change = *one * shapes * static_cast<double>(*passes - *recorded.micro_batches);
+      answer.add(ProjectedPart::passes, change, passes_deviation * std::abs(change),
+                 std::to_string(*passes) + " instead of " +
+                     std::to_string(*recorded.micro_batches) +
+                     " micro-batches, each as long as on the busiest rank");
+      by_passes = true;
+    }
+  if (more && !by_passes && q.plans == nullptr)
+    return Error{.what = "the traces do not tell what a micro-batch takes",
+                 .hint = "give --model and --machine"};
+  if (q.plans != nullptr) {
+    const ModelDifference d =
+        model_difference(*q.plans, by_passes ? q.plans->passed : q.plans->replayed, r);
+    answer.add(ProjectedPart::model, d.seconds, model_deviation * d.moved,
+               "difference of the two expected steps, most of it " +
+                   (d.classes.empty() ? std::string("none") : d.classes) +
+                   "; calibrated on the recorded kernels");
+  }
+  if (p.step <= 0)
+    return Error{.what = "the changes are larger than the recorded step",
+                 .hint = "record a run whose plan is closer to the one asked about"};
+  const double scale = p.step / p.recorded;
+  answer.widen("recorded steps differ", spread_of_mean(job) * scale);
+  const Explanation& e = *job.explanation;
+  const double replay = e.held_out ? 1.4826 * e.held_out->error : 0.05;
+  const double changed = std::min(1.0, std::abs(r.kernels - r.recorded) / r.recorded);
+  answer.widen("replay of steps that it has not seen", replay * changed * p.step);
+  add_interval(p);
+  return p;
+}
+
+}  // namespace stepscope

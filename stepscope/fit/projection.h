@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The step of a job at another scale or under another plan, from its traces. The recorded steps are
+// replayed with what the change makes of them, one after the other:
+//
+//   ranks      more data-parallel ranks: the recorded ranks are copied (copied_replay.h), so a
+//              collective waits for the latest of more ranks
+//   transfers  messages of other sizes or groups: duration × (time in the new job / time in the
+//              recorded job), both by the machine's links; without a machine by the latency and the
+//              rate that the traces' own messages tell
+//   kernels    work of other shapes: duration × (expected in the new plan / expected in the
+//   recorded
+//              plan), by class of operation. The ratio is the model's, the duration the trace's.
+//   passes     more or fewer micro-batches: each takes what one of the busiest stage takes
+//   model      what the recorded program does not do at all (other pipeline stages, recomputation,
+//              sharding, collectives of a dimension that had one rank): the difference of the two
+//              expected steps, class by class, each times measured / expected of the recording
+//
+// Host time and launches stay as they were recorded.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/replay/what_if_inputs.h"
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/base/result.h"
+#include "stepscope/cost/machine/interconnect.h"
+#include "stepscope/fit/job_shape.h"
+#include "stepscope/fit/step_class.h"
+
+namespace stepscope {
+
+enum class ProjectedPart : std::uint8_t { ranks, transfers, kernels, passes, model };
+inline constexpr std::size_t projected_part_count = 5;
+inline constexpr std::array<std::string_view, projected_part_count> projected_part_names = {
+    "ranks", "transfers", "kernels", "passes", "model"};
+static_assert(projected_part_names[static_cast<std::size_t>(ProjectedPart::model)] == "model");
+
+// A change of the step and how sure it is.
+struct ProjectedChange {
+  ProjectedPart part = ProjectedPart::ranks;
+  double seconds = 0;    // of a step; negative: it becomes shorter
+  double deviation = 0;  // standard deviation of `seconds`
+  std::string source;    // of the figure, one sentence without a full stop
+};
+
+// A reason why the step is not known more exactly.
+struct ProjectedWidth {
+  std::string what;
+  double seconds = 0;  // standard deviation of the step
+};
+
+struct Projection {
+  JobShape recorded_shape;
+  JobShape shape;
+  double recorded = 0;  // seconds of the recorded step, measured
+  double step = 0;      // projected
+  double low = 0;       // 80 % interval
+  double high = 0;
+  std::vector<ProjectedChange>
+      changes;                        // in the order of ProjectedPart; those that change anything
+  std::vector<ProjectedWidth> width;  // largest first
+  std::vector<std::string> notes;
+};
+
+// The expected steps of a model by class, where there is one.
+struct ExpectedPlans {
+  StepSeconds recorded{};  // of the recorded plan
+  StepSeconds replayed{};  // of the plan with the recorded program: other sizes of what there is
+  StepSeconds passed{};    // of that plan with as many micro-batches as asked
+  StepSeconds asked{};
+};
+
+struct ProjectionQuestion {
+  JobShape shape{};                   // the job asked about
+  const Network* recorded = nullptr;  // links of the recorded job; null: no machine
+  const Network* asked = nullptr;     // of the job asked about; null as `recorded` is
+  // Of a data-parallel message: its bytes in the new job over those in the recorded job.
+  double data_bytes = 1;
+  double boundary_bytes = 1;  // of a message between stages
+  const ExpectedPlans* plans = nullptr;
+};
+
+// What only the replay tells. Seconds of a step.
+struct ReplayedChange {
+  double recorded = 0;
+  double ranks = 0;      // with copies of ranks
+  double transfers = 0;  // and other transfers
+  double kernels = 0;    // and other kernels
+  double draws = 0;      // standard deviation over draws of copies
+  bool links_of_machine = false;
+  bool joined_data = false;  // data-parallel collectives are joined over ranks
+  StepSeconds busy{};        // recorded kernels and transfers by class, of the mean rank
+  double expected_data = 0;  // data-parallel transfers on the recorded machine's links; 0: none
+  std::vector<std::string> notes{};
+};
+
+// Uses `in` as long as it runs. `recorded`: the recorded job's degrees. Errors: what the traces
+// lack, and what to record or give.
+[[nodiscard]] Result<ReplayedChange> replay_change(const WhatIfInputs& in, const JobShape& recorded,
+                                                   const ProjectionQuestion& question);
+
+// The whole answer. `job` has an explanation.
+[[nodiscard]] Result<Projection> project_step(const JobResult& job, const JobShape& recorded,
+                                              const ProjectionQuestion& question,
+                                              const ReplayedChange& replayed);
+
+}  // namespace stepscope

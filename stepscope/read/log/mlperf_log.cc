@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// MLPerf's logging: lines of ":::MLLOG {json}" with an instant, a key, a value and metadata. Only
+// some submitters report single steps; of others the steps are those between the beginning and the
+// end of a block of training, without the evaluations.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "stepscope/base/json_reader.h"
+#include "stepscope/read/log/log_dialect.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::string_view mllog = ":::MLLOG ";
+
+std::optional<double> finite_number(const JsonValue* value) {
+  if (value == nullptr ||
+      (value->kind != JsonValue::Kind::integer && value->kind != JsonValue::Kind::number))
+    return std::nullopt;
+  return std::isfinite(value->number) ? std::optional(value->number) : std::nullopt;
+}
+
+// One line's event.
+struct MlperfEvent {
+  std::string_view key;
+  double ms = 0;
+  const JsonValue* value = nullptr;
+  const JsonValue* metadata = nullptr;  // null: none
+
+  [[nodiscard]] std::optional<double> meta(std::string_view name) const {
+    return metadata == nullptr ? std::nullopt : finite_number(metadata->find(name));
+  }
+};
+
+std::optional<double> setting_number(const JobLog& log, std::string_view name) {
+  const auto found = log.settings.find(name);
+  return found == log.settings.end() ? std::nullopt : clean_number(found->second);
+}
+
+// The sequences of a step.
+std::optional<double> batch_of(const JobLog& log) {
+  const auto batch = setting_number(log, "global_batch_size");
+  return batch && *batch >= 1 ? batch : std::nullopt;
+}
+
+// A count of epochs in samples. Some submitters write samples where the key says epochs, and
+// batches where it says samples: fewer than a hundred steps an epoch are not believed.
+std::optional<double> samples_of_epochs(const JobLog& log, std::optional<double> epochs) {
+  constexpr double fewest_steps = 100;
+  const auto batch = batch_of(log);
+  if (!epochs || !batch || *epochs < 0) return std::nullopt;
+  if (*epochs >= *batch && *epochs == std::floor(*epochs)) return epochs;
+  const auto samples = setting_number(log, "train_samples");
+  if (!samples || *samples < fewest_steps * *batch) return std::nullopt;
+  return *epochs * *samples;
+}
+
+// Trained on before the event. Beside a number of steps the samples may be those of the block.
+std::optional<double> samples_of(const JobLog& log, const MlperfEvent& e) {
+  const auto batch = batch_of(log);
+  const auto step = e.meta("step");
+  const auto samples = e.meta("samples_count");
+  if (samples && step && batch && e.key != "tracked_stats") return *step * *batch;
+  if (samples) return samples;
+  return samples_of_epochs(log, e.meta("epoch_num"));
+}
+
+LogRun& run_of(LogState& state) {
+  if (!state.log.run) state.log.run = LogRun{.tool = &mlperf_log.tool};
+  return *state.log.run;
+}
+
+void begin_block(const MlperfEvent& e, LogState& state) {
+  MlperfState& m = state.mlperf;
+  if (const auto samples = samples_of(state.log, e)) m.block_samples = samples;
+  m.block = e.ms;
+  m.block_length = samples_of_epochs(state.log, e.meta("epoch_count"));
+  m.samples_per_s.reset();
+  m.loss.reset();
+  m.steps = false;
+}
+
+// An epoch holds blocks; of a job without blocks it is one. Epochs count from 0 or from 1.
+void begin_epoch(const MlperfEvent& e, LogState& state) {
+  MlperfState& m = state.mlperf;
+  if (!m.block || !m.block_samples || *m.block_samples > 0) m.block = e.ms;
+  m.block_length = samples_of_epochs(state.log, 1);
+}
+
+// Ends the block of training that is open, and tells its steps if it had no lines of single ones.
+void end_block(const MlperfEvent& e, const LogLine& line, LogState& state) {
+  MlperfState& m = state.mlperf;
+  if (!m.block) return;
+  const auto batch = batch_of(state.log);
+  const double begin = m.block_samples.value_or(0);
+  auto samples = samples_of(state.log, e);
+  if ((!samples || *samples <= begin) && m.block_length) samples = begin + *m.block_length;
+  const double seconds = (e.ms - *m.block) / 1e3;
+  m.block.reset();
+  m.untold = true;
+  if (!samples || *samples <= begin || !batch || seconds <= 0) return;
+  m.untold = false;
+  const double steps = (*samples - begin) / *batch;
+  m.block_samples = samples;
+  if (m.steps || steps < 0.5) return;
+  LogRecord& record = state.add(mlperf_log.tool, line);
+  record.iteration = static_cast<std::int64_t>(std::llround(std::min(*samples / *batch, 1e15)));
+  record.wall_ns = seconds * 1e9 / steps;
+  record.batch = *batch;
+  record.samples_per_s = m.samples_per_s.value_or(*batch * steps / seconds);
+  if (m.loss) set_loss(record, m.loss);
+}
+
+// The step that a line of a single step is of: samples over the batch where it tells samples, by
+// their name or as a number that grows by the batch from line to line.
+std::int64_t iteration_of(const MlperfEvent& e, double step, const LogState& state) {
+  const auto batch = batch_of(state.log);
+  const auto samples = e.meta("samples_count");
+  double place = step;
+  if (batch && samples)
+    place = *samples / *batch;
+  else if (batch && std::fmod(step, *batch) == 0 && step > 0 &&
+           (!state.mlperf.step || step - *state.mlperf.step == *batch))
+    place = step / *batch;
+  return static_cast<std::int64_t>(std::llround(std::clamp(place, 0.0, 1e15)));
+}
+
+void take_loss(const MlperfEvent& e, std::optional<double> loss, const LogLine& line,
+               LogState& state);
+
+// "value": {"train_step_time": 13.1, "reduced_train_loss": 5.6} of one step, {"throughput": 24.6}
+// of a block in samples a second, {"train_loss": 1.9} of the steps since the line before.
+void take_stats(const MlperfEvent& e, const LogLine& line, LogState& state) {
+  MlperfState& m = state.mlperf;
+  if (e.value == nullptr || e.value->kind != JsonValue::Kind::object) return;
+  const auto batch = batch_of(state.log);
+  if (const auto rate = finite_number(e.value->find("throughput")); rate && *rate > 0) {
+    m.samples_per_s = rate;
+    if (!m.untold || !batch) return;  // a step time beside it is the block's mean
+    m.untold = false;
+    LogRecord& record = state.add(mlperf_log.tool, line);
+    record.wall_ns = *batch / *rate * 1e9;
+    record.batch = *batch;
+    record.samples_per_s = *rate;
+    return;
+  }
+  if (const auto loss = finite_number(e.value->find("train_loss")))
+    return take_loss(e, loss, line, state);
+  const auto loss = finite_number(e.value->find("reduced_train_loss"));
+  if (loss) m.loss = loss;
+  const auto seconds = finite_number(e.value->find("train_step_time"));
+  const auto step = e.meta("step");
+  if (!seconds || !step || !(*seconds > 0)) return;  // without a step: of a block
+  LogRecord& record = state.add(mlperf_log.tool, line);
+  record.iteration = iteration_of(e, *step, state);
+  record.wall_ns = *seconds * 1e9;
+  if (batch) record.batch = *batch;
+  set_loss(record, loss);
+  m.step = step;
+  m.steps = true;
+}
+
+// The loss of the steps since the one before; with samples it divides the block.
+void take_loss(const MlperfEvent& e, std::optional<double> loss, const LogLine& line,
+               LogState& state) {
+  MlperfState& m = state.mlperf;
+  if (loss) m.loss = loss;
+  const auto samples = e.meta("samples_count");
+  if (!m.block || !samples || *samples <= m.block_samples.value_or(0)) return;
+  end_block(e, line, state);
+  m.block = e.ms;
+  m.block_length.reset();
+}
+
+void take_run(const MlperfEvent& e, const LogLine& line, LogState& state) {
+  MlperfState& m = state.mlperf;
+  const auto since = [&](std::optional<double> begin) {
+    return begin && e.ms >= *begin ? std::optional((e.ms - *begin) / 1e3) : std::nullopt;
+  };
+  if (e.key == "init_start") {
+    if (!m.init) m.init = e.ms;  // every rank may say so
+  } else if (e.key == "init_stop") {
+    run_of(state).init_s = since(m.init);
+  } else if (e.key == "run_start") {
+    if (m.run) {
+      state.begin_launch();
+      const auto target = run_of(state).target_accuracy;
+      state.log.run = LogRun{.tool = &mlperf_log.tool};
+      state.log.run->target_accuracy = target;
+    }
+    m.run = e.ms;
+    m.block_samples = 0;
+    m.step.reset();
+    run_of(state);
+    begin_block(e, state);
+  } else if (e.key == "run_stop") {
+    end_block(e, line, state);
+    LogRun& run = run_of(state);
+    run.run_s = since(m.run);
+    const JsonValue* status = e.metadata == nullptr ? nullptr : e.metadata->find("status");
+    run.status =
+        status != nullptr && status->kind == JsonValue::Kind::text ? status->text : "ended";
+    m.init.reset();
+  } else if (e.key == "eval_start") {
+    end_block(e, line, state);
+    m.evaluation = e.ms;
+  } else if (e.key == "eval_stop") {
+    LogRun& run = run_of(state);
+    if (const auto seconds = since(m.evaluation)) {
+      ++run.evaluations;
+      run.evaluation_s += *seconds;
+    }
+    m.evaluation.reset();
+    if (m.run) begin_block(e, state);
+  } else if (e.key == "target_accuracy") {
+    run_of(state).target_accuracy = finite_number(e.value);
+  } else if (e.key == "eval_accuracy") {
+    const auto accuracy = finite_number(e.value);
+    if (!accuracy) return;
+    LogRun& run = run_of(state);
+    if (!run.first_accuracy) run.first_accuracy = accuracy;
+    run.last_accuracy = accuracy;
+    run.last_samples = samples_of(state.log, e);
+  }
+}
+
+// Values that are settings of the job, under the names of Megatron's arguments where it has one.
+void take_setting(const MlperfEvent& e, LogState& state) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> names = {
+      {{"global_batch_size", "global_batch_size"},
+       {"max_sequence_length", "seq_length"},
+       {"gradient_accumulation_steps", "gradient_accumulation_steps"},
+       {"train_samples", "train_samples"},
+       {"submission_benchmark", "submission_benchmark"},
+       {"submission_org", "submission_org"},
+       {"submission_platform", "submission_platform"},
+       {"submission_division", "submission_division"},
+       {"seed", "seed"}}};
+  for (const auto& [key, name] : names) {
+    if (e.key != key || e.value == nullptr) continue;
+    if (e.value->kind == JsonValue::Kind::text)
+      state.log.settings.insert_or_assign(std::string(name), e.value->text.substr(0, 200));
+    else if (const auto n = finite_number(e.value); n && std::abs(*n) < 1e15)
+      state.log.settings.insert_or_assign(std::string(name),
+                                          std::to_string(static_cast<std::int64_t>(*n)));
+  }
+}
+
+bool take_mlperf(const LogLine& line, LogState& state) {
+  const std::size_t at = line.text.find(mllog);
+  if (at == std::string_view::npos) return false;
+  std::string_view text = line.text.substr(at + mllog.size());
+  const std::size_t end = text.rfind('}');  // something may have been printed behind it
+  if (end == std::string_view::npos) return state.note("records_cut"), false;
+  const auto json = parse_json(text.substr(0, end + 1), "");
+  if (!json || json->kind != JsonValue::Kind::object) return state.note("records_cut"), false;
+  const JsonValue* key = json->find("key");
+  const auto ms = finite_number(json->find("time_ms"));
+  if (key == nullptr || key->kind != JsonValue::Kind::text || !ms)
+    return state.note("fields_not_understood"), false;
+  const JsonValue* metadata = json->find("metadata");
+  const MlperfEvent e{.key = key->text,
+                      .ms = *ms,
+                      .value = json->find("value"),
+                      .metadata = metadata != nullptr && metadata->kind == JsonValue::Kind::object
+                                      ? metadata
+                                      : nullptr};
+  count_line(state.log, mlperf_log.tool);
+  if (e.key == "tracked_stats") {
+    take_stats(e, line, state);
+  } else if (e.key == "block_start") {
+    begin_block(e, state);
+  } else if (e.key == "epoch_start") {
+    begin_epoch(e, state);
+  } else if (e.key == "block_stop" || e.key == "epoch_stop") {
+    end_block(e, line, state);
+  } else if (e.key == "train_loss") {
+    take_loss(e, finite_number(e.value), line, state);
+  } else {
+    take_run(e, line, state);
+    take_setting(e, state);
+  }
+  return true;
+}
+
+constexpr std::array mlperf_words = {LogWord{mllog, take_mlperf}};
+
+}  // namespace
+
+const LogDialect mlperf_log = {
+    .tool = {.name = "mlperf", .label = "MLPerf"},
+    .words = mlperf_words,
+    .how = "time of a step as printed, else the time of each block of training over its steps",
+    .means = true};
+
+}  // namespace stepscope
