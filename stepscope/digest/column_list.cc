@@ -50,65 +50,53 @@ struct Name {
   std::string_view column;
 };
 
-// A table of vectors.
+// Value i of a table of vectors, and of a vector of rows.
 template <auto Table, auto Member>
-constexpr TraceColumn column(Name name, IntegerCoding coding, ColumnRange range) {
-  using Column = std::remove_cvref_t<decltype((std::declval<Trace>().*Table).*Member)>;
-  using T = typename Column::value_type;
-  return {name.table,
-          name.column,
-          coding,
-          range,
-          sizeof(T),
-          [](const Trace& trace) {
-            std::vector<std::int64_t> out;
-            out.reserve(((trace.*Table).*Member).size());
-            for (const T& value : (trace.*Table).*Member) out.push_back(integer_of(value));
-            return out;
-          },
-          [](Trace& trace, std::span<const std::int64_t> values) {
-            auto& into = (trace.*Table).*Member;
-            into.clear();
-            into.reserve(values.size());
-            for (const std::int64_t value : values) into.push_back(value_of<T>(value));
-          }};
-}
-
-template <auto Table, auto Member>
-constexpr TraceColumn column(Name name, IntegerCoding coding) {
-  using Column = std::remove_cvref_t<decltype((std::declval<Trace>().*Table).*Member)>;
-  return column<Table, Member>(name, coding, whole_range<typename Column::value_type>());
-}
-
-// A vector of rows.
+struct InColumn {
+  static auto& at(auto& trace, std::size_t i) { return ((trace.*Table).*Member)[i]; }
+  static std::size_t size(const Trace& trace) { return ((trace.*Table).*Member).size(); }
+  static void resize(Trace& trace, std::size_t rows) { ((trace.*Table).*Member).resize(rows); }
+};
 template <auto Rows, auto Member>
-constexpr TraceColumn field(Name name, IntegerCoding coding, ColumnRange range) {
-  using Row = typename std::remove_cvref_t<decltype(std::declval<Trace>().*Rows)>::value_type;
-  using T = std::remove_cvref_t<decltype(std::declval<Row>().*Member)>;
+struct InRow {
+  static auto& at(auto& trace, std::size_t i) { return (trace.*Rows)[i].*Member; }
+  static std::size_t size(const Trace& trace) { return (trace.*Rows).size(); }
+  static void resize(Trace& trace, std::size_t rows) { (trace.*Rows).resize(rows); }
+};
+
+template <class Place>
+using ValueAt = std::remove_cvref_t<decltype(Place::at(std::declval<Trace&>(), 0))>;
+
+template <class Place>
+constexpr TraceColumn column_at(Name name, IntegerCoding coding, ColumnRange range) {
+  using T = ValueAt<Place>;
   return {name.table,
           name.column,
           coding,
           range,
           sizeof(T),
           [](const Trace& trace) {
-            std::vector<std::int64_t> out;
-            out.reserve((trace.*Rows).size());
-            for (const Row& row : trace.*Rows) out.push_back(integer_of(row.*Member));
+            std::vector<std::int64_t> out(Place::size(trace));
+            for (std::size_t i = 0; i < out.size(); ++i) out[i] = integer_of(Place::at(trace, i));
             return out;
           },
           [](Trace& trace, std::span<const std::int64_t> values) {
-            auto& rows = trace.*Rows;
-            rows.resize(values.size());
+            Place::resize(trace, values.size());
             for (std::size_t i = 0; i < values.size(); ++i)
-              rows[i].*Member = value_of<T>(values[i]);
+              Place::at(trace, i) = value_of<T>(values[i]);
           }};
 }
 
+template <auto Table, auto Member>
+constexpr TraceColumn column(Name name, IntegerCoding coding,
+                             ColumnRange range = whole_range<ValueAt<InColumn<Table, Member>>>()) {
+  return column_at<InColumn<Table, Member>>(name, coding, range);
+}
+
 template <auto Rows, auto Member>
-constexpr TraceColumn field(Name name, IntegerCoding coding) {
-  using Row = typename std::remove_cvref_t<decltype(std::declval<Trace>().*Rows)>::value_type;
-  return field<Rows, Member>(
-      name, coding, whole_range<std::remove_cvref_t<decltype(std::declval<Row>().*Member)>>());
+constexpr TraceColumn field(Name name, IntegerCoding coding,
+                            ColumnRange range = whole_range<ValueAt<InRow<Rows, Member>>>()) {
+  return column_at<InRow<Rows, Member>>(name, coding, range);
 }
 
 constexpr IntegerCoding plain{Residue::value, Layout::varint};

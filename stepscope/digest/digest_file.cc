@@ -4,7 +4,7 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <array>
 #include <bit>
 #include <memory>
 #include <mutex>
@@ -23,7 +23,10 @@ constexpr std::string_view magic = "SSDIGEST\r\n";
 constexpr std::size_t number_bytes = 4;
 constexpr std::size_t first_bytes = magic.size() + 3 * number_bytes;
 constexpr std::uint32_t most_head_bytes = 256U << 20;
-constexpr int compression_level = 3;
+constexpr int quick_level = 3;     // zstd
+constexpr int thorough_level = 9;  // where that makes a frame smaller
+// Columns share a frame until it has so many bytes: the columns of a small trace are alike.
+constexpr std::size_t frame_bytes = 1 << 16;
 
 constexpr std::uint64_t always_allowed = 16 << 20;
 constexpr std::uint64_t most_growth = 1000;
@@ -42,10 +45,10 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
   return number;
 }
 
-std::string compressed(std::string_view bytes) {
+std::string compressed(std::string_view bytes, int level) {
   const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
                                                                      ZSTD_freeCCtx);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, compression_level);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
   std::string out(ZSTD_compressBound(bytes.size()), '\0');
   const std::size_t size =
@@ -61,13 +64,6 @@ bool decompress(std::string_view stored, std::span<char> out) {
   return ZSTD_isError(size) == 0 && size == out.size();
 }
 
-struct EncodedColumn {
-  std::uint64_t bytes = 0;
-  std::string stored{};
-};
-
-EncodedColumn encoded(std::string_view bytes) { return {bytes.size(), compressed(bytes)}; }
-
 Error out_of_range(const Trace& trace, const TraceColumn& column) {
   return {.what = "column " + std::string(column.table) + "." + std::string(column.name) +
                   " has a value that no digest holds",
@@ -75,8 +71,8 @@ Error out_of_range(const Trace& trace, const TraceColumn& column) {
           .hint = "analyse the trace itself"};
 }
 
-// The strings behind the first, which is empty.
-std::vector<EncodedColumn> encode_strings(const StringPool& pool) {
+// The strings behind the first, which is empty: their lengths and their text.
+std::array<std::string, 2> encode_strings(const StringPool& pool) {
   std::vector<std::int64_t> lengths;
   std::string text;
   for (std::uint32_t id = 1; id < pool.size(); ++id) {
@@ -84,10 +80,45 @@ std::vector<EncodedColumn> encode_strings(const StringPool& pool) {
     lengths.push_back(static_cast<std::int64_t>(one.size()));
     text += one;
   }
-  std::vector<EncodedColumn> out;
-  out.push_back(encoded(encode_integers(lengths, {})));
-  out.push_back(encoded(text));
-  return out;
+  return {encode_integers(lengths, {}), std::move(text)};
+}
+
+// Columns that are compressed together.
+struct EncodedFrame {
+  std::string bytes{};
+  StoredColumn* last = nullptr;
+  bool noise = false;  // planes: as small by the quick level
+};
+
+// Adds a column to the last frame, or begins one.
+void add_to_frames(std::string_view bytes, StoredColumn& column,
+                   std::vector<EncodedFrame>& frames) {
+  const bool noise = !column.text && column.coding.layout == Layout::planes;
+  const bool fresh =
+      frames.empty() || frames.back().noise != noise || frames.back().bytes.size() >= frame_bytes;
+  EncodedFrame& frame = fresh ? frames.emplace_back() : frames.back();
+  frame.bytes += bytes;
+  frame.last = &column;
+  frame.noise = noise;
+}
+
+// Compresses the columns of a trace, which `stored` describes, and appends them to `body`.
+void append_frames(std::span<const std::string> bytes, StoredTrace& stored, unsigned threads,
+                   std::string& body) {
+  std::vector<EncodedFrame> frames;
+  auto at = bytes.begin();
+  for (StoredTable& table : stored.tables)
+    for (StoredColumn& column : table.columns) {
+      column.bytes = at->size();
+      add_to_frames(*at++, column, frames);
+    }
+  parallel_for(frames.size(), threads, [&](std::size_t f) {
+    frames[f].bytes = compressed(frames[f].bytes, frames[f].noise ? quick_level : thorough_level);
+  });
+  for (const EncodedFrame& frame : frames) {
+    frame.last->stored = frame.bytes.size();
+    body += frame.bytes;
+  }
 }
 
 // Appends the columns of a trace to `body` and describes them.
@@ -98,7 +129,7 @@ Result<StoredTrace> encode_trace(const Trace& trace, unsigned threads, const Sto
                  .file = trace.metadata.path,
                  .hint = "analyse the trace itself"};
   const auto columns = trace_columns();
-  std::vector<std::optional<EncodedColumn>> out(columns.size());
+  std::vector<std::string> out(columns.size());
   std::vector<std::uint64_t> rows(columns.size());
   std::vector<char> fits(columns.size(), 1);
   parallel_for(columns.size(), threads, [&](std::size_t c) {
@@ -107,34 +138,29 @@ Result<StoredTrace> encode_trace(const Trace& trace, unsigned threads, const Sto
     rows[c] = values.size();
     const auto [least, most] = columns[c].range;
     fits[c] = std::ranges::all_of(values, [&](std::int64_t v) { return v >= least && v <= most; });
-    if (!values.empty()) out[c] = encoded(encode_integers(values, columns[c].coding));
+    if (!values.empty()) out[c] = encode_integers(values, columns[c].coding);
   });
   if (stop != nullptr && stop->requested()) return interrupted(trace.metadata.path);
   StoredTrace stored{.metadata = trace.metadata, .notes = trace.notes};
+  std::vector<std::string> bytes;  // of the stored columns in turn
   if (trace.strings.size() > 1) {
-    const std::vector<EncodedColumn> strings = encode_strings(trace.strings);
-    stored.tables.push_back(
-        {.name = std::string(string_table),
-         .rows = trace.strings.size() - 1,
-         .columns = {
-             {.name = "length", .bytes = strings[0].bytes, .stored = strings[0].stored.size()},
-             {.name = "text",
-              .text = true,
-              .bytes = strings[1].bytes,
-              .stored = strings[1].stored.size()}}});
-    for (const EncodedColumn& column : strings) body += column.stored;
+    auto [lengths, text] = encode_strings(trace.strings);
+    stored.tables.push_back({.name = std::string(string_table),
+                             .rows = trace.strings.size() - 1,
+                             .columns = {{.name = "length"}, {.name = "text", .text = true}}});
+    bytes.push_back(std::move(lengths));
+    bytes.push_back(std::move(text));
   }
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (fits[c] == 0) return out_of_range(trace, columns[c]);
-    if (!out[c]) continue;
+    if (rows[c] == 0) continue;
     if (stored.tables.empty() || stored.tables.back().name != columns[c].table)
       stored.tables.push_back({.name = std::string(columns[c].table), .rows = rows[c]});
-    stored.tables.back().columns.push_back({.name = std::string(columns[c].name),
-                                            .coding = columns[c].coding,
-                                            .bytes = out[c]->bytes,
-                                            .stored = out[c]->stored.size()});
-    body += out[c]->stored;
+    stored.tables.back().columns.push_back(
+        {.name = std::string(columns[c].name), .coding = columns[c].coding});
+    bytes.push_back(std::move(out[c]));
   }
+  append_frames(bytes, stored, threads, body);
   return stored;
 }
 
@@ -183,7 +209,22 @@ struct Part {
   const StoredTable* table = nullptr;
   const StoredColumn* stored = nullptr;
   const TraceColumn* column = nullptr;  // null: of the strings, or of a later program
-  std::uint64_t at = 0;                 // byte of the file
+  std::size_t frame = 0;
+  std::uint64_t offset = 0;  // of its bytes in the frame
+};
+
+// The compressed bytes of one column or more.
+struct Frame {
+  std::uint64_t at = 0;  // byte of the file
+  std::uint64_t stored = 0;
+  std::uint64_t bytes = 0;  // inflated
+  std::size_t first = 0;    // its parts are [first, last)
+  std::size_t last = 0;
+};
+
+struct Parts {
+  std::vector<Part> all;
+  std::vector<Frame> frames;
 };
 
 std::string name_of(const Part& part) { return part.table->name + "." + part.stored->name; }
@@ -197,72 +238,97 @@ const TraceColumn* find_column(const StoredTable& table, const StoredColumn& sto
 }
 
 // Places all columns in the file and bounds the memory that they take.
-Result<std::vector<Part>> place_parts(const Head& head, std::string_view bytes,
-                                      const std::string& path) {
-  std::vector<Part> parts;
-  std::uint64_t at = head.end;
+Result<Parts> place_parts(const Head& head, std::string_view bytes, const std::string& path) {
+  Parts parts;
+  Frame frame{.at = head.end};
   std::uint64_t memory = 0;
   const std::uint64_t most = std::max(always_allowed, most_growth * bytes.size());
-  for (std::size_t t = 0; t < head.header.traces.size(); ++t)
+  for (std::size_t t = 0; t < head.header.traces.size(); ++t) {
     for (const StoredTable& table : head.header.traces[t].tables)
       for (const StoredColumn& stored : table.columns) {
-        parts.push_back({t, &table, &stored, find_column(table, stored), at});
-        if (stored.stored > bytes.size() - at)
-          return damaged(path, bytes.size(),
-                         "the digest is cut off in column " + name_of(parts.back()));
+        parts.all.push_back({.trace = t,
+                             .table = &table,
+                             .stored = &stored,
+                             .column = find_column(table, stored),
+                             .frame = parts.frames.size(),
+                             .offset = frame.bytes});
+        const std::string name = name_of(parts.all.back());
         if (stored.bytes > most || table.rows > most ||
             (!stored.text && stored.bytes > most_encoded_bytes(table.rows)))
-          return damaged(path, at, "column " + name_of(parts.back()) + " is too large");
+          return damaged(path, frame.at, "column " + name + " is too large");
         memory += stored.bytes + table.rows * sizeof(std::int64_t);
-        if (memory > most) return damaged(path, at, "the columns of the digest are too large");
-        at += stored.stored;
+        if (memory > most)
+          return damaged(path, frame.at, "the columns of the digest are too large");
+        frame.bytes += stored.bytes;
+        if (!stored.stored) continue;
+        if (*stored.stored > bytes.size() - frame.at)
+          return damaged(path, bytes.size(), "the digest is cut off in column " + name);
+        frame.stored = *stored.stored;
+        frame.last = parts.all.size();
+        parts.frames.push_back(frame);
+        frame = {.at = frame.at + frame.stored, .first = frame.last};
       }
-  if (at != bytes.size()) return damaged(path, at, "bytes behind the columns of the digest");
+    if (frame.first < parts.all.size())
+      return damaged(path, frame.at, "a frame of the digest has no end");
+  }
+  if (frame.at != bytes.size())
+    return damaged(path, frame.at, "bytes behind the columns of the digest");
   return parts;
 }
 
-std::optional<Error> decode_values(const Part& part, std::string_view bytes,
-                                   const std::string& path, std::vector<std::int64_t>& values) {
-  std::string raw(part.stored->bytes, '\0');
-  values.resize(part.table->rows);
-  if (!decompress(bytes.substr(part.at, part.stored->stored), raw) ||
-      !decode_integers(raw, part.stored->coding, values))
-    return damaged(path, part.at, "column " + name_of(part) + " is damaged");
-  return std::nullopt;
+std::optional<Error> inflate(const Frame& frame, const Part& first, std::string_view bytes,
+                             const std::string& path, std::string& raw) {
+  raw.resize(frame.bytes);
+  if (decompress(bytes.substr(frame.at, frame.stored), raw)) return std::nullopt;
+  return damaged(path, frame.at,
+                 "the frame that begins with column " + name_of(first) + " is damaged");
 }
 
-std::optional<Error> decode_column(const Part& part, std::string_view bytes,
+std::string_view bytes_of(const Part& part, std::string_view raw) {
+  return raw.substr(part.offset, part.stored->bytes);
+}
+
+// `raw`: the bytes of the part's frame, which lies at byte `at` of the file.
+std::optional<Error> decode_column(const Part& part, std::string_view raw, std::uint64_t at,
                                    const std::string& path, Trace& trace) {
-  std::vector<std::int64_t> values;
-  if (auto error = decode_values(part, bytes, path, values)) return error;
+  if (part.stored->text) return damaged(path, at, "column " + name_of(part) + " is no text");
+  std::vector<std::int64_t> values(part.table->rows);
+  if (!decode_integers(bytes_of(part, raw), part.stored->coding, values))
+    return damaged(path, at, "column " + name_of(part) + " is damaged");
   const auto [least, most] = part.column->range;
   for (const std::int64_t value : values)
     if (value < least || value > most)
-      return damaged(path, part.at,
+      return damaged(path, at,
                      "column " + name_of(part) + " has the value " + std::to_string(value) +
                          ", which is out of range");
   part.column->set(trace, values);
   return std::nullopt;
 }
 
-std::optional<Error> decode_strings(const Part& length, const Part& text, std::string_view bytes,
-                                    const std::string& path, StringPool& pool) {
-  std::vector<std::int64_t> lengths;
-  if (auto error = decode_values(length, bytes, path, lengths)) return error;
-  std::string raw(text.stored->bytes, '\0');
-  if (!decompress(bytes.substr(text.at, text.stored->stored), raw))
-    return damaged(path, text.at, "column " + name_of(text) + " is damaged");
-  std::string_view rest = raw;
+std::optional<Error> decode_strings(const Part& length, const Part& text, const Parts& parts,
+                                    std::string_view bytes, const std::string& path,
+                                    StringPool& pool) {
+  std::array<std::string, 2> raw;  // of the frames
+  std::array<std::uint64_t, 2> at{};
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const Frame& frame = parts.frames[(i == 0 ? length : text).frame];
+    at[i] = frame.at;
+    if (auto error = inflate(frame, parts.all[frame.first], bytes, path, raw[i])) return error;
+  }
+  std::vector<std::int64_t> lengths(length.table->rows);
+  if (!decode_integers(bytes_of(length, raw[0]), length.stored->coding, lengths))
+    return damaged(path, at[0], "column " + name_of(length) + " is damaged");
+  std::string_view rest = bytes_of(text, raw[1]);
   for (const std::int64_t size : lengths) {
     if (size <= 0 || static_cast<std::uint64_t>(size) > rest.size())
-      return damaged(path, length.at, "the lengths of the strings do not fit their text");
+      return damaged(path, at[0], "the lengths of the strings do not fit their text");
     const std::size_t before = pool.size();
     pool.intern(rest.substr(0, static_cast<std::size_t>(size)));
-    if (pool.size() == before) return damaged(path, text.at, "a string is there twice");
+    if (pool.size() == before) return damaged(path, at[1], "a string is there twice");
     rest.remove_prefix(static_cast<std::size_t>(size));
   }
   if (!rest.empty())
-    return damaged(path, text.at, "the lengths of the strings do not fit their text");
+    return damaged(path, at[1], "the lengths of the strings do not fit their text");
   return std::nullopt;
 }
 
@@ -295,7 +361,7 @@ std::optional<Error> check_tables(std::span<const Part> parts, const Head& head,
 }
 
 // Metadata, notes and strings of each trace; the columns are still empty.
-std::optional<Error> begin_traces(Head& head, std::span<const Part> parts, std::string_view bytes,
+std::optional<Error> begin_traces(Head& head, const Parts& parts, std::string_view bytes,
                                   const std::string& path, std::vector<Trace>& traces) {
   traces.resize(head.header.traces.size());
   for (std::size_t t = 0; t < traces.size(); ++t) {
@@ -308,8 +374,8 @@ std::optional<Error> begin_traces(Head& head, std::span<const Part> parts, std::
       if (table.name == "tracks") traces[t].tracks.resize(table.rows);
       if (table.name == "collectives") traces[t].collectives.resize(table.rows);
     }
-    const Part* length = find_part(parts, t, string_table, "length");
-    const Part* text = find_part(parts, t, string_table, "text");
+    const Part* length = find_part(parts.all, t, string_table, "length");
+    const Part* text = find_part(parts.all, t, string_table, "text");
     if (length == nullptr || text == nullptr) {
       if (length != text)
         return damaged(path, first_bytes, "the digest lacks a part of its strings");
@@ -317,7 +383,8 @@ std::optional<Error> begin_traces(Head& head, std::span<const Part> parts, std::
     }
     if (length->stored->text || !text->stored->text)
       return damaged(path, first_bytes, "the strings of the digest have another coding");
-    if (auto error = decode_strings(*length, *text, bytes, path, traces[t].strings)) return error;
+    if (auto error = decode_strings(*length, *text, parts, bytes, path, traces[t].strings))
+      return error;
   }
   return std::nullopt;
 }
@@ -332,7 +399,7 @@ Result<std::string> assemble_digest(const DigestHeader& header, std::string_view
     return Error{.what = "the metadata takes more than 256 MiB",
                  .file = header.source.path,
                  .hint = "analyse the trace itself"};
-  const std::string head = compressed(json);
+  const std::string head = compressed(json, thorough_level);
   std::string out(magic);
   append_number(out, digest_version);
   append_number(out, static_cast<std::uint32_t>(json.size()));
@@ -360,17 +427,21 @@ Result<std::vector<Trace>> decode_digest(std::string_view bytes, const std::stri
   if (!head) return head.error();
   const auto parts = place_parts(*head, bytes, path);
   if (!parts) return parts.error();
-  if (auto error = check_tables(*parts, *head, path)) return *error;
+  if (auto error = check_tables(parts->all, *head, path)) return *error;
   std::vector<Trace> traces;
   if (auto error = begin_traces(*head, *parts, bytes, path, traces)) return *error;
   std::mutex guard;
   std::optional<Error> first;
-  parallel_for(parts->size(), threads, [&](std::size_t p) {
-    const Part& part = (*parts)[p];
-    if (part.column == nullptr || (stop != nullptr && stop->requested())) return;
-    auto error = part.stored->text
-                     ? damaged(path, part.at, "column " + name_of(part) + " is no text")
-                     : decode_column(part, bytes, path, traces[part.trace]);
+  parallel_for(parts->frames.size(), threads, [&](std::size_t f) {
+    const Frame& frame = parts->frames[f];
+    const auto own = std::span(parts->all).subspan(frame.first, frame.last - frame.first);
+    const auto is_read = [](const Part& part) { return part.column != nullptr; };
+    if ((stop != nullptr && stop->requested()) || std::ranges::none_of(own, is_read)) return;
+    std::string raw;
+    std::optional<Error> error = inflate(frame, own.front(), bytes, path, raw);
+    for (const Part& part : own)
+      if (!error && is_read(part))
+        error = decode_column(part, raw, frame.at, path, traces[part.trace]);
     const std::lock_guard lock(guard);
     if (error && (!first || error->byte < first->byte)) first = std::move(error);
   });

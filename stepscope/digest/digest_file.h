@@ -17,7 +17,7 @@
 
 namespace stepscope {
 
-inline constexpr std::uint32_t digest_version = 1;
+inline constexpr std::uint32_t digest_version = 2;
 
 // Whether the first bytes of a file are those of a digest of any version; ten bytes suffice.
 [[nodiscard]] bool is_digest(std::string_view head);

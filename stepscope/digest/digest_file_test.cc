@@ -221,7 +221,7 @@ TEST(DigestFile, SaysThatItIsOfAnotherVersion) {
   const auto back = decode_digest(bytes, "d");
   ASSERT_FALSE(back);
   EXPECT_EQ(back.error().message(),
-            "d: byte 10: a digest of version 9, and this program reads version 1; use the program "
+            "d: byte 10: a digest of version 9, and this program reads version 2; use the program "
             "that made it, or make the digest again");
   EXPECT_TRUE(is_digest(bytes));
   EXPECT_FALSE(is_digest("SSDIGEST\n"));

@@ -19,6 +19,8 @@ constexpr std::array<std::string_view, 2> layout_names = {"varint", "planes"};
 constexpr std::array<std::string_view, 2> clock_names = {"unix", "relative"};
 constexpr std::string_view make_again = "make the digest again";
 constexpr std::int64_t most_count = std::int64_t{1} << 62;
+constexpr std::int64_t most_rank = (std::int64_t{1} << 20) - 1;
+constexpr std::int64_t most_listed = std::int64_t{1} << 24;  // ranks of all groups of a digest
 constexpr std::int64_t most_rows = std::int64_t{1} << 32;
 
 template <class E>
@@ -36,12 +38,23 @@ Json device_json(const DeviceProperties& d) {
           {"uuid", d.uuid}};
 }
 
+// The distance of ranks that are equally far from each other; 0 if they are not, or few.
+int stride_of(const std::vector<int>& ranks) {
+  if (ranks.size() < 3) return 0;
+  for (std::size_t i = 2; i < ranks.size(); ++i)
+    if (std::int64_t{ranks[i]} - ranks[i - 1] != std::int64_t{ranks[1]} - ranks[0]) return 0;
+  const bool ascending = ranks[0] >= 0 && ranks[1] > ranks[0] && ranks.back() <= most_rank;
+  return ascending ? ranks[1] - ranks[0] : 0;
+}
+
 Json group_json(const ProcessGroup& g) {
-  return {{"name", g.name},
-          {"description", g.description},
-          {"backend", g.backend},
-          {"size", g.size},
-          {"ranks", g.ranks}};
+  Json out = {
+      {"name", g.name}, {"description", g.description}, {"backend", g.backend}, {"size", g.size}};
+  if (const int stride = stride_of(g.ranks); stride > 0)
+    out["every"] = {{"first", g.ranks.front()}, {"stride", stride}, {"last", g.ranks.back()}};
+  else
+    out["ranks"] = g.ranks;
+  return out;
 }
 
 // Members that are absent are left out.
@@ -78,12 +91,14 @@ Json notes_json(const ImportNotes& n) {
 }
 
 Json column_json(const StoredColumn& c) {
-  Json out = {{"name", c.name},
-              {"residue", residue_names[c.text ? text_residue : place(c.coding.residue)]}};
-  if (!c.text) out["layout"] = layout_names[place(c.coding.layout)];
+  Json out = {{"name", c.name}};
+  const std::size_t residue = c.text ? text_residue : place(c.coding.residue);
+  if (residue != place(Residue::value)) out["residue"] = residue_names[residue];
+  if (!c.text && c.coding.layout != Layout::varint)
+    out["layout"] = layout_names[place(c.coding.layout)];
   if (!c.text && c.coding.residue == Residue::present) out["absent"] = c.coding.absent;
   out["bytes"] = c.bytes;
-  out["stored"] = c.stored;
+  if (c.stored) out["stored"] = *c.stored;
   return out;
 }
 
@@ -195,16 +210,29 @@ class Reading {
   StoredColumn column(JsonFields& f) {
     StoredColumn out;
     out.name = f.text("name");
-    const std::size_t residue = f.choice("residue", residue_names);
+    const std::size_t residue = f.choice("residue", residue_names, place(Residue::value));
     out.text = residue == text_residue;
     if (!out.text) {
       out.coding.residue = static_cast<Residue>(residue);
-      out.coding.layout = static_cast<Layout>(f.choice("layout", layout_names));
+      out.coding.layout =
+          static_cast<Layout>(f.choice("layout", layout_names, place(Layout::varint)));
       if (out.coding.residue == Residue::present) out.coding.absent = f.integer("absent", any);
     }
     out.bytes = count(f, "bytes");
-    out.stored = count(f, "stored");
+    if (const auto stored = f.optional_integer("stored", {0, most_count}))
+      out.stored = static_cast<std::uint64_t>(*stored);
     return out;
+  }
+
+  void ranks_of(JsonFields every, std::vector<int>& ranks) {
+    const std::int64_t first = every.integer("first", {0, most_rank});
+    const std::int64_t last = every.integer("last", {0, most_rank});
+    const std::int64_t stride = every.integer("stride", {1, most_rank});
+    end(every);
+    listed_ += std::max(last - first, std::int64_t{0}) / stride;
+    if (listed_ > most_listed) return every.fail("last", "lists too many ranks");
+    for (std::int64_t rank = first; rank <= last; rank += stride)
+      ranks.push_back(static_cast<int>(rank));
   }
 
   Metadata metadata(JsonFields& f) {
@@ -231,8 +259,11 @@ class Reading {
       group.description = text(g, "description");
       group.backend = text(g, "backend");
       group.size = number(g, "size");
-      for (const std::int64_t rank : g.integers("ranks", whole))
-        group.ranks.push_back(static_cast<int>(rank));
+      if (const JsonValue* every = object(g, "every"))
+        ranks_of(g.inner("every", *every), group.ranks);
+      else
+        for (const std::int64_t rank : g.integers("ranks", whole))
+          group.ranks.push_back(static_cast<int>(rank));
     });
     m.with_shapes = optional_flag(f, "with_shapes");
     m.with_stack = optional_flag(f, "with_stack");
@@ -272,6 +303,7 @@ class Reading {
   }
 
   JsonProblems problems_;
+  std::int64_t listed_ = 0;  // ranks that ranges gave
 };
 
 }  // namespace

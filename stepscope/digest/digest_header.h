@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,9 +28,10 @@ struct DigestSource {
 struct StoredColumn {
   std::string name{};
   IntegerCoding coding{};
-  bool text = false;         // the column is bytes, not integers
-  std::uint64_t bytes = 0;   // encoded, before compression
-  std::uint64_t stored = 0;  // in the file
+  bool text = false;                      // the column is bytes, not integers
+  std::uint64_t bytes = 0;                // encoded, before compression
+  std::optional<std::uint64_t> stored{};  // in the file, of the frame that ends with this column;
+                                          // absent: the next column is in the same frame
 };
 
 struct StoredTable {
@@ -44,7 +46,7 @@ struct StoredTrace {
   std::vector<StoredTable> tables{};  // those with rows
 };
 
-// The columns lie one behind the other, in this order, directly behind the head.
+// The frames of the columns lie one behind the other, in this order, directly behind the head.
 struct DigestHeader {
   DigestSource source{};
   std::vector<StoredTrace> traces{};

@@ -26,15 +26,19 @@ void run_parts(std::string_view json, std::string_view columns) {
   auto header = parse_digest_header(json, "input");
   if (!header) return;
   std::string body;
+  std::string frame;
   for (StoredTrace& trace : header->traces)
     for (StoredTable& table : trace.tables)
       for (StoredColumn& column : table.columns) {
         const std::string_view bytes = columns.substr(0, column.bytes);
         columns.remove_prefix(bytes.size());
-        const std::string frame = frame_of(bytes);
         column.bytes = bytes.size();
-        column.stored = frame.size();
-        body += frame;
+        frame += bytes;
+        if (!column.stored) continue;
+        const std::string stored = frame_of(frame);
+        column.stored = stored.size();
+        body += stored;
+        frame.clear();
       }
   if (const auto file = assemble_digest(*header, body)) run_trace_reader(read_digest_from, *file);
 }

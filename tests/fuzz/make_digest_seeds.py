@@ -23,12 +23,14 @@ def inflate(frame, size):
 def parts(digest):
     size, stored = (int.from_bytes(digest[at:at + 4], "little") for at in (14, 18))
     head = inflate(digest[22:22 + stored], size)
-    at, columns = 22 + stored, b""
+    at, size, columns = 22 + stored, 0, b""
     for trace in json.loads(head)["traces"]:
         for table in trace["tables"]:
             for column in table["columns"]:
-                columns += inflate(digest[at:at + column["stored"]], column["bytes"])
-                at += column["stored"]
+                size += column["bytes"]
+                if "stored" in column:  # the frame's end
+                    columns += inflate(digest[at:at + column["stored"]], size)
+                    at, size = at + column["stored"], 0
     return head + b"\0" + columns
 
 

@@ -7,8 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "stepscope/base/run_sort.h"
-
 namespace stepscope {
 namespace {
 
@@ -30,11 +28,35 @@ Grouped group_edges(std::span<const GraphEdge> edges, std::size_t nodes,
   return g;
 }
 
-// By instant, then by index.
+// By instant, then by index. Nodes come rank by rank, each rank's nearly in order: they are dealt
+// to short spans of time, and each span is sorted by itself. The time does not depend on the number
+// of ranks.
 std::vector<std::uint32_t> order_by_instant(std::span<const Ns> instant) {
+  constexpr std::size_t of_span = 64;  // nodes on average
   std::vector<std::uint32_t> order(instant.size());
   std::iota(order.begin(), order.end(), 0U);
-  run_sort(order, [&](std::uint32_t a, std::uint32_t b) { return instant[a] < instant[b]; });
+  if (instant.size() <= of_span || std::ranges::is_sorted(instant)) {
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t n) { return instant[n]; });
+    return order;
+  }
+  const auto [low, high] = std::ranges::minmax(instant);
+  const auto after = [&, first = low](Ns t) {
+    return static_cast<std::uint64_t>(t.count()) - static_cast<std::uint64_t>(first.count());
+  };
+  const std::uint64_t span = after(high) / (instant.size() / of_span) + 1;
+  std::vector<std::uint32_t> next(after(high) / span + 2);
+  for (const Ns t : instant) ++next[after(t) / span + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  for (std::uint32_t n = 0; n < instant.size(); ++n) order[next[after(instant[n]) / span]++] = n;
+  std::vector<std::pair<Ns, std::uint32_t>> own;
+  auto at = order.begin();
+  for (const std::uint32_t end : next) {  // now where a span ends
+    own.clear();
+    for (const auto last = order.begin() + end; at < last; ++at)
+      own.emplace_back(instant[*at], *at);
+    std::ranges::sort(own);
+    std::ranges::transform(own, at - std::ssize(own), &std::pair<Ns, std::uint32_t>::second);
+  }
   return order;
 }
 
@@ -184,25 +206,6 @@ Ns ready_at(const ReplayGraph& graph, std::span<const Ns> end, std::size_t node)
   return latest;
 }
 
-// Calls visit(node, change) for each changed node, ascending.
-template <class Visit>
-void each_change(const WorkChange& change, Visit&& visit) {
-  std::vector<std::span<const NodeChange>> left = change.changes;
-  const auto drop_empty = [&] { std::erase_if(left, [](const auto& l) { return l.empty(); }); };
-  for (drop_empty(); !left.empty(); drop_empty()) {
-    std::uint32_t node = no_node;
-    for (const auto& list : left) node = std::min(node, list.front().node);
-    std::optional<Ns> work;
-    for (auto& list : left) {
-      if (list.front().node != node) continue;
-      const Ns own = list.front().work;
-      work = !work ? own : change.sum ? *work + own : std::min(*work, own);
-      list = list.subspan(1);
-    }
-    visit(node, *work);
-  }
-}
-
 }  // namespace
 
 std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start) {
@@ -216,16 +219,29 @@ std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start) {
   return negative;
 }
 
+void ChangeWalk::next_of_several() {
+  node_ = no_node;
+  for (const auto& list : left_)
+    if (!list.empty()) node_ = std::min(node_, list.front().node);
+  std::optional<Ns> work;
+  for (auto& list : left_) {
+    if (list.empty() || list.front().node != node_) continue;
+    const Ns own = less_ ? -list.front().work : list.front().work;
+    work = !work ? own : sum_ ? *work + own : std::min(*work, own);
+    list = list.subspan(1);
+  }
+  work_ = work.value_or(Ns{0});
+}
+
 Ns WorkChange::of(std::uint32_t node) const {
   WorkChange own;
   own.sum = sum;
+  own.less = less;
   for (const auto& list : changes) {
     const auto at = std::ranges::lower_bound(list, node, {}, &NodeChange::node);
     if (at != list.end() && at->node == node) own.changes.push_back({at, at + 1});
   }
-  Ns work{};
-  each_change(own, [&](std::uint32_t, Ns change) { work = change; });
-  return work;
+  return ChangeWalk(own).work();
 }
 
 void replay(const ReplayGraph& graph, std::span<const Ns> work, const WorkChange& change,
@@ -234,10 +250,10 @@ void replay(const ReplayGraph& graph, std::span<const Ns> work, const WorkChange
   const auto go_to = [&](std::size_t last) {
     for (; n < last; ++n) end[n] = ready_at(graph, end, n) + work[n];
   };
-  each_change(change, [&](std::uint32_t node, Ns more) {
-    go_to(node + std::size_t{1});
-    end[node] += more;
-  });
+  for (ChangeWalk walk(change); walk.node() != no_node; walk.next()) {
+    go_to(walk.node() + std::size_t{1});
+    end[walk.node()] += walk.work();
+  }
   go_to(graph.size());
 }
 

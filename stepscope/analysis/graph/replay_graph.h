@@ -96,11 +96,40 @@ struct NodeChange {
 // Changes of work at once, each ascending by node.
 struct WorkChange {
   std::vector<std::span<const NodeChange>> changes;
-  bool sum = false;  // of several changes of a node all count, else only the least
+  bool sum = false;   // of several changes of a node all count, else only the least
+  bool less = false;  // the nodes' work is so much less
 
   WorkChange() = default;
   WorkChange(const std::vector<NodeChange>& one) : changes{one} {}  // NOLINT: is one
   [[nodiscard]] Ns of(std::uint32_t node) const;                    // O(log changes)
+};
+
+// The nodes of a change, ascending; `change` need not outlive it, its lists must.
+class ChangeWalk {
+ public:
+  explicit ChangeWalk(const WorkChange& change)
+      : left_(change.changes), sum_(change.sum), less_(change.less) {
+    next();
+  }
+  [[nodiscard]] std::uint32_t node() const { return node_; }  // no_node behind the last one
+  [[nodiscard]] Ns work() const { return work_; }             // that it has more
+  void next() {
+    if (left_.size() != 1) return next_of_several();
+    std::span<const NodeChange>& list = left_.front();
+    node_ = list.empty() ? no_node : list.front().node;
+    if (list.empty()) return;
+    work_ = less_ ? -list.front().work : list.front().work;
+    list = list.subspan(1);
+  }
+
+ private:
+  void next_of_several();
+
+  std::vector<std::span<const NodeChange>> left_;
+  bool sum_;
+  bool less_;
+  std::uint32_t node_ = no_node;
+  Ns work_{};
 };
 
 // Writes the ends of all nodes into `end` (one per node). `work` by node.

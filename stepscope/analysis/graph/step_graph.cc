@@ -343,10 +343,22 @@ std::optional<Ns> measured_step_time(const StepGraph& graph) {
       graph, [](const StepEnd& step, std::size_t view) { return step.measured[view]; });
 }
 
-Ns step_time(const StepGraph& graph, std::span<const Ns> end,
+std::vector<std::uint32_t> step_time_nodes(const StepGraph& graph) {
+  std::vector<std::uint32_t> nodes(graph.begin);
+  nodes.insert(nodes.end(), graph.end.begin(), graph.end.end());
+  for (const StepEnd& step : graph.step_ends)
+    nodes.insert(nodes.end(), step.node.begin(), step.node.end());
+  std::ranges::sort(nodes);
+  const auto [repeated, last] = std::ranges::unique(nodes);
+  nodes.erase(repeated, last);
+  if (!nodes.empty() && nodes.back() == no_node) nodes.pop_back();
+  return nodes;
+}
+
+Ns step_time(const StepGraph& graph, const std::function<Ns(std::uint32_t)>& end_of,
              const std::function<Ns(std::uint32_t)>& duration_of) {
   const auto between = mean_between_ends(
-      graph, [&](const StepEnd& step, std::size_t view) { return end[step.node[view]]; });
+      graph, [&](const StepEnd& step, std::size_t view) { return end_of(step.node[view]); });
   if (between) return *between;
   Ns first = Ns::max();
   Ns last = Ns::min();
@@ -354,8 +366,8 @@ Ns step_time(const StepGraph& graph, std::span<const Ns> end,
   std::size_t steps = 0;
   for (std::size_t v = 0; v < graph.end.size(); ++v) {
     if (graph.begin[v] == no_node) continue;
-    const Ns begin = end[graph.begin[v]] - duration_of(graph.begin[v]);
-    const Ns until = end[graph.end[v]];
+    const Ns begin = end_of(graph.begin[v]) - duration_of(graph.begin[v]);
+    const Ns until = end_of(graph.end[v]);
     first = std::min(first, begin);
     last = std::max(last, until);
     steps = std::max(steps, graph.steps[v]);

@@ -79,13 +79,16 @@ struct StepGraph {
 // A step of the job ends when its last rank does if `together`; else the slowest view counts.
 // Without two steps in sequence, and without a device, the mean over the steps between `begin` and
 // `end`.
-[[nodiscard]] Ns step_time(const StepGraph& graph, std::span<const Ns> end,
+[[nodiscard]] Ns step_time(const StepGraph& graph, const std::function<Ns(std::uint32_t)>& end_of,
                            const std::function<Ns(std::uint32_t)>& duration_of);
+// The nodes that it asks for, ascending.
+[[nodiscard]] std::vector<std::uint32_t> step_time_nodes(const StepGraph& graph);
 // The same of the measured instants; absent where the mean is not over ends of steps.
 [[nodiscard]] std::optional<Ns> measured_step_time(const StepGraph& graph);
 [[nodiscard]] inline Ns step_time(const StepGraph& graph, std::span<const Ns> duration,
                                   std::span<const Ns> end) {
-  return step_time(graph, end, [&](std::uint32_t n) { return duration[n]; });
+  return step_time(
+      graph, [&](std::uint32_t n) { return end[n]; }, [&](std::uint32_t n) { return duration[n]; });
 }
 
 }  // namespace stepscope

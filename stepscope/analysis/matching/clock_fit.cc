@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <numeric>
+#include <string>
+#include <unordered_map>
 
+#include "stepscope/base/isa.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -50,18 +52,98 @@ std::vector<std::uint32_t> parts_of(const SharedEnds& data, std::size_t first, s
 // The collectives of one set of clocks, and their sum of the weighted Laplacian L times 1, t and t²
 // for their times t, if formed.
 struct Block {
-  std::vector<std::size_t> collectives;  // after the first
+  std::size_t first = 0;  // its collectives are [first, last)
+  std::size_t last = 0;
   std::array<std::vector<double>, 3> moments;
 
   [[nodiscard]] bool formed() const { return !moments[0].empty(); }
 };
 
+// The middle value of a few, or of an even number the mean of both. Reorders them. Neighbours are
+// exchanged in turn, without branches: nobody can tell their order in advance.
+double middle_of_few(std::span<double> values) {
+  const std::size_t count = values.size();
+  double* const v = values.data();
+  for (std::size_t round = 0; round < count && count > 2; ++round)
+    for (std::size_t i = round % 2; i + 1 < count; i += 2) {
+      const __m128d a = _mm_load_sd(v + i);
+      const __m128d b = _mm_load_sd(v + i + 1);
+      _mm_store_sd(v + i, _mm_min_sd(b, a));
+      _mm_store_sd(v + i + 1, _mm_max_sd(a, b));
+    }
+  const std::size_t upper = count / 2;
+  return count % 2 != 0 ? v[upper] : (v[upper - 1] + v[upper]) / 2;
+}
+
 // The median. Reorders the values.
 double middle_of(std::vector<double>& values) {
+  constexpr std::size_t few = 16;
+  if (values.size() <= few) return middle_of_few(values);
   const double upper = upper_median(values);
   if (values.size() % 2 != 0) return upper;
   const auto middle = values.begin() + std::ssize(values) / 2;
   return (*std::max_element(values.begin(), middle) + upper) / 2;
+}
+
+// The median of many. Reorders the values. A sample tells the narrow range around it, so that few
+// values are compared with each other.
+double middle_of_many(std::vector<double>& values) {
+  constexpr std::size_t sampled = 4096;
+  constexpr std::size_t around = sampled / 16;
+  const std::size_t stride = values.size() / sampled;
+  if (stride < 4) return middle_of(values);
+  std::vector<double> sample;
+  for (std::size_t i = 0; i < sampled; ++i) sample.push_back(values[i * stride]);
+  std::ranges::sort(sample);
+  const double low = sample[sampled / 2 - around];
+  const double high = sample[sampled / 2 + around];
+  std::size_t below = 0;
+  std::size_t above = 0;
+  for (const double v : values) {
+    below += static_cast<std::size_t>(v < low);
+    above += static_cast<std::size_t>(v > high);
+  }
+  const std::size_t upper = values.size() / 2;
+  const std::size_t lower = (values.size() - 1) / 2;
+  if (lower < below || upper >= values.size() - above) return middle_of(values);
+  std::size_t kept = 0;
+  for (const double v : values) {
+    values[kept] = v;
+    kept += static_cast<std::size_t>(v >= low && v <= high);
+  }
+  const auto nth = [&](std::size_t n) {
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(n - below);
+    std::ranges::nth_element(values.begin(), at,
+                             values.begin() + static_cast<std::ptrdiff_t>(kept));
+    return *at;
+  };
+  const double first = nth(lower);
+  return upper == lower ? first : (first + nth(upper)) / 2;
+}
+
+// sums += a square matrix times x. Four rows at once: the additions of a sum wait for each other.
+void add_product(const double* matrix, std::span<const double> x, double* sums) {
+  const std::size_t size = x.size();
+  std::size_t i = 0;
+  for (; i + 4 <= size; i += 4) {
+    const double* const m = matrix + i * size;
+    double a = sums[i];
+    double b = sums[i + 1];
+    double c = sums[i + 2];
+    double d = sums[i + 3];
+    for (std::size_t j = 0; j < size; ++j) {
+      a += m[j] * x[j];
+      b += m[size + j] * x[j];
+      c += m[2 * size + j] * x[j];
+      d += m[3 * size + j] * x[j];
+    }
+    sums[i] = a;
+    sums[i + 1] = b;
+    sums[i + 2] = c;
+    sums[i + 3] = d;
+  }
+  for (; i < size; ++i)
+    for (std::size_t j = 0; j < size; ++j) sums[i] += matrix[i * size + j] * x[j];
 }
 
 // One row per end: value = time of this end after the first end of its collective.
@@ -76,27 +158,35 @@ class Solver {
  private:
   [[nodiscard]] std::size_t unknowns() const { return data_.clocks * columns_; }
   void prepare();
+  // Calls each(collective, its first row, its ends): by time, or as they lie in memory.
   template <class Each>
   void each_shared(Each each) const {
-    std::size_t row = 0;
-    for (std::size_t s = first_; s < last_; ++s) {
-      each(s - first_, row, data_.of(data_.shared[s]));
-      row += data_.shared[s].count;
-    }
+    for (const std::uint32_t s : by_time_) each(s, row_[s], ends_of(s));
+  }
+  template <class Each>
+  void each_in_blocks(Each each) const {
+    for (const Block& block : blocks_)
+      for (std::size_t s = block.first; s < block.last; ++s) each(s, row_[s], ends_of(block));
   }
   [[nodiscard]] std::span<const ClockEnd> ends_of(std::size_t s) const {
-    return data_.of(data_.shared[first_ + s]);
+    return data_.of(data_.shared[place_[s]]);
+  }
+  // Their instants are those of the first collective.
+  [[nodiscard]] std::span<const ClockEnd> ends_of(const Block& block) const {
+    return ends_of(block.first);
   }
   [[nodiscard]] double modelled(std::span<const double> x, std::uint32_t clock, double t) const {
     return x[clock * columns_] + (columns_ == 2 ? x[clock * 2 + 1] * t : 0);
   }
   void find_blocks();
   void form(Block& block) const;
-  void apply(const Block& block, std::span<const double> x, std::vector<double>& out) const;
-  // Adds the normal matrix of one collective times x, or times the values if x is empty.
-  void add_normal(std::size_t s, std::span<const double> x, std::vector<double>& out) const;
-  // out = the normal matrix times x, or times the values if x is empty.
-  void normal(std::span<const double> x, std::vector<double>& out) const;
+  void apply_formed(const Block& block, std::span<const double> x, std::vector<double>& out);
+  void apply_each(const Block& block, std::span<const double> x, std::vector<double>& out);
+  // out = the normal matrix times x.
+  void apply(std::span<const double> x, std::vector<double>& out);
+  // Adds the normal matrix of one collective times the values.
+  void add_values(const Block& block, std::size_t s, std::vector<double>& out) const;
+  void sum_weights();
   void solve(double tolerance);
   [[nodiscard]] std::vector<double> inverse_diagonal() const;
   void find_residuals();
@@ -112,55 +202,81 @@ class Solver {
   std::size_t last_;
   std::size_t columns_;
   Ns at_{};
-  double unit_ns_ = 1;            // unit of time: half the window, so both columns have one scale
-  std::vector<double> time_;      // by collective, -1 to 1
-  std::vector<std::size_t> row_;  // by collective: of its first end
+  double unit_ns_ = 1;  // unit of time: half the window, so both columns have one scale
+  // Collectives are numbered block by block, and their rows lie in this order.
+  std::vector<std::uint32_t> by_time_;
+  std::vector<std::size_t> place_;  // by collective: in data_.shared
+  std::vector<std::size_t> row_;    // by collective: of its first end
+  std::vector<double> time_;        // by collective, -1 to 1
+  std::vector<double> scale_;       // by collective
   std::vector<Block> blocks_;
   std::vector<double> value_;      // by row
   std::vector<double> weight_;     // by row
+  std::vector<double> weights_;    // by collective: their sum
   std::vector<double> residuals_;  // by row, in scales
   std::vector<double> x_;
   double sigma_ = 0;
+  std::vector<double> offsets_;  // of the clocks of one block
+  std::vector<double> drifts_;
+  std::vector<double> sums_;
 };
 
 void Solver::prepare() {
   x_.assign(unknowns(), 0);
   if (first_ == last_) return;
+  find_blocks();
   std::vector<Ns> instant;
-  each_shared([&](std::size_t, std::size_t, std::span<const ClockEnd> ends) {
+  for (std::size_t s = 0; s < place_.size(); ++s) {
+    const auto ends = ends_of(s);
     instant.push_back(std::ranges::min(ends, {}, &ClockEnd::end).end);
     for (const ClockEnd& e : ends)
       value_.push_back(static_cast<double>((e.end - instant.back()).count()));
-  });
+    scale_.push_back(static_cast<double>(data_.shared[place_[s]].scale.count()));
+  }
   const auto [low, high] = std::ranges::minmax(instant);
   at_ = low + (high - low) / 2;
   unit_ns_ = std::max(1.0, static_cast<double>((high - low).count()) / 2);
   for (const Ns t : instant) time_.push_back(static_cast<double>((t - at_).count()) / unit_ns_);
   weight_.resize(value_.size());
   residuals_.resize(value_.size());
-  find_blocks();
 }
 
 void Solver::find_blocks() {
-  std::map<std::vector<std::uint32_t>, std::size_t> numbers;
-  std::vector<std::uint32_t> clocks;
-  each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
-    row_.push_back(row);
+  std::unordered_map<std::u32string, std::size_t> numbers;
+  std::vector<std::size_t> block_of;  // by time
+  std::u32string clocks;
+  for (std::size_t at = first_; at < last_; ++at) {
     clocks.clear();
-    for (const ClockEnd& e : ends) clocks.push_back(e.clock);
-    const std::size_t block = numbers.try_emplace(clocks, blocks_.size()).first->second;
-    if (block == blocks_.size()) blocks_.emplace_back();
-    blocks_[block].collectives.push_back(s);
-  });
+    for (const ClockEnd& e : data_.of(data_.shared[at])) clocks.push_back(e.clock);
+    block_of.push_back(numbers.try_emplace(clocks, blocks_.size()).first->second);
+    if (block_of.back() == blocks_.size()) blocks_.emplace_back();
+    ++blocks_[block_of.back()].last;
+  }
+  std::size_t begin = 0;
+  for (Block& block : blocks_) {
+    block.first = begin;
+    begin += block.last;
+    block.last = block.first;
+  }
+  place_.resize(last_ - first_);
+  for (std::size_t i = 0; i < block_of.size(); ++i) {
+    by_time_.push_back(static_cast<std::uint32_t>(blocks_[block_of[i]].last++));
+    place_[by_time_.back()] = first_ + i;
+  }
+  std::size_t rows = 0;
+  for (const std::size_t at : place_) {
+    row_.push_back(rows);
+    rows += data_.shared[at].count;
+  }
 }
 
 void Solver::form(Block& block) const {
-  const std::size_t size = ends_of(block.collectives.front()).size();
-  if (size > small_set || block.collectives.size() <= size) return;
+  const std::size_t size = ends_of(block).size();
+  if (size > small_set || block.last - block.first <= size) return;
   for (std::size_t k = 0; k < 2 * columns_ - 1; ++k) block.moments[k].assign(size * size, 0);
-  for (const std::size_t s : block.collectives) {
+  for (std::size_t s = block.first; s < block.last; ++s) {
     const std::span<const double> w = std::span(weight_).subspan(row_[s], size);
-    const double weights = std::accumulate(w.begin(), w.end(), 0.0);
+    const double weights = weights_[s];
     if (weights <= 0) continue;
     for (std::size_t i = 0; i < size; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
@@ -176,49 +292,78 @@ void Solver::form(Block& block) const {
       for (std::size_t j = 0; j < i; ++j) m[j * size + i] = m[i * size + j];
 }
 
-void Solver::apply(const Block& block, std::span<const double> x, std::vector<double>& out) const {
-  const auto ends = ends_of(block.collectives.front());
+void Solver::apply_formed(const Block& block, std::span<const double> x, std::vector<double>& out) {
+  const auto ends = ends_of(block);
   const std::size_t size = ends.size();
+  for (std::size_t row = 0; row < columns_; ++row) {
+    sums_.assign(size, 0);
+    for (std::size_t column = 0; column < columns_; ++column) {
+      offsets_.clear();
+      for (const ClockEnd& e : ends) offsets_.push_back(x[e.clock * columns_ + column]);
+      add_product(block.moments[row + column].data(), offsets_, sums_.data());
+    }
+    for (std::size_t i = 0; i < size; ++i) out[ends[i].clock * columns_ + row] += sums_[i];
+  }
+}
+
+void Solver::add_values(const Block& block, std::size_t s, std::vector<double>& out) const {
+  const auto ends = ends_of(block);
+  const double* const weight = &weight_[row_[s]];
+  const double* const value = &value_[row_[s]];
+  double sum = 0;
+  for (std::size_t i = 0; i < ends.size(); ++i) sum += weight[i] * value[i];
+  if (weights_[s] <= 0) return;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const double part = weight[i] * (value[i] - sum / weights_[s]);
+    out[ends[i].clock * columns_] += part;
+    if (columns_ == 2) out[ends[i].clock * 2 + 1] += part * time_[s];
+  }
+}
+
+// Several collectives at once: the additions of a sum wait for each other.
+void Solver::apply_each(const Block& block, std::span<const double> x, std::vector<double>& out) {
+  constexpr std::size_t at_once = 4;
+  const auto ends = ends_of(block);
+  const std::size_t size = ends.size();
+  offsets_.resize(size);
+  drifts_.assign(size, 0);
   for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t row = 0; row < columns_; ++row) {
-      double sum = 0;
-      for (std::size_t column = 0; column < columns_; ++column) {
-        const double* const m = &block.moments[row + column][i * size];
-        for (std::size_t j = 0; j < size; ++j) sum += m[j] * x[ends[j].clock * columns_ + column];
+    offsets_[i] = x[ends[i].clock * columns_];
+    if (columns_ == 2) drifts_[i] = x[ends[i].clock * 2 + 1];
+  }
+  for (std::size_t first = block.first; first < block.last; first += at_once) {
+    const std::size_t count = std::min(at_once, block.last - first);
+    // Beyond the last one, the first again; its sum is not used.
+    std::array<const double*, at_once> weight{};
+    std::array<double, at_once> time{};
+    for (std::size_t k = 0; k < at_once; ++k) {
+      const std::size_t s = first + (k < count ? k : 0);
+      weight[k] = &weight_[row_[s]];
+      time[k] = time_[s];
+    }
+    std::array<double, at_once> sum{};
+    for (std::size_t i = 0; i < size; ++i)
+      for (std::size_t k = 0; k < at_once; ++k)
+        sum[k] += weight[k][i] * (offsets_[i] + drifts_[i] * time[k]);
+    for (std::size_t k = 0; k < count; ++k) {
+      if (weights_[first + k] <= 0) continue;
+      const double mean = sum[k] / weights_[first + k];
+      for (std::size_t i = 0; i < size; ++i) {
+        const double part = weight[k][i] * (offsets_[i] + drifts_[i] * time[k] - mean);
+        out[ends[i].clock * columns_] += part;
+        if (columns_ == 2) out[ends[i].clock * 2 + 1] += part * time[k];
       }
-      out[ends[i].clock * columns_ + row] += sum;
     }
   }
 }
 
-void Solver::add_normal(std::size_t s, std::span<const double> x, std::vector<double>& out) const {
-  const auto ends = ends_of(s);
-  const std::size_t row = row_[s];
-  const double t = time_[s];
-  const auto z = [&](std::size_t i) {
-    return x.empty() ? value_[row + i] : modelled(x, ends[i].clock, t);
-  };
-  double sum = 0;
-  double weights = 0;
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    sum += weight_[row + i] * z(i);
-    weights += weight_[row + i];
-  }
-  if (weights <= 0) return;
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    const double part = weight_[row + i] * (z(i) - sum / weights);
-    out[ends[i].clock * columns_] += part;
-    if (columns_ == 2) out[ends[i].clock * 2 + 1] += part * t;
-  }
-}
-
-void Solver::normal(std::span<const double> x, std::vector<double>& out) const {
+void Solver::apply(std::span<const double> x, std::vector<double>& out) {
   std::ranges::fill(out, 0);
   for (const Block& block : blocks_) {
-    if (block.formed() && !x.empty())
-      apply(block, x, out);
+    if (block.formed())
+      apply_formed(block, x, out);
     else
-      for (const std::size_t s : block.collectives) add_normal(s, x, out);
+      apply_each(block, x, out);
   }
 }
 
@@ -226,8 +371,7 @@ std::vector<double> Solver::inverse_diagonal() const {
   std::vector<double> inverse(unknowns());
   each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
     const double t = time_[s];
-    double weights = 0;
-    for (std::size_t i = 0; i < ends.size(); ++i) weights += weight_[row + i];
+    const double weights = weights_[s];
     if (weights <= 0) return;
     for (std::size_t i = 0; i < ends.size(); ++i) {
       const double part = weight_[row + i] * (1 - weight_[row + i] / weights);
@@ -239,14 +383,24 @@ std::vector<double> Solver::inverse_diagonal() const {
   return inverse;
 }
 
+void Solver::sum_weights() {
+  weights_.resize(row_.size());
+  each_in_blocks([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
+    const auto first = weight_.begin() + static_cast<std::ptrdiff_t>(row);
+    weights_[s] = std::accumulate(first, first + std::ssize(ends), 0.0);
+  });
+}
+
 // Conjugate gradients from the current solution. The matrix is singular along the gauge; the
 // right-hand side has no component along it.
 void Solver::solve(double tolerance) {
   const std::size_t n = unknowns();
   std::vector<double> r(n);
   std::vector<double> a(n);
+  sum_weights();
   for (Block& block : blocks_) form(block);
-  normal({}, r);
+  for (const Block& block : blocks_)
+    for (std::size_t s = block.first; s < block.last; ++s) add_values(block, s, r);
   const std::vector<double> inverse = inverse_diagonal();
   const auto squared = [&] {
     double sum = 0;
@@ -254,13 +408,13 @@ void Solver::solve(double tolerance) {
     return sum;
   };
   const double wanted = tolerance * squared();
-  normal(x_, a);
+  apply(x_, a);
   for (std::size_t i = 0; i < n; ++i) r[i] -= a[i];
   std::vector<double> p(n);
   for (std::size_t i = 0; i < n; ++i) p[i] = inverse[i] * r[i];
   double rr = squared();
   for (std::size_t k = 0; k < 4 * n && rr > wanted && rr > 0; ++k) {
-    normal(p, a);
+    apply(p, a);
     const double pa = std::inner_product(p.begin(), p.end(), a.begin(), 0.0);
     if (pa <= 0) break;
     const double step = rr / pa;
@@ -279,31 +433,31 @@ void Solver::solve(double tolerance) {
 void Solver::find_residuals() {
   std::vector<double> left;
   std::vector<double> sizes;
-  each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
+  each_in_blocks([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
     left.clear();
     for (std::size_t i = 0; i < ends.size(); ++i)
       left.push_back(value_[row + i] - modelled(x_, ends[i].clock, time_[s]));
     sizes = left;
     const double middle = middle_of(sizes);
-    const double scale = static_cast<double>(data_.shared[first_ + s].scale.count());
+    const double scale = scale_[s];
     for (std::size_t i = 0; i < ends.size(); ++i) residuals_[row + i] = (left[i] - middle) / scale;
   });
   sizes.clear();
   for (const double r : residuals_) sizes.push_back(std::abs(r));
-  sigma_ = std::max(1e-3, normal_mad * middle_of(sizes));
+  sigma_ = std::max(1e-3, normal_mad * middle_of_many(sizes));
 }
 
 void Solver::reweigh_absolute() {
-  each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
-    const double scale = static_cast<double>(data_.shared[first_ + s].scale.count());
+  each_in_blocks([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
+    const double scale = scale_[s];
     for (std::size_t i = row; i < row + ends.size(); ++i)
       weight_[i] = 1 / (scale * scale * std::max(std::abs(residuals_[i]), 0.1 * sigma_));
   });
 }
 
 void Solver::reweigh_biweight() {
-  each_shared([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
-    const double scale = static_cast<double>(data_.shared[first_ + s].scale.count());
+  each_in_blocks([&](std::size_t s, std::size_t row, std::span<const ClockEnd> ends) {
+    const double scale = scale_[s];
     for (std::size_t i = row; i < row + ends.size(); ++i) {
       const double u = residuals_[i] / (biweight_reach * sigma_);
       const double inside = std::max(1e-6, 1 - u * u);

@@ -354,55 +354,82 @@ struct Compared {
   std::size_t siblings = 0;
 };
 
-Compared compare_group(const WhatIfInputs& in,
-                       const std::map<std::uint32_t, GroupTransfers>& groups,
-                       const std::map<std::uint32_t, std::map<MessageKey, Ns>>& medians,
-                       std::uint32_t group) {
-  Compared compared;
-  const auto& all = in.collectives.matches.groups;
-  const auto& dimension = in.collectives.dimension_of;
-  std::map<MessageKey, std::vector<Ns>> others;
-  for (const auto& [row, of_message] : medians) {
-    const bool sibling =
-        row != group && dimension[row] == dimension[group] && all[row].size == all[group].size;
-    if (!sibling) continue;
-    bool any = false;
-    for (const auto& [message, time] : of_message)
-      if (medians.at(group).contains(message)) {
-        others[message].push_back(time);
-        any = true;
-      }
-    if (any) ++compared.siblings;
-  }
-  for (auto& [message, times] : others) {
-    const Ns reference = lower_middle(std::move(times));
-    if (reference <= Ns{0}) continue;
-    Ns sum{};
-    for (const Ns t : groups.at(group).times.at(message)) sum += t;
-    compared.of_message[message] = {static_cast<double>(medians.at(group).at(message).count()) /
-                                        static_cast<double>(reference.count()),
-                                    sum};
-  }
-  return compared;
-}
+using GroupMedians = std::map<std::uint32_t, std::map<MessageKey, Ns>>;  // by group and message
 
-std::map<std::uint32_t, std::map<MessageKey, Ns>> medians_of(
-    const std::map<std::uint32_t, GroupTransfers>& groups) {
-  std::map<std::uint32_t, std::map<MessageKey, Ns>> medians;
+GroupMedians medians_of(const std::map<std::uint32_t, GroupTransfers>& groups) {
+  GroupMedians medians;
   for (const auto& [row, transfers] : groups)
     for (const auto& [message, times] : transfers.times)
       medians[row][message] = lower_middle(times);
   return medians;
 }
 
+// Groups of one dimension and size.
+struct Siblings {
+  std::map<MessageKey, std::vector<Ns>> medians;            // of the groups that send it, ascending
+  std::map<std::vector<MessageKey>, std::size_t> messages;  // how many groups send just these
+};
+using SiblingsKey = std::pair<Dimension, int>;
+
+SiblingsKey siblings_key(const WhatIfInputs& in, std::uint32_t group) {
+  return {in.collectives.dimension_of[group], in.collectives.matches.groups[group].size};
+}
+
+std::vector<MessageKey> messages_of(const std::map<MessageKey, Ns>& medians) {
+  std::vector<MessageKey> messages;
+  for (const auto& [message, time] : medians) messages.push_back(message);
+  return messages;
+}
+
+std::map<SiblingsKey, Siblings> find_siblings(const WhatIfInputs& in, const GroupMedians& medians) {
+  std::map<SiblingsKey, Siblings> found;
+  for (const auto& [group, of_message] : medians) {
+    Siblings& siblings = found[siblings_key(in, group)];
+    for (const auto& [message, time] : of_message) siblings.medians[message].push_back(time);
+    ++siblings.messages[messages_of(of_message)];
+  }
+  for (auto& [key, siblings] : found)
+    for (auto& [message, times] : siblings.medians) std::ranges::sort(times);
+  return found;
+}
+
+// Lower median of ascending times without one that equals `own`.
+Ns middle_without(std::span<const Ns> times, Ns own) {
+  const std::size_t place = (times.size() - 2) / 2;
+  const auto left_out =
+      static_cast<std::size_t>(std::ranges::lower_bound(times, own) - times.begin());
+  return times[place < left_out ? place : place + 1];
+}
+
+Compared compare_group(const std::map<MessageKey, Ns>& medians, const GroupTransfers& transfers,
+                       const Siblings& siblings) {
+  Compared compared;
+  for (const auto& [message, own] : medians) {
+    const std::vector<Ns>& times = siblings.medians.at(message);
+    const Ns reference = times.size() < 2 ? Ns{0} : middle_without(times, own);
+    if (reference <= Ns{0}) continue;
+    Ns sum{};
+    for (const Ns t : transfers.times.at(message)) sum += t;
+    compared.of_message[message] = {
+        static_cast<double>(own.count()) / static_cast<double>(reference.count()), sum};
+  }
+  const std::vector<MessageKey> own = messages_of(medians);
+  for (const auto& [messages, groups] : siblings.messages)
+    if (std::ranges::find_first_of(own, messages) != own.end()) compared.siblings += groups;
+  if (!own.empty()) --compared.siblings;  // the group itself
+  return compared;
+}
+
 }  // namespace
 
 std::vector<GroupRatio> group_ratios(const WhatIfInputs& in) {
   const auto groups = transfers_of_groups(in);
-  const auto medians = medians_of(groups);
+  const GroupMedians medians = medians_of(groups);
+  const auto siblings = find_siblings(in, medians);
   std::vector<GroupRatio> ratios;
   for (const auto& [row, transfers] : groups) {
-    const Compared compared = compare_group(in, groups, medians, row);
+    const Compared compared =
+        compare_group(medians.at(row), transfers, siblings.at(siblings_key(in, row)));
     if (compared.siblings == 0) continue;
     GroupRatio r{.group = row, .siblings = compared.siblings};
     double own = 0;
@@ -423,7 +450,10 @@ std::vector<NodeChange> group_like_siblings(const WhatIfInputs& in, std::uint32_
   const auto groups = transfers_of_groups(in);
   std::vector<NodeChange> changes;
   if (!groups.contains(group)) return changes;
-  const Compared compared = compare_group(in, groups, medians_of(groups), group);
+  const GroupMedians medians = medians_of(groups);
+  const auto siblings = find_siblings(in, medians);
+  const Compared compared =
+      compare_group(medians.at(group), groups.at(group), siblings.at(siblings_key(in, group)));
   for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::transfer)]) {
     const CollectiveCall* call = transfer_call(in, n);
     if (call == nullptr || call->group != group) continue;

@@ -17,7 +17,6 @@
 #include "stepscope/analysis/replay/cpu_faults.h"
 #include "stepscope/analysis/replay/stage_balance.h"
 #include "stepscope/analysis/replay/what_if.h"
-#include "stepscope/base/parallel_for.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -262,16 +261,14 @@ void Search::suspect_cores() {
 // Not all ranks of a job load data: in Megatron, the first of each tensor-parallel group does. A
 // rank whose peers load none, and that loads much longer than the other ranks that do, is suspect.
 void Search::suspect_lone_loaders() {
+  std::map<std::string_view, std::size_t> loaders;  // by role
+  for (std::size_t v = 0; v < data_.size(); ++v)
+    if (data_[v] > 0) ++loaders[in_.roles[v]];
   for (std::size_t v = 0; v < data_.size(); ++v) {
-    if (share(data_[v]) < least_fault_share / 2) continue;
+    if (share(data_[v]) < least_fault_share / 2 || loaders[in_.roles[v]] > 1) continue;
     Values others;
-    bool peers = false;  // that load, too
-    for (std::size_t u = 0; u < data_.size(); ++u) {
-      if (u == v || data_[u] <= 0) continue;
-      others.push_back(data_[u]);
-      peers = peers || in_.roles[u] == in_.roles[v];
-    }
-    if (peers) continue;
+    for (std::size_t u = 0; u < data_.size(); ++u)
+      if (u != v && data_[u] > 0) others.push_back(data_[u]);
     if (!others.empty() && data_[v] < more_data * at_quantile(others, 0.5)) continue;
     const int rank = in_.views[v].rank;
     suspect({.kind = StepFaultKind::data_loader,
@@ -457,12 +454,17 @@ void Search::suspect_syncs() {
 }
 
 void Search::replay_suspects() {
-  parallel_for(faults_.size(), threads_, [&](std::size_t i) {
-    if (stop_ != nullptr && stop_->requested()) return;
-    std::vector<Ns> room;
-    if (!changes_[i].empty())
-      faults_[i].gain = in_.replay.step - replay_step(in_.replay, changes_[i], room);
-  });
+  if (stop_ != nullptr && stop_->requested()) return;
+  std::vector<WorkChange> changes;
+  std::vector<StepFault*> suspects;
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    if (changes_[i].empty()) continue;
+    changes.emplace_back(changes_[i]);
+    suspects.push_back(&faults_[i]);
+  }
+  const std::vector<Ns> steps =
+      replay_steps(in_.replay, in_.replay.measured.work, changes, threads_);
+  for (std::size_t i = 0; i < steps.size(); ++i) suspects[i]->gain = step_ - steps[i];
 }
 
 std::vector<StepFault> Search::run() {

@@ -100,7 +100,10 @@ class Prediction {
   void pair(std::span<const StepPart> now, std::span<const StepPart> next,
             std::vector<StepWork>& work);
   [[nodiscard]] std::vector<Case> list_cases() const;
-  [[nodiscard]] std::optional<Outcome> predict(const Case& c) const;
+  [[nodiscard]] std::vector<KeptEnd> ends_of_steps() const;
+  [[nodiscard]] std::optional<Outcome> judge(const Case& c, std::span<const Ns> last) const;
+  void predict(std::span<const Case> cases, std::span<const KeptEnd> kept,
+               std::span<std::optional<Outcome>> outcomes) const;
   [[nodiscard]] std::vector<NodeChange> changes_of(const Case& c) const;
   [[nodiscard]] bool ends_step(std::size_t view, std::uint32_t node) const {
     return views_[view].index->cpu_only() || on_device(graph_.kind[node]);
@@ -317,13 +320,20 @@ std::vector<NodeChange> Prediction::changes_of(const Case& c) const {
   return changes;
 }
 
-std::optional<Prediction::Outcome> Prediction::predict(const Case& c) const {
-  std::vector<Ns> ends(graph_.size());
-  replay(graph_.graph, replay_.measured.work, changes_of(c), ends);
-  std::vector<Ns> last(views_.size(), Ns::min());
+// The ends of steps, by view and common step.
+std::vector<KeptEnd> Prediction::ends_of_steps() const {
+  std::vector<KeptEnd> kept;
   for (std::size_t v = 0; v < views_.size(); ++v)
     for (const StepPiece& p : pieces_.of(v))
-      if (place(v, p) == c.step && ends_step(v, p.node)) last[v] = std::max(last[v], ends[p.node]);
+      if (const std::uint32_t step = place(v, p); step != no_step && ends_step(v, p.node))
+        kept.push_back({p.node, static_cast<std::uint32_t>(v * common_.size()) + step});
+  std::ranges::sort(kept, {}, &KeptEnd::node);
+  return kept;
+}
+
+// `last`: the replayed end of the case's step, by view.
+std::optional<Prediction::Outcome> Prediction::judge(const Case& c,
+                                                     std::span<const Ns> last) const {
   const auto measured = [&](std::size_t k) {
     return length(k, [&](std::size_t v) { return work_[v][k].end; });
   };
@@ -337,6 +347,22 @@ std::optional<Prediction::Outcome> Prediction::predict(const Case& c) const {
   return Outcome{c.target(), off(*predicted), off(*neighbour)};
 }
 
+// Few enough cases to be replayed at once.
+void Prediction::predict(std::span<const Case> cases, std::span<const KeptEnd> kept,
+                         std::span<std::optional<Outcome>> outcomes) const {
+  std::vector<std::vector<NodeChange>> changes;
+  for (const Case& c : cases) changes.push_back(changes_of(c));
+  const std::vector<WorkChange> replays(changes.begin(), changes.end());
+  std::vector<Ns> ends(views_.size() * common_.size() * cases.size());
+  replay_changes(graph_.graph, replay_.program, replay_.measured.work, replays, kept, ends);
+  std::vector<Ns> last(views_.size());
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    for (std::size_t v = 0; v < views_.size(); ++v)
+      last[v] = ends[(v * common_.size() + cases[i].step) * cases.size() + i];
+    outcomes[i] = judge(cases[i], last);
+  }
+}
+
 std::optional<HeldOut> Prediction::run() {
   if (common_.size() < least_predictions + 1) return std::nullopt;
   for (std::size_t v = 0; v < views_.size(); ++v) place_.push_back(places_of_steps(v));
@@ -348,7 +374,15 @@ std::optional<HeldOut> Prediction::run() {
   if (!graph_.together) find_slowest();
   const std::vector<Case> cases = list_cases();
   std::vector<std::optional<Outcome>> outcomes(cases.size());
-  parallel_for(cases.size(), threads_, [&](std::size_t i) { outcomes[i] = predict(cases[i]); });
+  const std::vector<KeptEnd> kept = ends_of_steps();
+  const std::size_t at_once =
+      std::clamp<std::size_t>((cases.size() + threads_ - 1) / threads_, 1, most_replays);
+  parallel_for((cases.size() + at_once - 1) / at_once, threads_, [&](std::size_t part) {
+    const std::size_t first = part * at_once;
+    const std::size_t count = std::min(at_once, cases.size() - first);
+    predict(std::span(cases).subspan(first, count), kept,
+            std::span(outcomes).subspan(first, count));
+  });
   std::set<std::size_t> steps;
   std::vector<double> errors;
   std::vector<double> variations;

@@ -143,9 +143,13 @@ MessageTime fit_messages(const WhatIfInputs& in, const MessageCarrier& carrier,
 // The time of each of these joined collectives: the median over its ranks.
 CarriedSizes carried_sizes(const WhatIfInputs& in, const std::set<MessageCarrier>& wanted) {
   const StepGraph& graph = *in.replay.graph;
-  // Key: kind, group and the collective's number in it. Value: its time on each member.
-  std::map<std::pair<MessageCarrier, std::uint32_t>, std::pair<std::int64_t, std::vector<double>>>
-      instances;
+  struct Instance {
+    MessageCarrier carrier;
+    std::int64_t bytes = 0;
+    std::vector<double> times;  // of its members
+  };
+  std::vector<Instance> instances;
+  std::vector<std::uint32_t> place(in.collectives.matches.matched.size(), no_row);
   std::vector<std::vector<std::uint32_t>> instance_of(in.views.size());
   for (std::size_t v = 0; v < in.views.size(); ++v)
     instance_of[v].assign(in.collectives.matches.ranks[v].calls.size(), no_row);
@@ -161,14 +165,22 @@ CarriedSizes carried_sizes(const WhatIfInputs& in, const std::set<MessageCarrier
     const CollectiveCall& call = in.collectives.matches.ranks[v].calls[row];
     const MessageCarrier carrier{call.kind, call.group};
     if (!call.bytes || instance_of[v][row] == no_row || !wanted.contains(carrier)) continue;
-    auto& [bytes, times] = instances[{carrier, instance_of[v][row]}];
-    bytes = std::max(bytes, call.bytes->value);
-    times.push_back(static_cast<double>(graph.graph.duration[n].count()));
+    std::uint32_t& at = place[instance_of[v][row]];
+    if (at == no_row) {
+      at = static_cast<std::uint32_t>(instances.size());
+      instances.push_back({.carrier = carrier, .bytes = 0, .times = {}});
+    }
+    Instance& instance = instances[at];
+    instance.bytes = std::max(instance.bytes, call.bytes->value);
+    instance.times.push_back(static_cast<double>(graph.graph.duration[n].count()));
   }
   CarriedSizes sizes;
-  for (const auto& [instance, measured] : instances)
-    sizes[instance.first].push_back(
-        {static_cast<double>(measured.first), *median(std::span<const double>(measured.second))});
+  for (const std::uint32_t at : place) {
+    if (at == no_row) continue;
+    const Instance& i = instances[at];
+    sizes[i.carrier].push_back(
+        {static_cast<double>(i.bytes), *median(std::span<const double>(i.times))});
+  }
   return sizes;
 }
 

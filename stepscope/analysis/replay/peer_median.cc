@@ -139,18 +139,19 @@ void add_holds(const StepGraph& graph, std::span<const std::string> roles,
   std::vector<bool> held(roles.size(), false);
   for (std::uint32_t n = 0; n < graph.size(); ++n)
     if (graph.kind[n] == NodeKind::held) held[graph.view[n]] = true;
-  std::vector<bool> alone(roles.size(), false);  // held, while most of its peers are not
-  for (std::size_t v = 0; v < roles.size(); ++v) {
-    if (!held[v]) continue;
-    std::size_t peers = 0;
+  struct Peers {
+    std::size_t all = 0;
     std::size_t free = 0;
-    for (std::size_t other = 0; other < roles.size(); ++other) {
-      if (other == v || roles[other] != roles[v]) continue;
-      ++peers;
-      if (!held[other]) ++free;
-    }
-    alone[v] = 2 * free > peers;
+  };
+  std::map<std::string_view, Peers> of_role;
+  for (std::size_t v = 0; v < roles.size(); ++v) {
+    Peers& peers = of_role[roles[v]];
+    ++peers.all;
+    if (!held[v]) ++peers.free;
   }
+  std::vector<bool> alone(roles.size(), false);  // held, while most of its peers are not
+  for (std::size_t v = 0; v < roles.size(); ++v)
+    alone[v] = held[v] && 2 * of_role[roles[v]].free > of_role[roles[v]].all - 1;
   for (std::uint32_t n = 0; n < graph.size(); ++n)
     if (graph.kind[n] == NodeKind::held && alone[graph.view[n]]) of_node[n] = Ns{0};
 }

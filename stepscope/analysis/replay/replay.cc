@@ -2,7 +2,10 @@
 #include "stepscope/analysis/replay/replay.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
+
+#include "stepscope/base/parallel_for.h"
 
 namespace stepscope {
 namespace {
@@ -30,14 +33,40 @@ double ratio(Ns a, Ns b) {
 
 }  // namespace
 
-Ns replay_step(const Replay& r, std::span<const Ns> work, const WorkChange& change,
-               std::vector<Ns>& end) {
+Ns replay_step(const Replay& r, std::span<const Ns> work, std::vector<Ns>& end) {
   const StepGraph& graph = *r.graph;
   end.resize(graph.size());
-  replay(graph.graph, work, change, end);
-  return step_time(graph, end, [&](std::uint32_t begin) {
-    return work[begin] - r.measured.delay(begin) + change.of(begin);
+  replay(graph.graph, work, {}, end);
+  return step_time(
+      graph, [&](std::uint32_t n) { return end[n]; },
+      [&](std::uint32_t begin) { return work[begin] - r.measured.delay(begin); });
+}
+
+std::vector<Ns> replay_steps(const Replay& r, std::span<const Ns> work,
+                             std::span<const WorkChange> changes, unsigned threads) {
+  const StepGraph& graph = *r.graph;
+  const std::vector<std::uint32_t> nodes = step_time_nodes(graph);
+  std::vector<KeptEnd> kept;
+  for (std::uint32_t place = 0; place < nodes.size(); ++place)
+    kept.push_back({nodes[place], place});
+  std::vector<Ns> times(changes.size());
+  const std::size_t at_once =
+      std::clamp<std::size_t>((changes.size() + threads - 1) / threads, 1, most_replays);
+  parallel_for((changes.size() + at_once - 1) / at_once, threads, [&](std::size_t part) {
+    const std::size_t first = part * at_once;
+    const auto own = changes.subspan(first, std::min(at_once, changes.size() - first));
+    std::vector<Ns> ends(nodes.size() * own.size());
+    replay_changes(graph.graph, r.program, work, own, kept, ends);
+    for (std::size_t l = 0; l < own.size(); ++l)
+      times[first + l] = step_time(
+          graph,
+          [&](std::uint32_t n) {
+            const auto place = std::ranges::lower_bound(nodes, n) - nodes.begin();
+            return ends[static_cast<std::size_t>(place) * own.size() + l];
+          },
+          [&](std::uint32_t n) { return work[n] - r.measured.delay(n) + own[l].of(n); });
   });
+  return times;
 }
 
 Ns replay_edges(const StepGraph& graph, std::span<const Ns> instant, const NodeTimes& times,
@@ -61,43 +90,56 @@ bool keeps_delay(const Replay& r, std::uint32_t node) {
 std::vector<std::vector<Step>> counted_steps(const Replay& r, std::span<const RankView> views) {
   const StepGraph& graph = *r.graph;
   std::vector<std::vector<Step>> all(views.size());
-  const auto has_steps = [&](std::size_t view) {
-    return !views[view].steps.empty() && graph.begin[view] != no_node;
-  };
-  const auto over_views = [&](std::size_t own, auto&& instant, auto&& of_two) {
-    std::optional<Ns> at;
-    for (std::size_t v = 0; v < views.size(); ++v) {
-      if (!has_steps(v) || (!graph.together && v != own)) continue;
-      at = at ? of_two(*at, instant(v)) : instant(v);
-    }
-    return *at + graph.origin;
+  std::vector<std::size_t> with_steps;
+  for (std::size_t v = 0; v < views.size(); ++v)
+    if (!views[v].steps.empty() && graph.begin[v] != no_node) with_steps.push_back(v);
+  // Of the views that are measured together.
+  const auto over = [&](std::span<const std::size_t> some, auto&& instant, auto&& of_two) {
+    Ns at = instant(some.front());
+    for (const std::size_t v : some.subspan(1)) at = of_two(at, instant(v));
+    return at + graph.origin;
   };
   const auto later = [](Ns a, Ns b) { return std::max(a, b); };
   const auto earlier = [](Ns a, Ns b) { return std::min(a, b); };
-  for (std::size_t v = 0; v < views.size(); ++v) {
-    if (!has_steps(v)) continue;
+  const auto between_ends = [&](std::span<const std::size_t> some) {
+    std::vector<Step> steps;
     std::optional<Ns> before;
     for (const StepEnd& step : graph.step_ends) {
-      Ns end = over_views(v, [&](std::size_t view) { return step.measured[view]; }, later);
+      Ns end = over(some, [&](std::size_t v) { return step.measured[v]; }, later);
       if (before) end = std::max(end, *before);
       if (before && step.follows)
-        all[v].push_back({.index = step.index, .name = {}, .start = *before, .end = end});
+        steps.push_back({.index = step.index, .name = {}, .start = *before, .end = end});
       before = end;
     }
-    const auto as_many = [&](const RankView& view) {
-      return view.steps.empty() || view.steps.size() == views[v].steps.size();
-    };
-    if (!all[v].empty() || !std::ranges::all_of(views, as_many)) continue;
-    all[v].assign(views[v].steps.begin(), views[v].steps.end());
-    for (std::size_t k = 1; k < all[v].size(); ++k) all[v][k - 1].end = all[v][k].start;
-    const Ns first =
-        over_views(v, [&](std::size_t view) { return r.start(graph.begin[view]); }, earlier);
-    const Ns last = over_views(v, [&](std::size_t view) { return r.end[graph.end[view]]; }, later);
-    std::erase_if(all[v], [&](const Step& s) { return s.end <= first || s.start >= last; });
-    if (all[v].empty()) continue;
-    all[v].front().start = first;
-    all[v].back().end = last;
+    return steps;
+  };
+  bool as_many = true;  // steps on all views that have some
+  std::size_t count = 0;
+  for (const RankView& view : views) {
+    if (view.steps.empty()) continue;
+    as_many = as_many && (count == 0 || view.steps.size() == count);
+    count = view.steps.size();
   }
+  const auto whole = [&](std::size_t own, Ns first, Ns last) {
+    std::vector<Step> steps(views[own].steps.begin(), views[own].steps.end());
+    for (std::size_t k = 1; k < steps.size(); ++k) steps[k - 1].end = steps[k].start;
+    std::erase_if(steps, [&](const Step& s) { return s.end <= first || s.start >= last; });
+    if (steps.empty()) return steps;
+    steps.front().start = first;
+    steps.back().end = last;
+    return steps;
+  };
+  const auto count_steps = [&](std::span<const std::size_t> some) {
+    const std::vector<Step> ends = between_ends(some);
+    for (const std::size_t v : some) all[v] = ends;
+    if (!ends.empty() || !as_many) return;
+    const Ns first = over(some, [&](std::size_t v) { return r.start(graph.begin[v]); }, earlier);
+    const Ns last = over(some, [&](std::size_t v) { return r.end[graph.end[v]]; }, later);
+    for (const std::size_t v : some) all[v] = whole(v, first, last);
+  };
+  if (graph.together && !with_steps.empty()) count_steps(with_steps);
+  if (!graph.together)
+    for (const std::size_t& v : with_steps) count_steps(std::span(&v, 1));
   return all;
 }
 
@@ -117,7 +159,8 @@ Replay make_replay(const StepGraph& graph, std::span<const RankView> views) {
   Replay r;
   r.graph = &graph;
   r.measured = {graph.graph.duration, graph.graph.work};
-  r.step = replay_step(r, {}, r.end);
+  r.program = make_program(graph.graph);
+  r.step = replay_step(r, r.measured.work, r.end);
   r.movable.resize(graph.size());
   std::array<std::size_t, node_kind_count> counts{};
   for (const NodeKind kind : graph.kind) ++counts[static_cast<std::size_t>(kind)];
@@ -132,8 +175,7 @@ Replay make_replay(const StepGraph& graph, std::span<const RankView> views) {
   std::vector<Ns> without = graph.graph.work;
   for (std::uint32_t n = 0; n < graph.size(); ++n)
     if (r.movable[n] && !keeps_delay(r, n)) without[n] -= r.measured.delay(n);
-  std::vector<Ns> end;
-  r.step_without_residuals = replay_step(r, without, {}, end);
+  r.step_without_residuals = replay_steps(r, without, std::array{WorkChange{}}).front();
   r.measured_step = measured_step_time(graph).value_or(step_of(views, graph.together));
   if (r.measured_step > Ns{0}) r.error = ratio(r.step, r.measured_step) - 1;
   if (r.step > Ns{0}) r.residual_share = 1 - ratio(r.step_without_residuals, r.step);

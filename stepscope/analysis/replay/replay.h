@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "stepscope/analysis/graph/replay_program.h"
 #include "stepscope/analysis/graph/step_graph.h"
 
 namespace stepscope {
@@ -23,7 +24,8 @@ struct Replay {
     std::span<const Ns> work;      // duration + delay
     [[nodiscard]] Ns delay(std::uint32_t node) const { return work[node] - duration[node]; }
   } measured;
-  std::vector<Ns> end;  // measured, by node
+  ReplayProgram program;  // of the graph
+  std::vector<Ns> end;    // measured, by node
   // By node: true if it began within the steps of its rank. Nodes that began earlier (a launch of
   // the first operation, the previous step) stay as they were in every replay. So does the
   // beginning.
@@ -61,14 +63,18 @@ struct Replay {
 [[nodiscard]] Ns replay_edges(const StepGraph& graph, std::span<const Ns> instant,
                               const NodeTimes& times, std::vector<GraphEdge> edges);
 
-// The time of a step with other work (by node) and a change of it. Both leave kept delays as they
-// are. `end` is scratch space for one instant per node.
-[[nodiscard]] Ns replay_step(const Replay& replay, std::span<const Ns> work,
-                             const WorkChange& change, std::vector<Ns>& end);
-// The same with changes of the measured work.
-[[nodiscard]] inline Ns replay_step(const Replay& replay, const WorkChange& change,
-                                    std::vector<Ns>& end) {
-  return replay_step(replay, replay.measured.work, change, end);
+// The time of a step with other work (by node), which leaves kept delays as they are. `end` is
+// scratch space for one instant per node.
+[[nodiscard]] Ns replay_step(const Replay& replay, std::span<const Ns> work, std::vector<Ns>& end);
+
+// The times of a step with each of several changes of `work` (by node). They leave kept delays as
+// they are.
+[[nodiscard]] std::vector<Ns> replay_steps(const Replay& replay, std::span<const Ns> work,
+                                           std::span<const WorkChange> changes,
+                                           unsigned threads = 1);
+// The same with one change of the measured work.
+[[nodiscard]] inline Ns replay_step(const Replay& replay, const WorkChange& change) {
+  return replay_steps(replay, replay.measured.work, std::span(&change, 1)).front();
 }
 
 }  // namespace stepscope

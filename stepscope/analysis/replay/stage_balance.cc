@@ -7,7 +7,9 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -55,23 +57,49 @@ struct CallsOfStages {
   std::map<std::string_view, StageCalls> names;
 };
 
+// Calls visit(view, its movable compute nodes, ascending) for each view that has some, with the
+// nodes that are rows.
+template <class Visit>
+void each_view(const WhatIfInputs& in, Visit&& visit) {
+  const StepGraph& graph = *in.replay.graph;
+  std::vector<std::uint32_t> first(in.views.size() + 1);
+  const auto& nodes = in.replay.movable_of[static_cast<std::size_t>(NodeKind::compute)];
+  const auto is_row = [&](std::uint32_t n) { return graph.slice[n] != no_slice; };
+  for (const std::uint32_t n : nodes)
+    if (is_row(n)) ++first[graph.view[n] + std::size_t{1}];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<std::uint32_t> sorted(first.back());
+  std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
+  for (const std::uint32_t n : nodes)
+    if (is_row(n)) sorted[next[graph.view[n]]++] = n;
+  for (std::uint32_t v = 0; v < in.views.size(); ++v)
+    if (first[v] < first[v + 1])
+      visit(v, std::span(sorted).subspan(first[v], first[v + 1] - first[v]));
+}
+
 CallsOfStages calls_of_stages(const WhatIfInputs& in) {
-  using OfViews = std::map<std::uint32_t, std::pair<double, double>>;  // time, count
+  struct Sum {
+    double time = 0;
+    double count = 0;
+  };
+  using OfViews = std::vector<std::pair<std::uint32_t, Sum>>;
   const StepGraph& graph = *in.replay.graph;
   std::map<std::string_view, std::map<std::string_view, OfViews>> sums;  // by name and stage
   std::set<std::string_view> stages;
   for (const std::string& role : in.roles) stages.insert(stage_of(role));
   CallsOfStages calls{{stages.begin(), stages.end()}, {}};
   if (stages.size() < 2) return calls;
-  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::compute)]) {
-    if (graph.slice[n] == no_slice) continue;
-    const std::uint32_t v = graph.view[n];
+  each_view(in, [&](std::uint32_t v, std::span<const std::uint32_t> nodes) {
     const Trace& trace = *in.views[v].trace;
-    const std::string_view name = trace.strings[trace.slices.name[index(graph.slice[n])]];
-    auto& [time, count] = sums[name][stage_of(in.roles[v])][v];
-    time += static_cast<double>(in.replay.measured.duration[n].count());
-    ++count;
-  }
+    std::unordered_map<StringId, Sum> of_name;
+    for (const std::uint32_t n : nodes) {
+      Sum& sum = of_name[trace.slices.name[index(graph.slice[n])]];
+      sum.time += static_cast<double>(in.replay.measured.duration[n].count());
+      ++sum.count;
+    }
+    for (const auto& [name, sum] : of_name)
+      sums[trace.strings[name]][stage_of(in.roles[v])].emplace_back(v, sum);
+  });
   for (const auto& [name, of_stage] : sums) {
     if (of_stage.size() != stages.size()) continue;
     StageCalls of_name;
@@ -81,8 +109,8 @@ CallsOfStages calls_of_stages(const WhatIfInputs& in) {
       std::vector<double> count;
       for (const auto& [v, sum] : views) {
         const auto steps = static_cast<double>(std::max<std::size_t>(1, in.views[v].steps.size()));
-        time.push_back(sum.first / steps);
-        count.push_back(sum.second / steps);
+        time.push_back(sum.time / steps);
+        count.push_back(sum.count / steps);
       }
       of_name.time.push_back(middle_of(std::move(time)));
       counts.push_back(middle_of(std::move(count)));
@@ -278,23 +306,32 @@ std::vector<NodeChange> balance_stages(const WhatIfInputs& in) {
   const auto ratios = stage_ratios(in);
   const StepGraph& graph = *in.replay.graph;
   const std::vector<bool> hidden = hidden_dimensions(in.collectives);
+  std::vector<const StageRatio*> of_view;  // null: nothing changes
+  for (const std::string& role : in.roles) {
+    const auto at = ratios.find(stage_of(role));
+    of_view.push_back(at == ratios.end() || at->second.work <= 0 ? nullptr : &at->second);
+  }
+  std::vector<std::unordered_map<StringId, double>> of_name(in.views.size());
   std::vector<NodeChange> changes;
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
     const std::uint32_t v = graph.view[n];
     const NodeKind kind = graph.kind[n];
     if (!in.replay.movable[n] || (kind != NodeKind::compute && kind != NodeKind::transfer))
       continue;
-    const auto at = ratios.find(stage_of(in.roles[v]));
-    if (at == ratios.end() || at->second.work <= 0) continue;
+    if (of_view[v] == nullptr) continue;
     double ratio = 1;
     if (kind == NodeKind::compute) {
-      if (graph.slice[n] != no_slice)
-        ratio = at->second.of(in.views[v].trace->name(graph.slice[n]));
+      if (graph.slice[n] == no_slice) continue;
+      const Trace& trace = *in.views[v].trace;
+      const StringId name = trace.slices.name[index(graph.slice[n])];
+      const auto [known, fresh] = of_name[v].try_emplace(name, 1);
+      if (fresh) known->second = of_view[v]->of(trace.strings[name]);
+      ratio = known->second;
     } else if (graph.detail[n] != no_row) {
       const CollectiveCall& call = in.collectives.matches.ranks[v].calls[graph.detail[n]];
       if (call.edge_count == 0 && call.group != no_row &&
           !hidden[static_cast<std::size_t>(in.collectives.dimension_of[call.group])])
-        ratio = at->second.collectives;
+        ratio = of_view[v]->collectives;
     }
     const Ns now = in.replay.measured.duration[n];
     const Ns then{std::llround(static_cast<double>(now.count()) / ratio)};

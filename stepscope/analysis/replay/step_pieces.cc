@@ -17,14 +17,21 @@ bool has_step_piece(NodeKind kind) {
          kind == NodeKind::copy || is_message(kind);
 }
 
-void describe(const StepGraph& graph, const RankView& view, std::span<StepPiece> pieces) {
+// A node's row and kind, in the place of its step and key. Nodes of all ranks are in the order of
+// time, so those of one rank lie far apart in memory: they are read once, in their order.
+StepPiece raw_piece(const StepGraph& graph, std::uint32_t node) {
+  return {static_cast<std::uint64_t>(graph.kind[node]), node,
+          static_cast<std::int32_t>(index(graph.slice[node]))};
+}
+
+// Gives raw pieces their steps and keys.
+void describe(const RankView& view, std::span<StepPiece> pieces) {
   const std::vector<std::uint64_t> names = name_hashes(view.trace->strings);
   std::unordered_map<std::uint64_t, std::uint64_t> seen;  // by kind, name and step
   for (StepPiece& p : pieces) {
-    const SliceId row = graph.slice[p.node];
+    const SliceId row{static_cast<std::uint32_t>(p.step)};
     p.step = launch_step(view, row);
-    const std::uint64_t same = hash_pair(names[index(view.trace->slices.name[index(row)])],
-                                         static_cast<std::uint64_t>(graph.kind[p.node]));
+    const std::uint64_t same = hash_pair(names[index(view.trace->slices.name[index(row)])], p.key);
     const auto step = static_cast<std::uint64_t>(std::int64_t{p.step} + 1);
     p.key = hash_pair(same, seen[hash_pair(same, step)]++);
   }
@@ -45,9 +52,9 @@ StepPieces step_pieces(const Replay& replay, std::span<const RankView> views, un
   pieces.all.resize(pieces.first.back());
   std::vector<std::size_t> next(pieces.first.begin(), pieces.first.end() - 1);
   for (std::uint32_t n = 0; n < graph.size(); ++n)
-    if (counts(n)) pieces.all[next[graph.view[n]]++].node = n;
+    if (counts(n)) pieces.all[next[graph.view[n]]++] = raw_piece(graph, n);
   parallel_for(views.size(), threads, [&](std::size_t v) {
-    describe(graph, views[v],
+    describe(views[v],
              std::span(pieces.all).subspan(pieces.first[v], pieces.first[v + 1] - pieces.first[v]));
   });
   return pieces;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -346,11 +346,12 @@ std::vector<Scenario> standing_scenarios(const WhatIfInputs& in) {
     list.push_back(
         {.change = Change::compute, .factor = 1.1, .kernel_class = static_cast<NameClass>(c)});
   // Ranks whose own work exceeds their peers' most.
-  std::map<int, Ns> excess;
+  std::vector<Ns> of_view(in.views.size());
   for (std::uint32_t n = 0; n < in.medians.of_node.size(); ++n)
     if (in.medians.of_node[n] >= Ns{0})
-      excess[in.views[in.replay.graph->view[n]].rank] +=
-          in.replay.measured.work[n] - in.medians.of_node[n];
+      of_view[in.replay.graph->view[n]] += in.replay.measured.work[n] - in.medians.of_node[n];
+  std::map<int, Ns> excess;
+  for (std::size_t v = 0; v < of_view.size(); ++v) excess[in.views[v].rank] += of_view[v];
   std::vector<std::pair<Ns, int>> ranks;
   for (const auto& [rank, time] : excess)
     if (time > Ns{0}) ranks.emplace_back(time, rank);
@@ -401,21 +402,13 @@ WhatIf without_early_waits(const WhatIfInputs& in, const Scenario& scenario) {
 // Results shared by all answers.
 struct Asked {
   std::vector<std::vector<NodeChange>> of_cause;  // parallel to `causes`
-  Ns ideal_step{};                                // without any of them
-  std::vector<NodeChange> fault;                  // undoes the fault, if one is given
+  std::vector<Ns> ideal;                          // work without any of them, by node
+  Ns ideal_step{};
+  std::vector<NodeChange> fault;  // undoes the fault, if one is given
   Ns step_without_fault{};
   ComputeOfClass compute;   // if a scenario asks for compute
   GradientBuckets buckets;  // if a scenario asks for buckets
 };
-
-// Every cause removed, but one if it is given.
-WorkChange without_causes(const Asked& asked, std::size_t but = causes.size()) {
-  WorkChange change;
-  change.sum = true;
-  for (std::size_t c = 0; c < causes.size(); ++c)
-    if (c != but) change.changes.push_back(asked.of_cause[c]);
-  return change;
-}
 
 Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, const Scenario* fault,
               unsigned threads) {
@@ -426,11 +419,13 @@ Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, const
   asked.of_cause.resize(causes.size());
   parallel_for(causes.size(), threads,
                [&](std::size_t c) { asked.of_cause[c] = changes_of(in, {.change = causes[c]}); });
-  std::vector<Ns> end;
-  asked.ideal_step = replay_step(in.replay, without_causes(asked), end);
+  asked.ideal.assign(in.replay.measured.work.begin(), in.replay.measured.work.end());
+  for (const std::vector<NodeChange>& changes : asked.of_cause)
+    for (const NodeChange& c : changes) asked.ideal[c.node] += c.work;
+  asked.ideal_step = replay_steps(in.replay, asked.ideal, std::array{WorkChange{}}).front();
   if (fault != nullptr) {
     asked.fault = changes_of(in, *fault);
-    asked.step_without_fault = replay_step(in.replay, asked.fault, end);
+    asked.step_without_fault = replay_step(in.replay, asked.fault);
   }
   if (asks_for(Change::compute)) asked.compute = compute_of_class(in);
   if (asks_for(Change::bucket)) asked.buckets = find_gradient_buckets(in);
@@ -444,52 +439,94 @@ bool asks_beside_fault(const WhatIfInputs& in, const Asked& asked, const WhatIf&
              worth_saving * static_cast<double>(in.replay.step.count());
 }
 
-WhatIf answer(const WhatIfInputs& in, const Asked& asked, const Scenario& scenario,
-              std::vector<Ns>& room) {
+// Scenarios that change the work of nodes. Few enough to be replayed at once; `results` is parallel
+// to them.
+void answer_changes(const WhatIfInputs& in, const Asked& asked, std::span<WhatIf* const> results) {
   const Replay& replay = in.replay;
-  if (scenario.change == Change::bucket) return with_buckets(in, asked.buckets, scenario);
-  if (scenario.change == Change::prefetch) return with_prefetch(in, scenario);
-  if (asks_for_early_waits(in, scenario)) return without_early_waits(in, scenario);
-  const auto cause = std::ranges::find(causes, scenario.change);
-  const bool whole = cause != causes.end() && !scenario.rank && !scenario.kind;
-  const auto number = static_cast<std::size_t>(cause - causes.begin());
-  std::vector<NodeChange> own;
-  if (!whole) own = Changer(in, scenario, &asked.compute).run();
-  const std::vector<NodeChange>& changes = whole ? asked.of_cause[number] : own;
-  WhatIf r{.scenario = scenario, .step = replay.step, .removed = {}, .added = {}};
-  r.nodes = changes.size();
-  if (!changes.empty()) r.step = replay_step(replay, changes, room);
-  r.saved = replay.step - r.step;
-  WorkChange change(changes);
-  if (asks_beside_fault(in, asked, r)) {
-    change.changes.push_back(asked.fault);
-    r.beside_fault = asked.step_without_fault - replay_step(replay, change, room);
+  std::vector<std::vector<NodeChange>> own(results.size());
+  std::vector<std::span<const NodeChange>> changes;
+  std::vector<WorkChange> lanes;
+  std::vector<std::size_t> of_lane;
+  const auto ask = [&](std::span<const Ns> work, auto&& take) {
+    const std::vector<Ns> steps = replay_steps(replay, work, lanes);
+    for (std::size_t l = 0; l < lanes.size(); ++l) take(of_lane[l], steps[l]);
+    lanes.clear();
+    of_lane.clear();
+  };
+  const auto add = [&](std::size_t i, std::initializer_list<std::span<const NodeChange>> lists) {
+    lanes.emplace_back().changes = lists;
+    of_lane.push_back(i);
+  };
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    WhatIf& r = *results[i];
+    const auto cause = std::ranges::find(causes, r.scenario.change);
+    const bool whole = cause != causes.end() && !r.scenario.rank && !r.scenario.kind;
+    if (!whole) own[i] = Changer(in, r.scenario, &asked.compute).run();
+    changes.emplace_back(whole ? asked.of_cause[static_cast<std::size_t>(cause - causes.begin())]
+                               : own[i]);
+    r.nodes = changes[i].size();
+    r.step = replay.step;
+    if (r.nodes > 0) add(i, {changes[i]});
   }
+  ask(replay.measured.work, [&](std::size_t i, Ns step) { results[i]->step = step; });
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    WhatIf& r = *results[i];
+    r.saved = replay.step - r.step;
+    if (asks_beside_fault(in, asked, r)) add(i, {changes[i], asked.fault});
+  }
+  ask(replay.measured.work,
+      [&](std::size_t i, Ns step) { results[i]->beside_fault = asked.step_without_fault - step; });
   const Ns most = replay.step - asked.ideal_step;
-  if (most <= Ns{0} || cause == causes.end() || scenario.kind) return r;
-  r.removed = share(r.saved, most);
-  r.added = 0;
-  if (changes.empty()) return r;
-  WorkChange others = without_causes(asked, whole ? number : causes.size());
-  for (NodeChange& c : own) c.work = -c.work;
-  others.changes.push_back(own);
-  r.added = share(replay_step(replay, others, room) - asked.ideal_step, most);
-  return r;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    WhatIf& r = *results[i];
+    if (most <= Ns{0} || std::ranges::find(causes, r.scenario.change) == causes.end() ||
+        r.scenario.kind)
+      continue;
+    r.removed = share(r.saved, most);
+    r.added = 0;
+    if (changes[i].empty()) continue;
+    add(i, {changes[i]});
+    lanes.back().less = true;  // its time is there again
+  }
+  ask(asked.ideal,
+      [&](std::size_t i, Ns step) { results[i]->added = share(step - asked.ideal_step, most); });
+}
+
+// True where `result` is answered in another way than by a change of work.
+bool answer_alone(const WhatIfInputs& in, const Asked& asked, WhatIf& result) {
+  const Scenario scenario = result.scenario;
+  if (scenario.change == Change::bucket)
+    result = with_buckets(in, asked.buckets, scenario);
+  else if (scenario.change == Change::prefetch)
+    result = with_prefetch(in, scenario);
+  else if (asks_for_early_waits(in, scenario))
+    result = without_early_waits(in, scenario);
+  else
+    return false;
+  return true;
 }
 
 std::vector<WhatIf> answers(const WhatIfInputs& inputs, std::span<const Scenario> scenarios,
                             const Scenario* fault, unsigned threads, const StopFlag* stop) {
   std::vector<WhatIf> results(scenarios.size());
   if (results.empty()) return results;
+  for (std::size_t i = 0; i < results.size(); ++i) results[i].scenario = scenarios[i];
   const Asked asked = prepare(inputs, scenarios, fault, threads);
-  // Each thread has space for one replay.
-  std::atomic<std::size_t> next{0};
-  parallel_for(std::min<std::size_t>(threads, results.size()), threads, [&](std::size_t) {
-    std::vector<Ns> room;
-    for (std::size_t i = next++; i < results.size(); i = next++) {
-      if (stop != nullptr && stop->requested()) return;
-      results[i] = answer(inputs, asked, scenarios[i], room);
-    }
+  const auto stopped = [&] { return stop != nullptr && stop->requested(); };
+  std::vector<char> alone(results.size());
+  parallel_for(results.size(), threads, [&](std::size_t i) {
+    if (!stopped()) alone[i] = answer_alone(inputs, asked, results[i]) ? 1 : 0;
+  });
+  std::vector<WhatIf*> left;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (alone[i] == 0) left.push_back(&results[i]);
+  const std::size_t at_once =
+      std::clamp<std::size_t>((left.size() + threads - 1) / threads, 1, most_replays);
+  parallel_for((left.size() + at_once - 1) / at_once, threads, [&](std::size_t part) {
+    const std::size_t first = part * at_once;
+    if (!stopped())
+      answer_changes(inputs, asked,
+                     std::span(left).subspan(first, std::min(at_once, left.size() - first)));
   });
   return results;
 }
