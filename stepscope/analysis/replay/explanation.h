@@ -81,7 +81,7 @@ struct ExplanationInputs {
   std::optional<StepGraph> graph{};  // of these views; absent: built here
   bool standing = true;
   const MessageModel* messages = nullptr;  // what_if.h
-  unsigned threads = 1;
+  Workers threads{};                       // the questions that take longest are shared with a crew
   const StopFlag* stop = nullptr;
 };
 

@@ -101,8 +101,8 @@ std::optional<std::size_t> change_point(const Values& ratio) {
 
 class Search {
  public:
-  Search(const WhatIfInputs& in, unsigned threads, const StopFlag* stop)
-      : in_(in), threads_(threads), stop_(stop), step_(in.replay.step) {}
+  Search(const WhatIfInputs& in, const Workers& workers, const StopFlag* stop)
+      : in_(in), workers_(workers), stop_(stop), step_(in.replay.step) {}
 
   std::vector<StepFault> run();
 
@@ -139,7 +139,7 @@ class Search {
   }
 
   const WhatIfInputs& in_;
-  unsigned threads_;
+  Workers workers_;
   const StopFlag* stop_;
   Ns step_;
   std::vector<Pause> pauses_;
@@ -457,12 +457,15 @@ void Search::suspect_syncs() {
 }
 
 void Search::replay_suspects() {
-  parallel_for(faults_.size(), threads_, [&](std::size_t i) {
+  std::vector<Ns> gains(faults_.size());
+  shared_for(gains, workers_, Deal::turns, [&](std::size_t i) {
+    gains[i] = faults_[i].gain;
     if (stop_ != nullptr && stop_->requested()) return;
     std::vector<Ns> room;
     if (!changes_[i].empty())
-      faults_[i].gain = in_.replay.step - replay_step(in_.replay, changes_[i], room);
+      gains[i] = in_.replay.step - replay_step(in_.replay, changes_[i], room);
   });
+  for (std::size_t i = 0; i < gains.size(); ++i) faults_[i].gain = gains[i];
 }
 
 std::vector<StepFault> Search::run() {
@@ -549,9 +552,9 @@ std::vector<StepFault> Search::run() {
 
 }  // namespace
 
-std::vector<StepFault> find_faults(const WhatIfInputs& inputs, unsigned threads,
+std::vector<StepFault> find_faults(const WhatIfInputs& inputs, const Workers& workers,
                                    const StopFlag* stop) {
-  return Search(inputs, threads, stop).run();
+  return Search(inputs, workers, stop).run();
 }
 
 }  // namespace stepscope

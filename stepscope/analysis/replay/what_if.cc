@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <tuple>
 
@@ -478,18 +478,23 @@ WhatIf answer(const WhatIfInputs& in, const Asked& asked, const Scenario& scenar
 }
 
 std::vector<WhatIf> answers(const WhatIfInputs& inputs, std::span<const Scenario> scenarios,
-                            const Scenario* fault, unsigned threads, const StopFlag* stop) {
+                            const Scenario* fault, const Workers& workers, const StopFlag* stop) {
   std::vector<WhatIf> results(scenarios.size());
   if (results.empty()) return results;
-  const Asked asked = prepare(inputs, scenarios, fault, threads);
+  const Asked asked = prepare(inputs, scenarios, fault, workers.threads);
   // Each thread has space for one replay.
-  std::atomic<std::size_t> next{0};
-  parallel_for(std::min<std::size_t>(threads, results.size()), threads, [&](std::size_t) {
+  std::mutex mutex;
+  std::vector<std::vector<Ns>> rooms;
+  shared_for(results, workers, Deal::turns, [&](std::size_t i) {
+    if (stop != nullptr && stop->requested()) return;
     std::vector<Ns> room;
-    for (std::size_t i = next++; i < results.size(); i = next++) {
-      if (stop != nullptr && stop->requested()) return;
-      results[i] = answer(inputs, asked, scenarios[i], room);
+    if (const std::lock_guard lock(mutex); !rooms.empty()) {
+      room = std::move(rooms.back());
+      rooms.pop_back();
     }
+    results[i] = answer(inputs, asked, scenarios[i], room);
+    const std::lock_guard lock(mutex);
+    rooms.push_back(std::move(room));
   });
   return results;
 }
@@ -501,13 +506,13 @@ std::vector<NodeChange> changes_of(const WhatIfInputs& inputs, const Scenario& s
 }
 
 std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario> scenarios,
-                            unsigned threads, const StopFlag* stop) {
-  return answers(inputs, scenarios, nullptr, threads, stop);
+                            const Workers& workers, const StopFlag* stop) {
+  return answers(inputs, scenarios, nullptr, workers, stop);
 }
 
 std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, const Scenario* fault,
-                                      unsigned threads, const StopFlag* stop) {
-  std::vector<WhatIf> results = answers(inputs, standing_scenarios(inputs), fault, threads, stop);
+                                      const Workers& workers, const StopFlag* stop) {
+  std::vector<WhatIf> results = answers(inputs, standing_scenarios(inputs), fault, workers, stop);
   std::erase_if(results, [](const WhatIf& w) { return w.nodes == 0; });
   std::ranges::stable_sort(results, std::ranges::greater{}, &WhatIf::saved);
   return results;

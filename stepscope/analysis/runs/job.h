@@ -41,6 +41,7 @@
 #include "stepscope/analysis/work/kernels.h"
 #include "stepscope/analysis/work/operators.h"
 #include "stepscope/analysis/work/range_tree.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/stats/summary.h"
 
@@ -57,7 +58,7 @@ struct JobOptions {
   bool explain = true;              // the graph, its critical path, blame and standing what-ifs
   std::vector<Scenario> scenarios;  // what-ifs instead of the standing ones
   MessageModel messages;            // of the named machine, if any (what_if.h); may be empty
-  unsigned threads = 1;
+  Workers threads{};
   const StopFlag* stop = nullptr;  // checked between questions
 };
 
