@@ -8,6 +8,7 @@
 
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/flags/analyze_flags.h"
+#include "stepscope/cli/launched.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
@@ -86,14 +87,18 @@ std::string text_of(const Analysis& a, const TextOptions& options) {
 }
 
 int answer(const AnalyzeFlags& flags) {
-  const auto request = analyze_request(flags);
-  if (!request) return refused(request.error());
+  const bool silent = is_silent();
+  auto request = analyze_request(flags);
+  if (!request) return silent ? exit_done : refused(request.error());
   const StopFlag& stop = stop_on_signals();
+  const auto crew = join_launched(request->traces);
+  if (!crew) return refused(crew.error());
   Failures failures;
   const auto result = analyze(*request, progress_of(failures));
-  if (!result) return ended(result.error(), failures);
+  if (!result) return silent ? exit_done : ended(result.error(), failures);
   const Analysis& a = result->analysis;
   const bool some = !a.job.ranks.empty() || a.straggler_job;
+  if (silent) return exit_done;
   if (flags.json != "-" && some)
     print_text(text_of(a, {.width = terminal_width(),
                            .colour = wants_colour(),

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "stepscope/cli/flags/whatif_flags.h"
+#include "stepscope/cli/launched.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
@@ -38,10 +39,14 @@ int answer(const WhatIfFlags& flags) {
   if (flags.list && (!flags.json.empty() || !flags.traces.request.inputs.empty()))
     return refused({.what = "--list reads no input and writes no JSON", .hint = "leave them out"});
   if (flags.list) return list_scenarios();
-  const auto request = whatif_request(flags);
-  if (!request) return refused(request.error());
+  const bool silent = is_silent();
+  auto request = whatif_request(flags);
+  if (!request) return silent ? exit_done : refused(request.error());
+  const auto crew = join_launched(request->traces);
+  if (!crew) return refused(crew.error());
   Failures failures;
   const auto result = whatif(*request, progress_of(failures));
+  if (silent) return exit_done;
   if (!result) return ended(result.error(), failures);
   write_json_text(flags.json, json_text(whatif_tree(*result)), failures);
   if (flags.json != "-")

@@ -105,6 +105,22 @@ void name_other_verbs(Run& run, const StopFlag* stop) {
 
 namespace {
 
+// Whether all processes see the same files; each of them gets the same answer.
+Result<Done> same_files(Crew& crew, std::span<const std::string> files) {
+  std::string own;
+  for (const std::string& file : files) {
+    const auto bytes = file_size(file);
+    append_plain(own, std::pair(file, bytes ? *bytes : 0));
+  }
+  const Exchanged all = crew.exchange(std::move(own));
+  const auto other =
+      std::ranges::find_if(all.of, [&](const auto& seen) { return seen != all.of[0]; });
+  if (other == all.of.end()) return Done{};
+  return Error{.what = fmt::format("processes 0 and {} see different files behind the inputs",
+                                   other - all.of.begin()),
+               .hint = "give a folder that all machines share; stepscope digest makes one"};
+}
+
 // Reads the logs of GPUs among the inputs, which are no traces.
 Result<Done> read_gpu_logs(const TracesRequest& request, const Progress& progress,
                            std::vector<std::string>& files, ReadTraces& read) {
@@ -141,9 +157,11 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
   }
   InputFiles files = find_input_files(request.inputs);
   for (const Error& e : files.errors) fail(progress, read.failures, e);
+  if (request.crew != nullptr)
+    if (const auto same = same_files(*request.crew, files.files); !same) return same.error();
   if (const auto stopped = read_gpu_logs(request, progress, files.files, read); !stopped)
     return stopped.error();
-  read.run = read_run(files.files, {.threads = threads_of(request),
+  read.run = read_run(files.files, {.threads = {threads_of(request), request.crew},
                                     .stop = progress.stop,
                                     .window = request.window,
                                     .rules = rules ? &*rules : nullptr,
@@ -178,7 +196,7 @@ JobOptions job_options(const TracesRequest& request, const Progress& progress,
   options.world_size = request.sizes.world_size() ? request.sizes.world_size() : recorded_world;
   options.dimensions = request.dimensions;
   options.sizes = request.sizes;
-  options.threads = threads_of(request);
+  options.threads = {threads_of(request), request.crew};
   options.stop = progress.stop;
   return options;
 }

@@ -12,6 +12,7 @@
 #include "stepscope/analysis/collectives/dimensions.h"
 #include "stepscope/analysis/ranks/roles.h"
 #include "stepscope/analysis/runs/job.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/base/result.h"
 #include "stepscope/diagnose/analysis.h"
 #include "stepscope/event/gpu_log.h"
@@ -33,6 +34,7 @@ struct TracesRequest {
   GroupDimensions dimensions{};        // which dimension a process group serves; empty: found
   ParallelSizes sizes{};               // where the traces do not show them
   unsigned threads = 0;                // 0: all cores
+  Crew* crew = nullptr;  // processes that share the work; all of them make this request
 };
 
 struct ReadTraces {

@@ -23,7 +23,15 @@ def trace(rank, events=20000, world=2):
     random.seed(rank)
     step = 1_000_000
     rows = [
-        {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{s}", "pid": 1, "tid": 1, "ts": s * step, "dur": step}
+        {
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": f"ProfilerStep#{s}",
+            "pid": 1,
+            "tid": 1,
+            "ts": s * step,
+            "dur": step,
+        }
         for s in range(3)
     ]
     gap = 3 * step / events
@@ -33,16 +41,27 @@ def trace(rank, events=20000, world=2):
             {
                 "ph": "X",
                 "cat": "kernel",
-                "name": f"gemm_{random.randrange(50)}_{random.getrandbits(256):x}"[:60] if i % 7 == 0 else "gemm",
+                "name": f"gemm_{random.randrange(50)}_{random.getrandbits(256):x}"[:60]
+                if i % 7 == 0
+                else "gemm",
                 "pid": 0,
                 "tid": 7,
                 "ts": at,
                 "dur": gap * random.uniform(0.2, 0.9),
-                "args": {"device": 0, "stream": 7, "correlation": i + 1, "note": f"{random.getrandbits(200):x}"},
+                "args": {
+                    "device": 0,
+                    "stream": 7,
+                    "correlation": i + 1,
+                    "note": f"{random.getrandbits(200):x}",
+                },
             }
         )
     return json.dumps(
-        {"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": world}, "traceEvents": rows}
+        {
+            "schemaVersion": 1,
+            "distributedInfo": {"rank": rank, "world_size": world},
+            "traceEvents": rows,
+        }
     ).encode()
 
 
@@ -54,9 +73,15 @@ class Remote(unittest.TestCase):
         cls.large = trace(0, 60000, 1)
 
     def run_program(self, *words, **environment):
-        env = {k: v for k, v in os.environ.items() if not k.startswith("AWS_") and not k.lower().endswith("_proxy")}
+        env = {
+            k: v
+            for k, v in os.environ.items()
+            if not k.startswith("AWS_") and not k.lower().endswith("_proxy")
+        }
         env.update(environment)
-        return subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=env, timeout=100, check=False)
+        return subprocess.run(
+            [PROGRAM, *words], capture_output=True, text=True, env=env, timeout=100, check=False
+        )
 
     def refused(self, url, *told, words=("analyze",), **environment):
         done = self.run_program(*words, url, **environment)
@@ -71,7 +96,9 @@ class Remote(unittest.TestCase):
         tree = json.loads(done.stdout)
         for part in tree["inputs"]:
             part["path"] = os.path.basename(part["path"])
-        text = json.dumps({k: v for k, v in tree.items() if k not in ("read_seconds", "traces", "seconds")})
+        text = json.dumps(
+            {k: v for k, v in tree.items() if k not in ("read_seconds", "traces", "seconds")}
+        )
         return text
 
     def local(self, name, data):
@@ -90,7 +117,9 @@ class Remote(unittest.TestCase):
                 expected = self.json_of([self.local(name, data)])
                 self.assertEqual(self.json_of([f"{server.url}/{name}"]), expected)
                 asked = [r for _, r in server.files.requests]
-                self.assertEqual(asked.count("bytes=0-1048575"), 1)  # recognising and reading: one request
+                self.assertEqual(
+                    asked.count("bytes=0-1048575"), 1
+                )  # recognising and reading: one request
                 self.assertEqual(len(asked), len(set(asked)))  # no part is asked for twice
 
     def test_two_ranks_and_a_mixture_with_local_files(self):
@@ -116,9 +145,12 @@ class Remote(unittest.TestCase):
             for kept in (False, True):
                 done = self.run_program("digest", *urls, "--out", out, "--json", "-")
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual([d["kept"] for d in json.loads(done.stdout)["digests"]], [kept, kept])
+                self.assertEqual(
+                    [d["kept"] for d in json.loads(done.stdout)["digests"]], [kept, kept]
+                )
             self.assertEqual(
-                json.loads(self.json_of([out]))["job"]["steps"], json.loads(self.json_of(urls))["job"]["steps"]
+                json.loads(self.json_of([out]))["job"]["steps"],
+                json.loads(self.json_of(urls))["job"]["steps"],
             )
 
     def test_secrets_of_a_url_are_not_shown(self):
@@ -165,11 +197,26 @@ class Remote(unittest.TestCase):
             self.refused("s3://traces/none.json", "404", "NoSuchKey", "check bucket", **aws)
             self.refused("s3://traces/none/", "no traces below", **aws)
             self.refused("s3://traces/run 1/*.pt", "no object matches", **aws)
-            self.refused(one, "403", "SignatureDoesNotMatch", "clock", **{**aws, "AWS_SECRET_ACCESS_KEY": "wrong"})
-            self.refused(one, "403", "AWS_ACCESS_KEY_ID", AWS_ENDPOINT_URL=server.url, AWS_REGION=REGION)
-            self.refused(one, "AuthorizationHeaderMalformed", f"AWS_REGION={REGION}", **{**aws, "AWS_REGION": "us-east-1"})
+            self.refused(
+                one,
+                "403",
+                "SignatureDoesNotMatch",
+                "clock",
+                **{**aws, "AWS_SECRET_ACCESS_KEY": "wrong"},
+            )
+            self.refused(
+                one, "403", "AWS_ACCESS_KEY_ID", AWS_ENDPOINT_URL=server.url, AWS_REGION=REGION
+            )
+            self.refused(
+                one,
+                "AuthorizationHeaderMalformed",
+                f"AWS_REGION={REGION}",
+                **{**aws, "AWS_REGION": "us-east-1"},
+            )
             files.signed = False  # a public bucket
-            self.assertEqual(self.json_of(["s3://traces/run 1"], AWS_ENDPOINT_URL=server.url), expected)
+            self.assertEqual(
+                self.json_of(["s3://traces/run 1"], AWS_ENDPOINT_URL=server.url), expected
+            )
 
     def test_an_answer_without_success_names_its_remedy(self):
         with Server() as server:
@@ -223,7 +270,9 @@ class Remote(unittest.TestCase):
         for with_match in (True, False):
             with Server() as server:
                 server.files.faults["/large.json"] = change(with_match)
-                self.refused(server.url + "/large.json", "changed while it was read", "writer has finished")
+                self.refused(
+                    server.url + "/large.json", "changed while it was read", "writer has finished"
+                )
 
     def test_a_body_that_ends_early(self):
         def cut(handler):
@@ -247,13 +296,15 @@ class Remote(unittest.TestCase):
     def test_redirects(self):
         with Server() as server:
             server.files.bytes["/rank0.json"] = self.small[0]
-            server.files.faults["/moved.json"] = (
-                lambda h: h.answer(302, b"", [("Location", server.url + "/rank0.json")]) or True
+            server.files.faults["/moved.json"] = lambda h: (
+                h.answer(302, b"", [("Location", server.url + "/rank0.json")]) or True
             )
-            server.files.faults["/loop.json"] = (
-                lambda h: h.answer(302, b"", [("Location", server.url + "/loop.json")]) or True
+            server.files.faults["/loop.json"] = lambda h: (
+                h.answer(302, b"", [("Location", server.url + "/loop.json")]) or True
             )
-            server.files.faults["/file.json"] = lambda h: h.answer(302, b"", [("Location", "file:///etc/passwd")]) or True
+            server.files.faults["/file.json"] = lambda h: (
+                h.answer(302, b"", [("Location", "file:///etc/passwd")]) or True
+            )
             self.json_of([server.url + "/moved.json"])
             self.refused(server.url + "/loop.json", "redirects", "that they lead to")
             self.refused(server.url + "/file.json", "cannot be read", "redirect")
@@ -277,8 +328,26 @@ class Remote(unittest.TestCase):
         pair = os.path.join(self.folder.name, "pair.pem")
         try:
             subprocess.run(
-                ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", pair, "-out"]
-                + [pair + ".crt", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
+                [
+                    "openssl",
+                    "req",
+                    "-x509",
+                    "-newkey",
+                    "rsa:2048",
+                    "-nodes",
+                    "-days",
+                    "2",
+                    "-keyout",
+                    pair,
+                    "-out",
+                ]
+                + [
+                    pair + ".crt",
+                    "-subj",
+                    "/CN=127.0.0.1",
+                    "-addext",
+                    "subjectAltName=IP:127.0.0.1",
+                ],
                 check=True,
                 capture_output=True,
             )
@@ -288,7 +357,9 @@ class Remote(unittest.TestCase):
         context.load_cert_chain(pair + ".crt", pair)
         with Server(context=context) as server:
             server.files.bytes["/rank0.json"] = self.small[0]
-            server.files.faults["/down.json"] = lambda h: h.answer(302, b"", [("Location", "http://127.0.0.1:1/")]) or True
+            server.files.faults["/down.json"] = lambda h: (
+                h.answer(302, b"", [("Location", "http://127.0.0.1:1/")]) or True
+            )
             self.refused(server.url + "/rank0.json", "CURL_CA_BUNDLE")
             self.json_of([server.url + "/rank0.json"], CURL_CA_BUNDLE=pair + ".crt")
             self.refused(server.url + "/down.json", "https", CURL_CA_BUNDLE=pair + ".crt")
@@ -309,7 +380,13 @@ class Remote(unittest.TestCase):
 
             def peak(name):
                 words = ["/usr/bin/time", "-f", "%M", PROGRAM, "check", f"{server.url}/{name}"]
-                done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin"})
+                done = subprocess.run(
+                    words,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    env={"PATH": "/usr/bin:/bin"},
+                )
                 return int(done.stderr.split()[-1])
 
             if os.path.exists("/usr/bin/time"):

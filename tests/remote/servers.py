@@ -96,14 +96,18 @@ def no_ranges(handler):
 
 class S3Handler(Handler):
     def error(self, code, name, headers=()):
-        self.answer(code, f"<?xml version='1.0'?><Error><Code>{name}</Code></Error>".encode(), headers)
+        self.answer(
+            code, f"<?xml version='1.0'?><Error><Code>{name}</Code></Error>".encode(), headers
+        )
 
     def wrong_signature(self):
         """Why the request is not signed as Signature Version 4 asks; None: it is."""
         given = self.headers.get("Authorization", "")
         if not given.startswith("AWS4-HMAC-SHA256 "):
             return "AccessDenied"
-        parts = dict(p.strip().split("=", 1) for p in given.removeprefix("AWS4-HMAC-SHA256 ").split(","))
+        parts = dict(
+            p.strip().split("=", 1) for p in given.removeprefix("AWS4-HMAC-SHA256 ").split(",")
+        )
         key_id, day, region, service, end = parts["Credential"].split("/")
         instant = self.headers["x-amz-date"]
         names = parts["SignedHeaders"].split(";")
@@ -111,14 +115,24 @@ class S3Handler(Handler):
             return "InvalidAccessKeyId"
         if region != REGION:
             return "AuthorizationHeaderMalformed"
-        if abs(time.time() - time.mktime(time.strptime(instant, "%Y%m%dT%H%M%SZ")) + time.timezone) > 900:
+        if (
+            abs(time.time() - time.mktime(time.strptime(instant, "%Y%m%dT%H%M%SZ")) + time.timezone)
+            > 900
+        ):
             return "RequestTimeTooSkewed"
         must = {"host"} | {n.lower() for n in self.headers if n.lower().startswith("x-amz-")}
-        if names != sorted(names) or not must <= set(names) or self.headers.get("x-amz-security-token") != TOKEN:
+        if (
+            names != sorted(names)
+            or not must <= set(names)
+            or self.headers.get("x-amz-security-token") != TOKEN
+        ):
             return "InvalidRequest"
         path, _, query = self.path.partition("?")
         pairs = sorted(
-            (urllib.parse.quote(urllib.parse.unquote(n), safe="-_.~"), urllib.parse.quote(urllib.parse.unquote(v), safe="-_.~"))
+            (
+                urllib.parse.quote(urllib.parse.unquote(n), safe="-_.~"),
+                urllib.parse.quote(urllib.parse.unquote(v), safe="-_.~"),
+            )
             for n, _, v in (p.partition("=") for p in query.split("&") if p)
         )
         canonical = "\n".join(
@@ -153,7 +167,10 @@ class S3Handler(Handler):
         asked = urllib.parse.parse_qs(query)
         if asked.get("list-type") == ["2"]:
             return self.list(urllib.parse.unquote(path).strip("/"), asked)
-        if urllib.parse.unquote(path) not in self.files.bytes and urllib.parse.unquote(path) not in self.files.faults:
+        if (
+            urllib.parse.unquote(path) not in self.files.bytes
+            and urllib.parse.unquote(path) not in self.files.faults
+        ):
             return self.error(404, "NoSuchKey")
         return super().get()
 
@@ -164,11 +181,18 @@ class S3Handler(Handler):
         page = names[begin : begin + self.files.page]
         more = begin + self.files.page < len(names)
         keys = "".join(
-            f"<Contents><Key>{xml.sax.saxutils.escape(n.removeprefix(f'/{bucket}/'))}</Key></Contents>" for n in page
+            f"<Contents><Key>{xml.sax.saxutils.escape(n.removeprefix(f'/{bucket}/'))}</Key></Contents>"
+            for n in page
         )
-        token = f"<NextContinuationToken>{begin + self.files.page}</NextContinuationToken>" if more else ""
+        token = (
+            f"<NextContinuationToken>{begin + self.files.page}</NextContinuationToken>"
+            if more
+            else ""
+        )
         self.files.requests.append(("list", prefix))
-        self.answer(200, f"<?xml version='1.0'?><ListBucketResult>{keys}{token}</ListBucketResult>".encode())
+        self.answer(
+            200, f"<?xml version='1.0'?><ListBucketResult>{keys}{token}</ListBucketResult>".encode()
+        )
 
 
 class Server:

@@ -9,7 +9,6 @@
 #include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/analysis/matching/collective_root.h"
 #include "stepscope/analysis/matching/message_size.h"
-#include "stepscope/base/parallel_for.h"
 #include "stepscope/base/release.h"
 
 namespace stepscope {
@@ -271,7 +270,7 @@ StepGraph GraphBuilder::build() {
 }  // namespace
 
 StepGraph build_step_graph(std::span<const RankView> views, const Collectives& job,
-                           unsigned threads) {
+                           const Workers& workers) {
   const auto joined = find_joined(views, job);
   std::vector<ViewDraft> drafts(views.size());
   std::vector<ViewInput> inputs;
@@ -279,7 +278,7 @@ StepGraph build_step_graph(std::span<const RankView> views, const Collectives& j
     inputs.push_back({views[v], job.matches.ranks[v], job.times.by_view[v], joined[v]});
   std::vector<std::unique_ptr<DraftInParts>> parts(views.size());
   std::vector<std::vector<OrderedUse>> uses(views.size());
-  parallel_for(views.size(), threads, [&](std::size_t v) {
+  shared_for(uses, workers, Deal::blocks, [&](std::size_t v) {
     drafts[v].arrival.assign(joined[v].size(), no_node);
     if (views[v].steps.empty()) return;
     if (views[v].index->cpu_only()) {
@@ -291,7 +290,8 @@ StepGraph build_step_graph(std::span<const RankView> views, const Collectives& j
   });
   std::vector<std::vector<UseOrder>> orders = learn_order(uses);
   release(uses);
-  parallel_for(views.size(), threads, [&](std::size_t v) {
+  // The process that began a draft has its parts.
+  shared_for(drafts, workers, Deal::blocks, [&](std::size_t v) {
     if (parts[v]) drafts[v] = parts[v]->finish(orders[v]);
     parts[v].reset();
     release(orders[v]);

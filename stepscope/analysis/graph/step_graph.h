@@ -34,6 +34,7 @@
 
 #include "stepscope/analysis/collectives/collectives.h"
 #include "stepscope/analysis/graph/replay_graph.h"
+#include "stepscope/base/crew.h"
 
 namespace stepscope {
 
@@ -72,7 +73,7 @@ struct StepGraph {
 
 // Ignores views without steps. O(slices log slices) per view.
 [[nodiscard]] StepGraph build_step_graph(std::span<const RankView> views, const Collectives& job,
-                                         unsigned threads = 1);
+                                         const Workers& workers = {});
 
 // The time of a step in a replay: the mean time from the end of a step to the end of the next, so
 // neither the first step, which the recording began, nor what the last step leaves running counts.

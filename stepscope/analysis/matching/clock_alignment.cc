@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -13,7 +12,6 @@
 #include "stepscope/analysis/matching/clock_fit.h"
 #include "stepscope/analysis/matching/host_clock.h"
 #include "stepscope/analysis/matching/message_size.h"
-#include "stepscope/base/parallel_for.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -129,17 +127,18 @@ struct Trial {
   bool stable = false;
 };
 
-Trial try_model(const SharedEnds& data, bool with_drift, unsigned threads) {
+Trial try_model(const SharedEnds& data, bool with_drift, const Workers& workers) {
   const std::size_t count = data.shared.size();
   const std::size_t half = count / 2;
-  ClockFit early;
-  ClockFit late;
-  Trial trial;
-  const std::array<std::function<void()>, 3> fits = {
-      [&] { trial.all = fit_clocks(data, 0, count, with_drift); },
-      [&] { early = fit_clocks(data, 0, half, with_drift); },
-      [&] { late = fit_clocks(data, half, count, with_drift); }};
-  parallel_for(fits.size(), threads, [&](std::size_t i) { fits[i](); });
+  const std::array<std::pair<std::size_t, std::size_t>, 3> parts = {
+      {{0, count}, {0, half}, {half, count}}};
+  std::vector<ClockFit> fits(parts.size());
+  shared_for(fits, workers, Deal::blocks, [&](std::size_t i) {
+    fits[i] = fit_clocks(data, parts[i].first, parts[i].second, with_drift);
+  });
+  Trial trial{.all = std::move(fits[0]), .half_difference = {}};
+  const ClockFit& early = fits[1];
+  const ClockFit& late = fits[2];
   const auto& part = trial.all.part;
   const Sums a = offsets_at(early, trial.all.at);
   const Sums b = offsets_at(late, trial.all.at);
@@ -155,8 +154,8 @@ Trial try_model(const SharedEnds& data, bool with_drift, unsigned threads) {
 class Aligner {
  public:
   Aligner(std::span<const RankView> views, const CollectiveMatches& matches, HostClocks clocks,
-          unsigned threads)
-      : views_(views), matches_(matches), clocks_(std::move(clocks)), threads_(threads) {
+          const Workers& workers)
+      : views_(views), matches_(matches), clocks_(std::move(clocks)), workers_(workers) {
     out_.by_view.resize(views.size());
     for (const HostClocks::Clock& c : clocks_.clocks)
       out_.hosts.push_back({.host = c.host, .ranks = c.ranks, .offset = {}, .uncertainty = {}});
@@ -175,7 +174,7 @@ class Aligner {
   std::span<const RankView> views_;
   const CollectiveMatches& matches_;
   HostClocks clocks_;
-  unsigned threads_;
+  Workers workers_;
   SharedEnds data_;
   Sums shortest_;  // call of each shared collective, ns
   Trial trial_;
@@ -207,7 +206,7 @@ std::string Aligner::too_few() const {
 
 // Fits drift only if a usual drift would show over the window, and if it predicts better.
 Trial Aligner::choose_model() {
-  Trial offsets = try_model(data_, false, threads_);
+  Trial offsets = try_model(data_, false, workers_);
   const auto first = data_.of(data_.shared.front());
   const auto last = data_.of(data_.shared.back());
   const double window =
@@ -215,7 +214,7 @@ Trial Aligner::choose_model() {
   Sums scales;
   for (const SharedEnd& s : data_.shared) scales.push_back(static_cast<double>(s.scale.count()));
   if (window * usual_drift <= *median(std::span<const double>(scales))) return offsets;
-  Trial drift = try_model(data_, true, threads_);
+  Trial drift = try_model(data_, true, workers_);
   const bool possible =
       std::ranges::all_of(drift.all.drift, [](double d) { return std::abs(d) <= most_drift; });
   const bool better = !offsets.stable || drift.spread <= drift_improvement * offsets.spread;
@@ -326,11 +325,11 @@ Ns most_apart(const HostClocks& hosts, const ClockAlignment& by_rank) {
 // Ranks of one host have clocks of their own only where these are far apart: the order in which
 // ranks leave a collective looks like a small offset.
 ClockAlignment align_clocks(std::span<const RankView> views, const CollectiveMatches& matches,
-                            unsigned threads) {
+                            const Workers& workers) {
   const HostClocks hosts = find_clocks(views);
-  ClockAlignment by_host = Aligner(views, matches, hosts, threads).run();
+  ClockAlignment by_host = Aligner(views, matches, hosts, workers).run();
   if (hosts.clocks.size() == views.size()) return by_host;
-  ClockAlignment by_rank = Aligner(views, matches, clocks_of_ranks(views), threads).run();
+  ClockAlignment by_rank = Aligner(views, matches, clocks_of_ranks(views), workers).run();
   const bool better = by_rank.applied && most_apart(hosts, by_rank) >= apart_on_a_host &&
                       (!by_host.applied || *by_rank.spread_aligned * 2 < *by_host.spread_aligned);
   return better ? by_rank : by_host;

@@ -20,6 +20,7 @@
 
 #include "stepscope/analysis/matching/collective_match.h"
 #include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/event/clock_correction.h"
 
 namespace stepscope {
@@ -48,7 +49,8 @@ struct ClockAlignment {
 };
 
 [[nodiscard]] ClockAlignment align_clocks(std::span<const RankView> views,
-                                          const CollectiveMatches& matches, unsigned threads = 1);
+                                          const CollectiveMatches& matches,
+                                          const Workers& workers = {});
 
 // Correct the results that were computed from a trace before its clock was corrected.
 void apply_clock(RankIndex& index, const ClockCorrection& correction);

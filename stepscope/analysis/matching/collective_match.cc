@@ -14,10 +14,27 @@
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/matching/sequence_align.h"
 #include "stepscope/analysis/matching/sequence_steps.h"
-#include "stepscope/base/parallel_for.h"
+#include "stepscope/base/string_pool.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
+
+// The names of a call's element type, a few in all. Those of another process live as long as this
+// one, as the program's own do.
+template <>
+struct Plain<std::string_view> {
+  static void append(std::string& out, const std::string_view& text) {
+    append_plain(out, std::string(text));
+  }
+  static bool take(std::string_view& in, std::string_view& text) {
+    static StringPool names;
+    std::string taken;
+    if (!take_plain(in, taken)) return false;
+    text = names[names.intern(taken)];
+    return true;
+  }
+};
+
 namespace {
 // The calls of one view on one communicator, in order.
 struct CallSequence {
@@ -402,8 +419,8 @@ class Matcher {
   Matcher(std::span<const RankView> views, const MatchOptions& options) : views_(views) {
     out_.world_size = world_of(views, options);
     out_.ranks.resize(views.size());
-    parallel_for(views.size(), options.threads,
-                 [&](std::size_t v) { out_.ranks[v] = find_collective_calls(views[v]); });
+    shared_for(out_.ranks, options.threads, Deal::blocks,
+               [&](std::size_t v) { out_.ranks[v] = find_collective_calls(views[v]); });
     join();
     out_.coarse.resize(views.size());
     if (options.across_clocks) out_.coarse = coarse_offsets(views, out_.ranks, find_clocks(views));

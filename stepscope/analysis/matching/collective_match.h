@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "stepscope/analysis/matching/collective_calls.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/event/clock_correction.h"
 
 namespace stepscope {
@@ -63,7 +64,7 @@ struct CollectiveMatches {
 struct MatchOptions {
   std::optional<int> world_size;  // from the user; else the largest in any trace
   bool across_clocks = true;      // recognise clocks that are far apart
-  unsigned threads = 1;
+  Workers threads{};
 };
 
 [[nodiscard]] CollectiveMatches match_collectives(std::span<const RankView> views,

@@ -98,7 +98,9 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   const PeerMedians medians = peer_medians(replay, inputs.views, roles, inputs.threads);
   const auto ask = [&](std::initializer_list<std::function<void()>> questions) {
     if (graph.size() >= many_nodes) return_freed_memory();
-    parallel_for(questions.size(), inputs.threads, [&](std::size_t i) { questions.begin()[i](); });
+    // Processes of a crew meet in the same questions in the same order.
+    parallel_for(questions.size(), inputs.threads.alone() ? inputs.threads.threads : 1,
+                 [&](std::size_t i) { questions.begin()[i](); });
   };
   ask({[&] {
          e.path =
@@ -132,7 +134,8 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   if (inputs.standing) {
     const GradientBuckets buckets = find_gradient_buckets(what);
     what.traffic = &buckets.traffic;
-    const unsigned half = std::max(1U, inputs.threads / 2);
+    const Workers half =
+        inputs.threads.alone() ? Workers(std::max(1U, inputs.threads.threads / 2)) : inputs.threads;
     ask({blame, [&] { e.faults = find_faults(what, half, inputs.stop); },
          [&] { e.early_waits = sum_early_waits(what, find_early_waits(what)); },
          [&] { e.buckets = search_buckets(what, buckets, 1, inputs.stop); }});

@@ -82,7 +82,7 @@ struct ExplanationInputs {
   bool standing = true;
   const MessageModel* messages = nullptr;  // what_if.h
   ReplayVisitor visit{};                   // may be empty
-  unsigned threads = 1;
+  Workers threads{};                       // the questions that take longest are shared with a crew
   const StopFlag* stop = nullptr;
 };
 

@@ -100,8 +100,8 @@ std::optional<std::size_t> change_point(const Values& ratio) {
 
 class Search {
  public:
-  Search(const WhatIfInputs& in, unsigned threads, const StopFlag* stop)
-      : in_(in), threads_(threads), stop_(stop), step_(in.replay.step) {}
+  Search(const WhatIfInputs& in, const Workers& workers, const StopFlag* stop)
+      : in_(in), workers_(workers), stop_(stop), step_(in.replay.step) {}
 
   std::vector<StepFault> run();
 
@@ -138,7 +138,7 @@ class Search {
   }
 
   const WhatIfInputs& in_;
-  unsigned threads_;
+  Workers workers_;
   const StopFlag* stop_;
   Ns step_;
   std::vector<Pause> pauses_;
@@ -454,7 +454,6 @@ void Search::suspect_syncs() {
 }
 
 void Search::replay_suspects() {
-  if (stop_ != nullptr && stop_->requested()) return;
   std::vector<WorkChange> changes;
   std::vector<StepFault*> suspects;
   for (std::size_t i = 0; i < faults_.size(); ++i) {
@@ -462,8 +461,13 @@ void Search::replay_suspects() {
     changes.emplace_back(changes_[i]);
     suspects.push_back(&faults_[i]);
   }
-  const std::vector<Ns> steps =
-      replay_steps(in_.replay, in_.replay.measured.work, changes, threads_);
+  std::vector<Ns> steps(changes.size(), step_);
+  shared_stretches(steps, workers_, most_replays, [&](std::size_t first, std::size_t count) {
+    if (stop_ != nullptr && stop_->requested()) return;
+    std::ranges::copy(replay_steps(in_.replay, in_.replay.measured.work,
+                                   std::span(changes).subspan(first, count)),
+                      steps.begin() + static_cast<std::ptrdiff_t>(first));
+  });
   for (std::size_t i = 0; i < steps.size(); ++i) suspects[i]->gain = step_ - steps[i];
 }
 
@@ -551,9 +555,9 @@ std::vector<StepFault> Search::run() {
 
 }  // namespace
 
-std::vector<StepFault> find_faults(const WhatIfInputs& inputs, unsigned threads,
+std::vector<StepFault> find_faults(const WhatIfInputs& inputs, const Workers& workers,
                                    const StopFlag* stop) {
-  return Search(inputs, threads, stop).run();
+  return Search(inputs, workers, stop).run();
 }
 
 }  // namespace stepscope

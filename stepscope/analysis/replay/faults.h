@@ -10,6 +10,7 @@
 #include "stepscope/analysis/replay/fault_changes.h"
 #include "stepscope/analysis/replay/scenario.h"
 #include "stepscope/analysis/replay/what_if_inputs.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/base/stop.h"
 
 namespace stepscope {
@@ -17,7 +18,7 @@ namespace stepscope {
 // Largest gain first, of calls that wait too often a third: they are habit, not a difference. Needs
 // at least three steps for what is told from their variation. O(nodes log nodes), and a replay for
 // each suspect (a few dozen at most).
-[[nodiscard]] std::vector<StepFault> find_faults(const WhatIfInputs& inputs, unsigned threads,
+[[nodiscard]] std::vector<StepFault> find_faults(const WhatIfInputs& inputs, const Workers& workers,
                                                  const StopFlag* stop = nullptr);
 
 }  // namespace stepscope

@@ -62,13 +62,13 @@ std::vector<std::int64_t> steps_of_all(std::span<const RankView> views) {
 class Prediction {
  public:
   Prediction(const Replay& replay, std::span<const RankView> views,
-             const CollectiveMatches& matches, const StepPieces& pieces, unsigned threads)
+             const CollectiveMatches& matches, const StepPieces& pieces, const Workers& workers)
       : replay_(replay),
         graph_(*replay.graph),
         views_(views),
         matches_(matches),
         pieces_(pieces),
-        threads_(threads),
+        workers_(workers),
         common_(steps_of_all(views)),
         work_(views.size(), std::vector<StepWork>(common_.size())) {}
 
@@ -135,7 +135,7 @@ class Prediction {
   std::span<const RankView> views_;
   const CollectiveMatches& matches_;
   const StepPieces& pieces_;
-  unsigned threads_;
+  Workers workers_;
   std::vector<std::int64_t> common_;
   std::vector<std::vector<StepWork>> work_;        // by view and common step
   std::vector<std::vector<std::uint32_t>> place_;  // by view and step: in common_, or no_step
@@ -367,7 +367,7 @@ std::optional<HeldOut> Prediction::run() {
   if (common_.size() < least_predictions + 1) return std::nullopt;
   for (std::size_t v = 0; v < views_.size(); ++v) place_.push_back(places_of_steps(v));
   for (std::vector<std::uint32_t>& partner : partner_) partner.resize(pieces_.all.size());
-  parallel_for(views_.size(), threads_, [&](std::size_t v) {
+  parallel_for(views_.size(), workers_.threads, [&](std::size_t v) {
     find_ends(v);
     take_durations(v);
   });
@@ -375,11 +375,7 @@ std::optional<HeldOut> Prediction::run() {
   const std::vector<Case> cases = list_cases();
   std::vector<std::optional<Outcome>> outcomes(cases.size());
   const std::vector<KeptEnd> kept = ends_of_steps();
-  const std::size_t at_once =
-      std::clamp<std::size_t>((cases.size() + threads_ - 1) / threads_, 1, most_replays);
-  parallel_for((cases.size() + at_once - 1) / at_once, threads_, [&](std::size_t part) {
-    const std::size_t first = part * at_once;
-    const std::size_t count = std::min(at_once, cases.size() - first);
+  shared_stretches(outcomes, workers_, most_replays, [&](std::size_t first, std::size_t count) {
     predict(std::span(cases).subspan(first, count), kept,
             std::span(outcomes).subspan(first, count));
   });
@@ -400,8 +396,8 @@ std::optional<HeldOut> Prediction::run() {
 
 std::optional<HeldOut> predict_held_out(const Replay& replay, std::span<const RankView> views,
                                         const CollectiveMatches& matches, const StepPieces& pieces,
-                                        unsigned threads) {
-  return Prediction(replay, views, matches, pieces, threads).run();
+                                        const Workers& workers) {
+  return Prediction(replay, views, matches, pieces, workers).run();
 }
 
 }  // namespace stepscope

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "stepscope/analysis/replay/step_pieces.h"
+#include "stepscope/base/crew.h"
 
 namespace stepscope {
 
@@ -30,6 +31,7 @@ struct HeldOut {
 [[nodiscard]] std::optional<HeldOut> predict_held_out(const Replay& replay,
                                                       std::span<const RankView> views,
                                                       const CollectiveMatches& matches,
-                                                      const StepPieces& pieces, unsigned threads);
+                                                      const StepPieces& pieces,
+                                                      const Workers& workers);
 
 }  // namespace stepscope

@@ -441,7 +441,7 @@ bool asks_beside_fault(const WhatIfInputs& in, const Asked& asked, const WhatIf&
 
 // Scenarios that change the work of nodes. Few enough to be replayed at once; `results` is parallel
 // to them.
-void answer_changes(const WhatIfInputs& in, const Asked& asked, std::span<WhatIf* const> results) {
+void answer_changes(const WhatIfInputs& in, const Asked& asked, std::span<WhatIf> results) {
   const Replay& replay = in.replay;
   std::vector<std::vector<NodeChange>> own(results.size());
   std::vector<std::span<const NodeChange>> changes;
@@ -458,7 +458,7 @@ void answer_changes(const WhatIfInputs& in, const Asked& asked, std::span<WhatIf
     of_lane.push_back(i);
   };
   for (std::size_t i = 0; i < results.size(); ++i) {
-    WhatIf& r = *results[i];
+    WhatIf& r = results[i];
     const auto cause = std::ranges::find(causes, r.scenario.change);
     const bool whole = cause != causes.end() && !r.scenario.rank && !r.scenario.kind;
     if (!whole) own[i] = Changer(in, r.scenario, &asked.compute).run();
@@ -468,17 +468,17 @@ void answer_changes(const WhatIfInputs& in, const Asked& asked, std::span<WhatIf
     r.step = replay.step;
     if (r.nodes > 0) add(i, {changes[i]});
   }
-  ask(replay.measured.work, [&](std::size_t i, Ns step) { results[i]->step = step; });
+  ask(replay.measured.work, [&](std::size_t i, Ns step) { results[i].step = step; });
   for (std::size_t i = 0; i < results.size(); ++i) {
-    WhatIf& r = *results[i];
+    WhatIf& r = results[i];
     r.saved = replay.step - r.step;
     if (asks_beside_fault(in, asked, r)) add(i, {changes[i], asked.fault});
   }
   ask(replay.measured.work,
-      [&](std::size_t i, Ns step) { results[i]->beside_fault = asked.step_without_fault - step; });
+      [&](std::size_t i, Ns step) { results[i].beside_fault = asked.step_without_fault - step; });
   const Ns most = replay.step - asked.ideal_step;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    WhatIf& r = *results[i];
+    WhatIf& r = results[i];
     if (most <= Ns{0} || std::ranges::find(causes, r.scenario.change) == causes.end() ||
         r.scenario.kind)
       continue;
@@ -489,45 +489,45 @@ void answer_changes(const WhatIfInputs& in, const Asked& asked, std::span<WhatIf
     lanes.back().less = true;  // its time is there again
   }
   ask(asked.ideal,
-      [&](std::size_t i, Ns step) { results[i]->added = share(step - asked.ideal_step, most); });
+      [&](std::size_t i, Ns step) { results[i].added = share(step - asked.ideal_step, most); });
 }
 
-// True where `result` is answered in another way than by a change of work.
-bool answer_alone(const WhatIfInputs& in, const Asked& asked, WhatIf& result) {
-  const Scenario scenario = result.scenario;
-  if (scenario.change == Change::bucket)
-    result = with_buckets(in, asked.buckets, scenario);
-  else if (scenario.change == Change::prefetch)
-    result = with_prefetch(in, scenario);
-  else if (asks_for_early_waits(in, scenario))
-    result = without_early_waits(in, scenario);
-  else
-    return false;
-  return true;
+// Whether it is answered in another way than by a change of work.
+bool is_answered_alone(const WhatIfInputs& in, const Scenario& scenario) {
+  return scenario.change == Change::bucket || scenario.change == Change::prefetch ||
+         asks_for_early_waits(in, scenario);
+}
+
+WhatIf answer_alone(const WhatIfInputs& in, const Asked& asked, const Scenario& scenario) {
+  if (scenario.change == Change::bucket) return with_buckets(in, asked.buckets, scenario);
+  if (scenario.change == Change::prefetch) return with_prefetch(in, scenario);
+  return without_early_waits(in, scenario);
 }
 
 std::vector<WhatIf> answers(const WhatIfInputs& inputs, std::span<const Scenario> scenarios,
-                            const Scenario* fault, unsigned threads, const StopFlag* stop) {
+                            const Scenario* fault, const Workers& workers, const StopFlag* stop) {
   std::vector<WhatIf> results(scenarios.size());
   if (results.empty()) return results;
-  for (std::size_t i = 0; i < results.size(); ++i) results[i].scenario = scenarios[i];
-  const Asked asked = prepare(inputs, scenarios, fault, threads);
+  const Asked asked = prepare(inputs, scenarios, fault, workers.threads);
   const auto stopped = [&] { return stop != nullptr && stop->requested(); };
-  std::vector<char> alone(results.size());
-  parallel_for(results.size(), threads, [&](std::size_t i) {
-    if (!stopped()) alone[i] = answer_alone(inputs, asked, results[i]) ? 1 : 0;
+  std::vector<std::size_t> places;  // of those that change work, then of the others
+  for (const bool alone : {false, true})
+    for (std::size_t i = 0; i < scenarios.size(); ++i)
+      if (is_answered_alone(inputs, scenarios[i]) == alone) places.push_back(i);
+  const auto own_kind = std::ranges::find_if(
+      places, [&](std::size_t i) { return is_answered_alone(inputs, scenarios[i]); });
+  std::vector<WhatIf> changing(static_cast<std::size_t>(own_kind - places.begin()));
+  std::vector<WhatIf> others(places.size() - changing.size());
+  for (std::size_t i = 0; i < changing.size(); ++i) changing[i].scenario = scenarios[places[i]];
+  shared_for(others, workers, Deal::turns, [&](std::size_t i) {
+    others[i].scenario = scenarios[places[changing.size() + i]];
+    if (!stopped()) others[i] = answer_alone(inputs, asked, others[i].scenario);
   });
-  std::vector<WhatIf*> left;
-  for (std::size_t i = 0; i < results.size(); ++i)
-    if (alone[i] == 0) left.push_back(&results[i]);
-  const std::size_t at_once =
-      std::clamp<std::size_t>((left.size() + threads - 1) / threads, 1, most_replays);
-  parallel_for((left.size() + at_once - 1) / at_once, threads, [&](std::size_t part) {
-    const std::size_t first = part * at_once;
-    if (!stopped())
-      answer_changes(inputs, asked,
-                     std::span(left).subspan(first, std::min(at_once, left.size() - first)));
+  shared_stretches(changing, workers, most_replays, [&](std::size_t first, std::size_t count) {
+    if (!stopped()) answer_changes(inputs, asked, std::span(changing).subspan(first, count));
   });
+  for (std::size_t i = 0; i < places.size(); ++i)
+    results[places[i]] = std::move(i < changing.size() ? changing[i] : others[i - changing.size()]);
   return results;
 }
 
@@ -538,13 +538,13 @@ std::vector<NodeChange> changes_of(const WhatIfInputs& inputs, const Scenario& s
 }
 
 std::vector<WhatIf> what_if(const WhatIfInputs& inputs, std::span<const Scenario> scenarios,
-                            unsigned threads, const StopFlag* stop) {
-  return answers(inputs, scenarios, nullptr, threads, stop);
+                            const Workers& workers, const StopFlag* stop) {
+  return answers(inputs, scenarios, nullptr, workers, stop);
 }
 
 std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, const Scenario* fault,
-                                      unsigned threads, const StopFlag* stop) {
-  std::vector<WhatIf> results = answers(inputs, standing_scenarios(inputs), fault, threads, stop);
+                                      const Workers& workers, const StopFlag* stop) {
+  std::vector<WhatIf> results = answers(inputs, standing_scenarios(inputs), fault, workers, stop);
   std::erase_if(results, [](const WhatIf& w) { return w.nodes == 0; });
   std::ranges::stable_sort(results, std::ranges::greater{}, &WhatIf::saved);
   return results;

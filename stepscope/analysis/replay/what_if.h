@@ -9,6 +9,7 @@
 
 #include "stepscope/analysis/replay/scenario.h"
 #include "stepscope/analysis/replay/what_if_inputs.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/base/stop.h"
 
 namespace stepscope {
@@ -26,11 +27,11 @@ namespace stepscope {
 // save at least a hundredth of a step by other durations get `beside_fault`; the ranks must have
 // devices.
 [[nodiscard]] std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs,
-                                                    const Scenario* fault, unsigned threads,
+                                                    const Scenario* fault, const Workers& workers,
                                                     const StopFlag* stop = nullptr);
 
 [[nodiscard]] std::vector<WhatIf> what_if(const WhatIfInputs& inputs,
-                                          std::span<const Scenario> scenarios, unsigned threads,
-                                          const StopFlag* stop = nullptr);
+                                          std::span<const Scenario> scenarios,
+                                          const Workers& workers, const StopFlag* stop = nullptr);
 
 }  // namespace stepscope

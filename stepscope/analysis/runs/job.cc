@@ -17,7 +17,21 @@
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
+
+// Each process sets it to its own pool of the rank.
+template <>
+struct Plain<const StringPool*> {
+  static void append(std::string&, const StringPool* const&) {}
+  static bool take(std::string_view&, const StringPool*&) { return true; }
+};
+
 namespace {
+
+// What the account of one rank gives.
+struct Accounted {
+  RankResult rank;
+  HostPhases phases;
+};
 
 // Data per rank that is built before the job's questions.
 struct Prepared {
@@ -370,18 +384,25 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   job.algorithms = named_calls(views, job.collectives.matches);
   if (stopped()) return job;
 
-  job.ranks.resize(ranks.size());
-  std::vector<HostPhases> phases(ranks.size());
-  const bool side_by_side = ranks.size() >= options.threads;
+  std::vector<Accounted> accounted(ranks.size());
+  const unsigned threads = options.threads.threads;
+  const bool side_by_side = ranks.size() >= threads || !options.threads.alone();
   std::optional<StepGraph> graph;
   const auto build_graph = [&] { graph = build_step_graph(views, job.collectives); };
-  parallel_for(ranks.size(), side_by_side ? options.threads : 1, [&](std::size_t i) {
+  const Workers workers(side_by_side ? threads : 1, options.threads.crew);
+  shared_for(accounted, workers, Deal::blocks, [&](std::size_t i) {
     if (options.stop != nullptr && options.stop->requested()) return;
     account(
-        ranks[i], prepared[i], job.collectives, i, side_by_side ? 1 : options.threads,
+        ranks[i], prepared[i], job.collectives, i, side_by_side ? 1 : threads,
         i == 0 && options.explain && !side_by_side ? std::function<void()>(build_graph) : nullptr,
-        job.ranks[i], phases[i]);
+        accounted[i].rank, accounted[i].phases);
   });
+  std::vector<HostPhases> phases;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    accounted[i].rank.strings = &ranks[i].trace->strings;
+    job.ranks.push_back(std::move(accounted[i].rank));
+    phases.push_back(std::move(accounted[i].phases));
+  }
   if (stopped()) return job;
   join_steps(job);
   const Roles roles =

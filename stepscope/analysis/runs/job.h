@@ -41,6 +41,7 @@
 #include "stepscope/analysis/work/kernels.h"
 #include "stepscope/analysis/work/operators.h"
 #include "stepscope/analysis/work/range_tree.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/stats/summary.h"
 
@@ -60,7 +61,7 @@ struct JobOptions {
   bool standing = true;             // the standing what-ifs, unless there are scenarios
   ReplayVisitor visit;              // called once if there is a replay, also one that answers no
                                     // what-if; may be empty
-  unsigned threads = 1;
+  Workers threads{};
   const StopFlag* stop = nullptr;  // checked between questions
 };
 

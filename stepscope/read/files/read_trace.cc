@@ -22,9 +22,35 @@
 #include "stepscope/read/rows/rank_names.h"
 
 namespace stepscope {
+
+template <>
+struct Plain<StringPool> {
+  static void append(std::string& out, const StringPool& pool) {
+    append_plain(out, std::uint64_t{pool.size()});
+    for (std::uint32_t id = 1; id < pool.size(); ++id)
+      append_plain(out, std::string(pool[StringId{id}]));
+  }
+  static bool take(std::string_view& in, StringPool& pool) {
+    std::uint64_t size = 0;
+    std::string text;
+    if (!take_plain(in, size)) return false;
+    for (std::uint64_t id = 1; id < size; ++id) {
+      if (!take_plain(in, text)) return false;
+      pool.intern(text);
+    }
+    return true;
+  }
+};
+
 namespace {
 
 using Files = std::vector<FileTraces>;
+
+// What became of one file.
+struct FileRead {
+  FileTraces traces;
+  std::optional<Error> error;
+};
 
 // Reads the file with the first format that matches. The format is detected from the file's head,
 // so the file is opened a second time for reading.
@@ -103,31 +129,43 @@ Files read_files(std::span<const std::string> paths, const ReadOptions& options,
   for (const InputReport& input : run.inputs) total += input.file_bytes;
   std::atomic<std::uint64_t> done{0};
   const ProgressReporter reporter(options, done, total);
-  Files traces(paths.size());
+  std::vector<FileRead> reads(paths.size());
   const auto read_one = [&](std::size_t i, unsigned threads) {
     auto result = read_file(
         paths[i],
         {.threads = threads, .stop = options.stop, .bytes_read = &done, .window = options.window});
     if (!result) {
-      run.inputs[i].error = result.error();
+      reads[i].error = result.error();
       return;
     }
-    traces[i] = std::move(*result);
-    for (Trace& trace : traces[i]) note_unprintable_names(trace);
+    reads[i].traces = std::move(*result);
+    for (Trace& trace : reads[i].traces) note_unprintable_names(trace);
   };
   constexpr std::uint64_t small = 4 << 20;
-  const unsigned threads = std::max(options.threads, 1U);
-  std::vector<std::size_t> side_by_side;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    const std::uint64_t bytes = run.inputs[i].file_bytes;
-    if (threads > 1 && bytes > small && bytes > total / threads)
-      read_one(i, threads);
-    else
-      side_by_side.push_back(i);
+  const unsigned threads = std::max(options.threads.threads, 1U);
+  if (!options.threads.alone()) {
+    const bool few = paths.size() < options.threads.crew->size() * threads;
+    shared_for(reads, {few ? 1 : threads, options.threads.crew}, Deal::turns,
+               [&](std::size_t i) { read_one(i, few ? threads : 1); });
+  } else {
+    std::vector<std::size_t> side_by_side;
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      const std::uint64_t bytes = run.inputs[i].file_bytes;
+      if (threads > 1 && bytes > small && bytes > total / threads)
+        read_one(i, threads);
+      else
+        side_by_side.push_back(i);
+    }
+    std::ranges::sort(side_by_side, std::greater<>(),
+                      [&](std::size_t i) { return run.inputs[i].file_bytes; });
+    parallel_for(side_by_side.size(), threads,
+                 [&](std::size_t k) { read_one(side_by_side[k], 1); });
   }
-  std::ranges::sort(side_by_side, std::greater<>(),
-                    [&](std::size_t i) { return run.inputs[i].file_bytes; });
-  parallel_for(side_by_side.size(), threads, [&](std::size_t k) { read_one(side_by_side[k], 1); });
+  Files traces;
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    traces.push_back(std::move(reads[i].traces));
+    run.inputs[i].error = std::move(reads[i].error);
+  }
   return traces;
 }
 
@@ -321,7 +359,7 @@ Result<std::vector<Trace>> read_file_sealed(const std::string& path, const ReadO
   if (options.stop != nullptr && options.stop->requested()) return interrupted(path);
   files[0] = *std::move(traces);
   note_cuts(files);
-  for (Trace& trace : files[0]) seal(trace, std::max(options.threads, 1U), options.rules);
+  for (Trace& trace : files[0]) seal(trace, std::max(options.threads.threads, 1U), options.rules);
   return std::move(files[0]);
 }
 
@@ -350,7 +388,7 @@ Run read_run(std::span<const std::string> files, const ReadOptions& options) {
     }
   std::ranges::sort(run.ranks, {}, &RankTrace::rank);
   complete_groups_of(run);
-  const unsigned threads = std::max(options.threads, 1U);
+  const unsigned threads = std::max(options.threads.threads, 1U);
   if (run.ranks.size() >= threads)
     parallel_for(run.ranks.size(), threads,
                  [&](std::size_t r) { seal(run.ranks[r].trace, 1, options.rules); });

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/crew.h"
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/event/trace.h"
@@ -19,7 +20,7 @@ namespace stepscope {
 enum class RankSource : std::uint8_t { metadata, file_name, only_file, order };
 
 struct ReadOptions {
-  unsigned threads = 1;
+  Workers threads{};  // a crew shares the files of read_run()
   const StopFlag* stop = nullptr;
   // Reads only this part of Nsight Systems exports, in memory for this part: work and calls that
   // overlap it, work that these calls launched, and ranges inside it. Partial steps are dropped.

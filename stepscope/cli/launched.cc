@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/cli/launched.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "stepscope/cli/say.h"
+#include "stepscope/cli/subcommand.h"
+#include "stepscope/cli/terminal.h"
+#include "stepscope/pipeline/process_crew.h"
+
+namespace stepscope {
+namespace {
+
+// The other processes of the crew notice that this one has ended.
+void end_crew(const Error& error) {
+  const bool stopped = stop_flag().requested();
+  if (!stopped) say("stepscope: the processes cannot share the work: {}\n", error.message());
+  leave_crew();
+  std::_Exit(stopped ? exit_interrupted : exit_failed);
+}
+
+void write_nowhere() {
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere < 0) return;
+  ::dup2(nowhere, STDOUT_FILENO);
+  ::dup2(nowhere, STDERR_FILENO);
+  ::close(nowhere);
+}
+
+}  // namespace
+
+bool is_silent() {
+  static const bool silent = [] {
+    const bool other = launched_number() > 0;
+    if (other) write_nowhere();
+    return other;
+  }();
+  return silent;
+}
+
+Result<std::unique_ptr<Crew>> join_launched(TracesRequest& request) {
+  auto crew = launched_crew(end_crew);
+  if (!crew || *crew == nullptr) return crew;
+  request.crew = crew->get();
+  if (request.threads == 0) request.threads = threads_of_crew();
+  return crew;
+}
+
+}  // namespace stepscope
