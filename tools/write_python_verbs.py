@@ -19,6 +19,7 @@ VERBS = {
     "whatif": ("WhatIf", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
     "check": ("Check", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
     "digest": ("Digest", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
+    "live": ("Live", [("sources", "Inputs", None)], "files.paths_of(sources)"),
     "hang": ("Hang", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
     "memory": ("Memory", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
     "stacks": ("Stacks", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
@@ -60,7 +61,12 @@ VERBS = {
 LEFT_OUT = {
     "json", "html", "csv", "perfetto", "write-machine", "brief", "verbose", "timeline", "help", "a", "b",
 }  # fmt: skip
-LEFT_OUT_OF = {"whatif": {"list"}, "memory": {"top"}}
+LEFT_OUT_OF = {
+    "whatif": {"list"},
+    "memory": {"top"},
+    # One reading; stepscope.follow() reads again and again.
+    "live": {"once", "interval", "for", "on", "openmetrics", "serve", "token-file", "plain"},
+}
 
 # Type and argument by the value that help shows; {} is the keyword.
 KINDS = {
@@ -116,6 +122,7 @@ from stepscope.results import (
     Comparison,
     Digest,
     Hang,
+    Live,
     Memory,
     PlanSearch,
     Prediction,

@@ -9,6 +9,7 @@ a.whatif("rank_as_peers@13")
 
 from stepscope._core import __version__
 from stepscope.errors import Error, InputWarning, UsageError
+from stepscope.follow import follow
 from stepscope.records import Finding, Record, Scenario, Verdict
 from stepscope.results import (
     Analysis,
@@ -16,6 +17,7 @@ from stepscope.results import (
     Comparison,
     Digest,
     Hang,
+    Live,
     Memory,
     PlanSearch,
     Prediction,
@@ -33,6 +35,7 @@ from stepscope.verbs import (
     compare,
     digest,
     hang,
+    live,
     memory,
     plan,
     predict,
@@ -51,6 +54,7 @@ __all__ = [
     "Finding",
     "Hang",
     "InputWarning",
+    "Live",
     "Memory",
     "PlanSearch",
     "Prediction",
@@ -71,7 +75,9 @@ __all__ = [
     "check",
     "compare",
     "digest",
+    "follow",
     "hang",
+    "live",
     "memory",
     "plan",
     "predict",
