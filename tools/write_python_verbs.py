@@ -20,6 +20,7 @@ VERBS = {
     "project": ("Projection", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
     "check": ("Check", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
     "digest": ("Digest", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
+    "live": ("Live", [("sources", "Inputs", None)], "files.paths_of(sources)"),
     "hang": ("Hang", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
     "memory": ("Memory", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
     "stacks": ("Stacks", [("inputs", "Inputs", None)], "files.paths_of(inputs)"),
@@ -62,7 +63,13 @@ LEFT_OUT = {
     "json", "html", "csv", "perfetto", "write-machine", "brief", "verbose", "timeline", "help", "a", "b",
     "chakra", "goal", "goal-recorded-times",
 }  # fmt: skip
-LEFT_OUT_OF = {"whatif": {"list"}, "memory": {"top"}, "runs": {"restore", "out"}}
+LEFT_OUT_OF = {
+    "whatif": {"list"},
+    "memory": {"top"},
+    "runs": {"restore", "out"},  # Runs.restore
+    # One reading; stepscope.follow() reads again and again.
+    "live": {"once", "interval", "for", "on", "openmetrics", "serve", "token-file", "plain"},
+}
 
 # Type and argument by the value that help shows; {} is the keyword.
 KINDS = {
@@ -118,6 +125,7 @@ from stepscope.results import (
     Comparison,
     Digest,
     Hang,
+    Live,
     Memory,
     PlanSearch,
     Prediction,

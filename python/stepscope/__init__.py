@@ -9,6 +9,7 @@ a.whatif("rank_as_peers@13")
 
 from stepscope._core import __version__
 from stepscope.errors import Error, InputWarning, UsageError
+from stepscope.follow import follow
 from stepscope.records import Finding, Record, Scenario, Verdict
 from stepscope.results import (
     Analysis,
@@ -16,6 +17,7 @@ from stepscope.results import (
     Comparison,
     Digest,
     Hang,
+    Live,
     Memory,
     PlanSearch,
     Prediction,
@@ -34,6 +36,7 @@ from stepscope.verbs import (
     compare,
     digest,
     hang,
+    live,
     memory,
     plan,
     predict,
@@ -53,6 +56,7 @@ __all__ = [
     "Finding",
     "Hang",
     "InputWarning",
+    "Live",
     "Memory",
     "PlanSearch",
     "Prediction",
@@ -74,7 +78,9 @@ __all__ = [
     "check",
     "compare",
     "digest",
+    "follow",
     "hang",
+    "live",
     "memory",
     "plan",
     "predict",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepscope.results import Analysis, Comparison, PlanSearch, Prediction, Result, WhatIf
+from stepscope.results import Analysis, Comparison, Live, PlanSearch, Prediction, Result, WhatIf
 
 _MOST_ROWS = 10
 
@@ -16,7 +16,7 @@ def _some(row: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def brief(result: Result) -> dict[str, Any]:
-    """The brief form of a result of analyze, whatif, compare, predict or plan."""
+    """The brief form of a result of analyze, whatif, compare, predict, plan or live."""
     tree = result.to_dict()
     if isinstance(result, Analysis):
         return result.brief()
@@ -78,5 +78,20 @@ def brief(result: Result) -> dict[str, Any]:
         out["against"] = [
             _some(p, "label", "step_time_ns", "mfu", "error") for p in tree["against"][:_MOST_ROWS]
         ]
-    out["warnings"] = tree["warnings"][:3]
+    elif isinstance(result, Live):
+        out |= tree["answer"]
+        steps = tree["steps"] or {}
+        out["steps"] = _some(steps, "source", "last", "recent_ns", "p50_ns", "p99_ns") or None
+        out["processes"] = sum(not p["replaced"] for p in tree["processes"])
+        out["late"] = [
+            _some(p["late"] | p, "rank", "host", "late_ns", "step_ns", "since", "phase")
+            for p in (p.to_dict() for p in result.late[:_MOST_ROWS])
+        ]
+        out["silent_ranks"] = [
+            p["rank"] for p in tree["processes"] if p["silent"] and not p["replaced"]
+        ][:64]
+        out["events"] = [
+            _some(e, "kind", "sentence", "age_s", "step") for e in tree["events"][-_MOST_ROWS:]
+        ]
+    out["warnings"] = tree.get("warnings", [])[:3]
     return out

@@ -16,8 +16,8 @@ from stepscope.brief import brief
 INSTRUCTIONS = """\
 stepscope accounts for the steps of training runs. Call analyze first with the folder of a run's profiler traces: it names
 the one cause that costs most (verdict: kind, ranks, gain_ns of a step) and what to try. Then whatif replays the steps with
-a change, such as verdict.next names. compare tells whether a run is faster than another or whether that is noise. predict
-and plan need no traces. Times are nanoseconds. `sentence` is the answer in words; quote it."""
+a change, such as verdict.next names. compare tells whether a run is faster than another or whether that is noise. live tells
+how a job is that still runs. predict and plan need no traces. Times are nanoseconds. `sentence` is the answer in words; quote it."""
 
 
 def _answer(call, *arguments: Any, **keywords: Any) -> dict[str, Any]:
@@ -115,7 +115,15 @@ def plan(
     )  # fmt: skip
 
 
-TOOLS = (analyze, whatif, compare, predict, plan)
+def live(sources: str | list[str], flags: dict[str, Any] | None = None) -> dict[str, Any]:
+    """How a running job is now: whether it is fine, which ranks are late since when, what has changed, and what is not seen.
+
+    sources: directories or files that the job writes to (files of steps, NCCL Inspector, stepscope's NCCL plugin, training
+    logs, metrics), or HOST:PORT of NCCL's RAS service. What is there is read once. flags: such as {"silent": 30}."""
+    return _answer(stepscope.live, sources, **(flags or {}))
+
+
+TOOLS = (analyze, whatif, compare, predict, plan, live)
 
 
 def server():

@@ -285,6 +285,18 @@ class Hang(Result):
     __slots__ = ()
 
 
+class Live(Result):
+    """How a running job is (`stepscope live --once`, or one reading of follow())."""
+
+    __slots__ = ()
+
+    @property
+    def late(self) -> list[Record]:
+        """The processes whose ranks are late now, the latest first."""
+        late = [p for p in self.processes if p.late and not p.replaced]
+        return sorted(late, key=lambda p: -p.late.late_ns)
+
+
 class Memory(Result):
     """What holds a GPU's memory (`stepscope memory`)."""
 

@@ -17,6 +17,7 @@ from stepscope.results import (
     Comparison,
     Digest,
     Hang,
+    Live,
     Memory,
     PlanSearch,
     Prediction,
@@ -401,6 +402,33 @@ def digest(
             *files.paths_of(inputs),
         ]
         return Digest(_core.digest(arguments))
+
+def live(
+    sources: Inputs,
+    *,
+    silent: float | str | None = None,
+    stuck: float | str | None = None,
+) -> Live:
+    """Follows a running job by the files that it writes: step times, late ranks, waiting apart
+    from transfer, silent ranks, stuck collectives.
+
+    sources: Directories or files that the job writes to: NCCL Inspector's JSON lines, files of
+        stepscope's NCCL plugin, training logs, torchtitan's structured logs, the file of
+        stepscope train --metrics (FILE.prom), what ncclras -f json wrote (FILE.ras.json); or
+        HOST:PORT of the RAS service of an NCCL job.
+    silent: Time without a line after which a rank is silent. Give seconds, or '20ms'. Default:
+        60s.
+    stuck: Time after which a collective that only some ranks have left is stuck. Give seconds,
+        or '20ms'. Default: 30s.
+    """
+    with given_files() as files:
+        arguments = [
+            *flag("silent", silent),
+            *flag("stuck", stuck),
+            "--",
+            *files.paths_of(sources),
+        ]
+        return Live(_core.live(arguments))
 
 def hang(
     inputs: Inputs,

@@ -24,6 +24,8 @@ parser.add_argument("--steps", type=int, default=40)
 parser.add_argument("--accumulate", type=int, default=1)
 parser.add_argument("--late", default="", help="phase")
 parser.add_argument("--late-rank", type=int, default=1)
+parser.add_argument("--late-from", type=int, default=0, help="the first step in which it is late")
+parser.add_argument("--live", help="folder of the ranks' steps, for stepscope live")
 parser.add_argument("--ms", type=float, default=60)
 parser.add_argument("--monitor", action="store_true")
 parser.add_argument("--silent-s", type=float, default=60)
@@ -37,8 +39,11 @@ args = parser.parse_args()
 rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 
 
+step = 0
+
+
 def sleep(phase):
-    if args.late == phase and rank == args.late_rank:
+    if args.late == phase and rank == args.late_rank and step >= args.late_from:
         time.sleep(args.ms / 1e3)
 
 
@@ -99,7 +104,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 batches = iter(DataLoader(Data(), 8))
 if args.monitor:
     monitor = stepscope.torch.monitor(
-        model, every_s=0.5, skip=3, silent_s=args.silent_s, folder=args.folder
+        model, every_s=0.5, skip=3, silent_s=args.silent_s, folder=args.folder, live=args.live
     )
 profiler = None
 if args.folder and not (args.monitor and not args.store):

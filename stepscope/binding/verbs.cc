@@ -16,6 +16,7 @@
 #include "stepscope/cli/flags/compare_flags.h"
 #include "stepscope/cli/flags/digest_flags.h"
 #include "stepscope/cli/flags/hang_flags.h"
+#include "stepscope/cli/flags/live_flags.h"
 #include "stepscope/cli/flags/memory_flags.h"
 #include "stepscope/cli/flags/plan_search_flags.h"
 #include "stepscope/cli/flags/predict_flags.h"
@@ -40,6 +41,8 @@
 #include "stepscope/report/json/stacks_json.h"
 #include "stepscope/report/json/sweep_json.h"
 #include "stepscope/report/json/whatif_json.h"
+#include "stepscope/report/live/live_json.h"
+#include "stepscope/report/live/live_text.h"
 #include "stepscope/report/page/html.h"
 #include "stepscope/report/projection/project_json.h"
 #include "stepscope/report/projection/project_text.h"
@@ -228,6 +231,60 @@ Answer hang_answer(const Arguments& arguments) {
           .failures = result->failures};
 }
 
+constexpr std::size_t live_lines = 60;  // as `stepscope live --once`
+
+LiveFollower live_follower(const Arguments& arguments) {
+  LiveFlags flags;
+  parse(arguments, flags);
+  return understood(LiveFollower::open(flags.request));
+}
+
+Answer live_once(const Arguments& arguments) {
+  struct Reading {
+    LiveFollower follower;
+    std::optional<LiveView> view{};
+    std::vector<Error> failures{};
+  };
+  const auto reading = shared(Reading{.follower = live_follower(arguments)});
+  const auto failed = [&](const Error& e) { reading->failures.push_back(e); };
+  reading->view.emplace(run_verb([&](const StopFlag& stop) {
+    return reading->follower.read(true, {.failed = failed, .stop = &stop});
+  }));
+  return {.tree = [reading] { return live_tree(*reading->view); },
+          .text =
+              [reading](const TextOptions& options) {
+                return live_text(*reading->view, options, live_lines);
+              },
+          .failures = reading->failures};
+}
+
+// A job that Python follows: next() waits for an interval, except the first time.
+class PythonFollower {
+ public:
+  explicit PythonFollower(const Arguments& arguments) : follower_(live_follower(arguments)) {}
+
+  // Tree and text are made here: the job goes on.
+  Answer next() {
+    std::vector<Error> failures;
+    const auto failed = [&](const Error& e) { failures.push_back(e); };
+    const auto made =
+        shared(run_verb([&](const StopFlag& stop) -> Result<std::pair<Json, std::string>> {
+          const Progress progress{.failed = failed, .stop = &stop};
+          if (std::exchange(begun_, true)) follower_.wait(progress);
+          const auto view = follower_.read(false, progress);
+          if (!view) return view.error();
+          return std::pair(live_tree(*view), live_text(*view, {}, live_lines));
+        }));
+    return {.tree = [made] { return made->first; },
+            .text = [made](const TextOptions&) { return made->second; },
+            .failures = std::move(failures)};
+  }
+
+ private:
+  LiveFollower follower_;
+  bool begun_ = false;
+};
+
 Answer digest_answer(const Arguments& arguments) {
   DigestFlags flags;
   parse(arguments, flags);
@@ -327,6 +384,10 @@ void bind_verbs(nb::module_& module) {
   module.def("runs", runs_answer);
   module.def("check", check_answer);
   module.def("hang", hang_answer);
+  module.def("live", live_once);
+  nb::class_<PythonFollower>(module, "Follower")
+      .def(nb::init<const Arguments&>())
+      .def("next", &PythonFollower::next);
   module.def("digest", digest_answer);
   module.def("memory", memory_answer);
   module.def("stacks", stacks_answer);

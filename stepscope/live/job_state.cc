@@ -9,7 +9,10 @@
 namespace stepscope {
 namespace {
 
-constexpr double recent_s = 30;    // sums over the recent past fade with this constant
+constexpr double recent_s = 30;   // sums over the recent past fade with this constant
+constexpr double last_steps = 5;  // those over the last steps with so many
+constexpr std::int64_t counted_steps = 20;
+constexpr double passed_on = 0.5;  // of a lateness, from other communicators
 constexpr double forget_s = 600;   // a communicator without records for so long has ended
 constexpr double same_time_s = 5;  // processes of one rank heard so close are both alive
 constexpr std::size_t most_ranks_told = 64;
@@ -55,6 +58,7 @@ void JobState::collective(std::size_t process, const Where& where, const SeenCol
     communicators_.push_back(std::make_unique<LiveCommunicator>(
         std::string(where.communicator), std::string(where.name), where.ranks));
     members_.emplace_back(where.ranks, -1);
+    counted_.emplace_back();
   }
   const std::size_t c = found->second;
   LiveCommunicator& communicator = *communicators_[c];
@@ -168,10 +172,12 @@ void JobState::settle(double now) {
 }
 
 void JobState::settle_communicators(double now) {
-  const double factor = settled_ < 0 ? 1 : std::exp(-(now - settled_) / recent_s);
+  const double passed = settled_ < 0 ? 0 : now - settled_;
+  double last_s = recent_s;
+  if (const auto step = curve().recent_ns()) last_s = std::min(last_s, last_steps * *step / 1e9);
   for (const auto& communicator : communicators_) {
     communicator->close_old(now);
-    communicator->decay(factor);
+    communicator->decay(std::exp(-passed / recent_s), std::exp(-passed / last_s));
   }
   for (const auto& [named, own] : own_work_) own->close_old(now);
 }
@@ -200,6 +206,7 @@ void JobState::settle_steps(double now) {
     for (const StepSample& s : steps) step(StepSource::ranks, s);
   }
   if (source_ == StepSource::none) return;
+  for (std::size_t c = 0; c < communicators_.size(); ++c) tell_step(c);
   StepCurve& curve = curves_[static_cast<std::size_t>(source_)];
   if (auto change = curve.take_change()) {
     LiveEvent found =
@@ -214,9 +221,27 @@ void JobState::settle_steps(double now) {
   }
 }
 
+// How many collectives a communicator has in a step of the job: both are counted over some steps.
+void JobState::tell_step(std::size_t communicator) {
+  LiveCommunicator& told = *communicators_[communicator];
+  Counted& begin = counted_[communicator];
+  const CommunicatorCounts& counts = told.counts();
+  const std::uint64_t now = counts.collectives;
+  const std::int64_t steps = curve().steps() - begin.steps;
+  std::size_t in_a_step = 0;
+  if (begin.source != source_ || steps < 0 || now < begin.collectives) {
+    begin = {.source = source_, .steps = curve().steps(), .collectives = now};
+  } else if (steps >= counted_steps) {
+    in_a_step = static_cast<std::size_t>(
+        std::llround(static_cast<double>(now - begin.collectives) / static_cast<double>(steps)));
+    begin = {.source = source_, .steps = curve().steps(), .collectives = now};
+  }
+  told.know_step(curve().recent_ns().value_or(0), in_a_step);
+}
+
 void JobState::settle_lateness(double now) {
   for (LiveProcess& p : processes_) {
-    p.wait = 0;
+    p.inside = 0;
     p.was_late = !p.late_in.empty();
     p.late_in.clear();
     p.phase.clear();
@@ -225,16 +250,30 @@ void JobState::settle_lateness(double now) {
   for (std::size_t c = 0; c < communicators_.size(); ++c)
     for (std::size_t r = 0; r < members_[c].size(); ++r)
       if (members_[c][r] >= 0)
-        processes_[static_cast<std::size_t>(members_[c][r])].wait += communicators_[c]->wait(r);
+        processes_[static_cast<std::size_t>(members_[c][r])].inside += communicators_[c]->inside(r);
+  std::vector<double> elsewhere;
   for (std::size_t c = 0; c < communicators_.size(); ++c) {
     const LiveCommunicator& communicator = *communicators_[c];
     if (newest_ - communicator.last_record() > limits_.silent_s) continue;  // it has ended
     LiveEvent found = event(LiveEventKind::late, now, processes_.size());
-    for (const LiveCommunicator::LateMember& late : communicator.late()) {
+    const auto members = communicator.late();
+    if (members.empty()) continue;
+    const auto inside_others = [&](std::size_t r) {
+      return processes_[static_cast<std::size_t>(members_[c][r])].inside - communicator.inside(r);
+    };
+    elsewhere.clear();
+    for (std::size_t r = 0; r < members_[c].size(); ++r)
+      if (members_[c][r] >= 0) elsewhere.push_back(inside_others(r));
+    if (elsewhere.empty()) continue;
+    const auto at = elsewhere.begin() + static_cast<std::ptrdiff_t>((elsewhere.size() - 1) / 2);
+    std::nth_element(elsewhere.begin(), at, elsewhere.end());
+    for (const LiveCommunicator::LateMember& late : members) {
       const auto r = static_cast<std::size_t>(late.rank);
       if (members_[c][r] < 0) continue;
       LiveProcess& p = processes_[static_cast<std::size_t>(members_[c][r])];
-      if (p.replaced || p.wait > 0.5 * communicator.lateness(r) || !p.late_in.empty()) continue;
+      if (p.replaced || !p.late_in.empty() ||
+          inside_others(r) - *at + communicator.last_wait(r) > passed_on * communicator.lateness(r))
+        continue;
       p.late_in = communicator.name().empty() ? communicator.id() : communicator.name();
       p.late_ns = late.late_ns;
       p.round_ns = late.round_ns;
@@ -302,6 +341,16 @@ void JobState::settle_own(double now) {
   }
 }
 
+// Whether the job now has other ranks, and processes of the number of ranks that this one belongs
+// to were replaced about when it was heard last.
+bool JobState::gone_with_others(const LiveProcess& process, std::int32_t world) const {
+  if (process.width == world || process.rank < 0) return false;
+  return std::ranges::any_of(processes_, [&](const LiveProcess& other) {
+    return other.replaced && other.width == process.width &&
+           std::abs(other.heard - process.heard) < limits_.silent_s;
+  });
+}
+
 void JobState::settle_silence(double now) {
   // The newest process of a rank counts; an older one was replaced.
   std::int32_t world = 0;
@@ -320,8 +369,9 @@ void JobState::settle_silence(double now) {
       LiveProcess& p = processes_[i];
       if (p.replaced || p.width == 0) continue;
       const auto found = by_rank_.find(p.rank);
-      if (found == by_rank_.end() || found->second == i ||
-          processes_[found->second].heard - p.heard < same_time_s)
+      if (found == by_rank_.end()
+              ? !gone_with_others(p, world)
+              : found->second == i || processes_[found->second].heard - p.heard < same_time_s)
         continue;
       p.replaced = true;
       if (replaced++ == 0) first = i;
@@ -416,10 +466,12 @@ void JobState::forget(double now) {
     if (c + 1 < communicators_.size()) {
       std::swap(communicators_[c], communicators_.back());
       std::swap(members_[c], members_.back());
+      std::swap(counted_[c], counted_.back());
       by_id_[communicators_[c]->id()] = c;
     }
     communicators_.pop_back();
     members_.pop_back();
+    counted_.pop_back();
   }
 }
 

@@ -8,8 +8,9 @@
 //
 // A process is named by the rank in the widest communicator that it writes about, unless its source
 // knows the rank. A rank is late if its own work is longer than its peers' (own_work.h). It is also
-// late if it is late in a communicator (late_rule.h) and waits in all of its collectives together
-// for less than half of that: else it only passes on the delay of another.
+// late if it is late in a communicator (late_rule.h), unless half of that is time that it waited
+// there too, or that it spent in collectives of other communicators beyond its peers: then it only
+// passes on the delay of another rank or link.
 #pragma once
 
 #include <array>
@@ -64,7 +65,7 @@ struct LiveProcess {
   double late_ns = 0;     // in a round
   double round_ns = 0;
   std::int64_t since = -1;  // the first step at which it was late; -1: unknown
-  double wait = 0;          // recent waiting, in ns
+  double inside = 0;        // time in collectives over the last few steps, in ns
 };
 
 struct LiveCoverage {
@@ -151,10 +152,12 @@ class JobState {
   void add_event(LiveEvent event);
   void settle_communicators(double now);
   void settle_steps(double now);
+  void tell_step(std::size_t communicator);
   void settle_lateness(double now);
   void settle_own(double now);
   [[nodiscard]] OwnWork& peers(std::int32_t named, std::size_t count);
   [[nodiscard]] std::size_t process_of(int rank) const;
+  [[nodiscard]] bool gone_with_others(const LiveProcess& process, std::int32_t world) const;
   void settle_silence(double now);
   void settle_stuck(double now);
   void forget(double now);
@@ -167,6 +170,13 @@ class JobState {
   std::vector<std::unique_ptr<LiveCommunicator>> communicators_;
   std::unordered_map<std::string, std::size_t> by_id_;
   std::vector<std::vector<std::int64_t>> members_;  // by communicator and rank: process or -1
+  // Where the counting of a communicator's collectives in a step began.
+  struct Counted {
+    StepSource source = StepSource::none;
+    std::int64_t steps = 0;
+    std::uint64_t collectives = 0;
+  };
+  std::vector<Counted> counted_;  // by communicator
   std::array<StepCurve, step_source_names.size()> curves_;
   StepSource source_ = StepSource::none;
   std::map<std::int32_t, std::unique_ptr<OwnWork>> own_work_;  // by the name of the peers

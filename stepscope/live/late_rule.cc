@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::uint8_t hits_to_name = late_window - 1;
+constexpr std::uint8_t hits_to_name = late_window - 2;
 constexpr std::uint8_t hits_to_keep = 3;
 constexpr std::size_t fewest_for_spread = 5;
 constexpr double times_the_spread = 7;
@@ -30,6 +30,7 @@ LateRule::LateRule(std::size_t members, const LateLimits& limits)
       recent_(members * late_window),
       steps_(late_window),
       means_(members),
+      late_means_(members),
       hits_(members),
       named_(members),
       usual_means_(members) {}
@@ -48,13 +49,15 @@ void LateRule::add(std::span<const float> late, double step_ns) {
   const double spread = std::max(many ? now : 0.0, known || many ? usual_ : 0.0);
   const double least = std::max(limits_.least_late, limits_.least_share * step_ns_);
   const std::uint8_t needed = many || known ? hits_to_name : late_window;
+  // Of a small group nothing is known before it has a history, unless the step tells what is much.
+  const bool may_name = many || known || step_ns_ > 0;
   bool quiet = true;
   for (std::size_t m = 0; m < members(); ++m) {
     // The few members of a small group are compared with what is usual for each.
     const double beyond = many ? means_[m] : means_[m] - std::max(0.0, usual_means_[m]);
     const bool high =
         means_[m] >= least && beyond >= (many ? times_the_spread : times_in_small_groups) * spread;
-    if (named_[m] == 0) named_[m] = hits_[m] >= needed && high ? 1 : 0;
+    if (named_[m] == 0) named_[m] = may_name && hits_[m] >= needed && high ? 1 : 0;
     if (named_[m] != 0 && hits_[m] < hits_to_keep) named_[m] = 0;
     // A member that may be about to be named is no noise.
     quiet &= hits_[m] < hits_to_name - 2;
@@ -74,7 +77,7 @@ void LateRule::weigh() {
   for (const float step : steps_) step_ns_ += step / static_cast<double>(late_window);
   const double least_now = limits_.least_late;
   for (std::size_t m = 0; m < members(); ++m) {
-    double sum = 0, most = -INFINITY, fewest = INFINITY;
+    double sum = 0, late_sum = 0, most = -INFINITY, fewest = INFINITY;
     std::size_t count = 0;
     std::uint8_t hits = 0;
     for (std::size_t row = 0; row < late_window; ++row) {
@@ -82,12 +85,14 @@ void LateRule::weigh() {
       if (std::isnan(value)) continue;
       const double least = std::max(least_now, limits_.least_share * steps_[row]);
       hits = static_cast<std::uint8_t>(hits + (value >= least ? 1 : 0));
+      late_sum += value >= least ? value : 0;
       sum += value;
       most = std::max(most, value);
       fewest = std::min(fewest, value);
       ++count;
     }
     hits_[m] = hits;
+    late_means_[m] = hits > 0 ? late_sum / hits : 0;
     means_[m] = count > 2 ? (sum - most - fewest) / static_cast<double>(count - 2) : 0;
   }
 }

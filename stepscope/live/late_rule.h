@@ -6,14 +6,15 @@
 // together, so a member that came late was in it for a shorter time (job_state.h).
 //
 // A member is late in a round if it is late by least_late and least_share of the step. It is named
-// if this holds in 7 of its last 8 rounds, and if the mean of these rounds (without the largest and
+// if this holds in 6 of its last 8 rounds, and if the mean of these rounds (without the largest and
 // the smallest) is 7 times the usual spread of such means. Means of 8 rounds are compared with
 // means of 8 rounds, so jitter that lasts for several rounds is in the spread. The spread is the
 // larger of two: that of the members now (1.4826 x the median absolute deviation), and its mean
 // over the last 200 rounds or so, without the named members. A group of fewer than five members has
 // only the second; there it is the largest distance of a member from what is usual for it, the
 // member is compared with what is usual for it, and 9 spreads are needed, or, without a history, 8
-// late rounds of 8. A named member is cleared when at most 2 of its last 8 rounds are late.
+// late rounds of 8 and a known time of the round. A named member is cleared when at most 2 of its
+// last 8 rounds are late.
 //
 // late_rule_test.cc simulates jobs: an injected slow rank is named within 10 steps in 98 % of them
 // or more, and no rank is named in clean jobs of 10,000 steps.
@@ -43,9 +44,11 @@ class LateRule {
 
   [[nodiscard]] std::size_t members() const { return named_.size(); }
   [[nodiscard]] bool named(std::size_t member) const { return named_[member] != 0; }
-  // Mean of the last rounds without the largest and the smallest, in ns; 0 before late_window
-  // rounds.
-  [[nodiscard]] double lateness(std::size_t member) const { return means_[member]; }
+  // Mean of the late rounds among the last, in ns; without any, of all but the largest and the
+  // smallest; 0 before late_window rounds.
+  [[nodiscard]] double lateness(std::size_t member) const {
+    return hits_[member] > 0 ? late_means_[member] : means_[member];
+  }
   [[nodiscard]] double step_ns() const { return step_ns_; }
   // Rounds from the first late one of the last late_window to now; 0: none is late.
   [[nodiscard]] std::size_t rounds_late(std::size_t member) const;
@@ -59,6 +62,7 @@ class LateRule {
   std::vector<float> recent_;  // late_window rows of one value per member
   std::vector<float> steps_;   // of the rows
   std::vector<double> means_;
+  std::vector<double> late_means_;  // of the late rounds
   std::vector<std::uint8_t> hits_;
   std::vector<std::uint8_t> named_;
   std::vector<double> usual_means_;  // of each member, over the last rounds; of small groups

@@ -170,7 +170,7 @@ TEST(LateRule, RoundsWithoutARankAreNoEvidence) {
   late[3] = std::numeric_limits<float>::quiet_NaN();
   for (int i = 0; i < 20; ++i) rule.add(late, 100e6);
   late[3] = 30e6F;
-  for (int i = 0; i < 6; ++i) rule.add(late, 100e6);
+  for (int i = 0; i < 5; ++i) rule.add(late, 100e6);
   EXPECT_FALSE(rule.named(3));
   rule.add(late, 100e6);
   EXPECT_TRUE(rule.named(3));

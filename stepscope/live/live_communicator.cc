@@ -17,6 +17,9 @@ constexpr std::size_t most_missing = 64;
 constexpr std::size_t most_spare = 64;
 // A stamp of the writing of a record is as coarse as the interval of writing.
 constexpr std::size_t coarse_stamps = 10;
+constexpr std::uint64_t fewest_betweens = 32;
+constexpr std::uint64_t most_betweens = 256;
+constexpr double a_leap = 10'000;  // times the usual time between two records
 
 std::uint64_t signature(const SeenCollective& seen) {
   return (seen.bytes << 4U) ^ static_cast<std::uint64_t>(seen.kind);
@@ -34,7 +37,9 @@ LiveCommunicator::LiveCommunicator(std::string id, std::string name, std::int32_
       seen_(static_cast<std::size_t>(ranks)),
       last_numbers_(collective_kind_count),
       waits_(static_cast<std::size_t>(ranks)),
-      lates_(static_cast<std::size_t>(ranks)) {
+      lates_(static_cast<std::size_t>(ranks)),
+      last_waits_(static_cast<std::size_t>(ranks)),
+      insides_(static_cast<std::size_t>(ranks)) {
   set_period(std::nullopt);
 }
 
@@ -48,8 +53,18 @@ void LiveCommunicator::set_period(std::optional<std::size_t> period) {
                        .times = std::vector<std::uint32_t>(ranks()),
                        .rule = LateRule(ranks())});
   };
-  begin(period.value_or(1));
-  if (period.value_or(1) == 1) begin(long_round);
+  if (period || told_collectives_ > 0) return begin(period.value_or(told_collectives_));
+  begin(1);
+  begin(long_round);
+}
+
+void LiveCommunicator::know_step(double step_ns, std::size_t collectives) {
+  told_step_ns_ = step_ns;
+  const std::size_t known = told_collectives_;
+  // A round need not be a step exactly; what is learnt is kept while it is about one.
+  if (collectives == 0 || (4 * collectives > 3 * known && 4 * collectives < 5 * known)) return;
+  told_collectives_ = collectives;
+  if (!period_) set_period(std::nullopt);
 }
 
 void LiveCommunicator::add(std::int32_t rank, const SeenCollective& seen, double now) {
@@ -141,6 +156,8 @@ void LiveCommunicator::close(Key key) {
     for (std::size_t r = 0; r < ranks(); ++r) {
       if (std::isnan(open.durations[r])) continue;
       if (all) waits_[r] += open.durations[r] - least;
+      if (all) last_waits_[r] += open.durations[r] - least;
+      if (all) insides_[r] += open.durations[r];
       if (all) part_wait_ += (open.durations[r] - least) / static_cast<double>(ranks());
       lates_[r] += std::max(0.0F, middle - open.durations[r]);
     }
@@ -169,11 +186,23 @@ void LiveCommunicator::add_to(Rounds& rounds, const Open& open, float middle) {
 double LiveCommunicator::step_ns() const { return told_step_ns_ > 0 ? told_step_ns_ : step_ns_; }
 
 double LiveCommunicator::round_ns(std::size_t collectives) const {
-  if (!period_) return 0;
-  return step_ns() * static_cast<double>(collectives) / static_cast<double>(*period_);
+  const std::size_t of_a_step = period_.value_or(told_collectives_);
+  if (of_a_step == 0)
+    return betweens_ >= fewest_betweens ? between_ns_ * static_cast<double>(collectives) : 0;
+  return step_ns() * static_cast<double>(collectives) / static_cast<double>(of_a_step);
+}
+
+// A stamp that goes back or leaps ahead is of a clock that was set.
+void LiveCommunicator::time_first(std::int64_t stamp_us) {
+  const double passed = static_cast<double>(stamp_us - std::exchange(before_us_, stamp_us)) * 1e3;
+  if (stamp_us == 0 || passed < 0 || passed == static_cast<double>(stamp_us) * 1e3) return;
+  if (betweens_ >= fewest_betweens && passed > a_leap * between_ns_) return;
+  betweens_ = std::min(betweens_ + 1, most_betweens);
+  between_ns_ += (passed - between_ns_) / static_cast<double>(betweens_);
 }
 
 void LiveCommunicator::follow_first(const SeenCollective& seen) {
+  time_first(seen.stamp_us);
   if (pattern_.size() == most_pattern)
     pattern_.erase(pattern_.begin(), pattern_.begin() + most_pattern / 2);
   pattern_.push_back(signature(seen));
@@ -221,11 +250,12 @@ void LiveCommunicator::mark_step(std::int64_t stamp_us, bool exact) {
   if (steps_.size() < most_pattern) steps_.push_back(step);
 }
 
-void LiveCommunicator::decay(double factor) {
-  const auto f = static_cast<float>(factor);
-  for (float& w : waits_) w *= f;
-  for (float& l : lates_) l *= f;
-  transfer_ *= factor;
+void LiveCommunicator::decay(double recent, double last) {
+  for (float& w : waits_) w *= static_cast<float>(recent);
+  for (float& l : lates_) l *= static_cast<float>(last);
+  for (float& w : last_waits_) w *= static_cast<float>(last);
+  for (float& i : insides_) i *= static_cast<float>(last);
+  transfer_ *= recent;
 }
 
 std::vector<LiveCommunicator::LateMember> LiveCommunicator::late() const {

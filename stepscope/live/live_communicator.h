@@ -7,8 +7,9 @@
 // A collective is identified by its function and its number in the communicator. It is closed when
 // all ranks have reported it. Otherwise it is closed with the ranks that have, `patience` after the
 // first report, or earlier if too many are open. Closed collectives are added up by rounds: of one
-// period of the first rank's sequence of functions and sizes, which is a step; or, without a
-// period, of one collective and of `long_round` collectives side by side.
+// period of the first rank's sequence of functions and sizes, which is a step. Without a period
+// (equal collectives have none) they are of as many as a step of the job has, or, if that is
+// unknown, of one collective and of `long_round` collectives side by side.
 //
 // Memory: open collectives, at most most_open values (4 bytes) or 64 collectives; 120 bytes a rank.
 #pragma once
@@ -70,17 +71,18 @@ class LiveCommunicator {
   // REQUIRES: 0 ≤ rank < ranks.
   void add(std::int32_t rank, const SeenCollective& seen, double now);
   void close_old(double now);
-  // The time of a step by a better source, or 0; without it the steps of this object count.
-  void know_step(double step_ns) { told_step_ns_ = step_ns; }
-  // Lets sums over the recent past fade.
-  void decay(double factor);
+  // What is known of the job: the time of a step, and how many collectives of this communicator a
+  // step has, about. It counts where they do not repeat: a step's worth of them is a round then.
+  void know_step(double step_ns, std::size_t collectives);
+  // Lets sums over the recent past fade, and those over the last few steps.
+  void decay(double recent, double last);
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t ranks() const { return waits_.size(); }
   [[nodiscard]] std::size_t ranks_seen() const { return ranks_seen_; }
   [[nodiscard]] const CommunicatorCounts& counts() const { return counts_; }
-  // Collectives in a step; absent if they do not repeat.
+  // Collectives that repeat, which are those of a step; absent if they do not.
   [[nodiscard]] std::optional<std::size_t> period() const { return period_; }
   [[nodiscard]] std::vector<CollectiveStep> take_steps() { return std::exchange(steps_, {}); }
   [[nodiscard]] double step_ns() const;
@@ -94,7 +96,11 @@ class LiveCommunicator {
   [[nodiscard]] std::vector<LateMember> late() const;
   // Sums over the recent past, in ns.
   [[nodiscard]] float wait(std::size_t rank) const { return waits_[rank]; }
+  // Sums over the last few steps, in ns: how late a rank came, and its waiting and its time in
+  // collectives that all ranks reported.
   [[nodiscard]] float lateness(std::size_t rank) const { return lates_[rank]; }
+  [[nodiscard]] float last_wait(std::size_t rank) const { return last_waits_[rank]; }
+  [[nodiscard]] float inside(std::size_t rank) const { return insides_[rank]; }
   [[nodiscard]] double transfer() const { return transfer_; }  // of the collectives all reported
   [[nodiscard]] double mean_wait() const;
   [[nodiscard]] double last_record() const { return last_record_; }
@@ -131,6 +137,7 @@ class LiveCommunicator {
   void close(Key key);
   void add_to(Rounds& rounds, const Open& open, float middle);
   void follow_first(const SeenCollective& seen);
+  void time_first(std::int64_t stamp_us);
   void set_period(std::optional<std::size_t> period);
   void mark_step(std::int64_t stamp_us, bool exact);
   [[nodiscard]] double round_ns(std::size_t collectives) const;
@@ -147,6 +154,8 @@ class LiveCommunicator {
   std::vector<std::vector<std::uint64_t>> last_numbers_;  // by kind and rank, + 1; 0: none
   std::vector<float> waits_;
   std::vector<float> lates_;
+  std::vector<float> last_waits_;
+  std::vector<float> insides_;
   double transfer_ = 0;
   double part_transfer_ = 0;  // since the last step that was given; NaN: not all is known
   double part_wait_ = 0;
@@ -164,7 +173,12 @@ class LiveCommunicator {
   std::int64_t mark_us_ = 0;  // the first rank's stamp at the last step
   std::int64_t last_us_ = 0;
   double step_ns_ = 0;  // mean of the last steps
+  // Between two of its records by its stamps, a mean over the last ones.
+  double between_ns_ = 0;
+  std::uint64_t betweens_ = 0;
+  std::int64_t before_us_ = 0;
   double told_step_ns_ = 0;
+  std::size_t told_collectives_ = 0;  // in a step; 0: unknown
   std::vector<CollectiveStep> steps_;
 };
 

@@ -16,7 +16,7 @@ constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 }  // namespace
 
 OwnWork::OwnWork(std::size_t ranks)
-    : rule_(ranks), runs_(ranks), recent_phases_(ranks), named_(ranks) {}
+    : rule_(ranks), runs_(ranks), epochs_(ranks), recent_phases_(ranks), named_(ranks) {}
 
 std::size_t OwnWork::slot(int rank) {
   const auto [found, added] = slots_.try_emplace(rank, rank_of_.size());
@@ -45,9 +45,14 @@ bool OwnWork::add(int rank, const OwnStep& step, double now) {
   const std::size_t s = slot(rank);
   if (s == ranks() || step.run < runs_[s]) return false;
   if (step.run > runs_[s]) {
-    if (runs_[s] != 0) begin_anew();
+    if (runs_[s] != 0 && epochs_[s] == epoch_) {
+      begin_anew();
+      ++epoch_;
+    }
     runs_[s] = step.run;
+    epochs_[s] = epoch_;
   }
+  if (epochs_[s] < epoch_) return false;
   if (step.step <= closed_) return false;
   Open& open = open_[step.step];
   if (open.own.empty()) {

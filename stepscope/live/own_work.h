@@ -80,6 +80,10 @@ class OwnWork {
   std::vector<int> rank_of_;  // by slot, as ranks appear
   std::map<int, std::size_t> slots_;
   std::vector<std::int64_t> runs_;
+  // How often a run began anew: of the ranks together, and of each. A rank that is behind has not
+  // told of the newest run.
+  std::uint64_t epoch_ = 0;
+  std::vector<std::uint64_t> epochs_;
   std::map<std::int64_t, Open> open_;
   std::int64_t closed_ = -1;  // the last step that was closed
   std::vector<std::string> phases_;

@@ -22,50 +22,70 @@ void sleep_until(double when, const Progress& progress) {
 
 }  // namespace
 
+LiveFollower::LiveFollower(const LiveRequest& request)
+    : request_(request),
+      files_(std::make_unique<FollowedFiles>(request.sources, request.follow)),
+      job_(std::make_unique<JobState>(request.limits)),
+      totals_(std::make_unique<FollowTotals>()),
+      since_(clock_now()),
+      looked_(since_),
+      due_(since_) {}
+
+Result<LiveFollower> LiveFollower::open(const LiveRequest& request) {
+  raise_open_files();
+  LiveFollower follower(request);
+  if (auto looked = follower.files_->look(); !looked) return looked.error();
+  return follower;
+}
+
+Result<LiveView> LiveFollower::read(bool all, const Progress& progress) {
+  double now = due_ = clock_now();
+  if (now - looked_ >= look_s) {
+    static_cast<void>(files_->look());
+    looked_ = now;
+  }
+  std::vector<Error> errors;
+  bool more = true;
+  do {
+    more = files_->poll(*job_, now, errors, progress.stop);
+    if (all && !more && files_->waiting()) {
+      sleep_until(now + longest_nap, progress);
+      more = true;
+    }
+    now = clock_now();
+  } while (more && !progress.stopped() && (all || now - due_ < request_.interval_s));
+  progress.report(errors);
+  // At the end of a single reading nothing is waited for any more.
+  if (all) job_->close_all(now);
+  job_->settle(now);
+  *totals_ = files_->totals();
+  if (all && job_->processes().empty() && job_->ras_statuses() == 0 && !progress.stopped())
+    return Error{.what = "no source tells anything about a job",
+                 .file = request_.sources.front(),
+                 .hint = "stepscope help live lists what is read"};
+  return LiveView{.job = *job_,
+                  .files = *totals_,
+                  .events = job_->take_events(),
+                  .now = now,
+                  .since = since_,
+                  .catching_up = more};
+}
+
+void LiveFollower::wait(const Progress& progress) const {
+  sleep_until(due_ + request_.interval_s, progress);
+}
+
 Result<Done> live(const LiveRequest& request, const std::function<bool(const LiveView&)>& show,
                   const Progress& progress) {
-  raise_open_files();
-  FollowedFiles files(request.sources, request.follow);
-  if (auto looked = files.look(); !looked) return looked.error();
-  JobState job(request.limits);
-  const double since = clock_now();
-  double looked_at = since;
-  for (double due = since;; due = std::max(due + request.interval_s, clock_now())) {
-    double now = clock_now();
-    if (now - looked_at >= look_s) {
-      static_cast<void>(files.look());
-      looked_at = now;
-    }
-    std::vector<Error> errors;
-    bool more = true;
-    do {
-      more = files.poll(job, now, errors, progress.stop);
-      if (request.once && !more && files.waiting()) {
-        sleep_until(now + longest_nap, progress);
-        more = true;
-      }
-      now = clock_now();
-    } while (more && !progress.stopped() && (request.once || now - due < request.interval_s));
-    progress.report(errors);
+  auto follower = LiveFollower::open(request);
+  if (!follower) return follower.error();
+  while (true) {
+    const auto view = follower->read(request.once, progress);
     if (progress.stopped()) return Done{};
-    // At the end of a single reading nothing is waited for any more.
-    if (request.once) job.close_all(now);
-    job.settle(now);
-    const FollowTotals totals = files.totals();
-    const LiveView view{.job = job,
-                        .files = totals,
-                        .events = job.take_events(),
-                        .now = now,
-                        .since = since,
-                        .catching_up = more};
-    const bool told = !job.processes().empty() || job.ras_statuses() > 0;
-    if (request.once && !told)
-      return Error{.what = "no source tells anything about a job",
-                   .file = request.sources.front(),
-                   .hint = "stepscope help live lists what is read"};
-    if (!show(view) || request.once) return Done{};
-    if (request.for_s > 0 && now - since >= request.for_s) return Done{};
-    sleep_until(due + request.interval_s, progress);
+    if (!view) return view.error();
+    if (!show(*view) || request.once) return Done{};
+    if (request.for_s > 0 && view->now - view->since >= request.for_s) return Done{};
+    follower->wait(progress);
     if (progress.stopped()) return Done{};
   }
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,32 @@ struct LiveView {
   double now = 0;                   // on the job state's clock
   double since = 0;                 // when following began
   bool catching_up = false;         // files have more than could be read in the interval
+};
+
+// Reads a running job as often as it is asked to.
+class LiveFollower {
+ public:
+  // `request.once` and `for_s` have no meaning here. Errors: a source does not exist.
+  [[nodiscard]] static Result<LiveFollower> open(const LiveRequest& request);
+
+  // Reads what has been written since the last call; `all`: until nothing is left, and concludes
+  // from it what needs no more to come, else for about an interval. The view is valid until the
+  // next call. Errors: no source tells anything about a job, with `all`.
+  [[nodiscard]] Result<LiveView> read(bool all, const Progress& progress);
+  // Waits until an interval after the last reading began.
+  void wait(const Progress& progress) const;
+  [[nodiscard]] double since() const { return since_; }
+
+ private:
+  explicit LiveFollower(const LiveRequest& request);
+
+  LiveRequest request_;
+  std::unique_ptr<FollowedFiles> files_;
+  std::unique_ptr<JobState> job_;
+  std::unique_ptr<FollowTotals> totals_;
+  double since_ = 0;
+  double looked_ = 0;
+  double due_ = 0;
 };
 
 // `show` is called once an interval; false ends. Errors: a source does not exist; no source tells

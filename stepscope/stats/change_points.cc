@@ -16,6 +16,8 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t most_values = 4096;
+constexpr double far_away = 3;             // robust standard deviations
+constexpr std::size_t of_far_values = 16;  // one in so many may be far away from its level
 
 struct Split {
   std::size_t at = 0;  // first value of the new level
@@ -61,10 +63,61 @@ std::vector<double> held_down(std::span<const double> values) {
   return clipped(values, *hampel_limits(values));
 }
 
+// The usual noise of neighbours, whatever the levels: from the median of the distances between
+// them, or where half of the values are equal to their neighbours, from a higher quantile.
+double noise_of(std::span<const double> values) {
+  std::vector<double> apart;
+  for (std::size_t i = 1; i < values.size(); ++i)
+    apart.push_back(std::fabs(values[i] - values[i - 1]));
+  std::ranges::sort(apart);
+  struct Quantile {
+    double share;
+    double normal;  // of the absolute value of a standard normal
+  };
+  constexpr std::array<Quantile, 3> quantiles = {{{0.5, 0.6745}, {0.75, 1.1503}, {0.9, 1.6449}}};
+  for (const Quantile q : quantiles)
+    if (const double at =
+            apart[static_cast<std::size_t>(q.share * static_cast<double>(apart.size()))];
+        at > 0)
+      return at / q.normal / std::sqrt(2.0);
+  return 0;
+}
+
+// The same by limits around the level of each side of a split. Those of the whole are as wide as
+// the change, so a far value that is moved onto them would still hide it. Many far values are no
+// outliers but a heavy tail, whose spread counts. `noise`: the least deviation.
+std::vector<double> held_down(std::span<const double> values, std::size_t at, double noise) {
+  const std::array<double, 2> levels = {*median(values.first(at)), *median(values.subspan(at))};
+  std::vector<double> out(values.size());
+  std::vector<double> away(values.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = values[i] - levels[i < at ? 0 : 1];
+    away[i] = std::fabs(out[i]);
+  }
+  const double limit = far_away * std::max(noise, 1.4826 * *median(away));
+  const auto far = std::ranges::count_if(away, [&](double x) { return x > limit; });
+  if (static_cast<std::size_t>(far) > std::max<std::size_t>(1, out.size() / of_far_values))
+    return held_down(values);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = levels[i < at ? 0 : 1] + std::clamp(out[i], -limit, limit);
+  return out;
+}
+
+// The split of an interval, with the values by which it is judged.
+std::pair<std::size_t, std::vector<double>> split_of(std::span<const double> values,
+                                                     std::size_t shortest, double noise) {
+  std::vector<double> v = held_down(values);
+  std::size_t at = best_split(v, shortest);
+  v = held_down(values, at, noise);
+  // Far values may have drawn the split to them.
+  at = best_split(v, shortest);
+  return {at, held_down(values, at, noise)};
+}
+
 class Segmentation {
  public:
   Segmentation(std::span<const double> values, const ChangeOptions& options)
-      : values_(values), options_(options) {}
+      : values_(values), options_(options), noise_(noise_of(values)) {}
 
   [[nodiscard]] std::vector<ChangePoint> find() const {
     std::vector<std::pair<std::size_t, std::size_t>> open = {{0, values_.size()}};
@@ -101,9 +154,8 @@ class Segmentation {
       for (std::size_t from = begin;; from += size / 2) {
         const std::size_t last = end - size;
         from = std::min(from, last);
-        const std::vector<double> v = held_down(values_.subspan(from, size));
-        Split split{.at = from + best_split(v, options_.shortest), .from = from, .to = from + size};
-        split.p = p_at(v, split.at - from);
+        const auto [at, v] = split_of(values_.subspan(from, size), options_.shortest, noise_);
+        Split split{.at = from + at, .from = from, .to = from + size, .p = p_at(v, at)};
         if (is_change(from, split.at, split.to, split.p) && (!found || split.p < found->p))
           found = split;
         if (from == last) break;
@@ -121,8 +173,8 @@ class Segmentation {
       for (std::size_t i = 0; i < cuts.size() && all; ++i) {
         const std::size_t from = i == 0 ? 0 : cuts[i - 1];
         const std::size_t to = i + 1 == cuts.size() ? values_.size() : cuts[i + 1];
-        const std::vector<double> v = held_down(values_.subspan(from, to - from));
-        const double p = p_at(v, cuts[i] - from);
+        const std::size_t at = cuts[i] - from;
+        const double p = p_at(held_down(values_.subspan(from, to - from), at, noise_), at);
         if (is_change(from, cuts[i], to, p)) {
           changes.push_back({cuts[i], level(from, cuts[i]), level(cuts[i], to), p});
         } else {
@@ -136,6 +188,7 @@ class Segmentation {
 
   std::span<const double> values_;
   const ChangeOptions& options_;
+  double noise_;
 };
 
 }  // namespace

@@ -56,6 +56,49 @@ TEST(ChangePoints, OutliersAreNone) {
   EXPECT_TRUE(find_changes(values).empty());
 }
 
+// Two of 40 values are 30 times as large, at any places.
+TEST(ChangePoints, AFarValueHidesNoChange) {
+  int found = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    auto values = series(seed, 0, {{20, 100}, {20, 112}});
+    std::mt19937 random(seed + 1000);
+    for (int i = 0; i < 2; ++i) values[random() % values.size()] *= 30;
+    const auto changes = find_changes(values);
+    found += changes.size() == 1 && changes[0].at >= 18 && changes[0].at <= 22 ? 1 : 0;
+  }
+  EXPECT_GE(found, 75);
+}
+
+TEST(ChangePoints, AFarValueAmongRunsOfAFewHidesNoChange) {
+  std::vector<double> values(20, 100.0);
+  values.insert(values.end(), 20, 130.0);
+  values[5] = 3000;
+  const auto changes = find_changes(values);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].at, 20U);
+}
+
+TEST(ChangePoints, HeavyTailsAreNoChange) {
+  int found = 0;
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    std::student_t_distribution<double> student(2);
+    std::vector<double> lognormal, pauses, wide, whole;
+    for (int i = 0; i < 300; ++i) {
+      lognormal.push_back(100 * std::exp(normal(random)));
+      wide.push_back(std::max(1.0, 100 * (1 + 0.02 * student(random))));
+      const double pause = std::min(50.0, std::pow(1 - uniform(random), -1 / 1.1));
+      pauses.push_back(100 * (1 + 0.01 * normal(random)) * (i % 20 == 7 ? pause : 1));
+      whole.push_back(std::round(100 * (1 + 0.004 * normal(random))));
+    }
+    for (const auto& values : {lognormal, pauses, wide, whole})
+      found += find_changes(values).empty() ? 0 : 1;
+  }
+  EXPECT_LE(found, 2);  // of 800
+}
+
 TEST(ChangePoints, WhatIsTooSmallOrTooShort) {
   EXPECT_TRUE(find_changes(series(4, 0, {{2000, 100}, {2000, 100.5}})).empty());  // half a percent
   EXPECT_TRUE(find_changes(std::vector<double>(15, 1.0)).empty());

@@ -101,7 +101,46 @@ MHD_Result answer(void* endpoint, MHD_Connection* connection, const char* path, 
   return MHD_queue_response(connection, MHD_HTTP_OK, response);
 }
 
+int socket_of(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info == nullptr ? -1 : info->connect_fd;
+}
+
+void notice(void* endpoint, MHD_Connection* connection, void** /*state*/,
+            MHD_ConnectionNotificationCode code) {
+  auto& served = *static_cast<TextEndpoint*>(endpoint);
+  if (code == MHD_CONNECTION_NOTIFY_STARTED)
+    served.connected(socket_of(connection));
+  else
+    served.disconnected(socket_of(connection));
+}
+
+void completed(void* endpoint, MHD_Connection* connection, void** /*state*/,
+               MHD_RequestTerminationCode code) {
+  if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+    static_cast<TextEndpoint*>(endpoint)->answered(socket_of(connection));
+}
+
 }  // namespace
+
+void TextEndpoint::connected(int socket) {
+  const std::lock_guard lock(guard_);
+  clients_[socket] = std::chrono::steady_clock::now();
+}
+
+// The server closes a socket after it has said so.
+void TextEndpoint::disconnected(int socket) {
+  const std::lock_guard lock(guard_);
+  clients_.erase(socket);
+}
+
+void TextEndpoint::disconnect_slow() {
+  const std::lock_guard lock(guard_);
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& [socket, since] : clients_)
+    if (now - since > longest_request) ::shutdown(socket, SHUT_RDWR);
+}
 
 Result<std::unique_ptr<TextEndpoint>> TextEndpoint::open(const EndpointOptions& options,
                                                          std::vector<ServedText> texts) {
@@ -115,11 +154,12 @@ Result<std::unique_ptr<TextEndpoint>> TextEndpoint::open(const EndpointOptions& 
   endpoint->place_ = options.address + ':' + std::to_string(endpoint->port_);
   endpoint->token_ = options.token;
   endpoint->take(std::move(texts));
-  endpoint->daemon_ =
-      MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, nullptr, nullptr, answer, endpoint.get(),
-                       MHD_OPTION_LISTEN_SOCKET, *listener, MHD_OPTION_CONNECTION_TIMEOUT, patience,
-                       MHD_OPTION_CONNECTION_LIMIT, options.most_clients,
-                       MHD_OPTION_CONNECTION_MEMORY_LIMIT, most_request, MHD_OPTION_END);
+  endpoint->daemon_ = MHD_start_daemon(
+      MHD_USE_EPOLL_INTERNAL_THREAD, 0, nullptr, nullptr, answer, endpoint.get(),
+      MHD_OPTION_LISTEN_SOCKET, *listener, MHD_OPTION_CONNECTION_TIMEOUT, patience,
+      MHD_OPTION_CONNECTION_LIMIT, options.most_clients, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+      most_request, MHD_OPTION_NOTIFY_CONNECTION, notice, endpoint.get(),
+      MHD_OPTION_NOTIFY_COMPLETED, completed, endpoint.get(), MHD_OPTION_END);
   // Whether the library has closed the socket then is not documented, so it is not closed twice.
   if (endpoint->daemon_ == nullptr)
     return socket_error("cannot serve at", options.address + ":" + std::to_string(options.port),
@@ -136,6 +176,7 @@ TextEndpoint::~TextEndpoint() {
 void TextEndpoint::publish(std::vector<ServedText> texts) {
   const std::unique_ptr<std::vector<ServedText>> unread(
       fresh_.exchange(new std::vector<ServedText>(std::move(texts))));
+  disconnect_slow();
 }
 
 void TextEndpoint::take(std::vector<ServedText> texts) {

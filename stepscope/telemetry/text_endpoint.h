@@ -6,8 +6,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +41,8 @@ struct EndpointOptions {
 
 class TextEndpoint {
  public:
+  static constexpr std::chrono::seconds longest_request{20};
+
   // Errors: the address is none of this host, the port is taken or not allowed; the error gives a
   // remedy.
   [[nodiscard]] static Result<std::unique_ptr<TextEndpoint>> open(const EndpointOptions& options,
@@ -46,7 +51,8 @@ class TextEndpoint {
   TextEndpoint(const TextEndpoint&) = delete;
   TextEndpoint& operator=(const TextEndpoint&) = delete;
 
-  // Replaces all texts. Never waits for clients. One thread at a time.
+  // Replaces all texts, and disconnects clients that have had no answer for `longest_request`: they
+  // send their requests too slowly. Never waits for clients. One thread at a time.
   void publish(std::vector<ServedText> texts);
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] const std::string& place() const { return place_; }  // ADDRESS:PORT
@@ -56,6 +62,9 @@ class TextEndpoint {
   [[nodiscard]] MHD_Response* response(std::string_view path);
   [[nodiscard]] const std::string& token() const { return token_; }
   [[nodiscard]] std::string paths();
+  void connected(int socket);
+  void answered(int socket) { connected(socket); }
+  void disconnected(int socket);
 
  private:
   struct Served {
@@ -65,6 +74,7 @@ class TextEndpoint {
   TextEndpoint() = default;
   void take(std::vector<ServedText> texts);
   void take_fresh();
+  void disconnect_slow();
 
   MHD_Daemon* daemon_ = nullptr;
   std::uint16_t port_ = 0;
@@ -72,6 +82,9 @@ class TextEndpoint {
   std::string token_;
   std::vector<Served> served_;  // owned by the server's thread
   std::atomic<std::vector<ServedText>*> fresh_{nullptr};
+  std::mutex guard_;
+  // By socket: when it was connected or had its last answer.
+  std::map<int, std::chrono::steady_clock::time_point> clients_;  // under guard_
 };
 
 }  // namespace stepscope

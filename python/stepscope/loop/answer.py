@@ -15,7 +15,7 @@ if __name__ == "__main__":  # the package's own folder is no place to import fro
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from stepscope.loop import words
-from stepscope.loop.priority import idle_command, take_idle_time
+from stepscope.loop.priority import idle_command
 
 
 def answer_of(files: list[str], flags: dict) -> dict:
@@ -84,7 +84,6 @@ def lines_of(told: dict) -> list[str]:
 
 
 def main() -> None:
-    take_idle_time()
     request = json.load(sys.stdin)
     try:
         told = answer_of(request["files"], request["flags"])

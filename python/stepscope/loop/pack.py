@@ -45,11 +45,6 @@ def pack(plain: str, packed: str) -> dict:
 
 
 if __name__ == "__main__":
-    # A neighbour of the program alone: to import the package would cost more than to pack.
-    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-    from priority import take_idle_time
-
-    take_idle_time()
     try:
         print(json.dumps(pack(*sys.argv[1:3])))
     except OSError as error:

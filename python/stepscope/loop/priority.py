@@ -4,20 +4,11 @@
 SCHED_IDLE (Linux) weighs 3 where training weighs 1024; nice 19 weighs 15.
 """
 
-import contextlib
-import os
-import shutil
+# The shell becomes the command, which so has its priority from its first instruction on. A container may
+# forbid SCHED_IDLE, and util-linux may be missing: then there is nice.
+_IDLE = 'chrt --idle -p 0 $$ >/dev/null 2>&1; exec nice -n 19 "$0" "$@"'
 
 
 def idle_command(*command: str) -> list[str]:
-    """The command, of the lowest priority from its first instruction on, where util-linux is there."""
-    chrt = shutil.which("chrt")
-    return [*([chrt, "--idle", "0"] if chrt else []), *command]
-
-
-def take_idle_time() -> None:
-    """The lowest priority for this process and its later threads."""
-    os.nice(19)
-    if hasattr(os, "SCHED_IDLE"):
-        with contextlib.suppress(OSError):  # a container may forbid it
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    """The command, of the lowest priority."""
+    return ["/bin/sh", "-c", _IDLE, *command]

@@ -23,7 +23,6 @@ if __name__ == "__main__":  # the package's own folder is no place to import fro
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from stepscope.loop import lateness, words
-from stepscope.loop.priority import take_idle_time
 
 COLUMNS = 1 + len(lateness.PHASES)
 
@@ -200,7 +199,6 @@ class Watch:
 
 
 def main() -> None:
-    take_idle_time()
     watch = Watch(float(sys.argv[1]))
     source = sys.stdin.buffer
     while len(size := source.read(4)) == 4:

@@ -31,6 +31,7 @@ from torch.optim.optimizer import (
 from stepscope.loop import watch, words
 from stepscope.loop.lateness import PHASES
 from stepscope.loop.priority import idle_command
+from stepscope.loop.step_file import StepFile
 from stepscope.torch.job import has_group, place_of_job, ranks_of_job, this_rank
 from stepscope.torch.marks import DeviceMarks, HostMarks
 
@@ -186,7 +187,7 @@ class _ModuleHooks:
 class Monitor:
     """See monitor(). Only the latest one of a process is active."""
 
-    def __init__(self, modules, *, peers, every_s, silent_s, skip, folder, on_state):
+    def __init__(self, modules, *, peers, every_s, silent_s, skip, folder, on_state, live):
         global _active, _monitors
         self._rank, self._world = this_rank(), ranks_of_job()
         self._peers = peers
@@ -200,6 +201,10 @@ class Monitor:
         self._stepper = None  # id of the optimizer whose step() ends a step
         self._ended = time.monotonic()
         self._closed = threading.Event()
+        self._wake = threading.Event()  # a step has ended, or the monitor is closed
+        self._untold: list = []  # steps that no record has
+        self._failed = False  # a step could not be written
+        self._steps = self._step_file(live) if live else None
         cuda = torch.cuda.is_available() and any(
             p.is_cuda for module in modules for p in module.parameters()
         )
@@ -265,6 +270,7 @@ class Monitor:
         for handle in self._handles:
             handle.remove()
         self._closed.set()
+        self._wake.set()
         self._thread.join(2)
 
     def __enter__(self):
@@ -296,6 +302,47 @@ class Monitor:
     def _end_step(self) -> None:
         self._marks.end_step()
         self._ended = time.monotonic()
+        if self._steps:
+            self._wake.set()
+
+    def _step_file(self, folder) -> StepFile | None:
+        try:
+            return StepFile(folder, self._rank, self._world, self._peers)
+        except OSError as error:
+            words.warn(
+                f"rank {self._rank} cannot write its steps for stepscope live: {error}. Training"
+                " goes on"
+            )
+            return None
+
+    def _pause(self, seconds: float) -> bool:
+        """Writes steps as they end, for so long. Whether the monitor is closed."""
+        if not self._steps:
+            return self._closed.wait(seconds)
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not self._closed.is_set():
+            if self._wake.wait(left):
+                self._wake.clear()
+                self._take()
+        return self._closed.is_set()
+
+    def _take(self) -> None:
+        for number, times in self._marks.take():
+            if number < self._skip:
+                continue
+            self._untold.append((number, times))
+            if self._steps:
+                self._write(number, times)
+
+    def _write(self, number: int, times) -> None:
+        phases = {name: ns for name, ns in zip(PHASES, times) if name != "wait"}
+        try:
+            self._steps.write(number, sum(times), times[WAIT], phases)
+            self._failed = False
+        except OSError as error:
+            if not self._failed:
+                words.warn(f"a step of rank {self._rank} is not in its file: {error}")
+            self._failed = True
 
     def _run(self, place) -> None:
         """The thread: sends records, and on rank 0 gathers them and talks to the judge."""
@@ -310,7 +357,7 @@ class Monitor:
             while not last:
                 # More often at first, so that a late rank is named soon.
                 pause_s = min(self._every_s, max(1.0, (time.monotonic() - start) / 10))
-                last = self._closed.wait(pause_s)
+                last = self._pause(pause_s)
                 record = self._record()
                 if self._rank == 0:
                     judge.send(record)
@@ -339,6 +386,8 @@ class Monitor:
         finally:
             if judge:
                 judge.end()
+            if self._steps:
+                self._steps.close()
 
     def _tell_state(self) -> None:
         if not self._on_state:
@@ -350,7 +399,8 @@ class Monitor:
             words.warn(f"on_state failed and is not called again: {type(error).__name__}: {error}")
 
     def _record(self) -> bytes:
-        steps = [entry for entry in self._marks.take() if entry[0] >= self._skip]
+        self._take()
+        steps, self._untold = self._untold, []
         age_s = time.monotonic() - self._ended
         return watch.encode(
             self._rank, self._world, self._peers, PHASES[self._marks.phase], age_s, steps
@@ -405,6 +455,7 @@ def monitor(
     skip: int = 5,
     folder: str | None = None,
     on_state=None,
+    live: str | None = None,
 ) -> Monitor:
     """Watches the job from now on, on every rank. Rank 0 logs what has changed.
 
@@ -417,7 +468,8 @@ def monitor(
     silent_s  After so many seconds a silent rank, or a job that stands still, is reported.
     skip      First steps that do not count: compilation, caches, buckets.
     folder    Shared folder, for a job without a process group.
-    on_state  Called on rank 0, in a thread of its own, with summary() after each judgement."""
+    on_state  Called on rank 0, in a thread of its own, with summary() after each judgement.
+    live      Folder in which each rank writes its steps, for the command stepscope live."""
     if peers is None:
         peers = _peers_of(modules) if has_group() else None
     elif not isinstance(peers, (list, tuple)):
@@ -430,4 +482,5 @@ def monitor(
         skip=skip,
         folder=folder,
         on_state=on_state,
+        live=live,
     )

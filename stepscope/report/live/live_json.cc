@@ -2,6 +2,7 @@
 #include "stepscope/report/live/live_json.h"
 
 #include "stepscope/pipeline/version.h"
+#include "stepscope/report/live/live_answer.h"
 #include "stepscope/report/live/live_sentence.h"
 
 namespace stepscope {
@@ -131,8 +132,13 @@ Json live_event_json(const LiveEvent& e, double now) {
 Json live_tree(const LiveView& view) {
   Json events = Json::array();
   for (const LiveEvent& e : view.job.events()) events.push_back(live_event_json(e, view.now));
+  const LiveAnswer answer = live_answer(view);
   return {{"schema", "stepscope.live/1"},
           {"version", version()},
+          {"answer",
+           {{"fine", answer.fine ? Json(*answer.fine) : Json(nullptr)},
+            {"sentence", answer.sentence},
+            {"unseen", text_or_null(answer.unseen)}}},
           {"followed_s", view.now - view.since},
           {"catching_up", view.catching_up},
           {"stands_still", view.job.stands_still()},

@@ -9,13 +9,16 @@ constexpr std::string_view page = R"html(<!doctype html>
 <meta name="viewport" content="width=device-width">
 <style>
 :root { color-scheme: light dark; --line: #2563a8; --late: #c2410c; --silent: #7e22ce;
-  --calm: #9ab8a4; --faint: #8883; }
+  --calm: #9ab8a4; --fine: #2e8b57; --faint: #8883; }
 @media (prefers-color-scheme: dark) {
   :root { --line: #7ab0e8; --late: #fb923c; --silent: #c084fc; --calm: #4d6b58; }
 }
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 70rem; margin: 1.5rem auto;
   padding: 0 1rem; }
-h1 { font-size: 1.25rem; margin: 0 0 .2rem; } h2 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
+h1 { font-size: 1.3rem; margin: 0 0 .3rem; padding-left: .7rem;
+  border-left: .35rem solid var(--faint); }
+h1.fine { border-color: var(--fine); } h1.wrong { border-color: var(--late); }
+h2 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
 #state { margin: 0; } #curve { width: 100%; height: 11rem; }
 #curve path { fill: none; stroke: var(--line); stroke-width: 2;
   vector-effect: non-scaling-stroke; }
@@ -31,9 +34,10 @@ table { border-collapse: collapse; width: 100%; }
 td, th { text-align: right; padding: .15rem .6rem; border-bottom: 1px solid var(--faint); }
 td:first-child, th:first-child { text-align: left; } #events td { text-align: left; }
 #events td:first-child { white-space: nowrap; }
-#seen { opacity: .8; font-size: .9rem; }
+#seen, #unseen { opacity: .8; font-size: .9rem; } #unseen { margin: .2rem 0 0; }
 </style></head><body>
-<h1>stepscope live</h1><p id="state">Waiting for the first state.</p>
+<h1 id="answer">stepscope live</h1><p id="state">Waiting for the first state.</p>
+<p id="unseen"></p>
 <h2 id="steps">Step times</h2>
 <svg id="curve" preserveAspectRatio="none" viewBox="0 0 1000 100" role="img"
   aria-label="step times"></svg>
@@ -41,9 +45,9 @@ td:first-child, th:first-child { text-align: left; } #events td { text-align: le
 <h2>Ranks</h2><div class="key"><i style="background:var(--calm)"></i>writes
 <i style="background:var(--late)"></i>late <i style="background:var(--silent)"></i>silent</div>
 <div id="mesh"></div>
-<h2>Communicators, in the last half minute</h2>
+<div id="collectives"><h2>Communicators, in the last half minute</h2>
 <table><thead><tr><th>communicator</th><th>ranks seen</th><th>collectives</th><th>a step</th>
-<th>waiting</th><th>transfer</th></tr></thead><tbody id="groups"></tbody></table>
+<th>waiting</th><th>transfer</th></tr></thead><tbody id="groups"></tbody></table></div>
 <h2>Events</h2><table id="events"><tbody></tbody></table>
 <h2>Seen</h2><p id="seen"></p>
 <script>
@@ -79,7 +83,8 @@ function curve(steps) {
     path.setAttribute("class", name);
     svg.appendChild(path);
   }
-  const whence = { ranks: "the files of steps", log: "the training log", engine: "the engine's metrics",
+  const whence = { ranks: "the files of steps", log: "the training log",
+    engine: "the engine's metrics",
     collectives: "repeating collectives" }[steps.source];
   by("steps").textContent = "Step times: " + time(steps.recent_ns) + " now, median " +
     time(steps.p50_ns) + ", p99 " + time(steps.p99_ns) + " (from " + whence + ")";
@@ -93,7 +98,9 @@ function mesh(processes) {
     const cell = document.createElement("i");
     cell.className = p.silent ? "silent" : p.late ? "late" : "";
     cell.title = (p.rank === null ? p.name : "rank " + p.rank + ", " + p.name) + ": " +
-      (p.late ? "late by " + time(p.late.late_ns) + ", " : "") + "wrote " + span(p.quiet_s) +
+      (p.late ? "late by " + time(p.late.late_ns) + " a step" +
+        (p.late.since === null ? "" : " since step " + count(p.late.since)) + ", " : "") +
+      "wrote " + span(p.quiet_s) +
       " ago";
     return cell;
   });
@@ -101,12 +108,15 @@ function mesh(processes) {
 }
 function show(s) {
   const alive = s.processes.filter(p => !p.replaced);
-  const late = alive.filter(p => p.late).length, silent = alive.filter(p => p.silent).length;
-  by("state").textContent = count(alive.length) +
+  const answer = by("answer");
+  answer.textContent = s.answer.sentence + ".";
+  answer.className = s.answer.fine === null ? "" : s.answer.fine ? "fine" : "wrong";
+  by("state").textContent = "stepscope live: " + count(alive.length) +
     (alive.length === 1 ? " process" : " processes") + ", followed for " + span(s.followed_s) +
-    (s.stands_still ? "; nothing is written" : "") + (late ? "; " + late + " late" : "") +
-    (silent ? "; " + silent + " silent" : "");
+    (s.catching_up ? "; reading what was written before" : "") + ".";
+  by("unseen").textContent = s.answer.unseen === null ? "" : "Not seen: " + s.answer.unseen + ".";
   curve(s.steps); mesh(s.processes);
+  by("collectives").hidden = !s.communicators.length;
   by("groups").replaceChildren(...s.communicators.slice(0, 50).map(c => row([
     c.name ?? c.id, c.ranks_seen + "/" + c.ranks, count(c.collectives),
     c.collectives_in_a_step ?? "", share(c.wait_share),
@@ -114,12 +124,10 @@ function show(s) {
   by("events").tBodies[0].replaceChildren(...s.events.slice(-50).reverse().map(
     e => row([span(e.age_s) + " ago", e.sentence])));
   const c = s.coverage, f = s.files;
-  by("seen").textContent = count(f.files) + " files, " + count(f.lines) + " lines (" +
-    count(f.not_understood) + " not understood, " + count(f.lost_lines + f.without_marker) +
-    " lost); " + count(c.records) + " records of collectives, " + count(c.matched) +
-    " of them in collectives that all ranks reported; " + count(c.dropped) +
-    " dropped by the writer, " + count(c.unrecorded) + " calls without a record, " +
-    count(c.not_gpu_timed) + " not timed by the GPU" +
+  by("seen").textContent = count(f.files) + (f.files === 1 ? " file, " : " files, ") +
+    count(f.lines) + " lines" + (c.records === 0 ? "" : "; " + count(c.records) +
+    " records of collectives, " + count(c.matched) +
+    " of them in collectives that all ranks reported") +
     (c.least_bytes === null ? "" : "; smallest message " + count(c.least_bytes) + " B") + ".";
 }
 async function look() {

@@ -89,6 +89,10 @@ std::string live_phase_in_words(std::string_view phase) {
   return printable(phase);
 }
 
+std::string live_processes_in_words(std::size_t count) {
+  return count == 1 ? "1 process" : fmt::format("{} processes", count);
+}
+
 std::string live_ranks_in_words(const std::vector<int>& ranks, std::size_t count) {
   constexpr std::size_t most = 8;
   bool known = !ranks.empty();

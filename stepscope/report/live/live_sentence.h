@@ -18,5 +18,7 @@ namespace stepscope {
 [[nodiscard]] std::string event_in_words(const LiveEvent& event);
 // "rank 3", "ranks 0, 1, 2 and 61 others"; "a process" if the rank is unknown.
 [[nodiscard]] std::string live_ranks_in_words(const std::vector<int>& ranks, std::size_t count);
+// "1 process", "8 processes".
+[[nodiscard]] std::string live_processes_in_words(std::size_t count);
 
 }  // namespace stepscope

@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "stepscope/report/live/live_answer.h"
 #include "stepscope/report/live/live_sentence.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/words/format.h"
@@ -33,10 +34,6 @@ std::vector<const LiveProcess*> living(const JobState& job) {
     if (p.records > 0 && !p.replaced) out.push_back(&p);
   std::ranges::stable_sort(out, {}, [](const LiveProcess* p) { return p->rank; });
   return out;
-}
-
-std::string processes_in_words(std::size_t n) {
-  return n == 1 ? "1 process" : fmt::format("{} processes", n);
 }
 
 std::string steps_line(const JobState& job) {
@@ -154,20 +151,16 @@ std::string coverage_line(const LiveView& view) {
       text +=
           fmt::format("; smallest message {}", format_bytes(static_cast<double>(*c.least_bytes)));
   }
-  const auto lacks = [&](std::uint64_t n, const char* what) {
-    if (n > 0) text += fmt::format("; {} {}", format_count(static_cast<double>(n)), what);
-  };
-  lacks(c.unrecorded, "calls without a record");
-  lacks(c.dropped, "records dropped by the writer");
-  lacks(c.not_gpu_timed, "not timed by the GPU and left out");
-  lacks(f.lost_lines + f.orphans, "lines lost");
-  lacks(f.not_understood, "lines not understood");
-  lacks(f.long_lines, "lines too long");
-  lacks(f.left_out, "files beyond the limit");
-  if (f.skipped_bytes > 0)
-    text += fmt::format("; began {} into the files",
-                        format_bytes(static_cast<double>(f.skipped_bytes)));
   return text;
+}
+
+// The text in lines of this width, in a colour.
+void put(std::vector<std::string>& lines, const std::string& text, std::size_t width,
+         const Painter& painter, const char* code) {
+  std::string rest = wrapped(text, width);
+  for (std::size_t end = 0; (end = rest.find('\n')) != std::string::npos; rest.erase(0, end + 1))
+    lines.push_back(painter.paint(code, rest.substr(0, end)));
+  if (!rest.empty()) lines.push_back(painter.paint(code, rest));
 }
 
 std::string ago(double seconds) { return fmt::format("{:>8} ago", format_seconds(seconds)); }
@@ -180,19 +173,13 @@ std::string live_text(const LiveView& view, const TextOptions& options, std::siz
   const JobState& job = view.job;
   const auto processes = living(job);
   std::vector<std::string> lines;
-  std::size_t late = 0, silent = 0;
-  for (const LiveProcess* p : processes) {
-    late += p->late_in.empty() ? 0U : 1U;
-    silent += p->silent ? 1U : 0U;
-  }
-  std::string head =
-      fmt::format("stepscope live: {}, followed for {}", processes_in_words(processes.size()),
-                  format_seconds(view.now - view.since));
-  if (job.stands_still()) head += ", " + painter.paint("35;1", "nothing is written");
-  if (late > 0) head += ", " + painter.paint("31;1", fmt::format("{} late", late));
-  if (silent > 0) head += ", " + painter.paint("35;1", fmt::format("{} silent", silent));
-  if (view.catching_up) head += ", reading what was written before";
-  lines.push_back(head);
+  lines.push_back(fmt::format("stepscope live: {}, followed for {}{}",
+                              live_processes_in_words(processes.size()),
+                              format_seconds(view.now - view.since),
+                              view.catching_up ? ", reading what was written before" : ""));
+  const LiveAnswer answer = live_answer(view);
+  put(lines, answer.sentence, width, painter, !answer.fine ? "1" : *answer.fine ? "32;1" : "31;1");
+  lines.emplace_back();
   lines.push_back(steps_line(job));
   if (job.step_source() != StepSource::none)
     for (std::string& row : curve_rows(job.curve(), width > 24 ? width - 16 : 8))
@@ -204,10 +191,9 @@ std::string live_text(const LiveView& view, const TextOptions& options, std::siz
          std::min<std::size_t>(rows, std::max<std::size_t>(1, height / 4)));
   }
   communicators(lines, job, width, view.now);
-  std::string seen = wrapped(coverage_line(view), width);
   std::vector<std::string> tail;
-  for (std::size_t end = 0; (end = seen.find('\n')) != std::string::npos; seen.erase(0, end + 1))
-    tail.push_back(painter.paint("2", seen.substr(0, end)));
+  put(tail, coverage_line(view), width, painter, "2");
+  if (!answer.unseen.empty()) put(tail, "not seen: " + answer.unseen, width, painter, "33");
   const std::size_t used = lines.size() + tail.size() + 1;
   const auto& events = job.events();
   const std::size_t room = height > used ? height - used : 1;
@@ -235,7 +221,7 @@ std::string live_line(const LiveView& view) {
   for (const LiveProcess* p : processes)
     if (!p->late_in.empty()) late.push_back(p->rank);
   std::string text = fmt::format("{:.0f} s: {}; {}", view.now - view.since,
-                                 processes_in_words(processes.size()), steps_line(view.job));
+                                 live_processes_in_words(processes.size()), steps_line(view.job));
   if (!late.empty())
     text += fmt::format("; {} {} late", live_ranks_in_words(late, late.size()),
                         late.size() == 1 ? "is" : "are");

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running job, read again and again."""
+
+from __future__ import annotations
+
+from stepscope import _core
+from stepscope.inputs import files as given_files
+from stepscope.inputs import flag
+from stepscope.results import Live
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stepscope.verbs import Inputs
+
+
+def follow(
+    sources: Inputs,
+    *,
+    interval: float | str = 1.0,
+    silent: float | str | None = None,
+    stuck: float | str | None = None,
+) -> Iterator[Live]:
+    """Follows a running job by the files that it writes: its state once an interval, until the
+    caller stops. `events` of a state holds the last 256.
+
+        for state in stepscope.follow("/shared/job42", interval=10):
+            if state.late:
+                print(state.sentence)
+
+    sources, silent, stuck: as in live(). interval: seconds between two readings, or "20s"."""
+    with given_files() as files:
+        arguments = [
+            *flag("interval", interval),
+            *flag("silent", silent),
+            *flag("stuck", stuck),
+            "--",
+            *files.paths_of(sources),
+        ]
+        follower = _core.Follower(arguments)
+        while True:
+            yield Live(follower.next())
