@@ -315,6 +315,7 @@ class Prediction(Result):
 
     __slots__ = ()
     step_time_ns: float
+    step_interval_ns: Record
     step_time: float
     mfu: float
     memory_bytes: Record

@@ -134,7 +134,7 @@ out_has "qkv_proj"
 for file in p.json p.html p/terms.csv p/memory.csv p/layers.csv p/layer_sums.csv p/comparison.csv; do
   [ -s "$dir/$file" ] || fail "$file is not written"
 done
-plan_in() { sed -n 's/^.*"plan":\({.*}\),"step_time_ns":[0-9.]*,"terms".*$/\1/p' "$1"; }
+plan_in() { sed -n 's/^.*"plan":\({.*}\),"step_time_ns":[0-9.]*,"step_interval_ns".*$/\1/p' "$1"; }
 plan_in "$dir/p.json" >"$dir/plan.json"
 run 0 "read back" predict gpt3-175b --machine a100_sxm_80gb --plan "$dir/plan.json" --json "$dir/q.json"
 grep -o '"step_time_ns":[0-9.]*' "$dir/p.json" | head -1 >"$dir/step_of_p"

@@ -30,11 +30,13 @@ const std::vector<FieldGroup>& field_groups() {
       {"Batch", {"seq", "micro-batch", "global-batch", "reduce-each-micro-batch"}},
       {"Memory",
        {"zero", "shard-group", "recompute", "recompute-modules", "offload", "torch-buffers"}},
-      {"Communication", {"bucket", "prefetch", "no-overlap", "tp-overlap", "ep-overlap"}},
+      {"Communication",
+       {"bucket", "prefetch", "gather-singly", "no-overlap", "tp-overlap", "ep-overlap"}},
       {"Precision", {"dtype", "grad-dtype", "accumulate-dtype"}},
       {"Kernels",
        {"attention", "vendor-attention", "narrow-attention", "fused-pointwise", "compiled",
-        "cuda-graphs", "fused-loss", "fused-gradient-sum", "vocabulary-multiple"}}};
+        "cuda-graphs", "fused-loss", "loss-in-place", "fused-gradient-sum",
+        "vocabulary-multiple"}}};
   return groups;
 }
 

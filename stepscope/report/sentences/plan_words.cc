@@ -106,9 +106,8 @@ std::string plan_in_words(const Plan& p) {
 std::string interval_in_words(const StepCost& cost) {
   const StepInterval i = cost.interval();
   return fmt::format(
-      "Interval of the step: {} to {}. {:.0f} % of published runs lay within such an "
-      "interval when no fit had seen their source.",
-      format_seconds(i.low.count()), format_seconds(i.high.count()), interval_coverage * 100);
+      "{:.0f} % interval of the step: {} to {} (by published runs whose source no fit had seen).",
+      interval_coverage * 100, format_seconds(i.low.count()), format_seconds(i.high.count()));
 }
 
 std::string plan_in_brief(const Plan& p) {

@@ -26,7 +26,7 @@ namespace stepscope {
 // A plan as short as a table needs it: "tp4+sp pp4 interleaved×24 dp64 zero3/32 3×8 full".
 [[nodiscard]] std::string plan_in_brief(const Plan& plan);
 
-// "Interval of the step: 8.1 s to 12.3 s, which holds 80 % of runs of kinds that no fit has seen".
+// "80 % interval of the step: 8.1 s to 12.3 s (...)."
 [[nodiscard]] std::string interval_in_words(const StepCost& cost);
 
 }  // namespace stepscope

@@ -49,6 +49,7 @@ TEST(PlanText, MarksNearTies) {
   Searched s;
   s.report.found.best = {found_plan(8, 3, 0.5), found_plan(4, 3, 0.55)};
   for (FoundPlan& p : s.report.found.best) p.near_tie = true;
+  s.report.request.model_error = 0.05;
   EXPECT_NE(plan_text(s.report).find("≈: within the model's error (5.0 %)"), std::string::npos);
 }
 

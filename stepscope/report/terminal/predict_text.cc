@@ -348,8 +348,9 @@ std::string predict_text(const PredictResult& r, const PredictTextOptions& optio
   const std::string_view bold = options.text.colour ? "\033[1m" : "";
   const std::string_view plain = options.text.colour ? "\033[0m" : "";
   std::string out = headline(r) + '\n';
-  out += fmt::format("{}{}{}\n", bold, wrapped(predict_sentence(r), width), plain);
-  out += waterfall(r) + interval_in_words(r.cost) + "\n\n" + memory_bars(r) + '\n' + rates(r);
+  out += fmt::format("{}{}{}", bold, wrapped(predict_sentence(r), width), plain);
+  out += wrapped(interval_in_words(r.cost), width) + '\n';
+  out += waterfall(r) + '\n' + memory_bars(r) + '\n' + rates(r);
   if (!r.comparison.empty()) out += '\n' + comparison_table(r, width);
   if (options.layers)
     out += '\n' + (r.layer_tables.empty() ? layers_table(r, width) : convention_tables(r, width));
