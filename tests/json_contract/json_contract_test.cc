@@ -202,7 +202,8 @@ TEST(JsonContract, HoldsForAWhatIf) {
 
 TEST(JsonContract, HoldsForAProjection) {
   const std::string traces = STEPSCOPE_SOURCE_DIR "/examples/train_tiny/traces/ddp";
-  const auto run = program::run({"project", traces, "--gpus", "8", "--json", "-"});
+  const auto run = program::run({"project", traces, "--gpus", "8", "--recorded",
+                                 "global-batch=4,micro-batch=1", "--json", "-"});
   expect_contract("stepscope project", run, {"inputs.cut_at", "inputs.error"});
   const auto json = nlohmann::json::parse(run.printed);
   EXPECT_EQ(json["projected"]["dp"], 8);
@@ -557,10 +558,30 @@ std::string log_of_training(const std::string& path) {
   return path;
 }
 
+// Without blocks of training, which would be steps of their own.
+std::string milestones_of_mlperf() {
+  std::string text;
+  int ms = 1000;
+  const auto add = [&](const std::string& key, const std::string& value,
+                       const std::string& metadata = "") {
+    text += R"(:::MLLOG {"time_ms": )" + std::to_string(ms += 100) + R"(, "key": ")" + key +
+            R"(", "value": )" + value + R"(, "metadata": {)" + metadata + "}}\n";
+  };
+  for (const char* key : {"benchmark", "org", "platform", "division"})
+    add("submission_" + std::string(key), R"("x")");
+  add("target_accuracy", "0.5");
+  for (const char* key : {"init_start", "init_stop", "run_start", "eval_start"}) add(key, "null");
+  add("eval_accuracy", "0.4", R"("samples_count": 64)");
+  add("eval_stop", "null");
+  add("run_stop", "null", R"("status": "success")");
+  return text;
+}
+
 TEST(JsonContract, HoldsForALog) {
   const program::ScratchFolder scratch;
-  const auto run = program::run(
-      {"check", log_of_training(scratch.file("train.log")), "--peak-tflops", "312", "--json", "-"});
+  const std::string path = log_of_training(scratch.file("train.log"));
+  std::ofstream(path, std::ios::app) << milestones_of_mlperf();
+  const auto run = program::run({"check", path, "--peak-tflops", "312", "--json", "-"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   std::set<std::string> may_be_null = {
       "steps.outliers.every", "log.memory_share", "log.rates.remark",
