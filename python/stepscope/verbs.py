@@ -21,6 +21,7 @@ from stepscope.results import (
     Memory,
     PlanSearch,
     Prediction,
+    Projection,
     Runs,
     Stacks,
     Sweep,
@@ -332,6 +333,213 @@ def whatif(
             *files.paths_of(inputs),
         ]
         return WhatIf(_core.whatif(arguments))
+
+def project(
+    inputs: Inputs,
+    *,
+    gpus: int | None = None,
+    machine: Named | None = None,
+    model: Named | None = None,
+    recorded: Settings | None = None,
+    tp: int | None = None,
+    pp: int | None = None,
+    zero: int | None = None,
+    global_batch: int | None = None,
+    steps: Span | None = None,
+    ranks: Numbers | None = None,
+    filter_time: Span | None = None,
+    step_annotation: str | None = None,
+    kernel_rules: Named | None = None,
+    groups: Named | None = None,
+    threads: int | None = None,
+    nodes: int | None = None,
+    gpus_per_node: int | None = None,
+    recorded_machine: Named | None = None,
+    tensor_layout: Literal["1d", "2d", "2.5d", "3d"] | None = None,
+    tp_rows: int | None = None,
+    tp_columns: int | None = None,
+    tp_depth: int | None = None,
+    sequence_parallel: bool | None = None,
+    sequence_degree: int | None = None,
+    cp: int | None = None,
+    context_exchange: Literal["all_gather", "ring", "all_to_all"] | None = None,
+    ep: int | None = None,
+    expert_tp: int | None = None,
+    expert_dispatch: Literal["all_to_all", "forwarded"] | None = None,
+    schedule: Literal["gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2"] | None = None,
+    virtual_stages: int | None = None,
+    stage_layers: Numbers | None = None,
+    dp: int | None = None,
+    shard_group: int | None = None,
+    recompute: str | None = None,
+    recompute_modules: str | None = None,
+    offload: Settings | None = None,
+    torch_buffers: bool | None = None,
+    seq: int | None = None,
+    micro_batch: int | None = None,
+    reduce_each_micro_batch: bool | None = None,
+    attention: Literal["fused", "materialised"] | None = None,
+    vendor_attention: bool | None = None,
+    narrow_attention: bool | None = None,
+    fused_pointwise: bool | None = None,
+    compiled: bool | None = None,
+    fused_loss: bool | None = None,
+    fused_gradient_sum: bool | None = None,
+    cuda_graphs: Literal["none", "layers", "step"] | None = None,
+    vocabulary_multiple: int | None = None,
+    no_overlap: str | Sequence[str] | None = None,
+    prefetch: int | None = None,
+    bucket: int | str | None = None,
+    tp_overlap: bool | None = None,
+    ep_overlap: bool | None = None,
+    dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
+    grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
+    accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
+) -> Projection:
+    """Predicts the step of the recorded job on other GPUs or under another plan. Kernel, host
+    and launch times are the traces' own; what the plan changes comes from links and the
+    model.
+
+    inputs: Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories,
+        patterns.
+    gpus: Devices of the job asked about. Without global-batch each data-parallel rank has as
+        many sequences as in the traces.
+    machine: Machine of the job asked about, for its links and the model's expected times: of
+        the catalogue or a file.
+    model: Model of the run: a name, a file of ours or a Hugging Face config.json. Needed for
+        changes of the kernels.
+    recorded: What the traces do not tell of the recorded plan:
+        tp=2,pp=4,global-batch=64,seq=4096,zero=1.
+    tp: Tensor-parallel devices. Default: 1.
+    pp: Pipeline stages. Default: 1.
+    zero: States split over data-parallel devices: 1 optimizer, 2 gradients, 3 parameters.
+        Default: 0.
+    global_batch: Sequences of one optimizer step.
+    steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
+    ranks: Only these ranks: 0,2,8-15.
+    filter_time: Only this span of time since the capture began: 10s:20s, 500ms: or :30s. For
+        exports of Nsight Systems. Give ('10s', '20s').
+    step_annotation: Name of the annotations that are steps, alone or before a number. Without
+        it ProfilerStep, else ranges called iterations.
+    kernel_rules: Rules that give names of kernels and operators a class, before the program's
+        own (docs/reference/kernel-rules.md).
+    groups: Dimension of each process group: lines 'group dp|tp|sp|pp|cp|ep'.
+    threads: Threads to use. Default: all cores.
+    nodes: Nodes, instead of gpus.
+    gpus_per_node: Devices that share the fast links.
+    recorded_machine: Machine of the traces, if it is another one.
+    tensor_layout: Cut of matrix products over tensor-parallel devices. Default: 1d.
+    tp_rows: Rows of the grid in the 2d, 2.5d and 3d layouts. Without sides it is square, or a
+        cube.
+    tp_columns: Columns of the grid in the 2d, 2.5d and 3d layouts.
+    tp_depth: Copies of the grid in the 2.5d layout, third side in the 3d layout. Default: 1.
+    sequence_parallel: Split norms and residuals over the tensor-parallel devices.
+    sequence_degree: Devices over which sequence-parallel splits. Without it tp.
+    cp: Context-parallel devices. Default: 1.
+    context_exchange: Exchange of keys between context-parallel devices. Default: all_gather.
+    ep: Expert-parallel devices, among the cp * dp ones. Default: 1.
+    expert_tp: Tensor-parallel devices of an expert: 1 or tp. Without it tp.
+    expert_dispatch: Copies of a token: one for each chosen expert, or for each rank and domain
+        with some. Default: all_to_all.
+    schedule: Order of the pipeline's passes. Default: 1f1b.
+    virtual_stages: Chunks of the model on one device (interleaved). Default: 1.
+    stage_layers: Layers of each (virtual) stage, in model order.
+    dp: Data-parallel devices. Without it what tp, cp and pp leave of gpus.
+    shard_group: Devices of a group that splits states. Groups hold copies.
+    recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
+        Default: none.
+    recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
+        experts, feed_forward, latent_up.
+    offload: Place of states: optimizer, gradients or parameters = host or nvme.
+    torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
+    seq: Tokens of a sequence.
+    micro_batch: Sequences of one pass on one device. Default: 1.
+    reduce_each_micro_batch: Reduce gradients after every pass, not once a step.
+    attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
+    vendor_attention: Take the vendor's fused attention (cuDNN).
+    narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
+    compiled: Launch layers by a compiler's code, not by Python one by one.
+    fused_loss: Compute cross-entropy in one pass each way. Default: true.
+    fused_gradient_sum: Let products add weight gradients to the sum of micro-batches. Default:
+        true.
+    cuda_graphs: What CUDA graphs launch: layers without their experts, or the step. Default:
+        none.
+    vocabulary_multiple: Number to whose multiple, times tp, the embedding is padded. Default:
+        128.
+    no_overlap: Communication that nothing hides: gradient, parameters.
+    prefetch: Layers that parameters are gathered ahead (ZeRO-3). Default: 1.
+    bucket: Gradients that are reduced at once. Give bytes, or '25MiB'. Default: 25MiB.
+    tp_overlap: Hide tensor-parallel communication under its matrix products.
+    ep_overlap: Hide the all-to-alls of experts under another micro-batch.
+    dtype: Number format of matrix products. Default: bf16.
+    grad_dtype: Format in which gradients are reduced. Default: bf16.
+    accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
+    """
+    with given_files() as files:
+        arguments = [
+            *flag("gpus", gpus),
+            *flag("machine", None if machine is None else files.value_of(machine)),
+            *flag("model", None if model is None else files.value_of(model)),
+            *flag("recorded", None if recorded is None else settings_text(recorded)),
+            *flag("tp", tp),
+            *flag("pp", pp),
+            *flag("zero", zero),
+            *flag("global-batch", global_batch),
+            *flag("steps", None if steps is None else span_text(steps)),
+            *flag("ranks", None if ranks is None else list_text(ranks)),
+            *flag("filter-time", None if filter_time is None else span_text(filter_time)),
+            *flag("step-annotation", step_annotation),
+            *flag("kernel-rules", None if kernel_rules is None else files.value_of(kernel_rules)),
+            *flag("groups", None if groups is None else files.value_of(groups)),
+            *flag("threads", threads),
+            *flag("nodes", nodes),
+            *flag("gpus-per-node", gpus_per_node),
+            *flag("recorded-machine", None if recorded_machine is None else files.value_of(recorded_machine)),
+            *flag("tensor-layout", tensor_layout),
+            *flag("tp-rows", tp_rows),
+            *flag("tp-columns", tp_columns),
+            *flag("tp-depth", tp_depth),
+            *flag("sequence-parallel", sequence_parallel),
+            *flag("sequence-degree", sequence_degree),
+            *flag("cp", cp),
+            *flag("context-exchange", context_exchange),
+            *flag("ep", ep),
+            *flag("expert-tp", expert_tp),
+            *flag("expert-dispatch", expert_dispatch),
+            *flag("schedule", schedule),
+            *flag("virtual-stages", virtual_stages),
+            *flag("stage-layers", None if stage_layers is None else list_text(stage_layers)),
+            *flag("dp", dp),
+            *flag("shard-group", shard_group),
+            *flag("recompute", recompute),
+            *flag("recompute-modules", recompute_modules),
+            *flag("offload", None if offload is None else settings_text(offload)),
+            *flag("torch-buffers", torch_buffers),
+            *flag("seq", seq),
+            *flag("micro-batch", micro_batch),
+            *flag("reduce-each-micro-batch", reduce_each_micro_batch),
+            *flag("attention", attention),
+            *flag("vendor-attention", vendor_attention),
+            *flag("narrow-attention", narrow_attention),
+            *flag("fused-pointwise", fused_pointwise),
+            *flag("compiled", compiled),
+            *flag("fused-loss", fused_loss),
+            *flag("fused-gradient-sum", fused_gradient_sum),
+            *flag("cuda-graphs", cuda_graphs),
+            *flag("vocabulary-multiple", vocabulary_multiple),
+            *flag("no-overlap", None if no_overlap is None else list_text(no_overlap)),
+            *flag("prefetch", prefetch),
+            *flag("bucket", bucket),
+            *flag("tp-overlap", tp_overlap),
+            *flag("ep-overlap", ep_overlap),
+            *flag("dtype", dtype),
+            *flag("grad-dtype", grad_dtype),
+            *flag("accumulate-dtype", accumulate_dtype),
+            "--",
+            *files.paths_of(inputs),
+        ]
+        return Projection(_core.project(arguments))
 
 def check(
     inputs: Inputs,

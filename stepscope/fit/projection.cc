@@ -5,10 +5,11 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <set>
+#include <utility>
 
 #include "stepscope/analysis/replay/copied_replay.h"
-#include "stepscope/analysis/replay/message_time.h"
+#include "stepscope/analysis/replay/step_pieces.h"
+#include "stepscope/analysis/replay/traced_links.h"
 #include "stepscope/cost/time/collective_cost.h"
 
 namespace stepscope {
@@ -26,6 +27,9 @@ constexpr double trace_link_deviation = 0.3;
 constexpr double passes_deviation = 0.05;
 constexpr double model_deviation = 0.25;
 constexpr double rank_deviation = 0.25;
+constexpr double unknown_latency = 0.1;      // share of messages of one size
+constexpr double unrecorded_ranks = 0.005;   // of the step, for each doubling of the ranks
+constexpr double unrecorded_waiting = 0.05;  // of the step, if no rank waited for another
 
 std::size_t at(StepClass c) { return static_cast<std::size_t>(c); }
 
@@ -41,54 +45,6 @@ std::optional<int> stride_of(const CommGroup& group) {
 int group_members(const CommGroup& group) {
   return group.ranks.empty() ? std::max(group.size, 1) : static_cast<int>(group.ranks.size());
 }
-
-// How many messages follow each other in a collective of n ranks: a tree for all-reduces and
-// broadcasts, else a ring or one message to each.
-double rounds(CollectiveKind kind, double n) {
-  const bool tree = kind == CollectiveKind::all_reduce || kind == CollectiveKind::broadcast ||
-                    kind == CollectiveKind::reduce || kind == CollectiveKind::barrier;
-  return tree ? std::log2(n) : n - 1;
-}
-
-// Times that messages of the traces have in groups of another size.
-class TracedLinks {
- public:
-  explicit TracedLinks(const WhatIfInputs& in) : in_(in) {}
-
-  // Time in a group of n members over that in its own. The latency grows with the rounds, the rest
-  // with the share of the bytes that leaves a rank.
-  double factor(const CollectiveCall& call, double members, double n, double bytes) {
-    const double latency = latency_share(call);
-    const double traffic = bytes * ((n - 1) / n) / ((members - 1) / members);
-    return latency * rounds(call.kind, n) / rounds(call.kind, members) + (1 - latency) * traffic;
-  }
-  [[nodiscard]] bool one_size() const { return one_size_; }
-
- private:
-  double latency_share(const CollectiveCall& call) {
-    if (call.kind == CollectiveKind::barrier) return 1;
-    if (!call.bytes || call.bytes->value <= 0) return 0;
-    const auto bytes = static_cast<double>(call.bytes->value);
-    const MessageCarrier carrier{call.kind, call.group};
-    auto known = times_.find(carrier);
-    if (known == times_.end())
-      known = times_.emplace(carrier, message_times(in_, {carrier}).front()).first;
-    const auto& fit = known->second.fit;
-    if (!fit) {
-      one_size_ = true;
-      return 0;
-    }
-    const AlphaBetaPiece* piece = &fit->pieces.front();
-    for (const AlphaBetaPiece& p : fit->pieces)
-      if (bytes >= p.from) piece = &p;
-    const double all = piece->start + piece->slope * bytes;
-    return all > 0 ? piece->start / all : 0;
-  }
-
-  const WhatIfInputs& in_;
-  std::map<MessageCarrier, MessageTime> times_;
-  bool one_size_ = false;
-};
 
 double ratio_of(double after, double before) {
   return after > 0 && before > 0 ? after / before : 1;
@@ -115,12 +71,14 @@ StepSeconds kernel_ratios(const ExpectedPlans& plans) {
 // Finds what each node's duration is multiplied with.
 class Factors {
  public:
-  Factors(const WhatIfInputs& in, const JobShape& recorded, const ProjectionQuestion& q)
+  Factors(const WhatIfInputs& in, const JobShape& recorded, const ProjectionQuestion& q,
+          double assumed = 0)
       : in_(in),
         recorded_(recorded),
         q_(q),
         data_(data_groups(in.collectives, recorded)),
-        links_(in) {}
+        links_(in, assumed),
+        gathers_each_pass_(gathers_each_pass()) {}
 
   std::vector<double> transfers() {
     const StepGraph& graph = *in_.replay.graph;
@@ -145,6 +103,20 @@ class Factors {
       if (kind != NameClass::wait && kind != NameClass::communication)
         factor[n] *= ratio[at(class_of(kind))];
     }
+  }
+  // What passes repeat: kernels and the host of forward and backward, and communication that is not
+  // once a step. Empty: no phase is known.
+  [[nodiscard]] std::vector<double> passes(double times) const {
+    const StepGraph& graph = *in_.replay.graph;
+    std::vector<double> repeat(graph.size(), 1);
+    bool any = false;
+    for (std::uint32_t n = 0; n < graph.size(); ++n) {
+      if (!in_.replay.movable[n] || graph.slice[n] == no_slice || !is_repeated(n)) continue;
+      repeat[n] = times;
+      any = true;
+    }
+    if (!any) repeat.clear();
+    return repeat;
   }
   [[nodiscard]] const std::vector<bool>& data() const { return data_; }
   [[nodiscard]] bool unjoined() const { return unjoined_; }
@@ -176,6 +148,40 @@ class Factors {
         return 1;
     }
     return 1;
+  }
+  [[nodiscard]] bool is_repeated(std::uint32_t n) const {
+    const StepGraph& graph = *in_.replay.graph;
+    const std::uint32_t v = graph.view[n];
+    const NodeKind kind = graph.kind[n];
+    if (is_message(kind)) {
+      const CollectiveCall& call = in_.collectives.matches.ranks[v].calls[graph.detail[n]];
+      const bool data = call.group == no_row || data_[call.group];
+      return !data || (gathers_each_pass_ && call.kind == CollectiveKind::all_gather);
+    }
+    if (kind != NodeKind::compute && kind != NodeKind::host && kind != NodeKind::launch)
+      return false;
+    const RankView& view = in_.views[v];
+    const Slices& slices = view.trace->slices;
+    const SliceId row = graph.slice[n];
+    if (kind == NodeKind::compute && slices.kind[index(row)] == NameClass::optimizer) return false;
+    if (v >= in_.phases.size()) return false;
+    const SliceId launch = view.index->launch(row);
+    const SliceId call = launch == no_slice ? row : launch;
+    const Phase phase = in_.phases[v].at(slices.track[index(call)], slices.start[index(call)]);
+    return phase == Phase::forward || phase == Phase::backward || phase == Phase::recompute;
+  }
+  // Whether parameters are gathered in every pass (ZeRO-3).
+  [[nodiscard]] bool gathers_each_pass() const {
+    std::size_t calls = 0;
+    std::size_t steps = 0;
+    for (std::size_t v = 0; v < in_.views.size(); ++v) {
+      steps += in_.views[v].steps.size();
+      for (const CollectiveCall& call : in_.collectives.matches.ranks[v].calls)
+        if (call.kind == CollectiveKind::all_gather && call.group != no_row && data_[call.group])
+          ++calls;
+    }
+    const auto passes = static_cast<std::size_t>(recorded_.micro_batches.value_or(1));
+    return steps > 0 && calls >= 2 * passes * steps;
   }
   double data_factor(const CollectiveCall& call) {
     const CommGroup& group = in_.collectives.matches.groups[call.group];
@@ -229,6 +235,7 @@ class Factors {
   const ProjectionQuestion& q_;
   std::vector<bool> data_;
   TracedLinks links_;
+  bool gathers_each_pass_;
   bool unjoined_ = false;
   bool by_machine_ = false;
   double expected_data_ = 0;
@@ -314,6 +321,23 @@ Result<ReplayedChange> replay_change(const WhatIfInputs& in, const JobShape& rec
   std::vector<double> transfers = factors.transfers();
   std::vector<double> kernels = transfers;
   factors.add_kernels(kernels);
+  const auto m = q.shape.micro_batches;
+  const bool more =
+      m && recorded.micro_batches && *m != *recorded.micro_batches && q.shape.pp == recorded.pp;
+  std::vector<double> repeat;
+  if (more) {
+    const double chunks =
+        in.pipeline != nullptr ? static_cast<double>(in.pipeline->chunks.value_or(1)) : 1;
+    const double filling = static_cast<double>(recorded.pp - 1) / chunks;
+    repeat = factors.passes((static_cast<double>(*m) + filling) /
+                            (static_cast<double>(*recorded.micro_batches) + filling));
+    result.passes_replayed = !repeat.empty();
+    if (repeat.empty() && q.plans == nullptr)
+      return Error{.what =
+                       "the traces do not tell forward and backward from the rest, so nothing "
+                       "tells what a micro-batch takes",
+                   .hint = "record with ProfilerActivity.CPU, or give --model and --machine"};
+  }
   result.recorded = in_seconds(in.replay.step);
   std::vector<double> steps;
   const std::uint32_t draws = job.copies > 1 ? draws_of_copies : 1;
@@ -325,8 +349,17 @@ Result<ReplayedChange> replay_change(const WhatIfInputs& in, const JobShape& rec
     job.draw = d;
     result.ranks += step_with({}) / draws;
     result.transfers += step_with(transfers) / draws;
+    result.kernels += step_with(kernels) / draws;
+    job.repeat = repeat;
     steps.push_back(step_with(kernels));
-    result.kernels += steps.back() / draws;
+    job.repeat.clear();
+    result.passes += steps.back() / draws;
+  }
+  if (factors.one_size()) {
+    job.draw = 0;
+    const double known = step_with(transfers);
+    result.latency_unknown =
+        step_with(Factors(in, recorded, q, unknown_latency).transfers()) - known;
   }
   result.draws = deviation_of(steps) / std::sqrt(static_cast<double>(steps.size()));
   result.links_of_machine = factors.by_machine();
@@ -350,54 +383,6 @@ Result<ReplayedChange> replay_change(const WhatIfInputs& in, const JobShape& rec
 }
 
 namespace {
-
-// Exposed gathers of parameters in a step, where every pass gathers them (ZeRO-3).
-Ns gathers_of_passes(const JobResult& job, std::int64_t micro_batches) {
-  Ns exposed{};
-  std::uint64_t calls = 0;
-  for (const CollectiveRow& row : job.collectives.rows) {
-    const Dimension d = row.dimension;
-    const bool data = d == Dimension::dp || d == Dimension::world || d == Dimension::unknown;
-    if (!data || row.kind != CollectiveKind::all_gather) continue;
-    exposed += row.exposed;
-    calls += row.count;
-  }
-  const std::int64_t steps = most_steps(job);
-  const bool each_pass = static_cast<std::int64_t>(calls) >= 2 * micro_batches * steps;
-  return each_pass ? exposed / steps : Ns{0};
-}
-
-// The seconds that one more micro-batch takes on the busiest rank of the recording.
-std::optional<double> pass_seconds(const JobResult& job, std::int64_t micro_batches) {
-  double longest = 0;
-  const auto of_pipeline = [&](const StageBubble& stage) {
-    if (stage.steps.empty()) return 0.0;
-    return in_seconds(stage.total.passes) / static_cast<double>(stage.steps.size());
-  };
-  if (job.pipeline) {
-    for (const StageBubble& stage : job.pipeline->ranks)
-      longest = std::max(longest, of_pipeline(stage));
-  } else {
-    const Ns gathers = gathers_of_passes(job, micro_batches);
-    const auto once = [&](const ClassTime& t) {
-      Ns sum = t.compute[static_cast<std::size_t>(NameClass::optimizer)] - gathers;
-      for (const Dimension d : {Dimension::dp, Dimension::world, Dimension::unknown}) {
-        const auto i = static_cast<std::size_t>(d);
-        sum += t.transfer[i] + t.wait[i] + t.unsplit[i];
-      }
-      return std::max(0.0, in_seconds(sum));
-    };
-    for (const RankResult& r : job.ranks) {
-      double own = 0;
-      for (std::size_t s = 0; s < r.classes.size(); ++s)
-        own += (in_seconds(r.steps[s].end - r.steps[s].start) - once(r.classes[s])) /
-               static_cast<double>(r.classes.size());
-      longest = std::max(longest, own);
-    }
-  }
-  if (longest <= 0) return std::nullopt;
-  return longest / static_cast<double>(micro_batches);
-}
 
 // Measured over expected of a class; of all kernels where one side has none of the class.
 double calibration(StepClass c, const StepSeconds& expected, const ReplayedChange& replayed) {
@@ -460,10 +445,14 @@ class Answer {
   Projection& p_;
 };
 
-// The spread of the mean of the recorded steps.
-double spread_of_mean(const JobResult& job) {
+// The spread of the mean of the recorded steps that the replay counts.
+double spread_of_mean(const Explanation& e) {
   std::vector<double> walls;
-  for (const JobStep& s : job.steps) walls.push_back(in_seconds(s.wall));
+  for (const std::vector<Step>& view : e.steps)
+    if (view.size() > walls.size()) {
+      walls.clear();
+      for (const Step& s : view) walls.push_back(in_seconds(s.end - s.start));
+    }
   return walls.empty() ? 0 : deviation_of(walls) / std::sqrt(static_cast<double>(walls.size()));
 }
 
@@ -501,46 +490,40 @@ Result<Projection> project_step(const JobResult& job, const JobShape& recorded,
              "replay of the recorded ranks as " + shape_words(q.shape));
   const double link = r.links_of_machine ? machine_link_deviation : trace_link_deviation;
   answer.add(ProjectedPart::transfers, r.transfers - r.ranks,
-             link * std::abs(r.transfers - r.ranks),
+             std::hypot(link * (r.transfers - r.ranks), r.latency_unknown),
              r.links_of_machine ? "times of the machine's links, relative to the recorded ones"
                                 : "latency and rate of the traces' own messages");
   answer.add(ProjectedPart::kernels, r.kernels - r.transfers,
              kernel_deviation * std::abs(r.kernels - r.transfers),
              "the model's ratio of the two shapes, times the recorded durations");
-  const auto passes = q.shape.micro_batches;
-  const bool same_stages = q.shape.pp == recorded.pp;
-  const bool more = passes && recorded.micro_batches && *passes != *recorded.micro_batches;
-  bool by_passes = false;
-  if (more && same_stages)
-    if (const auto one = pass_seconds(job, *recorded.micro_batches)) {
-      const double shapes = r.transfers > 0 ? r.kernels / r.transfers : 1;
-      const double change = *one * shapes * static_cast<double>(*passes - *recorded.micro_batches);
-      answer.add(ProjectedPart::passes, change, passes_deviation * std::abs(change),
-                 std::to_string(*passes) + " instead of " +
-                     std::to_string(*recorded.micro_batches) +
-                     " micro-batches, each as long as on the busiest rank");
-      by_passes = true;
-    }
-  if (more && !by_passes && q.plans == nullptr)
-    return Error{.what = "the traces do not tell what a micro-batch takes",
-                 .hint = "give --model and --machine"};
+  if (r.passes_replayed) {
+    const double change = r.passes - r.kernels;
+    answer.add(ProjectedPart::passes, change, passes_deviation * std::abs(change),
+               std::to_string(*q.shape.micro_batches) + " instead of " +
+                   std::to_string(*recorded.micro_batches) + " micro-batches, replayed");
+  }
   if (q.plans != nullptr) {
     const ModelDifference d =
-        model_difference(*q.plans, by_passes ? q.plans->passed : q.plans->replayed, r);
+        model_difference(*q.plans, r.passes_replayed ? q.plans->passed : q.plans->replayed, r);
     answer.add(ProjectedPart::model, d.seconds, model_deviation * d.moved,
-               "difference of the two expected steps, most of it " +
-                   (d.classes.empty() ? std::string("none") : d.classes) +
-                   "; calibrated on the recorded kernels");
+               "expected steps" +
+                   (d.classes.empty() ? std::string() : ", most of it " + d.classes) +
+                   "; calibrated on the recording");
   }
   if (p.step <= 0)
     return Error{.what = "the changes are larger than the recorded step",
                  .hint = "record a run whose plan is closer to the one asked about"};
   const double scale = p.step / p.recorded;
-  answer.widen("recorded steps differ", spread_of_mean(job) * scale);
   const Explanation& e = *job.explanation;
+  answer.widen("recorded steps differ", spread_of_mean(e) * scale);
   const double replay = e.held_out ? 1.4826 * e.held_out->error : 0.05;
   const double changed = std::min(1.0, std::abs(r.kernels - r.recorded) / r.recorded);
   answer.widen("replay of steps that it has not seen", replay * changed * p.step);
+  const double grows = static_cast<double>(q.shape.dp) / static_cast<double>(recorded.dp);
+  if (grows > 1)
+    answer.widen(
+        "ranks that were not recorded",
+        (recorded.dp == 1 ? unrecorded_waiting : unrecorded_ranks * std::log2(grows)) * p.step);
   add_interval(p);
   return p;
 }

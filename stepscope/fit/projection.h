@@ -10,7 +10,8 @@
 //   kernels    work of other shapes: duration × (expected in the new plan / expected in the
 //   recorded
 //              plan), by class of operation. The ratio is the model's, the duration the trace's.
-//   passes     more or fewer micro-batches: each takes what one of the busiest stage takes
+//   passes     more or fewer micro-batches: what belongs to passes takes as much longer as the
+//              schedule has more passes, (m + (p - 1) / v) of p stages with v chunks
 //   model      what the recorded program does not do at all (other pipeline stages, recomputation,
 //              sharding, collectives of a dimension that had one rank): the difference of the two
 //              expected steps, class by class, each times measured / expected of the recording
@@ -91,7 +92,10 @@ struct ReplayedChange {
   double ranks = 0;      // with copies of ranks
   double transfers = 0;  // and other transfers
   double kernels = 0;    // and other kernels
+  double passes = 0;     // and another number of micro-batches
   double draws = 0;      // standard deviation over draws of copies
+  bool passes_replayed = false;
+  double latency_unknown = 0;  // what the transfers take longer if a tenth of them is latency
   bool links_of_machine = false;
   bool joined_data = false;  // data-parallel collectives are joined over ranks
   StepSeconds busy{};        // recorded kernels and transfers by class, of the mean rank

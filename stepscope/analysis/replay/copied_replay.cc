@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -40,12 +41,20 @@ class Drawn {
     const bool together = is_message(r.graph->kind[node]);
     const std::uint32_t player = together ? view : player_of(view, copy, draw);
     const std::size_t row = player * (keys_ + 1) + key_[p];
-    const std::uint32_t found = first_[row + 1] - first_[row];
-    if (found == 0) return own;
+    const auto nodes = std::span(sorted_).subspan(first_[row], first_[row + 1] - first_[row]);
+    if (nodes.empty()) return own;
     const std::uint64_t place =
-        hash_pair(hash_pair(piece.key, static_cast<std::uint64_t>(piece.step)),
-                  hash_pair(together ? 0 : copy, hash_pair(view, draw)));
-    const std::uint32_t other = sorted_[first_[row] + place % found];
+        hash_pair(hash_pair(together ? 0 : copy, player),
+                  hash_pair(static_cast<std::uint64_t>(std::int64_t{piece.step} + 1), draw));
+    // The first step, with which the recording began, counts in no mean.
+    const std::uint32_t first = steps_ > 2 ? 2 : 1;
+    if (static_cast<std::uint32_t>(piece.step + 1) < first || steps_ <= first) return own;
+    const auto wanted = static_cast<std::uint32_t>(first + place % (steps_ - first));
+    const auto at = std::ranges::find(nodes, wanted, [&](std::uint32_t n) {
+      return static_cast<std::uint32_t>(pieces_.all[piece_of_[n]].step + 1);
+    });
+    if (at == nodes.end()) return own;
+    const std::uint32_t other = *at;
     if (keeps_delay(r, other)) return own;
     return {r.measured.duration[other], together ? own.second : r.measured.delay(other)};
   }
@@ -58,6 +67,7 @@ class Drawn {
       const auto next = static_cast<std::uint32_t>(numbers.size());
       key_[p] = numbers.try_emplace(pieces_.all[p].key, next).first->second;
       piece_of_[pieces_.all[p].node] = p;
+      steps_ = std::max(steps_, static_cast<std::uint32_t>(pieces_.all[p].step + 2));
     }
     keys_ = numbers.size();
   }
@@ -84,6 +94,7 @@ class Drawn {
   std::vector<std::uint32_t> piece_of_;  // by node
   std::vector<std::uint32_t> key_;       // by piece: number of its key
   std::size_t keys_ = 0;
+  std::uint32_t steps_ = 1;           // numbers of steps, of which the first is before any step
   std::vector<std::uint32_t> first_;  // by view and key: of its nodes in sorted_
   std::vector<std::uint32_t> sorted_;
   std::vector<std::vector<std::uint32_t>> peers_;  // by view: those of its role
@@ -129,6 +140,11 @@ Ns copied_step(const WhatIfInputs& in, const StepPieces& pieces, const CopiedJob
       auto [duration, delay] = drawn.of(n, c, job.draw);
       if (!job.factor.empty() && job.factor[n] != 1)
         duration = Ns{std::llround(static_cast<double>(duration.count()) * job.factor[n])};
+      if (!job.repeat.empty() && job.repeat[n] != 1) {
+        duration = Ns{std::llround(static_cast<double>(duration.count()) * job.repeat[n])};
+        if (!keeps_delay(in.replay, n))
+          delay = Ns{std::llround(static_cast<double>(delay.count()) * job.repeat[n])};
+      }
       at[c] = start + delay + duration;
       all = std::max(all, at[c]);
     }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of a job with more ranks than were recorded: the recorded ranks stand for others that
 // do the same work. A copy of a rank is played by a rank of its role, always the same one, and each
-// piece of its work (step_pieces.h) takes the time that the piece took in one of the recorded
-// steps. Which rank and which step follows from a hash, so a replay is repeatable. The first copy
-// is the recorded ranks themselves.
+// of its steps takes the times of one of that rank's recorded steps, piece by piece
+// (step_pieces.h). Which rank and which step follows from a hash, so a replay is repeatable. The
+// first copy is the recorded ranks themselves.
 //
 // A collective over the copies begins when the last member of all copies has arrived. Therefore a
 // step of many copies waits for the latest of many, as in a larger job. The transfer of such a
 // collective takes the same time on all copies.
-//
-// Steps differ from each other in the recording for reasons that all ranks share, too (a slow
-// step). The copies draw their steps singly, so such reasons count as those of single pieces.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +23,7 @@ struct CopiedJob {
   std::size_t copies = 1;      // of the recorded ranks, at least 1
   std::vector<bool> joined;    // by row of CollectiveMatches::groups: one collective of all copies
   std::vector<double> factor;  // by node: of its duration; delays stay. Empty: 1
+  std::vector<double> repeat;  // by node: of its duration and its delay. Empty: 1
   std::vector<bool> left_out;  // by view: ranks that the job no longer has. Empty: none
   std::uint32_t draw = 0;      // another draw of ranks and steps
 };

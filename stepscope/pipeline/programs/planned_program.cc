@@ -296,6 +296,7 @@ class Planned {
     before_layer_.clear();
     reduced_.reset();
     numbers_.fill(0);
+    last_ = {put({.work = ProgramWork::host, .name = "step"})};
     const std::int64_t stage = place_of(rank).pp;
     const std::int64_t batches = micro_batches(plan_);
     const bool gpipe = plan_.schedule == Schedule::gpipe;

@@ -26,26 +26,26 @@ std::string settings() {
          event(3000, "init_stop", "null") + event(3000, "run_start", "null");
 }
 
-JobLog log_of(const std::string& text) {
+JobLog mlperf_job_log(const std::string& text) {
   auto log = parse_job_log(text, "log");
   EXPECT_TRUE(log) << (log ? "" : log.error().message());
   return log ? std::move(*log) : JobLog{};
 }
 
 TEST(MlperfLog, BlocksBetweenEvaluationsTellTheStep) {
-  const JobLog log =
-      log_of(settings() + event(3000, "block_start", "null", R"("samples_count": 0)") +
-             event(13000, "tracked_stats", R"({"throughput": 16.5})", R"("step": 160)") +
-             event(13000, "block_stop", "null", R"("samples_count": 160)") +
-             event(13000, "eval_start", "null", R"("samples_count": 160)") +
-             event(15000, "eval_accuracy", "4.5", R"("samples_count": 160)") +
-             event(15500, "eval_stop", "null", R"("samples_count": 160)") +
-             event(15500, "block_start", "null", R"("samples_count": 160)") +
-             event(35500, "block_stop", "null", R"("samples_count": 480)") +
-             event(35500, "eval_start", "null", R"("samples_count": 480)") +
-             event(36500, "eval_accuracy", "3.25", R"("samples_count": 480)") +
-             event(36500, "eval_stop", "null", R"("samples_count": 480)") +
-             event(36600, "run_stop", "null", R"("samples_count": 480, "status": "success")"));
+  const JobLog log = mlperf_job_log(
+      settings() + event(3000, "block_start", "null", R"("samples_count": 0)") +
+      event(13000, "tracked_stats", R"({"throughput": 16.5})", R"("step": 160)") +
+      event(13000, "block_stop", "null", R"("samples_count": 160)") +
+      event(13000, "eval_start", "null", R"("samples_count": 160)") +
+      event(15000, "eval_accuracy", "4.5", R"("samples_count": 160)") +
+      event(15500, "eval_stop", "null", R"("samples_count": 160)") +
+      event(15500, "block_start", "null", R"("samples_count": 160)") +
+      event(35500, "block_stop", "null", R"("samples_count": 480)") +
+      event(35500, "eval_start", "null", R"("samples_count": 480)") +
+      event(36500, "eval_accuracy", "3.25", R"("samples_count": 480)") +
+      event(36500, "eval_stop", "null", R"("samples_count": 480)") +
+      event(36600, "run_stop", "null", R"("samples_count": 480, "status": "success")"));
   const LogSteps steps = steps_of(log);
   ASSERT_EQ(steps.steps.size(), 2U);
   EXPECT_EQ(steps.tool->name, "mlperf");
@@ -78,7 +78,7 @@ TEST(MlperfLog, SingleStepsGoBeforeTheirBlock) {
                               std::to_string(16 * (i + 1)) + ".0");
   text += event(7000, "tracked_stats", R"({"train_step_time": 1.3})", R"("samples_count": 48)");
   text += event(7000, "block_stop", "null", R"("samples_count": 48, "step": 3)");
-  const JobLog log = log_of(text);
+  const JobLog log = mlperf_job_log(text);
   const LogSteps steps = steps_of(log);
   ASSERT_EQ(steps.steps.size(), 3U) << "the mean of the block is no step";
   EXPECT_DOUBLE_EQ(steps.steps[2].wall_ns, 1.25e9);
@@ -89,10 +89,11 @@ TEST(MlperfLog, SingleStepsGoBeforeTheirBlock) {
 }
 
 TEST(MlperfLog, EpochsCountInTrainingSamples) {
-  const JobLog log = log_of(settings() + event(3000, "epoch_start", "null", R"("epoch_num": 0)") +
-                            event(13000, "eval_start", "null", R"("epoch_num": 0.01)") +
-                            event(14000, "eval_stop", "null", R"("epoch_num": 0.01)") +
-                            event(24000, "eval_start", "null", R"("epoch_num": 0.02)"));
+  const JobLog log =
+      mlperf_job_log(settings() + event(3000, "epoch_start", "null", R"("epoch_num": 0)") +
+                     event(13000, "eval_start", "null", R"("epoch_num": 0.01)") +
+                     event(14000, "eval_stop", "null", R"("epoch_num": 0.01)") +
+                     event(24000, "eval_start", "null", R"("epoch_num": 0.02)"));
   const LogSteps steps = steps_of(log);
   ASSERT_EQ(steps.steps.size(), 2U);  // 160 samples each
   EXPECT_DOUBLE_EQ(steps.steps[0].wall_ns, 1e9);
@@ -102,17 +103,17 @@ TEST(MlperfLog, EpochsCountInTrainingSamples) {
 TEST(MlperfLog, EpochsOfFewStepsTellNothingButTheirThroughputDoes) {
   // Some logs have the number of batches under train_samples.
   const JobLog log =
-      log_of(settings() + event(3000, "train_samples", "400") +
-             event(3000, "epoch_start", "0", R"("epoch_num": 0)") +
-             event(13000, "epoch_stop", "0", R"("epoch_num": 0)") +
-             event(13000, "tracked_stats", R"({"throughput": 640})", R"("step": 1)"));
+      mlperf_job_log(settings() + event(3000, "train_samples", "400") +
+                     event(3000, "epoch_start", "0", R"("epoch_num": 0)") +
+                     event(13000, "epoch_stop", "0", R"("epoch_num": 0)") +
+                     event(13000, "tracked_stats", R"({"throughput": 640})", R"("step": 1)"));
   const LogSteps steps = steps_of(log);
   ASSERT_EQ(steps.steps.size(), 1U);
   EXPECT_DOUBLE_EQ(steps.steps[0].wall_ns, 0.025e9);
 }
 
 TEST(MlperfLog, StepsOfABlockGoBeforeItsSamples) {
-  const JobLog log = log_of(
+  const JobLog log = mlperf_job_log(
       settings() + event(3000, "block_start", "null", R"("samples_count": 160, "step": 0)") +
       event(13000, "tracked_stats", R"({"train_step_time": 1.01})", R"("samples_count": 160)") +
       event(13000, "block_stop", "null", R"("samples_count": 160, "step": 10)") +
@@ -134,7 +135,7 @@ TEST(MlperfLog, NumbersThatGrowByTheBatchAreSamples) {
                   R"("step": )" + std::to_string(16 * i));
   text +=
       event(4000, "tracked_stats", R"({"throughput": 32, "train_step_time": 0.6})", R"("step": 0)");
-  const LogSteps steps = steps_of(log_of(text));
+  const LogSteps steps = steps_of(mlperf_job_log(text));
   ASSERT_EQ(steps.steps.size(), 3U) << "a step time beside a throughput is the mean of a block";
   EXPECT_EQ(steps.steps[2].iteration, 3);
 }
@@ -145,7 +146,7 @@ TEST(MlperfLog, LossesWithSamplesDivideABlock) {
   for (int i = 1; i <= 4; ++i)
     text += event(3000 + i * 500, "train_loss", std::to_string(10 - i),
                   R"("samples_count": )" + std::to_string(16 * i));
-  const LogSteps steps = steps_of(log_of(text));
+  const LogSteps steps = steps_of(mlperf_job_log(text));
   ASSERT_EQ(steps.steps.size(), 4U);
   EXPECT_DOUBLE_EQ(steps.steps[3].wall_ns, 0.5e9);
 }
@@ -153,9 +154,9 @@ TEST(MlperfLog, LossesWithSamplesDivideABlock) {
 TEST(MlperfLog, ASecondRunIsAnotherLaunch) {
   const std::string block = event(3000, "block_start", "null", R"("samples_count": 0)") +
                             event(13000, "block_stop", "null", R"("samples_count": 160)");
-  const JobLog log = log_of(settings() + block + event(13001, "run_start", "null") +
-                            event(13001, "block_start", "null", R"("samples_count": 0)") +
-                            event(33001, "block_stop", "null", R"("samples_count": 160)"));
+  const JobLog log = mlperf_job_log(settings() + block + event(13001, "run_start", "null") +
+                                    event(13001, "block_start", "null", R"("samples_count": 0)") +
+                                    event(33001, "block_stop", "null", R"("samples_count": 160)"));
   const LogSteps steps = steps_of(log);
   ASSERT_EQ(steps.steps.size(), 2U);
   EXPECT_EQ(steps.launches.size(), 2U);
@@ -163,10 +164,10 @@ TEST(MlperfLog, ASecondRunIsAnotherLaunch) {
 }
 
 TEST(MlperfLog, LinesThatWereCutAreNoted) {
-  const JobLog log = log_of(settings() + ":::MLLOG {\"time_ms\": 12, \"key\": \"run_\n" +
-                            ":::MLLOG {\"time_ms\": true, \"key\": \"run_stop\"}\n" +
-                            event(3000, "block_start", "null", R"("samples_count": 0)") +
-                            event(13000, "block_stop", "null", R"("samples_count": 160)"));
+  const JobLog log = mlperf_job_log(settings() + ":::MLLOG {\"time_ms\": 12, \"key\": \"run_\n" +
+                                    ":::MLLOG {\"time_ms\": true, \"key\": \"run_stop\"}\n" +
+                                    event(3000, "block_start", "null", R"("samples_count": 0)") +
+                                    event(13000, "block_stop", "null", R"("samples_count": 160)"));
   EXPECT_EQ(log.notes.at("records_cut"), 1U);
   EXPECT_EQ(log.notes.at("fields_not_understood"), 1U);
   EXPECT_EQ(steps_of(log).steps.size(), 1U);

@@ -32,7 +32,7 @@ std::string project_sentence(const ProjectResult& r) {
                        degrees.empty() ? std::string() : " (" + degrees + ")");
   };
   return fmt::format(
-      "On {} a step would take {}, with 80 % between {} and {}. The recorded {} take {}.",
+      "On {} a step would take {}, with 80 % between {} and {}. In the traces, on {}, it takes {}.",
       job(p.shape), format_seconds(p.step), format_seconds(p.low), format_seconds(p.high),
       job(p.recorded_shape), format_seconds(p.recorded));
 }
