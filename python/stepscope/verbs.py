@@ -123,8 +123,8 @@ def analyze(
     first.
 
     inputs: Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories,
-        patterns; or a job's table of operations (CSV, Parquet). Logs of GPUs (nvidia-smi, DCGM)
-        may lie beside traces.
+        patterns, URLs (https://, s3://); or a job's table of operations (CSV, Parquet). Logs of
+        GPUs (nvidia-smi, DCGM) may lie beside traces.
     steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
     ranks: Only these ranks: 0,2,8-15.
     model: Model of the run, for its FLOPs and the expected step: a name, a file of ours or a
@@ -291,7 +291,7 @@ def whatif(
     with other buckets. Says what a step would take then.
 
     inputs: Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories,
-        patterns.
+        patterns, URLs (https://, s3://).
     change: Change to replay: no_waiting[@RANK], communication_free[:COLLECTIVE][@RANK],
         bandwidth[:COLLECTIVE]:FACTOR[@RANK], latency[:COLLECTIVE]:FACTOR[@RANK],
         compute[:CLASS]:FACTOR[@RANK], host_free[@RANK], host:FACTOR[@RANK], data_free[@RANK],
@@ -604,7 +604,7 @@ def digest(
     Each file can be made where its trace lies; a digest that is there is kept while its
     trace does not change.
 
-    inputs: Traces: files, directories or patterns.
+    inputs: Traces: files, directories, patterns or URLs.
     out: Folder of the digests; it is made.
     threads: Threads to use. Default: all cores.
     """

@@ -476,4 +476,16 @@ void sort_as_launched(const RankView& view, std::span<const CollectiveCall> call
       rows, {}, [&](std::uint32_t c) { return view.trace->slices.start[index(calls[c].launch)]; });
 }
 
+void Plain<std::string_view>::append(std::string& out, const std::string_view& name) {
+  append_plain(out, std::string(name));
+}
+
+bool Plain<std::string_view>::take(std::string_view& in, std::string_view& name) {
+  static StringPool names;
+  std::string taken;
+  if (!take_plain(in, taken)) return false;
+  name = names[names.intern(taken)];
+  return true;
+}
+
 }  // namespace stepscope

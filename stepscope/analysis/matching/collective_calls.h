@@ -13,8 +13,17 @@
 
 #include "stepscope/analysis/matching/process_group.h"
 #include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/base/plain_bytes.h"
 
 namespace stepscope {
+
+// For crews: the names of element types, a few in all. Those of another process live as long as
+// this one, as the program's own do.
+template <>
+struct Plain<std::string_view> {
+  static void append(std::string& out, const std::string_view& name);
+  static bool take(std::string_view& in, std::string_view& name);
+};
 
 struct CollectiveCall {
   SliceId slice = no_slice;   // the kernel; the host row if there is no device

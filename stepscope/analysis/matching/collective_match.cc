@@ -18,23 +18,6 @@
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
-
-// The names of a call's element type, a few in all. Those of another process live as long as this
-// one, as the program's own do.
-template <>
-struct Plain<std::string_view> {
-  static void append(std::string& out, const std::string_view& text) {
-    append_plain(out, std::string(text));
-  }
-  static bool take(std::string_view& in, std::string_view& text) {
-    static StringPool names;
-    std::string taken;
-    if (!take_plain(in, taken)) return false;
-    text = names[names.intern(taken)];
-    return true;
-  }
-};
-
 namespace {
 // The calls of one view on one communicator, in order.
 struct CallSequence {

@@ -151,7 +151,7 @@ Ns copied_step(const WhatIfInputs& in, const StepPieces& pieces, const CopiedJob
     if (join) std::fill(at, at + copies, all);
     last[n] = is_left_out(job, graph.view[n]) ? Ns{0} : all;
   }
-  return step_time(graph, last, [&](std::uint32_t n) { return in.replay.measured.duration[n]; });
+  return step_time(graph, in.replay.measured.duration, last);
 }
 
 }  // namespace stepscope

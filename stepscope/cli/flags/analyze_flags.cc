@@ -43,9 +43,9 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
       "a peer, copying or idle, and why. Also says which rank is late and what to try first.");
   declare_traces(app, f.traces);
   app.get_option("INPUT")->description(
-      "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, patterns; or a "
-      "job's table of operations (CSV, Parquet). Logs of GPUs (nvidia-smi, DCGM) may lie beside "
-      "traces.");
+      "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, patterns, URLs "
+      "(https://, s3://); or a job's table of operations (CSV, Parquet). Logs of GPUs (nvidia-smi, "
+      "DCGM) may lie beside traces.");
   app.add_option("--gpu-log-zone", f.gpu_log_zone,
                  "Zone of the times in logs of GPUs that name none: UTC, +01:00, -03:30. Without "
                  "it the zone in which log and capture overlap, if there is only one.")
