@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON of a followed job as documented: a job of four ranks, the third of which becomes slow.
+// The JSON of a followed job as documented: a job of four ranks, the third of which becomes slow by
+// what its collectives tell, and the second by its file of steps.
 #include <fstream>
 
 #include "tests/json_contract/documented.h"
@@ -29,20 +30,45 @@ void write_job(const std::string& folder) {
   std::ofstream(folder + "/none.txt") << "a line of nothing\n";
 }
 
+void write_steps(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  for (int rank = 0; rank < 4; ++rank) {
+    std::ofstream out(folder + "/steps-rank" + std::to_string(rank) + ".jsonl");
+    for (int step = 0; step < 200; ++step) {
+      const int data = rank == 1 && step >= 120 ? 40'000'000 : 1'000'000;
+      const int wall = (step < 120 ? 200'000'000 : 260'000'000) + step % 7 * 100'000;
+      out << R"({"stepscope":"step","rank":)" << rank << R"(,"world":4,"host":"host","pid":)"
+          << rank << R"(,"step":)" << step << R"(,"wall_ns":)" << wall << R"(,"wait_ns":)"
+          << wall - 100'000'000 - data << R"(,"phases_ns":{"data":)" << data << "}}\n";
+    }
+    out << R"({"stepscope":"step",)" << "\n";
+  }
+}
+
 TEST(JsonContract, HoldsForAFollowedJob) {
   const program::ScratchFolder scratch;
   const std::string folder = scratch.file("job");
   write_job(folder);
-  const auto run = program::run({"live", folder, "--once", "--json", "-"});
+  const std::string steps = scratch.file("steps");
+  write_steps(steps);
+  // Collectives alone tell how much longer transfers are.
+  const auto alone = program::run({"live", folder, "--once", "--json", "-"});
+  ASSERT_EQ(alone.exit_code, 0) << alone.errors;
+  bool transfers = false;
+  const auto told = nlohmann::json::parse(alone.printed);
+  for (const auto& event : told["events"])
+    transfers |= event["change"].is_object() && event["change"]["transfer_ns"].is_number();
+  EXPECT_TRUE(transfers);
+  const auto run = program::run({"live", folder, steps, "--once", "--json", "-"});
   ASSERT_EQ(run.exit_code, 0) << run.errors;
-  expect_contract("stepscope live", run, {"events.seconds"});
+  expect_contract("stepscope live", run, {"events.seconds", "events.change.transfer_ns"});
   const auto tree = nlohmann::json::parse(run.printed);
   std::set<std::string> kinds;
   for (const auto& event : tree["events"]) kinds.insert(event["kind"]);
   EXPECT_TRUE(kinds.contains("late"));
   EXPECT_TRUE(kinds.contains("slower"));
   for (const auto& process : tree["processes"])
-    EXPECT_EQ(process["late"].is_null(), process["rank"] != 2) << process;
+    EXPECT_EQ(process["late"].is_null(), process["rank"] != 1 && process["rank"] != 2) << process;
   EXPECT_EQ(tree["coverage"]["records"], 1600);
 }
 

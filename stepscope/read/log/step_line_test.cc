@@ -31,8 +31,9 @@ TEST(StepLine, IsRead) {
 }
 
 TEST(StepLine, PeersAreAPartOfTheRanks) {
-  const auto read = parse_step_line(
-      R"({"stepscope":"step","rank":5,"world":8,"peers":1,"peer_count":2,"step":0,"wall_ns":1,"wait_ns":0})");
+  const auto read =
+      parse_step_line(R"({"stepscope":"step","rank":5,"world":8,"peers":1,"peer_count":2,"step":0,)"
+                      R"("wall_ns":1,"wait_ns":0})");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->peers, 1);
   EXPECT_EQ(read->peer_count, 2);
