@@ -406,7 +406,6 @@ def project(
     tp: Tensor-parallel devices.
     pp: Pipeline stages.
     zero: States split over data-parallel devices: 1 optimizer, 2 gradients, 3 parameters.
-       
     global_batch: Sequences of one optimizer step.
     steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
     ranks: Only these ranks: 0,2,8-15.
@@ -440,7 +439,6 @@ def project(
     dp: Data-parallel devices. Without it what tp, cp and pp leave of gpus.
     shard_group: Devices of a group that splits states. Groups hold copies.
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
-       
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
         experts, feed_forward, latent_up.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
@@ -454,12 +452,9 @@ def project(
     fused_pointwise: Let neighbouring elementwise operations share one pass.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way.
-    fused_gradient_sum: Let products add weight gradients to the sum of micro-batches. Default:
-        true.
-    cuda_graphs: What CUDA graphs launch: layers without their experts, or the step. Default:
-        none.
-    vocabulary_multiple: Number to whose multiple, times tp, the embedding is padded. Default:
-        128.
+    fused_gradient_sum: Let products add weight gradients to the sum of micro-batches.
+    cuda_graphs: What CUDA graphs launch: layers without their experts, or the step.
+    vocabulary_multiple: Number to whose multiple, times tp, the embedding is padded.
     no_overlap: Communication that nothing hides: gradient, parameters.
     prefetch: Layers that parameters are gathered ahead (ZeRO-3).
     bucket: Gradients that are reduced at once. Give bytes, or '25MiB'.
