@@ -410,10 +410,9 @@ def project(
         changes of the kernels.
     recorded: What the traces do not tell of the recorded plan:
         tp=2,pp=4,global-batch=64,seq=4096,zero=1.
-    tp: Tensor-parallel devices. Default: 1.
-    pp: Pipeline stages. Default: 1.
+    tp: Tensor-parallel devices.
+    pp: Pipeline stages.
     zero: States split over data-parallel devices: 1 optimizer, 2 gradients, 3 parameters.
-        Default: 0.
     global_batch: Sequences of one optimizer step.
     steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
     ranks: Only these ranks: 0,2,8-15.
@@ -428,53 +427,49 @@ def project(
     nodes: Nodes, instead of gpus.
     gpus_per_node: Devices that share the fast links.
     recorded_machine: Machine of the traces, if it is another one.
-    tensor_layout: Cut of matrix products over tensor-parallel devices. Default: 1d.
+    tensor_layout: Cut of matrix products over tensor-parallel devices.
     tp_rows: Rows of the grid in the 2d, 2.5d and 3d layouts. Without sides it is square, or a
         cube.
     tp_columns: Columns of the grid in the 2d, 2.5d and 3d layouts.
-    tp_depth: Copies of the grid in the 2.5d layout, third side in the 3d layout. Default: 1.
+    tp_depth: Copies of the grid in the 2.5d layout, third side in the 3d layout.
     sequence_parallel: Split norms and residuals over the tensor-parallel devices.
     sequence_degree: Devices over which sequence-parallel splits. Without it tp.
-    cp: Context-parallel devices. Default: 1.
-    context_exchange: Exchange of keys between context-parallel devices. Default: all_gather.
-    ep: Expert-parallel devices, among the cp * dp ones. Default: 1.
+    cp: Context-parallel devices.
+    context_exchange: Exchange of keys between context-parallel devices.
+    ep: Expert-parallel devices, among the cp * dp ones.
     expert_tp: Tensor-parallel devices of an expert: 1 or tp. Without it tp.
     expert_dispatch: Copies of a token: one for each chosen expert, or for each rank and domain
-        with some. Default: all_to_all.
-    schedule: Order of the pipeline's passes. Default: 1f1b.
-    virtual_stages: Chunks of the model on one device (interleaved). Default: 1.
+        with some.
+    schedule: Order of the pipeline's passes.
+    virtual_stages: Chunks of the model on one device (interleaved).
     stage_layers: Layers of each (virtual) stage, in model order.
     dp: Data-parallel devices. Without it what tp, cp and pp leave of gpus.
     shard_group: Devices of a group that splits states. Groups hold copies.
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
-        Default: none.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
         experts, feed_forward, latent_up.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
     torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
     seq: Tokens of a sequence.
-    micro_batch: Sequences of one pass on one device. Default: 1.
+    micro_batch: Sequences of one pass on one device.
     reduce_each_micro_batch: Reduce gradients after every pass, not once a step.
-    attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
+    attention: Attention kernel. With fused, scores stay out of memory.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
-    fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
+    fused_pointwise: Let neighbouring elementwise operations share one pass.
     compiled: Launch layers by a compiler's code, not by Python one by one.
-    fused_loss: Compute cross-entropy in one pass each way. Default: true.
-    fused_gradient_sum: Let products add weight gradients to the sum of micro-batches. Default:
-        true.
-    cuda_graphs: What CUDA graphs launch: layers without their experts, or the step. Default:
-        none.
-    vocabulary_multiple: Number to whose multiple, times tp, the embedding is padded. Default:
-        128.
+    fused_loss: Compute cross-entropy in one pass each way.
+    fused_gradient_sum: Let products add weight gradients to the sum of micro-batches.
+    cuda_graphs: What CUDA graphs launch: layers without their experts, or the step.
+    vocabulary_multiple: Number to whose multiple, times tp, the embedding is padded.
     no_overlap: Communication that nothing hides: gradient, parameters.
-    prefetch: Layers that parameters are gathered ahead (ZeRO-3). Default: 1.
-    bucket: Gradients that are reduced at once. Give bytes, or '25MiB'. Default: 25MiB.
+    prefetch: Layers that parameters are gathered ahead (ZeRO-3).
+    bucket: Gradients that are reduced at once. Give bytes, or '25MiB'.
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
-    dtype: Number format of matrix products. Default: bf16.
-    grad_dtype: Format in which gradients are reduced. Default: bf16.
-    accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
+    dtype: Number format of matrix products.
+    grad_dtype: Format in which gradients are reduced.
+    accumulate_dtype: Format in which gradients of micro-batches are summed.
     """
     with given_files() as files:
         arguments = [

@@ -3,6 +3,7 @@
 
 #include "stepscope/cli/help/flag_values.h"
 #include "stepscope/cli/help/flag_view.h"
+#include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/pipeline/plan_against.h"
 
 namespace stepscope {
@@ -40,6 +41,9 @@ void declare(CLI::App& app, ProjectFlags& f) {
       ->type_name("NAME=VALUE,...")
       ->group("Recorded plan");
   declare_fields(app, f.source);
+  // What is not given stays as in the recording.
+  for (const PlanField& field : plan_fields())
+    app.get_option("--" + std::string(field.name))->default_str("");
   declare_json(app, f.out.json);
   app.add_flag("--brief", f.brief, "The JSON of the answer and its parts alone; needs --json")
       ->group("Outputs");
