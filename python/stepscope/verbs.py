@@ -366,7 +366,7 @@ def project(
     ep: int | None = None,
     expert_tp: int | None = None,
     expert_dispatch: Literal["all_to_all", "forwarded"] | None = None,
-    schedule: Literal["gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2"] | None = None,
+    schedule: Literal["gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "dualpipe"] | None = None,
     virtual_stages: int | None = None,
     stage_layers: Numbers | None = None,
     dp: int | None = None,
@@ -384,11 +384,13 @@ def project(
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
+    loss_in_place: bool | None = None,
     fused_gradient_sum: bool | None = None,
     cuda_graphs: Literal["none", "layers", "step"] | None = None,
     vocabulary_multiple: int | None = None,
     no_overlap: str | Sequence[str] | None = None,
     prefetch: int | None = None,
+    gather_singly: bool | None = None,
     bucket: int | str | None = None,
     tp_overlap: bool | None = None,
     ep_overlap: bool | None = None,
@@ -401,7 +403,7 @@ def project(
     model.
 
     inputs: Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories,
-        patterns.
+        patterns, URLs (https://, s3://).
     gpus: Devices of the job asked about. Without global-batch each data-parallel rank has as
         many sequences as in the traces.
     machine: Machine of the job asked about, for its links and the model's expected times: of
@@ -459,11 +461,13 @@ def project(
     fused_pointwise: Let neighbouring elementwise operations share one pass.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way.
+    loss_in_place: Write the loss's gradient over the scores.
     fused_gradient_sum: Let products add weight gradients to the sum of micro-batches.
     cuda_graphs: What CUDA graphs launch: layers without their experts, or the step.
     vocabulary_multiple: Number to whose multiple, times tp, the embedding is padded.
     no_overlap: Communication that nothing hides: gradient, parameters.
     prefetch: Layers that parameters are gathered ahead (ZeRO-3).
+    gather_singly: Gather and reduce each weight by itself (ZeRO-3 of DeepSpeed before 0.6).
     bucket: Gradients that are reduced at once. Give bytes, or '25MiB'.
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
@@ -520,11 +524,13 @@ def project(
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),
+            *flag("loss-in-place", loss_in_place),
             *flag("fused-gradient-sum", fused_gradient_sum),
             *flag("cuda-graphs", cuda_graphs),
             *flag("vocabulary-multiple", vocabulary_multiple),
             *flag("no-overlap", None if no_overlap is None else list_text(no_overlap)),
             *flag("prefetch", prefetch),
+            *flag("gather-singly", gather_singly),
             *flag("bucket", bucket),
             *flag("tp-overlap", tp_overlap),
             *flag("ep-overlap", ep_overlap),
