@@ -104,5 +104,5 @@ def test_the_server_speaks_the_protocol():
             return {tool.name for tool in tools.tools}, json.loads(answer.content[0].text)
 
     names, answer = asyncio.run(talk())
-    assert names == {"analyze", "whatif", "compare", "predict", "plan"}
+    assert names == {"analyze", "whatif", "compare", "live", "predict", "plan"}
     assert answer["verdict"]["kind"] == "data_loader"

@@ -16,7 +16,6 @@
 #include "stepscope/cli/help/flag_values.h"
 #include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cli/outputs.h"
-#include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/comm/communicator/cores.h"

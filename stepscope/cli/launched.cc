@@ -6,10 +6,9 @@
 
 #include <cstdlib>
 
-#include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/pipeline/process_crew.h"
+#include "stepscope/comm/groups/process_crew.h"
 
 namespace stepscope {
 namespace {

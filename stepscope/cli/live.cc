@@ -14,7 +14,6 @@
 #include "stepscope/cli/flags/live_flags.h"
 #include "stepscope/cli/on_event.h"
 #include "stepscope/cli/outputs.h"
-#include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/report/live/live_json.h"

@@ -15,7 +15,6 @@
 #include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/output_file.h"
 #include "stepscope/cli/help/verb.h"
-#include "stepscope/cli/say.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/report/page/html.h"

@@ -18,7 +18,6 @@
 #include "stepscope/cli/help/help_text.h"
 #include "stepscope/cli/help/suggest.h"
 #include "stepscope/cli/outputs.h"
-#include "stepscope/cli/say.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/words/format.h"
 

@@ -3,7 +3,10 @@
 // progress.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
+#include <cstdio>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -26,6 +29,13 @@ namespace stepscope {
 const StopFlag& stop_on_signals();
 // The flag that they set.
 [[nodiscard]] const StopFlag& stop_flag();
+
+// A line on standard error of a run that is to go on where it cannot be written: a full disk.
+template <class... Values>
+void say(fmt::format_string<Values...> format, const Values&... values) {
+  const std::string line = fmt::vformat(format, fmt::make_format_args(values...));
+  std::fputs(line.c_str(), stderr);
+}
 
 // A line on standard error that is drawn over: only on a terminal, and only after the first second.
 class ProgressLine {

@@ -11,7 +11,6 @@
 
 #include "stepscope/cli/flags/train_flags.h"
 #include "stepscope/cli/outputs.h"
-#include "stepscope/cli/say.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/comm/groups/rank_processes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/pipeline/process_crew.h"
+#include "stepscope/comm/groups/process_crew.h"
 
 #include <algorithm>
 #include <chrono>
