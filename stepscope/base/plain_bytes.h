@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -51,10 +52,13 @@ concept Scalar = std::is_arithmetic_v<T> || std::is_enum_v<T> || is_time<T>;
 template <class T>
 concept Dense = Scalar<T> && !std::same_as<T, bool>;
 
-// Converts to anything, to find the number of a struct's members.
+// Converts to anything, to find the number of a struct's members. Never run; it has a body because
+// some compilers define the constructors that would call it.
 struct Anything {
   template <class T>
-  operator T() const;  // NOLINT(google-explicit-constructor)
+  operator T() const {  // NOLINT(google-explicit-constructor)
+    std::abort();
+  }
 };
 template <class T, std::size_t... I>
 constexpr bool takes(std::index_sequence<I...>) {
