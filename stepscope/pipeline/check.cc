@@ -98,11 +98,7 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   auto read = read_traces(r.traces, progress);
   if (!read) return read.error();
   c.failures = std::move(read->failures);
-  if (read->ranks.empty())
-    return c.failures.empty() ? Error{.what = "holds no trace",
-                                      .file = c.input,
-                                      .hint = "name the traces of a run"}
-                              : c.failures.front();
+  if (read->ranks.empty()) return no_ranks(c.failures, c.input);
   JobOptions options = job_options(r.traces, progress, read->run.world_size);
   options.explain = r.list;
   c.job = analyze_job(read->ranks, options);

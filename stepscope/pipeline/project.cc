@@ -372,11 +372,7 @@ Result<ProjectResult> project(const ProjectRequest& r, const Progress& progress)
   if (r.traces.inputs.empty()) return Error{.what = "no trace is named", .hint = "name one"};
   auto read = read_traces(r.traces, progress);
   if (!read) return read.error();
-  if (read->ranks.empty())
-    return read->failures.empty() ? Error{.what = "holds no trace",
-                                          .file = r.traces.inputs.front(),
-                                          .hint = "name the traces of a run"}
-                                  : read->failures.front();
+  if (read->ranks.empty()) return no_ranks(read->failures, r.traces.inputs.front());
   Visit visit{.request = r, .asked = *asked, .world = read->run.world_size};
   JobOptions options = job_options(r.traces, progress, read->run.world_size);
   options.standing = false;
@@ -399,6 +395,11 @@ Result<ProjectResult> project(const ProjectRequest& r, const Progress& progress)
                        .held_out = job.explanation->held_out,
                        .warnings = replay_warnings(job),
                        .failures = std::move(read->failures)};
+  if (number(r.recorded, "global-batch") && !number(r.recorded, "micro-batch"))
+    result.warnings.emplace_back(
+        "--recorded names no micro-batch, and one sequence is taken; --recorded micro-batch=N "
+        "names "
+        "another");
   if (const std::string cut = cut_sentence(result.inputs, job); !cut.empty())
     result.warnings.insert(result.warnings.begin(), cut);
   return result;

@@ -187,6 +187,11 @@ unsigned threads_of(const TracesRequest& request) {
   return request.threads > 0 ? request.threads : std::max(1U, std::thread::hardware_concurrency());
 }
 
+Error no_ranks(std::span<const Error> failures, const std::string& input) {
+  if (!failures.empty()) return failures.front();
+  return {.what = "holds no trace", .file = input, .hint = "name the traces of a run"};
+}
+
 JobOptions job_options(const TracesRequest& request, const Progress& progress,
                        std::optional<int> recorded_world) {
   JobOptions options;

@@ -52,6 +52,9 @@ struct ReadTraces {
 [[nodiscard]] Result<ReadTraces> read_traces(const TracesRequest& request,
                                              const Progress& progress);
 
+// Why nothing is left where `ranks` is empty: the first failure, or that `input` holds no trace.
+[[nodiscard]] Error no_ranks(std::span<const Error> failures, const std::string& input);
+
 // What analyze_job() is to look at. `recorded_world`: the world size in the traces.
 [[nodiscard]] JobOptions job_options(const TracesRequest& request, const Progress& progress,
                                      std::optional<int> recorded_world);

@@ -151,11 +151,7 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
   if (r.traces.inputs.empty()) return Error{.what = "no trace is named", .hint = "name one"};
   auto read = read_traces(r.traces, progress);
   if (!read) return read.error();
-  if (read->ranks.empty())
-    return read->failures.empty() ? Error{.what = "holds no trace",
-                                          .file = r.traces.inputs.front(),
-                                          .hint = "name the traces of a run"}
-                                  : read->failures.front();
+  if (read->ranks.empty()) return no_ranks(read->failures, r.traces.inputs.front());
   return replay(r, *machine,
                 {.ranks = read->ranks,
                  .world_size = read->run.world_size,

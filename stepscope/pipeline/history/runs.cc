@@ -187,10 +187,12 @@ Result<std::optional<PastRun>> add_run(Reading& in, HistoryFile& history, const 
               .version = std::string(version())};
   if (known != nullptr && run.commit.empty()) run.commit = known->commit;
   if (known != nullptr && run.tag.empty()) run.tag = known->tag;
-  const auto scratch = LaunchFolder::make({});
-  if (!scratch) return scratch.error();
   std::vector<DigestFile> digests;
+  std::optional<LaunchFolder> scratch;  // until they are stored
   if (is_trace(files)) {
+    auto folder = LaunchFolder::make({});
+    if (!folder) return folder.error();
+    scratch.emplace(std::move(*folder));
     auto made = digests_of(in, files, scratch->path());
     if (!made) fail(in.progress, in.failures, made.error());
     if (!made || !read_traces_of(in, files, *made, run)) return std::optional<PastRun>();
@@ -203,7 +205,7 @@ Result<std::optional<PastRun>> add_run(Reading& in, HistoryFile& history, const 
   run.steps.parts.clear();
   run.digests = digests.size();
   for (const DigestFile& digest : digests)
-    run.digest_bytes += file_size(digest.path) ? *file_size(digest.path) : 0;
+    if (const auto size = file_size(digest.path)) run.digest_bytes += *size;
   return std::optional(std::move(run));
 }
 
@@ -294,11 +296,10 @@ Result<RestoredRun> restore_run(const RestoreRequest& request) {
                  .hint = "stepscope runs DIR lists the runs",
                  .code = ErrorCode::refused};
   if (run->digests == 0)
-    return Error{
-        .what = fmt::format("no digests of the run {} are kept", request.run),
-        .file = restored.history,
-        .hint = "they are kept of traces only, and by versions of stepscope with --restore only",
-        .code = ErrorCode::refused};
+    return Error{.what = fmt::format("no digests of the run {} are kept", request.run),
+                 .file = restored.history,
+                 .hint = "only traces have digests; a run that an older stepscope read has none",
+                 .code = ErrorCode::refused};
   const auto written = file->write_digests(request.run, request.output);
   if (!written) return written.error();
   restored.digests = *written;
