@@ -308,13 +308,13 @@ ClockAlignment Aligner::run() {
 }
 
 // The largest distance between the offsets of two ranks of one host.
-Ns most_apart(const HostClocks& hosts, const ClockAlignment& by_rank) {
+Ns most_apart(const HostClocks& hosts, const ClockAlignment& by_device) {
   std::vector<std::pair<Ns, Ns>> range(hosts.clocks.size(), {Ns::max(), Ns::min()});
   Ns most{};
   for (std::size_t v = 0; v < hosts.of_view.size(); ++v) {
     auto& [low, high] = range[hosts.of_view[v]];
-    low = std::min(low, by_rank.by_view[v].offset);
-    high = std::max(high, by_rank.by_view[v].offset);
+    low = std::min(low, by_device.by_view[v].offset);
+    high = std::max(high, by_device.by_view[v].offset);
     most = std::max(most, high - low);
   }
   return most;
@@ -322,17 +322,19 @@ Ns most_apart(const HostClocks& hosts, const ClockAlignment& by_rank) {
 
 }  // namespace
 
-// Ranks of one host have clocks of their own only where these are far apart: the order in which
+// Devices of one host have clocks of their own only where these are far apart: the order in which
 // ranks leave a collective looks like a small offset.
 ClockAlignment align_clocks(std::span<const RankView> views, const CollectiveMatches& matches,
                             const Workers& workers) {
   const HostClocks hosts = find_clocks(views);
   ClockAlignment by_host = Aligner(views, matches, hosts, workers).run();
-  if (hosts.clocks.size() == views.size()) return by_host;
-  ClockAlignment by_rank = Aligner(views, matches, clocks_of_ranks(views), workers).run();
-  const bool better = by_rank.applied && most_apart(hosts, by_rank) >= apart_on_a_host &&
-                      (!by_host.applied || *by_rank.spread_aligned * 2 < *by_host.spread_aligned);
-  return better ? by_rank : by_host;
+  HostClocks devices = clocks_of_devices(views, matches.ranks);
+  if (hosts.clocks.size() == devices.clocks.size()) return by_host;
+  ClockAlignment by_device = Aligner(views, matches, std::move(devices), workers).run();
+  const bool better =
+      by_device.applied && most_apart(hosts, by_device) >= apart_on_a_host &&
+      (!by_host.applied || *by_device.spread_aligned * 2 < *by_host.spread_aligned);
+  return better ? by_device : by_host;
 }
 
 void apply_clock(RankIndex& index, const ClockCorrection& correction) {

@@ -122,6 +122,33 @@ TEST(ClockAlignment, RanksOfOneHostShareAnOffset) {
   EXPECT_EQ(found.by_view[2].offset, found.by_view[3].offset);
 }
 
+// Processes of a host convert the instants of their devices on their own.
+TEST(ClockAlignment, DevicesOfOneHostMayBeApart) {
+  const ClockAlignment found = aligned({{0, 0, "a"}, {400e3, 0, "a"}});
+  ASSERT_TRUE(found.applied) << found.reason;
+  ASSERT_EQ(found.hosts.size(), 2U);
+  EXPECT_LT(std::abs(error_us(found, 1, 400e3)), 1.0);
+}
+
+// One rank of a busy host leaves every collective late, because it is not scheduled at once. Its
+// host rows are still of the host's clock.
+TEST(ClockAlignment, HostThreadsOfOneHostShareItsClock) {
+  std::vector<TestRank> ranks(2);
+  for (std::int64_t c = 0; c < 60; ++c)
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      const std::int64_t at = origin + 20'000'000 * c;
+      const SliceId row = ranks[r].op_with_inputs(
+          Category::cpu_op, "record_param_comms", at + 10'000 * ((c + std::ssize(ranks)) % 7),
+          at + 500'000 + (r == 1 ? 2'000'000 : 0), "", "");
+      ranks[r].annotate(row, {.name = "allreduce", .seq = c});
+    }
+  for (TestRank& rank : ranks) rank.built().metadata.texts["host_name"] = "a";
+  const TestJob job(std::move(ranks));
+  const CollectiveMatches matches = match_collectives(job.views());
+  ASSERT_EQ(matches.matched.size(), 60U);
+  EXPECT_FALSE(align_clocks(job.views(), matches).applied);
+}
+
 TEST(ClockAlignment, ClocksFurtherApartThanTheWindowAreRecognisedByTheirPattern) {
   for (const double offset : {12e6, 700e6, 90e9, -3600e9}) {
     const ClockAlignment found = aligned({{}, {offset}});

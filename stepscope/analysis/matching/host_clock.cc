@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 
 namespace stepscope {
@@ -33,21 +34,9 @@ std::string_view host_in_name(const Metadata& metadata) {
   return may_be_rank ? std::string_view() : name.substr(0, line);
 }
 
-}  // namespace
-
-std::string host_of(const Metadata& metadata) {
-  if (const auto at = metadata.texts.find("host_name"); at != metadata.texts.end())
-    if (!at->second.empty()) return at->second;
-  return std::string(host_in_name(metadata));
-}
-
-HostClocks find_clocks(std::span<const RankView> views) {
-  // All windows of a rank have one host or none.
-  std::map<int, std::string> host_of_rank;
-  for (const RankView& view : views) {
-    std::string& host = host_of_rank[view.rank];
-    if (host.empty()) host = host_of(view.trace->metadata);
-  }
+// Ranks with the same host share a clock; those without one have their own.
+HostClocks clocks_of_hosts(std::span<const RankView> views,
+                           const std::map<int, std::string>& host_of_rank) {
   HostClocks found;
   std::map<std::string, std::uint32_t> row_of_host;
   std::map<int, std::uint32_t> row_of_rank;
@@ -63,16 +52,38 @@ HostClocks find_clocks(std::span<const RankView> views) {
   return found;
 }
 
-HostClocks clocks_of_ranks(std::span<const RankView> views) {
-  HostClocks found;
-  std::map<int, std::uint32_t> row_of_rank;
-  for (const RankView& view : views) row_of_rank.try_emplace(view.rank, 0);
-  for (auto& [rank, row] : row_of_rank) {
-    row = static_cast<std::uint32_t>(found.clocks.size());
-    found.clocks.push_back({"", {rank}});
+}  // namespace
+
+std::string host_of(const Metadata& metadata) {
+  if (const auto at = metadata.texts.find("host_name"); at != metadata.texts.end())
+    if (!at->second.empty()) return at->second;
+  return std::string(host_in_name(metadata));
+}
+
+HostClocks find_clocks(std::span<const RankView> views) {
+  // All windows of a rank have one host or none.
+  std::map<int, std::string> host_of_rank;
+  for (const RankView& view : views) {
+    std::string& host = host_of_rank[view.rank];
+    if (host.empty()) host = host_of(view.trace->metadata);
   }
-  for (const RankView& view : views) found.of_view.push_back(row_of_rank.at(view.rank));
-  return found;
+  return clocks_of_hosts(views, host_of_rank);
+}
+
+HostClocks clocks_of_devices(std::span<const RankView> views, std::span<const RankCalls> calls) {
+  std::map<int, std::string> host_of_rank;
+  std::set<int> on_device;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const Trace& trace = *views[v].trace;
+    std::string& host = host_of_rank[views[v].rank];
+    if (host.empty()) host = host_of(trace.metadata);
+    if (std::ranges::any_of(calls[v].calls, [&](const CollectiveCall& call) {
+          return is_device_work(trace.slices.category[index(call.slice)]);
+        }))
+      on_device.insert(views[v].rank);
+  }
+  for (const int rank : on_device) host_of_rank[rank].clear();
+  return clocks_of_hosts(views, host_of_rank);
 }
 
 }  // namespace stepscope

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/analysis/matching/collective_calls.h"
 #include "stepscope/analysis/steps/rank_view.h"
 
 namespace stepscope {
@@ -28,8 +29,10 @@ struct HostClocks {
   std::vector<std::uint32_t> of_view;  // row of `clocks`
 };
 [[nodiscard]] HostClocks find_clocks(std::span<const RankView> views);
-// A clock for each rank. Processes of one host convert the device's instants on their own, so their
-// rows may disagree although the host has one clock.
-[[nodiscard]] HostClocks clocks_of_ranks(std::span<const RankView> views);
+// A clock for each rank whose collectives are rows of a device: processes of one host convert the
+// device's instants on their own, so these may disagree although the host has one clock. Ranks whose
+// collectives are rows of host threads have the host's. `calls`: by view.
+[[nodiscard]] HostClocks clocks_of_devices(std::span<const RankView> views,
+                                           std::span<const RankCalls> calls);
 
 }  // namespace stepscope
