@@ -39,7 +39,7 @@ struct State {
       const Ends other = state.slots[*step++].ends;
       ready = other > ready ? other : ready;
     }
-    *own = ready + state.work[state.node].count();
+    *own = ready + std::int64_t{state.work[state.node].count()};
   }
   state.step = step;
 }
