@@ -3,6 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <utility>
+
+#include "stepscope/analysis/steps/step_at.h"
+#include "stepscope/analysis/work/op_inputs.h"
 
 namespace stepscope {
 namespace {
@@ -42,9 +47,64 @@ bool differs_in_dp(const CommGroup& group, const JobShape& shape) {
   return differs;
 }
 
+// A lookup's table and indices.
+struct Lookup {
+  std::int64_t rows = 0;  // of the table
+  std::int64_t sequences = 0;
+  std::int64_t tokens = 0;
+};
+
+std::optional<Lookup> lookup_of(const Trace& trace, std::uint32_t row) {
+  const std::uint32_t detail = trace.slices.detail[row];
+  if (trace.slices.category[row] != Category::cpu_op || detail == no_row) return std::nullopt;
+  const auto inputs = parse_inputs(trace.strings[trace.ops.input_dims[detail]], "", "");
+  if (!inputs) return std::nullopt;
+  const Dims* table = inputs->tensor(0, 2);
+  const Dims* indices = inputs->tensor(1, 2);
+  if (table == nullptr || indices == nullptr || indices->size() != 2) return std::nullopt;
+  return Lookup{table->front(), indices->at(0), indices->at(1)};
+}
+
 }  // namespace
 
+std::optional<TokenLookups> token_lookups(std::span<const RankView> views) {
+  struct Found {
+    Lookup lookup;
+    std::pair<std::size_t, std::size_t> step;  // view and its step
+  };
+  std::vector<Found> found;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const Trace& trace = *views[v].trace;
+    const StringId name = trace.strings.find("aten::embedding");
+    if (name == empty_string) continue;
+    for (std::uint32_t row = 0; row < trace.slices.size(); ++row) {
+      if (trace.slices.name[row] != name) continue;
+      const auto step = step_of_host(views[v].steps, trace.slices.start[row]);
+      const auto lookup = lookup_of(trace, row);
+      if (step && lookup) found.push_back({*lookup, {v, *step}});
+    }
+  }
+  std::int64_t largest = 0;
+  for (const Found& f : found) largest = std::max(largest, f.lookup.rows);
+  std::map<std::pair<std::size_t, std::size_t>, std::int64_t> calls;  // by step
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> shapes;
+  for (const Found& f : found)
+    if (f.lookup.rows == largest) {
+      ++calls[f.step];
+      ++shapes[{f.lookup.sequences, f.lookup.tokens}];
+    }
+  if (calls.empty()) return std::nullopt;
+  std::map<std::int64_t, std::int64_t> steps_with;
+  for (const auto& [step, count] : calls) ++steps_with[count];
+  const auto usual = [](const auto& counted) {
+    return std::ranges::max_element(counted, {}, [](const auto& c) { return c.second; })->first;
+  };
+  const auto [sequences, tokens] = usual(shapes);
+  return TokenLookups{.sequences = sequences, .tokens = tokens, .calls = usual(steps_with)};
+}
+
 JobShape recorded_shape(const Collectives& collectives, const PipelineBubble* pipeline,
+                        const std::optional<TokenLookups>& lookups,
                         std::optional<int> world_size) {
   const CollectiveMatches& matches = collectives.matches;
   const std::vector<GroupUse> uses = uses_of(matches);
@@ -62,6 +122,10 @@ JobShape recorded_shape(const Collectives& collectives, const PipelineBubble* pi
   if (pipeline != nullptr) {
     shape.pp = std::max<std::int64_t>(shape.pp, pipeline->stages);
     if (pipeline->micro_batches) shape.micro_batches = *pipeline->micro_batches;
+  }
+  if (lookups) {
+    shape.micro_batch = lookups->sequences;
+    if (!shape.micro_batches) shape.micro_batches = lookups->calls;
   }
   const std::int64_t world =
       world_size.value_or(matches.world_size.value_or(static_cast<int>(matches.ranks.size())));

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The degrees of parallelism of a job, as its traces tell them.
+// The degrees of parallelism and the batch of a job, as its traces tell them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "stepscope/analysis/collectives/collectives.h"
 #include "stepscope/analysis/ranks/pipeline_bubble.h"
+#include "stepscope/analysis/steps/rank_view.h"
 
 namespace stepscope {
 
@@ -18,14 +20,29 @@ struct JobShape {
   std::int64_t pp = 1;
   std::int64_t dp = 1;
   std::optional<std::int64_t> micro_batches{};  // of one pipeline in a step; absent: not known
+  std::optional<std::int64_t> micro_batch{};    // sequences of one; absent: not known
 
   [[nodiscard]] std::int64_t devices() const { return tp * cp * pp * dp; }
 };
 
+// What the lookups of tokens tell: the calls of aten::embedding on the largest table, recorded with
+// shapes.
+struct TokenLookups {
+  std::int64_t sequences = 1;  // of one call
+  std::int64_t tokens = 1;     // of a sequence on this rank; a context-parallel rank has a part
+  std::int64_t calls = 1;      // in a step
+};
+
+// The usual calls of the steps, over all ranks that have such calls. Absent if no rank has one, or
+// if the indices are not [sequences, tokens].
+[[nodiscard]] std::optional<TokenLookups> token_lookups(std::span<const RankView> views);
+
 // From the largest group of each dimension that a rank used; dp is what these leave of the world,
-// whose size is given or is that of the traces.
+// whose size is given or is that of the traces. Micro-batches are those of the pipeline's messages,
+// else the lookups of a step.
 [[nodiscard]] JobShape recorded_shape(const Collectives& collectives,
                                       const PipelineBubble* pipeline,
+                                      const std::optional<TokenLookups>& lookups,
                                       std::optional<int> world_size);
 
 // By row of CollectiveMatches::groups: true for the groups whose members differ in their

@@ -14,7 +14,6 @@
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/expected_step.h"
-#include "stepscope/fit/plan_evidence.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/words/phrases.h"
 
@@ -99,10 +98,11 @@ Result<NamedJob> read_asked(const ProjectRequest& r) {
 }
 
 // The recorded degrees: what the user says of them goes over what the traces tell.
-Result<JobShape> shape_of_recording(const ProjectRequest& r, const Collectives& collectives,
-                                    const PipelineBubble* pipeline, std::optional<int> world) {
-  JobShape shape = recorded_shape(collectives, pipeline, world);
-  const std::int64_t devices = world.value_or(static_cast<int>(collectives.matches.ranks.size()));
+Result<JobShape> shape_of_recording(const ProjectRequest& r, const WhatIfInputs& in,
+                                    const std::optional<TokenLookups>& lookups,
+                                    std::optional<int> world) {
+  JobShape shape = recorded_shape(in.collectives, in.pipeline, lookups, world);
+  const std::int64_t devices = world.value_or(static_cast<int>(in.views.size()));
   for (const auto& [name, field] : {std::pair{"tp", &JobShape::tp},
                                     {"cp", &JobShape::cp},
                                     {"ep", &JobShape::ep},
@@ -116,9 +116,17 @@ Result<JobShape> shape_of_recording(const ProjectRequest& r, const Collectives& 
                                      devices, shape.tp, shape.cp, shape.pp, shape.dp),
                  .hint = "say what it ran with: --recorded tp=N,pp=N,cp=N",
                  .code = ErrorCode::refused};
-  const auto batch = number(r.recorded, "global-batch");
-  const auto micro = number(r.recorded, "micro-batch").value_or(1);
-  if (batch && *batch % (micro * shape.dp) == 0) shape.micro_batches = *batch / (micro * shape.dp);
+  if (const auto micro = number(r.recorded, "micro-batch")) shape.micro_batch = *micro;
+  if (const auto batch = number(r.recorded, "global-batch")) {
+    const std::int64_t at_once = shape.micro_batch.value_or(1) * shape.dp;
+    if (*batch % at_once != 0)
+      return Error{.what = fmt::format("the recorded global batch of {} is no multiple of "
+                                       "micro-batch {} × dp {}",
+                                       *batch, shape.micro_batch.value_or(1), shape.dp),
+                   .hint = "say what the job ran with: --recorded global-batch=N,micro-batch=N",
+                   .code = ErrorCode::refused};
+    shape.micro_batches = *batch / at_once;
+  }
   return shape;
 }
 
@@ -150,8 +158,8 @@ Result<JobShape> shape_asked(const ProjectRequest& r, const JobShape& recorded) 
                  .code = ErrorCode::refused};
   // Without a batch each data-parallel rank has as much to do as in the recording.
   const auto batch = number(fields, "global-batch");
-  const auto micro =
-      number(fields, "micro-batch").value_or(number(r.recorded, "micro-batch").value_or(1));
+  if (const auto micro_asked = number(fields, "micro-batch")) shape.micro_batch = *micro_asked;
+  const std::int64_t micro = shape.micro_batch.value_or(1);
   if (batch) {
     if (*batch % (micro * shape.dp) != 0)
       return Error{.what = fmt::format("--global-batch {} is no multiple of micro-batch {} × dp {}",
@@ -225,25 +233,27 @@ Plan replayed_plan(const Plan& recorded, const Plan& asked) {
 }
 
 Result<Plans> plans_of(const ProjectRequest& r, const NamedJob& a, const JobShape& recorded,
-                       const JobShape& asked, std::optional<Dtype> dtype) {
+                       const JobShape& asked, const std::optional<TokenLookups>& lookups) {
   PlanSettings first{.gpus = recorded.devices(), .fields = r.recorded};
   if (find(first.fields, "global-batch") == nullptr) {
     if (!recorded.micro_batches)
       return Error{.what = "the batch of the recorded steps is not in the traces",
                    .hint = "say it: --recorded global-batch=N,micro-batch=N",
                    .code = ErrorCode::refused};
-    const std::int64_t micro = number(r.recorded, "micro-batch").value_or(1);
     first.fields.push_back(
-        {"global-batch", std::to_string(*recorded.micro_batches * micro * recorded.dp)});
+        {"global-batch", std::to_string(*recorded.micro_batches * recorded.micro_batch.value_or(1) *
+                                        recorded.dp)});
   }
+  if (recorded.micro_batch && find(first.fields, "micro-batch") == nullptr)
+    first.fields.push_back({"micro-batch", std::to_string(*recorded.micro_batch)});
+  if (lookups && find(first.fields, "seq") == nullptr)
+    first.fields.push_back({"seq", std::to_string(lookups->tokens * recorded.cp)});
   for (const auto& [name, n] : {std::pair{"tp", recorded.tp},
                                 {"cp", recorded.cp},
                                 {"ep", recorded.ep},
                                 {"pp", recorded.pp},
                                 {"dp", recorded.dp}})
     if (find(first.fields, name) == nullptr) first.fields.push_back({name, std::to_string(n)});
-  if (dtype && find(first.fields, "dtype") == nullptr)
-    first.fields.push_back({"dtype", std::string(name(*dtype))});
   auto made = make_plan(first, *a.model, *a.recorded_machine);
   if (!made) return made.error();
   if (const auto ok = check_plan(*a.model, made->plan); !ok) {
@@ -323,13 +333,15 @@ struct Visit {
   const ProjectRequest& request;
   const NamedJob& asked;
   std::optional<int> world;
+  std::optional<TokenLookups> lookups{};
   std::optional<JobShape> recorded{};
   std::optional<ExpectedPlans> expected{};
   ProjectionQuestion question{};
   std::optional<Result<ReplayedChange>> answer{};
 
   Result<ReplayedChange> ask(const WhatIfInputs& in) {
-    auto shape = shape_of_recording(request, in.collectives, in.pipeline, world);
+    lookups = token_lookups(in.views);
+    auto shape = shape_of_recording(request, in, lookups, world);
     if (!shape) return shape.error();
     recorded = *shape;
     const auto wanted = shape_asked(request, *recorded);
@@ -347,7 +359,7 @@ struct Visit {
                      .code = ErrorCode::refused};
     }
     if (asked.model) {
-      const auto plans = plans_of(request, asked, *recorded, *wanted, std::nullopt);
+      const auto plans = plans_of(request, asked, *recorded, *wanted, lookups);
       if (!plans) return plans.error();
       auto made = expected_plans(asked, *plans);
       if (!made) return made.error();
@@ -363,6 +375,21 @@ struct Visit {
     return replay_change(in, *recorded, question);
   }
 };
+
+// What was taken of the recorded batch without evidence, or against it.
+void add_batch_warnings(const ProjectRequest& r, const Visit& visit,
+                        std::vector<std::string>& warnings) {
+  const auto micro = number(r.recorded, "micro-batch");
+  if (visit.lookups && micro && *micro != visit.lookups->sequences)
+    warnings.push_back(fmt::format(
+        "--recorded micro-batch={} is taken, while a lookup of tokens in the traces has {} "
+        "sequence{}",
+        *micro, visit.lookups->sequences, visit.lookups->sequences == 1 ? "" : "s"));
+  if (!visit.recorded->micro_batch && number(r.recorded, "global-batch"))
+    warnings.emplace_back(
+        "the traces tell no micro-batch, and one sequence is taken; --recorded micro-batch=N "
+        "names another");
+}
 
 }  // namespace
 
@@ -395,11 +422,7 @@ Result<ProjectResult> project(const ProjectRequest& r, const Progress& progress)
                        .held_out = job.explanation->held_out,
                        .warnings = replay_warnings(job),
                        .failures = std::move(read->failures)};
-  if (number(r.recorded, "global-batch") && !number(r.recorded, "micro-batch"))
-    result.warnings.emplace_back(
-        "--recorded names no micro-batch, and one sequence is taken; --recorded micro-batch=N "
-        "names "
-        "another");
+  add_batch_warnings(r, visit, result.warnings);
   if (const std::string cut = cut_sentence(result.inputs, job); !cut.empty())
     result.warnings.insert(result.warnings.begin(), cut);
   return result;

@@ -13,11 +13,12 @@ namespace {
 
 TEST(JsonContract, HoldsForAProjection) {
   const std::string traces = STEPSCOPE_SOURCE_DIR "/examples/train_tiny/traces/ddp";
-  const auto run = program::run({"project", traces, "--gpus", "8", "--recorded",
-                                 "global-batch=4,micro-batch=1", "--json", "-"});
+  const auto run = program::run(
+      {"project", traces, "--gpus", "8", "--recorded", "global-batch=16", "--json", "-"});
   expect_contract("stepscope project", run, {"inputs.cut_at", "inputs.error"});
   const auto json = nlohmann::json::parse(run.printed);
   EXPECT_EQ(json["projected"]["dp"], 8);
+  EXPECT_EQ(json["recorded"]["micro_batch"], 8) << "the lookups of tokens tell it";
   EXPECT_LE(json["step"]["low_ns"], json["step"]["ns"]);
   EXPECT_GE(json["step"]["high_ns"], json["step"]["ns"]);
   double sum = json["recorded_step_ns"];
@@ -28,7 +29,8 @@ TEST(JsonContract, HoldsForAProjection) {
   // What the traces do not carry is refused with what would help.
   for (const auto& [words, remedy] :
        {std::pair<std::vector<std::string>, const char*>{{"--tp", "2"}, "--model"},
-        {{"--global-batch", "64"}, "--recorded"},
+        {{"--global-batch", "60"}, "multiple"},
+        {{"--recorded", "global-batch=60", "--gpus", "8"}, "micro-batch=N"},
         {{"--gpus", "7", "--tp", "2"}, "multiple"},
         {{"--recorded", "tp=3", "--gpus", "8"}, "--recorded"}}) {
     std::vector<std::string> all = {"project", traces};

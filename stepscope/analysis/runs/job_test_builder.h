@@ -2,6 +2,7 @@
 // Jobs written by hand for tests: a trace per rank, communication kernels with or without metadata.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -116,5 +117,46 @@ class TestJob {
   std::deque<std::vector<Step>> steps_;
   std::vector<RankView> views_;
 };
+
+// A step in which each rank computes and all reduce what they have.
+struct ReducingStep {
+  std::vector<std::int64_t> work;  // of each rank, ns
+  std::int64_t transfer = 0;       // from the arrival of the last rank, ns
+  std::int64_t bytes = 4000;
+};
+inline constexpr std::int64_t launches_of_step = 10;  // ns before the work begins
+
+// One rank for each entry of `work`. All ranks begin a step together, when the one before has
+// ended, and their hosts wait for its end.
+inline std::vector<TestRank> reducing_ranks(const std::vector<ReducingStep>& steps) {
+  std::vector<TestRank> ranks(steps.front().work.size());
+  std::int64_t t = 0;
+  std::uint32_t launch = 0;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const std::int64_t begin = t + launches_of_step;
+    const std::int64_t last = begin + std::ranges::max(steps[s].work);
+    const std::int64_t end = last + steps[s].transfer;
+    launch += 2;
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      TraceBuilder& rows = ranks[r].rows();
+      rows.step("ProfilerStep#" + std::to_string(s), t, end);
+      const TrackId host = rows.thread(1);
+      rows.row(host, Category::cpu_op, "stepscope::forward", t, t + 2);
+      rows.launch(launch, t, t + 2);
+      rows.kernel("sgemm", begin, begin + steps[s].work[r], launch);
+      rows.launch(launch + 1, t + 2, t + 4);
+      ranks[r].annotate(
+          ranks[r].comm(all_reduce_kernel, begin + steps[s].work[r], end, launch + 1),
+          {.name = "allreduce",
+           .ranks = "",
+           .size = static_cast<int>(ranks.size()),
+           .elements = steps[s].bytes / 4,
+           .seq = static_cast<std::int64_t>(s)});
+      rows.row(host, Category::runtime, "cudaDeviceSynchronize", t + 4, end);
+    }
+    t = end;
+  }
+  return ranks;
+}
 
 }  // namespace stepscope

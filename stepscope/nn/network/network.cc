@@ -35,8 +35,8 @@ void embed(const NetworkRun& run, const MicroBatch& micro, auto tensors) {
   const std::int64_t c = run.config.channels;
   T* input = value_of<T>(run, 0, BlockValue::input);
   {
-    const OpScope scope(run.observer, LeafOp::embedding, dims(run.batch, run.tokens),
-                        dims(run.config.padded_vocab, c));
+    const OpScope scope(run.observer, LeafOp::embedding, dims(run.config.padded_vocab, c),
+                        dims(run.batch, run.tokens));
     embedding_forward(run.batch, run.tokens, c, micro.inputs.data(), tensors.table,
                       tensors.positions, input);
   }

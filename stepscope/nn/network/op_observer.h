@@ -12,7 +12,7 @@
 namespace stepscope::nn {
 
 enum class LeafOp : std::uint8_t {
-  embedding,                    // indices [B, T], table [V, C]
+  embedding,                    // table [V, C], indices [B, T]
   embedding_backward,           // gradient [B, T, C], indices [B, T]
   layer_norm,                   // rows [R, C]; with the residual sum before it
   layer_norm_backward,          // gradient [R, C], rows [R, C]

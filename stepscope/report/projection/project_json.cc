@@ -16,7 +16,8 @@ Json shape_json(const JobShape& s) {
           {"cp", s.cp},
           {"ep", s.ep},
           {"pp", s.pp},
-          {"micro_batches", s.micro_batches ? Json(*s.micro_batches) : Json(nullptr)}};
+          {"micro_batches", s.micro_batches ? Json(*s.micro_batches) : Json(nullptr)},
+          {"micro_batch", s.micro_batch ? Json(*s.micro_batch) : Json(nullptr)}};
 }
 
 Json answer_json(const ProjectResult& r) { return {{"sentence", project_sentence(r)}}; }

@@ -20,6 +20,8 @@ std::string degrees_in_words(const JobShape& shape) {
   if (shape.micro_batches)
     out += fmt::format("{}{} micro-batch{}", out.empty() ? "" : ", ", *shape.micro_batches,
                        *shape.micro_batches == 1 ? "" : "es");
+  if (shape.micro_batches && shape.micro_batch)
+    out += fmt::format(" of {} sequence{}", *shape.micro_batch, *shape.micro_batch == 1 ? "" : "s");
   return out;
 }
 
