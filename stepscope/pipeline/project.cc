@@ -241,8 +241,8 @@ Result<Plans> plans_of(const ProjectRequest& r, const NamedJob& a, const JobShap
                    .hint = "say it: --recorded global-batch=N,micro-batch=N",
                    .code = ErrorCode::refused};
     first.fields.push_back(
-        {"global-batch", std::to_string(*recorded.micro_batches * recorded.micro_batch.value_or(1) *
-                                        recorded.dp)});
+        {"global-batch",
+         std::to_string(*recorded.micro_batches * recorded.micro_batch.value_or(1) * recorded.dp)});
   }
   if (recorded.micro_batch && find(first.fields, "micro-batch") == nullptr)
     first.fields.push_back({"micro-batch", std::to_string(*recorded.micro_batch)});

@@ -99,12 +99,12 @@ std::string types_text(const nn::OpCall& call, ElementType type) {
   const std::string_view name = type == ElementType::bf16 ? "c10::BFloat16" : "float";
   std::string text = "[";
   for (std::size_t i = 0; i < call.input_count; ++i) {
-    const bool tokens = ((call.op == nn::LeafOp::embedding ||
-                          call.op == nn::LeafOp::embedding_backward) &&
-                         i == 1) ||
-                        ((call.op == nn::LeafOp::linear_cross_entropy ||
-                          call.op == nn::LeafOp::linear_cross_entropy_trained) &&
-                         i == 2);
+    const bool tokens =
+        ((call.op == nn::LeafOp::embedding || call.op == nn::LeafOp::embedding_backward) &&
+         i == 1) ||
+        ((call.op == nn::LeafOp::linear_cross_entropy ||
+          call.op == nn::LeafOp::linear_cross_entropy_trained) &&
+         i == 2);
     text += std::string(i == 0 ? "\"" : ", \"") + std::string(tokens ? "int" : name) + "\"";
   }
   return text + "]";
