@@ -86,16 +86,18 @@ TEST(JobShape, DegreesAreThoseOfTheGroups) {
   for (int r = 0; r < 4; ++r) {
     TestRank rank;
     rank.rows().step("ProfilerStep#0", 0, 1000);
-    rank.all_reduce(100, 200, {.group = r < 2 ? "a" : "b",
-                               .ranks = r < 2 ? "[0, 1]" : "[2, 3]",
-                               .size = 2,
-                               .seq = 1,
-                               .description = "TENSOR_MODEL_PARALLEL_GROUP"});
-    rank.all_reduce(300, 400, {.group = r % 2 == 0 ? "c" : "d",
-                               .ranks = r % 2 == 0 ? "[0, 2]" : "[1, 3]",
-                               .size = 2,
-                               .seq = 1,
-                               .description = "DATA_PARALLEL_GROUP"});
+    rank.all_reduce(100, 200,
+                    {.group = r < 2 ? "a" : "b",
+                     .ranks = r < 2 ? "[0, 1]" : "[2, 3]",
+                     .size = 2,
+                     .seq = 1,
+                     .description = "TENSOR_MODEL_PARALLEL_GROUP"});
+    rank.all_reduce(300, 400,
+                    {.group = r % 2 == 0 ? "c" : "d",
+                     .ranks = r % 2 == 0 ? "[0, 2]" : "[1, 3]",
+                     .size = 2,
+                     .seq = 1,
+                     .description = "DATA_PARALLEL_GROUP"});
     ranks.push_back(std::move(rank));
   }
   const TestJob job(std::move(ranks));
