@@ -104,8 +104,7 @@ std::optional<TokenLookups> token_lookups(std::span<const RankView> views) {
 }
 
 JobShape recorded_shape(const Collectives& collectives, const PipelineBubble* pipeline,
-                        const std::optional<TokenLookups>& lookups,
-                        std::optional<int> world_size) {
+                        const std::optional<TokenLookups>& lookups, std::optional<int> world_size) {
   const CollectiveMatches& matches = collectives.matches;
   const std::vector<GroupUse> uses = uses_of(matches);
   std::array<std::int64_t, dimension_count> size{};
