@@ -331,9 +331,8 @@ ClockAlignment align_clocks(std::span<const RankView> views, const CollectiveMat
   HostClocks devices = clocks_of_devices(views, matches.ranks);
   if (hosts.clocks.size() == devices.clocks.size()) return by_host;
   ClockAlignment by_device = Aligner(views, matches, std::move(devices), workers).run();
-  const bool better =
-      by_device.applied && most_apart(hosts, by_device) >= apart_on_a_host &&
-      (!by_host.applied || *by_device.spread_aligned * 2 < *by_host.spread_aligned);
+  const bool better = by_device.applied && most_apart(hosts, by_device) >= apart_on_a_host &&
+                      (!by_host.applied || *by_device.spread_aligned * 2 < *by_host.spread_aligned);
   return better ? by_device : by_host;
 }
 

@@ -137,9 +137,9 @@ TEST(ClockAlignment, HostThreadsOfOneHostShareItsClock) {
   for (std::int64_t c = 0; c < 60; ++c)
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       const std::int64_t at = origin + 20'000'000 * c;
-      const SliceId row = ranks[r].op_with_inputs(
-          Category::cpu_op, "record_param_comms", at + 10'000 * ((c + std::ssize(ranks)) % 7),
-          at + 500'000 + (r == 1 ? 2'000'000 : 0), "", "");
+      const SliceId row = ranks[r].op_with_inputs(Category::cpu_op, "record_param_comms",
+                                                  at + 10'000 * ((c + std::ssize(ranks)) % 7),
+                                                  at + 500'000 + (r == 1 ? 2'000'000 : 0), "", "");
       ranks[r].annotate(row, {.name = "allreduce", .seq = c});
     }
   for (TestRank& rank : ranks) rank.built().metadata.texts["host_name"] = "a";

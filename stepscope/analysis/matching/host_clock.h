@@ -30,8 +30,8 @@ struct HostClocks {
 };
 [[nodiscard]] HostClocks find_clocks(std::span<const RankView> views);
 // A clock for each rank whose collectives are rows of a device: processes of one host convert the
-// device's instants on their own, so these may disagree although the host has one clock. Ranks whose
-// collectives are rows of host threads have the host's. `calls`: by view.
+// device's instants on their own, so these may disagree although the host has one clock. Ranks
+// whose collectives are rows of host threads have the host's. `calls`: by view.
 [[nodiscard]] HostClocks clocks_of_devices(std::span<const RankView> views,
                                            std::span<const RankCalls> calls);
 

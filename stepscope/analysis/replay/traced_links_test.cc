@@ -23,9 +23,8 @@ struct Linked {
     std::vector<ReducingStep> steps;
     for (std::size_t s = 0; s < 8; ++s) {
       const std::int64_t bytes = sizes[s % sizes.size()];
-      steps.push_back({.work = {100 * us, 100 * us},
-                       .transfer = (50 + bytes / 1000) * us,
-                       .bytes = bytes});
+      steps.push_back(
+          {.work = {100 * us, 100 * us}, .transfer = (50 + bytes / 1000) * us, .bytes = bytes});
     }
     job = TestJob(reducing_ranks(steps));
     roles.resize(job.views().size());

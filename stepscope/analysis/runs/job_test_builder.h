@@ -145,13 +145,12 @@ inline std::vector<TestRank> reducing_ranks(const std::vector<ReducingStep>& ste
       rows.launch(launch, t, t + 2);
       rows.kernel("sgemm", begin, begin + steps[s].work[r], launch);
       rows.launch(launch + 1, t + 2, t + 4);
-      ranks[r].annotate(
-          ranks[r].comm(all_reduce_kernel, begin + steps[s].work[r], end, launch + 1),
-          {.name = "allreduce",
-           .ranks = "",
-           .size = static_cast<int>(ranks.size()),
-           .elements = steps[s].bytes / 4,
-           .seq = static_cast<std::int64_t>(s)});
+      ranks[r].annotate(ranks[r].comm(all_reduce_kernel, begin + steps[s].work[r], end, launch + 1),
+                        {.name = "allreduce",
+                         .ranks = "",
+                         .size = static_cast<int>(ranks.size()),
+                         .elements = steps[s].bytes / 4,
+                         .seq = static_cast<std::int64_t>(s)});
       rows.row(host, Category::runtime, "cudaDeviceSynchronize", t + 4, end);
     }
     t = end;
