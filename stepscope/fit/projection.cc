@@ -5,17 +5,22 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "stepscope/analysis/replay/copied_replay.h"
 #include "stepscope/analysis/replay/step_pieces.h"
 #include "stepscope/analysis/replay/traced_links.h"
 #include "stepscope/cost/time/collective_cost.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::uint32_t draws_of_copies = 5;
+// Of the links' expected time. What a message takes beyond that is not theirs.
+constexpr double most_by_links = 1.5;
+constexpr double ns_a_second = 1e9;
 constexpr double normal_80 = 1.2816;  // half the width of an 80 % interval, in standard deviations
 
 // Standard deviations of what no trace tells, relative to the change that they concern. Those of
@@ -68,16 +73,51 @@ StepSeconds kernel_ratios(const ExpectedPlans& plans) {
   return ratio;
 }
 
+using Message = std::tuple<CollectiveKind, std::uint32_t, std::int64_t>;  // group, bytes
+
+Message message_of(const CollectiveCall& call) {
+  return {call.kind, call.group, call.bytes ? call.bytes->value : 0};
+}
+
+// What each message takes where nothing disturbs it: the time, in ns, that a tenth of its transfers
+// stay below. Longer ones waited for a busy thread or shared the link.
+using UndisturbedTimes = std::map<Message, double>;
+
+UndisturbedTimes undisturbed_times(const WhatIfInputs& in) {
+  constexpr double share = 0.1;
+  std::map<Message, std::vector<double>> times;
+  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::transfer)]) {
+    const std::uint32_t row = in.replay.graph->detail[n];
+    if (row == no_row) continue;
+    const CollectiveCall& call = in.collectives.matches.ranks[in.replay.graph->view[n]].calls[row];
+    times[message_of(call)].push_back(static_cast<double>(in.replay.measured.duration[n].count()));
+  }
+  UndisturbedTimes found;
+  for (const auto& [message, all] : times)
+    found[message] = *quantile(std::span<const double>(all), share);
+  return found;
+}
+
+// What no trace tells.
+struct Assumed {
+  double latency = 0;  // share of messages of one size
+  // How much of what disturbed a message went on beside its time on the links, and not before it or
+  // after it: 0 to 1.
+  double beside = 0.5;
+};
+
 // Finds what each node's duration is multiplied with.
 class Factors {
  public:
   Factors(const WhatIfInputs& in, const JobShape& recorded, const ProjectionQuestion& q,
-          double assumed = 0)
+          Assumed assumed = {})
       : in_(in),
         recorded_(recorded),
         q_(q),
         data_(data_groups(in.collectives, recorded)),
-        links_(in, assumed),
+        links_(in, assumed.latency),
+        assumed_(assumed),
+        undisturbed_(q.recorded == nullptr ? UndisturbedTimes() : undisturbed_times(in)),
         gathers_each_pass_(gathers_each_pass()) {}
 
   std::vector<double> transfers() {
@@ -87,7 +127,8 @@ class Factors {
       for (const std::uint32_t n : in_.replay.movable_of[static_cast<std::size_t>(kind)]) {
         const std::uint32_t row = graph.detail[n];
         if (row == no_row) continue;
-        factor[n] = of_call(in_.collectives.matches.ranks[graph.view[n]].calls[row]);
+        factor[n] = of_call(in_.collectives.matches.ranks[graph.view[n]].calls[row],
+                            static_cast<double>(in_.replay.measured.duration[n].count()));
         unjoined_ |= kind == NodeKind::comm && factor[n] != 1;
       }
     return factor;
@@ -122,12 +163,16 @@ class Factors {
   [[nodiscard]] bool unjoined() const { return unjoined_; }
   [[nodiscard]] bool by_machine() const { return by_machine_; }
   [[nodiscard]] bool one_size() const { return links_.one_size(); }
+  // Seconds of the data-parallel messages on the recorded machine's links: expected, and that part
+  // of the recorded time.
   [[nodiscard]] double expected_data() const { return expected_data_; }
+  [[nodiscard]] double links_data() const { return links_data_; }
 
  private:
-  double of_call(const CollectiveCall& call) {
+  // `time`: of the call's node, ns.
+  double of_call(const CollectiveCall& call, double time) {
     if (call.group == no_row) return 1;
-    if (data_[call.group]) return data_factor(call);
+    if (data_[call.group]) return data_factor(call, time);
     const auto by_class = [&](StepClass c) {
       return q_.plans == nullptr ? 1
                                  : ratio_of(q_.plans->replayed[at(c)], q_.plans->recorded[at(c)]);
@@ -183,7 +228,7 @@ class Factors {
     const auto passes = static_cast<std::size_t>(recorded_.micro_batches.value_or(1));
     return steps > 0 && calls >= 2 * passes * steps;
   }
-  double data_factor(const CollectiveCall& call) {
+  double data_factor(const CollectiveCall& call, double time) {
     const CommGroup& group = in_.collectives.matches.groups[call.group];
     const int members = group_members(group);
     if (members < 2) return 1;
@@ -191,12 +236,12 @@ class Factors {
         std::llround(static_cast<double>(members) * static_cast<double>(q_.shape.dp * q_.shape.cp) /
                      static_cast<double>(recorded_.dp * recorded_.cp)));
     if (n < 2) return 0;
-    if (const auto known = by_links(call, group, members, n)) return *known;
+    if (const auto known = by_links(call, time, group, members, n)) return *known;
     return n == members && q_.data_bytes == 1 ? 1 : links_.factor(call, members, n, q_.data_bytes);
   }
   // By the machine's links, where the group's places on them are known.
-  std::optional<double> by_links(const CollectiveCall& call, const CommGroup& group, int members,
-                                 int n) {
+  std::optional<double> by_links(const CollectiveCall& call, double time, const CommGroup& group,
+                                 int members, int n) {
     const auto stride = stride_of(group);
     if (q_.recorded == nullptr || q_.asked == nullptr || !stride || !call.bytes ||
         call.bytes->value <= 0 || call.kind == CollectiveKind::unknown)
@@ -212,7 +257,21 @@ class Factors {
     if (old <= 0 || now <= 0) return std::nullopt;
     by_machine_ = true;
     expected_data_ += old;
-    return now / old;
+    const double on_links = links_part(call, time, old * ns_a_second);
+    links_data_ += on_links / ns_a_second;
+    return time > 0 ? longer(time, on_links, now / old) / time : now / old;
+  }
+  // What of a message's time is that of links which need `links` for it, all in ns.
+  [[nodiscard]] double links_part(const CollectiveCall& call, double time, double links) const {
+    const auto known = undisturbed_.find(message_of(call));
+    const double least = known == undisturbed_.end() ? time : std::min(time, known->second);
+    return least <= most_by_links * links ? least : links;
+  }
+  // The time with links that need `ratio` times as long for their part.
+  [[nodiscard]] double longer(double time, double on_links, double ratio) const {
+    const double in_series = time - on_links + on_links * ratio;
+    const double beside = on_links < time ? std::max(time, on_links * ratio) : in_series;
+    return assumed_.beside * beside + (1 - assumed_.beside) * in_series;
   }
   double stage_factor(const CollectiveCall& call) {
     if (q_.recorded != nullptr && q_.asked != nullptr && call.bytes && call.bytes->value > 0) {
@@ -235,10 +294,13 @@ class Factors {
   const ProjectionQuestion& q_;
   std::vector<bool> data_;
   TracedLinks links_;
+  Assumed assumed_;
+  UndisturbedTimes undisturbed_;
   bool gathers_each_pass_;
   bool unjoined_ = false;
   bool by_machine_ = false;
   double expected_data_ = 0;
+  double links_data_ = 0;
 };
 
 double in_seconds(Ns time) { return seconds(time).count(); }
@@ -355,18 +417,24 @@ Result<ReplayedChange> replay_change(const WhatIfInputs& in, const JobShape& rec
     job.repeat.clear();
     result.passes += steps.back() / draws;
   }
-  if (factors.one_size()) {
-    job.draw = 0;
-    const double known = step_with(transfers);
+  job.draw = 0;
+  const auto transfers_with = [&](Assumed assumed) {
+    return step_with(Factors(in, recorded, q, assumed).transfers());
+  };
+  if (factors.one_size())
     result.latency_unknown =
-        step_with(Factors(in, recorded, q, unknown_latency).transfers()) - known;
-  }
+        transfers_with({.latency = unknown_latency}) - transfers_with({.latency = 0});
+  if (factors.by_machine())
+    result.beside_unknown = transfers_with({.beside = 0}) - transfers_with({.beside = 1});
   result.draws = deviation_of(steps) / std::sqrt(static_cast<double>(steps.size()));
   result.links_of_machine = factors.by_machine();
   result.busy = busy_classes(in, factors.data());
   double rank_steps = 0;
   for (const RankView& view : in.views) rank_steps += static_cast<double>(view.steps.size());
-  if (rank_steps > 0) result.expected_data = factors.expected_data() / rank_steps;
+  if (rank_steps > 0) {
+    result.expected_data = factors.expected_data() / rank_steps;
+    result.links_data = factors.links_data() / rank_steps;
+  }
   if (factors.unjoined())
     result.notes.emplace_back(
         "messages whose other ranks are not in the traces are scaled with the waiting in them; "
@@ -396,7 +464,7 @@ double calibration(StepClass c, const StepSeconds& expected, const ReplayedChang
   const double all = expected_all > 0 && measured_all > 0 ? measured_all / expected_all : 1;
   if (c == StepClass::data_comm)
     return replayed.expected_data > 0
-               ? std::clamp(replayed.busy[at(c)] / replayed.expected_data, 1 / most, most)
+               ? std::clamp(replayed.links_data / replayed.expected_data, 1 / most, most)
                : 1;
   if (c == StepClass::bubble) return all;
   if (c >= StepClass::tensor_comm) return 1;
@@ -490,7 +558,8 @@ Result<Projection> project_step(const JobResult& job, const JobShape& recorded,
              "replay of the recorded ranks as " + shape_words(q.shape));
   const double link = r.links_of_machine ? machine_link_deviation : trace_link_deviation;
   answer.add(ProjectedPart::transfers, r.transfers - r.ranks,
-             std::hypot(link * (r.transfers - r.ranks), r.latency_unknown),
+             std::hypot(link * (r.transfers - r.ranks), r.latency_unknown,
+                        r.beside_unknown / std::sqrt(12.0)),
              r.links_of_machine ? "times of the machine's links, relative to the recorded ones"
                                 : "latency and rate of the traces' own messages");
   answer.add(ProjectedPart::kernels, r.kernels - r.transfers,

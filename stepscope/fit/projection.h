@@ -4,9 +4,9 @@
 //
 //   ranks      more data-parallel ranks: the recorded ranks are copied (copied_replay.h), so a
 //              collective waits for the latest of more ranks
-//   transfers  messages of other sizes or groups: duration × (time in the new job / time in the
-//              recorded job), both by the machine's links; without a machine by the latency and the
-//              rate that the traces' own messages tell
+//   transfers  messages of other sizes or groups: their time on the links × (time in the new job /
+//              time in the recorded job), both by the machine's links; without a machine the whole
+//              duration, by the latency and the rate that the traces' own messages tell
 //   kernels    work of other shapes: duration × (expected in the new plan / expected in the
 //   recorded
 //              plan), by class of operation. The ratio is the model's, the duration the trace's.
@@ -96,10 +96,12 @@ struct ReplayedChange {
   double draws = 0;      // standard deviation over draws of copies
   bool passes_replayed = false;
   double latency_unknown = 0;  // what the transfers take longer if a tenth of them is latency
+  double beside_unknown = 0;   // and if nothing that disturbs them goes on beside them
   bool links_of_machine = false;
   bool joined_data = false;  // data-parallel collectives are joined over ranks
   StepSeconds busy{};        // recorded kernels and transfers by class, of the mean rank
   double expected_data = 0;  // data-parallel transfers on the recorded machine's links; 0: none
+  double links_data = 0;     // of the recorded time of these transfers, what is the links'
   std::vector<std::string> notes{};
 };
 

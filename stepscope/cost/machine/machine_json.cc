@@ -182,7 +182,7 @@ void read_parameter(const std::string& key, const Json& value, const std::string
   const auto n = fields.number(value, at + key);
   if (n && (*n < p->low || *n > p->high)) {
     fields.fail(at + key,
-                "must lie between " + std::to_string(p->low) + " and " + std::to_string(p->high));
+                "must lie between " + Json(p->low).dump() + " and " + Json(p->high).dump());
   }
   timing.values[static_cast<std::size_t>(p - link_parameters.begin())] = n;
 }
