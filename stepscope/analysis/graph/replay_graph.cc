@@ -7,57 +7,53 @@
 #include <optional>
 #include <utility>
 
+#include "stepscope/base/release.h"
+
 namespace stepscope {
 namespace {
 
 struct Grouped {
-  std::vector<std::uint32_t> first;  // by node, plus the end
-  std::vector<std::uint32_t> other;
+  std::vector<std::uint32_t> first;  // by group, plus the end
+  std::vector<std::uint32_t> member;
 };
 
-// Indices of edges grouped by one of their ends.
-Grouped group_edges(std::span<const GraphEdge> edges, std::size_t nodes,
-                    std::uint32_t GraphEdge::* by) {
+// The numbers 0 to count − 1, ascending in each of `groups` groups.
+template <class GroupOf>
+Grouped group_by(std::size_t count, std::size_t groups, GroupOf&& group_of) {
   Grouped g;
-  g.first.assign(nodes + 1, 0);
-  g.other.resize(edges.size());
-  for (const GraphEdge& e : edges) ++g.first[e.*by + 1];
-  for (std::size_t n = 0; n < nodes; ++n) g.first[n + 1] += g.first[n];
+  g.first.assign(groups + 1, 0);
+  g.member.resize(count);
+  for (std::uint32_t i = 0; i < count; ++i) ++g.first[group_of(i) + std::size_t{1}];
+  std::partial_sum(g.first.begin(), g.first.end(), g.first.begin());
   std::vector<std::uint32_t> next(g.first.begin(), g.first.end() - 1);
-  for (std::uint32_t e = 0; e < edges.size(); ++e) g.other[next[edges[e].*by]++] = e;
+  for (std::uint32_t i = 0; i < count; ++i) g.member[next[group_of(i)]++] = i;
   return g;
 }
 
-// By instant, then by index. Nodes come rank by rank, each rank's nearly in order: they are dealt
-// to short spans of time, and each span is sorted by itself. The time does not depend on the number
-// of ranks.
-std::vector<std::uint32_t> order_by_instant(std::span<const Ns> instant) {
+// Sorts nodes by instant, then by number. They come nearly in order, or line by line, each nearly
+// in order: they are dealt to short spans of time, and each span is sorted by itself.
+void sort_by_instant(std::span<const Ns> instant, std::span<std::uint32_t> nodes) {
   constexpr std::size_t of_span = 64;  // nodes on average
-  std::vector<std::uint32_t> order(instant.size());
-  std::iota(order.begin(), order.end(), 0U);
-  if (instant.size() <= of_span || std::ranges::is_sorted(instant)) {
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t n) { return instant[n]; });
-    return order;
-  }
-  const auto [low, high] = std::ranges::minmax(instant);
-  const auto after = [&, first = low](Ns t) {
-    return static_cast<std::uint64_t>(t.count()) - static_cast<std::uint64_t>(first.count());
+  const auto instant_of = [&](std::uint32_t n) { return instant[n]; };
+  if (std::ranges::is_sorted(nodes, {}, instant_of)) return;
+  const Ns low = instant[std::ranges::min(nodes, {}, instant_of)];
+  const Ns high = instant[std::ranges::max(nodes, {}, instant_of)];
+  const auto after = [&](Ns t) {
+    return static_cast<std::uint64_t>(t.count()) - static_cast<std::uint64_t>(low.count());
   };
-  const std::uint64_t span = after(high) / (instant.size() / of_span) + 1;
+  const std::uint64_t span = after(high) / (nodes.size() / of_span + 1) + 1;
   std::vector<std::uint32_t> next(after(high) / span + 2);
-  for (const Ns t : instant) ++next[after(t) / span + 1];
+  for (const std::uint32_t n : nodes) ++next[after(instant[n]) / span + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
-  for (std::uint32_t n = 0; n < instant.size(); ++n) order[next[after(instant[n]) / span]++] = n;
-  std::vector<std::pair<Ns, std::uint32_t>> own;
-  auto at = order.begin();
+  std::vector<std::pair<Ns, std::uint32_t>> dealt(nodes.size());
+  for (const std::uint32_t n : nodes) dealt[next[after(instant[n]) / span]++] = {instant[n], n};
+  auto at = dealt.begin();
   for (const std::uint32_t end : next) {  // now where a span ends
-    own.clear();
-    for (const auto last = order.begin() + end; at < last; ++at)
-      own.emplace_back(instant[*at], *at);
-    std::ranges::sort(own);
-    std::ranges::transform(own, at - std::ssize(own), &std::pair<Ns, std::uint32_t>::second);
+    const auto last = dealt.begin() + end;
+    if (at < last) std::sort(at, last);
+    at = std::max(at, last);
   }
-  return order;
+  std::ranges::transform(dealt, nodes.begin(), &std::pair<Ns, std::uint32_t>::second);
 }
 
 // Depth first along the predecessors.
@@ -66,18 +62,17 @@ class EdgeOrder {
   EdgeOrder(std::span<const Ns> instant, std::span<const GraphEdge> edges)
       : instant_(instant),
         edges_(edges),
-        in_(group_edges(edges, instant.size(), &GraphEdge::to)),
-        gone_(edges.size(), false) {
-    result_.position.assign(instant.size(), no_node);
-    result_.order.reserve(instant.size());
-  }
+        in_(group_by(edges.size(), instant.size(), [&](std::uint32_t e) { return edges[e].to; })),
+        gone_(edges.size(), false),
+        position_(instant.size(), no_node) {}
 
-  GraphOrder run(std::span<const std::uint32_t> preferred) {
+  // Returns each node's position.
+  std::vector<std::uint32_t> run(std::span<const std::uint32_t> preferred) {
     for (const std::uint32_t n : preferred) {
-      if (result_.position[n] == no_node) enter(n, no_edge);
+      if (position_[n] == no_node) enter(n, no_edge);
       while (!path_.empty()) go_on();
     }
-    return std::move(result_);
+    return std::move(position_);
   }
   [[nodiscard]] const std::vector<std::uint32_t>& removed() const { return removed_; }
 
@@ -89,26 +84,25 @@ class EdgeOrder {
   struct Visit {
     std::uint32_t node = no_node;
     std::uint32_t by = no_edge;  // the edge to the node before it on the path
-    std::uint32_t next = 0;      // in in_.other
+    std::uint32_t next = 0;      // in in_.member
   };
   void enter(std::uint32_t node, std::uint32_t by) {
-    result_.position[node] = on_path;
+    position_[node] = on_path;
     path_.push_back({node, by, in_.first[node]});
   }
   void go_on() {
     Visit& at = path_.back();
     if (at.next == in_.first[at.node + 1]) {
-      result_.position[at.node] = static_cast<std::uint32_t>(result_.order.size());
-      result_.order.push_back(at.node);
+      position_[at.node] = placed_++;
       path_.pop_back();
       return;
     }
-    const std::uint32_t edge = in_.other[at.next++];
+    const std::uint32_t edge = in_.member[at.next++];
     const std::uint32_t from = edges_[edge].from;
     if (gone_[edge]) return;
-    if (result_.position[from] == no_node)
+    if (position_[from] == no_node)
       enter(from, edge);
-    else if (result_.position[from] == on_path)
+    else if (position_[from] == on_path)
       break_circle(edge);
   }
   // `edge` leads from a node of the path to its last node. Removes the edge of this cycle that runs
@@ -127,7 +121,7 @@ class EdgeOrder {
     gone_[worst] = true;
     removed_.push_back(worst);
     for (; path_.size() > first_left; path_.pop_back())
-      result_.position[path_.back().node] = no_node;
+      position_[path_.back().node] = no_node;
   }
 
   std::span<const Ns> instant_;
@@ -136,62 +130,140 @@ class EdgeOrder {
   std::vector<bool> gone_;
   std::vector<Visit> path_;
   std::vector<std::uint32_t> removed_;
-  GraphOrder result_;
+  std::vector<std::uint32_t> position_;
+  std::uint32_t placed_ = 0;
+};
+
+// The predecessors of each node, distinct and ascending by `before`.
+template <class Before>
+Grouped preds_of_nodes(std::size_t nodes, std::span<const GraphEdge> edges, Before&& before) {
+  Grouped in = group_by(edges.size(), nodes, [&](std::uint32_t e) { return edges[e].to; });
+  std::uint32_t begin = 0;
+  std::uint32_t kept = 0;
+  for (std::size_t n = 0; n < nodes; ++n) {
+    const std::span<std::uint32_t> preds =
+        std::span(in.member).subspan(begin, in.first[n + 1] - begin);
+    begin = in.first[n + 1];
+    in.first[n] = kept;
+    for (std::uint32_t& e : preds) e = edges[e].from;
+    if (preds.size() > 1) std::ranges::sort(preds, before);
+    for (const std::uint32_t p : preds)
+      if (kept == in.first[n] || in.member[kept - 1] != p) in.member[kept++] = p;
+  }
+  in.first[nodes] = kept;
+  in.member.resize(kept);
+  return in;
+}
+
+// Each line goes on until a node waits for one of another line, which then goes on up to that one.
+// `lines`: their nodes in an order that has no predecessor behind its node.
+class LineOrder {
+ public:
+  LineOrder(const Grouped& lines, std::span<const std::uint32_t> line, const Grouped& preds)
+      : lines_(lines),
+        line_(line),
+        preds_(preds),
+        next_(lines.first.begin(), lines.first.end() - 1),
+        position_(line.size(), no_node) {
+    order_.reserve(line.size());
+  }
+
+  void run(std::vector<std::uint32_t>& order, std::vector<std::uint32_t>& position) {
+    for (std::uint32_t l = 0; l < next_.size(); ++l) {
+      if (next_[l] < lines_.first[l + 1]) enter(l, lines_.member[lines_.first[l + 1] - 1]);
+      while (!path_.empty()) go_on();
+    }
+    order = std::move(order_);
+    position = std::move(position_);
+  }
+
+ private:
+  struct Visit {
+    std::uint32_t line = 0;
+    std::uint32_t until = no_node;  // it goes on up to this node
+    std::uint32_t pred = 0;         // of its next node, in preds_.member
+  };
+  void enter(std::uint32_t line, std::uint32_t until) {
+    path_.push_back({line, until, preds_.first[lines_.member[next_[line]]]});
+  }
+  void go_on() {
+    Visit& at = path_.back();
+    for (;;) {
+      const std::uint32_t node = lines_.member[next_[at.line]];
+      for (; at.pred < preds_.first[node + 1]; ++at.pred) {
+        const std::uint32_t pred = preds_.member[at.pred];
+        if (position_[pred] == no_node) return enter(line_[pred], pred);
+      }
+      position_[node] = static_cast<std::uint32_t>(order_.size());
+      order_.push_back(node);
+      ++next_[at.line];
+      if (node == at.until) return path_.pop_back();
+      at.pred = preds_.first[lines_.member[next_[at.line]]];
+    }
+  }
+
+  const Grouped& lines_;
+  std::span<const std::uint32_t> line_;
+  const Grouped& preds_;
+  std::vector<std::uint32_t> next_;  // by line: in lines_.member
+  std::vector<Visit> path_;
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> position_;
 };
 
 }  // namespace
 
-GraphOrder order_nodes(std::span<const Ns> instant, std::vector<GraphEdge>& edges) {
-  // Recorded nodes are mostly in order; a sort is enough then.
-  GraphOrder result;
-  result.order = order_by_instant(instant);
-  const bool forward = std::ranges::all_of(edges, [&](const GraphEdge& e) {
-    return instant[e.from] != instant[e.to] ? instant[e.from] < instant[e.to] : e.from < e.to;
-  });
-  if (forward) {
-    result.position.resize(instant.size());
-    for (std::uint32_t i = 0; i < instant.size(); ++i) result.position[result.order[i]] = i;
-    return result;
+OrderedGraph order_graph(std::span<const Ns> instant, std::span<const std::uint32_t> line,
+                         std::vector<GraphEdge> edges) {
+  const std::size_t nodes = instant.size();
+  OrderedGraph result;
+  // By node: its place in the order of time, where that is not the order of instants.
+  std::vector<std::uint32_t> place;
+  const auto before = [&](std::uint32_t a, std::uint32_t b) {
+    if (!place.empty()) return place[a] < place[b];
+    return instant[a] != instant[b] ? instant[a] < instant[b] : a < b;
+  };
+  if (!std::ranges::all_of(edges, [&](const GraphEdge& e) { return before(e.from, e.to); })) {
+    std::vector<std::uint32_t> by_instant(nodes);
+    std::iota(by_instant.begin(), by_instant.end(), 0U);
+    sort_by_instant(instant, by_instant);
+    EdgeOrder search(instant, edges);
+    place = search.run(by_instant);
+    std::vector<std::uint32_t> removed = search.removed();
+    std::ranges::sort(removed, std::greater<>{});
+    for (const std::uint32_t e : removed) {
+      edges[e] = edges.back();
+      edges.pop_back();
+    }
+    result.removed = removed.size();
   }
-  EdgeOrder search(instant, edges);
-  result = search.run(result.order);
-  std::vector<std::uint32_t> removed = search.removed();
-  std::ranges::sort(removed, std::greater<>{});
-  for (const std::uint32_t e : removed) {
-    edges[e] = edges.back();
-    edges.pop_back();
+  const Grouped preds = preds_of_nodes(nodes, edges, before);
+  release(edges);
+  const std::vector<std::uint32_t> one_line(line.empty() ? nodes : 0);
+  if (line.empty()) line = one_line;
+  const std::uint32_t count = nodes == 0 ? 0 : std::ranges::max(line) + 1;
+  Grouped lines = group_by(nodes, count, [&](std::uint32_t n) { return line[n]; });
+  for (std::uint32_t l = 0; l < count; ++l) {
+    const auto own =
+        std::span(lines.member).subspan(lines.first[l], lines.first[l + 1] - lines.first[l]);
+    if (place.empty())
+      sort_by_instant(instant, own);
+    else
+      std::ranges::sort(own, before);
   }
-  result.removed = removed.size();
-  return result;
-}
-
-ReplayGraph make_graph(const GraphOrder& order, std::span<const GraphEdge> edges) {
-  const std::size_t nodes = order.order.size();
-  ReplayGraph graph;
-  std::vector<std::uint32_t>& next = graph.first_pred;
-  next.assign(nodes + 1, 0);
-  for (const GraphEdge& e : edges) ++next[order.position[e.to] + 1];
-  for (std::size_t n = 0; n < nodes; ++n) next[n + 1] += next[n];
-  graph.preds.resize(edges.size());
-  for (const GraphEdge& e : edges)
-    graph.preds[next[order.position[e.to]]++] = order.position[e.from];
-  // Now next[n] is where the predecessors of n end. Repeated ones are dropped in place.
-  std::uint32_t begin = 0;
-  std::uint32_t kept = 0;
-  for (std::size_t n = 0; n < nodes; ++n) {
-    const std::span<std::uint32_t> preds = std::span(graph.preds).subspan(begin, next[n] - begin);
-    begin = next[n];
-    next[n] = kept;
-    std::ranges::sort(preds);
-    for (const std::uint32_t p : preds)
-      if (kept == next[n] || graph.preds[kept - 1] != p) graph.preds[kept++] = p;
+  LineOrder(lines, line, preds).run(result.order, result.position);
+  ReplayGraph& graph = result.graph;
+  graph.first_pred.reserve(nodes + 1);
+  graph.preds.reserve(preds.member.size());
+  graph.first_pred.push_back(0);
+  for (const std::uint32_t n : result.order) {
+    for (std::uint32_t p = preds.first[n]; p < preds.first[n + 1]; ++p)
+      graph.preds.push_back(result.position[preds.member[p]]);
+    graph.first_pred.push_back(static_cast<std::uint32_t>(graph.preds.size()));
   }
-  next[nodes] = kept;
-  graph.preds.resize(kept);
-  graph.preds.shrink_to_fit();
   graph.duration.assign(nodes, Ns{0});
   graph.work.assign(nodes, Ns{0});
-  return graph;
+  return result;
 }
 
 namespace {

@@ -67,21 +67,23 @@ struct GraphEdge {
   std::uint32_t to = 0;
 };
 
-struct GraphOrder {
+struct OrderedGraph {
+  ReplayGraph graph;                    // durations and work are zero
   std::vector<std::uint32_t> order;     // builder's index of the graph's node i
   std::vector<std::uint32_t> position;  // its inverse
   std::uint64_t removed = 0;            // edges that closed a cycle
 };
 
-// Orders nodes by `instant` (measured start, one per node). Predecessors that seem later than their
-// node are placed right before it. From each cycle (broken clocks, wrong joins) it removes the edge
-// of `edges` that runs against the clock most. O((nodes + edges) log nodes), plus O(nodes) for each
-// cycle.
-[[nodiscard]] GraphOrder order_nodes(std::span<const Ns> instant, std::vector<GraphEdge>& edges);
-
-// The graph with nodes renumbered by `order`. Durations and work are zero. Repeated edges are
-// kept once.
-[[nodiscard]] ReplayGraph make_graph(const GraphOrder& order, std::span<const GraphEdge> edges);
+// Numbers nodes for replays. The nodes of a line (a rank's; `line` by node, empty: one line) are in
+// the order of `instant` (measured start, one per node), and as many as possible follow each other:
+// what a replay needs of a rank is then near in memory, however many ranks there are.
+// Predecessors that seem later than their node are placed before it. From each cycle (broken
+// clocks, wrong joins) the edge is removed that runs against the clock most. Repeated edges are
+// kept once. A node's predecessors are in the order of instants. O((nodes + edges) log nodes), plus
+// O(nodes) for each cycle.
+[[nodiscard]] OrderedGraph order_graph(std::span<const Ns> instant,
+                                       std::span<const std::uint32_t> line,
+                                       std::vector<GraphEdge> edges);
 
 // Sets each delay so that a replay with the set durations gives `start` (measured, by node of the
 // graph). Returns the number of negative delays.
@@ -145,13 +147,12 @@ inline void replay(const ReplayGraph& graph, std::span<Ns> end) {
 void replay_lanes(const ReplayGraph& graph, std::size_t lanes, std::span<const Ns* const> work,
                   std::span<Ns> end);
 
-// The predecessor that a node waited for: the one with the last end, of equal ends the one with the
-// largest index; no_node without predecessors.
+// The predecessor that a node waited for: the one with the last end, of equal ends the last one in
+// preds_of(); no_node without predecessors.
 [[nodiscard]] std::uint32_t latest_pred(const ReplayGraph& graph, std::span<const Ns> end,
                                         std::uint32_t node);
 
-// Nodes from the first to `last`, in which each successor waited for its predecessor (of equal ends
-// the one with the largest index).
+// Nodes from the first to `last`, in which each successor waited for its predecessor (latest_pred).
 [[nodiscard]] std::vector<std::uint32_t> critical_path(const ReplayGraph& graph,
                                                        std::span<const Ns> end, std::uint32_t last);
 

@@ -17,11 +17,10 @@ std::vector<Ns> ns(std::initializer_list<int> values) {
 
 // Two ranks: compute (0, 1), a collective (2) that joins them, transfers (3, 4), and an end (5).
 ReplayGraph two_ranks(Ns compute0, Ns compute1) {
-  std::vector<GraphEdge> edges = {{0, 2}, {1, 2}, {2, 3}, {2, 4}, {3, 5}, {4, 5}};
-  const auto instant = ns({0, 0, 1, 2, 2, 3});
-  const GraphOrder order = order_nodes(instant, edges);
+  OrderedGraph order = order_graph(ns({0, 0, 1, 2, 2, 3}), {},
+                                   {{0, 2}, {1, 2}, {2, 3}, {2, 4}, {3, 5}, {4, 5}});
   EXPECT_EQ(order.removed, 0U);
-  ReplayGraph g = make_graph(order, edges);
+  ReplayGraph g = std::move(order.graph);
   g.work[order.position[0]] = compute0;
   g.work[order.position[1]] = compute1;
   g.work[order.position[3]] = g.work[order.position[4]] = Ns{10};
@@ -42,18 +41,19 @@ TEST(ReplayGraph, ACollectiveWaitsForItsLastMember) {
 }
 
 TEST(ReplayGraph, CirclesAreBrokenAtTheEarliestNode) {
-  std::vector<GraphEdge> edges = {{0, 1}, {1, 2}, {2, 0}, {2, 3}, {3, 3}};
-  const GraphOrder order = order_nodes(ns({5, 6, 7, 8}), edges);
+  const OrderedGraph order =
+      order_graph(ns({5, 6, 7, 8}), {}, {{0, 1}, {1, 2}, {2, 0}, {2, 3}, {3, 3}});
   EXPECT_EQ(order.order, (std::vector<std::uint32_t>{0, 1, 2, 3}));
   EXPECT_EQ(order.removed, 2U);
-  EXPECT_EQ(edges.size(), 3U);
+  EXPECT_EQ(order.graph.preds, (std::vector<std::uint32_t>{0, 1, 2}));
 }
 
 struct RandomGraph {
   std::vector<GraphEdge> edges;
-  std::vector<Ns> start;
+  std::vector<Ns> start;             // by node of the builder
+  std::vector<std::uint32_t> line{};  // likewise
+  OrderedGraph ordered;
   ReplayGraph graph;
-  GraphOrder order;
 };
 
 RandomGraph random_graph(std::uint32_t seed, std::uint32_t nodes) {
@@ -68,8 +68,10 @@ RandomGraph random_graph(std::uint32_t seed, std::uint32_t nodes) {
     if (a != b) r.edges.push_back({hidden[std::min(a, b)], hidden[std::max(a, b)]});
   }
   for (std::uint32_t n = 0; n < nodes; ++n) r.start.emplace_back(draw() % 1000);
-  r.order = order_nodes(r.start, r.edges);
-  r.graph = make_graph(r.order, r.edges);
+  for (std::uint32_t n = 0; n < nodes && seed % 2 == 0; ++n) 
+    r.line.push_back(static_cast<std::uint32_t>(draw() % 5));
+  r.ordered = order_graph(r.start, r.line, r.edges);
+  r.graph = r.ordered.graph;
   for (std::size_t n = 0; n < nodes; ++n) {
     r.graph.duration[n] = Ns{draw() % 100};
     r.graph.work[n] = r.graph.duration[n];
@@ -92,7 +94,7 @@ Ns longest(const ReplayGraph& g, std::uint32_t node) {
 TEST(ReplayGraph, RandomGraphsHaveTheLongestPathThatTryingAllGives) {
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     RandomGraph r = random_graph(seed, 12);
-    EXPECT_EQ(r.order.removed, 0U);
+    EXPECT_EQ(r.ordered.removed, 0U);
     std::mt19937 draw(seed);
     for (Ns& w : r.graph.work) w += Ns{draw() % 20};
     std::vector<Ns> end(r.graph.size());
@@ -109,11 +111,13 @@ TEST(ReplayGraph, RandomGraphsHaveTheLongestPathThatTryingAllGives) {
 TEST(ReplayGraph, MeasuredStartsAreReplayedExactly) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     RandomGraph r = random_graph(seed, 200);
-    std::uint64_t negative = set_delays(r.graph, r.start);
+    std::vector<Ns> start;
+    for (const std::uint32_t n : r.ordered.order) start.push_back(r.start[n]);
+    std::uint64_t negative = set_delays(r.graph, start);
     std::vector<Ns> end(r.graph.size());
     replay(r.graph, end);
     for (std::size_t n = 0; n < end.size(); ++n) {
-      ASSERT_EQ(end[n] - r.graph.duration[n], r.start[n]);
+      ASSERT_EQ(end[n] - r.graph.duration[n], start[n]);
       if (r.graph.delay(n) < Ns{0}) --negative;
     }
     EXPECT_EQ(negative, 0U);
@@ -123,11 +127,53 @@ TEST(ReplayGraph, MeasuredStartsAreReplayedExactly) {
 // Node 0 is in two cycles. Without one it still waits in the other.
 TEST(ReplayGraph, SeveralCirclesThroughOneNodeAreAllBroken) {
   const std::vector<Ns> instant = {Ns{0}, Ns{5}, Ns{9}};
-  std::vector<GraphEdge> edges = {{0, 1}, {1, 0}, {0, 2}, {2, 0}};
-  const GraphOrder order = order_nodes(instant, edges);
+  const OrderedGraph order = order_graph(instant, {}, {{0, 1}, {1, 0}, {0, 2}, {2, 0}});
   EXPECT_EQ(order.removed, 2U);
   EXPECT_EQ(order.order, (std::vector<std::uint32_t>{0, 1, 2}));
-  EXPECT_EQ(make_graph(order, edges).preds.size(), 2U);
+  EXPECT_EQ(order.graph.preds.size(), 2U);
+}
+
+TEST(ReplayGraph, ALineGoesOnUntilItWaitsForAnother) {
+  // Two lines of four nodes each, at the same times; node 2 waits for node 5.
+  const auto instant = ns({0, 10, 20, 30, 0, 10, 20, 30});
+  const std::vector<std::uint32_t> line = {0, 0, 0, 0, 1, 1, 1, 1};
+  const std::vector<GraphEdge> edges = {{0, 1}, {1, 2}, {2, 3}, {4, 5}, {5, 6}, {6, 7}, {5, 2}};
+  const OrderedGraph by_line = order_graph(instant, line, edges);
+  EXPECT_EQ(by_line.order, (std::vector<std::uint32_t>{0, 1, 4, 5, 2, 3, 6, 7}));
+  const OrderedGraph by_time = order_graph(instant, {}, edges);
+  EXPECT_EQ(by_time.order, (std::vector<std::uint32_t>{0, 4, 1, 5, 2, 6, 3, 7}));
+}
+
+TEST(ReplayGraph, EachLineIsInTheOrderOfTimeBehindItsPredecessors) {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    const RandomGraph r = random_graph(seed, 200);
+    const OrderedGraph& o = r.ordered;
+    for (const GraphEdge& e : r.edges) ASSERT_LT(o.position[e.from], o.position[e.to]) << seed;
+    for (std::uint32_t i = 0; i < o.order.size(); ++i) ASSERT_EQ(o.position[o.order[i]], i);
+    // Without a node before its predecessor in time, all lines are in the order of time.
+    std::vector<Ns> start(r.start.size());
+    for (std::uint32_t n = 0; n < start.size(); ++n) start[n] = Ns{o.position[n]};
+    const OrderedGraph forward = order_graph(start, r.line, r.edges);
+    std::vector<Ns> last(5, Ns::min());
+    for (const std::uint32_t n : forward.order) {
+      Ns& before = last[r.line.empty() ? 0 : r.line[n]];
+      ASSERT_LT(before, start[n]) << seed;
+      before = start[n];
+    }
+  }
+}
+
+TEST(ReplayGraph, PredecessorsAreInTheOrderOfTimeWhateverTheLines) {
+  // Node 4 joins four lines whose order of time is 3, 1, 2, 0.
+  const auto instant = ns({9, 4, 7, 1, 10});
+  const OrderedGraph order =
+      order_graph(instant, std::vector<std::uint32_t>{0, 1, 2, 3, 0}, {{0, 4}, {1, 4}, {2, 4}, {3, 4}});
+  std::vector<std::uint32_t> preds;
+  for (const std::uint32_t p : order.graph.preds_of(order.position[4]))
+    preds.push_back(order.order[p]);
+  EXPECT_EQ(preds, (std::vector<std::uint32_t>{3, 1, 2, 0}));
+  const std::vector<Ns> end(5, Ns{10});
+  EXPECT_EQ(order.order[latest_pred(order.graph, end, order.position[4])], 0U);
 }
 
 TEST(ReplayGraph, LanesAreReplaysOfTheirOwn) {

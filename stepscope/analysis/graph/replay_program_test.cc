@@ -19,15 +19,14 @@ struct Drawn {
 Drawn draw_graph(std::uint32_t seed, std::uint32_t nodes, std::uint32_t reach) {
   std::mt19937 draw(seed);
   Drawn drawn;
-  GraphOrder order;
+  std::vector<Ns> instant;
   std::vector<GraphEdge> edges;
   for (std::uint32_t n = 0; n < nodes; ++n) {
-    order.order.push_back(n);
-    order.position.push_back(n);
+    instant.emplace_back(n);
     for (auto p = static_cast<std::uint32_t>(draw() % 5); n > 0 && p > 0; --p)
       edges.push_back({n - 1 - static_cast<std::uint32_t>(draw()) % std::min(n, reach), n});
   }
-  drawn.graph = make_graph(order, edges);
+  drawn.graph = order_graph(instant, {}, std::move(edges)).graph;
   for (Ns& w : drawn.graph.work) w = Ns{static_cast<std::int64_t>(draw() % 200) - 50};
   const std::size_t replays = draw() % (most_replays + 1);
   drawn.lists.resize(replays * 2);

@@ -172,10 +172,9 @@ void GraphBuilder::join(const MatchedCollective& m, std::uint32_t row) {
 }
 
 void GraphBuilder::number() {
-  const GraphOrder order = order_nodes(start_, edges_);
+  OrderedGraph order = order_graph(start_, out_.view, std::move(edges_));
   out_.removed_edges = order.removed;
-  out_.graph = make_graph(order, edges_);
-  release(edges_);
+  out_.graph = std::move(order.graph);
   const auto renumber = [&](auto& column) {
     auto old = std::move(column);
     column.clear();

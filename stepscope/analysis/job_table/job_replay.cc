@@ -184,10 +184,10 @@ void connect(const JobLayout& layout, const JobSchedule& schedule, const Joins& 
   instant.push_back(Ns::max());
   for (std::size_t c = 0; c < cells; ++c)
     if (!followed[c]) edges.push_back({end_of(c), step_end});
-  const GraphOrder order = order_nodes(instant, edges);
+  OrderedGraph order = order_graph(instant, {}, std::move(edges));
   if (order.removed > 0)
     replay.notes["waits left out because they close a circle"] += order.removed;
-  replay.graph = make_graph(order, edges);
+  replay.graph = std::move(order.graph);
   for (std::size_t c = 0; c < cells; ++c) {
     replay.end_node[c] = order.position[end_of(c)];
     replay.start_node[c] = order.position[start_of[c]];

@@ -122,30 +122,38 @@ Sums offsets_at(const ClockFit& fit, Ns at) {
 // One model, fitted to all collectives and to each half.
 struct Trial {
   ClockFit all;
+  ClockFit early;
+  ClockFit late;
   Sums half_difference;  // by clock, at the middle of the window
   double spread = 0;     // held out: each half with the other half's offsets
   bool stable = false;
 };
 
-Trial try_model(const SharedEnds& data, bool with_drift, const Workers& workers) {
+// `near`: null, or a trial whose results the fits begin with.
+Trial try_model(const SharedEnds& data, bool with_drift, const Trial* near,
+                const Workers& workers) {
   const std::size_t count = data.shared.size();
   const std::size_t half = count / 2;
   const std::array<std::pair<std::size_t, std::size_t>, 3> parts = {
       {{0, count}, {0, half}, {half, count}}};
+  std::array<const ClockFit*, 3> from{};
+  if (near != nullptr) from = {&near->all, &near->early, &near->late};
   std::vector<ClockFit> fits(parts.size());
   shared_for(fits, workers, Deal::blocks, [&](std::size_t i) {
-    fits[i] = fit_clocks(data, parts[i].first, parts[i].second, with_drift);
+    fits[i] = fit_clocks(data, parts[i].first, parts[i].second, with_drift, from[i]);
   });
-  Trial trial{.all = std::move(fits[0]), .half_difference = {}};
-  const ClockFit& early = fits[1];
-  const ClockFit& late = fits[2];
+  Trial trial{.all = std::move(fits[0]),
+              .early = std::move(fits[1]),
+              .late = std::move(fits[2]),
+              .half_difference = {}};
   const auto& part = trial.all.part;
-  const Sums a = offsets_at(early, trial.all.at);
-  const Sums b = offsets_at(late, trial.all.at);
-  trial.stable = with_drift ? agree(early.drift, late.drift, part) : agree(a, b, part);
+  const Sums a = offsets_at(trial.early, trial.all.at);
+  const Sums b = offsets_at(trial.late, trial.all.at);
+  trial.stable =
+      with_drift ? agree(trial.early.drift, trial.late.drift, part) : agree(a, b, part);
   for (std::size_t c = 0; c < a.size(); ++c) trial.half_difference.push_back(std::abs(a[c] - b[c]));
-  Sums spreads = end_spreads(data, 0, half, &late);
-  const Sums others = end_spreads(data, half, count, &early);
+  Sums spreads = end_spreads(data, 0, half, &trial.late);
+  const Sums others = end_spreads(data, half, count, &trial.early);
   spreads.insert(spreads.end(), others.begin(), others.end());
   trial.spread = typical_spread(data, spreads);
   return trial;
@@ -206,7 +214,7 @@ std::string Aligner::too_few() const {
 
 // Fits drift only if a usual drift would show over the window, and if it predicts better.
 Trial Aligner::choose_model() {
-  Trial offsets = try_model(data_, false, workers_);
+  Trial offsets = try_model(data_, false, nullptr, workers_);
   const auto first = data_.of(data_.shared.front());
   const auto last = data_.of(data_.shared.back());
   const double window =
@@ -214,11 +222,17 @@ Trial Aligner::choose_model() {
   Sums scales;
   for (const SharedEnd& s : data_.shared) scales.push_back(static_cast<double>(s.scale.count()));
   if (window * usual_drift <= *median(std::span<const double>(scales))) return offsets;
-  Trial drift = try_model(data_, true, workers_);
-  const bool possible =
-      std::ranges::all_of(drift.all.drift, [](double d) { return std::abs(d) <= most_drift; });
-  const bool better = !offsets.stable || drift.spread <= drift_improvement * offsets.spread;
-  return possible && drift.stable && better ? drift : offsets;
+  const auto better = [&](const Trial& drift) {
+    const bool possible =
+        std::ranges::all_of(drift.all.drift, [](double d) { return std::abs(d) <= most_drift; });
+    return possible && drift.stable &&
+           (!offsets.stable || drift.spread <= drift_improvement * offsets.spread);
+  };
+  // Fits that begin with the offsets tell quickly, however many clocks there are, where drift is no
+  // better.
+  if (!better(try_model(data_, true, &offsets, workers_))) return offsets;
+  Trial drift = try_model(data_, true, nullptr, workers_);
+  return better(drift) ? drift : offsets;
 }
 
 // The order in which ranks leave shows best in the shortest tenth of the collectives.

@@ -153,7 +153,7 @@ class Solver {
       : data_(data), first_(first), last_(last), columns_(with_drift ? 2 : 1) {
     prepare();
   }
-  ClockFit run();
+  ClockFit run(const ClockFit* near);
 
  private:
   [[nodiscard]] std::size_t unknowns() const { return data_.clocks * columns_; }
@@ -495,7 +495,7 @@ std::vector<double> Solver::errors() const {
   return weights;
 }
 
-ClockFit Solver::run() {
+ClockFit Solver::run(const ClockFit* near) {
   ClockFit fit;
   fit.part = parts_of(data_, first_, last_);
   fit.joins.resize(data_.clocks);
@@ -507,6 +507,10 @@ ClockFit Solver::run() {
   each_shared([&](std::size_t, std::size_t, std::span<const ClockEnd> ends) {
     for (const ClockEnd& e : ends) ++fit.joins[e.clock];
   });
+  for (std::uint32_t c = 0; near != nullptr && c < data_.clocks; ++c) {
+    x_[c * columns_] = near->offset_at(c, at_);
+    if (columns_ == 2) x_[c * 2 + 1] = near->drift[c] * unit_ns_;
+  }
   find_residuals();
   repeat(&Solver::reweigh_absolute, absolute_moves_ns);
   repeat(&Solver::reweigh_biweight, biweight_moves_ns);
@@ -528,8 +532,9 @@ ClockFit Solver::run() {
 
 }  // namespace
 
-ClockFit fit_clocks(const SharedEnds& data, std::size_t first, std::size_t last, bool with_drift) {
-  return Solver(data, first, last, with_drift).run();
+ClockFit fit_clocks(const SharedEnds& data, std::size_t first, std::size_t last, bool with_drift,
+                    const ClockFit* near) {
+  return Solver(data, first, last, with_drift).run(near);
 }
 
 std::vector<double> end_spreads(const SharedEnds& data, std::size_t first, std::size_t last,

@@ -52,9 +52,10 @@ struct ClockFit {
   }
 };
 
-// Fits shared[first, last). O(iterations x ends).
+// Fits shared[first, last). O(iterations x ends). `near`, a fit of the same clocks or null, is where
+// the search begins: from nowhere, clocks that drift take many more iterations the more there are.
 [[nodiscard]] ClockFit fit_clocks(const SharedEnds& data, std::size_t first, std::size_t last,
-                                  bool with_drift);
+                                  bool with_drift, const ClockFit* near = nullptr);
 
 // Last end - first end of each of shared[first, last), after the correction by `fit`.
 [[nodiscard]] std::vector<double> end_spreads(const SharedEnds& data, std::size_t first,

@@ -23,7 +23,7 @@ struct Suspect {
 struct Rate {
   double sum = 0;
   double worst = 0;
-  Ns worst_at{};
+  Ns worst_at{};  // of equal ones the first
 };
 
 // The way back from the last arrival of a join to the join before it. Ways of many joins share a
@@ -179,9 +179,10 @@ void Judge::judge(std::uint32_t leg) {
     if (longest.weight(by_excess) > most.weight(by_excess)) most = longest;
     Rate& r = by_excess ? legs_[l].by_excess : legs_[l].by_own;
     r.sum += rate;
-    if (rate <= r.worst) continue;
+    const Ns at = replay_.end[legs_[leg].join];
+    if (rate < r.worst || (rate == r.worst && at >= r.worst_at)) continue;
     r.worst = rate;
-    r.worst_at = replay_.end[legs_[leg].join];
+    r.worst_at = at;
   }
   ++charged(most, by_excess).blame.collectives;
 }
@@ -195,9 +196,11 @@ void Judge::charge(const Suspect& suspect, bool by_excess, const Rate& rate) {
   const Trace& trace = *views_[graph_.view[suspect.node]].trace;
   c.names[row == no_slice ? no_node : index(trace.slices.name[index(row)])] += weight * rate.sum;
   const Ns worst{std::llround(weight * rate.worst)};
-  if (worst <= c.blame.worst) return;
+  const Ns at = rate.worst_at + graph_.origin;
+  if (worst == Ns{0} || worst < c.blame.worst) return;
+  if (worst == c.blame.worst && at >= c.blame.worst_at) return;
   c.blame.worst = worst;
-  c.blame.worst_at = rate.worst_at + graph_.origin;
+  c.blame.worst_at = at;
 }
 
 std::vector<Blame> Judge::sum_up() {

@@ -72,12 +72,11 @@ std::vector<Ns> replay_steps(const Replay& r, std::span<const Ns> work,
 Ns replay_edges(const StepGraph& graph, std::span<const Ns> instant, const NodeTimes& times,
                 std::vector<GraphEdge> edges) {
   const std::size_t nodes = instant.size();
-  const GraphOrder order = order_nodes(instant, edges);
-  const ReplayGraph changed = make_graph(order, edges);
+  const OrderedGraph order = order_graph(instant, {}, std::move(edges));
   std::vector<Ns> work;
   for (const std::uint32_t n : order.order) work.push_back(times.duration[n] + times.delay[n]);
   std::vector<Ns> end(nodes);
-  replay(changed, work, {}, end);
+  replay(order.graph, work, {}, end);
   std::vector<Ns> end_of(graph.size());
   for (std::size_t n = 0; n < graph.size(); ++n) end_of[n] = end[order.position[n]];
   return step_time(graph, std::span(times.duration).first(graph.size()), end_of);

@@ -17,8 +17,8 @@ bool has_step_piece(NodeKind kind) {
          kind == NodeKind::copy || is_message(kind);
 }
 
-// A node's row and kind, in the place of its step and key. Nodes of all ranks are in the order of
-// time, so those of one rank lie far apart in memory: they are read once, in their order.
+// A node's row and kind, in the place of its step and key. Stretches of the nodes of many ranks
+// follow each other: they are read once, in their order.
 StepPiece raw_piece(const StepGraph& graph, std::uint32_t node) {
   return {static_cast<std::uint64_t>(graph.kind[node]), node,
           static_cast<std::int32_t>(index(graph.slice[node]))};
