@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "plugins/nccl/rows.h"
 #include "plugins/nccl/words.h"
@@ -385,8 +386,13 @@ void Collector::put_counts(RankFile& rank) {
 }
 
 void Collector::flush() {
-  for (RankFile& rank : files_)
-    if (rank.file.is_open()) rank.file.flush();
+  for (RankFile& rank : files_) {
+    if (!rank.file.is_open()) continue;
+    rank.file.flush();
+    if (rank.file.error() == 0 || std::exchange(rank.told, true)) continue;
+    session_->log(true, "stepscope: cannot write %s: %s; rows are dropped until there is room",
+                  rank.file.path(), std::strerror(rank.file.error()));
+  }
 }
 
 void Collector::end_file(std::uint32_t seat) {

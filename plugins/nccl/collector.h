@@ -53,8 +53,9 @@ class Collector {
     TraceFile file;
     GpuClock clock;
     bool begun = false;  // opening was tried
+    bool told = false;   // that it cannot be written
     std::uint32_t correlation = 0;
-    std::uint64_t rows_dropped = 0;             // the file is full or broken
+    std::uint64_t rows_dropped = 0;             // no room in the file, or on the disk
     std::uint64_t orphans = 0;                  // children without their call
     std::uint64_t unfinished = 0;               // events that NCCL did not end
     std::array<std::uint64_t, 4> timings = {};  // calls by Timing

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -73,6 +74,11 @@ inline std::vector<std::string>& logged() {
   static std::vector<std::string> lines;
   return lines;
 }
+// Of the lines, counted for a thread that waits for one.
+inline std::atomic<std::size_t>& warnings() {
+  static std::atomic<std::size_t> count = 0;
+  return count;
+}
 inline void log_line(int level, unsigned long, const char*, int, const char* format, ...) {
   std::array<char, 2048> text = {};
   va_list arguments;
@@ -80,6 +86,7 @@ inline void log_line(int level, unsigned long, const char*, int, const char* for
   std::vsnprintf(text.data(), text.size(), format, arguments);
   va_end(arguments);
   logged().push_back((level == abi::log_warning ? "WARN " : "INFO ") + std::string(text.data()));
+  if (level == abi::log_warning) ++warnings();
 }
 
 template <int V>

@@ -24,6 +24,7 @@ bool TraceFile::open(const char* folder, const char* stem, std::uint64_t most_by
   descriptor_ = ::open(path_.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor_ < 0) unmap();
   error_ = 0;
+  incomplete_ = false;
   written_ = 0;
   size_ = 0;
   most_bytes_ = most_bytes;
@@ -39,8 +40,8 @@ void TraceFile::unmap() {
 
 bool TraceFile::put(std::string_view text) {
   if (descriptor_ < 0) return false;
-  if (text.size() > buffer_bytes - size_) flush();
-  if (error_ != 0 || text.size() > buffer_bytes) return false;
+  if (text.size() > buffer_bytes - size_ && error_ == 0) flush();
+  if (text.size() > buffer_bytes - size_) return false;
   std::memcpy(buffer_ + size_, text.data(), text.size());
   size_ += text.size();
   return true;
@@ -51,10 +52,16 @@ bool TraceFile::append(std::string_view rows) {
   return put(rows);
 }
 
-bool TraceFile::append_end(std::string_view text) { return put(text); }
+bool TraceFile::append_end(std::string_view text) {
+  if (text.size() > buffer_bytes - size_) flush();
+  const bool fits = put(text);
+  incomplete_ |= !fits;
+  return fits;
+}
 
 void TraceFile::flush() {
   std::size_t done = 0;
+  error_ = 0;
   while (descriptor_ >= 0 && error_ == 0 && done < size_) {
     const ssize_t n = ::write(descriptor_, buffer_ + done, size_ - done);
     if (n >= 0)
@@ -63,7 +70,8 @@ void TraceFile::flush() {
       error_ = errno;
   }
   written_ += done;
-  size_ = 0;
+  size_ -= done;
+  if (size_ > 0 && done > 0) std::memmove(buffer_, buffer_ + done, size_);
 }
 
 bool TraceFile::close(const char* folder, const char* stem) {
@@ -72,8 +80,8 @@ bool TraceFile::close(const char* folder, const char* stem) {
   if (::close(descriptor_) != 0 && error_ == 0) error_ = errno;
   descriptor_ = -1;
   unmap();
-  if (error_ != 0) {
-    errno = error_;
+  if (error_ != 0 || incomplete_) {
+    errno = error_ != 0 ? error_ : ENOSPC;
     return false;
   }
   std::array<char, 1400> name = {};

@@ -39,5 +39,8 @@ def follow(
             *files.paths_of(sources),
         ]
         follower = _core.Follower(arguments)
-        while True:
-            yield Live(follower.next())
+        try:
+            while True:
+                yield Live(follower.next())
+        finally:
+            del follower  # a traceback that is kept would keep the job's files open

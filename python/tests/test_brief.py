@@ -88,8 +88,12 @@ def test_errors_are_answers_that_say_what_to_do():
     assert "unexpected" in mcp_server.analyze(str(EXAMPLE), flags={"modell": "gpt2"})["error"]
 
 
-def test_the_server_speaks_the_protocol():
+def test_the_server_speaks_the_protocol(tmp_path):
     pytest.importorskip("mcp")
+    line = '{"stepscope":"step","rank":%d,"world":2,"pid":%d,"step":%d,"wall_ns":100,"wait_ns":9}\n'
+    for rank in range(2):
+        steps = "".join(line % (rank, 100 + rank, step) for step in range(20))
+        (tmp_path / f"steps-rank{rank}.jsonl").write_text(steps)
     from mcp import ClientSession, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
@@ -101,8 +105,11 @@ def test_the_server_speaks_the_protocol():
             await session.initialize()
             tools = await session.list_tools()
             answer = await session.call_tool("analyze", {"inputs": str(EXAMPLE)})
-            return {tool.name for tool in tools.tools}, json.loads(answer.content[0].text)
+            live = await session.call_tool("live", {"sources": str(tmp_path)})
+            answers = [json.loads(given.content[0].text) for given in (answer, live)]
+            return {tool.name for tool in tools.tools}, *answers
 
-    names, answer = asyncio.run(talk())
+    names, answer, live = asyncio.run(talk())
+    assert (live["steps"]["last"], live["processes"], live["late"]) == (19, 2, [])
     assert names == {"analyze", "whatif", "compare", "live", "predict", "plan"}
     assert answer["verdict"]["kind"] == "data_loader"

@@ -113,9 +113,13 @@ class Faces {
       print(view);
     const std::string tree =
         flags_.json.empty() && !endpoint_ ? std::string() : json_text(live_tree(view));
-    if (!flags_.json.empty()) write_json_text(flags_.json, tree, failures_);
+    if (flags_.json == "-")
+      write_json_text(flags_.json, tree, failures_);
+    else if (!flags_.json.empty())
+      failures_.keep_repeated(flags_.json, write_file(flags_.json, tree));
     if (!flags_.open_metrics.empty())
-      failures_.keep(write_file(flags_.open_metrics, live_textfile(view)));
+      failures_.keep_repeated(flags_.open_metrics,
+                              write_file(flags_.open_metrics, live_textfile(view)));
     if (endpoint_) endpoint_->publish(served(live_metrics(view), tree));
     std::fflush(stdout);
     return true;

@@ -105,6 +105,14 @@ void Failures::add(const Error& error) {
   said_.insert(error.message());
 }
 
+void Failures::keep_repeated(const std::string& path, const Result<Done>& result) {
+  if (result) {
+    if (failing_.erase(path) > 0) say("stepscope: {}: is written again\n", printable(path));
+  } else if (failing_.insert(path).second) {
+    add(result.error());
+  }
+}
+
 void write_page(const std::string& path, const Json& tree, Failures& failures) {
   if (!path.empty()) failures.keep(write_file(path, render_html(json_text(tree))));
 }

@@ -27,6 +27,9 @@ class Failures {
   void keep(const Result<Done>& result) {
     if (!result) add(result.error());
   }
+  // Of an output that is written again and again: a failure is said when it begins, and that it is
+  // over.
+  void keep_repeated(const std::string& path, const Result<Done>& result);
   [[nodiscard]] bool interrupted() const { return interrupted_; }
   [[nodiscard]] bool any() const { return any_; }
 
@@ -34,6 +37,7 @@ class Failures {
   bool any_ = false;
   bool interrupted_ = false;
   std::set<std::string> said_;
+  std::set<std::string> failing_;  // repeated outputs
 };
 
 // The files that a parsed verb would write, compared with each other and with the files that it

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "stepscope/base/result.h"
 
@@ -13,15 +14,24 @@ constexpr std::uint8_t hits_to_name = late_window - 2;
 constexpr std::uint8_t hits_to_keep = 3;
 constexpr std::size_t fewest_for_spread = 5;
 constexpr double times_the_spread = 7;
-constexpr double times_in_small_groups = 9;
 constexpr double memory = 200;  // rounds
-constexpr double history = 20;  // rounds from which on the history counts
 
-double middle(std::vector<double>& values) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+// Of small groups. Windows overlap, so every fourth is remembered.
+constexpr std::size_t most_rows = 50;
+constexpr std::size_t rounds_a_row = 4;
+constexpr std::size_t fewest_rows = 5;
+constexpr std::size_t most_jumps = 64;
+constexpr double times_the_deviation = 4;
+constexpr double rows_of_doubt = 10;
+constexpr double times_the_jump = 2.5;
+
+double at_rank(std::vector<double>& values, std::size_t rank) {
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank);
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }
+
+double middle(std::vector<double>& values) { return at_rank(values, (values.size() - 1) / 2); }
 
 }  // namespace
 
@@ -32,8 +42,7 @@ LateRule::LateRule(std::size_t members, const LateLimits& limits)
       means_(members),
       late_means_(members),
       hits_(members),
-      named_(members),
-      usual_means_(members) {}
+      named_(members) {}
 
 void LateRule::add(std::span<const float> late, double step_ns) {
   check(late.size() == members(), "a value for each member of the group");
@@ -41,34 +50,92 @@ void LateRule::add(std::span<const float> late, double step_ns) {
   std::ranges::copy(late, recent_.begin() + row * static_cast<std::ptrdiff_t>(members()));
   steps_[static_cast<std::size_t>(row)] = static_cast<float>(step_ns);
   ++rounds_;
+  const bool many = members() >= fewest_for_spread;
+  if (!many) remember(late);
   if (rounds_ < late_window) return;
   weigh();
-  const double now = spread_now();
-  const bool many = members() >= fewest_for_spread;
-  const bool known = weight_ >= history;
-  const double spread = std::max(many ? now : 0.0, known || many ? usual_ : 0.0);
+  many ? judge_many() : judge_few();
+}
+
+// Names the member if its mean lateness is beyond the bounds, and clears it.
+void LateRule::judge(std::size_t m, std::uint8_t hits, double beyond, double bound) {
   const double least = std::max(limits_.least_late, limits_.least_share * step_ns_);
-  const std::uint8_t needed = many || known ? hits_to_name : late_window;
-  // Of a small group nothing is known before it has a history, unless the step tells what is much.
-  const bool may_name = many || known || step_ns_ > 0;
-  bool quiet = true;
-  for (std::size_t m = 0; m < members(); ++m) {
-    // The few members of a small group are compared with what is usual for each.
-    const double beyond = many ? means_[m] : means_[m] - std::max(0.0, usual_means_[m]);
-    const bool high =
-        means_[m] >= least && beyond >= (many ? times_the_spread : times_in_small_groups) * spread;
-    if (named_[m] == 0) named_[m] = may_name && hits_[m] >= needed && high ? 1 : 0;
-    if (named_[m] != 0 && hits_[m] < hits_to_keep) named_[m] = 0;
-    // A member that may be about to be named is no noise.
-    quiet &= hits_[m] < hits_to_name - 2;
-  }
-  if (!quiet && !many) return;
+  // Twice the bound makes up for one round.
+  const bool often = hits_[m] >= hits || (hits_[m] + 1 == hits && beyond >= 2 * bound);
+  if (named_[m] == 0) named_[m] = often && means_[m] >= least && beyond >= bound ? 1 : 0;
+  if (named_[m] != 0 && hits_[m] < hits_to_keep) named_[m] = 0;
+}
+
+void LateRule::judge_many() {
+  const double now = spread_now();
+  for (std::size_t m = 0; m < members(); ++m)
+    judge(m, hits_to_name, means_[m], times_the_spread * std::max(now, usual_));
+  if (now == 0) return;
   // A plain mean at first, then a decayed one.
   weight_ = std::min(memory, weight_ + 1);
   usual_ += (now - usual_) / weight_;
-  if (many) return;
+}
+
+void LateRule::judge_few() {
+  const std::size_t rows = past_.deviations.size();
+  std::vector<double> usual_means(members());
+  if (rows > 0)
+    for (std::size_t m = 0; m < members(); ++m) {
+      room_.clear();
+      for (std::size_t row = 0; row < rows; ++row)
+        room_.push_back(past_.means[row * members() + m]);
+      usual_means[m] = middle(room_);
+    }
+  double deviation = 0;
   for (std::size_t m = 0; m < members(); ++m)
-    usual_means_[m] += (means_[m] - usual_means_[m]) / weight_;
+    deviation = std::max(deviation, std::abs(means_[m] - usual_means[m]));
+  const bool known = rows >= fewest_rows;
+  double bound = 0;
+  if (known) {
+    room_.assign(past_.deviations.begin(), past_.deviations.end());
+    const double doubt = 1 + rows_of_doubt / static_cast<double>(rows);
+    bound = times_the_deviation * doubt *
+            at_rank(room_, rows - 1 - std::max<std::size_t>(2, rows / 10));
+  }
+  if (!past_.jumps.empty()) {
+    room_.assign(past_.jumps.begin(), past_.jumps.end());
+    bound = std::max(bound, times_the_jump * middle(room_));
+  }
+  // Of a group without a past nothing is known, unless the step tells what is much.
+  if (known || step_ns_ > 0)
+    for (std::size_t m = 0; m < members(); ++m)
+      judge(m, known ? hits_to_name : late_window,
+            means_[m] - (known ? std::max(0.0, usual_means[m]) : 0.0), bound);
+  // What follows a named member says nothing about noise.
+  const bool quiet = std::ranges::all_of(named_, [](std::uint8_t n) { return n == 0; });
+  if (!quiet || rounds_ % rounds_a_row != 0) return;
+  if (rows < most_rows) {
+    past_.means.resize((rows + 1) * members());
+    past_.deviations.push_back(0);
+  }
+  const std::size_t to = past_.rows++ % most_rows;
+  for (std::size_t m = 0; m < members(); ++m)
+    past_.means[to * members() + m] = static_cast<float>(means_[m]);
+  past_.deviations[to] = static_cast<float>(deviation);
+}
+
+// How much the members of a small group change from one round to the next.
+void LateRule::remember(std::span<const float> late) {
+  double sum = 0;
+  for (const float value : late) sum += value;  // NaN if one is unknown
+  const auto others = static_cast<double>(members() - 1);
+  double jump = 0;
+  past_.before.resize(members(), std::numeric_limits<float>::quiet_NaN());
+  for (std::size_t m = 0; m < members(); ++m) {
+    const double value = members() > 1 ? late[m] - (sum - late[m]) / others : late[m];
+    jump += std::abs(value - past_.before[m]) / static_cast<double>(members());
+    past_.before[m] = static_cast<float>(value);
+  }
+  if (std::isnan(jump)) return;
+  if (past_.jumps.size() < most_jumps)
+    past_.jumps.push_back(static_cast<float>(jump));
+  else
+    past_.jumps[rounds_ % most_jumps] = static_cast<float>(jump);
 }
 
 // Hits and means of each member over the rows.
@@ -106,18 +173,12 @@ std::size_t LateRule::rounds_late(std::size_t member) const {
   return 0;
 }
 
-// The spread of the means of the members that are not named.
+// The spread of the means of the members that are not named; 0 with fewer than five.
 double LateRule::spread_now() {
   room_.clear();
   for (std::size_t m = 0; m < members(); ++m)
     if (named_[m] == 0) room_.push_back(means_[m]);
-  if (room_.empty()) return 0;
-  if (room_.size() < fewest_for_spread) {
-    double most = 0;
-    for (std::size_t m = 0; m < members(); ++m)
-      if (named_[m] == 0) most = std::max(most, std::abs(means_[m] - usual_means_[m]));
-    return most;
-  }
+  if (room_.size() < fewest_for_spread) return 0;
   const double centre = middle(room_);
   for (double& value : room_) value = std::abs(value - centre);
   return 1.4826 * middle(room_);

@@ -7,17 +7,22 @@
 //
 // A member is late in a round if it is late by least_late and least_share of the step. It is named
 // if this holds in 6 of its last 8 rounds, and if the mean of these rounds (without the largest and
-// the smallest) is 7 times the usual spread of such means. Means of 8 rounds are compared with
-// means of 8 rounds, so jitter that lasts for several rounds is in the spread. The spread is the
-// larger of two: that of the members now (1.4826 x the median absolute deviation), and its mean
-// over the last 200 rounds or so, without the named members. A group of fewer than five members has
-// only the second; there it is the largest distance of a member from what is usual for it, the
-// member is compared with what is usual for it, and 9 spreads are needed, or, without a history, 8
-// late rounds of 8 and a known time of the round. A named member is cleared when at most 2 of its
-// last 8 rounds are late.
+// the smallest) is far beyond what is usual for such means. Means of 8 rounds are compared with
+// means of 8 rounds, so jitter that lasts for several rounds counts as usual.
+// - In a group of five or more, usual is the larger of two: the spread of the members now
+//   (1.4826 x the median absolute deviation), and its mean over the last 200 rounds or so, without
+//   the named members. 7 times that is needed.
+// - A smaller group has only its past. The mean is compared with the median of the member's means
+//   in the last 200 rounds. Two things are usual: the deviations of all members from these medians,
+//   of which a tenth (two at least) are larger; and the change of a member from one round to the
+//   next, as a median. 4 times the first are needed, the more the shorter the past is, and 2.5
+//   times the second. Before it has a past of 20 rounds a member has to be late in 8 rounds of 8,
+//   by the second.
+// One late round less is enough for a mean of twice the bound.
+// A named member is cleared when at most 2 of its last 8 rounds are late.
 //
 // late_rule_test.cc simulates jobs: an injected slow rank is named within 10 steps in 98 % of them
-// or more, and no rank is named in clean jobs of 10,000 steps.
+// or more, and no rank is named in clean jobs of 10,000 steps, nor in short ones on busy machines.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +60,20 @@ class LateRule {
   [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
 
  private:
+  // What is usual in a group that is too small for a spread of its members.
+  struct Past {
+    std::vector<float> before;      // the round before, by member: behind the mean of the others
+    std::vector<float> jumps;       // mean change of the members from one round to the next
+    std::vector<float> means;       // rows of one mean per member
+    std::vector<float> deviations;  // by row: the largest from what is usual for a member
+    std::size_t rows = 0;           // that were added
+  };
+
   void weigh();
+  void judge_many();
+  void judge_few();
+  void remember(std::span<const float> late);
+  void judge(std::size_t member, std::uint8_t hits, double beyond, double bound);
   [[nodiscard]] double spread_now();
 
   LateLimits limits_;
@@ -65,11 +83,11 @@ class LateRule {
   std::vector<double> late_means_;  // of the late rounds
   std::vector<std::uint8_t> hits_;
   std::vector<std::uint8_t> named_;
-  std::vector<double> usual_means_;  // of each member, over the last rounds; of small groups
   std::vector<double> room_;
   double step_ns_ = 0;
   double usual_ = 0;   // mean spread of the last rounds
   double weight_ = 0;  // rounds in it
+  Past past_;
   std::uint64_t rounds_ = 0;
 };
 

@@ -11,7 +11,8 @@
 // (equal collectives have none) they are of as many as a step of the job has, or, if that is
 // unknown, of one collective and of `long_round` collectives side by side.
 //
-// Memory: open collectives, at most most_open values (4 bytes) or 64 collectives; 120 bytes a rank.
+// Memory: open collectives, at most most_open values (4 bytes) or 64 collectives; 120 bytes a rank,
+// 300 more with two to four ranks.
 #pragma once
 
 #include <cstdint>

@@ -103,7 +103,7 @@ void MetricsOutput::write_fresh() {
   const std::unique_ptr<std::string> fresh(fresh_.exchange(nullptr));
   if (!fresh) return;
   const auto written = write_file(file_, *fresh);
-  if (written) return;
+  if (std::exchange(failing_, !written) || written) return;
   auto error = std::make_unique<Error>(written.error());
   const std::unique_ptr<Error> before(error_.exchange(error.release()));
 }

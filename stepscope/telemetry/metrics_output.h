@@ -38,7 +38,8 @@ class MetricsOutput {
   void publish(std::string text);
   // The port of the endpoint; 0 for a file.
   [[nodiscard]] std::uint16_t port() const { return endpoint_ ? endpoint_->port() : 0; }
-  // The error of the last write to the file, once. Later texts are still written.
+  // The error of the first write to the file since one succeeded, once. Later texts are still
+  // written.
   [[nodiscard]] std::optional<Error> take_error();
 
  private:
@@ -52,6 +53,7 @@ class MetricsOutput {
   std::atomic<std::string*> fresh_{nullptr};
   std::atomic<Error*> error_{nullptr};
   std::atomic<bool> stop_{false};
+  bool failing_ = false;  // the writer's: the last write failed
   std::thread thread_;
 };
 

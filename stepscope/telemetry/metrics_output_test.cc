@@ -4,14 +4,17 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -185,6 +188,49 @@ TEST(MetricsOutput, AFileThatCannotBeWrittenIsAnErrorAtOnceAndLaterIsKept) {
     std::this_thread::sleep_for(1ms);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->file, dir + "/m.txt");
+}
+
+// The limit of a file's size stands for a full disk.
+TEST(MetricsOutput, OnAFullDiskTheLastWholeTextStaysAndWithRoomTheNextIsWritten) {
+  const std::string dir = testing::TempDir() + "metrics_full_" + std::to_string(::getpid());
+  std::filesystem::create_directory(dir);
+  const std::string path = dir + "/m.prom";
+  const auto output = MetricsOutput::open({.file = path});
+  ASSERT_TRUE(output);
+  const auto becomes_true = [](const auto& condition) {
+    const auto until = std::chrono::steady_clock::now() + 20s;
+    while (!condition() && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(1ms);
+    return condition();
+  };
+  (*output)->publish("whole 1\n# EOF\n");
+  ASSERT_TRUE(becomes_true([&] { return file_text(path) == "whole 1\n# EOF\n"; }));
+  const auto was = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit full = before;
+  full.rlim_cur = 100;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  (*output)->publish(std::string(5000, 'x') + "\n# EOF\n");
+  std::optional<Error> error;
+  EXPECT_TRUE(becomes_true([&] { return error || (error = (*output)->take_error()); }));
+  for (int i = 0; i < 20; ++i) {
+    (*output)->publish(std::string(5000, 'y') + "\n# EOF\n");
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_FALSE((*output)->take_error()) << "it is said once";
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, was);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->file, path);
+  EXPECT_NE(error->message().find("File too large"), std::string::npos) << error->message();
+  EXPECT_EQ(file_text(path), "whole 1\n# EOF\n");
+  const auto files = std::filesystem::directory_iterator(dir);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+  (*output)->publish("whole 2\n# EOF\n");
+  EXPECT_TRUE(becomes_true([&] { return file_text(path) == "whole 2\n# EOF\n"; }));
+  EXPECT_FALSE((*output)->take_error());
+  std::filesystem::remove_all(dir);
 }
 
 TEST(MetricsTarget, IsAPortAnAddressOrAFile) {

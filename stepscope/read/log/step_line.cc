@@ -15,7 +15,22 @@ constexpr std::size_t longest_name = 256;
 
 }  // namespace
 
-bool is_step_line(std::string_view line) { return line.starts_with(R"({"stepscope":"step",)"); }
+bool is_step_line(std::string_view line) {
+  constexpr std::string_view key = R"("stepscope")";
+  if (!line.starts_with('{')) return false;
+  const std::size_t at = line.find(key);
+  if (at == std::string_view::npos) return false;
+  // Writers differ in the blanks around the colon.
+  std::string_view rest = line.substr(at + key.size());
+  const auto skip_blanks = [&] {
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  };
+  skip_blanks();
+  if (!rest.starts_with(':')) return false;
+  rest.remove_prefix(1);
+  skip_blanks();
+  return rest.starts_with(R"("step")");
+}
 
 std::optional<StepLine> parse_step_line(std::string_view line) {
   if (!is_step_line(line)) return std::nullopt;

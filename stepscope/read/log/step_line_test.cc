@@ -30,6 +30,21 @@ TEST(StepLine, IsRead) {
   EXPECT_EQ(read->phases_ns[1].first, "data");
 }
 
+TEST(StepLine, BlanksAndTheOrderOfKeysAreTheWriters) {
+  for (
+      const std::string other :
+      {R"({"stepscope": "step", "rank": 1, "world": 4, "step": 12, "wall_ns": 100, "wait_ns": 30})",
+       R"({"rank":1,"step":12,"stepscope" :"step","wait_ns":30,"wall_ns":100,"world":4})"}) {
+    ASSERT_TRUE(is_step_line(other)) << other;
+    const auto read = parse_step_line(other);
+    ASSERT_TRUE(read) << other;
+    EXPECT_EQ(read->step, 12) << other;
+  }
+  for (const std::string no : {R"({"stepscope":"trace","step":1})", R"({"stepscope")", "{}", "",
+                               R"(["stepscope":"step"])", R"({"by":"stepscope","step":1})"})
+    EXPECT_FALSE(is_step_line(no)) << no;
+}
+
 TEST(StepLine, PeersAreAPartOfTheRanks) {
   const auto read =
       parse_step_line(R"({"stepscope":"step","rank":5,"world":8,"peers":1,"peer_count":2,"step":0,)"
