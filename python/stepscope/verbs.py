@@ -94,6 +94,8 @@ def analyze(
     shard_group: int | None = None,
     recompute: str | None = None,
     recompute_modules: str | None = None,
+    narrow_swiglu: bool | None = None,
+    narrow_attention_output: bool | None = None,
     offload: Settings | None = None,
     torch_buffers: bool | None = None,
     micro_batch: int | None = None,
@@ -117,6 +119,7 @@ def analyze(
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
+    moments_dtype: Literal["fp32", "bf16"] | None = None,
 ) -> Analysis:
     """Accounts for every nanosecond of each step of a run: computing, communicating, waiting
     for a peer, copying or idle, and why. Also says which rank is late and what to try
@@ -175,6 +178,9 @@ def analyze(
         Default: none.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
         experts, feed_forward, latent_up.
+    narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
+    narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
+        is fp8 or fp4.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
     torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
     micro_batch: Sequences of one pass on one device. Default: 1.
@@ -201,6 +207,7 @@ def analyze(
     dtype: Number format of matrix products. Default: bf16.
     grad_dtype: Format in which gradients are reduced. Default: bf16.
     accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
+    moments_dtype: Format of AdamW's two moments.
     """
     with given_files() as files:
         arguments = [
@@ -243,6 +250,8 @@ def analyze(
             *flag("shard-group", shard_group),
             *flag("recompute", recompute),
             *flag("recompute-modules", recompute_modules),
+            *flag("narrow-swiglu", narrow_swiglu),
+            *flag("narrow-attention-output", narrow_attention_output),
             *flag("offload", None if offload is None else settings_text(offload)),
             *flag("torch-buffers", torch_buffers),
             *flag("micro-batch", micro_batch),
@@ -266,6 +275,7 @@ def analyze(
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),
+            *flag("moments-dtype", moments_dtype),
             "--",
             *files.paths_of(inputs),
         ]
@@ -373,6 +383,8 @@ def project(
     shard_group: int | None = None,
     recompute: str | None = None,
     recompute_modules: str | None = None,
+    narrow_swiglu: bool | None = None,
+    narrow_attention_output: bool | None = None,
     offload: Settings | None = None,
     torch_buffers: bool | None = None,
     seq: int | None = None,
@@ -397,6 +409,7 @@ def project(
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
+    moments_dtype: Literal["fp32", "bf16"] | None = None,
 ) -> Projection:
     """Predicts the step of the recorded job on other GPUs or under another plan. Kernel, host
     and launch times are the traces' own; what the plan changes comes from links and the
@@ -450,6 +463,9 @@ def project(
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
         experts, feed_forward, latent_up.
+    narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
+    narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
+        is fp8 or fp4.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
     torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
     seq: Tokens of a sequence.
@@ -474,6 +490,7 @@ def project(
     dtype: Number format of matrix products.
     grad_dtype: Format in which gradients are reduced.
     accumulate_dtype: Format in which gradients of micro-batches are summed.
+    moments_dtype: Format of AdamW's two moments.
     """
     with given_files() as files:
         arguments = [
@@ -513,6 +530,8 @@ def project(
             *flag("shard-group", shard_group),
             *flag("recompute", recompute),
             *flag("recompute-modules", recompute_modules),
+            *flag("narrow-swiglu", narrow_swiglu),
+            *flag("narrow-attention-output", narrow_attention_output),
             *flag("offload", None if offload is None else settings_text(offload)),
             *flag("torch-buffers", torch_buffers),
             *flag("seq", seq),
@@ -537,6 +556,7 @@ def project(
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),
+            *flag("moments-dtype", moments_dtype),
             "--",
             *files.paths_of(inputs),
         ]
@@ -974,6 +994,8 @@ def predict(
     shard_group: int | None = None,
     recompute: str | None = None,
     recompute_modules: str | None = None,
+    narrow_swiglu: bool | None = None,
+    narrow_attention_output: bool | None = None,
     offload: Settings | None = None,
     torch_buffers: bool | None = None,
     micro_batch: int | None = None,
@@ -997,6 +1019,7 @@ def predict(
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
+    moments_dtype: Literal["fp32", "bf16"] | None = None,
     explain: str | Sequence[str] | None = None,
     layers: bool | None = None,
     conventions: Literal["stepscope", "notebook"] | None = None,
@@ -1044,6 +1067,9 @@ def predict(
         Default: none.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
         experts, feed_forward, latent_up.
+    narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
+    narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
+        is fp8 or fp4.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
     torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
     micro_batch: Sequences of one pass on one device. Default: 1.
@@ -1070,6 +1096,7 @@ def predict(
     dtype: Number format of matrix products. Default: bf16.
     grad_dtype: Format in which gradients are reduced. Default: bf16.
     accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
+    moments_dtype: Format of AdamW's two moments.
     explain: Formula of a term, a part or an operation with its values, or all.
     layers: Show the table of all operations.
     conventions: Text whose conventions count the tables of layers. Default: stepscope.
@@ -1110,6 +1137,8 @@ def predict(
             *flag("shard-group", shard_group),
             *flag("recompute", recompute),
             *flag("recompute-modules", recompute_modules),
+            *flag("narrow-swiglu", narrow_swiglu),
+            *flag("narrow-attention-output", narrow_attention_output),
             *flag("offload", None if offload is None else settings_text(offload)),
             *flag("torch-buffers", torch_buffers),
             *flag("micro-batch", micro_batch),
@@ -1133,6 +1162,7 @@ def predict(
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),
+            *flag("moments-dtype", moments_dtype),
             *flag("explain", None if explain is None else [explain] if isinstance(explain, str) else [*explain]),
             *flag("layers", layers),
             *flag("conventions", conventions),
@@ -1160,6 +1190,8 @@ def plan(
     expert_tp: int | None = None,
     expert_dispatch: Literal["all_to_all", "forwarded"] | None = None,
     recompute_modules: str | None = None,
+    narrow_swiglu: bool | None = None,
+    narrow_attention_output: bool | None = None,
     attention: Literal["fused", "materialised"] | None = None,
     narrow_attention: bool | None = None,
     fused_pointwise: bool | None = None,
@@ -1173,6 +1205,7 @@ def plan(
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
+    moments_dtype: Literal["fp32", "bf16"] | None = None,
     memory_headroom: float | str | None = None,
     search_offload: bool | None = None,
     threads: int | None = None,
@@ -1197,6 +1230,9 @@ def plan(
         with some. Default: all_to_all.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
         experts, feed_forward, latent_up.
+    narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
+    narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
+        is fp8 or fp4.
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
@@ -1212,6 +1248,7 @@ def plan(
     dtype: Number format of matrix products. Default: bf16.
     grad_dtype: Format in which gradients are reduced. Default: bf16.
     accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
+    moments_dtype: Format of AdamW's two moments.
     memory_headroom: Share of the memory that stays free. Give a share from 0 to 1, or '5%'.
         Default: 10%.
     search_offload: Search states in host memory and on NVMe too.
@@ -1233,6 +1270,8 @@ def plan(
             *flag("expert-tp", expert_tp),
             *flag("expert-dispatch", expert_dispatch),
             *flag("recompute-modules", recompute_modules),
+            *flag("narrow-swiglu", narrow_swiglu),
+            *flag("narrow-attention-output", narrow_attention_output),
             *flag("attention", attention),
             *flag("narrow-attention", narrow_attention),
             *flag("fused-pointwise", fused_pointwise),
@@ -1246,6 +1285,7 @@ def plan(
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),
+            *flag("moments-dtype", moments_dtype),
             *flag("memory-headroom", None if memory_headroom is None else share_text(memory_headroom)),
             *flag("search-offload", search_offload),
             *flag("threads", threads),

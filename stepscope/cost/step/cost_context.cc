@@ -15,11 +15,12 @@ namespace {
 auto shape_of(const Plan& p) {
   return std::tie(p.tp, p.tensor_layout, p.tp_rows, p.tp_columns, p.tp_depth, p.sequence_parallel,
                   p.sequence_degree, p.cp, p.context_exchange, p.ep, p.sequence, p.micro_batch,
-                  p.fused_attention, p.narrow_attention, p.vendor_attention, p.fused_pointwise,
-                  p.fused_loss, p.loss_in_place, p.fused_gradient_sum, p.compiled, p.overlap_tensor,
-                  p.overlap_expert, p.cuda_graphs, p.expert_tp, p.expert_dispatch,
-                  p.recompute_modules.bits, p.torch_buffers, p.vocabulary_multiple,
-                  p.precision.matmul, p.precision.parameter_bytes, p.precision.gradient_bytes,
+                  p.fused_attention, p.narrow_attention, p.narrow_swiglu, p.narrow_attention_output,
+                  p.vendor_attention, p.fused_pointwise, p.fused_loss, p.loss_in_place,
+                  p.fused_gradient_sum, p.compiled, p.overlap_tensor, p.overlap_expert,
+                  p.cuda_graphs, p.expert_tp, p.expert_dispatch, p.recompute_modules.bits,
+                  p.torch_buffers, p.vocabulary_multiple, p.precision.matmul,
+                  p.precision.parameter_bytes, p.precision.gradient_bytes,
                   p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
                   p.precision.optimizer_state_bytes, p.precision.activation_bytes);
 }

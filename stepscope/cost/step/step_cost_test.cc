@@ -184,7 +184,12 @@ TEST(StepCost, HidesExpertsUnderArithmeticAndTheHostInGraphs) {
   EXPECT_LT(hidden[StepTerm::expert], 0.5 * plain[StepTerm::expert]);
   EXPECT_GT(hidden[StepTerm::expert], 0);  // the slowdown of arithmetic
   EXPECT_DOUBLE_EQ(hidden[StepTerm::matmul], plain[StepTerm::matmul]);
+  // A single micro-batch has no other to hide under.
+  plan.global_batch = 64;
+  const double alone = cost(plan)[StepTerm::expert];
   plan.overlap_expert = false;
+  EXPECT_DOUBLE_EQ(alone, cost(plan)[StepTerm::expert]);
+  plan.global_batch = 256;
   plan.cuda_graphs = CudaGraphs::layers;
   const StepCost layers = cost(plan);
   plan.cuda_graphs = CudaGraphs::step;

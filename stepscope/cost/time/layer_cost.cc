@@ -113,6 +113,10 @@ void add(LayerCost& to, const LayerCost& layer, double times) {
     to.recomputed_bytes[how] = std::max(to.recomputed_bytes[how], layer.recomputed_bytes[how]);
   }
   to.weight_gradient += times * layer.weight_gradient;
+  to.hidden_forward += times * layer.hidden_forward;
+  for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+    to.hidden_backward[how] += times * layer.hidden_backward[how];
+  }
   to.passing_bytes = std::max(to.passing_bytes, layer.passing_bytes);
   to.logits_bytes += times * layer.logits_bytes;
   to.logits_kept += times * layer.logits_kept;
@@ -218,12 +222,14 @@ LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, 
   if (plan.overlap_expert && plan.ep > 1) {
     const double slowdown = expert_slowdown(operations, rates);
     const auto hide = [slowdown](PassTime& pass) {
-      pass[PassTerm::expert] =
-          exposed_experts<double>(pass[PassTerm::expert], pass.compute(), slowdown);
+      const double calls = pass[PassTerm::expert];
+      pass[PassTerm::expert] = exposed_experts<double>(calls, pass.compute(), slowdown);
+      return calls - pass[PassTerm::expert];
     };
-    hide(cost.forward);
-    std::ranges::for_each(cost.backward, hide);
-    std::ranges::for_each(cost.again, hide);
+    cost.hidden_forward = hide(cost.forward);
+    for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+      cost.hidden_backward[how] = hide(cost.backward[how]) + hide(cost.again[how]);
+    }
   }
   add_host(cost, rates.compute, plan, run.host);
   return cost;

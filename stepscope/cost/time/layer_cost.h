@@ -56,6 +56,10 @@ struct LayerCost {
   // By recomputation, because the host's wait depends on it. Without the repeated forward.
   std::array<PassTime, recompute_kind_count> backward{};
   double weight_gradient = 0;  // part of backward that a zero-bubble schedule may postpone
+  // What plan.overlap_expert hides of a pass's all-to-alls: a pass that runs beside no other takes
+  // this much longer.
+  double hidden_forward = 0;
+  std::array<double, recompute_kind_count> hidden_backward{};
   // By Recompute none to full: the forward that backward repeats, the bytes kept from forward to
   // backward, and the bytes that come back while the layer runs backward.
   std::array<PassTime, recompute_kind_count> again{};
