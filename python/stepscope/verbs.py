@@ -103,6 +103,7 @@ def analyze(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
@@ -188,6 +189,8 @@ def analyze(
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
+        Default: true.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way. Default: true.
@@ -259,6 +262,7 @@ def analyze(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),
@@ -393,6 +397,7 @@ def project(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
@@ -474,6 +479,7 @@ def project(
     attention: Attention kernel. With fused, scores stay out of memory.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
     fused_pointwise: Let neighbouring elementwise operations share one pass.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way.
@@ -540,6 +546,7 @@ def project(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),
@@ -1003,6 +1010,7 @@ def predict(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
@@ -1077,6 +1085,8 @@ def predict(
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
+        Default: true.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way. Default: true.
@@ -1146,6 +1156,7 @@ def predict(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),
@@ -1194,6 +1205,7 @@ def plan(
     narrow_attention_output: bool | None = None,
     attention: Literal["fused", "materialised"] | None = None,
     narrow_attention: bool | None = None,
+    grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     cuda_graphs: Literal["none", "layers", "step"] | None = None,
     vocabulary_multiple: int | None = None,
@@ -1235,6 +1247,8 @@ def plan(
         is fp8 or fp4.
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
+        Default: true.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
     cuda_graphs: What CUDA graphs launch: layers without their experts, or the step. Default:
         none.
@@ -1274,6 +1288,7 @@ def plan(
             *flag("narrow-attention-output", narrow_attention_output),
             *flag("attention", attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("cuda-graphs", cuda_graphs),
             *flag("vocabulary-multiple", vocabulary_multiple),

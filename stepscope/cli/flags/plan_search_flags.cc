@@ -16,7 +16,7 @@ namespace stepscope {
 namespace {
 
 // What is not searched.
-constexpr std::array<std::string_view, 22> kept_fields = {"sequence-degree",
+constexpr std::array<std::string_view, 23> kept_fields = {"sequence-degree",
                                                           "seq",
                                                           "global-batch",
                                                           "attention",
@@ -34,6 +34,7 @@ constexpr std::array<std::string_view, 22> kept_fields = {"sequence-degree",
                                                           "expert-dispatch",
                                                           "ep-overlap",
                                                           "cuda-graphs",
+                                                          "grouped-experts",
                                                           "recompute-modules",
                                                           "narrow-swiglu",
                                                           "narrow-attention-output",

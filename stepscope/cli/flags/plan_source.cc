@@ -35,8 +35,8 @@ const std::vector<FieldGroup>& field_groups() {
        {"bucket", "prefetch", "gather-singly", "no-overlap", "tp-overlap", "ep-overlap"}},
       {"Precision", {"dtype", "grad-dtype", "accumulate-dtype", "moments-dtype"}},
       {"Kernels",
-       {"attention", "vendor-attention", "narrow-attention", "fused-pointwise", "compiled",
-        "cuda-graphs", "fused-loss", "loss-in-place", "fused-gradient-sum",
+       {"attention", "vendor-attention", "narrow-attention", "grouped-experts", "fused-pointwise",
+        "compiled", "cuda-graphs", "fused-loss", "loss-in-place", "fused-gradient-sum",
         "vocabulary-multiple"}}};
   return groups;
 }

@@ -43,6 +43,7 @@ Plan any_plan(const Transformer& m, Draw& draw) {
          .narrow_swiglu = draw.of({0, 0, 1}) == 1,
          .fused_attention = draw.coin(),
          .compiled = draw.coin(),
+         .grouped_experts = draw.coin(),
          .fused_pointwise = draw.coin(),
          .loss_in_place = draw.coin(),
          .overlap_gradient_reduce = draw.of({0, 1, 1}) == 1,

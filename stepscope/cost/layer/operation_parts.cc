@@ -96,6 +96,7 @@ void count_products(const DeviceShare& s, const LinearSpec& spec, const LinearLa
     if (spec.input_gradient) op.backward.matmuls.push_back({spec.groups, rows, k, n});
     op.backward.matmuls.push_back({spec.groups, k, n, rows});
   }
+  if (!s.plan.grouped_experts) op.forward.kernels = op.backward.kernels = spec.groups;
 }
 
 void count_traffic(const DeviceShare& s, const LinearSpec& spec, const LinearLayout& l,

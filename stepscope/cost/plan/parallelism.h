@@ -153,6 +153,9 @@ struct Plan {
   bool narrow_attention_output = false;
   bool fused_attention = true;  // scores never reach memory (flash)
   bool compiled = false;        // layers are launched by a compiler's code, not singly in Python
+  // The products of a device's experts are one kernel (a grouped matmul). Otherwise each expert's
+  // is a kernel of its own (Transformer Engine's GroupedLinear with cuBLAS).
+  bool grouped_experts = true;
   bool fused_pointwise = true;  // adjacent elementwise operations share one pass over memory
   // The gradient of the scores replaces them (Transformer Engine, Liger). Otherwise exponentials in
   // fp32 are kept beside them, and the gradient is a tensor of its own.

@@ -133,8 +133,9 @@ double host_seconds(const ComputeModel& compute, const Plan& plan, const HostWor
   if (layer <= 0) return 0;  // a machine without a host
   const bool graphs = plan.cuda_graphs == CudaGraphs::layers;
   const double share = graphs ? graphed_share : plan.compiled ? compiled_share : 1;
-  const double mixture = 1e-6 * mixture_host_us * (graphs ? graphed_mixture_share : 1);
-  return work.layers * share * layer + work.mixtures * mixture;
+  const double launches =
+      work.mixtures * mixture_launches * (graphs ? graphed_mixture_share : 1) + work.products;
+  return work.layers * share * layer + 1e-6 * launch_interval_us * launches;
 }
 
 CallWindow call_window(const Communication& c, const Plan& plan, const Operation& operation,
