@@ -105,6 +105,7 @@ StatedSettings stated_settings(std::string_view text) {
     if (n >= least) s.bucket = n;
   }
   s.narrow_attention = has(text, "fp8_dot_product_attention=true") || has(text, "fp8 attention");
+  s.grouped_experts = has(text, "fused grouped mlp");
   s.drops_tokens = has(text, "tokendrop") || has(text, "token-drop ");
   s.narrow_parameters = has(text, "params gathered in fp8") || has(text, "fp8 param gather");
   if (has(text, "adam moments ")) s.half_moments = has(text, "adam moments bfloat16");

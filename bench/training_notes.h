@@ -31,6 +31,7 @@ struct StatedSettings {
   bool drops_tokens = false;           // experts have a capacity
   bool narrow_parameters = false;      // weights are held and gathered in fp8
   std::optional<bool> half_moments;    // AdamW's states have 16 bits each
+  bool grouped_experts = false;        // a fused kernel multiplies all experts of a device
   bool memory_in_gib = false;          // the peak is given in GiB (2^30 bytes)
   std::optional<bool> half_gradients;  // gradients are summed and reduced in 16 bits
   std::optional<bool> overlap_tensor;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "training_recipes.h"
+
 namespace stepscope::bench {
 namespace {
 
@@ -63,6 +65,41 @@ TEST(TrainingNotes, ReadsRecomputedModules) {
   EXPECT_TRUE(stated_modules("selective (core_attn, the default)"));
   EXPECT_FALSE(stated_modules("selective"));
   EXPECT_FALSE(stated_modules("selective (unknown_part)"));
+}
+
+TEST(TrainingRecipes, FindsTheRecipeOfARelease) {
+  Plan plan{.devices = 64, .ep = 64, .dp = 64};
+  const auto of = [&](std::string_view framework, std::string_view gpu, std::string_view format) {
+    return recipe_settings({framework, "nemotron_3_super", gpu, format}, plan);
+  };
+  const auto fused = of("megatron-bridge 26.08", "gb300", "mxfp8");
+  ASSERT_TRUE(fused);
+  EXPECT_EQ(fused->cuda_graphs, CudaGraphs::layers);
+  EXPECT_TRUE(fused->grouped_experts);
+  EXPECT_FALSE(of("megatron-bridge 26.04", "gb300", "mxfp8")->grouped_experts);
+  const auto b200 = of("megatron-bridge 26.04.01", "b200", "mxfp8");
+  ASSERT_TRUE(b200);
+  EXPECT_EQ(b200->cuda_graphs, CudaGraphs::none);
+  EXPECT_TRUE(b200->recompute.has(RecomputeModule::expert_activation));
+  EXPECT_TRUE(b200->recompute.has(RecomputeModule::norms));
+  EXPECT_FALSE(of("megatron-bridge 25.11", "gb300", "mxfp8"));
+  EXPECT_FALSE(of("nemo 26.08", "gb300", "mxfp8"));
+  plan.tp = 2;  // other degrees: another recipe
+  EXPECT_FALSE(of("megatron-bridge 26.08", "gb300", "mxfp8"));
+}
+
+TEST(TrainingRecipes, KnowsTheScriptsOfMaxText) {
+  const MaxTextModel* large = maxtext_model("1024b model", "tpu v5p");
+  ASSERT_NE(large, nullptr);
+  EXPECT_EQ(large->hidden, 16384);
+  EXPECT_EQ(large->heads, 256);
+  EXPECT_EQ(large->tp, 16);
+  EXPECT_EQ(maxtext_model("16b", "tpu v5e")->layers, 32);
+  EXPECT_EQ(maxtext_model("16b", "tpu v4"), nullptr);
+  EXPECT_EQ(maxtext_model("gemma4-26b", "tpu v5e"), nullptr);
+  EXPECT_EQ(slice_chips("2x v5p-128"), 64);
+  EXPECT_EQ(slice_chips("8x v5e-256"), 256);
+  EXPECT_FALSE(slice_chips("nvlink"));
 }
 
 }  // namespace

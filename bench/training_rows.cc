@@ -8,6 +8,7 @@
 
 #include "stepscope/cost/model/model_flops.h"
 #include "training_notes.h"
+#include "training_recipes.h"
 #include "training_setup.h"
 
 namespace stepscope::bench {
@@ -56,6 +57,7 @@ struct Draft {
   const FrameworkHabits* habits = nullptr;
   Int devices_per_node = 8;
   StatedSettings settings;
+  const MaxTextModel* maxtext = nullptr;  // of the script behind a row without sizes
   std::string reason;
 
   bool fail(std::string why) {
@@ -124,7 +126,27 @@ void take_architecture(const Fields& f, const Transformer& known, Draft& d) {
   if (d.settings.predicts && !m.prediction) m.prediction = TokenPrediction{.modules = 1};
 }
 
+// MaxText's decoder is Llama's.
+bool read_maxtext_model(const Fields& f, const MaxTextModel& known, Draft& d) {
+  constexpr Int base_vocabulary = 32000;
+  constexpr Int base_sequence = 2048;
+  constexpr Int base_head_size = 128;
+  Transformer& m = d.row.model;
+  m.name = f.text("model");
+  m.layers = known.layers;
+  m.hidden = known.hidden;
+  apply_family({"llama", true}, m);
+  m.heads = m.kv_heads = known.heads;
+  m.head_size = base_head_size;
+  m.feed_forward = known.feed_forward;
+  m.vocabulary = base_vocabulary;
+  d.row.plan.sequence = base_sequence;
+  return known.offloads ? d.fail("offload: what of it, and over which link, is not published")
+                        : true;
+}
+
 bool read_model(const Fields& f, Draft& d) {
+  if (d.maxtext != nullptr) return read_maxtext_model(f, *d.maxtext, d);
   const auto layers = f.count("layers");
   const auto hidden = f.count("hidden");
   const auto sequence = f.count("seq_len");
@@ -171,9 +193,10 @@ bool read_model(const Fields& f, Draft& d) {
 bool read_recompute(const Fields& f, Draft& d) {
   const std::string text = lower_case(f.text("recompute"));
   Plan& p = d.row.plan;
+  if (d.maxtext != nullptr) p.recompute = d.maxtext->recompute;
   const std::string notes = lower_case(f.text("notes"));
   d.row.recompute_in_doubt = has(notes, "use_checkpoint") && has(notes, "shipped config");
-  if (text.empty()) p.recompute = d.habits->recompute;
+  if (text.empty() && d.maxtext == nullptr) p.recompute = d.habits->recompute;
   if (text.empty() || text == "none" || has(text, "none")) return true;
   if (text.starts_with("full")) {
     p.recompute = Recompute::full;
@@ -234,6 +257,7 @@ void apply_habits(const Fields& f, Draft& d) {
   p.torch_buffers = h.torch_buffers;
   p.fused_pointwise = h.fused_pointwise || p.compiled;
   p.fused_loss = h.fused_loss || p.compiled;
+  p.grouped_experts = h.grouped_experts || d.settings.grouped_experts;
   p.loss_in_place = h.loss_in_place;
   p.fused_gradient_sum = h.fused_gradient_sum;
   p.overlap_gradient_reduce = d.settings.overlap_gradients.value_or(h.overlap_data);
@@ -248,7 +272,14 @@ void apply_habits(const Fields& f, Draft& d) {
       h.forwards_tokens ? ExpertDispatch::forwarded : ExpertDispatch::all_to_all;
   if (d.row.model.experts) p.expert_dispatch = d.settings.dispatch.value_or(usual);
   p.narrow_attention = d.settings.narrow_attention;
-  p.cuda_graphs = d.settings.cuda_graphs.value_or(CudaGraphs::none);
+  p.cuda_graphs =
+      d.settings.cuda_graphs.value_or(h.compiles_step ? CudaGraphs::step : CudaGraphs::none);
+  const auto recipe = recipe_settings({lower_case(f.text("framework")), lower_case(f.text("model")),
+                                       lower_case(f.text("gpu")), lower_case(f.text("precision"))},
+                                      p);
+  if (recipe && !d.settings.cuda_graphs) p.cuda_graphs = recipe->cuda_graphs;
+  if (recipe && recipe->grouped_experts) p.grouped_experts = true;
+  if (recipe && f.text("recompute").empty()) p.recompute_modules = recipe->recompute;
   p.overlap_expert = d.settings.overlap_expert.value_or(false) && p.ep > 1;
   // The vocabulary is published as it ran. It is padded further only if it must be divided.
   if (p.tp == 1) p.vocabulary_multiple = 1;
@@ -272,7 +303,7 @@ bool read_degrees(const Fields& f, Draft& d) {
   const auto devices = f.count("n_gpus");
   if (!devices) return d.fail("number of devices is not published");
   p.devices = *devices;
-  p.tp = f.count("tp").value_or(1);
+  p.tp = f.count("tp").value_or(d.maxtext != nullptr ? d.maxtext->tp : 1);
   p.pp = f.count("pp").value_or(1);
   p.cp = f.count("cp").value_or(1);
   p.ep = f.count("ep").value_or(1);
@@ -296,9 +327,15 @@ bool read_degrees(const Fields& f, Draft& d) {
 
 bool read_batch(const Fields& f, Draft& d) {
   Plan& p = d.row.plan;
-  const auto micro = f.count("micro_batch");
+  auto micro = f.count("micro_batch");
   const auto accumulation = f.count("grad_accum");
   auto global = f.count("global_batch");
+  if (d.habits->batch_of_a_device && !accumulation && !global) {
+    // per_device_batch_size: tp chips share the sequences of each.
+    const auto each = d.maxtext != nullptr ? std::optional(d.maxtext->sequences) : micro;
+    if (each) global = *each * p.devices;
+    if (each) micro = *each * p.tp * p.cp;
+  }
   if (micro && accumulation && !global) global = *micro * *accumulation * p.dp;
   if (!global) return d.fail("batch is not published");
   p.global_batch = *global;
@@ -346,7 +383,7 @@ void split_stages(Draft& d) {
 }
 
 // FLOPs of a step as the row's own rate counts them.
-double counted_flops(const Fields& f, const TrainingRow& row) {
+double counted_flops(const Fields& f, const TrainingRow& row, bool row_counts_all_pairs) {
   const std::string convention = lower_case(f.text("flops_convention"));
   const Int tokens = row.plan.global_batch * row.plan.sequence;
   const auto in = [&](FlopsConvention c) {
@@ -362,18 +399,21 @@ double counted_flops(const Fields& f, const TrainingRow& row) {
     return passes * static_cast<double>(tokens) * l * h * h * (1 + s / (6 * h) + v / (16 * l * h));
   }
   const double again = has(convention, "hfu") && recomputes ? 4.0 / 3 : 1;
-  if (has(convention, "6n") || has(convention, "palm")) return again * in(FlopsConvention::palm);
+  const bool whole = has(convention, "not causal-halved") || row_counts_all_pairs;
+  if (has(convention, "6n") || has(convention, "palm") || whole)
+    return again * in(FlopsConvention::palm);
   return in(FlopsConvention::causal_halved);
 }
 
-std::optional<double> measured_step(const Fields& f, const TrainingRow& row, double peak) {
+std::optional<double> measured_step(const Fields& f, const Draft& d, double peak) {
+  const TrainingRow& row = d.row;
   if (const auto step = f.positive("step_time_s")) return step;
   const auto sequences = static_cast<double>(row.plan.global_batch);
   const double tokens = sequences * static_cast<double>(row.plan.sequence);
   const auto devices = static_cast<double>(row.plan.devices);
   if (const auto rate = f.positive("tokens_per_s_per_gpu")) return tokens / (*rate * devices);
   if (const auto rate = f.positive("samples_per_s")) return sequences / *rate;
-  const double flops = counted_flops(f, row);
+  const double flops = counted_flops(f, row, d.maxtext != nullptr);
   for (const std::string_view name : {"model_tflops_per_gpu", "hw_tflops_per_gpu"}) {
     if (const auto rate = f.positive(name)) return flops / (*rate * 1e12 * devices);
   }
@@ -413,7 +453,6 @@ bool read_system(const Fields& f, Draft& d, TrainingRows& into) {
     system.machine.scale_out->per_direction = ByteRate{*rate};
   }
   NetworkOptions options;
-  const bool one_node = d.row.plan.devices <= d.devices_per_node;
   const auto& up = machine->scale_up;
   constexpr int largest_server = 16;  // beyond, domains join servers
   if (up && up->domain.value_or(0) <= largest_server && f.count("gpus_per_node")) {
@@ -421,10 +460,15 @@ bool read_system(const Fields& f, Draft& d, TrainingRows& into) {
         up->domain ? std::min<Int>(*up->domain, d.devices_per_node) : d.devices_per_node;
     options.domain = static_cast<int>(domain);
   }
+  if (const auto chips = slice_chips(lower_case(f.text("interconnect")))) {
+    options.domain = static_cast<int>(*chips);
+    d.devices_per_node = *chips;
+    if (*chips < d.row.plan.devices) d.row.plan.shard_group = *chips / d.row.plan.tp;
+  }
   const Result<Network> network = make_network(system.machine, options);
   if (!network) return d.fail(network.error().what);
   system.network = *network;
-  d.row.several_nodes = !one_node;
+  d.row.several_nodes = d.row.plan.devices > d.devices_per_node;
   const auto same = [&](const TrainingSystem& s) {
     return s.catalogue == machine && s.network.domain == system.network.domain &&
            s.network.out.value_or(ByteRate{}).value ==
@@ -477,6 +521,9 @@ Draft read_row(const CsvTable& table, std::size_t index, TrainingRows& into) {
   d.row.tuned = !has(kind, "not tuned") && !has(kind, "doubtful");
   d.habits = &framework_habits(f.text("framework"));
   d.settings = stated_settings(lower_case(f.text("notes")) + ' ' + lower_case(f.text("model")));
+  if (d.habits->batch_of_a_device && !f.count("layers")) {
+    d.maxtext = maxtext_model(lower_case(f.text("model")), lower_case(f.text("gpu")));
+  }
   const auto format = stated_format(f.text("precision"));
   const bool ok = published_twice_or_in_doubt(f, d) && read_model(f, d) && read_degrees(f, d) &&
                   read_batch(f, d) && read_recompute(f, d) && read_system(f, d, into);
@@ -501,7 +548,7 @@ Draft read_row(const CsvTable& table, std::size_t index, TrainingRows& into) {
     d.fail(plan.error().what);
     return d;
   }
-  const auto step = measured_step(f, d.row, rate->value);
+  const auto step = measured_step(f, d, rate->value);
   if (!step) d.fail("neither step time nor a rate is published");
   d.row.step = step.value_or(0);
   const bool gib = d.habits->memory_in_gib || d.settings.memory_in_gib;

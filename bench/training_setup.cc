@@ -65,7 +65,8 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .narrow_parameters = true,
      .megatron_buckets = true,
      .forwards_tokens = true,
-     .whole_experts = true},
+     .whole_experts = true,
+     .grouped_experts = false},
     {.word = "nemo",
      .vendor_attention = true,
      .fused_loss = true,
@@ -74,7 +75,8 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .overlap_tensor = true,
      .zero = 1,
      .accumulated_bytes = 4,
-     .megatron_buckets = true},
+     .megatron_buckets = true,
+     .grouped_experts = false},
     {.word = "megatron-core",
      .vendor_attention = true,
      .fused_gradient_sum = true,
@@ -83,7 +85,8 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .zero = 1,
      .gradient_bytes = 4,
      .accumulated_bytes = 4,
-     .megatron_buckets = true},
+     .megatron_buckets = true,
+     .grouped_experts = false},
     {.word = "megatron-deepspeed",
      .flash = false,
      .dropout = 0.1,
@@ -102,7 +105,12 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
     // The stage 3 of 2021 (deepspeed/runtime/zero/partition_parameters.py) waits for the device
     // before each gather of one weight.
     {.word = "deepspeed", .flash = false, .dropout = 0.1, .gather_singly = true},
-    {.word = "maxtext", .fused_loss = true, .zero = 3, .accumulated_bytes = 4},
+    {.word = "maxtext",
+     .fused_loss = true,
+     .zero = 3,
+     .accumulated_bytes = 4,
+     .batch_of_a_device = true,
+     .compiles_step = true},
     // Any other framework: the defaults of today's frameworks.
     {.word = "",
      .vendor_attention = true,
@@ -116,7 +124,8 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .whole_in_pipeline = true,
      .interleaves = true,
      .forwards_tokens = true,
-     .whole_experts = true},
+     .whole_experts = true,
+     .grouped_experts = false},
 }};
 
 struct GpuWord {

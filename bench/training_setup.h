@@ -45,6 +45,9 @@ struct FrameworkHabits {
   std::optional<std::int64_t> micro_batch_default{};  // in a pipeline
   bool forwards_tokens = false;                       // DeepEP's or HybridEP's dispatch
   bool whole_experts = false;                         // experts are not divided over tp
+  bool grouped_experts = true;     // one kernel multiplies all experts of a device
+  bool batch_of_a_device = false;  // micro_batch is of a device, and nothing accumulates
+  bool compiles_step = false;      // XLA: the host launches the step as one program
 };
 // Never fails: an unknown framework gets the defaults of today's frameworks.
 [[nodiscard]] const FrameworkHabits& framework_habits(std::string_view framework);

@@ -94,6 +94,8 @@ def analyze(
     shard_group: int | None = None,
     recompute: str | None = None,
     recompute_modules: str | None = None,
+    narrow_swiglu: bool | None = None,
+    narrow_attention_output: bool | None = None,
     offload: Settings | None = None,
     torch_buffers: bool | None = None,
     micro_batch: int | None = None,
@@ -101,6 +103,7 @@ def analyze(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
@@ -117,6 +120,7 @@ def analyze(
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
+    moments_dtype: Literal["fp32", "bf16"] | None = None,
 ) -> Analysis:
     """Accounts for every nanosecond of each step of a run: computing, communicating, waiting
     for a peer, copying or idle, and why. Also says which rank is late and what to try
@@ -175,6 +179,9 @@ def analyze(
         Default: none.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
         experts, feed_forward, latent_up.
+    narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
+    narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
+        is fp8 or fp4.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
     torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
     micro_batch: Sequences of one pass on one device. Default: 1.
@@ -182,6 +189,8 @@ def analyze(
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
+        Default: true.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way. Default: true.
@@ -201,6 +210,7 @@ def analyze(
     dtype: Number format of matrix products. Default: bf16.
     grad_dtype: Format in which gradients are reduced. Default: bf16.
     accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
+    moments_dtype: Format of AdamW's two moments.
     """
     with given_files() as files:
         arguments = [
@@ -243,6 +253,8 @@ def analyze(
             *flag("shard-group", shard_group),
             *flag("recompute", recompute),
             *flag("recompute-modules", recompute_modules),
+            *flag("narrow-swiglu", narrow_swiglu),
+            *flag("narrow-attention-output", narrow_attention_output),
             *flag("offload", None if offload is None else settings_text(offload)),
             *flag("torch-buffers", torch_buffers),
             *flag("micro-batch", micro_batch),
@@ -250,6 +262,7 @@ def analyze(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),
@@ -266,6 +279,7 @@ def analyze(
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),
+            *flag("moments-dtype", moments_dtype),
             "--",
             *files.paths_of(inputs),
         ]
@@ -373,6 +387,8 @@ def project(
     shard_group: int | None = None,
     recompute: str | None = None,
     recompute_modules: str | None = None,
+    narrow_swiglu: bool | None = None,
+    narrow_attention_output: bool | None = None,
     offload: Settings | None = None,
     torch_buffers: bool | None = None,
     seq: int | None = None,
@@ -381,6 +397,7 @@ def project(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
@@ -397,6 +414,7 @@ def project(
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
+    moments_dtype: Literal["fp32", "bf16"] | None = None,
 ) -> Projection:
     """Predicts the step of the recorded job on other GPUs or under another plan. Kernel, host
     and launch times are the traces' own; what the plan changes comes from links and the
@@ -450,6 +468,9 @@ def project(
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
         experts, feed_forward, latent_up.
+    narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
+    narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
+        is fp8 or fp4.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
     torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
     seq: Tokens of a sequence.
@@ -458,6 +479,7 @@ def project(
     attention: Attention kernel. With fused, scores stay out of memory.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
     fused_pointwise: Let neighbouring elementwise operations share one pass.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way.
@@ -474,6 +496,7 @@ def project(
     dtype: Number format of matrix products.
     grad_dtype: Format in which gradients are reduced.
     accumulate_dtype: Format in which gradients of micro-batches are summed.
+    moments_dtype: Format of AdamW's two moments.
     """
     with given_files() as files:
         arguments = [
@@ -513,6 +536,8 @@ def project(
             *flag("shard-group", shard_group),
             *flag("recompute", recompute),
             *flag("recompute-modules", recompute_modules),
+            *flag("narrow-swiglu", narrow_swiglu),
+            *flag("narrow-attention-output", narrow_attention_output),
             *flag("offload", None if offload is None else settings_text(offload)),
             *flag("torch-buffers", torch_buffers),
             *flag("seq", seq),
@@ -521,6 +546,7 @@ def project(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),
@@ -537,6 +563,7 @@ def project(
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),
+            *flag("moments-dtype", moments_dtype),
             "--",
             *files.paths_of(inputs),
         ]
@@ -974,6 +1001,8 @@ def predict(
     shard_group: int | None = None,
     recompute: str | None = None,
     recompute_modules: str | None = None,
+    narrow_swiglu: bool | None = None,
+    narrow_attention_output: bool | None = None,
     offload: Settings | None = None,
     torch_buffers: bool | None = None,
     micro_batch: int | None = None,
@@ -981,6 +1010,7 @@ def predict(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
@@ -997,6 +1027,7 @@ def predict(
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
+    moments_dtype: Literal["fp32", "bf16"] | None = None,
     explain: str | Sequence[str] | None = None,
     layers: bool | None = None,
     conventions: Literal["stepscope", "notebook"] | None = None,
@@ -1044,6 +1075,9 @@ def predict(
         Default: none.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
         experts, feed_forward, latent_up.
+    narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
+    narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
+        is fp8 or fp4.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
     torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
     micro_batch: Sequences of one pass on one device. Default: 1.
@@ -1051,6 +1085,8 @@ def predict(
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
+        Default: true.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way. Default: true.
@@ -1070,6 +1106,7 @@ def predict(
     dtype: Number format of matrix products. Default: bf16.
     grad_dtype: Format in which gradients are reduced. Default: bf16.
     accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
+    moments_dtype: Format of AdamW's two moments.
     explain: Formula of a term, a part or an operation with its values, or all.
     layers: Show the table of all operations.
     conventions: Text whose conventions count the tables of layers. Default: stepscope.
@@ -1110,6 +1147,8 @@ def predict(
             *flag("shard-group", shard_group),
             *flag("recompute", recompute),
             *flag("recompute-modules", recompute_modules),
+            *flag("narrow-swiglu", narrow_swiglu),
+            *flag("narrow-attention-output", narrow_attention_output),
             *flag("offload", None if offload is None else settings_text(offload)),
             *flag("torch-buffers", torch_buffers),
             *flag("micro-batch", micro_batch),
@@ -1117,6 +1156,7 @@ def predict(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),
@@ -1133,6 +1173,7 @@ def predict(
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),
+            *flag("moments-dtype", moments_dtype),
             *flag("explain", None if explain is None else [explain] if isinstance(explain, str) else [*explain]),
             *flag("layers", layers),
             *flag("conventions", conventions),
@@ -1160,8 +1201,11 @@ def plan(
     expert_tp: int | None = None,
     expert_dispatch: Literal["all_to_all", "forwarded"] | None = None,
     recompute_modules: str | None = None,
+    narrow_swiglu: bool | None = None,
+    narrow_attention_output: bool | None = None,
     attention: Literal["fused", "materialised"] | None = None,
     narrow_attention: bool | None = None,
+    grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     cuda_graphs: Literal["none", "layers", "step"] | None = None,
     vocabulary_multiple: int | None = None,
@@ -1173,6 +1217,7 @@ def plan(
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
+    moments_dtype: Literal["fp32", "bf16"] | None = None,
     memory_headroom: float | str | None = None,
     search_offload: bool | None = None,
     threads: int | None = None,
@@ -1197,8 +1242,13 @@ def plan(
         with some. Default: all_to_all.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
         experts, feed_forward, latent_up.
+    narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
+    narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
+        is fp8 or fp4.
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
+        Default: true.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
     cuda_graphs: What CUDA graphs launch: layers without their experts, or the step. Default:
         none.
@@ -1212,6 +1262,7 @@ def plan(
     dtype: Number format of matrix products. Default: bf16.
     grad_dtype: Format in which gradients are reduced. Default: bf16.
     accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
+    moments_dtype: Format of AdamW's two moments.
     memory_headroom: Share of the memory that stays free. Give a share from 0 to 1, or '5%'.
         Default: 10%.
     search_offload: Search states in host memory and on NVMe too.
@@ -1233,8 +1284,11 @@ def plan(
             *flag("expert-tp", expert_tp),
             *flag("expert-dispatch", expert_dispatch),
             *flag("recompute-modules", recompute_modules),
+            *flag("narrow-swiglu", narrow_swiglu),
+            *flag("narrow-attention-output", narrow_attention_output),
             *flag("attention", attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("cuda-graphs", cuda_graphs),
             *flag("vocabulary-multiple", vocabulary_multiple),
@@ -1246,6 +1300,7 @@ def plan(
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),
+            *flag("moments-dtype", moments_dtype),
             *flag("memory-headroom", None if memory_headroom is None else share_text(memory_headroom)),
             *flag("search-offload", search_offload),
             *flag("threads", threads),

@@ -29,13 +29,14 @@ const std::vector<FieldGroup>& field_groups() {
         "schedule", "virtual-stages", "stage-layers", "dp"}},
       {"Batch", {"seq", "micro-batch", "global-batch", "reduce-each-micro-batch"}},
       {"Memory",
-       {"zero", "shard-group", "recompute", "recompute-modules", "offload", "torch-buffers"}},
+       {"zero", "shard-group", "recompute", "recompute-modules", "offload", "torch-buffers",
+        "narrow-swiglu", "narrow-attention-output"}},
       {"Communication",
        {"bucket", "prefetch", "gather-singly", "no-overlap", "tp-overlap", "ep-overlap"}},
-      {"Precision", {"dtype", "grad-dtype", "accumulate-dtype"}},
+      {"Precision", {"dtype", "grad-dtype", "accumulate-dtype", "moments-dtype"}},
       {"Kernels",
-       {"attention", "vendor-attention", "narrow-attention", "fused-pointwise", "compiled",
-        "cuda-graphs", "fused-loss", "loss-in-place", "fused-gradient-sum",
+       {"attention", "vendor-attention", "narrow-attention", "grouped-experts", "fused-pointwise",
+        "compiled", "cuda-graphs", "fused-loss", "loss-in-place", "fused-gradient-sum",
         "vocabulary-multiple"}}};
   return groups;
 }

@@ -110,7 +110,7 @@ Line of_host_layer(const Evaluated& e) {
   const double waits = layer.forward[PassTerm::host];
   const Formula device = seconds<Formula>(layer.forward.total() - waits, "device");
   const Transformer& model = *e.context.model;
-  const double host = host_seconds(c, e.plan, host_work(model, layer_kind(model, 0)));
+  const double host = host_seconds(c, e.plan, host_work(model, layer_kind(model, 0), e.plan));
   if (host <= 0) return {seconds<Formula>(0, "none: the host takes no time"), in_seconds(waits)};
   return {host_excess(c, device, seconds<Formula>(host, "host"), e.plan.tp > 1), in_seconds(waits),
           "of a layer forward"};

@@ -384,6 +384,10 @@ void add_attention(const DeviceShare& share, const LayerKind& kind, std::vector<
                      .bias = m.attention_output_bias,
                      .input_read_again = share.plan.fused_attention && !m.attention_gate,
                      .reduces_output = !merges_branches(m)}));
+  if (share.plan.narrow_attention_output && !m.attention_gate) {  // written once, read once
+    to.back().forward.other_bytes += to.back().kept_bytes;
+    to.back().backward.other_bytes += to.back().kept_bytes;
+  }
   if (m.norms_per_layer > 2) to.push_back(stream_norm(share, "attention_post_norm", false));
   add_residual(share, "attention_output_dropout", "attention_residual", !merges_branches(m), to);
 }

@@ -39,15 +39,23 @@ Operation activation(const DeviceShare& share, std::string_view name, double ele
   }
   // Eager: the activated gate is written, kept and read again for the product.
   const bool fused = share.plan.fused_pointwise;
-  return pointwise(share, {.name = name,
-                           .count = count,
-                           .elements = elements,
-                           .reads = fused ? 1.0 : 2.0,
-                           .second_reads = 1,
-                           .writes = fused ? 1.0 : 2.0,
-                           .gradient_reads = fused ? 1.0 : 2.0,
-                           .gradient_writes = fused ? 2.0 : 3.0,
-                           .kept = (fused ? 2 : 3) * elements});
+  Operation op = pointwise(share, {.name = name,
+                                   .count = count,
+                                   .elements = elements,
+                                   .reads = fused ? 1.0 : 2.0,
+                                   .second_reads = 1,
+                                   .writes = fused ? 1.0 : 2.0,
+                                   .gradient_reads = fused ? 1.0 : 2.0,
+                                   .gradient_writes = fused ? 2.0 : 3.0,
+                                   .kept = (fused ? 2 : 3) * elements});
+  if (!share.plan.narrow_swiglu) return op;
+  // Both inputs are written once more, in fp8, and backward reads these copies.
+  const double copies = 2 * elements * operand_bytes(Dtype::fp8);
+  const double saved = 2 * elements * share.element - copies;
+  op.forward.other_bytes += copies;
+  op.backward.other_bytes -= saved;
+  op.kept_bytes -= saved;
+  return op;
 }
 
 void add_feed_forward(const DeviceShare& share, std::vector<Operation>& to) {

@@ -343,5 +343,34 @@ TEST(LayerOperations, KeepsInputsInTheFormatOfTheirProducts) {
   EXPECT_DOUBLE_EQ(named(layer_operations(m, narrow, 0), "fc1").forward.weight_bytes, read);
 }
 
+TEST(LayerOperations, KeepsNarrowCopiesOfSwiGluInputsAndOfAttentionsOutput) {
+  Plan wide = operations_test::plan_of(1);
+  wide.precision.matmul = Dtype::fp8;
+  Plan narrow = wide;
+  narrow.narrow_swiglu = narrow.narrow_attention_output = true;
+  Transformer m = llama();
+  m.experts = Experts{.count = 8, .top_k = 2, .feed_forward = 1024, .first_dense_layers = 1};
+  const auto op = [&](const Plan& plan, std::int64_t layer, std::string_view name) {
+    return named(layer_operations(m, plan, layer), name);
+  };
+  const double inputs = 2.0 * 2048 * 14336;  // of the dense layer's SwiGLU
+  EXPECT_DOUBLE_EQ(op(wide, 0, "activation").kept_bytes, 2 * inputs);
+  EXPECT_DOUBLE_EQ(op(narrow, 0, "activation").kept_bytes, inputs);
+  EXPECT_DOUBLE_EQ(op(narrow, 1, "expert_activation").kept_bytes, 2.0 * 2048 * 2 * 1024);
+  // The copies are written once more, and backward reads them in place of the inputs.
+  EXPECT_DOUBLE_EQ(op(narrow, 0, "activation").forward.bytes(),
+                   op(wide, 0, "activation").forward.bytes() + inputs);
+  EXPECT_DOUBLE_EQ(op(narrow, 0, "activation").backward.bytes(),
+                   op(wide, 0, "activation").backward.bytes() - inputs);
+  // Eager: the activated gate is kept in 16 bits as before.
+  wide.fused_pointwise = narrow.fused_pointwise = false;
+  EXPECT_DOUBLE_EQ(op(wide, 0, "activation").kept_bytes - op(narrow, 0, "activation").kept_bytes,
+                   inputs);
+  // 12 bits and a scale of 4 bytes for 128 elements, in place of 16 and 8 bits.
+  const double output = 2048.0 * 4096;
+  EXPECT_DOUBLE_EQ(op(wide, 0, "attention_proj").kept_bytes, 3 * output);
+  EXPECT_DOUBLE_EQ(op(narrow, 0, "attention_proj").kept_bytes, output * (1.5 + 1.0 / 32));
+}
+
 }  // namespace
 }  // namespace stepscope

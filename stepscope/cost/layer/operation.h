@@ -89,6 +89,7 @@ struct Pass {
   double other_bytes = 0;              // second operands, masks, statistics; backward: all kept
                                        // activations that are read again
   std::vector<MatmulShape> matmuls{};  // the products in `matrix`, before a causal mask halves it
+  std::int64_t kernels = 1;            // among which the batch of each product is divided
   std::vector<Communication> communications{};
 
   [[nodiscard]] double bytes() const {

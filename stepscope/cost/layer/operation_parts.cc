@@ -96,6 +96,7 @@ void count_products(const DeviceShare& s, const LinearSpec& spec, const LinearLa
     if (spec.input_gradient) op.backward.matmuls.push_back({spec.groups, rows, k, n});
     op.backward.matmuls.push_back({spec.groups, k, n, rows});
   }
+  if (!s.plan.grouped_experts) op.forward.kernels = op.backward.kernels = spec.groups;
 }
 
 void count_traffic(const DeviceShare& s, const LinearSpec& spec, const LinearLayout& l,
@@ -123,10 +124,14 @@ void count_traffic(const DeviceShare& s, const LinearSpec& spec, const LinearLay
       (spec.input_gradient ? read_again * width : 0) + (w + bias) * bytes.gradient_bytes;
 }
 
+// E5M6 in 12 bits, and 4 bytes of scale for each 128 elements (DeepSeek-AI 2024 §3.3.3).
+constexpr double narrow_output_bytes = 1.5 + 4.0 / 128;
+
 // Bytes of a kept element of the input. The product of the weight's gradient reads it in the
 // plan's format, so Transformer Engine keeps no wider copy. PyTorch's float8 casts again.
 double kept_width(const DeviceShare& s, const LinearSpec& spec) {
   const Dtype format = s.plan.precision.matmul;
+  if (spec.input_read_again && s.plan.narrow_attention_output) return narrow_output_bytes;
   if (spec.wide || s.plan.torch_buffers || !below_16_bits(format)) return s.element;
   return operand_bytes(format) + (spec.input_read_again ? s.element : 0);
 }

@@ -145,9 +145,18 @@ struct Plan {
   RecomputeModules recompute_modules{};  // besides none or selective
   bool vendor_attention = false;  // fused attention is the vendor's (cuDNN), not FlashAttention
   bool narrow_attention = false;  // attention in fp8, if products of weights are below 16 bits
-  bool fused_attention = true;    // scores never reach memory (flash)
-  bool compiled = false;          // layers are launched by a compiler's code, not singly in Python
-  bool fused_pointwise = true;    // adjacent elementwise operations share one pass over memory
+  // SwiGLU's inputs are kept for backward in fp8 (DeepSeek-AI 2024 §3.3.3; Megatron-Core's
+  // activation_func_fp8_input_store).
+  bool narrow_swiglu = false;
+  // Attention's output is kept once, in 12 bits (E5M6) with a scale for each 128 elements, for its
+  // own backward and for the projection's (DeepSeek-AI 2024 §3.3.3).
+  bool narrow_attention_output = false;
+  bool fused_attention = true;  // scores never reach memory (flash)
+  bool compiled = false;        // layers are launched by a compiler's code, not singly in Python
+  // The products of a device's experts are one kernel (a grouped matmul). Otherwise each expert's
+  // is a kernel of its own (Transformer Engine's GroupedLinear with cuBLAS).
+  bool grouped_experts = true;
+  bool fused_pointwise = true;  // adjacent elementwise operations share one pass over memory
   // The gradient of the scores replaces them (Transformer Engine, Liger). Otherwise exponentials in
   // fp32 are kept beside them, and the gradient is a tensor of its own.
   bool loss_in_place = false;

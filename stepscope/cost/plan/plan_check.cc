@@ -475,9 +475,24 @@ Problem recomputation(const Transformer&, const Plan& p) {
       "leave it out or take recompute every_k");
 }
 
-constexpr std::array<Problem (*)(const Transformer&, const Plan&), 15> checks = {
+Problem narrow_copies(const Transformer& m, const Plan& p) {
+  if (p.narrow_swiglu && !(m.gated && m.activation == Activation::silu)) {
+    return problem("narrow_swiglu with a model that has no SwiGLU", "leave it out");
+  }
+  if (!p.narrow_attention_output) return std::nullopt;
+  if (!below_16_bits(p.precision.matmul)) {
+    return problem("narrow_attention_output with products in " +
+                       std::string(name(p.precision.matmul)) + ", which read their inputs whole",
+                   "leave it out or take dtype fp8 or fp4");
+  }
+  if (p.fused_attention) return std::nullopt;
+  return problem("narrow_attention_output with materialised attention, which keeps its scores",
+                 "leave it out or take attention fused");
+}
+
+constexpr std::array<Problem (*)(const Transformer&, const Plan&), 16> checks = {
     &numbers, &degrees, &tokens, &grid,  &context,  &tensor,   &sequence_division, &exchange,
-    &states,  &experts, &stages, &batch, &schedule, &sharding, &recomputation};
+    &states,  &experts, &stages, &batch, &schedule, &sharding, &recomputation,     &narrow_copies};
 
 }  // namespace
 

@@ -313,6 +313,22 @@ TEST(CheckPlan, TakesKOnlyWhereEveryKthLayerIsRecomputed) {
             "");
 }
 
+TEST(CheckPlan, KeepsNarrowCopiesOnlyOfWhatThereIs) {
+  Transformer silu = llama3_8b();
+  silu.activation = Activation::silu;
+  Plan swiglu;
+  swiglu.narrow_swiglu = true;
+  EXPECT_NE(complaint(swiglu, llama3_8b()).find("no SwiGLU"), std::string::npos);  // GELU
+  EXPECT_EQ(complaint(swiglu, silu), "");
+  Plan output;
+  output.narrow_attention_output = true;
+  EXPECT_NE(complaint(output, llama3_8b()).find("in bf16"), std::string::npos);
+  output.precision.matmul = Dtype::fp8;
+  EXPECT_EQ(complaint(output, llama3_8b()), "");
+  output.fused_attention = false;
+  EXPECT_NE(complaint(output, llama3_8b()).find("materialised"), std::string::npos);
+}
+
 TEST(EvenStages, DifferByOneAtMostAndSpareTheEnds) {
   EXPECT_EQ(even_stages(10, 4), (std::vector<std::int64_t>{2, 3, 3, 2}));
   EXPECT_EQ(even_stages(8, 4), (std::vector<std::int64_t>{2, 2, 2, 2}));

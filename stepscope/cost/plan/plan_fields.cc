@@ -81,6 +81,13 @@ Set dtype(Plan& p, std::string_view text) {
   return Done{};
 }
 
+Set moments_dtype(Plan& p, std::string_view text) {
+  if (text != "fp32" && text != "bf16")
+    return is_no(text, "format of the optimizer's moments", "write fp32 or bf16");
+  p.precision.optimizer_state_bytes = text == "fp32" ? 8 : 4;
+  return Done{};
+}
+
 Set bytes_of_dtype(int& into, std::string_view text) {
   if (text == "fp32")
     into = 4;
@@ -286,6 +293,14 @@ constexpr std::array fields = {
     PlanField{"narrow-attention", "narrow_attention", "",
               "Run attention's products in fp8 if the dtype is fp8 or fp4",
               &Plan::narrow_attention},
+    PlanField{"narrow-swiglu", "narrow_swiglu", "", "Keep the inputs of SwiGLU for backward in fp8",
+              &Plan::narrow_swiglu},
+    PlanField{"narrow-attention-output", "narrow_attention_output", "",
+              "Keep attention's output for backward once, in 12 bits, if the dtype is fp8 or fp4",
+              &Plan::narrow_attention_output},
+    PlanField{"grouped-experts", "grouped_experts", "",
+              "Multiply all experts of a device in one kernel, not one after the other",
+              &Plan::grouped_experts},
     PlanField{"fused-pointwise", "fused_pointwise", "",
               "Let neighbouring elementwise operations share one pass", &Plan::fused_pointwise},
     PlanField{"compiled", "compiled", "",
@@ -361,6 +376,14 @@ constexpr std::array fields = {
               &Precision::accumulated_gradient_bytes, 1, up_to(8)},
     PlanField{"", "master_bytes", "", "Bytes of a master weight; 0: none", &Precision::master_bytes,
               0, up_to(8)},
+    PlanField{"moments-dtype",
+              "",
+              "fp32|bf16",
+              "Format of AdamW's two moments",
+              {},
+              0,
+              {},
+              moments_dtype},
     PlanField{"", "optimizer_state_bytes", "", "Bytes of the optimizer's states of one parameter",
               &Precision::optimizer_state_bytes, 0, up_to(64)},
     PlanField{"", "activation_bytes", "", "Bytes of an element of an activation",

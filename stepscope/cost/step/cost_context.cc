@@ -15,8 +15,9 @@ namespace {
 auto shape_of(const Plan& p) {
   return std::tie(p.tp, p.tensor_layout, p.tp_rows, p.tp_columns, p.tp_depth, p.sequence_parallel,
                   p.sequence_degree, p.cp, p.context_exchange, p.ep, p.sequence, p.micro_batch,
-                  p.fused_attention, p.narrow_attention, p.vendor_attention, p.fused_pointwise,
-                  p.fused_loss, p.loss_in_place, p.fused_gradient_sum, p.compiled, p.overlap_tensor,
+                  p.fused_attention, p.narrow_attention, p.narrow_swiglu, p.grouped_experts,
+                  p.narrow_attention_output, p.vendor_attention, p.fused_pointwise, p.fused_loss,
+                  p.loss_in_place, p.fused_gradient_sum, p.compiled, p.overlap_tensor,
                   p.overlap_expert, p.cuda_graphs, p.expert_tp, p.expert_dispatch,
                   p.recompute_modules.bits, p.torch_buffers, p.vocabulary_multiple,
                   p.precision.matmul, p.precision.parameter_bytes, p.precision.gradient_bytes,
@@ -34,7 +35,7 @@ void count_layers(CostContext& context, const Rates& rates, const LayerRun& run)
     if (at == std::ssize(seen)) {
       seen.push_back(kind);
       LayerRun one = run;
-      one.host = host_work(model, kind);
+      one.host = host_work(model, kind, context.shape);
       context.kinds.push_back(
           layer_cost(layer_operations(model, context.shape, layer), rates, context.shape, one));
     }
@@ -51,9 +52,10 @@ void add_prediction(const CostContext& context, const Rates& rates, const LayerR
   LayerRun body = run;
   body.host = {};
   for (const LayerKind& kind : prediction_kinds(model)) {
-    const HostWork one = host_work(model, kind);
+    const HostWork one = host_work(model, kind, context.shape);
     body.host.layers += one.layers;
     body.host.mixtures += one.mixtures;
+    body.host.products += one.products;
   }
   const auto modules = static_cast<double>(model.prediction->modules);
   for (const bool end : {false, true}) {

@@ -41,6 +41,8 @@ struct StageCost {
   PassTime backward;  // without `again`; includes the sum of gradients
   PassTime again;
   double weight_gradient = 0;
+  double hidden_forward = 0;  // as of LayerCost
+  double hidden_backward = 0;
   // ZeRO-3's gathers and reductions, and parameters fetched from the host, as far as compute does
   // not hide them.
   double data_forward = 0;
@@ -67,7 +69,9 @@ struct StageCost {
     return {.forward = Seconds{forward.total() + data_forward + fetch_forward + pass_forward},
             .backward = Seconds{backward.total() + again.total() + data_backward + fetch_backward +
                                 pass_backward},
-            .weight = Seconds{weight_gradient}};
+            .weight = Seconds{weight_gradient},
+            .alone_forward = Seconds{hidden_forward},
+            .alone_backward = Seconds{hidden_backward}};
   }
 };
 

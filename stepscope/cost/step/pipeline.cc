@@ -275,7 +275,8 @@ double dualpipe(const Shape& x) {
   double ramp = 0;
   double slowest = 0;
   for (std::size_t s = 0; s < x.p; ++s) {
-    ramp += x.f(s) + 2 * x.b(s) - 3 * x.w(s);
+    const double alone = x.stages[s].alone_forward.count() + 2 * x.stages[s].alone_backward.count();
+    ramp += x.f(s) + 2 * x.b(s) - 3 * x.w(s) + alone;
     slowest = std::max(slowest, (x.both(s) + x.both(x.p - 1 - s)) / 2);
   }
   return x.m * slowest + std::max(0.0, ramp) * (0.5 - 1 / p) + (p - 2) * x.c;

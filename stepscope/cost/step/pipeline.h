@@ -25,6 +25,9 @@ struct StageTime {
   Seconds forward{};
   Seconds backward{};
   Seconds weight{};
+  // A pass of a ramp runs beside no other pass and takes this much longer (DualPipe).
+  Seconds alone_forward{};
+  Seconds alone_backward{};
 };
 
 // `stages`: in model order, devices times virtual_stages of them. Virtual stage s is on device s %

@@ -196,6 +196,8 @@ class StageBuilder {
     stage.backward.add(layer.backward[how], times);
     stage.again.add(layer.again[how], times);
     stage.weight_gradient += times * layer.weight_gradient;
+    stage.hidden_forward += times * layer.hidden_forward;
+    stage.hidden_backward += times * layer.hidden_backward[how];
     const double summed =
         plan_.zero >= 2 ? owned(layer) : layer.parameters + layer.expert_parameters;
     stage.backward[PassTerm::pointwise] += times * sum * summed;

@@ -13,8 +13,9 @@ namespace {
 using namespace formula;
 
 // The contribution of one stage of the busiest device to each term, over all its micro-batches.
+// `alone`: its micro-batches whose passes run beside no other.
 template <Number N, class Add>
-void stage_terms(const StageCost& stage, double micro_batches, Add add) {
+void stage_terms(const StageCost& stage, double micro_batches, double alone, Add add) {
   const N m = count<N>(micro_batches, "m");
   const auto both = [&stage](PassTerm term) {
     return seconds<N>(stage.forward[term], "forward") +
@@ -36,12 +37,25 @@ void stage_terms(const StageCost& stage, double micro_batches, Add add) {
   add(StepTerm::tensor, m * again(PassTerm::tensor));
   add(StepTerm::context, m * again(PassTerm::context));
   add(StepTerm::expert, m * again(PassTerm::expert));
+  if (stage.hidden_forward + stage.hidden_backward > 0) {
+    add(StepTerm::expert,
+        count<N>(alone, "passes alone") * (seconds<N>(stage.hidden_forward, "hidden forward") +
+                                           seconds<N>(stage.hidden_backward, "backward")));
+  }
   add(StepTerm::data, m * (seconds<N>(stage.data_forward, "units_forward") +
                            seconds<N>(stage.data_backward, "units_backward")));
   add(StepTerm::offload, m * (seconds<N>(stage.fetch_forward, "late parameters forward") +
                               seconds<N>(stage.fetch_backward, "backward")));
   add(StepTerm::pipeline, m * (seconds<N>(stage.pass_forward, "start of a pass forward") +
                                seconds<N>(stage.pass_backward, "backward")));
+}
+
+// With plan.overlap_expert a forward runs beside the backward of an earlier micro-batch. The
+// forwards before a device's first backward and the backwards after its last forward run alone:
+// those of the micro-batches that it holds at once.
+double passes_alone(const Plan& plan, std::int64_t device) {
+  return micro_batches_in_flight(plan.schedule, plan.pp, device, plan.virtual_stages,
+                                 micro_batches(plan));
 }
 
 // The contributions of the pipeline and the end of the step.
@@ -139,7 +153,8 @@ std::vector<Formula> step_formulas(const CostContext& context, const OffloadRate
   each_stage_of(plan, static_cast<std::size_t>(cost.pipeline.busiest), context.stages,
                 [&](std::size_t s, double share) {
                   stage_terms<Formula>(context.stages[s],
-                                       share * static_cast<double>(micro_batches(plan)), add);
+                                       share * static_cast<double>(micro_batches(plan)),
+                                       passes_alone(plan, cost.pipeline.busiest), add);
                 });
   step_terms<Formula>(cost.pipeline, cost.tail,
                       optimizer_time<Formula>(context.compute, offload, plan, cost.tail.owned),
@@ -171,7 +186,7 @@ Result<StepCost> evaluate(CostContext& context, const Plan& plan) {
   each_stage_of(plan, static_cast<std::size_t>(cost.pipeline.busiest), stages,
                 [&](std::size_t s, double share) {
                   stage_terms<double>(stages[s], share * static_cast<double>(micro_batches(plan)),
-                                      add);
+                                      passes_alone(plan, cost.pipeline.busiest), add);
                 });
   step_terms<double>(cost.pipeline, cost.tail, {cost.tail.update, cost.tail.moves}, add);
   find_fullest(cost, stages, plan);

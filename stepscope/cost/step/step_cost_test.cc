@@ -184,7 +184,12 @@ TEST(StepCost, HidesExpertsUnderArithmeticAndTheHostInGraphs) {
   EXPECT_LT(hidden[StepTerm::expert], 0.5 * plain[StepTerm::expert]);
   EXPECT_GT(hidden[StepTerm::expert], 0);  // the slowdown of arithmetic
   EXPECT_DOUBLE_EQ(hidden[StepTerm::matmul], plain[StepTerm::matmul]);
+  // A single micro-batch has no other to hide under.
+  plan.global_batch = 64;
+  const double alone = cost(plan)[StepTerm::expert];
   plan.overlap_expert = false;
+  EXPECT_DOUBLE_EQ(alone, cost(plan)[StepTerm::expert]);
+  plan.global_batch = 256;
   plan.cuda_graphs = CudaGraphs::layers;
   const StepCost layers = cost(plan);
   plan.cuda_graphs = CudaGraphs::step;
@@ -192,6 +197,26 @@ TEST(StepCost, HidesExpertsUnderArithmeticAndTheHostInGraphs) {
   EXPECT_LT(layers[StepTerm::host], plain[StepTerm::host]);
   EXPECT_EQ(step[StepTerm::host], 0);
   EXPECT_LT(layers[StepTerm::matmul], plain[StepTerm::matmul]);
+}
+
+// The host launches 84 kernels more for a dropless mixture, and two more for each expert of the
+// device whose products are single kernels.
+TEST(StepCost, AMixtureTakesTheHostItsLaunches) {
+  const Transformer m = *find_model("mixtral-8x7b");
+  const Plan plan{.devices = 4, .ep = 4, .dp = 4, .grouped_experts = false};
+  const HostWork work = host_work(m, layer_kind(m, 0), plan);
+  EXPECT_EQ(work.mixtures, 1);
+  EXPECT_EQ(work.products, 4);
+  const ComputeModel compute =
+      *make_compute_model(*find_machine("H100-80GB SXM"), Dtype::bf16, false);
+  const double layer = of(compute, ComputeParameter::host_layer_us) * 1e-6;
+  EXPECT_NEAR(host_seconds(compute, plan, work), layer + (84 + 4) * 45e-6, 1e-12);
+  Plan graphs = plan;
+  graphs.cuda_graphs = CudaGraphs::layers;
+  EXPECT_NEAR(host_seconds(compute, graphs, work), 0.4 * layer + (42 + 4) * 45e-6, 1e-12);
+  Transformer drops = m;
+  drops.experts->capacity_factor = 1.0;
+  EXPECT_EQ(host_work(drops, layer_kind(drops, 0), plan).mixtures, 0);
 }
 
 TEST(StepCost, PrefetchingNothingExposesEveryGather) {

@@ -183,15 +183,18 @@ N peak_reached(const MatmulRates& rates) {
 
 // One product of `batch` at the rate of its shape.
 template <Number N>
-N product_time(const ComputeModel& model, const MatmulRates& rates, const MatmulShape& s) {
+N product_time(const ComputeModel& model, const MatmulRates& rates, const MatmulShape& s,
+               std::int64_t kernels = 1) {
   const N all = flops<N>(2, "2") * count<N>(static_cast<double>(s.m), "m") *
                 count<N>(static_cast<double>(s.n), "n") * count<N>(static_cast<double>(s.k), "k") *
                 count<N>(static_cast<double>(s.batch), "batch");
   if (value(all) <= 0) return seconds<N>(0);
   N slowdown = 1.0;
+  MatmulShape of_kernel = s;
+  of_kernel.batch = std::max<std::int64_t>(1, s.batch / kernels);
   if (of(model, ComputeParameter::tail) > 0) {
     slowdown = 1.0 + parameter<N>(model, ComputeParameter::tail) *
-                         (count<N>(matmul_waves(model, s), "waves") - 1.0);
+                         (count<N>(matmul_waves(model, of_kernel), "waves") - 1.0);
   }
   const bool aligned = s.m % 8 == 0 && s.n % 8 == 0 && s.k % 8 == 0;
   if (!aligned) slowdown = slowdown * parameter<N>(model, ComputeParameter::misaligned);
@@ -211,7 +214,7 @@ N products_time(const ComputeModel& model, const MatmulRates& rates, const Pass&
   Total<N> all("products");
   double counted = 0;
   for (const MatmulShape& s : pass.matmuls) {
-    all.add(product_time<N>(model, rates, s));
+    all.add(product_time<N>(model, rates, s, pass.kernels));
     counted += 2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) *
                static_cast<double>(s.n) * static_cast<double>(s.k);
   }
@@ -237,13 +240,17 @@ N matmul_time(const ComputeModel& model, const MatmulRates& rates, const Pass& p
               Direction direction, const N& vector) {
   const N traffic = traffic_time<N>(model, matmul_bytes(rates, pass, direction)) *
                     parameter<N>(model, ComputeParameter::matmul_memory_share);
-  const N calls = count<N>(std::max<std::int64_t>(1, std::ssize(pass.matmuls)), "calls");
+  const N calls =
+      count<N>(std::max<std::int64_t>(1, std::ssize(pass.matmuls)) * pass.kernels, "calls");
   N time = calls * launch<N>(model, ComputeParameter::matmul_launch_us) +
            norm(products_time<N>(model, rates, pass) + vector, traffic,
                 of(model, ComputeParameter::roofline_power));
   if (rates.cast <= 0) return time;
   // Two products of a backward pass read the same gradient, which is cast only once.
   const double casts = pass.matmuls.size() > 1 ? 0.5 : 1;
+  if (pass.kernels > 1) {
+    time = time + count<N>(pass.kernels, "casts") * launch<N>(model, ComputeParameter::launch_us);
+  }
   return time + count<N>(rates.cast * casts, "cast") * traffic_time<N>(model, pass.input_bytes);
 }
 

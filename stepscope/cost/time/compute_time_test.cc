@@ -218,5 +218,26 @@ TEST(MachineHost, IsReadWithItsDrives) {
   EXPECT_NE(wrong.error().message().find("nvme.read"), std::string::npos);
 }
 
+// Eight products in one kernel share its waves; in eight kernels each has its own.
+TEST(ComputeTime, ProductsOfSingleExpertsAreKernelsOfTheirOwn) {
+  const ComputeModel model =
+      *make_compute_model(*find_machine("H100-80GB SXM"), Dtype::bf16, false);
+  Operation op{.name = "expert_fc1", .kind = OperationClass::matmul};
+  const MatmulShape shape{.batch = 8, .m = 1000, .n = 1536, .k = 2048};
+  op.forward.matmuls = {shape};
+  op.forward.matrix = {2.0 * 8 * 1000 * 1536 * 2048};
+  const double grouped = operation_time(model, op, Direction::forward, false).count();
+  op.forward.kernels = 8;
+  const double single = operation_time(model, op, Direction::forward, false).count();
+  const double launches = 7 * of(model, ComputeParameter::matmul_launch_us) * 1e-6;
+  EXPECT_GT(single, grouped + launches);
+  MatmulShape one = shape;
+  one.batch = 1;
+  op.forward.matmuls = {one};
+  op.forward.matrix = {2.0 * 1000 * 1536 * 2048};
+  op.forward.kernels = 1;
+  EXPECT_NEAR(single, 8 * operation_time(model, op, Direction::forward, false).count(), 1e-12);
+}
+
 }  // namespace
 }  // namespace stepscope

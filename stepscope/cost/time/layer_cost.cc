@@ -113,6 +113,10 @@ void add(LayerCost& to, const LayerCost& layer, double times) {
     to.recomputed_bytes[how] = std::max(to.recomputed_bytes[how], layer.recomputed_bytes[how]);
   }
   to.weight_gradient += times * layer.weight_gradient;
+  to.hidden_forward += times * layer.hidden_forward;
+  for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+    to.hidden_backward[how] += times * layer.hidden_backward[how];
+  }
   to.passing_bytes = std::max(to.passing_bytes, layer.passing_bytes);
   to.logits_bytes += times * layer.logits_bytes;
   to.logits_kept += times * layer.logits_kept;
@@ -129,8 +133,9 @@ double host_seconds(const ComputeModel& compute, const Plan& plan, const HostWor
   if (layer <= 0) return 0;  // a machine without a host
   const bool graphs = plan.cuda_graphs == CudaGraphs::layers;
   const double share = graphs ? graphed_share : plan.compiled ? compiled_share : 1;
-  const double mixture = 1e-6 * mixture_host_us * (graphs ? graphed_mixture_share : 1);
-  return work.layers * share * layer + work.mixtures * mixture;
+  const double launches =
+      work.mixtures * mixture_launches * (graphs ? graphed_mixture_share : 1) + work.products;
+  return work.layers * share * layer + 1e-6 * launch_interval_us * launches;
 }
 
 CallWindow call_window(const Communication& c, const Plan& plan, const Operation& operation,
@@ -218,12 +223,14 @@ LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, 
   if (plan.overlap_expert && plan.ep > 1) {
     const double slowdown = expert_slowdown(operations, rates);
     const auto hide = [slowdown](PassTime& pass) {
-      pass[PassTerm::expert] =
-          exposed_experts<double>(pass[PassTerm::expert], pass.compute(), slowdown);
+      const double calls = pass[PassTerm::expert];
+      pass[PassTerm::expert] = exposed_experts<double>(calls, pass.compute(), slowdown);
+      return calls - pass[PassTerm::expert];
     };
-    hide(cost.forward);
-    std::ranges::for_each(cost.backward, hide);
-    std::ranges::for_each(cost.again, hide);
+    cost.hidden_forward = hide(cost.forward);
+    for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+      cost.hidden_backward[how] = hide(cost.backward[how]) + hide(cost.again[how]);
+    }
   }
   add_host(cost, rates.compute, plan, run.host);
   return cost;

@@ -56,6 +56,10 @@ struct LayerCost {
   // By recomputation, because the host's wait depends on it. Without the repeated forward.
   std::array<PassTime, recompute_kind_count> backward{};
   double weight_gradient = 0;  // part of backward that a zero-bubble schedule may postpone
+  // What plan.overlap_expert hides of a pass's all-to-alls: a pass that runs beside no other takes
+  // this much longer.
+  double hidden_forward = 0;
+  std::array<double, recompute_kind_count> hidden_backward{};
   // By Recompute none to full: the forward that backward repeats, the bytes kept from forward to
   // backward, and the bytes that come back while the layer runs backward.
   std::array<PassTime, recompute_kind_count> again{};
@@ -94,24 +98,37 @@ inline constexpr double compiled_share = 0.6;
 // The same for graphs of the layers without their experts; graphs of the step leave nothing. An
 // assumption: no run with and without is published.
 inline constexpr double graphed_share = 0.4;
-// What the host launches forward, in layers, and of them mixtures whose sizes it must wait for.
+// What the host launches forward: layers, mixtures whose sizes it must wait for, and products of
+// single experts.
 struct HostWork {
   double layers = 0;
   double mixtures = 0;
+  double products = 0;
 };
 // A layer of one part is about half of a layer. With a capacity the host knows the experts' sizes.
-[[nodiscard]] constexpr HostWork host_work(const Transformer& m, const LayerKind& kind) {
+// An expert has a product into its feed-forward and one out of it.
+[[nodiscard]] constexpr HostWork host_work(const Transformer& m, const LayerKind& kind,
+                                           const Plan& plan) {
   const bool one_part = kind.mixer == Mixer::none || kind.channel == Channel::none;
-  const bool waits = kind.channel == Channel::experts && !m.experts->capacity_factor;
-  return {one_part ? 0.5 : 1.0, waits ? 1.0 : 0.0};
+  HostWork work{.layers = one_part ? 0.5 : 1.0};
+  if (kind.channel != Channel::experts || m.experts->capacity_factor) return work;
+  work.mixtures = 1;
+  if (!plan.grouped_experts) work.products = 2.0 * static_cast<double>(m.experts->count / plan.ep);
+  return work;
 }
-// A dropless mixture, eagerly: the host reads how many tokens each expert gets, sorts, and launches
-// each expert's products. Fitted to the steps of runs with few tokens a layer, which show the
-// host's time alone: Moonlight, gpt-oss-20b and Qwen3-30B on H100 took 9.9 to 17 ms a layer,
-// Qwen3-235B on B200 13 ms, forward and backward.
-inline constexpr double mixture_host_us = 4500;
-// The share of it that is left if graphs hold the layers with their routers.
+// A dropless mixture, eagerly. DeepSeek's training profile (deepseek-ai/profile-data, train.json)
+// has 963 launches for four layers of DeepSeek-V3 forward and backward, 45 us apart in the mean.
+// Beyond what a dense layer takes there (host_layer_us = 545 forward, 1.5 of it backward) these are
+// 84 launches forward for a mixture, and 1.5 times as many backward: choice, dispatch, sorting,
+// experts, combination.
+inline constexpr double launch_interval_us = 45;
+inline constexpr double mixture_launches = 84;
+// The share of them that is left if graphs hold the layers with their routers: in that profile 34
+// of the 69 launches of a mixture's forward choose the experts.
 inline constexpr double graphed_mixture_share = 0.5;
+// Each product of a single expert costs the host one operation more: it quantises the weight, and
+// calls the hook of its gradient (Transformer Engine's GroupedLinear loops over the experts in
+// Python; Megatron-Core's data parallelism has a hook for each weight).
 // The host's time to launch this forward.
 [[nodiscard]] double host_seconds(const ComputeModel& compute, const Plan& plan,
                                   const HostWork& work);
