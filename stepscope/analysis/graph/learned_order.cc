@@ -76,9 +76,7 @@ class Program {
 
   void add(std::uint32_t view, const Occurrences& o);
   void learn();
-  void write(std::vector<std::vector<UseOrder>>& orders) const;
-
- private:
+  [[nodiscard]] std::vector<std::vector<UseOrder>> orders() const;  // by member
   struct Member {
     std::uint32_t view = 0;
     std::int32_t first_step = 0;
@@ -86,6 +84,9 @@ class Program {
     std::vector<std::uint32_t> site;  // by use
     std::vector<std::uint32_t> use;   // by step and site; no_use
   };
+  [[nodiscard]] std::span<const Member> members() const { return members_; }
+
+ private:
   [[nodiscard]] std::uint32_t use_of(const Member& m, std::int64_t step, std::uint32_t site) const {
     const std::int64_t row = step - m.first_step;
     if (row < 0 || row >= std::int64_t{m.steps}) return no_use;
@@ -248,10 +249,11 @@ void Program::learn() {
   }
 }
 
-void Program::write(std::vector<std::vector<UseOrder>>& orders) const {
+std::vector<std::vector<UseOrder>> Program::orders() const {
+  std::vector<std::vector<UseOrder>> orders;
   for (const Member& m : members_) {
     const auto& uses = views_[m.view];
-    auto& list = orders[m.view];
+    auto& list = orders.emplace_back();
     // Of the uses on one stream, the last to begin implies the others.
     for (std::size_t first = 0; first < held_.size();) {
       std::size_t last = first;
@@ -272,21 +274,29 @@ void Program::write(std::vector<std::vector<UseOrder>>& orders) const {
       first = last;
     }
   }
+  return orders;
 }
 
 }  // namespace
 
-std::vector<std::vector<UseOrder>> learn_order(std::span<const std::vector<OrderedUse>> views) {
+std::vector<std::vector<UseOrder>> learn_order(std::span<const std::vector<OrderedUse>> views,
+                                               const Workers& workers) {
   std::map<std::uint64_t, Program> programs;
   for (std::uint32_t v = 0; v < views.size(); ++v) {
     const Occurrences o = occurrences_of(views[v]);
     programs.try_emplace(o.program, views).first->second.add(v, o);
   }
+  std::vector<Program*> all;
+  for (auto& [hash, program] : programs) all.push_back(&program);
+  std::vector<std::vector<std::vector<UseOrder>>> learned(all.size());  // by program and member
+  shared_for(learned, workers, Deal::turns, [&](std::size_t p) {
+    all[p]->learn();
+    learned[p] = all[p]->orders();
+  });
   std::vector<std::vector<UseOrder>> orders(views.size());
-  for (auto& [hash, program] : programs) {
-    program.learn();
-    program.write(orders);
-  }
+  for (std::size_t p = 0; p < all.size(); ++p)
+    for (std::size_t m = 0; m < learned[p].size(); ++m)
+      orders[all[p]->members()[m].view] = std::move(learned[p][m]);
   return orders;
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "stepscope/base/crew.h"
 #include "stepscope/base/quantity.h"
 
 namespace stepscope {
@@ -46,6 +47,6 @@ struct UseOrder {
 // says so, and at most one in a hundred uses began before the other ended. Of several on one stream
 // the last one holds. O(uses log uses).
 [[nodiscard]] std::vector<std::vector<UseOrder>> learn_order(
-    std::span<const std::vector<OrderedUse>> views);
+    std::span<const std::vector<OrderedUse>> views, const Workers& workers = {});
 
 }  // namespace stepscope

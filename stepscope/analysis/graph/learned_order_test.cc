@@ -56,6 +56,20 @@ TEST(LearnedOrder, WhatOneStepShowsHoldsInAllSteps) {
   EXPECT_EQ(pairs_of(learn_order(views)[0]), (Pairs{{1, 2}, {4, 5}}));
 }
 
+TEST(LearnedOrder, ProgramsAreLearnedInParallelWithTheSameResult) {
+  std::vector<std::vector<OrderedUse>> views;
+  for (std::uint64_t v = 0; v < 12; ++v) {
+    views.push_back(uses_of({step_of(0, 0, 5000, 3000), step_of(1, 10000, 5000, 7000)}));
+    for (OrderedUse& use : views.back()) use.name += 10 * (v % 4);  // four programs
+  }
+  const auto alone = learn_order(views);
+  const auto together = learn_order(views, 3);
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    EXPECT_EQ(pairs_of(alone[v]), (Pairs{{1, 2}, {4, 5}})) << v;
+    EXPECT_EQ(pairs_of(together[v]), pairs_of(alone[v])) << v;
+  }
+}
+
 TEST(LearnedOrder, WhatOneRankShowsHoldsOnRanksOfTheSameProgram) {
   std::vector<OrderedUse> other = step_of(0, 0, 5000, 3000);
   other[2].name = 4;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "stepscope/base/release.h"
+#include "stepscope/base/run_sort.h"
 
 namespace stepscope {
 namespace {
@@ -28,32 +29,6 @@ Grouped group_by(std::size_t count, std::size_t groups, GroupOf&& group_of) {
   std::vector<std::uint32_t> next(g.first.begin(), g.first.end() - 1);
   for (std::uint32_t i = 0; i < count; ++i) g.member[next[group_of(i)]++] = i;
   return g;
-}
-
-// Sorts nodes by instant, then by number. They come nearly in order, or line by line, each nearly
-// in order: they are dealt to short spans of time, and each span is sorted by itself.
-void sort_by_instant(std::span<const Ns> instant, std::span<std::uint32_t> nodes) {
-  constexpr std::size_t of_span = 64;  // nodes on average
-  const auto instant_of = [&](std::uint32_t n) { return instant[n]; };
-  if (std::ranges::is_sorted(nodes, {}, instant_of)) return;
-  const Ns low = instant[std::ranges::min(nodes, {}, instant_of)];
-  const Ns high = instant[std::ranges::max(nodes, {}, instant_of)];
-  const auto after = [&](Ns t) {
-    return static_cast<std::uint64_t>(t.count()) - static_cast<std::uint64_t>(low.count());
-  };
-  const std::uint64_t span = after(high) / (nodes.size() / of_span + 1) + 1;
-  std::vector<std::uint32_t> next(after(high) / span + 2);
-  for (const std::uint32_t n : nodes) ++next[after(instant[n]) / span + 1];
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  std::vector<std::pair<Ns, std::uint32_t>> dealt(nodes.size());
-  for (const std::uint32_t n : nodes) dealt[next[after(instant[n]) / span]++] = {instant[n], n};
-  auto at = dealt.begin();
-  for (const std::uint32_t end : next) {  // now where a span ends
-    const auto last = dealt.begin() + end;
-    if (at < last) std::sort(at, last);
-    at = std::max(at, last);
-  }
-  std::ranges::transform(dealt, nodes.begin(), &std::pair<Ns, std::uint32_t>::second);
 }
 
 // Depth first along the predecessors.
@@ -120,8 +95,7 @@ class EdgeOrder {
     }
     gone_[worst] = true;
     removed_.push_back(worst);
-    for (; path_.size() > first_left; path_.pop_back())
-      position_[path_.back().node] = no_node;
+    for (; path_.size() > first_left; path_.pop_back()) position_[path_.back().node] = no_node;
   }
 
   std::span<const Ns> instant_;
@@ -226,7 +200,7 @@ OrderedGraph order_graph(std::span<const Ns> instant, std::span<const std::uint3
   if (!std::ranges::all_of(edges, [&](const GraphEdge& e) { return before(e.from, e.to); })) {
     std::vector<std::uint32_t> by_instant(nodes);
     std::iota(by_instant.begin(), by_instant.end(), 0U);
-    sort_by_instant(instant, by_instant);
+    run_sort(by_instant, before);
     EdgeOrder search(instant, edges);
     place = search.run(by_instant);
     std::vector<std::uint32_t> removed = search.removed();
@@ -244,12 +218,8 @@ OrderedGraph order_graph(std::span<const Ns> instant, std::span<const std::uint3
   const std::uint32_t count = nodes == 0 ? 0 : std::ranges::max(line) + 1;
   Grouped lines = group_by(nodes, count, [&](std::uint32_t n) { return line[n]; });
   for (std::uint32_t l = 0; l < count; ++l) {
-    const auto own =
-        std::span(lines.member).subspan(lines.first[l], lines.first[l + 1] - lines.first[l]);
-    if (place.empty())
-      sort_by_instant(instant, own);
-    else
-      std::ranges::sort(own, before);
+    auto own = std::span(lines.member).subspan(lines.first[l], lines.first[l + 1] - lines.first[l]);
+    run_sort(own, before);
   }
   LineOrder(lines, line, preds).run(result.order, result.position);
   ReplayGraph& graph = result.graph;

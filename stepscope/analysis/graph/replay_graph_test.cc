@@ -17,8 +17,8 @@ std::vector<Ns> ns(std::initializer_list<int> values) {
 
 // Two ranks: compute (0, 1), a collective (2) that joins them, transfers (3, 4), and an end (5).
 ReplayGraph two_ranks(Ns compute0, Ns compute1) {
-  OrderedGraph order = order_graph(ns({0, 0, 1, 2, 2, 3}), {},
-                                   {{0, 2}, {1, 2}, {2, 3}, {2, 4}, {3, 5}, {4, 5}});
+  OrderedGraph order =
+      order_graph(ns({0, 0, 1, 2, 2, 3}), {}, {{0, 2}, {1, 2}, {2, 3}, {2, 4}, {3, 5}, {4, 5}});
   EXPECT_EQ(order.removed, 0U);
   ReplayGraph g = std::move(order.graph);
   g.work[order.position[0]] = compute0;
@@ -50,7 +50,7 @@ TEST(ReplayGraph, CirclesAreBrokenAtTheEarliestNode) {
 
 struct RandomGraph {
   std::vector<GraphEdge> edges;
-  std::vector<Ns> start;             // by node of the builder
+  std::vector<Ns> start;              // by node of the builder
   std::vector<std::uint32_t> line{};  // likewise
   OrderedGraph ordered;
   ReplayGraph graph;
@@ -68,7 +68,7 @@ RandomGraph random_graph(std::uint32_t seed, std::uint32_t nodes) {
     if (a != b) r.edges.push_back({hidden[std::min(a, b)], hidden[std::max(a, b)]});
   }
   for (std::uint32_t n = 0; n < nodes; ++n) r.start.emplace_back(draw() % 1000);
-  for (std::uint32_t n = 0; n < nodes && seed % 2 == 0; ++n) 
+  for (std::uint32_t n = 0; n < nodes && seed % 2 == 0; ++n)
     r.line.push_back(static_cast<std::uint32_t>(draw() % 5));
   r.ordered = order_graph(r.start, r.line, r.edges);
   r.graph = r.ordered.graph;
@@ -166,8 +166,8 @@ TEST(ReplayGraph, EachLineIsInTheOrderOfTimeBehindItsPredecessors) {
 TEST(ReplayGraph, PredecessorsAreInTheOrderOfTimeWhateverTheLines) {
   // Node 4 joins four lines whose order of time is 3, 1, 2, 0.
   const auto instant = ns({9, 4, 7, 1, 10});
-  const OrderedGraph order =
-      order_graph(instant, std::vector<std::uint32_t>{0, 1, 2, 3, 0}, {{0, 4}, {1, 4}, {2, 4}, {3, 4}});
+  const OrderedGraph order = order_graph(instant, std::vector<std::uint32_t>{0, 1, 2, 3, 0},
+                                         {{0, 4}, {1, 4}, {2, 4}, {3, 4}});
   std::vector<std::uint32_t> preds;
   for (const std::uint32_t p : order.graph.preds_of(order.position[4]))
     preds.push_back(order.order[p]);

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/analysis/matching/collective_root.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/base/release.h"
+#include "stepscope/base/run_sort.h"
 
 namespace stepscope {
 
@@ -65,6 +67,33 @@ std::vector<std::vector<bool>> find_joined(std::span<const RankView> views,
     for (std::size_t c = 0; c < joined[v].size(); ++c)
       if (!matched[v][c]) joined[v][c] = false;
   return joined;
+}
+
+// Numbers the nodes in the order of their start.
+void sort_by_start(ViewDraft& draft) {
+  std::vector<std::uint32_t> order(draft.start.size());
+  std::iota(order.begin(), order.end(), 0U);
+  run_sort(order,
+           [&](std::uint32_t a, std::uint32_t b) { return draft.start[a] < draft.start[b]; });
+  std::vector<std::uint32_t> place(order.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  const auto sorted = [&](auto& column) {
+    auto old = column;
+    for (std::size_t i = 0; i < order.size(); ++i) column[i] = old[order[i]];
+  };
+  sorted(draft.start);
+  sorted(draft.duration);
+  sorted(draft.kind);
+  sorted(draft.slice);
+  sorted(draft.detail);
+  for (GraphEdge& e : draft.edges) e = {place[e.from], place[e.to]};
+  const auto renumber = [&](std::uint32_t& node) {
+    if (node != no_node) node = place[node];
+  };
+  for (auto* nodes : {&draft.arrival, &draft.transfer, &draft.step_end})
+    std::ranges::for_each(*nodes, renumber);
+  renumber(draft.begin);
+  renumber(draft.end);
 }
 
 constexpr std::size_t many_views = 64;  // whose drafts fill hundreds of megabytes
@@ -287,13 +316,14 @@ StepGraph build_step_graph(std::span<const RankView> views, const Collectives& j
     parts[v] = begin_device_view(inputs[v]);
     uses[v] = parts[v]->uses();
   });
-  std::vector<std::vector<UseOrder>> orders = learn_order(uses);
+  std::vector<std::vector<UseOrder>> orders = learn_order(uses, workers);
   release(uses);
   // The process that began a draft has its parts.
   shared_for(drafts, workers, Deal::blocks, [&](std::size_t v) {
     if (parts[v]) drafts[v] = parts[v]->finish(orders[v]);
     parts[v].reset();
     release(orders[v]);
+    sort_by_start(drafts[v]);
   });
   return GraphBuilder(views, job, drafts).build();
 }

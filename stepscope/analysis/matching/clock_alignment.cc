@@ -149,8 +149,7 @@ Trial try_model(const SharedEnds& data, bool with_drift, const Trial* near,
   const auto& part = trial.all.part;
   const Sums a = offsets_at(trial.early, trial.all.at);
   const Sums b = offsets_at(trial.late, trial.all.at);
-  trial.stable =
-      with_drift ? agree(trial.early.drift, trial.late.drift, part) : agree(a, b, part);
+  trial.stable = with_drift ? agree(trial.early.drift, trial.late.drift, part) : agree(a, b, part);
   for (std::size_t c = 0; c < a.size(); ++c) trial.half_difference.push_back(std::abs(a[c] - b[c]));
   Sums spreads = end_spreads(data, 0, half, &trial.late);
   const Sums others = end_spreads(data, half, count, &trial.early);

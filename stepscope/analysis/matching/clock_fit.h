@@ -52,8 +52,9 @@ struct ClockFit {
   }
 };
 
-// Fits shared[first, last). O(iterations x ends). `near`, a fit of the same clocks or null, is where
-// the search begins: from nowhere, clocks that drift take many more iterations the more there are.
+// Fits shared[first, last). O(iterations x ends). `near`, a fit of the same clocks or null, is
+// where the search begins: from nowhere, clocks that drift take many more iterations the more there
+// are.
 [[nodiscard]] ClockFit fit_clocks(const SharedEnds& data, std::size_t first, std::size_t last,
                                   bool with_drift, const ClockFit* near = nullptr);
 

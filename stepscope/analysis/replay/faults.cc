@@ -305,8 +305,7 @@ void Search::suspect_pauses() {
     most = std::max(most, in_.views[p.view].steps.size());
     sum += p.excess;
   }
-  std::ranges::sort(places, {},
-                    [](const FaultPlace& p) { return std::pair(p.start, p.rank); });
+  std::ranges::sort(places, {}, [](const FaultPlace& p) { return std::pair(p.start, p.rank); });
   suspect({.kind = StepFaultKind::pauses,
            .ranks = {ranks.begin(), ranks.end()},
            .steps = {steps.begin(), steps.end()},

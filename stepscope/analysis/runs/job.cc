@@ -206,25 +206,38 @@ void join_steps(JobResult& job) {
   job.step_summary = summarize(walls);
 }
 
+// What the account of one rank's counted steps gives.
+struct Counted {
+  TimeBudget budget;
+  PhaseBudget phases;
+};
+
 // The account of the steps that the replay counts, so that the table and what a change saves have
 // one denominator.
 void account_counted(std::span<const RankView> views, std::span<const HostPhases> phases,
-                     unsigned threads, JobResult& job) {
+                     const Workers& workers, JobResult& job) {
   for (std::size_t i = 0; i < views.size(); ++i)
     job.ranks[i].counted_steps = std::move(job.explanation->steps[i]);
-  parallel_for(2 * views.size(), threads, [&](std::size_t question) {
-    const std::size_t i = question / 2;
-    RankResult& r = job.ranks[i];
+  const bool few = views.size() < workers.threads;
+  std::vector<Counted> counted(views.size());
+  shared_for(counted, workers, Deal::blocks, [&](std::size_t i) {
+    const RankResult& r = job.ranks[i];
     const RankView& view = views[i];
-    if (question % 2 == 1) {
-      r.counted_phases =
-          phase_budget(*view.trace, *view.index, r.counted_steps, phases[i], r.budget.chosen);
-      return;
-    }
-    r.counted_budget =
-        time_budget(*view.trace, *view.index, r.counted_steps, job.collectives.splits[i]);
-    for (DeviceBudget& device : r.counted_budget.devices) release(device.idle);
+    parallel_for(2, few ? 2 : 1, [&](std::size_t question) {
+      if (question == 1) {
+        counted[i].phases =
+            phase_budget(*view.trace, *view.index, r.counted_steps, phases[i], r.budget.chosen);
+        return;
+      }
+      counted[i].budget =
+          time_budget(*view.trace, *view.index, r.counted_steps, job.collectives.splits[i]);
+      for (DeviceBudget& device : counted[i].budget.devices) release(device.idle);
+    });
   });
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    job.ranks[i].counted_budget = std::move(counted[i].budget);
+    job.ranks[i].counted_phases = std::move(counted[i].phases);
+  }
 }
 
 // The mean of each rank's steps, by category; then over ranks. The steps are those that the replay
