@@ -27,9 +27,15 @@ FollowedJob follow_job(const WrittenJobSetting& s, std::uint64_t seed, std::int6
     }
     state.settle(job.now_s());
     for (const LiveEvent& e : state.take_events()) {
-      if (e.kind == LiveEventKind::slower && e.change->transfer_ns &&
-          *e.change->transfer_ns > 0.5 * (e.change->after_ns - e.change->before_ns) && out.link < 0)
-        out.link = job.steps() - s.slow_from;
+      if (e.kind == LiveEventKind::longer_transfers) {
+        for (const auto& c : state.communicators()) {
+          if (c->transfers() == nullptr || !c->transfers()->longer()) continue;
+          const bool right = s.fault == WrittenFault::link && job.steps() > s.slow_from &&
+                             c->id() == WrittenJob::slow_communicator(s);
+          if (right && out.link < 0) out.link = job.steps() - s.slow_from;
+          out.wrong_links += right ? 0 : 1;
+        }
+      }
       out.changes += e.change ? 1 : 0;
       if (e.kind != LiveEventKind::late) continue;
       const auto count = [&](bool slow) {

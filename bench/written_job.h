@@ -57,6 +57,10 @@ class WrittenJob {
   [[nodiscard]] std::int64_t steps() const { return step_; }
   [[nodiscard]] double now_s() const;
   [[nodiscard]] static int pid_of(int rank) { return 1000 + rank; }
+  // The communicator that has the slow link.
+  [[nodiscard]] static std::string slow_communicator(const WrittenJobSetting& setting) {
+    return "0x2" + std::to_string(setting.slow_rank % setting.tensor);
+  }
 
  private:
   struct Number {

@@ -20,7 +20,7 @@ namespace {
 bool asked(std::string_view name, LiveEventKind kind) {
   using enum LiveEventKind;
   if (name == "any") return true;
-  if (name == "slowdown") return kind == late || kind == slower;
+  if (name == "slowdown") return kind == late || kind == slower || kind == longer_transfers;
   if (name == "silence") return kind == silent || kind == stands_still;
   if (name == "stuck" && kind == unresponsive) return true;
   return name == live_event_names[static_cast<std::size_t>(kind)];

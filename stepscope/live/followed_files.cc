@@ -12,6 +12,7 @@
 #include <limits>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 namespace stepscope {
 namespace {
@@ -142,6 +143,12 @@ void FollowedFiles::take_metrics(Replaced& file, std::string_view text, JobState
     error.file = file.path;
     file.other = text.find("stepscope_") == std::string_view::npos;  // written by somebody else
     if (!file.other && file.told != error.what) errors.push_back(error);
+    if (text.find("nccl_collective_exec_time_") != std::string_view::npos &&
+        !std::exchange(told_inspector_, true))
+      errors.push_back({.what = "the Prometheus text of NCCL Inspector has means of a GPU, which "
+                                "tell neither rank nor communicator: it is not read",
+                        .file = file.path,
+                        .hint = "leave NCCL_INSPECTOR_PROM_DUMP unset for its JSON lines"});
     file.told = error.what;
     return;
   }

@@ -103,6 +103,7 @@ class FollowedFiles {
   std::map<std::string, Asked> asked_;  // by HOST:PORT
   std::size_t left_out_ = 0;
   bool looked_ = false;
+  bool told_inspector_ = false;  // that its Prometheus text is not read
 };
 
 // Raises the number of files that this process may open as far as it may, for many followed files.

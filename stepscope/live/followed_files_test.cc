@@ -137,6 +137,21 @@ TEST_F(FollowedFilesTest, RotatedFilesAreReadToTheirEnd) {
   EXPECT_EQ(count(LiveEventKind::restarted), 0);
 }
 
+TEST_F(FollowedFilesTest, PrometheusTextOfInspectorIsNotReadAndThatIsSaidOnce) {
+  for (const char* gpu : {"a", "b"})
+    std::ofstream(folder_ / ("nccl_inspector_metrics_" + std::string(gpu) + ".prom"))
+        << R"(nccl_bus_bandwidth_gbs{node="n",gpu="GPU0",comm_name="unknown",nranks="8"} 44.1)"
+        << "\n"
+        << R"(nccl_collective_exec_time_microseconds{node="n",gpu="GPU0",nranks="8"} 104164)"
+        << "\n";
+  std::ofstream(folder_ / "node.prom") << "node_load1 0.5\n";
+  for (int i = 0; i < 3; ++i) read();
+  ASSERT_EQ(errors_.size(), 1U);
+  EXPECT_NE(errors_[0].message().find("leave NCCL_INSPECTOR_PROM_DUMP unset"), std::string::npos)
+      << errors_[0].message();
+  EXPECT_TRUE(job_.processes().empty());
+}
+
 // A restart with fewer ranks: those that are gone are no silent ranks.
 TEST_F(FollowedFilesTest, AJobThatIsRestartedWithFewerRanksHasNoSilentOnes) {
   for (int step = 0; step < 40; ++step)

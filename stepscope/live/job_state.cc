@@ -165,6 +165,7 @@ void JobState::settle(double now) {
   settle_communicators(now);
   settle_lateness(now);
   settle_steps(now);  // a change names the ranks that are late
+  settle_transfers(now);
   settle_silence(now);
   settle_stuck(now);
   forget(now);
@@ -417,6 +418,44 @@ void JobState::settle_silence(double now) {
   if (quiet.rank_count > 0) add_event(std::move(quiet));
 }
 
+// What changes in several communicators at once is one event, of the one with the largest change.
+void JobState::settle_transfers(double now) {
+  std::array<std::optional<LiveEvent>, 2> found;  // longer, usual
+  for (std::size_t c = 0; c < communicators_.size(); ++c) {
+    const LiveCommunicator& communicator = *communicators_[c];
+    const TransferRule* rule = communicator.transfers();
+    const bool longer = rule != nullptr && rule->longer();
+    if (longer == longer_.contains(communicator.id())) continue;
+    if (longer)
+      longer_.insert(communicator.id());
+    else
+      longer_.erase(communicator.id());
+    // Of another sequence of collectives nothing is known yet.
+    if (rule == nullptr || rule->before_ns() == 0) continue;
+    const LongerTransfers change{.before_ns = rule->before_ns(),
+                                 .now_ns = rule->now_ns(),
+                                 .round_ns = communicator.transfer_round_ns()};
+    auto& told = found[longer ? 0 : 1];
+    const std::size_t others = told ? told->transfers->others + 1 : 0;
+    const auto more = [](const LongerTransfers& t) { return t.now_ns - t.before_ns; };
+    if (!told || more(change) > more(*told->transfers)) {
+      told = event(longer ? LiveEventKind::longer_transfers : LiveEventKind::usual_transfers, now,
+                   processes_.size());
+      told->communicator = communicator.name().empty() ? communicator.id() : communicator.name();
+      told->rank_count = communicator.ranks();
+      for (const std::int64_t process : members_[c]) {
+        if (told->ranks.size() == most_ranks_told) break;
+        const auto p = static_cast<std::size_t>(process);
+        told->ranks.push_back(process < 0 || processes_[p].several ? -1 : processes_[p].rank);
+      }
+      told->transfers = change;
+    }
+    told->transfers->others = others;
+  }
+  for (auto& told : found)
+    if (told) add_event(*std::move(told));
+}
+
 // Collectives that some ranks have left, while others that were heard before say nothing.
 void JobState::settle_stuck(double now) {
   for (std::size_t c = 0; c < communicators_.size(); ++c) {
@@ -462,6 +501,7 @@ void JobState::forget(double now) {
       coverage_.least_bytes =
           std::min(counts.least_bytes, coverage_.least_bytes.value_or(counts.least_bytes));
     stuck_.erase(ended.id());
+    longer_.erase(ended.id());
     by_id_.erase(ended.id());
     if (c + 1 < communicators_.size()) {
       std::swap(communicators_[c], communicators_.back());

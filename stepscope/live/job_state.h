@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -159,6 +160,7 @@ class JobState {
   [[nodiscard]] std::size_t process_of(int rank) const;
   [[nodiscard]] bool gone_with_others(const LiveProcess& process, std::int32_t world) const;
   void settle_silence(double now);
+  void settle_transfers(double now);
   void settle_stuck(double now);
   void forget(double now);
   LiveEvent event(LiveEventKind kind, double now, std::size_t process) const;
@@ -189,6 +191,7 @@ class JobState {
   bool stands_ = false;
   RasWatch ras_;
   std::uint64_t ras_statuses_ = 0;
+  std::set<std::string> longer_;                // communicators with longer transfers, told
   std::map<std::string, std::uint64_t> stuck_;  // told: communicator and number
 };
 

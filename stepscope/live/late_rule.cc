@@ -14,7 +14,9 @@ constexpr std::uint8_t hits_to_name = late_window - 2;
 constexpr std::uint8_t hits_to_keep = 3;
 constexpr std::size_t fewest_for_spread = 5;
 constexpr double times_the_spread = 7;
+constexpr double times_the_jump_of_many = 2;
 constexpr double memory = 200;  // rounds
+constexpr double first_windows = 8;
 
 // Of small groups. Windows overlap, so every fourth is remembered.
 constexpr std::size_t most_rows = 50;
@@ -50,26 +52,30 @@ void LateRule::add(std::span<const float> late, double step_ns) {
   std::ranges::copy(late, recent_.begin() + row * static_cast<std::ptrdiff_t>(members()));
   steps_[static_cast<std::size_t>(row)] = static_cast<float>(step_ns);
   ++rounds_;
-  const bool many = members() >= fewest_for_spread;
-  if (!many) remember(late);
+  remember(late);
   if (rounds_ < late_window) return;
   weigh();
-  many ? judge_many() : judge_few();
+  members() >= fewest_for_spread ? judge_many() : judge_few();
 }
 
 // Names the member if its mean lateness is beyond the bounds, and clears it.
 void LateRule::judge(std::size_t m, std::uint8_t hits, double beyond, double bound) {
   const double least = std::max(limits_.least_late, limits_.least_share * step_ns_);
   // Twice the bound makes up for one round.
-  const bool often = hits_[m] >= hits || (hits_[m] + 1 == hits && beyond >= 2 * bound);
+  const bool often = hits_[m] >= hits || (hits_[m] + 1 == hits && bound > 0 && beyond >= 2 * bound);
   if (named_[m] == 0) named_[m] = often && means_[m] >= least && beyond >= bound ? 1 : 0;
   if (named_[m] != 0 && hits_[m] < hits_to_keep) named_[m] = 0;
 }
 
 void LateRule::judge_many() {
   const double now = spread_now();
-  for (std::size_t m = 0; m < members(); ++m)
-    judge(m, hits_to_name, means_[m], times_the_spread * std::max(now, usual_));
+  // The spread of a few members in one window is often much too small.
+  const double doubt = 1 + first_windows / (weight_ + first_windows);
+  const double bound = std::max(times_the_spread * doubt * std::max(now, usual_),
+                                times_the_jump_of_many * usual_jump());
+  // Without a time of the step, the spread alone tells what is much.
+  if (step_ns_ > 0 || weight_ >= 2 * first_windows)
+    for (std::size_t m = 0; m < members(); ++m) judge(m, hits_to_name, means_[m], bound);
   if (now == 0) return;
   // A plain mean at first, then a decayed one.
   weight_ = std::min(memory, weight_ + 1);
@@ -97,10 +103,7 @@ void LateRule::judge_few() {
     bound = times_the_deviation * doubt *
             at_rank(room_, rows - 1 - std::max<std::size_t>(2, rows / 10));
   }
-  if (!past_.jumps.empty()) {
-    room_.assign(past_.jumps.begin(), past_.jumps.end());
-    bound = std::max(bound, times_the_jump * middle(room_));
-  }
+  bound = std::max(bound, times_the_jump * usual_jump());
   // Of a group without a past nothing is known, unless the step tells what is much.
   if (known || step_ns_ > 0)
     for (std::size_t m = 0; m < members(); ++m)
@@ -119,7 +122,13 @@ void LateRule::judge_few() {
   past_.deviations[to] = static_cast<float>(deviation);
 }
 
-// How much the members of a small group change from one round to the next.
+double LateRule::usual_jump() {
+  if (past_.jumps.empty()) return 0;
+  room_.assign(past_.jumps.begin(), past_.jumps.end());
+  return middle(room_);
+}
+
+// How much the members change from one round to the next.
 void LateRule::remember(std::span<const float> late) {
   double sum = 0;
   for (const float value : late) sum += value;  // NaN if one is unknown
@@ -127,9 +136,10 @@ void LateRule::remember(std::span<const float> late) {
   double jump = 0;
   past_.before.resize(members(), std::numeric_limits<float>::quiet_NaN());
   for (std::size_t m = 0; m < members(); ++m) {
-    const double value = members() > 1 ? late[m] - (sum - late[m]) / others : late[m];
+    const auto value =
+        static_cast<float>(members() > 1 ? late[m] - (sum - late[m]) / others : late[m]);
     jump += std::abs(value - past_.before[m]) / static_cast<double>(members());
-    past_.before[m] = static_cast<float>(value);
+    past_.before[m] = value;
   }
   if (std::isnan(jump)) return;
   if (past_.jumps.size() < most_jumps)

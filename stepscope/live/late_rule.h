@@ -11,7 +11,9 @@
 // means of 8 rounds, so jitter that lasts for several rounds counts as usual.
 // - In a group of five or more, usual is the larger of two: the spread of the members now
 //   (1.4826 x the median absolute deviation), and its mean over the last 200 rounds or so, without
-//   the named members. 7 times that is needed.
+//   the named members. 7 times that is needed, in the first rounds up to twice as much, and twice
+//   the change of a member from one round to the next, as a median. Without a time of the step
+//   nobody is named in the first 24 rounds.
 // - A smaller group has only its past. The mean is compared with the median of the member's means
 //   in the last 200 rounds. Two things are usual: the deviations of all members from these medians,
 //   of which a tenth (two at least) are larger; and the change of a member from one round to the
@@ -60,10 +62,10 @@ class LateRule {
   [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
 
  private:
-  // What is usual in a group that is too small for a spread of its members.
   struct Past {
-    std::vector<float> before;      // the round before, by member: behind the mean of the others
-    std::vector<float> jumps;       // mean change of the members from one round to the next
+    std::vector<float> before;  // the round before, by member: behind the mean of the others
+    std::vector<float> jumps;   // mean change of the members from one round to the next
+    // Of a group that is too small for a spread of its members:
     std::vector<float> means;       // rows of one mean per member
     std::vector<float> deviations;  // by row: the largest from what is usual for a member
     std::size_t rows = 0;           // that were added
@@ -75,6 +77,7 @@ class LateRule {
   void remember(std::span<const float> late);
   void judge(std::size_t member, std::uint8_t hits, double beyond, double bound);
   [[nodiscard]] double spread_now();
+  [[nodiscard]] double usual_jump();
 
   LateLimits limits_;
   std::vector<float> recent_;  // late_window rows of one value per member

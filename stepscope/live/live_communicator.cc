@@ -161,13 +161,15 @@ void LiveCommunicator::close(Key key) {
       if (all) part_wait_ += (open.durations[r] - least) / static_cast<double>(ranks());
       lates_[r] += std::max(0.0F, middle - open.durations[r]);
     }
-    for (Rounds& rounds : rounds_) add_to(rounds, open, middle);
+    const float transfer = all ? least : std::numeric_limits<float>::quiet_NaN();
+    for (Rounds& rounds : rounds_) add_to(rounds, open, middle, transfer);
   }
   if (period_) mark_step(open.first_us, open.exact);
   if (spare_.size() < most_spare) spare_.push_back(std::move(open.durations));
 }
 
-void LiveCommunicator::add_to(Rounds& rounds, const Open& open, float middle) {
+void LiveCommunicator::add_to(Rounds& rounds, const Open& open, float middle, float transfer) {
+  rounds.transfer += transfer;
   for (std::size_t r = 0; r < ranks(); ++r) {
     if (std::isnan(open.durations[r])) continue;
     rounds.late[r] += middle - open.durations[r];
@@ -178,6 +180,8 @@ void LiveCommunicator::add_to(Rounds& rounds, const Open& open, float middle) {
     if (2 * rounds.times[r] <= rounds.length)
       rounds.late[r] = std::numeric_limits<float>::quiet_NaN();
   rounds.rule.add(rounds.late, round_ns(rounds.length));
+  if (rounds_.size() == 1) rounds.transfers.add(rounds.transfer, round_ns(rounds.length));
+  rounds.transfer = 0;
   std::ranges::fill(rounds.late, 0.0F);
   std::ranges::fill(rounds.times, 0U);
   rounds.closed = 0;
@@ -270,6 +274,10 @@ std::vector<LiveCommunicator::LateMember> LiveCommunicator::late() const {
         break;
       }
   return out;
+}
+
+const TransferRule* LiveCommunicator::transfers() const {
+  return rounds_.size() == 1 ? &rounds_.front().transfers : nullptr;
 }
 
 double LiveCommunicator::mean_wait() const {

@@ -28,6 +28,7 @@
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/live/late_rule.h"
+#include "stepscope/live/transfer_rule.h"
 
 namespace stepscope {
 
@@ -95,6 +96,9 @@ class LiveCommunicator {
     std::size_t round = 0;  // collectives
   };
   [[nodiscard]] std::vector<LateMember> late() const;
+  // Of a round that is a step, or about one; null if no such rounds are known.
+  [[nodiscard]] const TransferRule* transfers() const;
+  [[nodiscard]] double transfer_round_ns() const { return round_ns(rounds_.front().length); }
   // Sums over the recent past, in ns.
   [[nodiscard]] float wait(std::size_t rank) const { return waits_[rank]; }
   // Sums over the last few steps, in ns: how late a rank came, and its waiting and its time in
@@ -131,12 +135,14 @@ class LiveCommunicator {
     std::size_t closed = 0;
     std::vector<float> late{};
     std::vector<std::uint32_t> times{};  // collectives by rank
+    double transfer = 0;                 // NaN: not all ranks reported all of its collectives
     LateRule rule;
+    TransferRule transfers{};
   };
   using Key = std::uint64_t;
 
   void close(Key key);
-  void add_to(Rounds& rounds, const Open& open, float middle);
+  void add_to(Rounds& rounds, const Open& open, float middle, float transfer);
   void follow_first(const SeenCollective& seen);
   void time_first(std::int64_t stamp_us);
   void set_period(std::optional<std::size_t> period);

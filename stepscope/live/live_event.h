@@ -25,11 +25,23 @@ enum class LiveEventKind : std::uint8_t {
   unresponsive,
   stands_still,
   moves_again,
-  restarted
+  restarted,
+  longer_transfers,
+  usual_transfers
 };
-inline constexpr std::array<std::string_view, 11> live_event_names = {
-    "late",  "no_longer_late", "slower",       "faster",      "silent",   "heard_again",
-    "stuck", "unresponsive",   "stands_still", "moves_again", "restarted"};
+inline constexpr std::array<std::string_view, 13> live_event_names = {
+    "late",           "no_longer_late", "slower",    "faster",
+    "silent",         "heard_again",    "stuck",     "unresponsive",
+    "stands_still",   "moves_again",    "restarted", "longer_transfers",
+    "usual_transfers"};
+
+// Transfers of a communicator in a round, a step or about one.
+struct LongerTransfers {
+  double before_ns = 0;
+  double now_ns = 0;
+  double round_ns = 0;
+  std::size_t others = 0;  // communicators to which the same happened at the same time
+};
 
 // What happened, with the figures that belong to its kind; others are absent.
 struct LiveEvent {
@@ -45,7 +57,8 @@ struct LiveEvent {
   std::optional<double> round_ns{};  // the time of a round
   std::size_t round = 0;             // collectives in a round
   std::string phase{};  // of the ranks' own work in which they are late; empty: unknown
-  std::optional<StepChange> change{};
+  std::optional<StepChange> change{};  // of the step time
+  std::optional<LongerTransfers> transfers{};
   std::optional<double> seconds{};  // of silence
   CollectiveKind collective = CollectiveKind::none;
   std::uint64_t number = 0;

@@ -35,10 +35,10 @@ void declare(CLI::App& app, LiveFlags& f) {
   as_seconds(app.add_option("--for", f.request.for_s, "End after this time; 0s: never"), 0, 1e9)
       ->group("Watching");
   app.add_option("--on", f.on,
-                 "Run this command once per event: slowdown (late, slower), silence (silent, "
-                 "stands_still), stuck (also unresponsive), restarted, or any; STEPSCOPE_EVENT, "
-                 "STEPSCOPE_SENTENCE, "
-                 "STEPSCOPE_RANKS, STEPSCOPE_HOST and STEPSCOPE_STEP tell it which")
+                 "Run this command once per event: slowdown (late, slower, longer_transfers), "
+                 "silence (silent, stands_still), stuck (also unresponsive), restarted, or any; "
+                 "STEPSCOPE_EVENT, STEPSCOPE_SENTENCE, STEPSCOPE_RANKS, STEPSCOPE_HOST and "
+                 "STEPSCOPE_STEP tell it which")
       ->type_name("EVENT CMD")
       ->group("Watching");
   app.add_option("--openmetrics", f.open_metrics,

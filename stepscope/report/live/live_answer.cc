@@ -100,6 +100,23 @@ std::vector<std::string> wrong_now(const LiveView& view, const Seen& seen) {
         "{} {} written nothing for {} or longer", live_ranks_in_words(ranks, ranks.size()),
         ranks.size() == 1 ? "has" : "have", format_seconds(view.now - newest)));
   }
+  std::vector<const LiveCommunicator*> longer;
+  for (const auto& c : job.communicators())
+    if (const TransferRule* rule = c->transfers(); rule != nullptr && rule->longer())
+      longer.push_back(c.get());
+  if (!longer.empty()) {
+    const auto more = [](const LiveCommunicator* c) {
+      return c->transfers()->now_ns() - c->transfers()->before_ns();
+    };
+    const LiveCommunicator& most = **std::ranges::max_element(longer, {}, more);
+    wrong.push_back(fmt::format("transfers in communicator {} take {} instead of {} a step",
+                                printable(most.name().empty() ? most.id() : most.name()),
+                                format_time(most.transfers()->now_ns()),
+                                format_time(most.transfers()->before_ns())));
+    if (longer.size() > 1)
+      wrong.back() += fmt::format(", and longer than before in {} other{}", longer.size() - 1,
+                                  longer.size() == 2 ? "" : "s");
+  }
   if (const LiveEvent* slower = slower_now(job)) {
     const StepChange& c = *slower->change;
     wrong.push_back(fmt::format("steps take {} instead of {} since step {}",

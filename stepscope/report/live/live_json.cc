@@ -8,6 +8,14 @@
 namespace stepscope {
 namespace {
 
+Json transfers_json(const std::optional<LongerTransfers>& transfers) {
+  if (!transfers) return nullptr;
+  return {{"before_ns", transfers->before_ns},
+          {"now_ns", transfers->now_ns},
+          {"round_ns", transfers->round_ns},
+          {"others", transfers->others}};
+}
+
 Json change_json(const std::optional<StepChange>& change) {
   if (!change) return nullptr;
   return {{"step", change->step},
@@ -65,6 +73,9 @@ Json communicators_json(const JobState& job) {
   for (const auto& c : job.communicators()) {
     const double transfer = c->transfer();
     const double wait = c->mean_wait();
+    Json longer = nullptr;
+    if (const TransferRule* rule = c->transfers(); rule != nullptr && rule->longer())
+      longer = {{"before_ns", rule->before_ns()}, {"now_ns", rule->now_ns()}};
     out.push_back(
         {{"id", c->id()},
          {"name", text_or_null(c->name())},
@@ -72,6 +83,7 @@ Json communicators_json(const JobState& job) {
          {"ranks_seen", c->ranks_seen()},
          {"collectives", c->counts().collectives},
          {"collectives_in_a_step", c->period() ? Json(*c->period()) : Json(nullptr)},
+         {"longer_transfers", longer},
          {"wait_share", transfer + wait > 0 ? Json(wait / (transfer + wait)) : Json(nullptr)}});
   }
   return out;
@@ -126,6 +138,7 @@ Json live_event_json(const LiveEvent& e, double now) {
           {"step_ns", real(e.round_ns)},
           {"phase", text_or_null(e.phase)},
           {"change", change_json(e.change)},
+          {"transfers", transfers_json(e.transfers)},
           {"seconds", real(e.seconds)}};
 }
 

@@ -60,6 +60,17 @@ std::string changed(const LiveEvent& e) {
   return text;
 }
 
+std::string transfers(const LiveEvent& e) {
+  const LongerTransfers& t = *e.transfers;
+  std::string who = fmt::format("transfers in communicator {} of {}", printable(e.communicator),
+                                live_ranks_in_words(e.ranks, e.rank_count));
+  if (t.others > 0) who += fmt::format(" and in {} other{}", t.others, t.others == 1 ? "" : "s");
+  if (e.kind == LiveEventKind::usual_transfers) return who + " take no longer than before";
+  return who + fmt::format(" take longer: {} instead of {} in a step of {}{}",
+                           format_time(t.now_ns), format_time(t.before_ns), format_time(t.round_ns),
+                           t.others > 0 ? " in the first" : "");
+}
+
 std::string stuck(const LiveEvent& e) {
   if (e.by_ras)
     return fmt::format(
@@ -133,6 +144,9 @@ std::string event_in_words(const LiveEvent& e) {
                          format_seconds(e.seconds.value_or(0)));
     case LiveEventKind::moves_again:
       return "processes write again";
+    case LiveEventKind::longer_transfers:
+    case LiveEventKind::usual_transfers:
+      return transfers(e);
     case LiveEventKind::restarted:
       return fmt::format("the job was restarted: {} {} of another process now",
                          live_ranks_in_words(e.ranks, e.rank_count),
