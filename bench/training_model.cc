@@ -160,8 +160,11 @@ std::string_view curve_of(std::string_view machine) {
   return at == twins.end() ? machine : at->curve;
 }
 
+// What all machines share are properties of GPUs' kernels and launches; XLA's programs on TPUs have
+// none of them.
 bool concerns(const FitParameter& parameter, std::string_view machine) {
-  return parameter.curve.empty() || parameter.curve == curve_of(machine);
+  if (parameter.curve.empty()) return !machine.starts_with("TPU");
+  return parameter.curve == curve_of(machine);
 }
 
 std::vector<FitParameter> fit_parameters(const TrainingRows& data) {

@@ -42,7 +42,7 @@ completes() {
 mkdir traces
 : >trace.json
 completes "compare completion" comp
-completes "--machine --max --memory-headroom" plan m --m
+completes "--machine --max --memory-headroom --moments-dtype" plan m --m
 completes "--version" --v
 completes "--step-annotation --steps" analyze --step
 completes "--steps" analyze trace.json --json out --steps
