@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON of a followed job as documented: a job of four ranks, the third of which becomes slow by
-// what its collectives tell, and the second by its file of steps.
+// what its collectives tell, and the second by its file of steps. Transfers in a second
+// communicator take longer from the same step on.
 #include <fstream>
 
 #include "tests/json_contract/documented.h"
@@ -13,17 +14,20 @@ void write_job(const std::string& folder) {
   long long now = 1'750'000'000'000'000;
   for (int step = 0; step < 200; ++step) {
     const int slow = step < 120 ? 0 : 30'000;
-    for (int part = 0; part < 2; ++part) {
-      now += 100'000 + slow;
+    for (int part = 0; part < 4; ++part) {
+      const bool other = part >= 2;
+      const int time = other ? 5000 + slow / 3 : 5000;
+      now += other ? 20'000 : 100'000 + slow;
       for (int rank = 0; rank < 4; ++rank) {
         std::ofstream out(folder + "/host-pid" + std::to_string(rank) + ".log", std::ios::app);
-        out << R"({"header":{"id":"0xa","comm_name":"DP","rank":)" << rank
+        out << R"({"header":{"id":")" << (other ? "0xb" : "0xa") << R"(","comm_name":")"
+            << (other ? "TP" : "DP") << R"(","rank":)" << rank
             << R"(,"n_ranks":4,"nnodes":1},"metadata":{"inspector_output_format_version":"v4.2",)"
             << R"("dump_timestamp_us":)" << now << R"(,"hostname":"host","pid":)" << rank
-            << R"(},"coll_perf":{"coll":")" << (part == 0 ? "AllGather" : "AllReduce")
+            << R"(},"coll_perf":{"coll":")" << (part % 2 == 0 ? "AllGather" : "AllReduce")
             << R"(","coll_sn":)" << step << R"(,"coll_msg_size_bytes":1048576,)"
-            << R"("coll_exec_time_us":)" << 5000 + (rank == 2 ? 0 : slow) + (rank * 7 + step) % 5
-            << "}}\n";
+            << R"("coll_exec_time_us":)"
+            << time + (other || rank == 2 ? 0 : slow) + (rank * 7 + step) % 5 << "}}\n";
       }
     }
   }
@@ -69,7 +73,7 @@ TEST(JsonContract, HoldsForAFollowedJob) {
   EXPECT_TRUE(kinds.contains("slower"));
   for (const auto& process : tree["processes"])
     EXPECT_EQ(process["late"].is_null(), process["rank"] != 1 && process["rank"] != 2) << process;
-  EXPECT_EQ(tree["coverage"]["records"], 1600);
+  EXPECT_EQ(tree["coverage"]["records"], 3200);
 }
 
 }  // namespace
