@@ -34,6 +34,7 @@ constexpr double model_deviation = 0.25;
 constexpr double rank_deviation = 0.25;
 constexpr double unknown_latency = 0.1;      // share of messages of one size
 constexpr double unrecorded_ranks = 0.005;   // of the step, for each doubling of the ranks
+constexpr double another_run = 0.01;         // of the step: placement, clocks, other jobs
 constexpr double unrecorded_waiting = 0.05;  // of the step, if no rank waited for another
 
 std::size_t at(StepClass c) { return static_cast<std::size_t>(c); }
@@ -585,6 +586,7 @@ Result<Projection> project_step(const JobResult& job, const JobShape& recorded,
   const double scale = p.step / p.recorded;
   const Explanation& e = *job.explanation;
   answer.widen("recorded steps differ", spread_of_mean(e) * scale);
+  answer.widen("another run of the same plan", another_run * p.step);
   const double replay = e.held_out ? 1.4826 * e.held_out->error : 0.05;
   const double changed = std::min(1.0, std::abs(r.kernels - r.recorded) / r.recorded);
   answer.widen("replay of steps that it has not seen", replay * changed * p.step);
