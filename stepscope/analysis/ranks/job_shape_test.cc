@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/fit/job_shape.h"
+#include "stepscope/analysis/ranks/job_shape.h"
 
 #include <gtest/gtest.h>
 

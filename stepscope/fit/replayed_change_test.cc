@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/fit/projection.h"
+#include "stepscope/fit/replayed_change.h"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ double time_on(const Network& network, int ranks) {
 }
 std::int64_t in_ns(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 
-TEST(Projection, MessagesScaleWithTheLinks) {
+TEST(ReplayedChange, MessagesScaleWithTheLinks) {
   const Network links = links_of_h100();
   const double two = time_on(links, 2);
   const Recorded job(in_ns(two));
@@ -68,7 +68,7 @@ TEST(Projection, MessagesScaleWithTheLinks) {
 
 // The messages took ten times what their links need, so most of the time is not that of the links.
 // It passed beside the links' time, or it did not; the answer is in the middle.
-TEST(Projection, WhatDisturbsMessagesStays) {
+TEST(ReplayedChange, WhatDisturbsMessagesStays) {
   const Network links = links_of_h100();
   const double two = time_on(links, 2);
   const double eight = time_on(links, 8);
@@ -82,7 +82,7 @@ TEST(Projection, WhatDisturbsMessagesStays) {
 }
 
 // Work and host of the pass are there three times, its reduction once.
-TEST(Projection, MicroBatchesRepeatPasses) {
+TEST(ReplayedChange, MicroBatchesRepeatPasses) {
   const Recorded job(100 * us);
   ProjectionQuestion q{.shape = job.shape};
   q.shape.micro_batches = 3;
@@ -91,7 +91,7 @@ TEST(Projection, MicroBatchesRepeatPasses) {
   EXPECT_NEAR(change.passes - change.recorded, 2e-9 * work_ns, 1e-7);
 }
 
-TEST(Projection, NothingAskedChangesNothing) {
+TEST(ReplayedChange, NothingAskedChangesNothing) {
   const Recorded job(100 * us);
   const ReplayedChange change = job.with({.shape = job.shape});
   EXPECT_EQ(change.transfers, change.recorded);
