@@ -310,24 +310,21 @@ std::vector<bool> left_out(const WhatIfInputs& in, const JobShape& recorded, con
   return out;
 }
 
-// Seconds of a step by class on the mean rank; work that overlaps counts for each part.
-StepSeconds busy_classes(const WhatIfInputs& in, const std::vector<bool>& data) {
+double rank_steps(const WhatIfInputs& in) {
+  double steps = 0;
+  for (const RankView& view : in.views) steps += static_cast<double>(view.steps.size());
+  return steps;
+}
+
+// Seconds of a step by class of kernel, as the mean over `steps` of all ranks; work that overlaps
+// counts for each class.
+StepSeconds busy_classes(const WhatIfInputs& in, double steps) {
   StepSeconds sum{};
   const StepGraph& graph = *in.replay.graph;
-  double rank_steps = 0;
-  for (const RankView& view : in.views) rank_steps += static_cast<double>(view.steps.size());
-  if (rank_steps == 0) return sum;
   for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::compute)])
     if (graph.slice[n] != no_slice)
       sum[at(class_of(in.views[graph.view[n]].trace->slices.kind[index(graph.slice[n])]))] +=
-          in_seconds(in.replay.measured.duration[n]) / rank_steps;
-  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::transfer)]) {
-    const std::uint32_t row = graph.detail[n];
-    if (row == no_row) continue;
-    const std::uint32_t group = in.collectives.matches.ranks[graph.view[n]].calls[row].group;
-    if (group != no_row && data[group])
-      sum[at(StepClass::data_comm)] += in_seconds(in.replay.measured.duration[n]) / rank_steps;
-  }
+          in_seconds(in.replay.measured.duration[n]) / steps;
   return sum;
 }
 
@@ -392,18 +389,15 @@ Result<ReplayedChange> replay_change(const WhatIfInputs& in, const JobShape& rec
     return step_with(Factors(in, recorded, q, assumed).transfers());
   };
   if (factors.one_size())
-    result.latency_unknown =
-        transfers_with({.latency = unknown_latency}) - transfers_with({.latency = 0});
+    result.latency_unknown = transfers_with({.latency = unknown_latency}) - step_with(transfers);
   if (factors.by_machine())
     result.beside_unknown = transfers_with({.beside = 0}) - transfers_with({.beside = 1});
   result.draws = sample_stdev(steps).value_or(0) / std::sqrt(static_cast<double>(steps.size()));
   result.links_of_machine = factors.by_machine();
-  result.busy = busy_classes(in, factors.data());
-  double rank_steps = 0;
-  for (const RankView& view : in.views) rank_steps += static_cast<double>(view.steps.size());
-  if (rank_steps > 0) {
-    result.expected_data = factors.expected_data() / rank_steps;
-    result.links_data = factors.links_data() / rank_steps;
+  if (const double recorded_steps = rank_steps(in); recorded_steps > 0) {
+    result.busy = busy_classes(in, recorded_steps);
+    result.expected_data = factors.expected_data() / recorded_steps;
+    result.links_data = factors.links_data() / recorded_steps;
   }
   if (factors.unjoined())
     result.notes.emplace_back(

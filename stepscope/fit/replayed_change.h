@@ -46,7 +46,7 @@ struct ReplayedChange {
   double beside_unknown = 0;   // and if nothing that disturbs them goes on beside them
   bool links_of_machine = false;
   bool joined_data = false;  // data-parallel collectives are joined over ranks
-  StepSeconds busy{};        // recorded kernels and transfers by class, of the mean rank
+  StepSeconds busy{};        // recorded kernels by class, of the mean rank
   double expected_data = 0;  // data-parallel transfers on the recorded machine's links; 0: none
   double links_data = 0;     // of the recorded time of these transfers, what is the links'
   std::vector<std::string> notes{};

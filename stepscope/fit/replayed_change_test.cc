@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/analysis/runs/job_test_builder.h"
+#include "stepscope/analysis/runs/replayed_test_job.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/time/collective_cost.h"
 
@@ -14,31 +14,14 @@ constexpr std::int64_t work_ns = 1000 * us;
 constexpr std::int64_t message_bytes = 64'000'000;
 
 // Two ranks of one node that reduce a message in each of six steps.
-struct Recorded {
-  TestJob job;
-  Collectives collectives;
-  StepGraph graph;
-  Replay replay;
-  std::vector<std::string> roles;
-  PeerMedians medians;
-  std::vector<HostPhases> phases;
+struct Recorded : ReplayedTestJob {
   JobShape shape{.dp = 2, .micro_batches = 1};
 
   explicit Recorded(std::int64_t transfer)
-      : job(reducing_ranks(std::vector<ReducingStep>(
-            6, {.work = {work_ns, work_ns}, .transfer = transfer, .bytes = message_bytes}))),
-        roles(job.views().size()) {
-    collectives = analyze_collectives(job.views());
-    graph = build_step_graph(job.views(), collectives);
-    replay = make_replay(graph, job.views());
-    EXPECT_EQ(replay.error, 0);
-    medians = peer_medians(replay, job.views(), roles);
-    for (const RankView& v : job.views())
-      phases.push_back(host_phases(*v.trace, *v.index, v.steps));
-  }
+      : ReplayedTestJob(reducing_ranks(std::vector<ReducingStep>(
+            6, {.work = {work_ns, work_ns}, .transfer = transfer, .bytes = message_bytes}))) {}
   [[nodiscard]] ReplayedChange with(const ProjectionQuestion& question) const {
-    const WhatIfInputs in{replay, job.views(), collectives, roles, medians, phases};
-    auto change = replay_change(in, shape, question);
+    auto change = replay_change(inputs(), shape, question);
     EXPECT_TRUE(change) << change.error().what;
     return *change;
   }

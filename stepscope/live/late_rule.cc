@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "stepscope/base/result.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -26,14 +27,6 @@ constexpr std::size_t most_jumps = 64;
 constexpr double times_the_deviation = 4;
 constexpr double rows_of_doubt = 10;
 constexpr double times_the_jump = 2.5;
-
-double at_rank(std::vector<double>& values, std::size_t rank) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
-
-double middle(std::vector<double>& values) { return at_rank(values, (values.size() - 1) / 2); }
 
 }  // namespace
 
@@ -90,7 +83,7 @@ void LateRule::judge_few() {
       room_.clear();
       for (std::size_t row = 0; row < rows; ++row)
         room_.push_back(past_.means[row * members() + m]);
-      usual_means[m] = middle(room_);
+      usual_means[m] = lower_median(room_);
     }
   double deviation = 0;
   for (std::size_t m = 0; m < members(); ++m)
@@ -101,7 +94,7 @@ void LateRule::judge_few() {
     room_.assign(past_.deviations.begin(), past_.deviations.end());
     const double doubt = 1 + rows_of_doubt / static_cast<double>(rows);
     bound = times_the_deviation * doubt *
-            at_rank(room_, rows - 1 - std::max<std::size_t>(2, rows / 10));
+            order_statistic(room_, rows - 1 - std::max<std::size_t>(2, rows / 10));
   }
   bound = std::max(bound, times_the_jump * usual_jump());
   // Of a group without a past nothing is known, unless the step tells what is much.
@@ -125,7 +118,7 @@ void LateRule::judge_few() {
 double LateRule::usual_jump() {
   if (past_.jumps.empty()) return 0;
   room_.assign(past_.jumps.begin(), past_.jumps.end());
-  return middle(room_);
+  return lower_median(room_);
 }
 
 // How much the members change from one round to the next.
@@ -189,9 +182,9 @@ double LateRule::spread_now() {
   for (std::size_t m = 0; m < members(); ++m)
     if (named_[m] == 0) room_.push_back(means_[m]);
   if (room_.size() < fewest_for_spread) return 0;
-  const double centre = middle(room_);
+  const double centre = lower_median(room_);
   for (double& value : room_) value = std::abs(value - centre);
-  return 1.4826 * middle(room_);
+  return 1.4826 * lower_median(room_);
 }
 
 }  // namespace stepscope

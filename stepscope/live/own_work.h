@@ -5,8 +5,7 @@
 //
 // A step is closed when all ranks have told of it, `patience` after the first did, or earlier if
 // too many are open. Memory: open steps, at most most_open_steps and most_open values (but 64
-// steps); about 400 bytes a rank, 300 more
-// with two to four ranks.
+// steps); about 400 bytes a rank, 300 more with two to four ranks.
 #pragma once
 
 #include <cstdint>

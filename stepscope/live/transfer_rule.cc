@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/live/transfer_rule.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
+
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::size_t most_past = 64;
 constexpr std::size_t fewest_past = 24;
-
-float at_rank(std::vector<float>& values, std::size_t rank) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
 
 }  // namespace
 
@@ -24,8 +19,8 @@ void TransferRule::add(double transfer_ns, double step_ns) {
   if (last_.size() >= fewest_past + late_window) {
     if (!longer()) {
       room_.assign(last_.begin(), last_.end() - late_window);
-      before_ = at_rank(room_, (room_.size() - 1) / 2);
-      high_ = at_rank(room_, room_.size() - 1 - room_.size() / 40);
+      before_ = lower_median(room_);
+      high_ = order_statistic(room_, room_.size() - 1 - room_.size() / 40);
     }
     const std::array beyond = {transfer_ns > high_ ? static_cast<float>(transfer_ns - before_)
                                                    : 0.0F};

@@ -48,19 +48,22 @@ struct Summary {
 [[nodiscard]] std::optional<double> median(std::span<const double> values);
 [[nodiscard]] std::optional<double> median(std::span<const std::int64_t> values);
 
-// Medians that are one of the values, for any ordered type: at n / 2 and at (n - 1) / 2 in
-// ascending order. They reorder the values, O(n), of which there must be one.
+// The value at `place` in ascending order, for any ordered type. It reorders the values, O(n).
+// REQUIRES: place < values.size().
+template <class T>
+[[nodiscard]] T order_statistic(std::vector<T>& values, std::size_t place) {
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(place);
+  std::ranges::nth_element(values, at);
+  return *at;
+}
+// Medians that are one of the values, of which there must be one: at n / 2 and at (n - 1) / 2.
 template <class T>
 [[nodiscard]] T upper_median(std::vector<T>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  return order_statistic(values, values.size() / 2);
 }
 template <class T>
 [[nodiscard]] T lower_median(std::vector<T>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  return order_statistic(values, (values.size() - 1) / 2);
 }
 
 }  // namespace stepscope

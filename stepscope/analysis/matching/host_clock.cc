@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 
 namespace stepscope {
@@ -34,6 +33,16 @@ std::string_view host_in_name(const Metadata& metadata) {
   return may_be_rank ? std::string_view() : name.substr(0, line);
 }
 
+// All windows of a rank have one host or none.
+std::map<int, std::string> hosts_of_ranks(std::span<const RankView> views) {
+  std::map<int, std::string> hosts;
+  for (const RankView& view : views) {
+    std::string& host = hosts[view.rank];
+    if (host.empty()) host = host_of(view.trace->metadata);
+  }
+  return hosts;
+}
+
 // Ranks with the same host share a clock; those without one have their own.
 HostClocks clocks_of_hosts(std::span<const RankView> views,
                            const std::map<int, std::string>& host_of_rank) {
@@ -61,29 +70,17 @@ std::string host_of(const Metadata& metadata) {
 }
 
 HostClocks find_clocks(std::span<const RankView> views) {
-  // All windows of a rank have one host or none.
-  std::map<int, std::string> host_of_rank;
-  for (const RankView& view : views) {
-    std::string& host = host_of_rank[view.rank];
-    if (host.empty()) host = host_of(view.trace->metadata);
-  }
-  return clocks_of_hosts(views, host_of_rank);
+  return clocks_of_hosts(views, hosts_of_ranks(views));
 }
 
 HostClocks clocks_of_devices(std::span<const RankView> views, std::span<const RankCalls> calls) {
-  std::map<int, std::string> host_of_rank;
-  std::set<int> on_device;
-  for (std::size_t v = 0; v < views.size(); ++v) {
-    const Trace& trace = *views[v].trace;
-    std::string& host = host_of_rank[views[v].rank];
-    if (host.empty()) host = host_of(trace.metadata);
+  std::map<int, std::string> hosts = hosts_of_ranks(views);
+  for (std::size_t v = 0; v < views.size(); ++v)
     if (std::ranges::any_of(calls[v].calls, [&](const CollectiveCall& call) {
-          return is_device_work(trace.slices.category[index(call.slice)]);
+          return is_device_work(views[v].trace->slices.category[index(call.slice)]);
         }))
-      on_device.insert(views[v].rank);
-  }
-  for (const int rank : on_device) host_of_rank[rank].clear();
-  return clocks_of_hosts(views, host_of_rank);
+      hosts[views[v].rank].clear();
+  return clocks_of_hosts(views, hosts);
 }
 
 }  // namespace stepscope

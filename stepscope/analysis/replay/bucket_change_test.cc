@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-#include "stepscope/analysis/replay/replay.h"
-#include "stepscope/analysis/runs/job_test_builder.h"
+#include "stepscope/analysis/runs/replayed_test_job.h"
 
 namespace stepscope {
 namespace {
@@ -120,40 +119,22 @@ std::vector<std::int64_t> ready_times(const Gradients& g) {
   return ready;
 }
 
-struct Asked {
-  TestJob job;
-  Collectives collectives;
-  StepGraph graph;
-  Replay replay;
-  std::vector<std::string> roles;
-  PeerMedians medians;
-  std::vector<HostPhases> phases;
+// Two ranks that differ only in `late`.
+std::vector<TestRank> ranks_of(const Gradients& rank0, std::int64_t late_on_rank1) {
+  Gradients rank1 = rank0;
+  rank1.late = late_on_rank1;
+  std::vector<std::int64_t> ready = ready_times(rank0);
+  const std::vector<std::int64_t> other = ready_times(rank1);
+  for (std::size_t i = 0; i < ready.size(); ++i) ready[i] = std::max(ready[i], other[i]);
+  std::vector<TestRank> ranks;
+  ranks.push_back(RankWriter().write(rank0, ready));
+  ranks.push_back(RankWriter().write(rank1, ready));
+  return ranks;
+}
 
-  // Two ranks that differ only in `late`.
-  explicit Asked(const Gradients& rank0, std::int64_t late_on_rank1 = 0) {
-    Gradients rank1 = rank0;
-    rank1.late = late_on_rank1;
-    std::vector<std::int64_t> ready = ready_times(rank0);
-    const std::vector<std::int64_t> other = ready_times(rank1);
-    for (std::size_t i = 0; i < ready.size(); ++i) ready[i] = std::max(ready[i], other[i]);
-    std::vector<TestRank> ranks;
-    ranks.push_back(RankWriter().write(rank0, ready));
-    ranks.push_back(RankWriter().write(rank1, ready));
-    job = TestJob(std::move(ranks));
-    collectives = analyze_collectives(job.views());
-    graph = build_step_graph(job.views(), collectives);
-    replay = make_replay(graph, job.views());
-    roles.assign(2, "all");
-    medians = peer_medians(replay, job.views(), roles);
-    for (const RankView& v : job.views())
-      phases.push_back(host_phases(*v.trace, *v.index, v.steps));
-  }
-  Asked(const Asked&) = delete;
-  Asked& operator=(const Asked&) = delete;
-
-  [[nodiscard]] WhatIfInputs inputs() const {
-    return {replay, job.views(), collectives, roles, medians, phases};
-  }
+struct Asked : ReplayedTestJob {
+  explicit Asked(const Gradients& rank0, std::int64_t late_on_rank1 = 0)
+      : ReplayedTestJob(ranks_of(rank0, late_on_rank1)) {}
   [[nodiscard]] BucketAnswer with(std::int64_t size) const {
     return change_buckets(inputs(), find_gradient_buckets(inputs()), Bytes{size});
   }

@@ -3,34 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/analysis/runs/job_test_builder.h"
+#include "stepscope/analysis/runs/replayed_test_job.h"
 
 namespace stepscope {
 namespace {
 
-struct Copied {
-  TestJob job;
-  Collectives collectives;
-  StepGraph graph;
-  Replay replay;
-  std::vector<std::string> roles;
-  PeerMedians medians;
-
+struct Copied : ReplayedTestJob {
   explicit Copied(const std::vector<ReducingStep>& steps)
-      : job(reducing_ranks(steps)), roles(job.views().size()) {
-    collectives = analyze_collectives(job.views());
-    graph = build_step_graph(job.views(), collectives);
-    replay = make_replay(graph, job.views());
-    EXPECT_EQ(replay.error, 0);
-    medians = peer_medians(replay, job.views(), roles);
-  }
+      : ReplayedTestJob(reducing_ranks(steps)) {}
   [[nodiscard]] std::int64_t step(CopiedJob asked) const {
     asked.joined.assign(collectives.matches.groups.size(), true);
     return step_as_is(asked);
   }
   [[nodiscard]] std::int64_t step_as_is(const CopiedJob& asked) const {
-    const WhatIfInputs in{replay, job.views(), collectives, roles, medians};
-    return copied_step(in, medians.pieces, asked).count();
+    return copied_step(inputs(), medians.pieces, asked).count();
   }
 };
 

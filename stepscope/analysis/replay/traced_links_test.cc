@@ -5,37 +5,24 @@
 
 #include <array>
 
-#include "stepscope/analysis/runs/job_test_builder.h"
+#include "stepscope/analysis/runs/replayed_test_job.h"
 
 namespace stepscope {
 namespace {
 
-struct Linked {
-  TestJob job;
-  Collectives collectives;
-  StepGraph graph;
-  Replay replay;
-  std::vector<std::string> roles;
-  PeerMedians medians;
+// A message of each size in turn takes 50 µs and 1 µs for each KB.
+std::vector<TestRank> ranks_with(std::span<const std::int64_t> sizes) {
+  std::vector<ReducingStep> steps;
+  for (std::size_t s = 0; s < 8; ++s) {
+    const std::int64_t bytes = sizes[s % sizes.size()];
+    steps.push_back(
+        {.work = {100 * us, 100 * us}, .transfer = (50 + bytes / 1000) * us, .bytes = bytes});
+  }
+  return reducing_ranks(steps);
+}
 
-  // A message of each size in turn takes 50 µs and 1 µs for each KB.
-  explicit Linked(std::span<const std::int64_t> sizes) {
-    std::vector<ReducingStep> steps;
-    for (std::size_t s = 0; s < 8; ++s) {
-      const std::int64_t bytes = sizes[s % sizes.size()];
-      steps.push_back(
-          {.work = {100 * us, 100 * us}, .transfer = (50 + bytes / 1000) * us, .bytes = bytes});
-    }
-    job = TestJob(reducing_ranks(steps));
-    roles.resize(job.views().size());
-    collectives = analyze_collectives(job.views());
-    graph = build_step_graph(job.views(), collectives);
-    replay = make_replay(graph, job.views());
-    medians = peer_medians(replay, job.views(), roles);
-  }
-  [[nodiscard]] WhatIfInputs inputs() const {
-    return {replay, job.views(), collectives, roles, medians};
-  }
+struct Linked : ReplayedTestJob {
+  explicit Linked(std::span<const std::int64_t> sizes) : ReplayedTestJob(ranks_with(sizes)) {}
   [[nodiscard]] const CollectiveCall& call(std::size_t i) const {
     return collectives.matches.ranks[0].calls[i];
   }
