@@ -32,6 +32,23 @@ TEST(MessageModel, IsTheCostOfTheCollectiveWhereTheGroupLies) {
   }
 }
 
+// A ring passes a message on n - 1 times.
+TEST(MessageLatencyModel, IsThePartOfTheRounds) {
+  const Machine machine = *machine_named("h100_sxm_80gb");
+  const MessageModel latency = message_latency_model(machine, 16);
+  const MessageModel time = message_model(machine, 16);
+  const CollectiveMatches two = matches_of({0, 1});
+  const CollectiveMatches four = matches_of({0, 1, 2, 3});
+  const Bytes large{1 << 28};
+  EXPECT_GT(*latency(two, Kind::all_gather, 0, large), 0);
+  EXPECT_LT(*latency(two, Kind::all_gather, 0, large),
+            0.1 * *time(two, Kind::all_gather, 0, large));
+  EXPECT_EQ(*latency(two, Kind::all_gather, 0, large),
+            *latency(two, Kind::all_gather, 0, Bytes{2 * large.value}));
+  EXPECT_NEAR(*latency(four, Kind::all_gather, 0, large),
+              3 * *latency(two, Kind::all_gather, 0, large), 1e-6);
+}
+
 TEST(MessageModel, SaysNothingOfGroupsItCannotPlace) {
   const MessageModel model = message_model(*machine_named("h100_sxm_80gb"), 16);
   EXPECT_FALSE(model(matches_of({}), Kind::all_reduce, 0, Bytes{1 << 20}));

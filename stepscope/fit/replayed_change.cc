@@ -18,7 +18,7 @@ constexpr std::uint32_t draws_of_copies = 5;
 // Of the links' expected time. What a message takes beyond that is not theirs.
 constexpr double most_by_links = 1.5;
 constexpr double ns_a_second = 1e9;
-constexpr double unknown_latency = 0.1;  // share of messages of one size
+constexpr double unknown_latency = 0.1;  // share of messages that do not tell it
 
 std::size_t at(StepClass c) { return static_cast<std::size_t>(c); }
 
@@ -84,7 +84,8 @@ UndisturbedTimes undisturbed_times(const WhatIfInputs& in) {
 
 // What no trace tells.
 struct Assumed {
-  double latency = 0;  // share of messages of one size
+  double usual_latency = 1;  // times of it, for messages that do not tell theirs
+  double latency = 0;        // their share of it where none is usual
   // How much of what disturbed a message went on beside its time on the links, and not before it or
   // after it: 0 to 1.
   double beside = 0.5;
@@ -99,7 +100,9 @@ class Factors {
         recorded_(recorded),
         q_(q),
         data_(data_groups(in.collectives, recorded)),
-        links_(in, assumed.latency),
+        links_(
+            in,
+            {.links = &q.usual_latency, .times = assumed.usual_latency, .share = assumed.latency}),
         assumed_(assumed),
         undisturbed_(q.recorded == nullptr ? UndisturbedTimes() : undisturbed_times(in)),
         gathers_each_pass_(gathers_each_pass()) {}
@@ -146,7 +149,7 @@ class Factors {
   [[nodiscard]] const std::vector<bool>& data() const { return data_; }
   [[nodiscard]] bool unjoined() const { return unjoined_; }
   [[nodiscard]] bool by_machine() const { return by_machine_; }
-  [[nodiscard]] bool one_size() const { return links_.one_size(); }
+  [[nodiscard]] const TracedLinks& traced() const { return links_; }
   // Seconds of the data-parallel messages on the recorded machine's links: expected, and that part
   // of the recorded time.
   [[nodiscard]] double expected_data() const { return expected_data_; }
@@ -388,8 +391,10 @@ Result<ReplayedChange> replay_change(const WhatIfInputs& in, const JobShape& rec
   const auto transfers_with = [&](Assumed assumed) {
     return step_with(Factors(in, recorded, q, assumed).transfers());
   };
-  if (factors.one_size())
-    result.latency_unknown = transfers_with({.latency = unknown_latency}) - step_with(transfers);
+  const TracedLinks& traced = factors.traced();
+  if (traced.untold() || traced.by_known_links())
+    result.latency_unknown =
+        transfers_with({.usual_latency = 2, .latency = unknown_latency}) - step_with(transfers);
   if (factors.by_machine())
     result.beside_unknown = transfers_with({.beside = 0}) - transfers_with({.beside = 1});
   result.draws = sample_stdev(steps).value_or(0) / std::sqrt(static_cast<double>(steps.size()));
@@ -403,14 +408,21 @@ Result<ReplayedChange> replay_change(const WhatIfInputs& in, const JobShape& rec
     result.notes.emplace_back(
         "messages whose other ranks are not in the traces are scaled with the waiting in them; "
         "record two or more ranks of each group to separate it");
-  if (factors.one_size())
+  if (traced.by_known_links())
     result.notes.emplace_back(
-        "messages of one size do not tell their latency, and all of their time is taken as that of "
-        "their bytes; --machine tells it");
+        "messages of one size, or of sizes near each other, do not tell their latency; that of the "
+        "links of " +
+        q.usual_machine + " is taken");
+  if (traced.untold())
+    result.notes.emplace_back(
+        "messages of one size, or of sizes near each other, do not tell their latency, and all of "
+        "their time is taken as that of their bytes; --machine tells it");
   if (grows && !result.links_of_machine)
     result.notes.emplace_back(
         "links to the new ranks are taken to be as fast as those between the recorded ranks; "
-        "--machine tells others");
+        "--machine " +
+        (q.usual_machine.empty() ? "tells others"
+                                 : "\"" + q.usual_machine + "\" tells those of its nodes"));
   return result;
 }
 

@@ -27,6 +27,9 @@ struct ProjectionQuestion {
   JobShape shape{};                   // the job asked about
   const Network* recorded = nullptr;  // links of the recorded job; null: no machine
   const Network* asked = nullptr;     // of the job asked about; null as `recorded` is
+  // Without a machine: latencies of the links that the traces' GPUs usually have; may be empty.
+  MessageModel usual_latency{};
+  std::string usual_machine{};  // their machine
   // Of a data-parallel message: its bytes in the new job over those in the recorded job.
   double data_bytes = 1;
   double boundary_bytes = 1;  // of a message between stages
@@ -42,8 +45,10 @@ struct ReplayedChange {
   double passes = 0;     // and another number of micro-batches
   double draws = 0;      // standard deviation over draws of copies
   bool passes_replayed = false;
-  double latency_unknown = 0;  // what the transfers take longer if a tenth of them is latency
-  double beside_unknown = 0;   // and if nothing that disturbs them goes on beside them
+  // What the transfers take longer with twice the usual latency, or with a tenth of them as latency
+  // where none is usual; 0 if the messages tell theirs.
+  double latency_unknown = 0;
+  double beside_unknown = 0;  // and if nothing that disturbs them goes on beside them
   bool links_of_machine = false;
   bool joined_data = false;  // data-parallel collectives are joined over ranks
   StepSeconds busy{};        // recorded kernels by class, of the mean rank

@@ -14,6 +14,7 @@
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/expected_step.h"
+#include "stepscope/fit/message_model.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/words/phrases.h"
 
@@ -328,11 +329,22 @@ std::optional<Error> cannot_project(const WhatIfInputs& in, const JobShape& reco
   return std::nullopt;
 }
 
+// Of the catalogue, by the name of a GPU in the traces.
+const Machine* usual_machine(std::span<const RankInput> ranks) {
+  for (const RankInput& rank : ranks)
+    for (const DeviceProperties& d : rank.trace->metadata.devices)
+      if (const Machine* found = find_machine(
+              d.name, d.total_memory.value > 0 ? std::optional(d.total_memory) : std::nullopt))
+        return found;
+  return nullptr;
+}
+
 // Asks the replay of the job.
 struct Visit {
   const ProjectRequest& request;
   const NamedJob& asked;
   std::optional<int> world;
+  const Machine* usual = nullptr;  // of the GPUs in the traces; null: not known
   std::optional<TokenLookups> lookups{};
   std::optional<JobShape> recorded{};
   std::optional<ExpectedPlans> expected{};
@@ -349,7 +361,12 @@ struct Visit {
     question.shape = *wanted;
     if (auto why_not = cannot_project(in, *recorded, *wanted)) return *std::move(why_not);
     if (asked.network) question.asked = &*asked.network;
-    if (asked.recorded_network) question.recorded = &*asked.recorded_network;
+    if (asked.recorded_network) {
+      question.recorded = &*asked.recorded_network;
+    } else if (usual != nullptr) {
+      question.usual_latency = message_latency_model(*usual, world);
+      question.usual_machine = usual->name;
+    }
     if (const auto what = needs_model(request, *recorded, *wanted)) {
       if (!asked.model)
         return Error{.what = *what +
@@ -400,7 +417,10 @@ Result<ProjectResult> project(const ProjectRequest& r, const Progress& progress)
   auto read = read_traces(r.traces, progress);
   if (!read) return read.error();
   if (read->ranks.empty()) return no_ranks(read->failures, r.traces.inputs.front());
-  Visit visit{.request = r, .asked = *asked, .world = read->run.world_size};
+  Visit visit{.request = r,
+              .asked = *asked,
+              .world = read->run.world_size,
+              .usual = usual_machine(read->ranks)};
   JobOptions options = job_options(r.traces, progress, read->run.world_size);
   options.standing = false;
   options.visit = [&](const WhatIfInputs& in) { visit.answer = visit.ask(in); };

@@ -14,17 +14,21 @@ double rounds(CollectiveKind kind, double n) {
   return tree ? std::log2(n) : n - 1;
 }
 
+// Bytes that a link carries within the latency of one round, at most: NVLink 5 has 9 MB (900 GB/s
+// and 10 us), InfiniBand 1 MB.
+constexpr double most_in_flight = 16e6;
+
 double rings_of(CollectiveKind kind) { return kind == CollectiveKind::all_reduce ? 2 : 1; }
 
 }  // namespace
 
 double TracedLinks::factor(const CollectiveCall& call, double members, double n, double bytes) {
-  const double latency = latency_share(call);
+  const double latency = latency_share(call, members);
   const double traffic = bytes * ((n - 1) / n) / ((members - 1) / members);
   return latency * rounds(call.kind, n) / rounds(call.kind, members) + (1 - latency) * traffic;
 }
 
-double TracedLinks::latency_share(const CollectiveCall& call) {
+double TracedLinks::latency_share(const CollectiveCall& call, double members) {
   if (call.kind == CollectiveKind::barrier) return 1;
   if (!call.bytes || call.bytes->value <= 0) return 0;
   const auto bytes = static_cast<double>(call.bytes->value);
@@ -32,22 +36,22 @@ double TracedLinks::latency_share(const CollectiveCall& call) {
   auto known = times_.find(carrier);
   if (known == times_.end())
     known = times_.emplace(carrier, message_times(in_, {carrier}).front()).first;
-  const auto& fit = known->second.fit;
-  if (!fit) {
-    const auto [share, fresh] = shares_.try_emplace({carrier, call.bytes->value}, 0);
-    if (fresh) share->second = latency_of_shortest(call, bytes);
-    return share->second;
+  if (const auto& fit = known->second.fit) {
+    const AlphaBetaPiece* piece = &fit->pieces.front();
+    for (const AlphaBetaPiece& p : fit->pieces)
+      if (bytes >= p.from) piece = &p;
+    const double all = piece->start + piece->slope * bytes;
+    const double a_round = piece->start / rounds(call.kind, members);
+    if (a_round <= most_in_flight * piece->slope) return all > 0 ? piece->start / all : 0;
   }
-  const AlphaBetaPiece* piece = &fit->pieces.front();
-  for (const AlphaBetaPiece& p : fit->pieces)
-    if (bytes >= p.from) piece = &p;
-  const double all = piece->start + piece->slope * bytes;
-  return all > 0 ? piece->start / all : 0;
+  const auto [share, fresh] = shares_.try_emplace({carrier, call.bytes->value}, 0);
+  if (fresh) share->second = share_without_sizes(call, bytes);
+  return share->second;
 }
 
 // No message takes less than its latency. So a much smaller message of the group, of any kind,
 // bounds it; an all-reduce has the rounds of a reduce-scatter and of an all-gather.
-double TracedLinks::latency_of_shortest(const CollectiveCall& call, double bytes) {
+double TracedLinks::share_without_sizes(const CollectiveCall& call, double bytes) {
   constexpr double much_smaller = 0.1;
   const StepGraph& graph = *in_.replay.graph;
   double own = 0;
@@ -68,11 +72,17 @@ double TracedLinks::latency_of_shortest(const CollectiveCall& call, double bytes
       least = std::min(least.value_or(one), one);
     }
   }
-  if (!least || calls == 0) {
-    one_size_ = true;
-    return assumed_;
-  }
-  return std::min(1.0, *least * static_cast<double>(calls) / own);
+  if (calls == 0) return 0;
+  const double typical = own / static_cast<double>(calls);
+  if (least) return std::min(1.0, *least / typical);
+  if (unknown_.links != nullptr && *unknown_.links)
+    if (const auto latency =
+            (*unknown_.links)(in_.collectives.matches, call.kind, call.group, *call.bytes)) {
+      by_known_links_ = true;
+      return std::min(1.0, unknown_.times * *latency / typical);
+    }
+  untold_ = true;
+  return unknown_.share;
 }
 
 }  // namespace stepscope
