@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "stepscope/base/parallel_for.h"
+#include "stepscope/base/release.h"
 #include "stepscope/base/result.h"
 #include "stepscope/base/run_sort.h"
 #include "stepscope/event/name_rules.h"
@@ -179,6 +180,14 @@ std::size_t Trace::bytes() const {
          sum(collectives, tracks, counters.time, counters.metric, counters.value, counters.slice) +
          sum(memory.time, memory.track, memory.address, memory.bytes, memory.total_allocated,
              memory.total_reserved, memory.device);
+}
+
+void release_details(Trace& trace) {
+  release(trace.slices.external_id);
+  release(trace.ops);
+  release(trace.collectives);
+  release(trace.memory);
+  release(trace.counters);
 }
 
 }  // namespace stepscope

@@ -39,6 +39,7 @@ JobOptions options_of(const AnalyzeRequest& request, const DescribedJob& describ
                       const Progress& progress, std::optional<int> recorded_world) {
   JobOptions options = job_options(request.traces, progress, recorded_world);
   options.timeline = request.timeline;
+  options.details = request.details;
   if (described.machine) options.messages = message_model(*described.machine, options.world_size);
   return options;
 }

@@ -437,6 +437,9 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   std::vector<std::size_t> devices;
   for (const RankResult& r : job.ranks) devices.push_back(r.budget.chosen);
   job.pipeline = pipeline_bubble({views, job.collectives, phases, devices});
+  if (!options.details)
+    parallel_for(ranks.size(), options.threads,
+                 [&](std::size_t i) { release_details(*ranks[i].trace); });
   if (options.explain)
     job.explanation = explain({.views = views,
                                .collectives = job.collectives,

@@ -55,6 +55,7 @@ struct JobOptions {
   GroupDimensions dimensions;
   ParallelSizes sizes;  // --tp/--pp/--dp
   bool timeline = false;
+  bool details = true;              // of the traces stay; else release_details() before the replay
   bool explain = true;              // the graph, its critical path, blame and standing what-ifs
   std::vector<Scenario> scenarios;  // what-ifs instead of the standing ones
   MessageModel messages;            // of the named machine, if any (what_if.h); may be empty
