@@ -34,8 +34,8 @@ constexpr auto depth_change = [] {
   return change;
 }();
 
-// Member by member: a value that is copied whole is stored in parts and loaded in one, and such a load
-// waits until the parts are in the cache.
+// Member by member: a value that is copied whole is stored in parts and loaded in one, and such a
+// load waits until the parts are in the cache.
 inline void fill(RawValue& value, const char* begin, const char* end, ValueKind kind) {
   value.at = begin;
   value.size = static_cast<std::uint32_t>(end - begin);

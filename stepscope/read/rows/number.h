@@ -12,8 +12,8 @@
 
 namespace stepscope {
 
-// The same as parse_microseconds() and parse_integer(); `into` is unchanged if they are false. They are
-// apart because an optional returned from a call goes through memory, which costs more than the digits.
+// parse_microseconds() and parse_integer() without an optional, which a call returns through
+// memory: that takes longer than the digits. `into` is unchanged if the result is false.
 [[nodiscard]] bool read_microseconds(const RawValue& value, Ns& into);
 [[nodiscard]] bool read_integer(const RawValue& value, std::int64_t& into);
 
