@@ -151,6 +151,7 @@ Scan scan_event(std::string_view text, const JsonIndex& index, std::size_t& curs
       fill(event.add(field), begin, c.text + c.next[-1] + 1, ValueKind::composite);
     return s;
   });
+  event.seen &= ~(1ULL << static_cast<unsigned>(unknown_field));
   cursor = static_cast<std::size_t>(c.next - index.at.data());
   return result;
 }
