@@ -26,7 +26,7 @@ std::uint32_t add_call(ViewDraft& draft, const ViewInput& input, std::uint32_t c
   const Ns ready = std::max(c.start, input.times[call].ready);
   first = draft.arrival[call] = draft.add(NodeKind::arrival, c.start, c.start, c.slice, call);
   const std::uint32_t node = draft.add(NodeKind::transfer, ready, c.end, c.slice, call);
-  draft.edges.push_back({first, node});
+  draft.edges.emplace_back(first, node);
   return draft.transfer[call] = node;
 }
 
@@ -169,7 +169,7 @@ void GraphBuilder::join_where(std::span<const CollectiveMember> members, std::ui
   std::optional<CollectiveMember> last;
   for (const CollectiveMember m : members) {
     if (!needed(m)) continue;
-    edges_.push_back({arrival(m), node});
+    edges_.emplace_back(arrival(m), node);
     if (!last || start_[arrival(m)] > start_[arrival(*last)]) last = m;
   }
   if (!last) return;
@@ -180,7 +180,7 @@ void GraphBuilder::join_where(std::span<const CollectiveMember> members, std::ui
   out_.slice.push_back(no_slice);
   out_.detail.push_back(row);
   for (const CollectiveMember m : members)
-    if (waits(m)) edges_.push_back({node, transfer(m)});
+    if (waits(m)) edges_.emplace_back(node, transfer(m));
 }
 
 void GraphBuilder::join(const MatchedCollective& m, std::uint32_t row) {

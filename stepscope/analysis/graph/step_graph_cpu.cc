@@ -129,7 +129,7 @@ void CpuDraft::add_calls() {
         draft_.end_of(before) <= call.end) {
       draft_.start[node] = draft_.end_of(before);
       draft_.duration[node] = call.end - draft_.start[node];
-      draft_.edges.push_back({before, node});
+      draft_.edges.emplace_back(before, node);
     }
     before = node;
     communication_.push_back({call.end, node});
@@ -150,8 +150,8 @@ Ns CpuDraft::wait_in_hole(Ns ready, const CpuPiece& piece, std::uint32_t& last,
   draft_.connect(last, node);
   draft_.connect(other, node);
   const std::uint32_t wait = draft_.add(NodeKind::wait, held.at, held.at, piece.row);
-  draft_.edges.push_back({held.node, wait});
-  draft_.edges.push_back({wait, node});
+  draft_.edges.emplace_back(held.node, wait);
+  draft_.edges.emplace_back(wait, node);
   last = node;
   other = no_node;
   return held.at;
@@ -169,7 +169,7 @@ void CpuDraft::add_host(Ns from, const CpuPiece& piece, std::uint32_t& last, std
     draft_.connect(other, host);
     other = no_node;
     last = host;
-    resumed_.insert(std::ranges::upper_bound(resumed_, until, {}, &Ended::at), {until, host});
+    resumed_.insert(first_after(resumed_, until), {until, host});
     from = until;
     cut = std::ranges::upper_bound(submissions_, from);
   }
@@ -185,7 +185,7 @@ void CpuDraft::add_pieces() {
     const Ns free = last == no_node ? from_ : draft_.end_of(last);
     std::uint32_t other = no_node;
     if (last == no_node || piece.start - free >= shortest_hole) {
-      const auto after = std::ranges::upper_bound(done_, piece.start, {}, &Ended::at);
+      const auto after = first_after(done_, piece.start);
       if (after != done_.begin() && (after - 1)->at >= free) other = (after - 1)->node;
       if (other == last) other = no_node;
     }
@@ -194,9 +194,10 @@ void CpuDraft::add_pieces() {
       const Ns resumed = wait_in_hole(ready, piece, last, other);
       add_host(resumed, piece, last, other);
     }
-    const auto after = std::ranges::upper_bound(communication_, piece.end, {}, &Ended::at);
-    const bool waited =
-        piece.communication && after != communication_.begin() && (after - 1)->at > piece.start;
+    const auto after = piece.communication
+                           ? std::ranges::upper_bound(communication_, piece.end, {}, &Ended::at)
+                           : communication_.begin();
+    const bool waited = after != communication_.begin() && (after - 1)->at > piece.start;
     const std::uint32_t node =
         waited ? draft_.add(NodeKind::sync, piece.end, piece.end, piece.row)
                : draft_.add(piece.communication ? NodeKind::host : NodeKind::compute, piece.start,
@@ -205,12 +206,12 @@ void CpuDraft::add_pieces() {
     if (waited) {
       const Ended& held = *(after - 1);
       const std::uint32_t wait = draft_.add(NodeKind::wait, held.at, held.at, piece.row);
-      draft_.edges.push_back({held.node, wait});
-      draft_.edges.push_back({wait, node});
+      draft_.edges.emplace_back(held.node, wait);
+      draft_.edges.emplace_back(wait, node);
     }
     last = node;
     const Ended ended{piece.end, node};
-    done_.insert(std::ranges::upper_bound(done_, ended.at, {}, &Ended::at), ended);
+    done_.insert(first_after(done_, ended.at), ended);
   }
 }
 
@@ -241,8 +242,12 @@ ViewDraft CpuDraft::run() {
   draft_.transfer.assign(input_.calls.calls.size(), no_node);
   add_calls();
   const std::vector<bool> computes = operator_names(trace_.strings);
-  for (const CpuWork& work : cpu_work(trace_, *input_.view.index))
-    if (work.main || !work.computing.empty()) pieces_of(work.thread, computes);
+  std::vector<CpuWork> threads = cpu_work(trace_, *input_.view.index);
+  std::erase_if(threads, [](const CpuWork& w) { return !w.main && w.computing.empty(); });
+  std::size_t rows = 0;
+  for (const CpuWork& work : threads) rows += trace_.track(work.thread).count;
+  pieces_.reserve(2 * rows);  // before and after the row inside; pages without pieces cost nothing
+  for (const CpuWork& work : threads) pieces_of(work.thread, computes);
   run_sort(pieces_, [](const CpuPiece& a, const CpuPiece& b) { return a.start < b.start; });
   draft_.reserve(pieces_.size() + pieces_.size() / 4);
   done_.reserve(pieces_.size());

@@ -277,7 +277,7 @@ void DeviceDraft::add_host() {
     Ns begin = before == no_node ? point.at : draft_.end_of(before);
     // The thread that worked in the last hole in which one did. The rest of that hole is host time.
     for (std::uint32_t h = point.end_hole; h-- > point.first_hole && other == no_node;) {
-      const auto after = std::ranges::upper_bound(passed, holes_[h].end, {}, &Ended::at);
+      const auto after = first_after(passed, holes_[h].end);
       if (after == passed.begin() || (after - 1)->at < holes_[h].start) continue;
       other = (after - 1)->node;
       begin = draft_.end_of(other);
@@ -323,8 +323,8 @@ void DeviceDraft::add_holds() {
       const auto [before, after] = idle.between[i];
       const auto [since, until, ready] = idle.stretches[i];
       const std::uint32_t held = draft_.add(NodeKind::held, since, until, draft_.slice[after]);
-      draft_.edges.push_back({before, held});
-      draft_.edges.push_back({held, after});
+      draft_.edges.emplace_back(before, held);
+      draft_.edges.emplace_back(held, after);
     }
 }
 
@@ -349,7 +349,7 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
   // For operations that must have ended, by stream order or by an event, despite rounding.
   const auto after = [&](std::uint32_t other) {
     if (other == no_node || draft_.end_of(other) > start(op) + rounding) return;
-    draft_.edges.push_back({other, node});
+    draft_.edges.emplace_back(other, node);
     ready = std::max(ready, draft_.end_of(other));
   };
   const SliceId call = index_.launch(op);
@@ -358,8 +358,8 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
     const Ns launched = draft_.end_of(host);
     const Ns until = std::clamp(start(op), launched, end(call) + least_latency_);
     const std::uint32_t launch = draft_.add(NodeKind::launch, launched, until, call);
-    draft_.edges.push_back({host, launch});
-    draft_.edges.push_back({launch, node});  // even where the clocks say otherwise
+    draft_.edges.emplace_back(host, launch);
+    draft_.edges.emplace_back(launch, node);  // even where the clocks say otherwise
     ready = until;
   }
   std::uint32_t& stream = last_of_track_[index(trace_.slices.track[index(op)])];
@@ -374,7 +374,7 @@ void DeviceDraft::add_operation(SliceId op, std::uint32_t number) {
   last_node_[index(op)] = last;
   const Ended ended{draft_.end_of(last), last};
   note_idle(op, node, ready, ended);
-  ended_.insert(std::ranges::upper_bound(ended_, ended.at, {}, &Ended::at), ended);
+  ended_.insert(first_after(ended_, ended.at), ended);
 }
 
 void DeviceDraft::add_operations() {
@@ -403,8 +403,8 @@ void DeviceDraft::close_sync(const Sync& sync, std::vector<std::uint32_t> nodes)
   for (const std::uint32_t n : nodes) last = std::max(last, draft_.end_of(n));
   if (!nodes.empty()) {
     const std::uint32_t wait = draft_.add(NodeKind::wait, last, last, sync.call);
-    for (const std::uint32_t n : nodes) draft_.edges.push_back({n, wait});
-    draft_.edges.push_back({wait, sync.node});
+    for (const std::uint32_t n : nodes) draft_.edges.emplace_back(n, wait);
+    draft_.edges.emplace_back(wait, sync.node);
   }
   // A call that frees or maps memory goes on when the device has ended.
   const bool works = is_allocator_call(trace_.name(sync.call));
@@ -436,9 +436,11 @@ std::int32_t DeviceDraft::step_of(SliceId op) const {
 
 // A kernel follows the last two calls of communication that its host awaited before it.
 void DeviceDraft::add_called_waits(std::vector<OrderedUse>& all) const {
+  const std::vector<CalledWait> waits = called_waits(trace_, index_);
+  if (waits.empty()) return;
   std::unordered_map<std::uint32_t, std::uint32_t> number;  // by slice
   for (std::uint32_t i = 0; i < ops_.size(); ++i) number[index(ops_[i])] = i;
-  for (const CalledWait& wait : called_waits(trace_, index_)) {
+  for (const CalledWait& wait : waits) {
     const auto before = number.find(index(wait.communication));
     const auto after = number.find(index(wait.kernel));
     if (before == number.end() || after == number.end()) continue;
@@ -457,6 +459,8 @@ std::vector<OrderedUse> DeviceDraft::uses() {
   };
   std::vector<OrderedUse> all;
   std::vector<Ns> launched;
+  all.reserve(ops_.size() + syncs_.size());
+  launched.reserve(ops_.size() + syncs_.size());
   const bool recorded = !events_.waits.empty();  // the waits of streams are in the trace
   for (std::uint32_t i = 0; i < ops_.size(); ++i) {
     const SliceId op = ops_[i];
@@ -520,7 +524,7 @@ void DeviceDraft::add_ends() {
     for (const auto& [track, node] : tracks) last = std::max(last, draft_.end_of(node));
     std::uint32_t end_node = no_node;
     if (!tracks.empty()) end_node = draft_.add(NodeKind::end, last, last, no_slice);
-    for (const auto& [track, node] : tracks) draft_.edges.push_back({node, end_node});
+    for (const auto& [track, node] : tracks) draft_.edges.emplace_back(node, end_node);
     draft_.step_end.push_back(end_node);
   }
 }
@@ -549,7 +553,7 @@ ViewDraft DeviceDraft::finish(std::span<const UseOrder> orders) {
     const std::uint32_t before = op_last_[by_launch_[order.before]];
     const std::uint32_t after = by_launch_[order.after];
     if (after < ops_.size())
-      draft_.edges.push_back({before, op_first_[after]});
+      draft_.edges.emplace_back(before, op_first_[after]);
     else
       awaited[after - ops_.size()].push_back(before);
   }

@@ -2,6 +2,8 @@
 // The part of a step graph from one rank, before it is joined with the others.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -17,6 +19,20 @@ namespace stepscope {
 
 // A thread may have waited in a gap of at least this length between two of its operators.
 inline constexpr Ns shortest_hole = std::chrono::microseconds{20};
+
+// The first element of `sorted` that is `at` a later instant. For instants near the end, which are
+// found in O(log of the distance from there).
+template <class Element>
+auto first_after(std::vector<Element>& sorted, Ns instant) {
+  const auto later = [](Ns time, const Element& e) { return time < e.at; };
+  auto last = sorted.end();
+  for (std::ptrdiff_t back = 1;; back *= 2) {
+    const auto first = last - std::min(back, last - sorted.begin());
+    if (first == sorted.begin() || !later(instant, *first))
+      return std::upper_bound(first, last, instant, later);
+    last = first;
+  }
+}
 
 struct ViewDraft {
   std::vector<Ns> start;  // measured
@@ -54,7 +70,7 @@ struct ViewDraft {
   // Adds an edge, unless `from` ended after `to` began: then `to` did not wait for it.
   bool connect(std::uint32_t from, std::uint32_t to) {
     if (from == no_node || end_of(from) > start[to]) return false;
-    edges.push_back({from, to});
+    edges.emplace_back(from, to);
     return true;
   }
 };

@@ -206,9 +206,12 @@ void CpuSearch::look_at_waits() {
 
 std::vector<ComputeRatio> compute_ratios(const WhatIfInputs& in, StepRange steps) {
   const std::size_t views = in.views.size();
-  std::map<std::uint64_t, std::vector<Times>> times;  // by key and view
+  std::map<std::string_view, std::size_t> ranks;  // by role
+  for (const std::string& role : in.roles) ++ranks[role];
+  std::map<std::uint64_t, std::vector<Times>> times;  // by key and view; not of ranks without peers
   for (std::size_t v = 0; v < views; ++v)
-    for (const StepPiece& p : in.medians.pieces.of(v)) {
+    for (const StepPiece& p :
+         ranks[in.roles[v]] > 1 ? in.medians.pieces.of(v) : std::span<const StepPiece>{}) {
       if (in.replay.graph->kind[p.node] != NodeKind::compute) continue;
       if (p.step < steps.from || p.step >= steps.until) continue;
       auto& of_key = times[p.key];

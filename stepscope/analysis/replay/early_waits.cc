@@ -149,7 +149,7 @@ void chain_calls(const WhatIfInputs& in, std::uint32_t view, NodeTimes& times,
     const auto [at, fresh] = before.try_emplace(calls[c].group, last[c]);
     const std::uint32_t from = std::exchange(at->second, last[c]);
     if (fresh || in.replay.end[from] > in.replay.start(last[c])) continue;
-    edges.push_back({from, last[c]});
+    edges.emplace_back(from, last[c]);
     times.delay[last[c]] =
         std::min(times.delay[last[c]], in.replay.start(last[c]) - in.replay.end[from]);
   }
@@ -172,13 +172,13 @@ Ns replay_without(const WhatIfInputs& in, std::span<const EarlyWait> waits,
     if (rank && in.views[w.view].rank != *rank) continue;
     gone[w.wait] = true;
     times.delay[w.sync] = Ns{0};
-    edges.push_back({w.carrier, w.reader});
+    edges.emplace_back(w.carrier, w.reader);
     views.insert(w.view);
   }
   for (const std::uint32_t v : views) chain_calls(in, v, times, edges);
   for (std::uint32_t n = 0; n < graph.size(); ++n)
     for (const std::uint32_t p : graph.graph.preds_of(n))
-      if (!gone[p]) edges.push_back({p, n});
+      if (!gone[p]) edges.emplace_back(p, n);
   return replay_edges(graph, measured_starts(in.replay), times, std::move(edges));
 }
 

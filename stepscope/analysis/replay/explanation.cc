@@ -14,7 +14,7 @@ namespace stepscope {
 namespace {
 
 constexpr double held_much = 0.02;
-constexpr std::size_t many_nodes = 1'000'000;  // whose questions need gigabytes in turn
+constexpr std::size_t many_nodes = 4'000'000;  // whose questions need gigabytes in turn
 
 // The instant from which only the device delayed the operation.
 Ns ready_for_device(const Replay& replay, std::uint32_t node) {

@@ -39,7 +39,7 @@ void set_time(const WhatIfInputs& in, std::uint32_t node, Ns time,
   Ns work = time - in.replay.measured.duration[node];
   if (!is_message(in.replay.graph->kind[node]) && !keeps_delay(in.replay, node))
     work -= in.replay.measured.delay(node);
-  if (work != Ns{0}) changes.push_back({node, work});
+  if (work != Ns{0}) changes.emplace_back(node, work);
 }
 
 }  // namespace

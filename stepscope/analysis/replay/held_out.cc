@@ -4,15 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <set>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "stepscope/base/key_index.h"
 #include "stepscope/base/parallel_for.h"
+#include "stepscope/base/run_sort.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -37,6 +39,7 @@ struct StepPart {
 
 // Stable, by one of its numbers below `count`.
 void counting_sort(std::vector<StepPart>& parts, std::uint32_t StepPart::* by, std::size_t count) {
+  if (std::ranges::is_sorted(parts, {}, by)) return;
   std::vector<std::size_t> next(count + 1);
   for (const StepPart& p : parts) ++next[p.*by + std::size_t{1}];
   std::partial_sum(next.begin(), next.end(), next.begin());
@@ -142,6 +145,12 @@ class Prediction {
   // By piece: its partner in the step after (0) or before (1) it, itself if it keeps its duration,
   // no_piece if that step lacks it.
   std::array<std::vector<std::uint32_t>, 2> partner_;
+  std::vector<Ns> duration_;  // by piece, of its node
+  struct ViewPieces {
+    std::vector<std::uint32_t> piece;  // in StepPieces::all; by common step, then by node
+    std::vector<std::size_t> first;    // by common step: in `piece`; plus the end
+  };
+  std::vector<ViewPieces> of_steps_;    // by view
   std::optional<std::size_t> slowest_;  // the view that counts if clocks differ
 };
 
@@ -172,27 +181,23 @@ void Prediction::find_ends(std::size_t view) {
 // Parts of one name in two steps that follow each other: the i-th of one is the i-th of the other.
 void Prediction::pair(std::span<const StepPart> now, std::span<const StepPart> next,
                       std::vector<StepWork>& work) {
-  const auto duration = [&](const StepPart& part) {
-    return graph_.graph.duration[pieces_.all[part.piece].node];
-  };
   const std::size_t both = std::min(now.size(), next.size());
   const auto set = [&](std::size_t from, const StepPart& part, std::uint32_t partner) {
-    if (graph_.kind[pieces_.all[part.piece].node] != NodeKind::comm)
-      partner_[from][part.piece] = partner;
+    partner_[from][part.piece] = partner;
   };
   StepWork& w = work[now.empty() ? next.front().step - 1 : now.front().step];
   for (std::size_t i = 0; i < both; ++i) {
     set(0, now[i], next[i].piece);
     set(1, next[i], now[i].piece);
-    w.paired += duration(now[i]) + duration(next[i]);
+    w.paired += duration_[now[i].piece] + duration_[next[i].piece];
   }
   for (const StepPart& part : now.subspan(both)) {
     set(0, part, no_piece);
-    w.unpaired += duration(part);
+    w.unpaired += duration_[part.piece];
   }
   for (const StepPart& part : next.subspan(both)) {
     set(1, part, no_piece);
-    w.unpaired += duration(part);
+    w.unpaired += duration_[part.piece];
   }
 }
 
@@ -208,18 +213,24 @@ std::uint64_t Prediction::same_as(const Slices& slices, std::uint32_t node) cons
 void Prediction::take_durations(std::size_t view) {
   const Slices& slices = views_[view].trace->slices;
   std::vector<StepPart> parts;
-  std::unordered_map<std::uint64_t, std::uint32_t> numbers;  // of hashes
+  parts.reserve(pieces_.of(view).size());
+  KeyIndex<std::uint64_t, std::identity> numbers;  // of hashes
+  ViewPieces& of_steps = of_steps_[view];
+  of_steps.first.assign(common_.size() + 1, 0);
   for (std::size_t i = pieces_.first[view]; i < pieces_.first[view + 1]; ++i) {
     const StepPiece& p = pieces_.all[i];
     const auto piece = static_cast<std::uint32_t>(i);
     for (std::vector<std::uint32_t>& partner : partner_) partner[i] = piece;
+    duration_[i] = graph_.graph.duration[p.node];
     const std::uint32_t step = place(view, p);
     if (step == no_step) continue;
-    const auto number = static_cast<std::uint32_t>(numbers.size());
-    parts.push_back(
-        {numbers.try_emplace(same_as(slices, p.node), number).first->second, step, piece});
+    parts.push_back({numbers.insert(same_as(slices, p.node)).first, step, piece});
+    ++of_steps.first[step + std::size_t{1}];
   }
   counting_sort(parts, &StepPart::step, common_.size());
+  std::partial_sum(of_steps.first.begin(), of_steps.first.end(), of_steps.first.begin());
+  of_steps.piece.reserve(parts.size());
+  for (const StepPart& part : parts) of_steps.piece.push_back(part.piece);
   counting_sort(parts, &StepPart::same, numbers.size());
   const auto run_from = [&](std::size_t first) {
     std::size_t last = first;
@@ -245,6 +256,10 @@ void Prediction::take_durations(std::size_t view) {
     i += now.size();
   }
   without_next(before);
+  for (std::size_t i = pieces_.first[view]; i < pieces_.first[view + 1]; ++i)
+    if (graph_.kind[pieces_.all[i].node] == NodeKind::comm)
+      for (std::vector<std::uint32_t>& partner : partner_)
+        partner[i] = static_cast<std::uint32_t>(i);
 }
 
 bool Prediction::like_next(std::size_t k) const {
@@ -306,17 +321,18 @@ std::vector<NodeChange> Prediction::changes_of(const Case& c) const {
   for (std::size_t v = 0; v < views_.size(); ++v) {
     const std::uint32_t first = work_[v][c.step].first_host;
     const bool hosts = first != no_node && work_[v][c.target()].first_host != no_node;
-    for (std::size_t i = pieces_.first[v]; i < pieces_.first[v + 1]; ++i) {
+    const ViewPieces& of_steps = of_steps_[v];
+    for (std::size_t k = of_steps.first[c.step]; k < of_steps.first[c.step + 1]; ++k) {
+      const std::uint32_t i = of_steps.piece[k];
       const StepPiece& p = pieces_.all[i];
-      if (place(v, p) != c.step) continue;
       const std::uint32_t partner = partner_[c.from][i];
       Ns work = -graph_.graph.duration[p.node];
       if (partner != no_piece) work += graph_.graph.duration[pieces_.all[partner].node];
       if (hosts && p.node == first) work += lead(v, c.step) - lead(v, c.target());
-      if (work != Ns{0}) changes.push_back({p.node, work});
+      if (work != Ns{0}) changes.emplace_back(p.node, work);
     }
   }
-  std::ranges::sort(changes, {}, &NodeChange::node);
+  run_sort(changes, [](const NodeChange& a, const NodeChange& b) { return a.node < b.node; });
   return changes;
 }
 
@@ -327,7 +343,7 @@ std::vector<KeptEnd> Prediction::ends_of_steps() const {
     for (const StepPiece& p : pieces_.of(v))
       if (const std::uint32_t step = place(v, p); step != no_step && ends_step(v, p.node))
         kept.push_back({p.node, static_cast<std::uint32_t>(v * common_.size()) + step});
-  std::ranges::sort(kept, {}, &KeptEnd::node);
+  run_sort(kept, [](const KeptEnd& a, const KeptEnd& b) { return a.node < b.node; });
   return kept;
 }
 
@@ -367,6 +383,8 @@ std::optional<HeldOut> Prediction::run() {
   if (common_.size() < least_predictions + 1) return std::nullopt;
   for (std::size_t v = 0; v < views_.size(); ++v) place_.push_back(places_of_steps(v));
   for (std::vector<std::uint32_t>& partner : partner_) partner.resize(pieces_.all.size());
+  duration_.resize(pieces_.all.size());
+  of_steps_.resize(views_.size());
   parallel_for(views_.size(), workers_.threads, [&](std::size_t v) {
     find_ends(v);
     take_durations(v);

@@ -196,14 +196,16 @@ void PathReader::add_slack(std::span<const std::uint32_t> path) {
     if (e != no_node && (graph_.together ? replay_.end[e] == to_ : e == path.back()))
       sinks.push_back(e);
   const std::vector<Ns> free = slack(graph_.graph, replay_.end, sinks);
-  std::map<int, RankSlack> ranks;
-  for (const RankView& view : views_) ranks[view.rank] = {view.rank, Ns::max(), Ns{0}};
+  std::vector<Ns> least(views_.size(), Ns::max());
   for (std::uint32_t n = 0; n < graph_.size(); ++n) {
     const NodeKind kind = graph_.kind[n];
     if (!replay_.movable[n] || (kind != NodeKind::compute && kind != NodeKind::host)) continue;
-    Ns& least = ranks[views_[graph_.view[n]].rank].slack;
-    least = std::min(least, free[n]);
+    Ns& of_view = least[graph_.view[n]];
+    of_view = std::min(of_view, free[n]);
   }
+  std::map<int, RankSlack> ranks;
+  for (std::size_t v = 0; v < views_.size(); ++v)
+    ranks[views_[v].rank] = {views_[v].rank, least[v], Ns{0}};
   for (const PathShare& share : out_.shares) ranks[share.rank].on_path += share.time;
   for (const auto& [rank, found] : ranks) out_.ranks.push_back(found);
 }

@@ -181,6 +181,7 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
   const StagePeers of_stages(replay, views, roles, alone);
   const auto peers = peers_of(roles, alone);
   parallel_for(peers.size(), threads, [&](std::size_t r) {
+    if (peers[r].size() < 2) return;
     std::vector<WorkPiece> work;
     for (const std::uint32_t v : peers[r]) {
       const std::vector<std::uint64_t> names = name_hashes(views[v].trace->strings);

@@ -2,10 +2,11 @@
 #include "stepscope/analysis/replay/step_pieces.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <string_view>
-#include <unordered_map>
 
+#include "stepscope/base/key_index.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/base/string_pool.h"
 
@@ -27,13 +28,16 @@ StepPiece raw_piece(const StepGraph& graph, std::uint32_t node) {
 // Gives raw pieces their steps and keys.
 void describe(const RankView& view, std::span<StepPiece> pieces) {
   const std::vector<std::uint64_t> names = name_hashes(view.trace->strings);
-  std::unordered_map<std::uint64_t, std::uint64_t> seen;  // by kind, name and step
+  KeyIndex<std::uint64_t, std::identity> numbers;  // of kind, name and step
+  std::vector<std::uint64_t> seen;                 // by number
   for (StepPiece& p : pieces) {
     const SliceId row{static_cast<std::uint32_t>(p.step)};
     p.step = launch_step(view, row);
     const std::uint64_t same = hash_pair(names[index(view.trace->slices.name[index(row)])], p.key);
     const auto step = static_cast<std::uint64_t>(std::int64_t{p.step} + 1);
-    p.key = hash_pair(same, seen[hash_pair(same, step)]++);
+    const auto [number, fresh] = numbers.insert(hash_pair(same, step));
+    if (fresh) seen.push_back(0);
+    p.key = hash_pair(same, seen[number]++);
   }
 }
 

@@ -66,13 +66,13 @@ class Changer {
   [[nodiscard]] Ns duration(std::uint32_t node) const { return in_.replay.measured.duration[node]; }
   [[nodiscard]] Ns delay(std::uint32_t node) const { return in_.replay.measured.delay(node); }
   void take(std::uint32_t node, Ns new_duration) {
-    if (new_duration != duration(node)) changes_.push_back({node, new_duration - duration(node)});
+    if (new_duration != duration(node)) changes_.emplace_back(node, new_duration - duration(node));
   }
   // Changes duration and delay. A kept delay stays.
   void take(std::uint32_t node, Ns new_duration, Ns new_delay) {
     Ns work = new_duration - duration(node);
     if (!keeps_delay(in_.replay, node)) work += new_delay - delay(node);
-    if (work != Ns{0}) changes_.push_back({node, work});
+    if (work != Ns{0}) changes_.emplace_back(node, work);
   }
   [[nodiscard]] bool of_rank(std::uint32_t node) const {
     return !scenario_.rank || in_.views[graph_.view[node]].rank == *scenario_.rank;

@@ -62,7 +62,7 @@ enum class Field : std::uint8_t {
   rank,
 };
 inline constexpr std::size_t field_count = static_cast<std::size_t>(Field::rank) + 1;
-static_assert(field_count <= 64, "RawEvent::seen is a 64-bit mask");
+static_assert(field_count < 64, "RawEvent::seen is a 64-bit mask");
 
 enum class ValueKind : std::uint8_t { scalar, string, composite, literal };
 
@@ -79,17 +79,19 @@ struct RawValue {
 
 struct RawEvent {
   std::uint64_t seen = 0;
-  std::array<RawValue, field_count> values;  // valid if seen
+  std::array<RawValue, field_count + 1> values;  // valid if seen; the last is of unknown fields
 
   [[nodiscard]] bool has(Field f) const { return (seen >> static_cast<unsigned>(f) & 1U) != 0; }
   [[nodiscard]] const RawValue& operator[](Field f) const {
     return values[static_cast<std::size_t>(f)];
   }
-  void set(Field f, RawValue value) {
-    seen |= 1ULL << static_cast<unsigned>(f);
-    values[static_cast<std::size_t>(f)] = value;
+  void set(Field f, RawValue value) { add(static_cast<int>(f)) = value; }
+  // Where the value of a Field, or of unknown_field, goes.
+  [[nodiscard]] RawValue& add(int field) {
+    seen |= 1ULL << static_cast<unsigned>(field);
+    return values[static_cast<std::size_t>(field)];
   }
 };
 
-inline constexpr int unknown_field = -1;  // not a Field
+inline constexpr int unknown_field = static_cast<int>(field_count);  // not a Field
 }  // namespace stepscope

@@ -34,6 +34,14 @@ constexpr auto depth_change = [] {
   return change;
 }();
 
+// Member by member: a value that is copied whole is stored in parts and loaded in one, and such a
+// load waits until the parts are in the cache.
+inline void fill(RawValue& value, const char* begin, const char* end, ValueKind kind) {
+  value.at = begin;
+  value.size = static_cast<std::uint32_t>(end - begin);
+  value.kind = kind;
+}
+
 // Skips an array or object; next is on its opening bracket. The depth is summed without branches,
 // because its entries have no pattern for a branch predictor.
 Scan skip_composite(Cursor& c, RawValue& value) {
@@ -47,7 +55,7 @@ Scan skip_composite(Cursor& c, RawValue& value) {
     ++next;
   } while (depth > 0);
   c.next = next;
-  value = {begin, static_cast<std::uint32_t>(c.text + next[-1] + 1 - begin), ValueKind::composite};
+  fill(value, begin, c.text + next[-1] + 1, ValueKind::composite);
   return Scan::complete;
 }
 
@@ -58,7 +66,7 @@ Scan scan_string(Cursor& c, RawValue& value) {
   const char* after = skip_space(close + 1);
   if (after >= c.end) return Scan::incomplete;
   if (*after != ',' && *after != '}' && *after != ']') return Scan::malformed;
-  value = {open + 1, static_cast<std::uint32_t>(close - open - 1), ValueKind::string};
+  fill(value, open + 1, close, ValueKind::string);
   c.next += 2;
   return Scan::complete;
 }
@@ -70,7 +78,7 @@ Scan scan_string(Cursor& c, RawValue& value) {
   const char* stop = c.at(0);
   if (stop == c.end) return Scan::incomplete;
   if (*stop == '{' || *stop == '[') return Scan::malformed;
-  value = {p, static_cast<std::uint32_t>(stop - p), ValueKind::scalar};
+  fill(value, p, stop, ValueKind::scalar);
   return Scan::complete;
 }
 
@@ -134,21 +142,16 @@ Scan scan_event(std::string_view text, const JsonIndex& index, std::size_t& curs
     cursor = static_cast<std::size_t>(c.next - index.at.data());
     return skipped;
   }
-  RawValue value;
-  const auto keep = [&](int field, const char* p) {
-    const Scan s = scan_value(c, p, value);
-    if (s == Scan::complete && field != unknown_field) event.set(static_cast<Field>(field), value);
-    return s;
-  };
+  const auto keep = [&](int field, const char* p) { return scan_value(c, p, event.add(field)); };
   const Scan result = scan_object(c, event_fields, [&](int field, const char* p) {
     if (field != static_cast<int>(Field::args) || *p != '{') return keep(field, p);
     const char* begin = p;
     const Scan s = scan_object(c, arg_fields, keep);
     if (s == Scan::complete)
-      event.set(Field::args, {begin, static_cast<std::uint32_t>(c.text + c.next[-1] + 1 - begin),
-                              ValueKind::composite});
+      fill(event.add(field), begin, c.text + c.next[-1] + 1, ValueKind::composite);
     return s;
   });
+  event.seen &= ~(1ULL << static_cast<unsigned>(unknown_field));
   cursor = static_cast<std::size_t>(c.next - index.at.data());
   return result;
 }

@@ -26,8 +26,8 @@ constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
 constexpr std::int64_t most_elements = std::int64_t{1} << 40;
 
 std::int64_t integer(const RawEvent& event, Field field, std::int64_t absent = -1) {
-  if (!event.has(field)) return absent;
-  return parse_integer(event[field]).value_or(absent);
+  std::int64_t v = absent;
+  return event.has(field) && read_integer(event[field], v) ? v : absent;
 }
 
 std::int32_t integer32(const RawEvent& event, Field field, std::int32_t absent = -1) {
@@ -123,19 +123,16 @@ void EventSink::add(const RawEvent& event, std::uint64_t byte) {
 
 bool EventSink::in_range(Ns time) { return time.count() >= earliest && time.count() <= latest; }
 
-std::optional<Ns> EventSink::time_of(const RawEvent& event, std::uint64_t byte) {
-  if (!event.has(Field::ts)) {
-    note("missing_timestamp", byte);
-    return std::nullopt;
-  }
-  const auto ts = parse_microseconds(event[Field::ts]);
-  if (!ts)
-    note("unreadable_timestamp", byte);
-  else if (!in_range(*ts)) {
-    note("timestamp_out_of_range", byte);
-    return std::nullopt;
-  }
-  return ts;
+bool EventSink::read_time(const RawEvent& event, std::uint64_t byte, Ns& into) {
+  const char* problem = nullptr;
+  if (!event.has(Field::ts))
+    problem = "missing_timestamp";
+  else if (!read_microseconds(event[Field::ts], into))
+    problem = "unreadable_timestamp";
+  else if (!in_range(into))
+    problem = "timestamp_out_of_range";
+  if (problem != nullptr) note(problem, byte);
+  return problem == nullptr;
 }
 
 std::int64_t EventSink::size_of(const RawEvent& event, Field field, std::int64_t most,
@@ -224,14 +221,12 @@ TrackId EventSink::add_track(const RawEvent& event, const TrackKey& key, std::ui
 
 void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
   if (event.has(Field::cat) && event[Field::cat].text() == finding_category) return;
-  const auto start = time_of(event, byte);
-  if (!start) return;
+  Ns start{};
+  if (!read_time(event, byte, start)) return;
   Ns dur{};
   if (!event.has(Field::dur)) {
     note("missing_duration", byte);
-  } else if (const auto parsed = parse_microseconds(event[Field::dur])) {
-    dur = *parsed;
-  } else {
+  } else if (!read_microseconds(event[Field::dur], dur)) {
     note("unreadable_duration", byte);
   }
   if (dur.count() < 0 || dur.count() > longest) {
@@ -241,7 +236,7 @@ void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
   const Id pid = id_of(event, Field::pid);
   const StringId name = text_of(event, Field::name);
   const Category category = category_of(event, trace_.strings[name], pid);
-  const SliceId slice = append(trace_, {.start = *start,
+  const SliceId slice = append(trace_, {.start = start,
                                         .dur = dur,
                                         .name = name,
                                         .track = track_of(event, category, pid, byte),
@@ -252,7 +247,7 @@ void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
   if (event.has(Field::collective_name) ||
       (event.has(Field::group_name) && event.has(Field::in_elements)))
     add_collective(event, slice, byte);
-  if (category == Category::profiler_range) add_range_metrics(event, slice, *start);
+  if (category == Category::profiler_range) add_range_metrics(event, slice, start);
 }
 
 // Only these operators need the scalars of their inputs.
@@ -346,9 +341,9 @@ void EventSink::add_reading(Ns time, std::string_view metric, double value, Slic
 }
 
 void EventSink::add_edge(const RawEvent& event, std::uint64_t byte, bool begin) {
-  const auto time = time_of(event, byte);
-  if (!time) return;
-  Edge edge{.time = *time,
+  Ns time{};
+  if (!read_time(event, byte, time)) return;
+  Edge edge{.time = time,
             .byte = byte,
             .pid = id_of(event, Field::pid),
             .tid = id_of(event, Field::tid),
@@ -372,10 +367,10 @@ void EventSink::add_metadata(const RawEvent& event, std::uint64_t byte) {
 
 void EventSink::add_memory(const RawEvent& event, std::uint64_t byte) {
   if (!event.has(Field::address) && !event.has(Field::total_allocated)) return;
-  const auto time = time_of(event, byte);
-  if (!time) return;
+  Ns time{};
+  if (!read_time(event, byte, time)) return;
   MemoryEvents& m = trace_.memory;
-  m.time.push_back(*time);
+  m.time.push_back(time);
   m.track.push_back(track_of(event, Category::cpu_op, id_of(event, Field::pid), byte));
   m.address.push_back(static_cast<std::uint64_t>(integer(event, Field::address, 0)));
   m.bytes.push_back(Bytes{size_of(event, Field::bytes, most_bytes, byte, 0)});
@@ -387,8 +382,8 @@ void EventSink::add_memory(const RawEvent& event, std::uint64_t byte) {
 }
 
 void EventSink::add_counter(const RawEvent& event, std::uint64_t byte) {
-  const auto time = time_of(event, byte);
-  if (time) add_range_metrics(event, no_slice, *time);
+  Ns time{};
+  if (read_time(event, byte, time)) add_range_metrics(event, no_slice, time);
 }
 
 void EventSink::begin_chunk(std::uint64_t number) {

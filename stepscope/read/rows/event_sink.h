@@ -71,7 +71,8 @@ class EventSink {
                            std::uint64_t byte);
   void add_range_metrics(const RawEvent& event, SliceId slice, Ns time);
 
-  std::optional<Ns> time_of(const RawEvent& event, std::uint64_t byte);
+  // False, with a note, if the event has no instant that can be read.
+  bool read_time(const RawEvent& event, std::uint64_t byte, Ns& into);
   // An integer within ±`most`; otherwise `absent`, with a note.
   std::int64_t size_of(const RawEvent& event, Field field, std::int64_t most, std::uint64_t byte,
                        std::int64_t absent = -1);

@@ -119,7 +119,7 @@ std::optional<Ns> from_exponent(const char* p, const char* end, bool negative) {
 
 }  // namespace
 
-std::optional<Ns> parse_microseconds(const RawValue& value) {
+bool read_microseconds(const RawValue& value, Ns& into) {
   const std::string_view text = trimmed(value);
   const char* p = text.data();
   const char* end = p + text.size();
@@ -128,7 +128,7 @@ std::optional<Ns> parse_microseconds(const RawValue& value) {
   const char* digits = p;
   std::uint64_t whole = 0;
   const bool leading_point = end - p > 1 && *p == '.' && is_digit(p[1]);
-  if (!leading_point && !parse_digits(p, end, whole)) return std::nullopt;
+  if (!leading_point && !parse_digits(p, end, whole)) return false;
   std::uint64_t fraction = 0;
   bool round_up = false;
   if (p < end && *p == '.') {
@@ -143,41 +143,50 @@ std::optional<Ns> parse_microseconds(const RawValue& value) {
     }
     for (p += decimals.count; p < end && is_digit(*p);) ++p;
   }
-  if (p < end && (*p == 'e' || *p == 'E')) return from_exponent(digits, end, negative);
-  if (!ends_number(p, end)) return std::nullopt;
-  if (whole > 9'223'372'036'854'774ULL) return std::nullopt;
+  if (p < end && (*p == 'e' || *p == 'E')) {
+    const auto time = from_exponent(digits, end, negative);
+    if (time) into = *time;
+    return time.has_value();
+  }
+  if (!ends_number(p, end)) return false;
+  if (whole > 9'223'372'036'854'774ULL) return false;
   const auto ns = static_cast<std::int64_t>(whole * 1000 + fraction + (round_up ? 1 : 0));
-  return Ns{negative ? -ns : ns};
+  into = Ns{negative ? -ns : ns};
+  return true;
 }
 
-std::optional<std::int64_t> parse_integer(const RawValue& value) {
+bool read_integer(const RawValue& value, std::int64_t& into) {
+  const auto set = [&](std::uint64_t bits) {
+    into = static_cast<std::int64_t>(bits);
+    return true;
+  };
   // Nearly all numbers are plain digits; others take the cases below.
   const char* p = value.at;
   if (std::uint64_t v = 0;
       parse_digits(p, value.at + value.size, v) && ends_number(p, value.at + value.size))
-    return static_cast<std::int64_t>(v);
+    return set(v);
   const std::string_view text = trimmed(value);
   p = text.data();
   const char* end = p + text.size();
   if (text.starts_with("0x") || text.starts_with("0X")) {
     std::uint64_t v = 0;
     const auto [at, error] = std::from_chars(p + 2, end, v, 16);
-    if (error != std::errc{} || at == p + 2) return std::nullopt;
-    return static_cast<std::int64_t>(v);
+    if (error != std::errc{} || at == p + 2) return false;
+    return set(v);
   }
-  if (text.starts_with("true") || text.starts_with("True")) return 1;
-  if (text.starts_with("false") || text.starts_with("False")) return 0;
+  if (text.starts_with("true") || text.starts_with("True")) return set(1);
+  if (text.starts_with("false") || text.starts_with("False")) return set(0);
   const bool negative = p < end && *p == '-';
   if (negative) ++p;
   std::uint64_t v = 0;
-  if (!parse_digits(p, end, v)) return std::nullopt;
+  if (!parse_digits(p, end, v)) return false;
   if (p < end && (*p == 'e' || *p == 'E')) {
     const auto real = parse_real(value);
-    if (!real || std::abs(*real) >= 9.2e18) return std::nullopt;
-    return static_cast<std::int64_t>(*real);
+    if (!real || std::abs(*real) >= 9.2e18) return false;
+    return set(static_cast<std::uint64_t>(static_cast<std::int64_t>(*real)));
   }
-  if (negative && v > 1ULL << 63) return std::nullopt;
-  return static_cast<std::int64_t>(negative ? 0 - v : v);
+  if (negative && v > 1ULL << 63) return false;
+  return set(negative ? 0 - v : v);
 }
 
 std::optional<double> parse_real(const RawValue& value) {

@@ -12,12 +12,23 @@
 
 namespace stepscope {
 
+// parse_microseconds() and parse_integer() without an optional, which a call returns through
+// memory: that takes longer than the digits. `into` is unchanged if the result is false.
+[[nodiscard]] bool read_microseconds(const RawValue& value, Ns& into);
+[[nodiscard]] bool read_integer(const RawValue& value, std::int64_t& into);
+
 // Decimal microseconds → nanoseconds. Digits beyond the third decimal are rounded, half away from
 // zero. Exponents are supported.
-[[nodiscard]] std::optional<Ns> parse_microseconds(const RawValue& value);
+[[nodiscard]] inline std::optional<Ns> parse_microseconds(const RawValue& value) {
+  Ns time{};
+  return read_microseconds(value, time) ? std::optional(time) : std::nullopt;
+}
 // An integer; a fraction is cut. Values beyond int64 wrap as two's complement if they fit uint64,
 // else nullopt.
-[[nodiscard]] std::optional<std::int64_t> parse_integer(const RawValue& value);
+[[nodiscard]] inline std::optional<std::int64_t> parse_integer(const RawValue& value) {
+  std::int64_t number = 0;
+  return read_integer(value, number) ? std::optional(number) : std::nullopt;
+}
 // A finite number, or nullopt.
 [[nodiscard]] std::optional<double> parse_real(const RawValue& value);
 
