@@ -90,6 +90,7 @@ int answer(const AnalyzeFlags& flags) {
   const bool silent = is_silent();
   auto request = analyze_request(flags);
   if (!request) return silent ? exit_done : refused(request.error());
+  request->details = !flags.perfetto.empty();  // nobody else reads the traces again
   const StopFlag& stop = stop_on_signals();
   const auto crew = join_launched(request->traces);
   if (!crew) return refused(crew.error());

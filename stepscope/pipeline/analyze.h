@@ -22,7 +22,7 @@ struct AnalyzeRequest {
   JobDescription job{};    // what the traces do not tell
   bool timeline = false;   // also the reduced timeline that the page draws
   bool program = false;    // also the steps as a program for simulators
-  bool details = true;     // of the rows in AnalyzeResult::run stay, for those who write the traces
+  bool details = true;     // of the rows in AnalyzeResult::run stay, for who reads them again
 };
 
 struct AnalyzeResult {

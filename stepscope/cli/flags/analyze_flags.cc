@@ -109,8 +109,7 @@ Result<AnalyzeRequest> analyze_request(const AnalyzeFlags& flags) {
   AnalyzeRequest request{.traces = std::move(*traces),
                          .job = flags.job,
                          .timeline = flags.timeline || !flags.html.empty(),
-                         .program = !flags.chakra.empty() || !flags.goal.empty(),
-                         .details = !flags.perfetto.empty()};
+                         .program = !flags.chakra.empty() || !flags.goal.empty()};
   request.job.plan = settings_of(flags.plan);
   return request;
 }
