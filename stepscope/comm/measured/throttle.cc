@@ -125,6 +125,7 @@ class Throttle final : public comm::Forwarding {
 
 std::unique_ptr<Communicator> throttle(std::unique_ptr<Communicator> inner, Ns alpha,
                                        ByteRate beta) {
+  check(beta.value > 0, "a link with a rate");
   auto link = std::make_shared<Link>(Link{alpha, beta, Ns{0}});
   return std::make_unique<Throttle>(std::move(inner), std::move(link));
 }

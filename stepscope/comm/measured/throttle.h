@@ -13,7 +13,7 @@ namespace stepscope {
 // (counting_communicator.h); for recv, the received bytes. Collectives use the link one after the
 // other in the order of their tickets, and none starts before the last rank has submitted it. A
 // ticket is complete when its time on the link is over and `inner` has completed it. Subgroups
-// share the link. At most 1024 tickets may be unfinished.
+// share the link. At most 1024 tickets may be unfinished. REQUIRES: β above 0.
 [[nodiscard]] std::unique_ptr<Communicator> throttle(std::unique_ptr<Communicator> inner, Ns alpha,
                                                      ByteRate beta);
 

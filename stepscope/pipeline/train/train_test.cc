@@ -103,7 +103,9 @@ TEST_F(TrainCall, CountsTheParametersThatTheLastUpdateSends) {
   for (const int stage : {1, 2, 3}) {
     TrainRequest request = small();
     request.zero = stage;
-    request.faults = {{.kind = FaultKind::throttle, .time = std::chrono::milliseconds(3)}};
+    request.faults = {{.kind = FaultKind::throttle,
+                       .time = std::chrono::milliseconds(3),
+                       .rate = ByteRate{1e12}}};
     const auto result = train(request);
     ASSERT_TRUE(result) << result.error().message();
     request.plan_only = true;
