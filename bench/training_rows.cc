@@ -150,16 +150,17 @@ bool read_model(const Fields& f, Draft& d) {
   const auto layers = f.count("layers");
   const auto hidden = f.count("hidden");
   const auto sequence = f.count("seq_len");
-  const bool lora = has(lower_case(f.text("model")), "lora");
-  if (!lora) {
-    const Transformer* known =
-        published_architecture(f.text("model"), layers.value_or(0), hidden.value_or(0));
-    if (known != nullptr) {
-      if (!sequence) return d.fail("sequence length is not published");
-      d.row.plan.sequence = *sequence;
-      take_architecture(f, *known, d);
-      return true;
-    }
+  if (has(lower_case(f.text("model")), "lora")) {
+    d.row.plan.trained.lora_rank = d.habits->lora_rank;
+    if (d.habits->lora_on_qkv) d.row.plan.trained.lora_targets.add(LoraTarget::linear_qkv);
+  }
+  const Transformer* known =
+      published_architecture(f.text("model"), layers.value_or(0), hidden.value_or(0));
+  if (known != nullptr) {
+    if (!sequence) return d.fail("sequence length is not published");
+    d.row.plan.sequence = *sequence;
+    take_architecture(f, *known, d);
+    return true;
   }
   if (!layers || !hidden) return d.fail("sizes of the model are not published");
   if (!sequence) return d.fail("sequence length is not published");
@@ -170,7 +171,6 @@ bool read_model(const Fields& f, Draft& d) {
     return d.fail(family.empty() ? "family of the model is not published"
                                  : "family \"" + family + "\" is not mapped");
   }
-  if (lora) return d.fail("LoRA is not modelled");
   Transformer& m = d.row.model;
   m.name = f.text("model");
   m.layers = *layers;

@@ -47,6 +47,8 @@ struct FrameworkHabits {
   bool whole_experts = false;                         // experts are not divided over tp
   bool grouped_experts = true;     // one kernel multiplies all experts of a device
   bool batch_of_a_device = false;  // micro_batch is of a device, and nothing accumulates
+  std::int64_t lora_rank = 16;     // of adapters, if a row has some and not their rank
+  bool lora_on_qkv = false;        // adapters beside queries, keys and values alone
   bool compiles_step = false;      // XLA: the host launches the step as one program
 };
 // Never fails: an unknown framework gets the defaults of today's frameworks.

@@ -117,6 +117,10 @@ def analyze(
     bucket: int | str | None = None,
     tp_overlap: bool | None = None,
     ep_overlap: bool | None = None,
+    lora_rank: int | None = None,
+    lora_targets: str | None = None,
+    freeze: str | None = None,
+    freeze_layers: int | None = None,
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
@@ -207,6 +211,11 @@ def analyze(
     bucket: Gradients that are reduced at once. Give bytes, or '25MiB'. Default: 25MiB.
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
+    lora_rank: Train adapters of this rank beside frozen weights (LoRA).
+    lora_targets: Linear layers with an adapter, by the names of peft or Megatron. Without it
+        all of attention and feed-forward parts.
+    freeze: Parts of the model that stay as they are.
+    freeze_layers: First layers that stay as they are, and have no adapters.
     dtype: Number format of matrix products. Default: bf16.
     grad_dtype: Format in which gradients are reduced. Default: bf16.
     accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
@@ -276,6 +285,10 @@ def analyze(
             *flag("bucket", bucket),
             *flag("tp-overlap", tp_overlap),
             *flag("ep-overlap", ep_overlap),
+            *flag("lora-rank", lora_rank),
+            *flag("lora-targets", lora_targets),
+            *flag("freeze", freeze),
+            *flag("freeze-layers", freeze_layers),
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),
@@ -411,6 +424,10 @@ def project(
     bucket: int | str | None = None,
     tp_overlap: bool | None = None,
     ep_overlap: bool | None = None,
+    lora_rank: int | None = None,
+    lora_targets: str | None = None,
+    freeze: str | None = None,
+    freeze_layers: int | None = None,
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
@@ -493,6 +510,11 @@ def project(
     bucket: Gradients that are reduced at once. Give bytes, or '25MiB'.
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
+    lora_rank: Train adapters of this rank beside frozen weights (LoRA).
+    lora_targets: Linear layers with an adapter, by the names of peft or Megatron. Without it
+        all of attention and feed-forward parts.
+    freeze: Parts of the model that stay as they are.
+    freeze_layers: First layers that stay as they are, and have no adapters.
     dtype: Number format of matrix products.
     grad_dtype: Format in which gradients are reduced.
     accumulate_dtype: Format in which gradients of micro-batches are summed.
@@ -560,6 +582,10 @@ def project(
             *flag("bucket", bucket),
             *flag("tp-overlap", tp_overlap),
             *flag("ep-overlap", ep_overlap),
+            *flag("lora-rank", lora_rank),
+            *flag("lora-targets", lora_targets),
+            *flag("freeze", freeze),
+            *flag("freeze-layers", freeze_layers),
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),
@@ -1024,6 +1050,10 @@ def predict(
     bucket: int | str | None = None,
     tp_overlap: bool | None = None,
     ep_overlap: bool | None = None,
+    lora_rank: int | None = None,
+    lora_targets: str | None = None,
+    freeze: str | None = None,
+    freeze_layers: int | None = None,
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
@@ -1103,6 +1133,11 @@ def predict(
     bucket: Gradients that are reduced at once. Give bytes, or '25MiB'. Default: 25MiB.
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
+    lora_rank: Train adapters of this rank beside frozen weights (LoRA).
+    lora_targets: Linear layers with an adapter, by the names of peft or Megatron. Without it
+        all of attention and feed-forward parts.
+    freeze: Parts of the model that stay as they are.
+    freeze_layers: First layers that stay as they are, and have no adapters.
     dtype: Number format of matrix products. Default: bf16.
     grad_dtype: Format in which gradients are reduced. Default: bf16.
     accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
@@ -1170,6 +1205,10 @@ def predict(
             *flag("bucket", bucket),
             *flag("tp-overlap", tp_overlap),
             *flag("ep-overlap", ep_overlap),
+            *flag("lora-rank", lora_rank),
+            *flag("lora-targets", lora_targets),
+            *flag("freeze", freeze),
+            *flag("freeze-layers", freeze_layers),
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),

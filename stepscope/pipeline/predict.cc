@@ -65,7 +65,8 @@ double sent_to_data_ranks(const Stages& stages, const Plan& plan) {
   double most = 0;
   for (std::size_t d = 0; d < static_cast<std::size_t>(plan.pp); ++d) {
     const StageLoad load = stage_load(stages, plan, d);
-    const DataVolume v = data_volume(plan, load.parameters, load.expert_parameters);
+    const DataVolume v = data_volume(
+        plan, {load.parameters, load.expert_parameters, load.trained, load.trained_experts});
     most = std::max(most, v.reduced + v.averaged + v.gathered);
   }
   return most;
@@ -212,6 +213,7 @@ Result<PredictResult> predict(const PredictRequest& request, const Progress& pro
     return with_plan_file(request.plan, result.model, checked.error());
   result.plan = made->plan;
   result.parameters = parameter_count(result.model);
+  result.trained_parameters = trained_parameters(result.model, result.plan.trained);
   result.warnings = made->notes;
   result.warnings.insert(result.warnings.end(), result.model.notes.begin(),
                          result.model.notes.end());

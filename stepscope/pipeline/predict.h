@@ -62,6 +62,7 @@ struct PredictResult {
   Machine machine{};
   Plan plan{};
   ParameterCount parameters{};
+  std::int64_t trained_parameters = 0;  // all, adapters, or those of parts that are not frozen
   StepCost cost{};
   std::array<double, flops_convention_count> step_flops{};
   double hfu = 0;

@@ -92,7 +92,7 @@ DataVolume volume_of(const Case& c, double parameters) {
   plan.reduce_each_micro_batch = c.accumulation == Accumulation::reduce_each_microstep;
   plan.precision.parameter_bytes = plan.precision.gradient_bytes =
       static_cast<int>(element_bytes(c.type));
-  return data_volume(plan, parameters, 0);
+  return data_volume(plan, {.dense = parameters, .trained = parameters});
 }
 
 // In the model, stages 2 and 3 reduce each micro-batch, and stage 3 gathers each unit twice for it.

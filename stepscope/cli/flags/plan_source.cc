@@ -31,6 +31,7 @@ const std::vector<FieldGroup>& field_groups() {
       {"Memory",
        {"zero", "shard-group", "recompute", "recompute-modules", "offload", "torch-buffers",
         "narrow-swiglu", "narrow-attention-output"}},
+      {"Trained weights", {"lora-rank", "lora-targets", "freeze", "freeze-layers"}},
       {"Communication",
        {"bucket", "prefetch", "gather-singly", "no-overlap", "tp-overlap", "ep-overlap"}},
       {"Precision", {"dtype", "grad-dtype", "accumulate-dtype", "moments-dtype"}},
@@ -61,6 +62,9 @@ struct DefaultText {
   }
   std::string operator()(std::vector<std::int64_t> Plan::* /*m*/) const { return {}; }
   std::string operator()(RecomputeModules Plan::* /*m*/) const { return {}; }
+  std::string operator()(std::int64_t TrainedParts::* m) const { return number(plan.trained.*m); }
+  std::string operator()(LoraTargets TrainedParts::* /*m*/) const { return {}; }
+  std::string operator()(ModelParts TrainedParts::* /*m*/) const { return {}; }
   std::string operator()(Bytes Plan::* m) const { return byte_size_text(plan.*m); }
   std::string operator()(int Precision::* m) const {
     return plan.precision.*m == 4 ? "fp32" : "bf16";

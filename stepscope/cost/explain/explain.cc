@@ -110,7 +110,8 @@ Line of_host_layer(const Evaluated& e) {
   const double waits = layer.forward[PassTerm::host];
   const Formula device = seconds<Formula>(layer.forward.total() - waits, "device");
   const Transformer& model = *e.context.model;
-  const double host = host_seconds(c, e.plan, host_work(model, layer_kind(model, 0), e.plan));
+  const double host = host_seconds(
+      c, e.plan, host_work(model, layer_kind(model, 0), e.plan, layer_training(e.plan.trained, 0)));
   if (host <= 0) return {seconds<Formula>(0, "none: the host takes no time"), in_seconds(waits)};
   return {host_excess(c, device, seconds<Formula>(host, "host"), e.plan.tp > 1), in_seconds(waits),
           "of a layer forward"};
@@ -175,12 +176,12 @@ Line of_units_backward(const Evaluated& e) {
 }
 
 Line of_data_sent(const Evaluated& e) {
-  const auto sent = [&e](const PipelineWork& w) {
-    return data_volume(e.plan, w.parameters, w.expert_parameters);
+  const auto held = [](const PipelineWork& w) {
+    return HeldWeights{w.parameters, w.expert_parameters, w.trained, w.trained_experts};
   };
+  const auto sent = [&](const PipelineWork& w) { return data_volume(e.plan, held(w)); };
   const Busiest b = largest(e, [&sent](const PipelineWork& w) { return sent(w).total(); });
-  return {data_sent(e.plan, b.work.parameters, b.work.expert_parameters),
-          in_bytes(sent(b.work).total()),
+  return {data_sent(e.plan, held(b.work)), in_bytes(sent(b.work).total()),
           "n ranks, k of a shard group; " + pipeline_device(e, b.device)};
 }
 
@@ -278,7 +279,8 @@ Line of_tokens(const Evaluated& e) {
 }
 
 Formula model_flops_of(const Evaluated& e, FlopsConvention convention) {
-  return model_flops_formula(*e.context.model, e.plan.global_batch, e.plan.sequence, convention);
+  return model_flops_formula(*e.context.model, e.plan.global_batch, e.plan.sequence, convention,
+                             e.plan.trained);
 }
 
 Line of_model_flops(const Evaluated& e) {

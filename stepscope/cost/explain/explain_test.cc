@@ -60,6 +60,11 @@ Plan any_plan(const Transformer& m, Draw& draw) {
     p.parameters_at = draw.any<Residence>({0, 1});
   }
   p.bucket = Bytes{draw.of({25, 200}) * 1024 * 1024};
+  if (draw.of({0, 0, 1}) == 1) {
+    p.trained.lora_rank = draw.of({0, 8, 16});
+    p.trained.frozen_layers = draw.of({0, 0, 1, 3});
+    if (draw.coin()) p.trained.frozen.add(ModelPart::embedding);
+  }
   if (m.patches) p.sequence = image_tokens(*m.patches);
   p.devices = p.tp * p.cp * p.pp * p.dp;
   p.global_batch = p.dp * p.micro_batch * draw.of({1, 4, 8});

@@ -277,6 +277,7 @@ void add_indexer(const DeviceShare& s, const LayerKind& kind, std::vector<Operat
                             .shape = {s.tokens, width, columns},
                             .replicated = true,
                             .keeps_input = false}));
+    if (!s.trained) to.back().backward = {};  // its gradients train the indexer alone
   };
   project("index_q_proj", in, x.heads * x.head_size);
   project("index_k_proj", s.model.hidden, x.head_size + x.heads);
@@ -304,6 +305,10 @@ void add_indexer(const DeviceShare& s, const LayerKind& kind, std::vector<Operat
   op.kept_bytes = (queries + keys / number(s.plan.cp)) * s.element + 4 * chosen;
   op.attention_core = true;
   op.core_input_bytes = (queries + keys / number(s.plan.cp)) * s.element;
+  if (!s.trained) {
+    op.backward = {};
+    op.kept_bytes = op.core_input_bytes = 0;
+  }
   to.push_back(op);
 }
 

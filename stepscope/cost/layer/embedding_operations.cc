@@ -105,7 +105,8 @@ Operation projection(const DeviceShare& s) {
   Operation op = linear(s, {.name = "lm_head",
                             .shape = {out.rows, s.model.hidden, out.columns},
                             .bias = s.model.head_bias,
-                            .wide = true});
+                            .wide = true,
+                            .input_gradient = trains_before_head(s.model, s.plan.trained)});
   const bool own = !s.model.tied_embeddings || s.model.classes > 0 || s.plan.pp > 1;
   if (!own) op.parameters = s.model.head_bias ? number(out.columns) / number(s.split.features) : 0;
   return op;
@@ -166,7 +167,8 @@ std::int64_t padded_vocabulary(const Transformer& model, const Plan& plan) {
 
 std::vector<Operation> embedding_operations(const Transformer& model, const Plan& plan,
                                             const Counting& counting) {
-  const DeviceShare share = device_share(model, plan, counting);
+  DeviceShare share = device_share(model, plan, counting);
+  share.trained = trains(plan.trained, ModelPart::embedding);
   std::vector<Operation> ops;
   if (model.patches) {
     ops.push_back(patch_embedding(share));
@@ -176,27 +178,38 @@ std::vector<Operation> embedding_operations(const Transformer& model, const Plan
   if (added_tables(model) > 0) ops.push_back(position_embedding(share));
   if (model.embedding_norm) ops.push_back(stream_norm(share, "embedding_norm", false));
   if (model.dropout > 0) ops.push_back(dropout(share, "embedding_dropout", share.stream()));
+  if (!share.trained) finish_frozen(share, {}, LayerTraining::forward_only, ops);
   return ops;
 }
 
 std::vector<Operation> prediction_operations(const Transformer& model, const Plan& plan,
                                              const Counting& counting) {
-  const DeviceShare share = device_share(model, plan, counting);
+  DeviceShare share = device_share(model, plan, counting);
+  const LayerTraining training = layer_training(plan.trained, model.layers);
+  share.trained = training == LayerTraining::weights;
   std::vector<Operation> ops;
   ops.push_back(stream_norm(share, "prediction_token_norm", false));
   ops.push_back(stream_norm(share, "prediction_norm", true));
   ops.push_back(linear(share, {.name = "prediction_proj",
                                .shape = {share.tokens, 2 * model.hidden, model.hidden},
                                .replicated = true}));
-  for (const LayerKind& kind : prediction_kinds(model)) add_kind(share, kind, ops);
+  for (const LayerKind& kind : prediction_kinds(model)) {
+    std::vector<Operation> layer;
+    add_kind(share, kind, layer);
+    if (!share.trained) finish_frozen(share, kind, training, layer);
+    ops.insert(ops.end(), layer.begin(), layer.end());
+  }
+  if (!share.trained && training == LayerTraining::forward_only) leave_backward_out(ops);
   return ops;
 }
 
 std::vector<Operation> prediction_head_operations(const Transformer& model, const Plan& plan,
                                                   const Counting& counting) {
-  const DeviceShare share = device_share(model, plan, counting);
+  DeviceShare share = device_share(model, plan, counting);
+  share.trained = layer_training(plan.trained, model.layers) == LayerTraining::weights;
   std::vector<Operation> ops;
   ops.push_back(stream_norm(share, "prediction_final_norm", true));
+  share.trained = trains(plan.trained, ModelPart::head);  // the head's weights
   ops.push_back(projection(share));
   ops.back().name = "prediction_lm_head";
   ops.back().parameters = 0;  // the head's
@@ -207,7 +220,8 @@ std::vector<Operation> prediction_head_operations(const Transformer& model, cons
 
 std::vector<Operation> head_operations(const Transformer& model, const Plan& plan,
                                        const Counting& counting) {
-  const DeviceShare share = device_share(model, plan, counting);
+  DeviceShare share = device_share(model, plan, counting);
+  share.trained = trains(plan.trained, ModelPart::head);
   std::vector<Operation> ops;
   if (model.final_norm) ops.push_back(stream_norm(share, "final_norm", true));
   if (model.pooler) ops.push_back(pooler(share));

@@ -21,11 +21,22 @@ void add_kind(const DeviceShare& share, const LayerKind& kind, std::vector<Opera
 
 std::vector<Operation> layer_operations(const Transformer& model, const Plan& plan,
                                         std::int64_t layer, const Counting& counting) {
-  const DeviceShare share = device_share(model, plan, counting);
+  DeviceShare share = device_share(model, plan, counting);
+  const LayerTraining training = layer_training(plan.trained, layer);
+  share.trained = training == LayerTraining::weights;
+  const LayerKind kind = layer_kind(model, layer);
   std::vector<Operation> ops;
-  add_kind(share, layer_kind(model, layer), ops);
+  add_kind(share, kind, ops);
+  if (!share.trained) finish_frozen(share, kind, training, ops);
   repeat_modules(plan, ops);
   return ops;
+}
+
+void finish_frozen(const DeviceShare& share, const LayerKind& kind, LayerTraining training,
+                   std::vector<Operation>& operations) {
+  for (Operation& op : operations) op.trained = false;
+  if (training == LayerTraining::adapters) add_adapters(share, kind, operations);
+  if (training == LayerTraining::forward_only) leave_backward_out(operations);
 }
 
 double layer_input_bytes(const Transformer& model, const Plan& plan) {

@@ -98,9 +98,15 @@ struct Pass {
   [[nodiscard]] Flops flops() const { return matrix + vector; }
 };
 
+// How tp cuts the weight of a linear layer (1d).
+enum class WeightCut : std::uint8_t { whole, columns, rows };
+
 struct Operation {
   std::string_view name;  // "qkv_proj", "fc1", ...: static text
   OperationClass kind{};
+  bool trained = true;        // the parameters have gradients
+  bool forward_only = false;  // `backward` is empty, and nothing is kept
+  WeightCut cut = WeightCut::whole;
   Pass forward{};
   Pass backward{};
   double kept_bytes = 0;     // activations held from forward to backward

@@ -80,21 +80,22 @@ void count_products(const DeviceShare& s, const LinearSpec& spec, const LinearLa
   const auto& [batch, m, n, k] = l.product;
   const double steps = number(l.steps);
   const double product = steps * 2 * number(m) * number(n) * number(k);
-  const double gradients = spec.input_gradient ? 2 : 1;
+  const double gradients = (spec.input_gradient ? 1 : 0) + (s.trained ? 1 : 0);
   op.forward.matrix = {product};
   op.backward.matrix = {gradients * product};
   if (s.counting.exact_adds) {
     op.forward.matrix -= {number(m) * number(n)};
-    op.backward.matrix -= {number(k) * (number(n) + (spec.input_gradient ? number(m) : 0))};
+    op.backward.matrix -=
+        {number(k) * ((s.trained ? number(n) : 0) + (spec.input_gradient ? number(m) : 0))};
   }
   const Flops bias{spec.bias ? number(m) * number(n) : 0};
   (s.counting.exact_adds ? op.forward.matrix : op.forward.vector) += bias;
-  (s.counting.exact_adds ? op.backward.matrix : op.backward.vector) += bias;
+  if (s.trained) (s.counting.exact_adds ? op.backward.matrix : op.backward.vector) += bias;
   const std::int64_t rows = (m + spec.groups - 1) / spec.groups;
   for (std::int64_t step = 0; step < l.steps; ++step) {
     op.forward.matmuls.push_back({spec.groups, rows, n, k});
     if (spec.input_gradient) op.backward.matmuls.push_back({spec.groups, rows, k, n});
-    op.backward.matmuls.push_back({spec.groups, k, n, rows});
+    if (s.trained) op.backward.matmuls.push_back({spec.groups, k, n, rows});
   }
   if (!s.plan.grouped_experts) op.forward.kernels = op.backward.kernels = spec.groups;
 }
@@ -114,14 +115,14 @@ void count_traffic(const DeviceShare& s, const LinearSpec& spec, const LinearLay
   op.forward.input_bytes = x;
   op.forward.weight_bytes = (w + bias) * width;
   op.forward.output_bytes = y * (2 * steps - 1);  // each further product adds to the first
-  double gradient_reads = every_read(s) && spec.input_gradient ? 2 : 1;
-  if (spec.bias && every_read(s) && !s.plan.fused_pointwise) gradient_reads += 1;
+  double gradient_reads = every_read(s) && spec.input_gradient && s.trained ? 2 : 1;
+  if (spec.bias && s.trained && every_read(s) && !s.plan.fused_pointwise) gradient_reads += 1;
   op.backward.input_bytes = gradient_reads * steps * y;
   op.backward.output_bytes = spec.input_gradient ? x : 0;
-  op.backward.other_bytes = x;
+  op.backward.other_bytes = s.trained ? x : 0;
   const double read_again = every_read(s) ? w : w + bias;
-  op.backward.weight_bytes =
-      (spec.input_gradient ? read_again * width : 0) + (w + bias) * bytes.gradient_bytes;
+  op.backward.weight_bytes = (spec.input_gradient ? read_again * width : 0) +
+                             (s.trained ? (w + bias) * bytes.gradient_bytes : 0);
 }
 
 // E5M6 in 12 bits, and 4 bytes of scale for each 128 elements (DeepSeek-AI 2024 §3.3.3).
@@ -132,12 +133,12 @@ constexpr double narrow_output_bytes = 1.5 + 4.0 / 128;
 double kept_width(const DeviceShare& s, const LinearSpec& spec) {
   const Dtype format = s.plan.precision.matmul;
   if (spec.input_read_again && s.plan.narrow_attention_output) return narrow_output_bytes;
-  if (spec.wide || s.plan.torch_buffers || !below_16_bits(format)) return s.element;
+  if (spec.wide || !s.trained || s.plan.torch_buffers || !below_16_bits(format)) return s.element;
   return operand_bytes(format) + (spec.input_read_again ? s.element : 0);
 }
 
 double kept_input(const DeviceShare& s, const LinearSpec& spec, const LinearLayout& l) {
-  if (!spec.keeps_input) return 0;
+  if (!spec.keeps_input || (!s.trained && !spec.input_read_again)) return 0;
   const double width = kept_width(s, spec);
   if (!keeps_gathered(s, spec) || s.plan.tensor_layout != TensorLayout::one_d)
     return l.input_elements * width;
@@ -180,6 +181,9 @@ Operation linear(const DeviceShare& share, const LinearSpec& spec) {
   count_products(share, spec, l, op);
   count_traffic(share, spec, l, op);
   op.kept_bytes = kept_input(share, spec, l);
+  op.trained = share.trained;
+  if (one_d && !spec.replicated)
+    op.cut = spec.place == LinearPlace::first ? WeightCut::columns : WeightCut::rows;
   // Only a sum reads the second of two. Its gradient needs no value, and a compiler knows this.
   const bool read_again = !share.plan.compiled || spec.place == LinearPlace::first;
   op.products = 1;
@@ -238,9 +242,11 @@ Operation norm(const DeviceShare& share, const NormSpec& spec) {
   op.backward.input_bytes = bytes;
   op.backward.output_bytes = bytes;
   op.backward.weight_bytes = spec.parameters * precision.gradient_bytes;
+  if (!share.trained) op.backward.weight_bytes = 0;
   if (every_read(share)) op.backward.weight_bytes += spec.parameters * precision.parameter_bytes;
   op.backward.other_bytes = bytes + row_bytes;
   op.kept_bytes = bytes + row_bytes;
+  op.trained = share.trained;
   op.parameters = spec.parameters;
   op.vectors = layer && share.model.norm_bias ? 2 : 1;
   op.vector_elements = spec.parameters;

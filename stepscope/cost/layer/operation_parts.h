@@ -33,6 +33,7 @@ struct DeviceShare {
   std::int64_t heads;     // after tp
   std::int64_t kv_heads;  // after tp; at least one
   double element;         // bytes of an activation
+  bool trained = true;    // the weights have gradients (TrainedParts)
 
   [[nodiscard]] double stream() const { return static_cast<double>(stream_rows) * stream_columns; }
   // Elements on this device of a hidden layer of `width` (of the whole model).
@@ -50,6 +51,15 @@ struct DeviceShare {
 
 [[nodiscard]] DeviceShare device_share(const Transformer& model, const Plan& plan,
                                        const Counting& counting);
+
+// The adapters of a layer (TrainedParts), each behind its linear layer. REQUIRES: operations of a
+// layer of this kind, made with `trained` false.
+void add_adapters(const DeviceShare& share, const LayerKind& kind, std::vector<Operation>& to);
+// Forward only: no backward, and nothing is kept for it.
+void leave_backward_out(std::vector<Operation>& operations);
+// What becomes of operations that were made with `trained` false.
+void finish_frozen(const DeviceShare& share, const LayerKind& kind, LayerTraining training,
+                   std::vector<Operation>& operations);
 
 struct LinearSpec {
   std::string_view name;

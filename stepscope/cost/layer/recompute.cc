@@ -23,7 +23,7 @@ struct ModuleOf {
   RecomputeModule module;
 };
 using enum RecomputeModule;
-constexpr std::array<ModuleOf, 22> repeated = {{{"attention_norm", norms},
+constexpr std::array<ModuleOf, 30> repeated = {{{"attention_norm", norms},
                                                 {"feed_forward_norm", norms},
                                                 {"expert_activation", expert_activation},
                                                 {"router", experts},
@@ -44,8 +44,16 @@ constexpr std::array<ModuleOf, 22> repeated = {{{"attention_norm", norms},
                                                 {"activation", feed_forward},
                                                 {"fc2", feed_forward},
                                                 {"q_up", latent_up},
-                                                {"kv_up", latent_up}}};
-constexpr std::array<ModuleOf, 18> brought_back = {{{"qkv_proj", norms},
+                                                {"kv_up", latent_up},
+                                                {"expert_fc1_lora", experts},
+                                                {"expert_fc2_lora", experts},
+                                                {"shared_fc1_lora", experts},
+                                                {"shared_fc2_lora", experts},
+                                                {"fc1_lora", feed_forward},
+                                                {"fc2_lora", feed_forward},
+                                                {"q_up_lora", latent_up},
+                                                {"kv_up_lora", latent_up}}};
+constexpr std::array<ModuleOf, 29> brought_back = {{{"qkv_proj", norms},
                                                     {"q_proj", norms},
                                                     {"q_down", norms},
                                                     {"linear_in_proj", norms},
@@ -62,7 +70,18 @@ constexpr std::array<ModuleOf, 18> brought_back = {{{"qkv_proj", norms},
                                                     {"shared_fc2", experts},
                                                     {"activation", feed_forward},
                                                     {"fc2", feed_forward},
-                                                    {"attention", latent_up}}};
+                                                    {"attention", latent_up},
+                                                    {"qkv_proj_lora", norms},
+                                                    {"q_proj_lora", norms},
+                                                    {"q_down_lora", norms},
+                                                    {"linear_in_proj_lora", norms},
+                                                    {"state_in_proj_lora", norms},
+                                                    {"fc1_lora", norms},
+                                                    {"expert_fc2_lora", expert_activation},
+                                                    {"expert_fc1_lora", experts},
+                                                    {"expert_fc2_lora", experts},
+                                                    {"shared_fc2_lora", experts},
+                                                    {"fc2_lora", feed_forward}}};
 
 bool in_some(std::span<const ModuleOf> table, std::string_view operation,
              const RecomputeModules& modules) {
@@ -113,6 +132,7 @@ void repeat_modules(const Plan& plan, std::span<Operation> operations) {
 
 double share_again(const Operation& operation, Recompute how) {
   const bool core = operation.attention_core;
+  if (operation.forward_only) return 0;
   if (operation.again && how <= Recompute::selective) return 1;
   switch (how) {
     case Recompute::none:
@@ -134,6 +154,9 @@ namespace {
 template <formula::Number N>
 N kept(std::span<const Operation> operations, Recompute how, double input_bytes) {
   check(how != Recompute::every_k, "every_k is decided layer by layer");
+  const bool only_forward =
+      !operations.empty() && std::ranges::all_of(operations, &Operation::forward_only);
+  if (only_forward) return formula::bytes<N>(0, "none: the layer has no backward");
   N input = formula::bytes<N>(input_bytes, "input of the layer");
   if (how == Recompute::full) return input;
   if (how == Recompute::operations)

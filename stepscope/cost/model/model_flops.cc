@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/cost/model/model_flops.h"
 
+#include <algorithm>
+
 #include "stepscope/cost/model/parameter_count.h"
 
 namespace stepscope {
@@ -66,6 +68,13 @@ double layer_weights(const Transformer& m, const LayerKind& kind) {
          2 * h * real(e.latent);
 }
 
+double patch_weights(const Transformer& m, std::int64_t sequence) {
+  if (!m.patches) return 0;
+  const Patches& p = *m.patches;
+  return real(sequence - (p.class_token ? 1 : 0)) * real(p.patch * p.patch) * real(p.channels) *
+         real(m.hidden);
+}
+
 // Each module has its layers, its projection, and the head.
 double prediction_weights(const Transformer& m) {
   if (!m.prediction) return 0;
@@ -86,8 +95,130 @@ void each_kind(const Transformer& m, Visit visit) {
   }
 }
 
+// What each pass of a model with frozen parts multiplies: forward; the gradients of activations;
+// those of weights.
+struct Passes {
+  double forward = 0;
+  double through = 0;
+  double trained = 0;
+
+  void add(double weights, LayerTraining training) {
+    forward += weights;
+    if (training != LayerTraining::forward_only) through += weights;
+    if (training == LayerTraining::weights) trained += weights;
+  }
+};
+
+double adapter_weights(const Transformer& m, const LayerKind& kind, const TrainedParts& t) {
+  double sum = 0;
+  for (const Adapter& a : adapters_of(m, kind, t))
+    sum += real(a.used) * real(t.lora_rank) * real(a.in + a.out);
+  return sum;
+}
+
+// Each layer with its kind and what of it trains; those of a prediction module as often as there
+// are modules.
+template <class Visit>
+void each_trained_layer(const Transformer& m, const TrainedParts& t, Visit visit) {
+  std::int64_t layer = 0;
+  each_kind(m, [&](const LayerKind& kind) {
+    const std::int64_t at = std::min(layer++, m.layers);
+    visit(kind, at, layer_training(t, at));
+  });
+}
+
+LayerTraining training_of_head(const Transformer& m, const TrainedParts& t) {
+  if (trains(t, ModelPart::head)) return LayerTraining::weights;
+  return trains_before_head(m, t) ? LayerTraining::passes : LayerTraining::forward_only;
+}
+LayerTraining training_of_embedding(const TrainedParts& t) {
+  return trains(t, ModelPart::embedding) ? LayerTraining::weights : LayerTraining::forward_only;
+}
+
+// Weights of products, times the tokens that they multiply.
+Passes product_passes(const Transformer& m, const TrainedParts& t, std::int64_t sequence) {
+  Passes p;
+  double of_layers = 0;
+  each_trained_layer(m, t, [&](const LayerKind& kind, std::int64_t, LayerTraining training) {
+    const double weights = layer_weights(m, kind) * real(sequence);
+    of_layers += weights;
+    p.add(weights, training);
+    if (training == LayerTraining::adapters)
+      p.add(adapter_weights(m, kind, t) * real(sequence), LayerTraining::weights);
+  });
+  const double patches = patch_weights(m, sequence);
+  p.add(patches, training_of_embedding(t));
+  const double modules = m.prediction ? real(m.prediction->modules) : 0;
+  const double joins = modules * 2 * real(m.hidden) * real(m.hidden) * real(sequence);
+  p.add(joins, layer_training(t, m.layers));
+  p.add(sequence_weights(m, sequence) - of_layers - patches - joins, training_of_head(m, t));
+  return p;
+}
+
+// Parameters that a token uses, by the same passes. `tables`: the token table counts.
+Passes parameter_passes(const Transformer& m, const TrainedParts& t, bool tables) {
+  const ParameterCount n = parameter_count(m);
+  Passes p;
+  double of_layers = 0;
+  for (std::int64_t layer = 0; layer < m.layers; ++layer) {
+    const auto active = real(layer_parameters(m, layer).active());
+    const LayerTraining training = layer_training(t, layer);
+    of_layers += active;
+    p.add(active, training);
+    if (training == LayerTraining::adapters)
+      p.add(adapter_weights(m, layer_kind(m, layer), t), LayerTraining::weights);
+  }
+  p.add(real(n.embedding - (tables ? 0 : n.tokens)), training_of_embedding(t));
+  p.add(real(n.active - n.embedding) - of_layers, training_of_head(m, t));
+  return p;
+}
+
 template <formula::Number N>
-N per_sequence(const Transformer& m, std::int64_t sequence, FlopsConvention convention) {
+N six_of(const Passes& p, std::string_view name) {
+  using formula::count;
+  using formula::flops;
+  return flops<N>(2, "2") * (count<N>(p.forward, name) + count<N>(p.through, "gradients pass") +
+                             count<N>(p.trained, "trained"));
+}
+
+// With frozen parts or adapters.
+template <formula::Number N>
+N per_sequence_partly(const Transformer& m, const TrainedParts& t, std::int64_t sequence,
+                      FlopsConvention convention) {
+  using formula::count;
+  using formula::flops;
+  const double s = real(sequence);
+  Passes pairs;
+  double states = 0;
+  each_trained_layer(m, t, [&](const LayerKind& kind, std::int64_t, LayerTraining training) {
+    const bool halved = convention == FlopsConvention::causal_halved;
+    const double all = has_softmax(kind.mixer) ? s * s : 0;
+    pairs.add(halved ? attention_pairs(m, kind, sequence) : all, training);
+    const double once = state_flops(m, kind) * s + index_flops(m, kind, sequence);
+    states += training == LayerTraining::forward_only ? once : 3 * once;
+  });
+  const N of_pairs =
+      flops<N>(pair_flops(m) / 3, "2 H (d + d_v)") *
+      (count<N>(pairs.forward, "query-key pairs") + 2.0 * count<N>(pairs.through, "backward"));
+  switch (convention) {
+    case FlopsConvention::causal_halved: {
+      const N all = six_of<N>(product_passes(m, t, sequence), "weights times tokens") + of_pairs;
+      return states <= 0 ? all : all + flops<N>(states, "states and indexers");
+    }
+    case FlopsConvention::six_n:
+      return six_of<N>(parameter_passes(m, t, true), "N") * count<N>(sequence, "s");
+    case FlopsConvention::palm:
+      return six_of<N>(parameter_passes(m, t, true), "N") * count<N>(sequence, "s") + of_pairs;
+    case FlopsConvention::torchtitan:
+      return six_of<N>(parameter_passes(m, t, false), "N") * count<N>(sequence, "s") + of_pairs;
+  }
+  return 0.0;
+}
+
+template <formula::Number N>
+N per_sequence(const Transformer& m, std::int64_t sequence, FlopsConvention convention,
+               const TrainedParts& t) {
+  if (!trains_all(t)) return per_sequence_partly<N>(m, t, sequence, convention);
   using formula::count;
   const N s = count<N>(sequence, "s");
   const N six = formula::flops<N>(6, "6");
@@ -135,12 +266,7 @@ double sequence_weights(const Transformer& m, std::int64_t sequence) {
   } else if (m.head) {
     per_token += h * real(m.vocabulary);
   }
-  if (m.patches) {
-    const Patches& p = *m.patches;
-    once +=
-        real(sequence - (p.class_token ? 1 : 0)) * real(p.patch * p.patch) * real(p.channels) * h;
-  }
-  return per_token * real(sequence) + once;
+  return per_token * real(sequence) + once + patch_weights(m, sequence);
 }
 
 double pair_flops(const Transformer& m) {
@@ -185,14 +311,15 @@ double attention_pairs(const Transformer& model, std::int64_t layer, std::int64_
   return attention_pairs(model, layer_kind(model, layer), sequence);
 }
 
-double sequence_flops(const Transformer& model, std::int64_t sequence, FlopsConvention convention) {
-  return per_sequence<double>(model, sequence, convention);
+double sequence_flops(const Transformer& model, std::int64_t sequence, FlopsConvention convention,
+                      const TrainedParts& trained) {
+  return per_sequence<double>(model, sequence, convention, trained);
 }
 
 Formula model_flops_formula(const Transformer& model, std::int64_t sequences, std::int64_t sequence,
-                            FlopsConvention convention) {
+                            FlopsConvention convention, const TrainedParts& trained) {
   return formula::count<Formula>(sequences, "sequences") *
-         per_sequence<Formula>(model, sequence, convention);
+         per_sequence<Formula>(model, sequence, convention, trained);
 }
 
 ModelFlops model_flops(const Transformer& model, std::int64_t tokens, std::int64_t sequence,

@@ -25,6 +25,7 @@ class Config {
       lacks("recompute " + std::string(recompute_names[static_cast<std::size_t>(plan_.recompute)]) +
             ": the training script wraps what it recomputes in deepspeed.checkpointing.checkpoint");
     }
+    if (!trains_all(plan_.trained)) lacks(trained_in_script(plan_.trained));
     out_.text = root_.dump(2) + "\n";
     return std::move(out_);
   }

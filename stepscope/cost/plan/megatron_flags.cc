@@ -185,6 +185,7 @@ FrameworkFlags megatron_flags(const Transformer& model, const Plan& plan) {
   precision(plan.precision, plan.zero > 0, out);
   recomputation(model, plan, out);
   kernels_and_offload(plan, out);
+  if (!trains_all(plan.trained)) out.lacks(trained_in_script(plan.trained));
   return out.take();
 }
 

@@ -15,6 +15,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/model/dtype.h"
+#include "stepscope/cost/model/trained_parts.h"
 #include "stepscope/cost/model/transformer.h"
 
 namespace stepscope {
@@ -182,6 +183,7 @@ struct Plan {
   // Experts' all-to-alls run beside the arithmetic of another micro-batch.
   bool overlap_expert = false;
   CudaGraphs cuda_graphs = CudaGraphs::none;
+  TrainedParts trained{};                  // all weights, or adapters, or all but frozen parts
   std::int64_t vocabulary_multiple = 128;  // the embedding is padded to a multiple of this times tp
 };
 

@@ -49,6 +49,7 @@ struct NumberOf {
   std::optional<Int> operator()(Int Plan::* m) const { return plan.*m; }
   std::optional<Int> operator()(int Plan::* m) const { return plan.*m; }
   std::optional<Int> operator()(int Precision::* m) const { return plan.precision.*m; }
+  std::optional<Int> operator()(Int TrainedParts::* m) const { return plan.trained.*m; }
   std::optional<Int> operator()(Bytes Plan::* m) const { return (plan.*m).value; }
   std::optional<Int> operator()(const auto&) const { return std::nullopt; }
 };
@@ -490,9 +491,22 @@ Problem narrow_copies(const Transformer& m, const Plan& p) {
                  "leave it out or take attention fused");
 }
 
-constexpr std::array<Problem (*)(const Transformer&, const Plan&), 16> checks = {
-    &numbers, &degrees, &tokens, &grid,  &context,  &tensor,   &sequence_division, &exchange,
-    &states,  &experts, &stages, &batch, &schedule, &sharding, &recomputation,     &narrow_copies};
+Problem training(const Transformer& m, const Plan& p) {
+  if (trains_all(p.trained)) return std::nullopt;
+  if (const Result<Done> parts = check_trained_parts(m, p.trained); !parts) return parts.error();
+  if (p.tensor_layout != TensorLayout::one_d) {
+    return problem(
+        "frozen parts and adapters are not modelled under the tensor layout " + layout_name(p),
+        "use tensor_layout 1d");
+  }
+  if (!gathers_singly(p)) return std::nullopt;
+  return problem("frozen parts and adapters are not modelled with gather_singly", "leave it out");
+}
+
+constexpr std::array<Problem (*)(const Transformer&, const Plan&), 17> checks = {
+    &numbers,           &degrees,  &tokens,        &grid,          &context, &tensor,
+    &sequence_division, &exchange, &states,        &experts,       &stages,  &batch,
+    &schedule,          &sharding, &recomputation, &narrow_copies, &training};
 
 }  // namespace
 

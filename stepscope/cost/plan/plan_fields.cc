@@ -171,6 +171,18 @@ Set modules_in(RecomputeModules& into, std::string_view text) {
   return Done{};
 }
 
+template <class Enum, std::size_t n>
+Set names_in(NameSet<Enum>& into, std::string_view text,
+             const std::array<std::string_view, n>& names, std::string_view what) {
+  into = {};
+  for (const std::string_view part : parts(text)) {
+    Enum one{};
+    if (const Set set = one_of(one, lora_target_name(part), names, what); !set) return set;
+    into.add(one);
+  }
+  return Done{};
+}
+
 Set bucket(Plan& p, std::string_view text) {
   const auto bytes = parse_bytes(text);
   if (!bytes) return is_no(text, "size of a bucket", "write 25MB (10^6) or 25MiB (2^20)");
@@ -192,6 +204,15 @@ struct TextReader {
   }
   Set operator()(Bytes Plan::* m) const { return whole((plan.*m).value, text, least); }
   Set operator()(RecomputeModules Plan::* m) const { return modules_in(plan.*m, text); }
+  Set operator()(std::int64_t TrainedParts::* m) const {
+    return whole(plan.trained.*m, text, least);
+  }
+  Set operator()(LoraTargets TrainedParts::* m) const {
+    return names_in(plan.trained.*m, text, lora_target_names, "linear layer for an adapter");
+  }
+  Set operator()(ModelParts TrainedParts::* m) const {
+    return names_in(plan.trained.*m, text, model_part_names, "part of a model");
+  }
   Set operator()(int Precision::* m) const { return bytes_of_dtype(plan.precision.*m, text); }
   template <class Enum>
   Set operator()(const PlanChoice<Enum>& c) const {
@@ -356,6 +377,18 @@ constexpr std::array fields = {
     PlanField{"cuda-graphs", "cuda_graphs", "none|layers|step",
               "What CUDA graphs launch: layers without their experts, or the step",
               PlanChoice<CudaGraphs>{&Plan::cuda_graphs, cuda_graph_names, "use of CUDA graphs"}},
+    PlanField{"lora-rank", "lora_rank", "N",
+              "Train adapters of this rank beside frozen weights (LoRA)", &TrainedParts::lora_rank,
+              0, up_to(100'000)},
+    PlanField{"lora-targets", "lora_targets", "NAME,...",
+              "Linear layers with an adapter, by the names of peft or Megatron. Without it all of "
+              "attention and feed-forward parts.",
+              &TrainedParts::lora_targets},
+    PlanField{"freeze", "frozen", "embedding,layers,head",
+              "Parts of the model that stay as they are", &TrainedParts::frozen},
+    PlanField{"freeze-layers", "frozen_layers", "N",
+              "First layers that stay as they are, and have no adapters",
+              &TrainedParts::frozen_layers, 0, by_layers},
     PlanField{"vocabulary-multiple", "vocabulary_multiple", "N",
               "Number to whose multiple, times tp, the embedding is padded",
               &Plan::vocabulary_multiple, 1, up_to(1'000'000)},

@@ -30,7 +30,8 @@ using PlanMember =
                  std::vector<std::int64_t> Plan::*, Bytes Plan::*, int Precision::*,
                  PlanChoice<TensorLayout>, PlanChoice<ContextExchange>, PlanChoice<Schedule>,
                  PlanChoice<Recompute>, PlanChoice<Residence>, PlanChoice<CudaGraphs>,
-                 PlanChoice<ExpertDispatch>, RecomputeModules Plan::*>;
+                 PlanChoice<ExpertDispatch>, RecomputeModules Plan::*, std::int64_t TrainedParts::*,
+                 LoraTargets TrainedParts::*, ModelParts TrainedParts::*>;
 
 // The largest value of a field: a number, the plan's devices or the model's layers.
 struct PlanBound {

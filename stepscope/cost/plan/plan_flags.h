@@ -22,6 +22,13 @@ struct FrameworkFlags {
   std::vector<std::string> not_expressed;
 };
 
+// The sentence of not_expressed for a plan with adapters or frozen parts.
+[[nodiscard]] inline std::string trained_in_script(const TrainedParts& trained) {
+  const std::string which = trained.lora_rank > 0 ? "lora_rank " + std::to_string(trained.lora_rank)
+                                                  : std::string("frozen parts");
+  return which + ": the training script freezes weights and adds adapters (peft, Megatron-Bridge)";
+}
+
 // All functions require a plan that passed check_plan.
 
 // One flag per line, for pretrain_gpt.py.

@@ -52,6 +52,24 @@ struct Reader {
       (out.*m).add(static_cast<RecomputeModule>(at - recompute_module_names.begin()));
     }
   }
+  void operator()(Int TrainedParts::* m) const {
+    out.trained.*m = integer(most_integer, out.trained.*m);
+  }
+  void operator()(LoraTargets TrainedParts::* m) const { names(out.trained.*m, lora_target_names); }
+  void operator()(ModelParts TrainedParts::* m) const { names(out.trained.*m, model_part_names); }
+  template <class Enum, std::size_t n>
+  void names(NameSet<Enum>& into, const std::array<std::string_view, n>& known) const {
+    if (in.find(key) == nullptr) return;
+    into = {};
+    for (const std::string& name : in.texts(key)) {
+      const auto at = std::ranges::find(known, lora_target_name(name));
+      if (at == known.end()) {
+        in.fail(key, "has \"" + name + "\"", "docs/reference/plans.md has the names");
+        return;
+      }
+      into.add(static_cast<Enum>(at - known.begin()));
+    }
+  }
   void operator()(std::monostate) const {}
   template <class Enum>
   void operator()(const PlanChoice<Enum>& c) const {
@@ -73,6 +91,16 @@ struct Writer {
     out = Json::array();
     for (std::size_t i = 0; i < recompute_module_names.size(); ++i) {
       if ((in.*m).has(static_cast<RecomputeModule>(i))) out.push_back(recompute_module_names[i]);
+    }
+  }
+  void operator()(Int TrainedParts::* m) const { out = in.trained.*m; }
+  void operator()(LoraTargets TrainedParts::* m) const { names(in.trained.*m, lora_target_names); }
+  void operator()(ModelParts TrainedParts::* m) const { names(in.trained.*m, model_part_names); }
+  template <class Enum, std::size_t n>
+  void names(NameSet<Enum> set, const std::array<std::string_view, n>& known) const {
+    out = Json::array();
+    for (std::size_t i = 0; i < n; ++i) {
+      if (set.has(static_cast<Enum>(i))) out.push_back(known[i]);
     }
   }
   void operator()(int Precision::* m) const { out = in.precision.*m; }

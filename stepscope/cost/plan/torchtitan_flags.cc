@@ -174,6 +174,7 @@ FrameworkFlags torchtitan_flags(const Transformer& model, const Plan& plan) {
   tensor_context_and_experts(plan, out);
   pipeline(model, plan, out);
   recomputation(plan, out);
+  if (!trains_all(plan.trained)) out.lacks(trained_in_script(plan.trained));
   return out.take();
 }
 

@@ -211,8 +211,11 @@ double room_for_states(const Search& search, bool offload) {
 std::optional<std::int64_t> smallest_count(const Search& search, bool offload) {
   constexpr std::int64_t most = 1 << 16;
   std::int64_t left = 3'000'000;  // plans to evaluate: seconds
-  const double states = static_cast<double>(parameter_count(search.model).total) *
-                        state_bytes(search.request.base.precision);
+  const Precision& bytes = search.request.base.precision;
+  const double states =
+      static_cast<double>(parameter_count(search.model).total) * bytes.parameter_bytes +
+      static_cast<double>(trained_parameters(search.model, search.request.base.trained)) *
+          (state_bytes(bytes) - bytes.parameter_bytes);
   const double room = room_for_states(search, offload);
   const auto fits = [&](std::int64_t n) {
     if (states > room * static_cast<double>(n)) return false;

@@ -46,12 +46,16 @@ LayerSums plus(const LayerSums& sums, const LayerCost& layer) {
   next.kept_bytes[every_k] += std::min(layer.kept_bytes[none], layer.kept_bytes[full]);
   next.parameters += layer.parameters;
   next.expert_parameters += layer.expert_parameters;
+  next.trained += layer.trained;
+  next.trained_experts += layer.trained_experts;
   return next;
 }
 
 void add_end(StageLoad& load, const LayerCost& end) {
   load.parameters += end.parameters;
   load.expert_parameters += end.expert_parameters;
+  load.trained += end.trained;
+  load.trained_experts += end.trained_experts;
   load.activation_bytes += std::max(0.0, end.kept_bytes[none] - end.logits_kept);
   load.logits_bytes += end.logits_bytes;
 }
@@ -63,6 +67,8 @@ void add_layers(StageLoad& load, const LayerBounds& b, const Plan& plan, std::si
   const auto how = static_cast<std::size_t>(plan.recompute);
   load.parameters += to.parameters - from.parameters;
   load.expert_parameters += to.expert_parameters - from.expert_parameters;
+  load.trained += to.trained - from.trained;
+  load.trained_experts += to.trained_experts - from.trained_experts;
   load.activation_bytes += to.kept_bytes[how] - from.kept_bytes[how];
   if (plan.recompute != Recompute::every_k) return;
   load.activation_bytes +=
@@ -158,15 +164,18 @@ double state_bytes(const Precision& p) {
 }
 
 double least_memory_of_any(const LeastLoads& loads, const Plan& plan, bool away) {
-  const double of_parameter = away ? 0 : state_bytes(plan.precision);
+  const double of_parameter = away ? 0 : plan.precision.parameter_bytes;
+  const double of_trained = away ? 0 : state_bytes(plan.precision) - of_parameter;
   const auto replicas = static_cast<double>(plan.dp * plan.cp);
   double most = 0;
   for (const auto& load : loads) {
     if (!load) continue;
     const double owned = load->parameters / replicas +
                          load->expert_parameters / static_cast<double>(expert_replicas(plan));
-    most = std::max(
-        most, load->activation_bytes * load->in_flight + load->logits_bytes + owned * of_parameter);
+    const double trained = load->trained / replicas +
+                           load->trained_experts / static_cast<double>(expert_replicas(plan));
+    most = std::max(most, load->activation_bytes * load->in_flight + load->logits_bytes +
+                              owned * of_parameter + trained * of_trained);
   }
   return most * rounding;
 }

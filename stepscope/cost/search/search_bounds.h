@@ -39,6 +39,8 @@ struct LayerSums {
   std::array<double, recompute_names.size()> kept_bytes{};
   double parameters = 0;
   double expert_parameters = 0;
+  double trained = 0;
+  double trained_experts = 0;
 };
 struct LayerBounds {
   std::vector<LayerSums> before;  // before each layer; and over all

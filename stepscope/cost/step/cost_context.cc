@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "stepscope/cost/layer/layer_operations.h"
 #include "stepscope/cost/plan/tensor_grid.h"
@@ -20,22 +21,25 @@ auto shape_of(const Plan& p) {
                   p.loss_in_place, p.fused_gradient_sum, p.compiled, p.overlap_tensor,
                   p.overlap_expert, p.cuda_graphs, p.expert_tp, p.expert_dispatch,
                   p.recompute_modules.bits, p.torch_buffers, p.vocabulary_multiple,
-                  p.precision.matmul, p.precision.parameter_bytes, p.precision.gradient_bytes,
-                  p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
-                  p.precision.optimizer_state_bytes, p.precision.activation_bytes);
+                  p.trained.lora_rank, p.trained.lora_targets.bits, p.trained.frozen.bits,
+                  p.trained.frozen_layers, p.precision.matmul, p.precision.parameter_bytes,
+                  p.precision.gradient_bytes, p.precision.accumulated_gradient_bytes,
+                  p.precision.master_bytes, p.precision.optimizer_state_bytes,
+                  p.precision.activation_bytes);
 }
 
 void count_layers(CostContext& context, const Rates& rates, const LayerRun& run) {
   const Transformer& model = *context.model;
-  std::vector<LayerKind> seen;
+  std::vector<std::pair<LayerKind, LayerTraining>> seen;
   context.kind.reserve(static_cast<std::size_t>(model.layers));
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     const LayerKind kind = layer_kind(model, layer);
-    const auto at = std::ranges::find(seen, kind) - seen.begin();
+    const LayerTraining training = layer_training(context.shape.trained, layer);
+    const auto at = std::ranges::find(seen, std::pair(kind, training)) - seen.begin();
     if (at == std::ssize(seen)) {
-      seen.push_back(kind);
+      seen.emplace_back(kind, training);
       LayerRun one = run;
-      one.host = host_work(model, kind, context.shape);
+      one.host = host_work(model, kind, context.shape, training);
       context.kinds.push_back(
           layer_cost(layer_operations(model, context.shape, layer), rates, context.shape, one));
     }
@@ -52,7 +56,8 @@ void add_prediction(const CostContext& context, const Rates& rates, const LayerR
   LayerRun body = run;
   body.host = {};
   for (const LayerKind& kind : prediction_kinds(model)) {
-    const HostWork one = host_work(model, kind, context.shape);
+    const HostWork one =
+        host_work(model, kind, context.shape, layer_training(context.shape.trained, model.layers));
     body.host.layers += one.layers;
     body.host.mixtures += one.mixtures;
     body.host.products += one.products;
@@ -64,6 +69,8 @@ void add_prediction(const CostContext& context, const Rates& rates, const LayerR
     if (model.prediction->one_module) {
       part.parameters /= modules;
       part.expert_parameters /= modules;
+      part.trained /= modules;
+      part.trained_experts /= modules;
     }
     add(to, part, modules);
   }
@@ -73,8 +80,12 @@ void count_ends(CostContext& context, const Rates& rates, const LayerRun& run) {
   const Transformer& model = *context.model;
   LayerRun embedding = run;
   embedding.host = {};
-  context.embedding =
-      layer_cost(embedding_operations(model, context.shape), rates, context.shape, embedding);
+  const std::vector<Operation> first = embedding_operations(model, context.shape);
+  context.embedding = layer_cost(first, rates, context.shape, embedding);
+  if (model.tied_embeddings) {
+    for (const Operation& op : first)
+      if (op.name == "token_embedding" && op.trained) context.tied_parameters = op.parameters;
+  }
   LayerRun head = run;
   head.full_precision = true;
   head.host = {.layers = model.head ? of(context.compute, ComputeParameter::host_head_layers) : 0};
@@ -87,7 +98,9 @@ void count_ends(CostContext& context, const Rates& rates, const LayerRun& run) {
 }
 
 // Times of a unit that is gathered and reduced by itself, in one call each.
-UnitTime unit_time(const DataTimes& times, const Plan& plan, double dense, double expert) {
+UnitTime unit_time(const DataTimes& times, const Plan& plan, const LayerCost& cost) {
+  const double dense = cost.parameters;
+  const double expert = cost.expert_parameters;
   const auto& precision = plan.precision;
   const auto gather = [&](const StateTimes& t, double parameters) {
     return t.gather.once(parameters * precision.parameter_bytes);
@@ -103,12 +116,12 @@ UnitTime unit_time(const DataTimes& times, const Plan& plan, double dense, doubl
     return copying(t.reduce, parameters, precision.gradient_bytes) +
            copying(t.average, parameters, precision.gradient_bytes);
   };
-  return {
-      .gather = gather(times.dense, dense) + gather(times.expert, expert),
-      .reduce = reduce(times.dense, dense) + reduce(times.expert, expert),
-      .gather_copying = copying(times.dense.gather, dense, precision.parameter_bytes) +
-                        copying(times.expert.gather, expert, precision.parameter_bytes),
-      .reduce_copying = reduce_copying(times.dense, dense) + reduce_copying(times.expert, expert)};
+  return {.gather = gather(times.dense, dense) + gather(times.expert, expert),
+          .reduce = reduce(times.dense, cost.trained) + reduce(times.expert, cost.trained_experts),
+          .gather_copying = copying(times.dense.gather, dense, precision.parameter_bytes) +
+                            copying(times.expert.gather, expert, precision.parameter_bytes),
+          .reduce_copying = reduce_copying(times.dense, cost.trained) +
+                            reduce_copying(times.expert, cost.trained_experts)};
 }
 
 // A unit's weights one by one. A call's result is set to zero, gathered, and copied piece by piece
@@ -151,7 +164,7 @@ Result<UnitTime> unit_time(const CostContext& context, const Plan& plan, const L
       1, std::llround(parameters * static_cast<double>(plan.precision.parameter_bytes)))};
   const Result<DataTimes> times = data_times(sized, *context.network);
   if (!times) return times.error();
-  return unit_time(*times, plan, cost.parameters, cost.expert_parameters);
+  return unit_time(*times, plan, cost);
 }
 
 // The faster of two ways: sending the whole tensor, or a part from each tp rank, completed by the
@@ -200,7 +213,7 @@ Result<CostContext> make_cost_context(const Transformer& model, const Machine& m
   }
   for (std::size_t c = 0; c < flops_convention_count; ++c) {
     context.sequence_flops[c] =
-        sequence_flops(model, plan.sequence, static_cast<FlopsConvention>(c));
+        sequence_flops(model, plan.sequence, static_cast<FlopsConvention>(c), plan.trained);
   }
   return context;
 }
@@ -242,8 +255,8 @@ Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan) {
   entry.head = *last;
   entry.send = send_time<double>(context, *times, plan);
   entry.send_copying = std::min(entry.send, times->send.copying(context.input_bytes));
-  if (context.model->tied_embeddings && plan.pp > 1) {
-    entry.tie = times->tie.once(context.embedding.parameters * plan.precision.gradient_bytes);
+  if (context.tied_parameters > 0 && plan.pp > 1) {
+    entry.tie = times->tie.once(context.tied_parameters * plan.precision.gradient_bytes);
   }
   context.data.push_back(std::move(entry));
   return &context.data.back();

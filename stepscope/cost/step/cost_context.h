@@ -55,8 +55,11 @@ struct StageCost {
   double pass_backward = 0;
   double parameters = 0;
   double expert_parameters = 0;
+  double trained = 0;  // the parts of these with gradients
+  double trained_experts = 0;
   double unit_parameters = 0;  // of the largest unit
   double unit_expert_parameters = 0;
+  double unit_trained = 0;      // of the unit with most gradients, with experts
   double layer_parameters = 0;  // of the largest layer, with experts
   double end_parameters = 0;    // of embedding and head
   double kept_bytes = 0;
@@ -137,6 +140,7 @@ struct CostContext {
   LayerCost embedding;
   std::array<LayerCost, 2> head;  // [1]: if the pipeline's ends are two devices, and tied weights
                                   // two copies
+  double tied_parameters = 0;     // of the token table, if it is trained at both ends
   double input_bytes = 0;         // of the tensor between layers
   double gather_input = 0;        // seconds to complete it over tp after a send in parts
   std::array<double, flops_convention_count> sequence_flops{};  // forward and backward, of one

@@ -26,13 +26,18 @@ struct Volume {
 };
 
 template <formula::Number N>
-Volume<N> volume(const Plan& plan, double parameters, std::int64_t replicas, std::int64_t shards) {
+Volume<N> volume(const Plan& plan, double parameters, double trained, std::int64_t replicas,
+                 std::int64_t shards) {
   using formula::bytes;
   using formula::count;
-  if (parameters <= 0) return {};
-  const N all = count<N>(parameters, "weights");
+  // Below ZeRO-3 only what the optimizer changed is gathered.
+  const double used = plan.zero == 3 ? parameters : trained;
+  if (used <= 0) return {};
+  const bool some = trained < parameters;
+  const N all = count<N>(used, some && plan.zero < 3 ? "trained weights" : "weights");
   const N m = count<N>(micro_batches(plan), "m");
-  N gradients = all * bytes<N>(plan.precision.gradient_bytes, "G");
+  N gradients = count<N>(trained, some ? "trained weights" : "weights") *
+                bytes<N>(plan.precision.gradient_bytes, "G");
   if (reduces_each_micro_batch(plan)) gradients = gradients * m;
   const N weights = all * bytes<N>(plan.precision.parameter_bytes, "P");
   if (plan.zero == 0) {
@@ -50,11 +55,12 @@ Volume<N> volume(const Plan& plan, double parameters, std::int64_t replicas, std
 }
 
 template <formula::Number N>
-std::array<Volume<N>, 2> volumes(const Plan& plan, double parameters, double expert_parameters) {
+std::array<Volume<N>, 2> volumes(const Plan& plan, const HeldWeights& held) {
   const ShardCounts shards = shard_counts(plan);
   const std::int64_t replicas = plan.dp * plan.cp;
-  return {volume<N>(plan, parameters, replicas, shards.dense),
-          volume<N>(plan, expert_parameters, expert_replicas(plan), shards.expert)};
+  return {
+      volume<N>(plan, held.dense, held.trained, replicas, shards.dense),
+      volume<N>(plan, held.experts, held.trained_experts, expert_replicas(plan), shards.expert)};
 }
 
 // Two sizes a little apart give the time per byte near a piece. The rest is the start.
@@ -122,15 +128,15 @@ StateTimes state_times(const Plan& plan, const Network& network, Groups& groups,
 
 }  // namespace
 
-DataVolume data_volume(const Plan& plan, double parameters, double expert_parameters) {
-  const auto [dense, expert] = volumes<double>(plan, parameters, expert_parameters);
+DataVolume data_volume(const Plan& plan, const HeldWeights& held) {
+  const auto [dense, expert] = volumes<double>(plan, held);
   return {.reduced = dense.reduced + expert.reduced,
           .averaged = dense.averaged + expert.averaged,
           .gathered = dense.gathered + expert.gathered};
 }
 
-Formula data_sent(const Plan& plan, double parameters, double expert_parameters) {
-  const auto [dense, expert] = volumes<Formula>(plan, parameters, expert_parameters);
+Formula data_sent(const Plan& plan, const HeldWeights& held) {
+  const auto [dense, expert] = volumes<Formula>(plan, held);
   return dense.reduced + dense.averaged + dense.gathered + expert.reduced + expert.averaged +
          expert.gathered;
 }

@@ -29,9 +29,16 @@ struct DataVolume {
 
   [[nodiscard]] double total() const { return reduced + averaged + gathered; }
 };
-[[nodiscard]] DataVolume data_volume(const Plan& plan, double parameters, double expert_parameters);
+// A device's weights, and those of them with gradients.
+struct HeldWeights {
+  double dense = 0;
+  double experts = 0;
+  double trained = 0;
+  double trained_experts = 0;
+};
+[[nodiscard]] DataVolume data_volume(const Plan& plan, const HeldWeights& held);
 // Their sum, as a formula.
-[[nodiscard]] Formula data_sent(const Plan& plan, double parameters, double expert_parameters);
+[[nodiscard]] Formula data_sent(const Plan& plan, const HeldWeights& held);
 
 // Seconds of a collective on any number of bytes, sent in pieces. Every piece costs `start`.
 struct PieceTime {

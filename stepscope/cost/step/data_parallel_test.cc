@@ -46,7 +46,7 @@ TEST(DataVolume, IsThatOfTheStage) {
     const double g = d.plan.precision.gradient_bytes;
     const auto sent = [&](int zero) {
       d.plan.zero = zero;
-      return sum(data_volume(d.plan, d.psi, 0));
+      return sum(data_volume(d.plan, {.dense = d.psi, .trained = d.psi}));
     };
     EXPECT_DOUBLE_EQ(sent(0), 2 * f * g * d.psi);
     EXPECT_DOUBLE_EQ(sent(1), f * (g + p) * d.psi);
@@ -64,7 +64,7 @@ TEST(DataVolume, AShardGroupGathersLessAndAveragesBetweenGroups) {
   plan.zero = 3;
   plan.shard_group = 8;
   plan.global_batch = 32;
-  const DataVolume v = data_volume(plan, 1e9, 0);
+  const DataVolume v = data_volume(plan, {.dense = 1e9, .trained = 1e9});
   EXPECT_DOUBLE_EQ(v.gathered, 7.0 / 8 * 2 * 2e9);
   EXPECT_DOUBLE_EQ(v.reduced, 7.0 / 8 * 2e9);
   EXPECT_DOUBLE_EQ(v.averaged, 2 * 3.0 / 4 * 2e9 / 8);
@@ -75,9 +75,10 @@ TEST(DataVolume, ExpertsAreReducedOverTheirReplicasOnly) {
   plan.dp = 32;
   plan.ep = 8;
   plan.global_batch = 32;
-  EXPECT_DOUBLE_EQ(sum(data_volume(plan, 0, 1e9)), 2 * 3.0 / 4 * 2e9);
+  EXPECT_DOUBLE_EQ(sum(data_volume(plan, {.experts = 1e9, .trained_experts = 1e9})),
+                   2 * 3.0 / 4 * 2e9);
   plan.ep = 32;
-  EXPECT_EQ(sum(data_volume(plan, 0, 1e9)), 0);
+  EXPECT_EQ(sum(data_volume(plan, {.experts = 1e9, .trained_experts = 1e9})), 0);
 }
 
 // Domains of eight, 300 GB/s within a domain and 25 GB/s across.

@@ -198,8 +198,8 @@ class StageBuilder {
     stage.weight_gradient += times * layer.weight_gradient;
     stage.hidden_forward += times * layer.hidden_forward;
     stage.hidden_backward += times * layer.hidden_backward[how];
-    const double summed =
-        plan_.zero >= 2 ? owned(layer) : layer.parameters + layer.expert_parameters;
+    const double summed = plan_.zero >= 2 ? owned(layer.trained, layer.trained_experts)
+                                          : layer.trained + layer.trained_experts;
     stage.backward[PassTerm::pointwise] += times * sum * summed;
     if (plan_.zero == 3) {
       stage.data_forward += times * calls_.forward<double>(unit.time, unit.forward());
@@ -208,6 +208,9 @@ class StageBuilder {
     if (fetch_ > 0) add_fetch(stage, layer, times, unit.forward(), unit.backward());
     stage.parameters += times * layer.parameters;
     stage.expert_parameters += times * layer.expert_parameters;
+    stage.trained += times * layer.trained;
+    stage.trained_experts += times * layer.trained_experts;
+    stage.unit_trained = std::max(stage.unit_trained, layer.trained + layer.trained_experts);
     if (layer.parameters + layer.expert_parameters >
         stage.unit_parameters + stage.unit_expert_parameters) {
       stage.unit_parameters = layer.parameters;
@@ -219,9 +222,9 @@ class StageBuilder {
     stage.logits_bytes += times * layer.logits_bytes;
   }
 
-  [[nodiscard]] double owned(const LayerCost& layer) const {
-    return layer.parameters / static_cast<double>(shards_.dense) +
-           layer.expert_parameters / static_cast<double>(shards_.expert);
+  [[nodiscard]] double owned(double dense, double expert) const {
+    return dense / static_cast<double>(shards_.dense) +
+           expert / static_cast<double>(shards_.expert);
   }
 
   // Forwards and backwards of one chunk alternate with other chunks', so a send has one pass to
@@ -240,7 +243,8 @@ class StageBuilder {
   void add_fetch(StageCost& stage, const LayerCost& layer, double times, double forward,
                  double backward) const {
     const double whole = layer.parameters + layer.expert_parameters;
-    const double fetched = fetch_ * (plan_.zero == 3 ? owned(layer) : whole);
+    const double fetched =
+        fetch_ * (plan_.zero == 3 ? owned(layer.parameters, layer.expert_parameters) : whole);
     const bool ahead = plan_.prefetch_distance > 0;
     stage.fetch_forward += times * (ahead ? std::max(0.0, fetched - forward) : fetched);
     stage.fetch_backward += times * (ahead ? std::max(0.0, fetched - backward) : fetched);

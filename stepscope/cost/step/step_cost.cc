@@ -120,6 +120,9 @@ StageLoad stage_load(const Stages& stages, const Plan& plan, std::size_t device)
     const StageCost& stage = stages[s];
     load.parameters += stage.parameters;
     load.expert_parameters += stage.expert_parameters;
+    load.trained += stage.trained;
+    load.trained_experts += stage.trained_experts;
+    load.unit_trained = std::max(load.unit_trained, stage.unit_trained);
     if (stage.unit_parameters + stage.unit_expert_parameters >
         load.unit_parameters + load.unit_expert_parameters) {
       load.unit_parameters = stage.unit_parameters;

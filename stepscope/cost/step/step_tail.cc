@@ -44,8 +44,8 @@ struct Calls {
 template <Number N>
 Calls<N> reductions(const DataEntry& data, const Plan& plan, const PipelineWork& work) {
   const double width = plan.precision.gradient_bytes;
-  const N dense = bytes<N>(work.parameters * width, "gradients");
-  const N expert = bytes<N>(work.expert_parameters * width, "expert gradients");
+  const N dense = bytes<N>(work.trained * width, "gradients");
+  const N expert = bytes<N>(work.trained_experts * width, "expert gradients");
   const StateTimes& d = data.times.dense;
   const StateTimes& e = data.times.expert;
   return {d.reduce.of(dense) + d.average.of(dense) + e.reduce.of(expert) + e.average.of(expert),
@@ -57,8 +57,8 @@ Calls<N> reductions(const DataEntry& data, const Plan& plan, const PipelineWork&
 template <Number N>
 Calls<N> gathers(const DataEntry& data, const Plan& plan, const PipelineWork& work) {
   const double width = plan.precision.parameter_bytes;
-  const N dense = bytes<N>(work.parameters * width, "parameters");
-  const N expert = bytes<N>(work.expert_parameters * width, "expert parameters");
+  const N dense = bytes<N>(work.trained * width, "parameters");
+  const N expert = bytes<N>(work.trained_experts * width, "expert parameters");
   const PieceTime& d = data.times.dense.gather;
   const PieceTime& e = data.times.expert.gather;
   return {d.of(dense) + e.of(expert), d.copying(value(dense)) + e.copying(value(expert)),
@@ -66,16 +66,16 @@ Calls<N> gathers(const DataEntry& data, const Plan& plan, const PipelineWork& wo
 }
 
 double owned(const Plan& plan, const PipelineWork& work) {
-  if (plan.zero == 0) return work.parameters + work.expert_parameters;
+  if (plan.zero == 0) return work.trained + work.trained_experts;
   const ShardCounts n = shard_counts(plan);
-  return work.parameters / static_cast<double>(n.dense) +
-         work.expert_parameters / static_cast<double>(n.expert);
+  return work.trained / static_cast<double>(n.dense) +
+         work.trained_experts / static_cast<double>(n.expert);
 }
 
 // The exposed time of gradients that leave the device, given the time of the last backward.
 double draining(const OffloadRates& offload, const Plan& plan, const PipelineWork& work) {
   if (offload.drain <= 0) return 0;
-  const double held = plan.zero >= 2 ? owned(plan, work) : work.parameters + work.expert_parameters;
+  const double held = plan.zero >= 2 ? owned(plan, work) : work.trained + work.trained_experts;
   const double bytes = held * plan.precision.gradient_bytes;
   const double all = bytes / offload.drain;
   const double last = left_over<double>(all, bucket_count(plan, bytes), work.backward, 0);
@@ -146,6 +146,8 @@ PipelineWork work_of(const Stages& stages, const Plan& plan, std::size_t device,
     work.backward += share * stages.times[s].backward.count();
     work.parameters += stages[s].parameters;
     work.expert_parameters += stages[s].expert_parameters;
+    work.trained += stages[s].trained;
+    work.trained_experts += stages[s].trained_experts;
   });
   work.first = stages[device].first;
   work.last = stages[device].last;

@@ -31,6 +31,8 @@ struct PipelineWork {
   double backward = 0;
   double parameters = 0;
   double expert_parameters = 0;
+  double trained = 0;  // the parts of these with gradients
+  double trained_experts = 0;
   double drain = 0;  // backward of the previous devices, which end later
   UnitTime first;
   UnitTime last;

@@ -87,13 +87,13 @@ double expert_slowdown(std::span<const Operation> operations, const Rates& rates
 constexpr double backward_launches = 1.5;
 
 // Adds the device's wait for the host, forward and backward.
-void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan,
-              const HostWork& work) {
+void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, const HostWork& work,
+              bool only_forward) {
   const bool tp = tensor_ranks(plan) > 1;
   const double host = host_seconds(compute, plan, work);
   if (host <= 0) return;
   const double forward = host_excess(compute, cost.forward.total(), host, tp);
-  for (std::size_t how = 0; how < recompute_kind_count; ++how) {
+  for (std::size_t how = 0; !only_forward && how < recompute_kind_count; ++how) {
     const double device = cost.backward[how].total() + cost.again[how].total();
     const bool all = how == static_cast<std::size_t>(Recompute::full);
     const double launches = host * (backward_launches + (all ? 1 : 0));
@@ -122,6 +122,8 @@ void add(LayerCost& to, const LayerCost& layer, double times) {
   to.logits_kept += times * layer.logits_kept;
   to.parameters += times * layer.parameters;
   to.expert_parameters += times * layer.expert_parameters;
+  to.trained += times * layer.trained;
+  to.trained_experts += times * layer.trained_experts;
   to.weights += times * layer.weights;
   to.vectors += times * layer.vectors;
   to.vector_elements += times * layer.vector_elements;
@@ -198,14 +200,17 @@ LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, 
     cost.forward.add(forward, 1);
     all_backward.add(backward, 1);
     // Two products of equal size: one for the input's gradient, one for the weight's.
-    const bool has_weight = op.kind == OperationClass::matmul && op.parameters > 0;
+    const bool has_weight =
+        op.kind == OperationClass::matmul && op.parameters > 0 && op.trained && !op.forward_only;
     if (has_weight) cost.weight_gradient += backward[PassTerm::matmul] / 2;
     (op.expert ? cost.expert_parameters : cost.parameters) += op.parameters;
+    if (op.trained) (op.expert ? cost.trained_experts : cost.trained) += op.parameters;
     cost.weights += static_cast<double>(op.weights);
     cost.vectors += static_cast<double>(op.vectors);
     cost.vector_elements += op.vector_elements;
-    cost.passing_bytes =
-        std::max(cost.passing_bytes, op.backward.input_bytes + op.backward.output_bytes);
+    cost.passing_bytes = std::max(
+        cost.passing_bytes, op.forward_only ? op.forward.input_bytes + op.forward.output_bytes
+                                            : op.backward.input_bytes + op.backward.output_bytes);
     if (op.kind == OperationClass::loss) {
       cost.logits_kept += op.kept_bytes;
       cost.logits_bytes += loss_bytes<double>(op);
@@ -232,7 +237,9 @@ LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, 
       cost.hidden_backward[how] = hide(cost.backward[how]) + hide(cost.again[how]);
     }
   }
-  add_host(cost, rates.compute, plan, run.host);
+  const bool only_forward =
+      !operations.empty() && std::ranges::all_of(operations, &Operation::forward_only);
+  add_host(cost, rates.compute, plan, run.host, only_forward);
   return cost;
 }
 

@@ -70,6 +70,8 @@ struct LayerCost {
   double logits_kept = 0;    // the part of these that kept_bytes also counts
   double parameters = 0;     // elements on this device, without experts
   double expert_parameters = 0;
+  double trained = 0;          // the part of `parameters` that has gradients
+  double trained_experts = 0;  // of `expert_parameters`
   // Matrices and vectors among the parameters, experts' too.
   double weights = 0;
   double vectors = 0;
@@ -107,13 +109,21 @@ struct HostWork {
 };
 // A layer of one part is about half of a layer. With a capacity the host knows the experts' sizes.
 // An expert has a product into its feed-forward and one out of it.
-[[nodiscard]] constexpr HostWork host_work(const Transformer& m, const LayerKind& kind,
-                                           const Plan& plan) {
+// Each adapter has four operations of its own: two products, the scale and the sum.
+[[nodiscard]] inline HostWork host_work(const Transformer& m, const LayerKind& kind,
+                                        const Plan& plan,
+                                        LayerTraining training = LayerTraining::weights) {
   const bool one_part = kind.mixer == Mixer::none || kind.channel == Channel::none;
   HostWork work{.layers = one_part ? 0.5 : 1.0};
+  if (training == LayerTraining::adapters) {
+    for (const Adapter& a : adapters_of(m, kind, plan.trained)) {
+      const bool singly = a.copies > 1 && !plan.grouped_experts;
+      work.products += 4.0 * static_cast<double>(singly ? a.copies / plan.ep : 1);
+    }
+  }
   if (kind.channel != Channel::experts || m.experts->capacity_factor) return work;
   work.mixtures = 1;
-  if (!plan.grouped_experts) work.products = 2.0 * static_cast<double>(m.experts->count / plan.ep);
+  if (!plan.grouped_experts) work.products += 2.0 * static_cast<double>(m.experts->count / plan.ep);
   return work;
 }
 // A dropless mixture, eagerly. DeepSeek's training profile (deepseek-ai/profile-data, train.json)

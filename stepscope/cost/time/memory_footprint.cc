@@ -19,13 +19,33 @@ bool shares(const Plan& plan) {
   return n.dense > 1 || n.expert > 1;
 }
 
+// Some of a device's weights: all, or those with gradients.
+struct Held {
+  double dense = 0;
+  double experts = 0;
+  std::string_view name = "weights";
+  std::string_view name_of_experts = "experts";
+
+  [[nodiscard]] double all() const { return dense + experts; }
+};
+Held trained(const StageLoad& load) {
+  const bool some = load.trained + load.trained_experts < whole(load);
+  return {load.trained, load.trained_experts, some ? "trained weights" : "weights",
+          some ? "trained experts" : "experts"};
+}
+Held every(const StageLoad& load) { return {load.parameters, load.expert_parameters}; }
+Held frozen(const StageLoad& load) {
+  return {load.parameters - load.trained, load.expert_parameters - load.trained_experts,
+          "frozen weights", "frozen experts"};
+}
+
 // A device's weights, or its share if each kind is sharded over its own ranks.
 template <Number N>
-N weights(const StageLoad& load, const ShardCounts& n, bool split) {
-  if (!split) return count<N>(whole(load), "weights");
-  N dense = count<N>(load.parameters, "weights") / count<N>(n.dense, "ranks");
-  if (load.expert_parameters <= 0) return dense;
-  return dense + count<N>(load.expert_parameters, "experts") / count<N>(n.expert, "expert ranks");
+N weights(const Held& held, const ShardCounts& n, bool split) {
+  if (!split) return count<N>(held.all(), held.name);
+  N dense = count<N>(held.dense, held.name) / count<N>(n.dense, "ranks");
+  if (held.experts <= 0) return dense;
+  return dense + count<N>(held.experts, held.name_of_experts) / count<N>(n.expert, "expert ranks");
 }
 
 template <Number N>
@@ -53,14 +73,15 @@ template <Number N>
 N bucket_bytes(const Plan& plan, const StageLoad& load, const ShardCounts& n) {
   const auto& precision = plan.precision;
   const N width = bytes<N>(precision.gradient_bytes, "G");
-  const N made = count<N>(whole(load), "weights") * width;
-  const N of_unit = count<N>(unit(load), "unit") * width;
+  const Held held = trained(load);
+  const N made = count<N>(held.all(), held.name) * width;
+  const N of_unit = count<N>(load.unit_trained, "unit") * width;
   const N bucket = bytes<N>(static_cast<double>(plan.bucket.value), "bucket");
   const bool away = plan.gradients_at != Residence::device;
   const bool split = n.dense > 1 || n.expert > 1;
   if (away || (plan.zero >= 2 && split)) return min(made, 2.0 * max(bucket, of_unit));
   if (reduces_apart(plan))
-    return count<N>(unit(load), "unit") * bytes<N>(precision.parameter_bytes, "P");
+    return count<N>(load.unit_trained, "unit") * bytes<N>(precision.parameter_bytes, "P");
   // ZeRO-1 sends each gradient's share elsewhere, from a bucket into which gradients are copied.
   if (plan.zero == 1 && n.dense > 1) return min(made, bucket);
   if (precision.accumulated_gradient_bytes != precision.gradient_bytes) return min(made, of_unit);
@@ -73,17 +94,20 @@ void each_part(const Plan& plan, const StageLoad& load, Put put) {
   const ShardCounts n = shard_counts(plan);
   const Precision& p = plan.precision;
   const auto device = Residence::device;
-  const N parameters = gathers_from_master(plan)
+  const Held states = trained(load);
+  const bool from_master = gathers_from_master(plan);
+  const Held own = from_master ? frozen(load) : every(load);
+  const N parameters = from_master && own.all() <= 0
                            ? bytes<N>(0, "none but the master's")
-                           : weights<N>(load, n, plan.zero == 3) * bytes<N>(p.parameter_bytes, "P");
+                           : weights<N>(own, n, plan.zero == 3) * bytes<N>(p.parameter_bytes, "P");
   put(MemoryTerm::parameters, plan.parameters_at, parameters);
   put(MemoryTerm::gathered, device, gathered_bytes<N>(plan, load));
-  N summed = weights<N>(load, n, plan.zero >= 2);
-  if (reduces_apart(plan)) summed = summed + weights<N>(load, n, true);
+  N summed = weights<N>(states, n, plan.zero >= 2);
+  if (reduces_apart(plan)) summed = summed + weights<N>(states, n, true);
   put(MemoryTerm::gradients, plan.gradients_at,
       summed * bytes<N>(p.accumulated_gradient_bytes, "A"));
   put(MemoryTerm::buckets, device, bucket_bytes<N>(plan, load, n));
-  const N owned = weights<N>(load, n, plan.zero >= 1);
+  const N owned = weights<N>(states, n, plan.zero >= 1);
   put(MemoryTerm::master, plan.optimizer_at, owned * bytes<N>(p.master_bytes, "M"));
   put(MemoryTerm::optimizer, plan.optimizer_at, owned * bytes<N>(p.optimizer_state_bytes, "O"));
   put(MemoryTerm::activations, device,

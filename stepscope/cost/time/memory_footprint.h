@@ -9,7 +9,8 @@
 //   master, optimizer states  (w + s) Psi; ZeRO-1 to 3 (w + s) Psi / n
 //
 // with p, a, w, s bytes of plan.precision: 16 Psi, 4 Psi + 12 Psi/n, 2 Psi + 14 Psi/n, 16 Psi/n for
-// AdamW in mixed precision with 16-bit gradients (Rajbhandari et al. 2020).
+// AdamW in mixed precision with 16-bit gradients (Rajbhandari et al. 2020). Frozen weights have p
+// alone: a, w and s count the trained part of Psi.
 //
 // With plan.torch_buffers the parts are as in PyTorch (torch/distributed/fsdp/_fully_shard,
 // torch/distributed/pipelining/stage.py): - ZeRO-3 gathers from the master's shards and keeps no
@@ -56,6 +57,9 @@ static_assert(memory_term_names[static_cast<std::size_t>(MemoryTerm::logits)] ==
 struct StageLoad {
   double parameters = 0;  // all but experts; elements
   double expert_parameters = 0;
+  double trained = 0;  // the parts of these with gradients and states
+  double trained_experts = 0;
+  double unit_trained = 0;     // of the unit with most gradients, with experts
   double unit_parameters = 0;  // of its largest unit (a layer, the embedding, the head)
   double unit_expert_parameters = 0;
   double layer_parameters = 0;  // of its largest layer, with experts

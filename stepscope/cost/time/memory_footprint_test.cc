@@ -27,7 +27,10 @@ double states(const Memory& memory) {
 }
 
 StageLoad load_of(double parameters) {
-  return {.parameters = parameters, .unit_parameters = parameters / 100};
+  return {.parameters = parameters,
+          .trained = parameters,
+          .unit_trained = parameters / 100,
+          .unit_parameters = parameters / 100};
 }
 
 TEST(Memory, StatesAreThoseOfTheZeroPaper) {
@@ -75,7 +78,8 @@ TEST(Memory, ContextRanksShareStatesToo) {
 TEST(Memory, ExpertsAreSplitOverTheirOwnReplicasOnly) {
   Plan plan = plan_of(1);
   plan.ep = 8;
-  const StageLoad load{.parameters = 16e6, .expert_parameters = 16e6};
+  const StageLoad load{
+      .parameters = 16e6, .expert_parameters = 16e6, .trained = 16e6, .trained_experts = 16e6};
   EXPECT_DOUBLE_EQ(states(memory_of(plan, load)), 4 * 32e6 + 12 * (16e6 / 16 + 16e6 / 2));
 }
 
@@ -103,11 +107,31 @@ TEST(Memory, GathersAsManyUnitsAsArePrefetched) {
   EXPECT_EQ(gathered(1), 0) << "alone there is nothing to gather";
 }
 
+// Frozen weights have neither gradients nor states, and their shards stay narrow.
+TEST(Memory, FrozenWeightsHaveNoStates) {
+  StageLoad load = load_of(1e9);
+  load.trained = 1e7;
+  load.unit_trained = 1e5;
+  for (const int zero : {0, 1, 3}) {
+    const Plan plan = plan_of(zero);
+    const double all = static_cast<double>(plan.dp);
+    const double parameters = 2e9 / (zero == 3 ? all : 1);
+    const double gradients = 2e7 / (zero == 3 ? all : 1);
+    const double owned = 12e7 / (zero > 0 ? all : 1);
+    EXPECT_DOUBLE_EQ(states(memory_of(plan, load)), parameters + gradients + owned) << zero;
+  }
+  Plan torch = plan_of(3);
+  torch.torch_buffers = true;
+  const auto shards = static_cast<double>(torch.dp);
+  EXPECT_DOUBLE_EQ(memory_of(torch, load)[MemoryTerm::parameters], 2 * 0.99e9 / shards);
+}
+
 // PyTorch: torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, _fsdp_param.py.
 TEST(Memory, FullyShardGathersFromTheMasterThroughBuffers) {
   Plan plan = plan_of(3);
   plan.torch_buffers = true;
-  const StageLoad load{.parameters = 16e6, .layer_parameters = 1e6, .end_parameters = 3e6};
+  const StageLoad load{
+      .parameters = 16e6, .trained = 16e6, .layer_parameters = 1e6, .end_parameters = 3e6};
   const Memory memory = memory_of(plan, load);
   EXPECT_EQ(memory[MemoryTerm::parameters], 0) << "fp32 shards are cast unit by unit";
   EXPECT_DOUBLE_EQ(states(memory), (2 + 4 + 8) * 1e6);
@@ -123,7 +147,11 @@ TEST(Memory, FullyShardInAPipelineReducesIntoMemoryOfItsOwn) {
   Plan plan = plan_of(1);
   plan.torch_buffers = true;
   plan.precision.accumulated_gradient_bytes = 4;
-  const StageLoad load{.parameters = 16e6, .unit_parameters = 1e6, .layer_parameters = 1e6};
+  const StageLoad load{.parameters = 16e6,
+                       .trained = 16e6,
+                       .unit_trained = 1e6,
+                       .unit_parameters = 1e6,
+                       .layer_parameters = 1e6};
   const Memory memory = memory_of(plan, load);
   EXPECT_DOUBLE_EQ(memory[MemoryTerm::parameters], 2 * 16e6);
   EXPECT_DOUBLE_EQ(memory[MemoryTerm::gradients], 4 * 16e6 + 4 * 1e6);

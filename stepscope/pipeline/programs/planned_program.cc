@@ -202,6 +202,11 @@ class Planned {
     for (const Operation& o : list) sum += o.expert ? 0 : o.parameters;
     return sum;
   }
+  [[nodiscard]] static double trained_of(const std::vector<Operation>& list) {
+    double sum = 0;
+    for (const Operation& o : list) sum += o.expert || !o.trained ? 0 : o.parameters;
+    return sum;
+  }
 
   struct StageLayers {
     std::int64_t first = 0;
@@ -271,12 +276,12 @@ class Planned {
       gather(std::llround(parameters_of(list) * plan_.precision.parameter_bytes), before);
       operations(list, Direction::backward, recompute_at(plan_, i - 1), false);
       if (last_batch || plan_.zero >= 2 || plan_.reduce_each_micro_batch)
-        reduce(parameters_of(list) * plan_.precision.gradient_bytes);
+        reduce(trained_of(list) * plan_.precision.gradient_bytes);
     }
     if (stage == 0) {
       const auto list = embedding_operations(model_, plan_);
       operations(list, Direction::backward, Recompute::none, false);
-      if (last_batch) reduce(parameters_of(list) * plan_.precision.gradient_bytes);
+      if (last_batch) reduce(trained_of(list) * plan_.precision.gradient_bytes);
     }
     if (stage > 0) message(false, batch, true, stage);
   }
@@ -310,7 +315,7 @@ class Planned {
     kernel("optimizer", cost_[StepTerm::optimizer]);
     if ((plan_.zero == 1 || plan_.zero == 2) && shared() > 1)
       collective(CollectiveKind::all_gather, "gather parameters",
-                 context_.stages[static_cast<std::size_t>(stage)].parameters *
+                 context_.stages[static_cast<std::size_t>(stage)].trained *
                      plan_.precision.parameter_bytes,
                  Over::data, last_);
   }

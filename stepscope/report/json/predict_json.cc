@@ -271,6 +271,7 @@ Json predict_tree(const PredictResult& r) {
            {{"name", r.model.name},
             {"parameters", r.parameters.total},
             {"active_parameters", r.parameters.active},
+            {"trained_parameters", r.trained_parameters},
             {"layers", r.model.layers}}},
           {"machine",
            {{"name", r.machine.name},

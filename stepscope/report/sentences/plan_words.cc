@@ -42,6 +42,18 @@ std::string offloaded_to(const Plan& p, Residence place) {
   return fmt::format("{}", fmt::join(kept, ", "));
 }
 
+// "embedding, first 4 layers frozen"; empty: nothing is, or adapters freeze every weight.
+std::string frozen_in_words(const TrainedParts& t) {
+  std::vector<std::string> frozen;
+  for (std::size_t i = 0; i < model_part_names.size(); ++i)
+    if (t.lora_rank == 0 && t.frozen.has(static_cast<ModelPart>(i)))
+      frozen.emplace_back(model_part_names[i]);
+  if (t.frozen_layers > 0)
+    frozen.push_back(t.frozen_layers == 1 ? "first layer"
+                                          : fmt::format("first {} layers", t.frozen_layers));
+  return frozen.empty() ? std::string() : fmt::format("{} frozen", fmt::join(frozen, ", "));
+}
+
 // " (2d)", " (2d, 4 × 2)"; nothing for 1d.
 std::string layout_in_words(const Plan& p) {
   if (p.tensor_layout == TensorLayout::one_d) return {};
@@ -95,6 +107,10 @@ std::string plan_in_words(const Plan& p) {
     parts.push_back(p.recompute == Recompute::every_k
                         ? fmt::format("recompute but every {}th layer", p.recompute_every)
                         : fmt::format("recompute {}", name_of(recompute_names, p.recompute)));
+  if (const TrainedParts& t = p.trained; t.lora_rank > 0)
+    parts.push_back(fmt::format("LoRA of rank {}", t.lora_rank));
+  if (const std::string frozen = frozen_in_words(p.trained); !frozen.empty())
+    parts.push_back(frozen);
   for (const Residence place : {Residence::host, Residence::nvme})
     if (const std::string there = offloaded_to(p, place); !there.empty())
       parts.push_back(

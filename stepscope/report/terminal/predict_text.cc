@@ -18,8 +18,12 @@ namespace stepscope {
 namespace {
 
 std::string headline(const PredictResult& r) {
-  return fmt::format("{} · {} parameters · {} × {}\n{}\n", printable(r.model.name),
-                     format_count(static_cast<double>(r.parameters.total)), r.plan.devices,
+  const std::string trained =
+      trains_all(r.plan.trained)
+          ? std::string()
+          : fmt::format(", {} trained", format_count(static_cast<double>(r.trained_parameters)));
+  return fmt::format("{} · {} parameters{} · {} × {}\n{}\n", printable(r.model.name),
+                     format_count(static_cast<double>(r.parameters.total)), trained, r.plan.devices,
                      printable(r.machine.name), plan_in_words(r.plan));
 }
 
