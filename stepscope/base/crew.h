@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -105,6 +107,44 @@ void shared_stretches(std::vector<T>& results, const Workers& workers, std::size
   });
   auto at = results.begin();
   for (std::vector<T>& stretch : stretches) at = std::ranges::move(stretch, at).out;
+}
+
+// A question whose answer no other question beside it needs.
+struct SharedQuestion {
+  std::function<void()> ask;
+  std::function<void(std::string&)> append;
+  std::function<bool(std::string_view&)> take;
+};
+
+// `ask()` gives the answer. It meets no other process.
+template <class T, class Ask>
+[[nodiscard]] SharedQuestion shared_question(T& answer, Ask ask) {
+  return {[&answer, ask] { answer = ask(); },
+          [&answer](std::string& bytes) { append_plain(bytes, answer); },
+          [&answer](std::string_view& bytes) { return take_plain(bytes, answer); }};
+}
+
+// Asks all of them: on the threads of a process that works alone, else in turns by the processes.
+// Those that take longest should come first.
+inline void ask_shared(std::span<const SharedQuestion> questions, const Workers& workers) {
+  if (workers.alone()) {
+    parallel_for(questions.size(), workers.threads, [&](std::size_t i) { questions[i].ask(); });
+    return;
+  }
+  const std::size_t processes = workers.crew->size();
+  std::string bytes;
+  for (std::size_t i = workers.crew->rank(); i < questions.size(); i += processes) {
+    questions[i].ask();
+    questions[i].append(bytes);
+  }
+  const Exchanged all = workers.crew->exchange(std::move(bytes));
+  for (std::size_t r = 0; r < processes; ++r) {
+    if (r == workers.crew->rank()) continue;
+    std::string_view rest = all.of[r];
+    for (std::size_t i = r; i < questions.size(); i += processes)
+      check(questions[i].take(rest), "another process of the crew sent too few bytes");
+    check(rest.empty(), "another process of the crew sent too many bytes");
+  }
 }
 
 }  // namespace stepscope

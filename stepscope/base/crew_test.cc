@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 #include <thread>
+#include <tuple>
 
 namespace stepscope {
 namespace {
@@ -68,6 +69,34 @@ TEST(Crew, EachProcessComputesItsShareAndHasAllResults) {
         for (const auto& of : results)
           for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(of[i].size(), i);
       }
+}
+
+TEST(Crew, EachQuestionIsAskedOnceAndAllHaveTheAnswers) {
+  for (const std::size_t size : {1U, 2U, 3U, 5U}) {
+    Meeting meeting(size);
+    std::vector<int> asked(size);
+    std::vector<std::tuple<std::string, std::vector<int>, int>> answers(size);
+    {
+      std::vector<std::jthread> processes;
+      for (std::size_t r = 0; r < size; ++r)
+        processes.emplace_back([&, r] {
+          ThreadCrew crew(meeting, r);
+          auto& [text, numbers, number] = answers[r];
+          const auto count = [&](auto answer) {
+            ++asked[r];
+            return answer;
+          };
+          const std::vector<SharedQuestion> questions = {
+              shared_question(text, [&] { return count(std::string("late")); }),
+              shared_question(numbers, [&] { return count(std::vector<int>{1, 2, 3}); }),
+              shared_question(number, [&] { return count(4); })};
+          ask_shared(questions, {1, &crew});
+        });
+    }
+    EXPECT_EQ(std::reduce(asked.begin(), asked.end()), 3);
+    for (const auto& own : answers)
+      EXPECT_EQ(own, std::tuple(std::string("late"), std::vector<int>{1, 2, 3}, 4));
+  }
 }
 
 TEST(Crew, WithoutOthersTheThreadsComputeAll) {

@@ -420,7 +420,8 @@ std::optional<PipelineBubble> Builder::build() {
   find_bounds();
   find_shape();
   find_missing();
-  for (StageBubble& stage : out_.ranks) measure(in_, in_.devices[stage.view], stage);
+  shared_for(out_.ranks, in_.workers, Deal::blocks,
+             [&](std::size_t i) { measure(in_, in_.devices[out_.ranks[i].view], out_.ranks[i]); });
   std::ranges::stable_sort(
       out_.ranks, {}, [](const StageBubble& s) { return std::tuple(s.pipeline, s.stage, s.rank); });
   return std::move(out_);

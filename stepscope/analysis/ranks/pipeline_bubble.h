@@ -31,6 +31,7 @@
 #include "stepscope/analysis/ranks/pipeline_stages.h"
 #include "stepscope/analysis/steps/host_phases.h"
 #include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/base/crew.h"
 
 namespace stepscope {
 
@@ -95,7 +96,8 @@ struct PipelineInputs {
   const Collectives& collectives;
   std::span<const HostPhases> phases;  // by view
   std::span<const std::size_t>
-      devices;  // by view: index into RankIndex::devices (TimeBudget::chosen)
+      devices;        // by view: index into RankIndex::devices (TimeBudget::chosen)
+  Workers workers{};  // share the ranks
 };
 
 // True if a call passes activations or gradients between stages.

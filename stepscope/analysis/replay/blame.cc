@@ -83,7 +83,7 @@ class Judge {
                                        ? std::string_view("unexplained")
                                        : label_of(graph_, views_, job_.matches, suspect.node);
     Charged& c = charged_[{graph_.view[suspect.node], label.data(), by_excess}];
-    c.blame.label = label;
+    if (c.blame.label.empty()) c.blame.label = label;
     return c;
   }
   const Replay& replay_;

@@ -18,11 +18,11 @@
 namespace stepscope {
 
 struct Blame {
-  int rank = 0;            // rank of the work
-  std::string_view label;  // label_of; "unexplained" for a delay
-  std::string name;        // of the kernel or call with most of it
-  bool excess = false;     // more than on its peers; else due to the schedule
-  Ns wait{};               // Σ over waiting ranks and collectives
+  int rank = 0;         // rank of the work
+  std::string label;    // label_of; "unexplained" for a delay
+  std::string name;     // of the kernel or call with most of it
+  bool excess = false;  // more than on its peers; else due to the schedule
+  Ns wait{};            // Σ over waiting ranks and collectives
   std::uint64_t collectives = 0;
   Ns worst_at{};  // arrival with the largest loss, on the trace's clock
   Ns worst{};

@@ -2,11 +2,10 @@
 #include "stepscope/analysis/replay/explanation.h"
 
 #include <algorithm>
-#include <functional>
 #include <initializer_list>
 
 #include "stepscope/analysis/graph/device_holds.h"
-#include "stepscope/base/parallel_for.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/base/release.h"
 #include "stepscope/stats/summary.h"
 
@@ -96,21 +95,23 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   e.negative_delays = graph.negative_delays;
   const std::vector<std::string> roles = roles_to_compare(inputs.roles);
   const PeerMedians medians = peer_medians(replay, inputs.views, roles, inputs.threads);
-  const auto ask = [&](std::initializer_list<std::function<void()>> questions) {
+  // Where the processes of a crew share the questions, each is answered by one of them.
+  const Workers own = inputs.threads.alone() ? inputs.threads : Workers(inputs.threads.threads);
+  const auto ask = [&](std::initializer_list<SharedQuestion> questions) {
     if (graph.size() >= many_nodes) return_freed_memory();
-    // Processes of a crew meet in the same questions in the same order.
-    parallel_for(questions.size(), inputs.threads.alone() ? inputs.threads.threads : 1,
-                 [&](std::size_t i) { questions.begin()[i](); });
+    ask_shared({questions.begin(), questions.size()}, inputs.threads);
   };
-  ask({[&] {
-         e.path =
-             find_critical_path(replay, inputs.views, inputs.collectives.matches, inputs.phases);
-       },
-       [&] {
-         e.held_out = predict_held_out(replay, inputs.views, inputs.collectives.matches,
-                                       medians.pieces, inputs.threads);
-       },
-       [&] { e.held = held_devices(replay, inputs.views); }});
+  ask({shared_question(e.held_out,
+                       [&] {
+                         return predict_held_out(replay, inputs.views, inputs.collectives.matches,
+                                                 medians.pieces, own);
+                       }),
+       shared_question(
+           e.blame, [&] { return find_blame(replay, inputs.views, inputs.collectives, medians); }),
+       shared_question(e.held, [&] { return held_devices(replay, inputs.views); }),
+       shared_question(e.path, [&] {
+         return find_critical_path(replay, inputs.views, inputs.collectives.matches, inputs.phases);
+       })});
   if (stopped()) return std::nullopt;
   const Ns unexplained = e.path.residual + e.path.not_recorded + e.path.unjoined;
   if (e.path.length > Ns{0})
@@ -118,10 +119,6 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
         static_cast<double>(unexplained.count()) / static_cast<double>(e.path.length.count());
   e.refused = e.unexplained_share > unexplained_refused || mispredicts(e, replay_error_refused);
   if (inputs.pipeline != nullptr && e.refused) e.bubble = bubble_shares(*inputs.pipeline);
-  const auto blame = [&] {
-    e.blame = find_blame(replay, inputs.views, inputs.collectives, medians);
-  };
-  if (e.refused || !inputs.standing) blame();
   WhatIfInputs what{replay,  inputs.views,  inputs.collectives, roles,
                     medians, inputs.phases, inputs.units,       inputs.messages};
   what.pipeline = inputs.pipeline;
@@ -130,19 +127,26 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   const RowTimes row_times = find_row_times(replay, inputs.views, inputs.threads);
   what.row_times = &row_times;
   if (inputs.pipeline != nullptr) what.micro_batches = inputs.pipeline->micro_batches;
-  if (inputs.pipeline != nullptr) e.bubble = bubble_shares(*inputs.pipeline, what);
+  const auto bubble = [&] {
+    return inputs.pipeline == nullptr ? std::vector<BubbleShares>()
+                                      : bubble_shares(*inputs.pipeline, what);
+  };
+  if (!inputs.standing) e.bubble = bubble();
   if (inputs.standing) {
     const GradientBuckets buckets = find_gradient_buckets(what);
     what.traffic = &buckets.traffic;
     const Workers half =
-        inputs.threads.alone() ? Workers(std::max(1U, inputs.threads.threads / 2)) : inputs.threads;
-    ask({blame, [&] { e.faults = find_faults(what, half, inputs.stop); },
-         [&] { e.early_waits = sum_early_waits(what, find_early_waits(what)); },
-         [&] { e.buckets = search_buckets(what, buckets, 1, inputs.stop); }});
+        inputs.threads.alone() ? Workers(std::max(1U, inputs.threads.threads / 2)) : own;
+    ask({shared_question(e.faults, [&] { return find_faults(what, half, inputs.stop); }),
+         shared_question(e.bubble, bubble),
+         shared_question(e.buckets, [&] { return search_buckets(what, buckets, 1, inputs.stop); }),
+         shared_question(e.early_waits,
+                         [&] { return sum_early_waits(what, find_early_waits(what)); })});
     const bool devices =
         std::ranges::none_of(inputs.views, [](const RankView& v) { return v.index->cpu_only(); });
     const Scenario* fault = !e.faults.empty() && devices ? &e.faults.front().scenario : nullptr;
-    ask({[&] { e.what_ifs = standing_what_ifs(what, fault, inputs.threads, inputs.stop); }});
+    if (graph.size() >= many_nodes) return_freed_memory();
+    e.what_ifs = standing_what_ifs(what, fault, inputs.threads, inputs.stop);
     what.traffic = nullptr;
     if (e.buckets) {
       const auto after = std::ranges::upper_bound(e.what_ifs, e.buckets->best.saved,

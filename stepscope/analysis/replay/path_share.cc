@@ -178,16 +178,17 @@ void PathReader::list_shares() {
         if (shares_[v][l][p] != Ns{0})
           sums[{views_[v].rank, labels[l], static_cast<Phase>(p)}] += shares_[v][l][p];
   for (const auto& [key, time] : sums)
-    out_.shares.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), time});
+    out_.shares.push_back(
+        {std::get<0>(key), std::string(std::get<1>(key)), std::get<2>(key), time});
   std::ranges::stable_sort(out_.shares, std::ranges::greater{}, &PathShare::time);
 }
 
 void PathReader::list_longest() {
   std::ranges::sort_heap(long_, longer);
   for (const Part& part : long_)
-    out_.longest.push_back({views_[graph_.view[part.node]].rank, labels[label_of(part)],
-                            std::string(row_name(graph_, views_, part.node)),
-                            part.from + graph_.origin, part.time});
+    out_.longest.push_back(
+        {views_[graph_.view[part.node]].rank, std::string(labels[label_of(part)]),
+         std::string(row_name(graph_, views_, part.node)), part.from + graph_.origin, part.time});
 }
 
 void PathReader::add_slack(std::span<const std::uint32_t> path) {

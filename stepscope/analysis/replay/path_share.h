@@ -25,7 +25,7 @@ namespace stepscope {
 struct PathShare {
   int rank = 0;
   // As label_of; "unexplained" for delays, "not recorded" for time before the rank's first row.
-  std::string_view label;
+  std::string label;
   Phase phase = Phase::other;
   Ns time{};
 };
@@ -33,7 +33,7 @@ struct PathShare {
 // A long piece of the path, to look up on the timeline. Of equal ones the earlier comes first.
 struct PathPiece {
   int rank = 0;
-  std::string_view label;
+  std::string label;
   std::string name;  // of the operation or the call
   Ns start{};        // on the trace's clock
   Ns time{};

@@ -16,7 +16,7 @@
 #include "stepscope/analysis/replay/early_waits.h"
 #include "stepscope/analysis/replay/fault_changes.h"
 #include "stepscope/analysis/replay/stage_balance.h"
-#include "stepscope/base/parallel_for.h"
+#include "stepscope/base/crew.h"
 
 namespace stepscope {
 namespace {
@@ -411,14 +411,14 @@ struct Asked {
 };
 
 Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, const Scenario* fault,
-              unsigned threads) {
+              const Workers& workers) {
   const auto asks_for = [&](Change change) {
     return std::ranges::find(scenarios, change, &Scenario::change) != scenarios.end();
   };
   Asked asked;
   asked.of_cause.resize(causes.size());
-  parallel_for(causes.size(), threads,
-               [&](std::size_t c) { asked.of_cause[c] = changes_of(in, {.change = causes[c]}); });
+  shared_for(asked.of_cause, workers, Deal::turns,
+             [&](std::size_t c) { asked.of_cause[c] = changes_of(in, {.change = causes[c]}); });
   asked.ideal.assign(in.replay.measured.work.begin(), in.replay.measured.work.end());
   for (const std::vector<NodeChange>& changes : asked.of_cause)
     for (const NodeChange& c : changes) asked.ideal[c.node] += c.work;
@@ -508,7 +508,7 @@ std::vector<WhatIf> answers(const WhatIfInputs& inputs, std::span<const Scenario
                             const Scenario* fault, const Workers& workers, const StopFlag* stop) {
   std::vector<WhatIf> results(scenarios.size());
   if (results.empty()) return results;
-  const Asked asked = prepare(inputs, scenarios, fault, workers.threads);
+  const Asked asked = prepare(inputs, scenarios, fault, workers);
   const auto stopped = [&] { return stop != nullptr && stop->requested(); };
   std::vector<std::size_t> places;  // of those that change work, then of the others
   for (const bool alone : {false, true})

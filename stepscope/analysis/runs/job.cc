@@ -436,7 +436,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   job.stragglers = find_stragglers(views, job.collectives, {.sizes = options.sizes});
   std::vector<std::size_t> devices;
   for (const RankResult& r : job.ranks) devices.push_back(r.budget.chosen);
-  job.pipeline = pipeline_bubble({views, job.collectives, phases, devices});
+  job.pipeline = pipeline_bubble({views, job.collectives, phases, devices, options.threads});
   if (!options.details)
     parallel_for(ranks.size(), options.threads,
                  [&](std::size_t i) { release_details(*ranks[i].trace); });

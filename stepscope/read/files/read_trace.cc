@@ -143,7 +143,10 @@ Files read_files(std::span<const std::string> paths, const ReadOptions& options,
   };
   constexpr std::uint64_t small = 4 << 20;
   const unsigned threads = std::max(options.threads.threads, 1U);
-  if (!options.threads.alone()) {
+  // A digest is read faster than its rows are sent to another process.
+  const bool digests =
+      std::ranges::all_of(paths, [](const std::string& path) { return path.ends_with(".digest"); });
+  if (!options.threads.alone() && !digests) {
     const bool few = paths.size() < options.threads.crew->size() * threads;
     shared_for(reads, {few ? 1 : threads, options.threads.crew}, Deal::turns,
                [&](std::size_t i) { read_one(i, few ? threads : 1); });
