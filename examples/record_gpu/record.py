@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures and records training on one GPU.
+
+    record.py GROUP... --out DIR [--only NAME,...] [--seconds 300] [--steps 8]
+
+GROUP     what it does
+steps     times and peak memory of 24 configurations, no profiler: truth for `stepscope predict`
+traces    traces of eager, compiled and graphed jobs, DDP, FSDP2, fp8, mixtures: DIR/traces/NAME
+faults    jobs with one thing wrong and without it, recorded: truth for `stepscope whatif`
+products  times of matrix products by shape and format, of copies, launches and attention
+memory    a snapshot of the allocator when memory runs out
+
+DIR/GROUP.jsonl has a line of figures for each job. A job that fails is a line with `error`; no new
+job begins after --seconds. On a machine without a GPU only --tiny runs.
+"""
+import argparse
+import json
+import time
+import traceback
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from job import DEVICE, GPU, Job, release, run, start_group, synchronize
+from models import SHAPES, config
+
+STEPS = {
+    "gpt2": Job("gpt2", 16),
+    "gpt2-small-batch": Job("gpt2", 4),
+    "gpt2-long": Job("gpt2", 2, 8192),
+    "gpt2-accumulated": Job("gpt2", 8, micro_batches=4),
+    "gpt2-recomputed": Job("gpt2", 16, recompute=True),
+    "gpt2-compiled": Job("gpt2", 16, compile=True),
+    "gpt2-graph": Job("gpt2", 4, graph=True),
+    "gpt2-medium": Job("gpt2-medium", 8),
+    "gpt2-medium-recomputed": Job("gpt2-medium", 16, recompute=True),
+    "llama-1b": Job("llama-1b", 2, 2048),
+    "llama-1b-short": Job("llama-1b", 1, 512),
+    "llama-1b-long": Job("llama-1b", 1, 8192),
+    "llama-1b-compiled": Job("llama-1b", 2, 2048, compile=True),
+    "llama-1b-recomputed": Job("llama-1b", 4, 2048, recompute=True),
+    "llama-1b-fp8": Job("llama-1b", 2, 2048, fp8=True),
+    "llama-1b-fp8-compiled": Job("llama-1b", 2, 2048, fp8=True, compile=True),
+    "llama-8b-4-layers": Job("llama-8b-4-layers", 1, 4096),
+    "llama-8b-4-layers-compiled": Job("llama-8b-4-layers", 1, 4096, compile=True),
+    "llama-wide": Job("llama-wide", 4, 2048),
+    "llama-narrow": Job("llama-narrow", 8, 1024),
+    "llama-narrow-accumulated": Job("llama-narrow", 2, 1024, micro_batches=8),
+    "mixture": Job("mixture", 2, 2048),
+    "mixture-small-batch": Job("mixture", 1, 512),
+    "mixture-loop": Job("mixture", 2, 2048, loop=True),
+}
+
+TRACES = {
+    "gpt2_eager": Job("gpt2", 8),
+    "gpt2_ddp": Job("gpt2", 8, parallel="ddp", micro_batches=2),
+    "gpt2_fsdp": Job("gpt2", 8, parallel="fsdp"),
+    "gpt2_recomputed": Job("gpt2", 8, recompute=True),
+    "gpt2_graph": Job("gpt2", 8, graph=True),
+    "llama_1b_eager": Job("llama-1b", 2, 2048),
+    "llama_1b_fp8": Job("llama-1b", 2, 2048, fp8=True),
+    "mixture_grouped": Job("mixture", 2, 2048),
+    "mixture_loop": Job("mixture", 1, 1024, loop=True),
+    "gpt2_stack": Job("gpt2", 8),
+    "gpt2_compiled": Job("gpt2", 8, compile=True),
+    "llama_1b_compiled": Job("llama-1b", 2, 2048, compile=True),
+}
+
+# A job, and the what-if that takes its fault away. batch, width and launch decide what binds it.
+FAULTS = {
+    "item": (Job("gpt2", 8), "sync_free"),
+    "item_hosted": (Job("gpt2", 1), "sync_free"),
+    "loss_item": (Job("gpt2", 4, micro_batches=4), "sync_free"),
+    "loader": (Job("gpt2", 4), "data_free"),
+    "loader_hidden": (Job("gpt2", 16), "data_free"),
+    "pageable": (Job("gpt2", 8), "sync_free"),
+    "collector": (Job("gpt2", 4), "collector_free"),
+    "allocator": (Job("gpt2", 8), "allocator_free"),
+    "sleep": (Job("gpt2", 4), "pauses_free"),
+}
+
+
+def tiny(job):
+    name = "tiny-mixture" if job.model == "mixture" else "tiny"
+    return replace(job, model="tiny-gpt2" if "gpt2" in job.model else name, batch=2, sequence=128,
+                   graph=job.graph and GPU)
+
+
+def steps_of(arguments):
+    for name, job in STEPS.items():
+        yield name, lambda job=job: dict(
+            job=asdict(job), config=config(SHAPES[job.model], job.sequence),
+            **run(arguments.size(job), steps=arguments.steps))
+
+
+def traces_of(arguments):
+    for name, job in TRACES.items():
+        path = str(arguments.out / "traces" / name / "rank0.json.gz")
+        switches = dict(stack=name == "gpt2_stack", recorded=1 if name == "gpt2_stack" else 2)
+        yield name, lambda job=job, path=path, switches=switches: dict(
+            job=asdict(job), **run(arguments.size(job), trace=path, **switches))
+
+
+def faults_of(arguments):
+    for name, (job, change) in FAULTS.items():
+        fault = name.split("_hid")[0].split("_hosted")[0]
+        for which, job in (("with", replace(job, fault=fault)), ("without", job)):
+            path = str(arguments.out / "faults" / name / which / "rank0.json.gz")
+            yield f"{name}.{which}", lambda job=job, path=path: dict(
+                job=asdict(job), change=change, **run(arguments.size(job), trace=path))
+    for name in ("gpt2_graphed", "gpt2_small_graphed"):
+        batch = 1 if "small" in name else 4
+        for which in ("with", "without"):
+            job = Job("gpt2", batch, graph=which == "without")
+            path = str(arguments.out / "faults" / name / which / "rank0.json.gz")
+            yield f"{name}.{which}", lambda job=job, path=path: dict(
+                job=asdict(job), change="host_free", **run(arguments.size(job), trace=path))
+
+
+def seconds_of(work, least=0.05):
+    """Median seconds of one call, each timed by events after a pass that fills the L2 anew."""
+    for _ in range(3):
+        work()
+    synchronize()
+    if not GPU:
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+    times, spent = [], 0.0
+    while len(times) < 5 or (spent < least and len(times) < 50):
+        a, b = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        FLUSH.zero_()
+        torch.cuda._sleep(200_000)      # the host is ahead: launches are not timed
+        a.record()
+        work()
+        b.record()
+        b.synchronize()
+        times.append(1e-3 * a.elapsed_time(b))
+        spent += times[-1]
+    return sorted(times)[len(times) // 2]
+
+
+FLUSH = torch.empty(256 << 20 if GPU else 1, dtype=torch.uint8, device=DEVICE)
+WIDTHS = [(768, 2304), (768, 3072), (3072, 768), (1024, 4096), (2048, 3072), (2048, 16384),
+          (8192, 2048), (4096, 6144), (4096, 28672), (14336, 4096), (8192, 8192), (2048, 128256),
+          (768, 50257), (768, 50304), (5120, 1536), (7168, 2048)]
+ROWS = [256, 1024, 4096, 16384]
+
+
+def products_of(arguments):
+    def product(dtype, m, k, n):
+        if dtype == torch.float8_e4m3fn:
+            a = torch.randn(m, k, device=DEVICE).to(dtype)
+            b = torch.randn(n, k, device=DEVICE).to(dtype)
+            one = torch.ones((), device=DEVICE)
+            return lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16,
+                                            use_fast_accum=True)
+        a, b = torch.randn(m, k, device=DEVICE), torch.randn(n, k, device=DEVICE)
+        a, b = a.to(dtype), b.to(dtype)
+        return lambda: a @ b.t()
+
+    def timed(kind, **what):
+        return dict(kind=kind, **what)
+
+    widths = WIDTHS[:2] if arguments.tiny else WIDTHS
+    rows = ROWS[:1] if arguments.tiny else ROWS
+    formats = {"bf16": torch.bfloat16, "fp8": torch.float8_e4m3fn, "fp32": torch.float32}
+    for name, dtype in formats.items():
+        if name == "fp8" and not GPU:
+            continue
+        for k, n in widths:
+            for m in rows:
+                if (name == "fp8" and n % 16) or (name == "fp32" and m * k * n > 1 << 37):
+                    continue
+                yield f"{name}-{m}x{k}x{n}", lambda name=name, dtype=dtype, m=m, k=k, n=n: timed(
+                    "product", format=name, m=m, k=k, n=n,
+                    s=seconds_of(product(dtype, m, k, n)))
+    for tokens, tall, wide in [(16384, 2048, 768), (4096, 2048, 1536), (65536, 4096, 2048)]:
+        def grouped(tokens=tokens, tall=tall, wide=wide):
+            x = torch.randn(tokens, tall, device=DEVICE).bfloat16()
+            w = torch.randn(64, tall, wide, device=DEVICE).bfloat16()
+            ends = torch.arange(1, 65, device=DEVICE, dtype=torch.int32) * (tokens // 64)
+            return timed("grouped", m=tokens, k=tall, n=wide, experts=64,
+                         s=seconds_of(lambda: torch._grouped_mm(x, w, offs=ends)))
+        if GPU:
+            yield f"grouped-{tokens}x{tall}x{wide}", grouped
+    for batch, heads, length, size in [(16, 12, 1024, 64), (2, 32, 2048, 64), (1, 32, 4096, 128),
+                                       (1, 32, 8192, 128), (4, 24, 2048, 128)]:
+        def attention(batch=batch, heads=heads, length=length, size=size):
+            shape = (batch, heads, length, size)
+            q, k, v = (torch.randn(shape, device=DEVICE, dtype=torch.bfloat16, requires_grad=True)
+                       for _ in range(3))
+            forward = lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            y = forward()
+            gradient = torch.randn_like(y)
+            backward = lambda: torch.autograd.grad(y, (q, k, v), gradient, retain_graph=True)
+            return timed("attention", batch=batch, heads=heads, length=length, size=size,
+                         s=seconds_of(forward), backward_s=seconds_of(backward))
+        if GPU:
+            yield f"attention-{batch}x{heads}x{length}x{size}", attention
+    for megabytes in (1, 4, 16, 64, 256, 1024, 4096) if GPU else ():
+        def copies(count=megabytes << 20):
+            x = torch.empty(count, dtype=torch.uint8, device=DEVICE)
+            y = torch.empty_like(x)
+            figures = dict(bytes=count, device_s=seconds_of(lambda: y.copy_(x)))
+            if count <= 1 << 30:
+                for name, pinned in (("pinned", True), ("pageable", False)):
+                    h = torch.empty(count, dtype=torch.uint8, pin_memory=pinned)
+                    figures[f"from_{name}_s"] = seconds_of(lambda h=h: x.copy_(h, True))
+                    figures[f"to_{name}_s"] = seconds_of(lambda h=h: h.copy_(x, True))
+            return timed("copy", **figures)
+        yield f"copy-{megabytes}MB", copies
+    yield "launches", lambda: timed("launch", **launches())
+
+
+def launches():
+    """Seconds of the host and the device for small operations in a row."""
+    x = torch.zeros(8, device=DEVICE)
+    y = torch.zeros(64, 64, device=DEVICE, dtype=torch.bfloat16, requires_grad=True)
+    figures = {}
+    for name, work in (("add", lambda: x.add_(1)), ("product_with_grad", lambda: y @ y),
+                       ("item", lambda: x.sum().item())):
+        work()
+        synchronize()
+        start = time.perf_counter()
+        for _ in range(1000):
+            work()
+        figures[f"{name}_host_s"] = (time.perf_counter() - start) / 1000
+        synchronize()
+        figures[f"{name}_s"] = (time.perf_counter() - start) / 1000
+    return figures
+
+
+def memory_of(arguments):
+    def snapshot():
+        torch.cuda.memory._record_memory_history(max_entries=20_000)
+        failure = ""
+        try:
+            run(Job("gpt2", 8))
+            run(Job("llama-8b-4-layers", 64, 4096), steps=1, warmup=1)
+        except torch.OutOfMemoryError as error:
+            failure = str(error)
+            torch.cuda.memory._dump_snapshot(str(arguments.out / "out_of_memory.pickle"))
+        torch.cuda.memory._record_memory_history(enabled=None)
+        return dict(error_text=failure)
+    if GPU:
+        yield "out_of_memory", snapshot
+
+
+GROUPS = dict(steps=steps_of, traces=traces_of, faults=faults_of, products=products_of,
+              memory=memory_of)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("groups", nargs="+", choices=GROUPS, metavar="GROUP")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--tiny", action="store_true", help="sizes of a test, also on a CPU")
+    arguments = parser.parse_args()
+    if not GPU and not arguments.tiny:
+        parser.error("no GPU is found; --tiny runs without one")
+    arguments.size = tiny if arguments.tiny else lambda job: job
+    arguments.out = arguments.out.absolute()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    only = set(filter(None, arguments.only.split(",")))
+    began = time.monotonic()
+    start_group()
+    name = torch.cuda.get_device_name() if GPU else "CPU"
+    for group in arguments.groups:
+        with open(arguments.out / f"{group}.jsonl", "a") as lines:
+            for job, work in GROUPS[group](arguments):
+                if only and job.split(".")[0] not in only:
+                    continue
+                if time.monotonic() - began > arguments.seconds:
+                    print(f"{group} {job}: no time left", flush=True)
+                    continue
+                start = time.monotonic()
+                try:
+                    figures = work()
+                except Exception as error:              # the next job may work
+                    figures = dict(error=f"{type(error).__name__}: {error}",
+                                   where=traceback.format_exc()[-1500:])
+                figures = dict(name=job, device=name, torch=torch.__version__, **figures,
+                               took_s=round(time.monotonic() - start, 2))
+                lines.write(json.dumps(figures) + "\n")
+                lines.flush()
+                brief = {k: figures[k] for k in ("error", "step_ms", "recorded_ms", "took_s")
+                         if k in figures}
+                if group != "products" or "error" in figures:
+                    print(group, job, str(brief)[:400], flush=True)
+                release()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
