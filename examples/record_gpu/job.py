@@ -212,7 +212,8 @@ def measure(step, steps):
 def record(step, steps, path, shapes=True, memory=True, stack=False):
     """Writes a trace of `steps` steps (Chrome's JSON, gzip) and returns milliseconds of a step."""
     activities = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * GPU
-    extra = torch.profiler._ExperimentalConfig(enable_cuda_sync_events=True) if GPU else None
+    extra = torch.profiler._ExperimentalConfig(enable_cuda_sync_events=GPU,
+                                               record_python_gc_info=stack)
     schedule = torch.profiler.schedule(wait=0, warmup=2, active=steps, repeat=1)
     with profile(activities=activities, record_shapes=shapes, profile_memory=memory,
                  with_stack=stack, experimental_config=extra, schedule=schedule) as profiler:

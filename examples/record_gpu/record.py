@@ -69,17 +69,18 @@ TRACES = {
     "llama_1b_compiled": Job("llama-1b", 2, 2048, compile=True),
 }
 
-# A job, and the what-if that takes its fault away. batch, width and launch decide what binds it.
+# A fault, a job, and the what-if that takes the fault away. The batch decides what binds the job.
 FAULTS = {
-    "item": (Job("gpt2", 8), "sync_free"),
-    "item_hosted": (Job("gpt2", 1), "sync_free"),
-    "loss_item": (Job("gpt2", 4, micro_batches=4), "sync_free"),
-    "loader": (Job("gpt2", 4), "data_free"),
-    "loader_hidden": (Job("gpt2", 16), "data_free"),
-    "pageable": (Job("gpt2", 8), "sync_free"),
-    "collector": (Job("gpt2", 4), "collector_free"),
-    "allocator": (Job("gpt2", 8), "allocator_free"),
-    "sleep": (Job("gpt2", 4), "pauses_free"),
+    "item": ("item", Job("gpt2", 8), "sync_free"),
+    "item_small_batch": ("item", Job("gpt2", 1), "sync_free"),
+    "loss_item": ("loss_item", Job("gpt2", 4, micro_batches=4), "sync_free"),
+    "loader": ("loader", Job("gpt2", 4), "data_free"),
+    "loader_large_batch": ("loader", Job("gpt2", 16), "data_free"),
+    "pageable": ("pageable", Job("gpt2", 8), "copies_free"),
+    "collector": ("collector", Job("gpt2", 4), "unseen_free"),
+    "collector_stack": ("collector", Job("gpt2", 4), "collector_free"),
+    "allocator": ("allocator", Job("gpt2", 8), "allocator_free"),
+    "sleep": ("sleep", Job("gpt2", 4), "unseen_free"),
 }
 
 
@@ -105,19 +106,22 @@ def traces_of(arguments):
 
 
 def faults_of(arguments):
-    for name, (job, change) in FAULTS.items():
-        fault = name.split("_hid")[0].split("_hosted")[0]
-        for which, job in (("with", replace(job, fault=fault)), ("without", job)):
+    light = dict(steps=16, recorded=6, shapes=False, memory=False)
+    for name, (fault, good, change) in FAULTS.items():
+        switches = dict(light, stack=True, recorded=3) if name == "collector_stack" else light
+        for which, job in (("with", replace(good, fault=fault)), ("without", good)):
             path = str(arguments.out / "faults" / name / which / "rank0.json.gz")
-            yield f"{name}.{which}", lambda job=job, path=path: dict(
-                job=asdict(job), change=change, **run(arguments.size(job), trace=path))
+            yield f"{name}.{which}", lambda job=job, path=path, switches=switches, change=change: (
+                dict(job=asdict(job), change=change,
+                     **run(arguments.size(job), trace=path, **switches)))
     for name in ("gpt2_graphed", "gpt2_small_graphed"):
         batch = 1 if "small" in name else 4
         for which in ("with", "without"):
             job = Job("gpt2", batch, graph=which == "without")
             path = str(arguments.out / "faults" / name / which / "rank0.json.gz")
             yield f"{name}.{which}", lambda job=job, path=path: dict(
-                job=asdict(job), change="host_free", **run(arguments.size(job), trace=path))
+                job=asdict(job), change="host_free",
+                **run(arguments.size(job), trace=path, **light))
 
 
 def seconds_of(work, least=0.05):

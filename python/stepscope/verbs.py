@@ -322,11 +322,12 @@ def whatif(
     change: Change to replay: no_waiting[@RANK], communication_free[:COLLECTIVE][@RANK],
         bandwidth[:COLLECTIVE]:FACTOR[@RANK], latency[:COLLECTIVE]:FACTOR[@RANK],
         compute[:CLASS]:FACTOR[@RANK], host_free[@RANK], host:FACTOR[@RANK], data_free[@RANK],
-        allocator_free[@RANK], collector_free[@RANK], profiler_free[@RANK], sync_free[@RANK],
-        syncs_once[@RANK], pauses_free[@RANK], copies_free[@RANK], device_alone[@RANK],
-        rank_as_peers[:PART]@RANK, group_as_siblings:GROUP[@RANK], step_as_others:STEP,
-        stages_balanced[@RANK], ranks_balanced[@RANK], bucket:SIZE, prefetch:COUNT[@RANK]. list
-        explains them. Without change all changes that analyze asks for are replayed.
+        allocator_free[@RANK], collector_free[@RANK], unseen_free[@RANK], profiler_free[@RANK],
+        sync_free[@RANK], syncs_once[@RANK], pauses_free[@RANK], copies_free[@RANK],
+        device_alone[@RANK], rank_as_peers[:PART]@RANK, group_as_siblings:GROUP[@RANK],
+        step_as_others:STEP, stages_balanced[@RANK], ranks_balanced[@RANK], bucket:SIZE,
+        prefetch:COUNT[@RANK]. list explains them. Without change all changes that analyze asks
+        for are replayed.
     steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
     ranks: Only these ranks: 0,2,8-15.
     step_annotation: Name of the annotations that are steps, alone or before a number. Without

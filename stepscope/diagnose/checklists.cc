@@ -420,7 +420,7 @@ Checklist timeline(const ChecklistInput& in) {
           .title = "Patterns of the timeline",
           .lines = {share_check(in, "gaps", gap_parts, threshold::much_idle,
                                 "is gaps without work, data loading apart",
-                                {"launch_bound", "sync_calls", "pauses"}),
+                                {"launch_bound", "sync_calls", "unseen_host", "pauses"}),
                     overlap_check(in, "sequential_communication"), std::move(tails), copies(in)}};
 }
 

@@ -80,6 +80,16 @@ std::string sync_sentence(const StepFault& f, const JobResult& job, const std::s
                      is_window(job) ? "" : " within a step", cost);
 }
 
+std::string unseen_sentence(const StepFault& f, const JobResult& job, const std::string& cost) {
+  const std::string_view a_step = is_window(job) ? "" : " of each step";
+  return fmt::format("No row tells what the host {}does for {}{}{}{}: {}.",
+                     job.ranks.size() == 1 ? ""
+                     : f.ranks.empty()     ? "of each rank "
+                                           : fmt::format("of {} ", listed_ranks(f.ranks)),
+                     format_time(f.excess), a_step, f.between.empty() ? "" : ", mostly ",
+                     printable(f.between), cost);
+}
+
 std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) {
   const std::string cost = "this costs " + of_steps(f.gain, job);
   const std::string rank = f.ranks.size() == 1 ? fmt::format("rank {}", f.ranks.front()) : "";
@@ -120,6 +130,8 @@ std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& j
                          f.stage.value_or(-1), listed_ranks(f.ranks), format_digits(f.ratio), cost);
     case StepFaultKind::sync_calls:
       return sync_sentence(f, job, cost);
+    case StepFaultKind::unseen_host:
+      return unseen_sentence(f, job, cost);
   }
   return {};
 }

@@ -27,6 +27,7 @@ enum class CulpritKind : std::uint8_t {
   slow_group,
   stage_imbalance,
   sync_calls,
+  unseen_host,
   device_shared,
   allocation_retries,
   // Bounds: no rank, group, stage or step stands out.
@@ -37,23 +38,16 @@ enum class CulpritKind : std::uint8_t {
   memory_bound,
   compute_bound
 };
-inline constexpr std::array<std::string_view, 17> culprit_kind_names = {"slow_rank",
-                                                                        "late_host",
-                                                                        "data_loader",
-                                                                        "throttling",
-                                                                        "pauses",
-                                                                        "outlier_step",
-                                                                        "slow_group",
-                                                                        "stage_imbalance",
-                                                                        "sync_calls",
-                                                                        "device_shared",
-                                                                        "allocation_retries",
-                                                                        "launch_bound",
-                                                                        "exposed_communication",
-                                                                        "exposed_copies",
-                                                                        "bubble",
-                                                                        "memory_bound",
-                                                                        "compute_bound"};
+inline constexpr std::array<std::string_view, 18> culprit_kind_names = {
+    "slow_rank",      "late_host",
+    "data_loader",    "throttling",
+    "pauses",         "outlier_step",
+    "slow_group",     "stage_imbalance",
+    "sync_calls",     "unseen_host",
+    "device_shared",  "allocation_retries",
+    "launch_bound",   "exposed_communication",
+    "exposed_copies", "bubble",
+    "memory_bound",   "compute_bound"};
 static_assert(culprit_kind_names[static_cast<std::size_t>(CulpritKind::compute_bound)] ==
               "compute_bound");
 

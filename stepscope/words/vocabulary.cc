@@ -140,6 +140,8 @@ constexpr std::array table = std::to_array<Term>({
     {"finding", "algorithm_not_best", "collective algorithm",
      "The library chose an algorithm that the link model finds slower."},
     {"finding", "sync_calls", "synchronizing calls", "Calls of the host wait for the device."},
+    {"finding", "unseen_host", "unrecorded host work",
+     "The host does something long in each step that no row tells of."},
     {"finding", "launch_bound", "launch-bound",
      "The host does not launch work fast enough for the device."},
     {"finding", "data_loader", "data loader", "Training waits for the data loader."},

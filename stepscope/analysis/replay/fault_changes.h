@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,13 +25,14 @@ enum class StepFaultKind : std::uint8_t {
   outlier_step,     // one step has more work than the others
   slow_group,       // transfers of a process group take longer than in its siblings
   stage_imbalance,  // a pipeline stage has more or slower work
-  sync_calls        // calls wait for the device more than once a step
+  sync_calls,       // calls wait for the device more than once a step
+  unseen_host       // the host does something in each step of which no row tells
 };
-inline constexpr std::array<std::string_view, 9> step_fault_names = {
+inline constexpr std::array<std::string_view, 10> step_fault_names = {
     "slow_rank",    "late_host",  "data_loader",     "throttling", "pauses",
-    "outlier_step", "slow_group", "stage_imbalance", "sync_calls"};
-static_assert(step_fault_names[static_cast<std::size_t>(StepFaultKind::sync_calls)] ==
-              "sync_calls");
+    "outlier_step", "slow_group", "stage_imbalance", "sync_calls", "unseen_host"};
+static_assert(step_fault_names[static_cast<std::size_t>(StepFaultKind::unseen_host)] ==
+              "unseen_host");
 
 // Where it is seen, on the clock of the traces.
 struct FaultPlace {
@@ -54,6 +56,7 @@ struct StepFault {
                        // of the step and twice as much as each even fault
   std::size_t count = 0;             // pauses; calls that wait, per step and rank
   std::vector<FaultPlace> places{};  // of the pauses
+  std::string between{};  // of what no row tells: the rows around most of it; host_activity.h
 };
 
 // A fault must give back this share of the step.

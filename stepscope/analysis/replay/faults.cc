@@ -17,6 +17,7 @@
 #include "stepscope/analysis/replay/cpu_faults.h"
 #include "stepscope/analysis/replay/stage_balance.h"
 #include "stepscope/analysis/replay/what_if.h"
+#include "stepscope/analysis/steps/unseen_host.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -120,6 +121,7 @@ class Search {
   void suspect_groups();
   void suspect_stages();
   void suspect_syncs();
+  void suspect_unseen();
   void replay_suspects();
   [[nodiscard]] std::vector<std::size_t> largest_excess(WorkPart part) const;
   [[nodiscard]] double share(double ns) const { return ns / static_cast<double>(step_.count()); }
@@ -454,6 +456,30 @@ void Search::suspect_syncs() {
   suspect(std::move(f), std::move(changes));
 }
 
+// Of most ranks: of few, their hosts are late.
+void Search::suspect_unseen() {
+  std::vector<NodeChange> changes = changes_of(in_, {.change = Change::unseen_free});
+  if (changes.empty()) return;
+  std::set<int> ranks;
+  Ns sum{};
+  std::optional<UnseenWork> most;
+  for (const RankView& view : in_.views) {
+    std::optional<UnseenWork> work = unseen_work(view);
+    if (!work) continue;
+    ranks.insert(view.rank);
+    sum += work->of_step;
+    if (!most || work->of_step > most->of_step) most = std::move(work);
+  }
+  const auto with = std::ssize(ranks);
+  if (!most || 2 * with < std::ssize(in_.views)) return;
+  StepFault f{.kind = StepFaultKind::unseen_host,
+              .scenario = {.change = Change::unseen_free},
+              .excess = sum / with,
+              .between = std::move(most->between)};
+  if (with < std::ssize(in_.views)) f.ranks = {ranks.begin(), ranks.end()};
+  suspect(std::move(f), std::move(changes));
+}
+
 void Search::replay_suspects() {
   std::vector<WorkChange> changes;
   std::vector<StepFault*> suspects;
@@ -491,9 +517,14 @@ std::vector<StepFault> Search::run() {
   suspect_steps();
   suspect_groups();
   suspect_stages();
-  if (!cpu) suspect_syncs();
+  if (!cpu) {
+    suspect_syncs();  // before what they expose
+    suspect_unseen();
+  }
   replay_suspects();
   std::erase_if(faults_, [&](const StepFault& f) {
+    // Else it is mostly hidden: the host may have waited for the device unseen.
+    if (f.kind == StepFaultKind::unseen_host && 2 * f.gain < f.excess) return true;
     return share(static_cast<double>(f.gain.count())) <
            (f.rough ? least_rough_share : least_fault_share);
   });
@@ -503,9 +534,14 @@ std::vector<StepFault> Search::run() {
     if (!f.rough) even = std::max(even, f.gain);
   std::erase_if(faults_,
                 [&](const StepFault& f) { return f.rough && f.gain < rough_times * even; });
-  std::ranges::stable_sort(faults_, std::ranges::greater{}, [](const StepFault& f) {
-    const auto gain = static_cast<double>(f.gain.count());
-    return f.kind == StepFaultKind::sync_calls ? habit * gain : gain;
+  // Calls that wait for the device also expose what the host does between them.
+  Ns of_syncs{};
+  for (const StepFault& f : faults_)
+    if (f.kind == StepFaultKind::sync_calls) of_syncs = std::max(of_syncs, f.gain);
+  std::ranges::stable_sort(faults_, std::ranges::greater{}, [&](const StepFault& f) {
+    const bool exposed = f.kind == StepFaultKind::unseen_host && 2 * of_syncs >= f.gain;
+    const auto gain = static_cast<double>((exposed ? std::min(f.gain, of_syncs) : f.gain).count());
+    return f.kind == StepFaultKind::sync_calls || exposed ? habit * gain : gain;
   });
   // One step is named once, and pauses of one step are that step.
   const auto outlier = std::ranges::find(faults_, StepFaultKind::outlier_step, &StepFault::kind);

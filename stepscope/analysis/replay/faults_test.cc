@@ -178,8 +178,8 @@ std::vector<TestRank> ranks_that_wait(int waits, std::string_view call) {
   return ranks;
 }
 
-std::vector<StepFault> faults_of_waits(int waits, std::string_view call) {
-  const TestJob job(ranks_that_wait(waits, call));
+std::vector<StepFault> faults_of_ranks(std::vector<TestRank> ranks) {
+  const TestJob job(std::move(ranks));
   const std::vector<std::string> roles = {"all", "all"};
   const Collectives collectives = analyze_collectives(job.views());
   const StepGraph graph = build_step_graph(job.views(), collectives);
@@ -188,12 +188,49 @@ std::vector<StepFault> faults_of_waits(int waits, std::string_view call) {
   return find_faults({replay, job.views(), collectives, roles, medians}, 1);
 }
 
+std::vector<StepFault> faults_of_waits(int waits, std::string_view call) {
+  return faults_of_ranks(ranks_that_wait(waits, call));
+}
+
 TEST(Faults, CallsThatWaitWithinTheStepAreCountedWithoutTheOneAtItsEnd) {
   const auto faults = faults_of_waits(8, "cudaStreamSynchronize");
   ASSERT_EQ(faults.size(), 1U);
   EXPECT_EQ(faults[0].kind, StepFaultKind::sync_calls);
   EXPECT_EQ(faults[0].count, 8U);
   EXPECT_TRUE(faults_of_waits(1, "cudaStreamSynchronize").empty());
+}
+
+// Python works for 3 ms before the first launch of each step, and nothing tells what it does.
+TEST(Faults, LongHostWorkInEachStepThatNoRowTellsOfIsNamed) {
+  const auto faults = faults_of([](int, int) { return StepOfRank{.host = 3020}; });
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].kind, StepFaultKind::unseen_host);
+  EXPECT_TRUE(faults[0].ranks.empty());
+  EXPECT_NEAR(static_cast<double>(faults[0].gain.count()), 3025.0 * us, 20 * us);
+  EXPECT_EQ(name_of(faults[0].scenario), "unseen_free");
+  EXPECT_EQ(faults[0].between, "between cudaDeviceSynchronize and cudaLaunchKernel");
+}
+
+TEST(Faults, WhatOneRankDoesUnseenMakesItLate) {
+  const auto faults =
+      faults_of([](int rank, int) { return StepOfRank{.host = rank == 1 ? 3020 : 20}; });
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].kind, StepFaultKind::late_host);
+}
+
+// Two ranks whose hosts run ahead of a device that is never idle.
+TEST(Faults, UnseenHostTimeThatTheDeviceHidesIsNone) {
+  std::vector<TestRank> ranks(2);
+  for (TestRank& rank : ranks)
+    for (int s = 0; s < steps; ++s) {
+      const std::int64_t at = (1000 + 3000 * s) * us;
+      const std::int64_t start = (4000 + 9000 * s) * us;
+      const auto id = static_cast<std::uint32_t>(s + 1);
+      rank.rows().step("ProfilerStep#" + std::to_string(s), at, at + 3000 * us);
+      rank.rows().launch(id, at + 2900 * us, at + 2910 * us);
+      rank.rows().kernel("sgemm", start, start + 9000 * us, id);
+    }
+  EXPECT_TRUE(faults_of_ranks(std::move(ranks)).empty());
 }
 
 }  // namespace

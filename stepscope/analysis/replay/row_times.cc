@@ -8,6 +8,7 @@
 #include "stepscope/analysis/budget/host_calls.h"
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/analysis/steps/phase_names.h"
+#include "stepscope/analysis/steps/unseen_host.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/base/result.h"
 
@@ -69,6 +70,11 @@ ViewSpans spans_of(const RankView& view) {
     }
   }
   spans[place_of(Change::copies_free)] = calls_during_copies(trace, *view.index);
+  if (const std::vector<HostSpan> unseen = unseen_host(view); !unseen.empty()) {
+    Spans& of_track = spans[place_of(Change::unseen_free)];
+    of_track.resize(trace.tracks.size());
+    for (const TrackId id : view.index->host_tracks) of_track[index(id)] = unseen;
+  }
   return spans;
 }
 

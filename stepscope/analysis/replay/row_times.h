@@ -12,10 +12,10 @@
 
 namespace stepscope {
 
-// The changes that remove the time of rows.
-inline constexpr std::array changes_of_rows = {Change::data_free, Change::allocator_free,
+// The changes that remove the time of rows, or of long stretches without any.
+inline constexpr std::array changes_of_rows = {Change::data_free,      Change::allocator_free,
                                                Change::collector_free, Change::profiler_free,
-                                               Change::copies_free};
+                                               Change::copies_free,    Change::unseen_free};
 
 struct RowTimes {
   // Parallel to changes_of_rows: nodes with such time, ascending, and that time.

@@ -26,7 +26,7 @@ struct ChangeText {
   bool step = false;          // needs the number of a step
 };
 
-constexpr std::array<ChangeText, 23> texts = {{
+constexpr std::array<ChangeText, 24> texts = {{
     {.change = Change::no_waiting,
      .name = "no_waiting",
      .meaning = "A transfer begins when its own rank is ready; no rank waits for its peers",
@@ -75,6 +75,10 @@ constexpr std::array<ChangeText, 23> texts = {{
      .name = "collector_free",
      .meaning = "Python's garbage collector takes no time",
      .example = "collector_free"},
+    {.change = Change::unseen_free,
+     .name = "unseen_free",
+     .meaning = "Stretches of at least 1 ms in which no row tells what the host does take no time",
+     .example = "unseen_free"},
     {.change = Change::profiler_free,
      .name = "profiler_free",
      .meaning = "The profiler's own overhead takes no time",

@@ -247,6 +247,7 @@ std::vector<NodeChange> Changer::run() {
     case Change::data_free:
     case Change::allocator_free:
     case Change::collector_free:
+    case Change::unseen_free:
     case Change::profiler_free:
       free_rows();
       break;

@@ -93,6 +93,10 @@ std::string advice_for(const Culprit& c, const JobResult& job) {
       return "Remove .item(), .cpu(), nonzero and printing of tensors from the step, or do them "
              "once "
              "in many steps; copy with non_blocking=True from pinned memory";
+    case CulpritKind::unseen_host:
+      return "Record some steps with with_stack=True, or watch the process with py-spy: what takes "
+             "so long there may be garbage collection, logging, a checkpoint, or batches made "
+             "outside a DataLoader";
     default:
       return {};
   }

@@ -40,6 +40,8 @@ std::string change_words(const Scenario& s) {
       return "allocating and freeing device memory takes no time";
     case Change::collector_free:
       return "garbage collection takes no time";
+    case Change::unseen_free:
+      return "what the host does without a row takes no time";
     case Change::profiler_free:
       return "the profiler's own overhead is gone";
     case Change::sync_free:

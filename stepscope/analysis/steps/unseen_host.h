@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stretches of the steps of which no row of the host tells: no thread of the process shows an
+// operator, a call, a Python function, or an annotation without rows inside it. Python ran there
+// (logging, its garbage collector, a checkpoint), or it slept.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/steps/host_waits.h"
+#include "stepscope/analysis/steps/rank_view.h"
+
+namespace stepscope {
+
+// Between two operators Python takes microseconds; what is shorter is not listed.
+inline constexpr Ns least_unseen = std::chrono::milliseconds{1};
+
+// Stretches of at least least_unseen from the start of the first step's annotation to the end of
+// the last, ascending and disjoint. HostSpan::row is the last row to end before, or no_slice. Empty
+// if no thread shows a row there. O(host rows log host rows).
+[[nodiscard]] std::vector<HostSpan> unseen_host(const RankView& view);
+
+struct UnseenWork {
+  Ns of_step{};         // mean over the steps
+  std::string between;  // the rows around most of it; HostActivity::text
+};
+
+// What unseen_host lists, if at least three in four steps have some.
+[[nodiscard]] std::optional<UnseenWork> unseen_work(const RankView& view);
+
+}  // namespace stepscope
