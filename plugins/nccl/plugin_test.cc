@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "plugins/nccl/plugin_test_driver.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/read/files/read_trace.h"
 
 namespace stepscope::nccl::test {
@@ -125,6 +126,55 @@ TYPED_TEST(EveryVersion, MessagesNameTheirPeer) {
   EXPECT_EQ(c->rank, 3);
   EXPECT_EQ(c->seq, -1);
   EXPECT_EQ(c->in_elements, 64);
+}
+
+// NCCL miscounts from the message on: its kernel times are those of other calls.
+TYPED_TEST(EveryVersion, AfterAMessageToItselfKernelTimesAreNotBelieved) {
+  constexpr int v = TypeParam::value;
+  Scratch scratch;
+  const Library library;
+  Player<v> nccl(library, 9, 4, 1);
+  nccl.calibrate(0);
+  const auto call = [&](void* handle) {
+    nccl.stop(handle);
+    const auto t = static_cast<std::uint64_t>(now_ns());
+    nccl.kernel(handle, 0, t, t + 10);
+    nccl.kernel(handle, 1, t, t + 10);
+    nccl.stop(nccl.proxy_op(handle, true, 3));
+  };
+  call(nccl.coll({.seq = 0}));
+  std::this_thread::sleep_for(std::chrono::milliseconds{3});
+  nccl.stop(nccl.p2p({.function = "Send", .function_code = 6, .count = 64, .root = 1}));
+  call(nccl.coll({.seq = 1}));
+  nccl.finalize();
+  const std::string text = Scratch::text(scratch.files()[0]);
+  EXPECT_TRUE(holds(text, "\"timing\":\"proxy\""));
+  EXPECT_EQ(holds(text, "\"timing\":\"gpu\""), v >= 4);
+  EXPECT_TRUE(holds(text, v >= 3 ? "\"nccl_calls_with_times_of_others\":1"
+                                 : "\"nccl_calls_with_times_of_others\":0"));
+}
+
+TEST(Plugin, AfterABroadcastKernelTimesAreBelievedUntilInterfaceFiveOrWithoutAllGatherV) {
+  const auto timed_by_gpu = [](auto version, const char* all_gather_v) {
+    Scratch scratch;
+    if (all_gather_v != nullptr) scratch.set("NCCL_ALLGATHERV_ENABLE", all_gather_v);
+    const Library library;
+    Player<decltype(version)::value> nccl(library, 9, 4, 1);
+    nccl.calibrate(0);
+    nccl.stop(nccl.coll({.function = "Broadcast", .seq = 0}));
+    std::this_thread::sleep_for(std::chrono::milliseconds{3});
+    void* coll = nccl.coll({.seq = 0});
+    nccl.stop(coll);
+    const auto t = static_cast<std::uint64_t>(now_ns());
+    nccl.kernel(coll, 0, t, t + 10);
+    nccl.kernel(coll, 1, t, t + 10);
+    nccl.finalize();
+    return holds(Scratch::text(scratch.files()[0]), "\"timing\":\"gpu\"");
+  };
+  EXPECT_TRUE(timed_by_gpu(std::integral_constant<int, 5>{}, nullptr));
+  EXPECT_FALSE(timed_by_gpu(std::integral_constant<int, 6>{}, nullptr));
+  EXPECT_FALSE(timed_by_gpu(std::integral_constant<int, 6>{}, "1"));
+  EXPECT_TRUE(timed_by_gpu(std::integral_constant<int, 6>{}, "0"));
 }
 
 TYPED_TEST(EveryVersion, CallsInAnyOrderWithNullStaleAndNonsenseHandlesDoNoHarm) {
@@ -513,11 +563,13 @@ TEST(Plugin, AKilledProcessLeavesWhatWasFlushed) {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   ASSERT_FALSE(file.empty());
-  const auto run = read_run(std::vector{file}, {});
+  auto run = read_run(std::vector{file}, {});
   ASSERT_EQ(run.ranks.size(), 1U);
   EXPECT_EQ(run.ranks[0].rank, 5);
   EXPECT_TRUE(run.inputs.at(0).notes.truncated);
   EXPECT_EQ(run.ranks[0].trace.collectives.size(), 50U);
+  const std::vector<RankInput> inputs = {{5, &run.ranks[0].trace}};
+  EXPECT_EQ(analyze_job(inputs).steps.size(), 1U) << "what was flushed is a window";
 }
 
 }  // namespace

@@ -155,21 +155,24 @@ std::string straggler_text(const JobResult& job, const Straggler& s) {
     losers.push_back(r.rank);
     lost += waiting;
   }
-  std::string text =
-      fmt::format("rank {} arrives {} a step late", s.rank, format_time(s.upper_bound));
+  const bool window = is_window(job);
+  std::string text = fmt::format("rank {} arrives {}{} late", s.rank, format_time(s.upper_bound),
+                                 window ? "" : " a step");
   const Excess more = excess_of(job, s.rank);
   if (more.time >= threshold::share_of_lateness * static_cast<double>(s.upper_bound.count()))
-    text += fmt::format(": {} takes {} a step more than on its peers",
-                        words_of(more.category, on_cpu(job)), format_time(more.time));
+    text +=
+        fmt::format(": {} takes {}{} more than on its peers", words_of(more.category, on_cpu(job)),
+                    format_time(more.time), window ? "" : " a step");
   // Who waits for it is said below, by the time budget. What the host did explains no launch
   // latency.
   if (s.cause && more.category != BudgetCategory::idle_launch &&
       more.category != BudgetCategory::idle_data)
     text += fmt::format(" ({})", cause_in_words(*s.cause));
   if (!losers.empty())
-    text += fmt::format("; {} {} {} of each step waiting for it", ranks_in_words(losers),
+    text += fmt::format("; {} {} {} of {} waiting for it", ranks_in_words(losers),
                         losers.size() == 1 ? "loses" : "lose",
-                        format_time(lost / static_cast<double>(losers.size())));
+                        format_time(lost / static_cast<double>(losers.size())),
+                        window ? "the recorded window" : "each step");
   return text;
 }
 
@@ -270,7 +273,8 @@ std::optional<std::string> collective_text(const JobResult& job) {
   if (row.bytes) text += fmt::format(" of {}", format_bytes(static_cast<double>(row.bytes->value)));
   if (row.group != "unknown")
     text += fmt::format(" in group{} {}", row.groups.size() > 1 ? "s" : "", printable(row.group));
-  return text + fmt::format(" is exposed most, {} calls a step", format_digits(calls));
+  return text + fmt::format(" is exposed most, {} calls{}", format_digits(calls),
+                            is_window(job) ? "" : " a step");
 }
 
 bool is_product(NameClass kind) {

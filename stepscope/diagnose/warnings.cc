@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/gpu_warnings.h"
 #include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/diagnose/verdict.h"
@@ -190,6 +191,7 @@ std::string broken_steps(const JobResult& job) {
     steps.insert(c.steps.begin(), c.steps.end());
     if (!c.steps.empty()) ranks.push_back(c.rank);
   }
+  if (steps.empty() && is_window(job)) return "what was recorded before is whole";
   if (steps.empty()) return "the steps before are whole";
   return fmt::format("{} {} of {} {} incomplete and left out", steps.size() == 1 ? "step" : "steps",
                      fmt::join(steps, ", "), ranks_in_words(ranks),

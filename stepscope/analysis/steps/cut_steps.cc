@@ -88,13 +88,18 @@ double lost_share(const Launches& l) {
   return all > 0 ? static_cast<double>(l.lost) / all : 0;
 }
 
+bool is_of_nccl_plugin(const Trace& trace) {
+  const auto writer = trace.metadata.texts.find("recorded_by");
+  return writer != trace.metadata.texts.end() && writer->second == "stepscope nccl plugin";
+}
+
 }  // namespace
 
 std::vector<Step> take_broken_steps(const Trace& trace, const RankIndex& rank,
                                     std::vector<Step>& steps) {
   std::vector<Step> broken;
   const std::vector<CaptureCut>& cuts = trace.notes.cuts;
-  if (cuts.empty() || steps.empty()) return broken;
+  if (cuts.empty() || steps.empty() || is_of_nccl_plugin(trace)) return broken;
   std::vector<Launches> launches = launches_of(trace, rank, steps);
   find_holes(trace, steps, launches);
   const double calling = calls_by_op(*std::ranges::max_element(launches, {}, calls_by_op));

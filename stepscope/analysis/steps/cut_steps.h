@@ -15,8 +15,8 @@ namespace stepscope {
 // was read (ImportNotes::cuts), the step after it begins with a device operation as this one does,
 // no more of its launches lack their operation than in the best step, each matrix product calls the
 // device's runtime, and its operators make at least 0.9 times as many calls as those of the step
-// with most. Nothing is taken from a
-// trace that was not cut.
+// with most. Nothing is taken from a trace that was not cut, nor from one of the NCCL plugin: it
+// writes each row when the row has ended, so a process that is killed leaves whole rows.
 [[nodiscard]] std::vector<Step> take_broken_steps(const Trace& trace, const RankIndex& rank,
                                                   std::vector<Step>& steps);
 
