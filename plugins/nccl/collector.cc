@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -21,6 +22,9 @@ namespace {
 constexpr std::int64_t settle_ns = 100'000'000;
 // The wait when a part of a call has ended and the number of remaining events is unknown.
 constexpr std::int64_t quiet_ns = 2'000'000'000;
+
+// The calls of one group are enqueued within this time, the message to itself not first.
+constexpr std::int64_t same_group_ns = 1'000'000;
 
 std::uint64_t mixed(std::uint64_t id) { return (id * 0x9e3779b97f4a7c15ULL) >> 32U; }
 
@@ -200,6 +204,7 @@ void Collector::add_call(const Event& event, std::int64_t now) {
   Operation& operation = operation_of(event.id, now);
   operation.event = event;
   operation.called = true;
+  note_miscount(event);
   RankFile& rank = file_of(event.context);
   operation.correlation = ++rank.correlation;
   RowText row;
@@ -207,6 +212,31 @@ void Collector::add_call(const Event& event, std::int64_t now) {
       row, operation,
       {&session_->communicators[event.context], session_->process, 0, operation.correlation});
   write(rank, row);
+}
+
+void Collector::note_miscount(const Event& call) {
+  const Communicator& communicator = session_->communicators[call.context];
+  const bool to_itself = call.kind == Kind::p2p && call.call.peer >= 0 &&
+                         call.call.peer == communicator.rank.load(std::memory_order_relaxed);
+  const char* all_gather_v = std::getenv("NCCL_ALLGATHERV_ENABLE");
+  const bool broadcast = call.kind == Kind::coll &&
+                         call.call.function == static_cast<std::uint8_t>(Function::broadcast) &&
+                         communicator.interface >= 6 &&
+                         (all_gather_v == nullptr || std::strcmp(all_gather_v, "0") != 0);
+  std::int64_t& from = tables_->miscounts_from[call.context];
+  if (from != 0 || (!to_itself && !broadcast)) return;
+  from = call.start - same_group_ns;
+  session_->log(true,
+                "stepscope: after a %s NCCL counts the work of communicator 0x%llx wrongly and "
+                "gives its calls the GPU times of others; they are timed by NCCL's proxy, or not%s",
+                to_itself ? "message of a rank to itself" : "broadcast",
+                static_cast<unsigned long long>(communicator.hash.load(std::memory_order_relaxed)),
+                to_itself ? "" : " (NCCL_ALLGATHERV_ENABLE=0 avoids it)");
+}
+
+bool Collector::misdated(const Operation& operation) const {
+  const std::int64_t from = tables_->miscounts_from[operation.event.context];
+  return from != 0 && operation.event.start >= from && operation.kernels > 0;
 }
 
 void Collector::add_channel(const Event& event, std::int64_t now) {
@@ -281,7 +311,9 @@ void Collector::write_operation(Operation& operation) {
     ++rank.orphans;
     return;
   }
-  const DeviceTime time = device_time(operation, rank.clock);
+  const bool foreign = misdated(operation);
+  if (foreign) ++rank.misdated;
+  const DeviceTime time = device_time(operation, rank.clock, !foreign);
   ++rank.timings[static_cast<std::size_t>(time.timing)];
   if (time.timing == Timing::none) return;
   take_api_type(operation);
@@ -378,6 +410,7 @@ void Collector::put_counts(RankFile& rank) {
   put_fact(text, "nccl_rows_dropped", rank.rows_dropped);
   put_fact(text, "nccl_children_without_call", rank.orphans);
   put_fact(text, "nccl_proxy_steps_lost", steps_lost_);
+  put_fact(text, "nccl_calls_with_times_of_others", rank.misdated);
   put_fact(text, "nccl_calls_timed_by_gpu", rank.timings[0]);
   put_fact(text, "nccl_calls_timed_by_host", rank.timings[1]);
   put_fact(text, "nccl_calls_timed_by_proxy", rank.timings[2]);

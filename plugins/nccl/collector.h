@@ -57,6 +57,7 @@ class Collector {
     std::uint32_t correlation = 0;
     std::uint64_t rows_dropped = 0;             // no room in the file, or on the disk
     std::uint64_t orphans = 0;                  // children without their call
+    std::uint64_t misdated = 0;                 // calls with the kernel times of others
     std::uint64_t unfinished = 0;               // events that NCCL did not end
     std::array<std::uint64_t, 4> timings = {};  // calls by Timing
   };
@@ -67,6 +68,12 @@ class Collector {
   void unlink(std::uint32_t slot);
   void link(std::uint32_t slot);
   void add_call(const Event& event, std::int64_t now);
+  // NCCL finds the times of an operation's kernels by counting the work of a channel on the host
+  // and on the GPU. In 2.26 to 2.30.7 the host leaves out messages of a rank to itself, and since
+  // 2.29.2 (interface v6) also broadcasts (NVIDIA/nccl#2369). From then on operations of the
+  // communicator get the times of others.
+  void note_miscount(const Event& call);
+  [[nodiscard]] bool misdated(const Operation& operation) const;
   void add_channel(const Event& event, std::int64_t now);
   Proxy& proxy_of(std::uint64_t id);
   void add_proxy_step(const Event& event, std::int64_t now);
@@ -90,6 +97,8 @@ class Collector {
     std::array<std::uint32_t, most_operations> freed;  // slots that were used and are free
     std::array<Proxy, most_proxies> proxies;
     std::array<ApiCall, most_api_calls> api_calls;
+    // By communicator: when it first miscounted; 0 = never. ns, CLOCK_MONOTONIC
+    std::array<std::int64_t, Session::most_communicators> miscounts_from;
   };
 
   Session* session_ = nullptr;

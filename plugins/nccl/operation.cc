@@ -10,11 +10,11 @@ const char* timing_text(Timing timing) {
   return texts[static_cast<std::size_t>(timing)];
 }
 
-DeviceTime device_time(const Operation& operation, const GpuClock& clock) {
-  if (operation.kernels > 0 && !operation.gpu_untimed && clock.known())
+DeviceTime device_time(const Operation& operation, const GpuClock& clock, bool own_kernels) {
+  const bool timed = own_kernels && operation.kernels > 0;
+  if (timed && !operation.gpu_untimed && clock.known())
     return {Timing::gpu, clock.to_host(operation.gpu_first), clock.to_host(operation.gpu_last)};
-  if (operation.kernels > 0)
-    return {Timing::kernel_host, operation.host_first, operation.host_last};
+  if (timed) return {Timing::kernel_host, operation.host_first, operation.host_last};
   if (operation.proxy.operations > 0)
     return {Timing::proxy, operation.proxy.first, operation.proxy.last};
   return {};

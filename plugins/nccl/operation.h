@@ -46,7 +46,9 @@ struct DeviceTime {
   std::int64_t start = 0;  // ns, CLOCK_MONOTONIC
   std::int64_t stop = 0;
 };
-[[nodiscard]] DeviceTime device_time(const Operation& operation, const GpuClock& clock);
+// `own_kernels`: NCCL gave the operation the times of its own kernels (Collector::misdated).
+[[nodiscard]] DeviceTime device_time(const Operation& operation, const GpuClock& clock,
+                                     bool own_kernels);
 
 void add_kernel(Operation& operation, const Event& event);
 void add_proxy(Operation& operation, const Event& event);

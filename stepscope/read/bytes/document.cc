@@ -157,10 +157,10 @@ void read_base(const Json& value, Metadata& metadata, ImportNotes& notes, std::u
   metadata.base = Ns{*base};
 }
 
-// Events that the NCCL plugin dropped for lack of space.
-void note_dropped(const Json& value, ImportNotes& notes, std::uint64_t at) {
+// What the NCCL plugin counted: events dropped for lack of space, calls with the times of others.
+void note_count(std::string_view key, const Json& value, ImportNotes& notes, std::uint64_t at) {
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > 0)
-    notes.add("nccl_events_dropped", at, value.get<std::uint64_t>());
+    notes.add(std::string(key), at, value.get<std::uint64_t>());
 }
 
 void read_member(std::string_view key, const Json& value, Metadata& metadata, ImportNotes& notes,
@@ -176,7 +176,8 @@ void read_member(std::string_view key, const Json& value, Metadata& metadata, Im
   if (key == "profile_memory") return flag(metadata.with_memory);
   if (key == "with_flops") return flag(metadata.with_flops);
   if (key == "with_modules") return flag(metadata.with_modules);
-  if (key == "nccl_events_dropped") return note_dropped(value, notes, at);
+  if (key == "nccl_events_dropped" || key == "nccl_calls_with_times_of_others")
+    return note_count(key, value, notes, at);
   if (key == "stepscopeRanks")
     metadata.texts["stepscopeRanks"] = value.dump();
   else if (value.is_string())
