@@ -2,6 +2,8 @@
 """Jobs of several processes on gloo: captures that are answered, the monitor, and what goes wrong."""
 
 import ast
+import gzip
+import json
 import os
 import re
 import socket
@@ -97,6 +99,33 @@ def test_a_capture_is_answered_from_all_ranks(tmp_path, ranks):
     assert len(lines) == 4
     assert all(said == [] for _, said in out[1:])
     assert sorted(os.listdir(folder / "capture_0")) == [f"rank{r}.json.gz" for r in range(ranks)]
+
+
+def test_the_step_before_the_recording_is_measured(tmp_path):
+    folder = tmp_path / "traces"
+    run(
+        tmp_path,
+        1,
+        "--steps",
+        "16",
+        "--folder",
+        str(folder),
+        "--wait",
+        "8",
+        "--late",
+        "data",
+        "--late-rank",
+        "0",
+        "--ms",
+        "20",
+    )
+    trace = folder / "capture_0" / "rank0.json.gz"
+    with gzip.open(trace, "rt") as text:
+        assert 20e6 < json.load(text)["stepscope_unrecorded_step_ns"] < 200e6
+    command = os.environ.get("STEPSCOPE_COMMAND", "stepscope")
+    told = subprocess.run([command, "analyze", str(trace), "--json", "-"], capture_output=True)
+    report = json.loads(told.stdout)
+    assert 20e6 < report["ranks"][0]["unrecorded_step_ns"] < 200e6
 
 
 def test_captures_of_different_steps(tmp_path):

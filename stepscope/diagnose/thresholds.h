@@ -111,4 +111,7 @@ inline constexpr double least_in_passes = 0.1;
 inline constexpr double hardly_idle = 0.1;
 inline constexpr double mostly_idle = 0.5;
 
+// Of a step that is not recorded: a recorded step this much longer is slowed by the recording.
+inline constexpr double slowed_by_recording = 1.1;
+
 }  // namespace stepscope::threshold

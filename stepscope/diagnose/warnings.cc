@@ -220,6 +220,21 @@ std::vector<std::string> analyze_warnings(const Analysis& report,
   return out;
 }
 
+std::string recording_sentence(const JobResult& job) {
+  std::vector<Ns> unrecorded;
+  for (const RankResult& r : job.ranks)
+    if (r.unrecorded_step) unrecorded.push_back(*r.unrecorded_step);
+  if (unrecorded.empty() || is_window(job)) return {};
+  const auto middle = unrecorded.begin() + std::ssize(unrecorded) / 2;
+  std::ranges::nth_element(unrecorded, middle);
+  const auto longer = static_cast<double>(step_length(job).count());
+  if (longer < threshold::slowed_by_recording * static_cast<double>(middle->count())) return {};
+  return fmt::format(
+      "Steps before the recording took {}: recording slows the host, so its part may be "
+      "overstated.",
+      format_time(*middle));
+}
+
 std::string cut_sentence(std::span<const InputRow> inputs, const JobResult& job) {
   const auto cut = [](const InputRow& i) { return i.truncated && !i.error; };
   const auto files = std::ranges::count_if(inputs, cut);

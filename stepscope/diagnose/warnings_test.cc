@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/words/import_words.h"
 
 namespace stepscope {
@@ -29,6 +30,18 @@ TestReport& complete(TestReport& t) {
 TEST(Warnings, ARunRecordedWithEverythingHasNone) {
   TestReport t({{{BudgetCategory::compute, 100}}});
   EXPECT_EQ(warnings_of(complete(t)), std::vector<std::string>{});
+}
+
+TEST(Warnings, StepsThatTheRecordingMadeLongerAreTold) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  const JobResult& job = t.report.job;
+  EXPECT_EQ(recording_sentence(job), "");
+  t.rank(0).unrecorded_step = step_length(job);
+  EXPECT_EQ(recording_sentence(job), "");
+  t.rank(0).unrecorded_step = step_length(job) / 2;
+  EXPECT_TRUE(recording_sentence(job).starts_with("Steps before the recording took "));
+  t.rank(0).steps.front().name = "window";
+  EXPECT_EQ(recording_sentence(job), "");
 }
 
 TEST(Warnings, EverythingThatWasNotRecordedIsOneLineWithItsSwitches) {

@@ -117,6 +117,8 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
   a.link_fits = fit_transfers(a.job.transfers);
   a.traces = words_for_shell(request.traces.inputs);
   a.answer = find_verdict(a.job, a.mfu, machine);
+  if (const std::string slowed = recording_sentence(a.job); !slowed.empty())
+    a.answer.sentence += ' ' + slowed;
   a.findings = find_findings({.job = a.job,
                               .machine = machine,
                               .world_size = a.world_size,

@@ -23,7 +23,7 @@ import threading
 import time
 
 import torch
-from torch.profiler import ProfilerActivity, schedule
+from torch.profiler import ProfilerAction, ProfilerActivity, schedule
 
 import stepscope
 from stepscope.loop import answer, gather, pack, words
@@ -234,6 +234,30 @@ def _experimental_config(with_stack: bool):
     return _ExperimentalConfig(**{k: v for k, v in wanted.items() if f" {k}:" in known})
 
 
+class _Profiler(torch.profiler.profile):
+    """Also measures the steps while it waits: recording makes the host slower."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self._began = None  # of the step, if it is one of those
+        self._waiting = []  # seconds of such steps
+
+    def step(self) -> None:
+        now = time.perf_counter()
+        if self._began is not None:
+            self._waiting.append(now - self._began)
+        super().step()
+        waits = self.current_action == ProfilerAction.NONE
+        self._began = now if waits else None
+        if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
+            # The first ones compile, fill caches, and may follow a capture.
+            later = sorted(self._waiting[len(self._waiting) // 2 :])
+            self._waiting = []
+            if len(later) >= 3:
+                middle = str(round(1e9 * later[len(later) // 2]))
+                self.add_metadata_json("stepscope_unrecorded_step_ns", middle)
+
+
 def profile(
     folder: str,
     *,
@@ -267,4 +291,4 @@ def profile(
     options.update(profiler)
     if on_trace_ready is None:
         on_trace_ready = trace_handler(folder, **(handler or {}))
-    return torch.profiler.profile(on_trace_ready=on_trace_ready, **options)
+    return _Profiler(on_trace_ready=on_trace_ready, **options)

@@ -2,6 +2,7 @@
 #include "stepscope/analysis/runs/job.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -107,6 +108,13 @@ void describe(const Trace& trace, const Prepared& p, RankResult& r) {
       std::ranges::find(trace.slices.category, Category::sync) != trace.slices.category.end();
   r.has_launch_rows =
       std::ranges::any_of(p.index.launch_of, [](SliceId id) { return id != no_slice; });
+  if (const auto text = trace.metadata.texts.find(std::string(unrecorded_step_key));
+      text != trace.metadata.texts.end()) {
+    std::int64_t ns = 0;
+    const char* last = text->second.data() + text->second.size();
+    const auto [end, error] = std::from_chars(text->second.data(), last, ns);
+    if (error == std::errc{} && end == last && ns > 0) r.unrecorded_step = Ns{ns};
+  }
   if (p.index.cpu_only()) return;
   const int device =
       p.index.devices[r.budget.chosen < p.index.devices.size() ? r.budget.chosen : 0].device;

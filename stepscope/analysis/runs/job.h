@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,12 +72,16 @@ struct RankInput {
   Trace* trace = nullptr;  // its instants are corrected if clocks are aligned
 };
 
+// Metadata of a trace: nanoseconds of a step while the profiler waits.
+inline constexpr std::string_view unrecorded_step_key = "stepscope_unrecorded_step_ns";
+
 struct RankResult {
   int rank = 0;
   const StringPool* strings = nullptr;
   std::string device;    // "cuda", "rocm", "mtia", "xpu" or "cpu"
   std::string gpu_name;  // of its GPU; empty = not in the trace
   std::optional<Bytes> gpu_memory;
+  std::optional<Ns> unrecorded_step;  // median, by stepscope.torch.profile (unrecorded_step_key)
   std::string role = "all";
   std::vector<Step> steps;
   TimeBudget budget;

@@ -270,6 +270,7 @@ Json rank_json(const Analysis& report, const RankResult& r, const std::string& s
           {"rank_source", source},
           {"device", r.device},
           {"gpu_name", text_or_null(r.gpu_name)},
+          {"unrecorded_step_ns", value(r.unrecorded_step)},
           {"role", r.role},
           {"window_start_ns", value(r.window_start - origin)},
           {"window_end_ns", value(r.window_end - origin)},
