@@ -54,15 +54,16 @@ std::optional<Flops> broadcast_product(const Dims* left, const Dims* right) {
   return Flops{flops};
 }
 
-// A token-sorted a[M, K] against experts b[G, K, N], or a batch of products: each row meets one
-// expert.
+// Of one expert after the other: token-sorted rows a[M, K] with b[G, K, N], columns a[G, M, K] with
+// b[K, N], a sum over tokens a[M, K] with b[K, N] (the experts' gradients); or a batch of products.
+// Each token meets one expert.
 std::optional<Flops> grouped_product(const OpInputs& inputs) {
   const Dims* a = inputs.tensor(0, 2);
   const Dims* b = inputs.tensor(1, 2);
-  if (a == nullptr || b == nullptr || a->size() > 3 || b->size() != 3) return std::nullopt;
-  if (a->size() == 3) return plain_product(inputs, 0, 3);
-  if (a->back() != (*b)[1]) return std::nullopt;
-  return Flops{2.0 * product({a->front(), a->back(), b->back()})};
+  if (a == nullptr || b == nullptr || a->size() > 3 || b->size() > 3) return std::nullopt;
+  if (a->size() == 3 && b->size() == 3) return plain_product(inputs, 0, 3);
+  if (a->back() != (*b)[b->size() - 2]) return std::nullopt;
+  return Flops{2.0 * product({(*a)[a->size() - 2], a->back(), b->back()})};
 }
 
 // einsum("bij,bjk->bik", [a, b]): every distinct letter is a loop if at least one letter is summed.

@@ -30,6 +30,10 @@ TEST(op_flops, counts_two_for_each_multiply_add_of_a_product) {
   EXPECT_EQ(flops("aten::linear", "[[2, 3, 5], [7, 5], [7]]"), 2 * 6 * 5 * 7);
   EXPECT_EQ(flops("aten::_scaled_mm", "[[3, 5], [5, 7], [], []]"), 2 * 3 * 5 * 7);
   EXPECT_EQ(flops("aten::_grouped_mm", "[[12, 5], [4, 5, 7], [4]]"), 2 * 12 * 5 * 7);
+  EXPECT_EQ(flops("aten::_grouped_mm", "[[5, 12], [12, 7], [4]]"), 2 * 12 * 5 * 7);
+  EXPECT_EQ(flops("aten::_grouped_mm", "[[4, 3, 5], [5, 12], [4]]"), 2 * 12 * 5 * 3);
+  EXPECT_EQ(flops("aten::_grouped_mm", "[[4, 3, 5], [4, 5, 7]]"), 4 * 2 * 3 * 5 * 7);
+  EXPECT_EQ(flops("aten::_grouped_mm", "[[5, 12], [11, 7], [4]]"), -1);
   EXPECT_EQ(flops("aten::mv", "[[3, 5], [5]]"), 2 * 3 * 5);
   EXPECT_EQ(flops("aten::linear_backward", "[[6, 5], [6, 7], [7, 5], []]",
                   R"(["", "", "", "[True, True, True]"])"),
