@@ -36,7 +36,7 @@ constexpr std::array<std::pair<std::string_view, RecomputeModule>, 8> module_wor
      {"mlp", RecomputeModule::feed_forward},
      {"mla_up_proj", RecomputeModule::latent_up},
      {"shared_experts", RecomputeModule::experts},
-     {"mhc", RecomputeModule::norms}}};
+     {"mhc", RecomputeModule::hyper_connections}}};
 
 std::string_view without_blanks(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);

@@ -56,6 +56,7 @@ void read_qwen3(JsonFields& in, Transformer& m);
 void read_qwen3_moe(JsonFields& in, Transformer& m);
 void read_deepseek_v2(JsonFields& in, Transformer& m);
 void read_deepseek_v3(JsonFields& in, Transformer& m);
+void read_deepseek_v4(JsonFields& in, Transformer& m);
 void read_glm4_moe(JsonFields& in, Transformer& m);
 void read_glm_moe_dsa(JsonFields& in, Transformer& m);
 void read_gpt_oss(JsonFields& in, Transformer& m);

@@ -40,7 +40,9 @@ struct ModelFlops {
 
 // Pairs of query and key that this layer's mask leaves in one sequence: s^2 / 2 for a causal mask
 // (half of the diagonal, as in Megatron), w s - w^2 / 2 with a window w below s or w chosen keys of
-// sparse attention, else s^2. Linear attention and Mamba-2 have none.
+// sparse attention, else s^2. Compressed attention has those of its window and k s - k^2 r / 2 of
+// compressed keys, each for r tokens: k = s / r of them, or the top_k chosen if these are fewer
+// (Megatron-Bridge's flop_utils, dsv4_hybrid). Linear attention and Mamba-2 have none.
 [[nodiscard]] double attention_pairs(const Transformer& model, std::int64_t layer,
                                      std::int64_t sequence);
 
@@ -54,7 +56,7 @@ struct ModelFlops {
 // Mamba-2 with states of p x n in chunks of c, per head 4 p n + 2 c p, per group 2 c n. Others: 0.
 [[nodiscard]] double state_flops(const Transformer& m, const LayerKind& kind);
 // Forward FLOPs of an indexer's scores of one sequence: 2 heads * size for each pair of the causal
-// mask. A layer without an indexer: 0.
+// mask; with compressed attention a key for each sparse_ratio tokens. A layer without an indexer: 0.
 [[nodiscard]] double index_flops(const Transformer& m, const LayerKind& kind,
                                  std::int64_t sequence);
 [[nodiscard]] double attention_pairs(const Transformer& model, const LayerKind& kind,

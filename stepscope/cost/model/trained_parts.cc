@@ -41,6 +41,16 @@ void add_attention_targets(const Transformer& m, std::vector<Target>& to) {
     return;
   }
   const Int q = a * m.head_size;
+  if (m.compressed) {
+    const CompressedAttention& c = *m.compressed;
+    to.push_back({q_a_proj, {.operation = "q_down", .in = h, .out = c.query_rank}});
+    to.push_back({q_b_proj, {.operation = "q_up", .in = c.query_rank, .out = q}});
+    to.push_back({kv_a_proj_with_mqa, {.operation = "kv_down", .in = h, .out = m.head_size}});
+    to.push_back(
+        {o_proj,
+         {.operation = "attention_proj", .in = c.output_groups * c.output_rank, .out = h}});
+    return;
+  }
   const Int kv = m.kv_heads * m.head_size;
   const auto part = [&](LoraTarget name, AdapterColumns columns, Int out) {
     to.push_back({name, {.operation = "qkv_proj", .columns = columns, .in = h, .out = out}, true});

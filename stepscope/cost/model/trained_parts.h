@@ -27,7 +27,7 @@ enum class LoraTarget : std::uint8_t {
   gate_proj,
   up_proj,
   down_proj,
-  q_a_proj,  // latent attention
+  q_a_proj,  // latent attention; compressed attention, whose key is kv_a_proj_with_mqa
   q_b_proj,
   kv_a_proj_with_mqa,
   kv_b_proj,
@@ -94,7 +94,8 @@ struct Adapter {
   std::int64_t copies = 1;  // experts, each with an adapter of its own
   std::int64_t used = 1;    // copies that a token meets
 };
-// Those of a layer of this kind; none without a rank.
+// Those of a layer of this kind; none without a rank. Compressed attention has none beside what
+// groups of heads are projected by, nor beside compressors and indexers.
 [[nodiscard]] std::vector<Adapter> adapters_of(const Transformer& m, const LayerKind& kind,
                                                const TrainedParts& t);
 

@@ -53,19 +53,24 @@ static_assert(recompute_names[static_cast<std::size_t>(Recompute::every_k)] == "
 // Parts of a layer that backward computes again, whatever `Recompute` says (Megatron-LM's
 // --recompute-modules). core_attention: as selective; norms; expert_activation: the activation
 // between an expert's products; experts: the whole mixture, with its all-to-alls; feed_forward: the
-// dense one; latent_up: latent attention's projections from its latents.
+// dense one; latent_up: latent (compressed) attention's projections from its latents;
+// hyper_connections: the sums of the streams and their mixing, so that the streams themselves are
+// not kept.
 enum class RecomputeModule : std::uint8_t {
   core_attention,
   norms,
   expert_activation,
   experts,
   feed_forward,
-  latent_up
+  latent_up,
+  hyper_connections
 };
-inline constexpr std::array<std::string_view, 6> recompute_module_names = {
-    "core_attention", "norms", "expert_activation", "experts", "feed_forward", "latent_up"};
-static_assert(recompute_module_names[static_cast<std::size_t>(RecomputeModule::latent_up)] ==
-              "latent_up");
+inline constexpr std::array<std::string_view, 7> recompute_module_names = {
+    "core_attention", "norms",     "expert_activation", "experts",
+    "feed_forward",   "latent_up", "hyper_connections"};
+static_assert(
+    recompute_module_names[static_cast<std::size_t>(RecomputeModule::hyper_connections)] ==
+    "hyper_connections");
 struct RecomputeModules {
   std::uint8_t bits = 0;
 

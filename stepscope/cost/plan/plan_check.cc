@@ -231,7 +231,17 @@ Problem sequence_division(const Transformer&, const Plan& p) {
 bool shares_heads(Int heads, Int ranks) { return heads % ranks == 0 || ranks % heads == 0; }
 
 Problem tensor(const Transformer& m, const Plan& p) {
-  if (p.tensor_layout != TensorLayout::one_d) return std::nullopt;
+  if (p.tensor_layout != TensorLayout::one_d) {
+    if (!m.compressed && !m.hyper) return std::nullopt;
+    return problem("the " + layout_name(p) + " layout with " +
+                       (m.compressed ? "compressed attention" : "hyper_connections"),
+                   "use the 1d layout");
+  }
+  if (m.compressed && m.compressed->output_groups % p.tp != 0) {
+    return problem("compressed.output_groups = " + decimal(m.compressed->output_groups) +
+                       " cannot be split over tp = " + decimal(p.tp),
+                   "tp may be " + divisors(m.compressed->output_groups));
+  }
   if (m.heads % p.tp != 0) {
     return problem(decimal(m.heads) + " heads cannot be split over tp = " + decimal(p.tp),
                    "tp may be " + divisors(m.heads));
@@ -463,7 +473,11 @@ Problem sharding(const Transformer&, const Plan& p) {
                  "it may be " + divisors(p.dp * p.cp));
 }
 
-Problem recomputation(const Transformer&, const Plan& p) {
+Problem recomputation(const Transformer& m, const Plan& p) {
+  if (p.recompute_modules.has(RecomputeModule::hyper_connections) && !m.hyper) {
+    return problem("recompute_modules has hyper_connections, which the model does not have",
+                   "leave it out");
+  }
   const bool besides = p.recompute == Recompute::none || p.recompute == Recompute::selective;
   if (p.recompute_modules.bits != 0 && !besides) {
     return problem("recompute_modules beside recompute " +

@@ -299,7 +299,7 @@ constexpr std::array fields = {
               &Plan::recompute_every, 1, by_layers},
     PlanField{"recompute-modules", "recompute_modules", "NAME,...",
               "Parts of layers computed again: core_attention, norms, expert_activation, experts, "
-              "feed_forward, latent_up",
+              "feed_forward, latent_up, hyper_connections",
               &Plan::recompute_modules},
     PlanField{"attention",
               "fused_attention",
