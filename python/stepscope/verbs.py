@@ -182,7 +182,7 @@ def analyze(
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
         Default: none.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
-        experts, feed_forward, latent_up.
+        experts, feed_forward, latent_up, hyper_connections.
     narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
     narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
         is fp8 or fp4.
@@ -484,7 +484,7 @@ def project(
     shard_group: Devices of a group that splits states. Groups hold copies.
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
-        experts, feed_forward, latent_up.
+        experts, feed_forward, latent_up, hyper_connections.
     narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
     narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
         is fp8 or fp4.
@@ -1104,7 +1104,7 @@ def predict(
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
         Default: none.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
-        experts, feed_forward, latent_up.
+        experts, feed_forward, latent_up, hyper_connections.
     narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
     narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
         is fp8 or fp4.
@@ -1280,7 +1280,7 @@ def plan(
     expert_dispatch: Copies of a token: one for each chosen expert, or for each rank and domain
         with some. Default: all_to_all.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
-        experts, feed_forward, latent_up.
+        experts, feed_forward, latent_up, hyper_connections.
     narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
     narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
         is fp8 or fp4.

@@ -63,9 +63,8 @@ void add_compressed_projections(const DeviceShare& s, const LayerKind& kind,
   const bool compresses = kind.mixer == Mixer::compressed;
   // Keys are made from a device's rows of the stream and gathered beside the queries.
   const Int keys = m.head_size + (compresses ? m.head_size / compression(m, kind) : 0);
-  to.push_back(linear(s, {.name = "q_down",
-                          .shape = {s.tokens, m.hidden, c.query_rank},
-                          .replicated = true}));
+  to.push_back(linear(
+      s, {.name = "q_down", .shape = {s.tokens, m.hidden, c.query_rank}, .replicated = true}));
   to.push_back(row_norm(s, "q_latent_norm", number(s.stream_rows), c.query_rank));
   to.push_back(
       linear(s, {.name = "q_up",

@@ -16,10 +16,8 @@ double all_streams(const DeviceShare& s) { return number(streams(s.model)) * s.s
 Operation project(const DeviceShare& s, std::string_view name, std::int64_t columns,
                   double flops_of_a_token, double scales) {
   const std::int64_t width = streams(s.model) * s.model.hidden;
-  Operation op = linear(s, {.name = name,
-                            .shape = {s.tokens, width, columns},
-                            .replicated = true,
-                            .wide = true});
+  Operation op = linear(
+      s, {.name = name, .shape = {s.tokens, width, columns}, .replicated = true, .wide = true});
   const double rows = number(s.stream_rows);
   const double numbers = 4 * rows * number(columns);
   op.forward.vector += {rows * flops_of_a_token + 2 * all_streams(s)};
@@ -54,8 +52,7 @@ void open_part(const DeviceShare& s, std::vector<Operation>& to) {
   const double n = number(h.streams);
   // An iteration divides rows by their sums and columns by theirs.
   const double balance = 4 * n * n * number(h.iterations);
-  to.push_back(
-      project(s, "hyper_maps", hyper_maps(h), 4 * number(hyper_maps(h)) + balance, 3));
+  to.push_back(project(s, "hyper_maps", hyper_maps(h), 4 * number(hyper_maps(h)) + balance, 3));
   to.push_back(collapse(s, "hyper_collapse"));
 }
 

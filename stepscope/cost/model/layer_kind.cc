@@ -44,8 +44,8 @@ LayerKind letter_kind(char letter, bool experts) {
 
 LayerKind layer_kind(const Transformer& m, std::int64_t layer) {
   const bool window = m.window.has_value() && layer % m.window_every == 0;
-  const char letter = m.pattern.empty() ? (window ? 'W' : 'F')
-                                        : m.pattern[static_cast<std::size_t>(layer)];
+  const char letter =
+      m.pattern.empty() ? (window ? 'W' : 'F') : m.pattern[static_cast<std::size_t>(layer)];
   LayerKind kind = letter_kind(letter, experts_follow(m, layer));
   kind.hashed = kind.channel == Channel::experts && layer < m.experts->hash_layers;
   return kind;

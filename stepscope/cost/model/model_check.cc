@@ -210,8 +210,9 @@ template <class Parts>
 Problem beside(std::string_view what, const Parts& parts) {
   for (const Apart& part : parts) {
     if (!part.given) continue;
-    return problem(std::string(what) + " with " + std::string(part.name) + ", which is not modelled",
-                   "leave one of them out");
+    return problem(
+        std::string(what) + " with " + std::string(part.name) + ", which is not modelled",
+        "leave one of them out");
   }
   return std::nullopt;
 }
@@ -219,14 +220,14 @@ Problem beside(std::string_view what, const Parts& parts) {
 Problem compressed(const Transformer& m) {
   if (!m.compressed) return std::nullopt;
   const CompressedAttention& c = *m.compressed;
-  if (auto found = out_of_range(std::array{
-          Range{"compressed.query_rank", c.query_rank, 1},
-          Range{"compressed.output_rank", c.output_rank, 1},
-          Range{"compressed.output_groups", c.output_groups, 1, m.heads},
-          Range{"compressed.rope_head_size", c.rope_head_size, 0, m.head_size},
-          Range{"compressed.sparse_ratio", c.sparse_ratio, 1, 1'000'000},
-          Range{"compressed.dense_ratio", c.dense_ratio, 1, 1'000'000},
-          Range{"kv_heads", m.kv_heads, 1, 1}})) {
+  if (auto found = out_of_range(
+          std::array{Range{"compressed.query_rank", c.query_rank, 1},
+                     Range{"compressed.output_rank", c.output_rank, 1},
+                     Range{"compressed.output_groups", c.output_groups, 1, m.heads},
+                     Range{"compressed.rope_head_size", c.rope_head_size, 0, m.head_size},
+                     Range{"compressed.sparse_ratio", c.sparse_ratio, 1, 1'000'000},
+                     Range{"compressed.dense_ratio", c.dense_ratio, 1, 1'000'000},
+                     Range{"kv_heads", m.kv_heads, 1, 1}})) {
     return found;
   }
   if (m.heads % c.output_groups != 0) {
@@ -235,11 +236,10 @@ Problem compressed(const Transformer& m) {
                    "it must divide them");
   }
   if (!m.window) return problem("compressed attention needs a window", "give window");
-  const auto apart = std::array{Apart{"latent", m.latent.has_value()},
-                                Apart{"qkv_bias", m.qkv_bias},
-                                Apart{"attention_output_bias", m.attention_output_bias},
-                                Apart{"qk_norm", m.qk_norm},
-                                Apart{"attention_gate", m.attention_gate}};
+  const auto apart =
+      std::array{Apart{"latent", m.latent.has_value()}, Apart{"qkv_bias", m.qkv_bias},
+                 Apart{"attention_output_bias", m.attention_output_bias},
+                 Apart{"qk_norm", m.qk_norm}, Apart{"attention_gate", m.attention_gate}};
   if (auto found = beside("compressed attention", apart)) return found;
   std::vector<LayerKind> kinds = prediction_kinds(m);
   for (Int layer = 0; layer < m.layers; ++layer) kinds.push_back(layer_kind(m, layer));
@@ -258,8 +258,8 @@ Problem hyper(const Transformer& m) {
                      Range{"hyper_connections.iterations", m.hyper->iterations, 0, 1'000}})) {
     return found;
   }
-  return beside("hyper_connections", std::array{Apart{"parallel_block", m.parallel_block},
-                                                Apart{"pooler", m.pooler}});
+  return beside("hyper_connections",
+                std::array{Apart{"parallel_block", m.parallel_block}, Apart{"pooler", m.pooler}});
 }
 
 Problem ends(const Transformer& m) {
@@ -292,8 +292,8 @@ Problem ends(const Transformer& m) {
 }  // namespace
 
 Result<Done> check_model(const Transformer& model) {
-  for (const auto check : {&pattern, &check_sizes, &experts, &latent, &mixers, &compressed, &hyper,
-                           &ends}) {
+  for (const auto check :
+       {&pattern, &check_sizes, &experts, &latent, &mixers, &compressed, &hyper, &ends}) {
     if (Problem found = check(model)) return *std::move(found);
   }
   if (parameter_bound(model) > most_parameters) {

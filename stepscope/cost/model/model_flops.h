@@ -56,7 +56,8 @@ struct ModelFlops {
 // Mamba-2 with states of p x n in chunks of c, per head 4 p n + 2 c p, per group 2 c n. Others: 0.
 [[nodiscard]] double state_flops(const Transformer& m, const LayerKind& kind);
 // Forward FLOPs of an indexer's scores of one sequence: 2 heads * size for each pair of the causal
-// mask; with compressed attention a key for each sparse_ratio tokens. A layer without an indexer: 0.
+// mask; with compressed attention a key for each sparse_ratio tokens. A layer without an indexer:
+// 0.
 [[nodiscard]] double index_flops(const Transformer& m, const LayerKind& kind,
                                  std::int64_t sequence);
 [[nodiscard]] double attention_pairs(const Transformer& model, const LayerKind& kind,

@@ -35,7 +35,8 @@ Int grouped_attention(const Transformer& m) {
          of(m.attention_output_bias, h) + of(m.qk_norm, 2 * norm(m, d));
 }
 
-// Keys and gates of `width`, their positions among the `ratio` tokens of a compressed key, its norm.
+// Keys and gates of `width`, their positions among the `ratio` tokens of a compressed key, its
+// norm.
 template <class Int>
 Int compressor(const Transformer& m, Int width, Int ratio, Int norm_width) {
   return 2 * as<Int>(m.hidden) * width + ratio * width + norm_width;
@@ -59,8 +60,7 @@ template <class Int>
 Int compressed_attention(const Transformer& m, const CompressedAttention& c,
                          const LayerKind& kind) {
   const Int h = as<Int>(m.hidden), a = as<Int>(m.heads), d = as<Int>(m.head_size),
-            rq = as<Int>(c.query_rank), ro = as<Int>(c.output_rank),
-            g = as<Int>(c.output_groups);
+            rq = as<Int>(c.query_rank), ro = as<Int>(c.output_rank), g = as<Int>(c.output_groups);
   const Int n = h * rq + rq + rq * a * d + h * d + d + a * d * ro + g * ro * h;
   if (kind.mixer != Mixer::compressed) return n;
   return n + compressor<Int>(m, (kind.indexes ? 2 : 1) * d, as<Int>(compression(m, kind)), d);

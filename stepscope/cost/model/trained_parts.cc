@@ -47,8 +47,7 @@ void add_attention_targets(const Transformer& m, std::vector<Target>& to) {
     to.push_back({q_b_proj, {.operation = "q_up", .in = c.query_rank, .out = q}});
     to.push_back({kv_a_proj_with_mqa, {.operation = "kv_down", .in = h, .out = m.head_size}});
     to.push_back(
-        {o_proj,
-         {.operation = "attention_proj", .in = c.output_groups * c.output_rank, .out = h}});
+        {o_proj, {.operation = "attention_proj", .in = c.output_groups * c.output_rank, .out = h}});
     return;
   }
   const Int kv = m.kv_heads * m.head_size;

@@ -57,8 +57,8 @@ struct CompressedAttention {
 };
 
 // Several residual streams beside each other (manifold-constrained hyper-connections, arXiv
-// 2512.24880): each part of a layer reads a weighted sum of the streams, and its output is added to all
-// of them after they are mixed. The weights of a token are projected from all its streams; the
+// 2512.24880): each part of a layer reads a weighted sum of the streams, and its output is added to
+// all of them after they are mixed. The weights of a token are projected from all its streams; the
 // matrix that mixes them becomes doubly stochastic in `iterations` of Sinkhorn and Knopp.
 struct HyperConnections {
   std::int64_t streams = 0;
