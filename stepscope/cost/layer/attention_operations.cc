@@ -419,18 +419,34 @@ void add_attention(const DeviceShare& share, const LayerKind& kind, std::vector<
                                    .gradient_writes = 2,
                                    .kept = 2 * gated}));
   }
+  if (m.head_gate) {
+    to.push_back(linear(share, {.name = "head_gate_proj",
+                                .shape = {share.tokens, m.hidden, columns(share, share.heads, 1)},
+                                .keeps_input = false,
+                                .gathers_input = false,
+                                .reduces_gradient = false}));
+    const double outputs = number(share.work_rows) * number(share.heads * value_size);
+    const double gates = 1 / number(value_size);
+    to.push_back(pointwise(share, {.name = "head_gate",
+                                   .count = share.counting.gate,
+                                   .elements = outputs,
+                                   .second_reads = gates,
+                                   .gradient_writes = 1 + gates,
+                                   .kept = outputs * (1 + gates)}));
+  }
   const std::size_t reader = to.size();  // the product that reads attention's output
   if (m.compressed) to.push_back(group_projection(share));
   const Int width = m.compressed ? m.compressed->output_groups * m.compressed->output_rank
                                  : columns(share, share.heads, value_size);
-  const bool reads_core = share.plan.fused_attention && !m.attention_gate && !m.compressed;
+  const bool gated = m.attention_gate || m.head_gate;
+  const bool reads_core = share.plan.fused_attention && !gated && !m.compressed;
   to.push_back(linear(share, {.name = "attention_proj",
                               .shape = {share.tokens, width, m.hidden},
                               .place = LinearPlace::second,
                               .bias = m.attention_output_bias,
                               .input_read_again = reads_core,
                               .reduces_output = !merges_branches(m)}));
-  if (share.plan.narrow_attention_output && !m.attention_gate) {  // written once, read once
+  if (share.plan.narrow_attention_output && !gated) {  // written once, read once
     to[reader].forward.other_bytes += to[reader].kept_bytes;
     to[reader].backward.other_bytes += to[reader].kept_bytes;
   }

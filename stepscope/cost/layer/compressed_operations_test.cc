@@ -111,6 +111,28 @@ TEST(CompressedOperations, NeedGroupsThatTensorRanksDivide) {
   EXPECT_FALSE(check_plan(flash(), plan));
 }
 
+// Step-3.5: 64 heads in layers of the whole sequence, 96 in those of the window, and a gate for
+// each.
+TEST(WindowHeads, AreThoseOfTheirLayers) {
+  const Transformer m = *find_model("step-3.5-flash");
+  const Operations whole = layer_operations(m, plan_here(), 0);
+  const Operations window = layer_operations(m, plan_here(), 1);
+  EXPECT_EQ(named(whole, "qkv_proj").parameters, h * (64 + 16) * 128);
+  EXPECT_EQ(named(window, "qkv_proj").parameters, h * (96 + 16) * 128);
+  EXPECT_EQ(named(window, "attention_proj").parameters, h * 96 * 128);
+  EXPECT_EQ(named(window, "head_gate_proj").parameters, h * 96);
+  EXPECT_DOUBLE_EQ(named(window, "head_gate").kept_bytes, 2 * s * 96 * (128 + 1));
+  EXPECT_DOUBLE_EQ(named(window, "attention").forward.matrix.value,
+                   4 * 128 * 96 * (512 * s - 512 * 512 / 2.0));
+  const Operations part = layer_operations(m, plan_here(8), 1);
+  EXPECT_EQ(8 * named(part, "head_gate_proj").parameters, h * 96);
+  Plan plan = plan_here(64);
+  plan.devices = 64;
+  const auto checked = check_plan(m, plan);
+  ASSERT_FALSE(checked) << "64 heads can be divided, 96 cannot";
+  EXPECT_NE(checked.error().message().find("window"), std::string::npos);
+}
+
 TEST(HyperConnections, MoveAndKeepAllStreams) {
   const Operations ops = layer_operations(flash(), plan_here(), of_window);
   const double stream = 2 * s * h;  // bytes of one

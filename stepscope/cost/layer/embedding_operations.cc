@@ -212,6 +212,7 @@ std::vector<Operation> prediction_operations(const Transformer& model, const Pla
   add_join(share, ops);
   for (const LayerKind& kind : prediction_kinds(model)) {
     std::vector<Operation> layer;
+    share.heads = heads_of(model, kind) / share.split.features;
     add_kind(share, kind, layer);
     if (!share.trained) finish_frozen(share, kind, training, layer);
     ops.insert(ops.end(), layer.begin(), layer.end());

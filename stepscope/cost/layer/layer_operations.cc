@@ -25,6 +25,7 @@ std::vector<Operation> layer_operations(const Transformer& model, const Plan& pl
   const LayerTraining training = layer_training(plan.trained, layer);
   share.trained = training == LayerTraining::weights;
   const LayerKind kind = layer_kind(model, layer);
+  share.heads = heads_of(model, kind) / share.split.features;
   std::vector<Operation> ops;
   add_kind(share, kind, ops);
   if (!share.trained) finish_frozen(share, kind, training, ops);

@@ -30,7 +30,7 @@ struct DeviceShare {
   std::int64_t stream_rows;   // of the stream
   std::int64_t stream_parts;  // of its features
   double stream_columns;
-  std::int64_t heads;     // after tp
+  std::int64_t heads;     // of the layer, after tp
   std::int64_t kv_heads;  // after tp; at least one
   double element;         // bytes of an activation
   bool trained = true;    // the weights have gradients (TrainedParts)

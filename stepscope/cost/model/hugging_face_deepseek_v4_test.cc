@@ -27,7 +27,7 @@ constexpr std::string_view flash_json = R"({"architectures": ["DeepseekV4ForCaus
     0, 0, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4,
     128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 0]})";
 
-std::string changed(std::string_view from, std::string_view to) {
+std::string changed_flash(std::string_view from, std::string_view to) {
   std::string text(flash_json);
   const std::size_t at = text.find(from);
   EXPECT_NE(at, text.npos) << from;
@@ -40,8 +40,8 @@ Transformer flash(std::string_view json = flash_json) {
   return m ? *m : Transformer{};
 }
 
-std::string complaint(std::string_view from, std::string_view to) {
-  const auto m = parse_model(changed(from, to), "config.json");
+std::string flash_complaint(std::string_view from, std::string_view to) {
+  const auto m = parse_model(changed_flash(from, to), "config.json");
   return m ? std::string() : m.error().message();
 }
 
@@ -72,10 +72,10 @@ TEST(HuggingFaceDeepSeekV4, ReadsTheLibrarysOwnKeys) {
                           : "\"heavily_compressed_attention\"";
     mlp += std::string(i == 0 ? "" : ", ") + (i < 3 ? "\"hash_moe\"" : "\"moe\"");
   }
-  std::string json =
-      changed(ratios(), "\"layer_types\": [" + types + "], \"mlp_layer_types\": [" + mlp +
-                            "], \"compress_rates\": " + "{\"compressed_sparse_attention\": 4, " +
-                            "\"heavily_compressed_attention\": 128}");
+  std::string json = changed_flash(
+      ratios(), "\"layer_types\": [" + types + "], \"mlp_layer_types\": [" + mlp +
+                    "], \"compress_rates\": " + "{\"compressed_sparse_attention\": 4, " +
+                    "\"heavily_compressed_attention\": 128}");
   json.replace(json.find("\"num_hash_layers\": 3"), 20, "\"hc_eps_unused\": 0");
   json.replace(json.find("\"hc_eps_unused\": 0, "), 20, "");
   json.replace(json.find("\"qk_rope_head_dim\": 64"), 22, "\"partial_rotary_factor\": 0.125");
@@ -83,24 +83,26 @@ TEST(HuggingFaceDeepSeekV4, ReadsTheLibrarysOwnKeys) {
 }
 
 TEST(HuggingFaceDeepSeekV4, WithoutAListHasTheLibrarysLayers) {
-  const Transformer m = flash(changed(ratios(), "\"compress_rate_csa\": 8"));
+  const Transformer m = flash(changed_flash(ratios(), "\"compress_rate_csa\": 8"));
   EXPECT_EQ(m.pattern.substr(0, 7), "HHHCHCH");
   EXPECT_EQ(m.compressed->sparse_ratio, 8);
 }
 
 TEST(HuggingFaceDeepSeekV4, RefusesWhatItDoesNotUnderstandByName) {
-  EXPECT_NE(complaint("[\n    0, 0, 4", "[\n    0, 7, 4").find("compress_ratios"),
-            std::string::npos);
-  EXPECT_NE(complaint("\"num_hidden_layers\": 43", "\"num_hidden_layers\": 50").find("50 layers"),
+  EXPECT_NE(flash_complaint("[\n    0, 0, 4", "[\n    0, 7, 4").find("compress_ratios"),
             std::string::npos);
   EXPECT_NE(
-      complaint("\"num_hash_layers\": 3", "\"mlp_layer_types\": [\"moe\"]").find("mlp_layer_types"),
+      flash_complaint("\"num_hidden_layers\": 43", "\"num_hidden_layers\": 50").find("50 layers"),
       std::string::npos);
-  EXPECT_NE(complaint("\"num_key_value_heads\": 1", "\"num_key_value_heads\": 2").find("kv_heads"),
+  EXPECT_NE(flash_complaint("\"num_hash_layers\": 3", "\"mlp_layer_types\": [\"moe\"]")
+                .find("mlp_layer_types"),
             std::string::npos);
-  EXPECT_NE(complaint("\"o_groups\": 8", "\"o_groups\": 7").find("output_groups"),
+  EXPECT_NE(
+      flash_complaint("\"num_key_value_heads\": 1", "\"num_key_value_heads\": 2").find("kv_heads"),
+      std::string::npos);
+  EXPECT_NE(flash_complaint("\"o_groups\": 8", "\"o_groups\": 7").find("output_groups"),
             std::string::npos);
-  EXPECT_NE(complaint("\"hc_mult\": 4", "\"hc_mult\": 4, \"odd_part\": 1").find("odd_part"),
+  EXPECT_NE(flash_complaint("\"hc_mult\": 4", "\"hc_mult\": 4, \"odd_part\": 1").find("odd_part"),
             std::string::npos);
 }
 

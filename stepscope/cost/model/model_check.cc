@@ -137,12 +137,22 @@ Problem check_sizes(const Transformer& m) {
                      Range{"vocabulary", m.vocabulary, m.patches ? 0 : 1},
                      Range{"classes", m.classes, 0}, Range{"token_types", m.token_types, 0},
                      Range{"window", m.window.value_or(1), 1, 1'000'000'000},
-                     Range{"window_every", m.window_every, 1, m.layers}})) {
+                     Range{"window_every", m.window_every, 1, m.layers},
+                     Range{"window_heads", m.window_heads, 0, 100'000}})) {
     return found;
   }
   if (m.heads % m.kv_heads != 0) {
     return problem("kv_heads = " + std::to_string(m.kv_heads) +
                        " does not divide heads = " + std::to_string(m.heads),
+                   "kv_heads must divide them");
+  }
+  if (m.window_heads > 0 && (!m.window || m.latent || m.compressed)) {
+    return problem("window_heads needs a window, and neither latent nor compressed attention",
+                   "leave it out");
+  }
+  if (m.window_heads % m.kv_heads != 0) {
+    return problem("kv_heads = " + std::to_string(m.kv_heads) +
+                       " does not divide window_heads = " + std::to_string(m.window_heads),
                    "kv_heads must divide them");
   }
   if (!(m.dropout >= 0 && m.dropout < 1)) return problem("dropout must be 0 or more and below 1");
@@ -236,10 +246,12 @@ Problem compressed(const Transformer& m) {
                    "it must divide them");
   }
   if (!m.window) return problem("compressed attention needs a window", "give window");
-  const auto apart =
-      std::array{Apart{"latent", m.latent.has_value()}, Apart{"qkv_bias", m.qkv_bias},
-                 Apart{"attention_output_bias", m.attention_output_bias},
-                 Apart{"qk_norm", m.qk_norm}, Apart{"attention_gate", m.attention_gate}};
+  const auto apart = std::array{Apart{"latent", m.latent.has_value()},
+                                Apart{"qkv_bias", m.qkv_bias},
+                                Apart{"attention_output_bias", m.attention_output_bias},
+                                Apart{"qk_norm", m.qk_norm},
+                                Apart{"attention_gate", m.attention_gate},
+                                Apart{"head_gate", m.head_gate}};
   if (auto found = beside("compressed attention", apart)) return found;
   std::vector<LayerKind> kinds = prediction_kinds(m);
   for (Int layer = 0; layer < m.layers; ++layer) kinds.push_back(layer_kind(m, layer));

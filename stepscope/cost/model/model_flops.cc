@@ -36,7 +36,7 @@ double hyper_end_weights(const Transformer& m) {
 
 double softmax_weights(const Transformer& m, const LayerKind& kind) {
   const double h = real(m.hidden);
-  const double a = real(m.heads);
+  const double a = real(heads_of(m, kind));
   double value = real(m.head_size);
   double all = h * real(m.head_size) * (2 * a + 2 * real(m.kv_heads));
   if (m.latent) {
@@ -50,6 +50,7 @@ double softmax_weights(const Transformer& m, const LayerKind& kind) {
   }
   if (m.compressed) all = compressed_weights(m, kind);
   if (m.attention_gate) all += h * a * value;
+  if (m.head_gate) all += h * a;
   if (kind.indexes && !m.compressed) {
     const Indexer& x = *m.indexer;
     const double from = m.latent && m.latent->query_rank > 0 ? real(m.latent->query_rank) : h;
@@ -112,6 +113,11 @@ double prediction_weights(const Transformer& m) {
   double one = join_weights(m) + hyper_end_weights(m) + h * real(m.vocabulary);
   for (const LayerKind& kind : prediction_kinds(m)) one += layer_weights(m, kind);
   return real(m.prediction->modules) * one;
+}
+
+// Of the heads that pair_flops counts.
+double head_share(const Transformer& m, const LayerKind& kind) {
+  return real(heads_of(m, kind)) / real(m.heads);
 }
 
 // Every layer's kind, those of prediction modules included.
@@ -223,7 +229,7 @@ N per_sequence_partly(const Transformer& m, const TrainedParts& t, std::int64_t 
   each_trained_layer(m, t, [&](const LayerKind& kind, std::int64_t, LayerTraining training) {
     const bool halved = convention == FlopsConvention::causal_halved;
     const double all = has_softmax(kind.mixer) ? s * s : 0;
-    pairs.add(halved ? attention_pairs(m, kind, sequence) : all, training);
+    pairs.add(head_share(m, kind) * (halved ? attention_pairs(m, kind, sequence) : all), training);
     const double once = state_flops(m, kind) * s + index_flops(m, kind, sequence);
     states += training == LayerTraining::forward_only ? once : 3 * once;
   });
@@ -254,15 +260,15 @@ N per_sequence(const Transformer& m, std::int64_t sequence, FlopsConvention conv
   const N six = formula::flops<N>(6, "6");
   const ParameterCount n = parameter_count(m);
   const N pair = formula::flops<N>(pair_flops(m), "6 H (d + d_v)");
-  std::int64_t layers = 0;  // that have pairs
-  each_kind(m, [&layers](const LayerKind& k) { layers += has_softmax(k.mixer) ? 1 : 0; });
+  double layers = 0;  // that have pairs, by their heads
+  each_kind(m, [&](const LayerKind& k) { layers += has_softmax(k.mixer) ? head_share(m, k) : 0; });
   const N all_pairs = count<N>(layers, "L") * s * s * pair;
   switch (convention) {
     case FlopsConvention::causal_halved: {
       double pairs = 0;
       double states = 0;
       each_kind(m, [&](const LayerKind& k) {
-        pairs += attention_pairs(m, k, sequence);
+        pairs += head_share(m, k) * attention_pairs(m, k, sequence);
         states += state_flops(m, k) * real(sequence) + index_flops(m, k, sequence);
       });
       const N all = six * count<N>(sequence_weights(m, sequence), "weights times tokens") +

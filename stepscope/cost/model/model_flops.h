@@ -48,7 +48,8 @@ struct ModelFlops {
 
 // Weights that multiply one sequence, each times its tokens: layers, head and patches.
 [[nodiscard]] double sequence_weights(const Transformer& m, std::int64_t sequence);
-// FLOPs, forward and backward, of one query-key pair in all heads of a layer: 6 a (d + v).
+// FLOPs, forward and backward, of one query-key pair in all heads of a layer: 6 a (d + v). In a
+// layer of other heads (heads_of) they are in proportion.
 [[nodiscard]] double pair_flops(const Transformer& m);
 
 // Forward FLOPs of one token in a layer that carries a state (docs/explanation/operations.md):

@@ -41,13 +41,15 @@ constexpr std::array sizes = {
     Field<Transformer, Int>{"vocabulary", &Transformer::vocabulary},
     Field<Transformer, Int>{"classes", &Transformer::classes},
     Field<Transformer, Int>{"token_types", &Transformer::token_types},
-    Field<Transformer, Int>{"window_every", &Transformer::window_every}};
+    Field<Transformer, Int>{"window_every", &Transformer::window_every},
+    Field<Transformer, Int>{"window_heads", &Transformer::window_heads}};
 constexpr std::array flags = {
     Field<Transformer, bool>{"gated", &Transformer::gated},
     Field<Transformer, bool>{"norm_bias", &Transformer::norm_bias},
     Field<Transformer, bool>{"parallel_block", &Transformer::parallel_block},
     Field<Transformer, bool>{"qk_norm", &Transformer::qk_norm},
     Field<Transformer, bool>{"attention_gate", &Transformer::attention_gate},
+    Field<Transformer, bool>{"head_gate", &Transformer::head_gate},
     Field<Transformer, bool>{"attention_sinks", &Transformer::attention_sinks},
     Field<Transformer, bool>{"embedding_norm", &Transformer::embedding_norm},
     Field<Transformer, bool>{"final_norm", &Transformer::final_norm},

@@ -28,11 +28,11 @@ Int norm(const Transformer& m, Int width) {
 }
 
 template <class Int>
-Int grouped_attention(const Transformer& m) {
+Int grouped_attention(const Transformer& m, Int heads) {
   const Int h = as<Int>(m.hidden), d = as<Int>(m.head_size);
-  const Int rows = (as<Int>(m.heads) + 2 * as<Int>(m.kv_heads)) * d;
-  return h * rows + of(m.qkv_bias, rows) + as<Int>(m.heads) * d * h +
-         of(m.attention_output_bias, h) + of(m.qk_norm, 2 * norm(m, d));
+  const Int rows = (heads + 2 * as<Int>(m.kv_heads)) * d;
+  return h * rows + of(m.qkv_bias, rows) + heads * d * h + of(m.attention_output_bias, h) +
+         of(m.qk_norm, 2 * norm(m, d));
 }
 
 // Keys and gates of `width`, their positions among the `ratio` tokens of a compressed key, its
@@ -121,11 +121,12 @@ Int count_mixer(const Transformer& m, const LayerKind& kind) {
       break;
   }
   const Int value = as<Int>(m.latent ? m.latent->value_head_size : m.head_size);
+  const Int heads = as<Int>(heads_of(m, kind));
   Int n = m.latent       ? latent_attention<Int>(m, *m.latent)
           : m.compressed ? compressed_attention<Int>(m, *m.compressed, kind)
-                         : grouped_attention<Int>(m);
-  n += of(m.attention_gate, as<Int>(m.hidden) * as<Int>(m.heads) * value) +
-       of(m.attention_sinks, as<Int>(m.heads));
+                         : grouped_attention<Int>(m, heads);
+  n += of(m.attention_gate, as<Int>(m.hidden) * heads * value) +
+       of(m.head_gate, as<Int>(m.hidden) * heads) + of(m.attention_sinks, heads);
   return kind.indexes ? n + indexer<Int>(m, *m.indexer) : n;
 }
 

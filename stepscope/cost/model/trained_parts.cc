@@ -19,9 +19,9 @@ struct Target {
   bool part = false;  // of a matrix that another target names whole
 };
 
-void add_attention_targets(const Transformer& m, std::vector<Target>& to) {
+void add_attention_targets(const Transformer& m, const LayerKind& kind, std::vector<Target>& to) {
   const Int h = m.hidden;
-  const Int a = m.heads;
+  const Int a = heads_of(m, kind);
   if (m.latent) {
     const LatentAttention& l = *m.latent;
     const Int query = a * (l.nope_head_size + l.rope_head_size);
@@ -109,7 +109,7 @@ void add_feed_forward_targets(const Transformer& m, const FeedForward& f, std::v
 std::vector<Target> targets_of(const Transformer& m, const LayerKind& kind) {
   std::vector<Target> all;
   if (has_softmax(kind.mixer)) {
-    add_attention_targets(m, all);
+    add_attention_targets(m, kind, all);
   } else if (kind.mixer != Mixer::none) {
     add_state_targets(m, kind, all);
   }

@@ -170,6 +170,7 @@ struct Transformer {
   std::int64_t norms_per_layer = 2;  // over `hidden`
   bool qk_norm = false;              // a norm over each head of queries and of keys
   bool attention_gate = false;   // attention's output is gated: hidden -> heads * size of a value
+  bool head_gate = false;        // by one number for each head: hidden -> heads (Step-3.5)
   bool attention_sinks = false;  // one learned score per head beside the keys' (gpt-oss)
   bool embedding_norm = false;   // a norm right after the embedding (BLOOM, BERT)
   bool final_norm = true;
@@ -191,6 +192,7 @@ struct Transformer {
   bool causal = true;
   std::optional<std::int64_t> window{};  // a token sees this many tokens back, including itself
   std::int64_t window_every = 1;         // of layers, from the first: 1 = all have the window, ...
+  std::int64_t window_heads = 0;         // of layers with the window (Step-3.5); 0: as the others
   // One letter per layer. Empty: attention, with windows as `window_every` says, and feed-forward
   // or experts. F: attention to the whole sequence; W: in the window; S: sparse, with an indexer;
   // s: sparse, with the choice of the last indexer; C, H: compressed, with an indexer or to all
@@ -235,6 +237,10 @@ struct Transformer {
 [[nodiscard]] constexpr bool has_softmax(Mixer mixer) {
   return mixer == Mixer::whole || mixer == Mixer::window || mixer == Mixer::sparse ||
          mixer == Mixer::compressed;
+}
+// Query heads of a layer of this kind.
+[[nodiscard]] constexpr std::int64_t heads_of(const Transformer& m, const LayerKind& kind) {
+  return kind.mixer == Mixer::window && m.window_heads > 0 ? m.window_heads : m.heads;
 }
 // Residual streams beside each other.
 [[nodiscard]] constexpr std::int64_t streams(const Transformer& m) {

@@ -232,9 +232,11 @@ bool shares_heads(Int heads, Int ranks) { return heads % ranks == 0 || ranks % h
 
 Problem tensor(const Transformer& m, const Plan& p) {
   if (p.tensor_layout != TensorLayout::one_d) {
-    if (!m.compressed && !m.hyper) return std::nullopt;
+    if (!m.compressed && !m.hyper && m.window_heads == 0) return std::nullopt;
     return problem("the " + layout_name(p) + " layout with " +
-                       (m.compressed ? "compressed attention" : "hyper_connections"),
+                       (m.compressed ? "compressed attention"
+                        : m.hyper    ? "hyper_connections"
+                                     : "window_heads"),
                    "use the 1d layout");
   }
   if (m.compressed && m.compressed->output_groups % p.tp != 0) {
@@ -245,6 +247,12 @@ Problem tensor(const Transformer& m, const Plan& p) {
   if (m.heads % p.tp != 0) {
     return problem(decimal(m.heads) + " heads cannot be split over tp = " + decimal(p.tp),
                    "tp may be " + divisors(m.heads));
+  }
+  if (m.window_heads % p.tp != 0) {
+    return problem(decimal(m.window_heads) +
+                       " heads of layers with a window cannot be split over " +
+                       "tp = " + decimal(p.tp),
+                   "tp may be " + divisors(std::gcd(m.heads, m.window_heads)));
   }
   if (!shares_heads(m.kv_heads, p.tp)) {
     return problem(decimal(m.kv_heads) +
@@ -303,6 +311,12 @@ Problem exchange(const Transformer& m, const Plan& p) {
     return problem(decimal(m.heads) + " heads cannot be split over tp * cp = " + decimal(ranks) +
                        " (context_exchange all_to_all)",
                    "cp may be " + divisors(m.heads / p.tp) + ", or take ring or all_gather");
+  }
+  if (m.window_heads % ranks != 0) {
+    return problem(decimal(m.window_heads) +
+                       " heads of layers with a window cannot be split over " +
+                       "tp * cp = " + decimal(ranks) + " (context_exchange all_to_all)",
+                   "take ring or all_gather");
   }
   if (!shares_heads(m.kv_heads, ranks)) {
     return problem(decimal(m.kv_heads) +
