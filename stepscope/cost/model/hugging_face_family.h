@@ -54,6 +54,9 @@ void read_latent(JsonFields& in, Transformer& m);
 // Says that layers of multi-token prediction are left out, if the config has some.
 void note_prediction(JsonFields& in, Transformer& m);
 
+// The encoder of images of Qwen 3.5, whose merger ends in the model's stream.
+void read_qwen_tower(JsonFields& in, Transformer& m);
+
 void read_llama(JsonFields& in, Transformer& m);
 void read_mistral(JsonFields& in, Transformer& m);
 void read_mixtral(JsonFields& in, Transformer& m);

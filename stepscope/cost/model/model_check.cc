@@ -274,6 +274,28 @@ Problem hyper(const Transformer& m) {
                 std::array{Apart{"parallel_block", m.parallel_block}, Apart{"pooler", m.pooler}});
 }
 
+Problem tower(const Transformer& m) {
+  if (!m.tower) return std::nullopt;
+  const Tower& t = *m.tower;
+  if (auto found = out_of_range(std::array{
+          Range{"tower.layers", t.layers, 1, 2'000}, Range{"tower.hidden", t.hidden, 1},
+          Range{"tower.heads", t.heads, 1, 100'000}, Range{"tower.feed_forward", t.feed_forward, 1},
+          Range{"tower.patch", t.patch, 1, 10'000}, Range{"tower.channels", t.channels, 1, 10'000},
+          Range{"tower.frames", t.frames, 1, 1'000}, Range{"tower.merge", t.merge, 1, 100},
+          Range{"tower.positions", t.positions, 0, 1'000'000'000}})) {
+    return found;
+  }
+  if (t.hidden % t.heads != 0) {
+    return problem("tower.heads = " + std::to_string(t.heads) +
+                       " does not divide tower.hidden = " + std::to_string(t.hidden),
+                   "it must divide it");
+  }
+  if (m.vocabulary == 0 || m.patches) {
+    return problem("a tower needs a model of tokens", "give vocabulary, and no patches");
+  }
+  return std::nullopt;
+}
+
 Problem ends(const Transformer& m) {
   if (m.patches) {
     const Patches& p = *m.patches;
@@ -305,7 +327,7 @@ Problem ends(const Transformer& m) {
 
 Result<Done> check_model(const Transformer& model) {
   for (const auto check :
-       {&pattern, &check_sizes, &experts, &latent, &mixers, &compressed, &hyper, &ends}) {
+       {&pattern, &check_sizes, &experts, &latent, &mixers, &compressed, &hyper, &tower, &ends}) {
     if (Problem found = check(model)) return *std::move(found);
   }
   if (parameter_bound(model) > most_parameters) {

@@ -361,14 +361,19 @@ double attention_pairs(const Transformer& model, std::int64_t layer, std::int64_
 }
 
 double sequence_flops(const Transformer& model, std::int64_t sequence, FlopsConvention convention,
-                      const TrainedParts& trained) {
-  return per_sequence<double>(model, sequence, convention, trained);
+                      const TrainedParts& trained, const Images& images) {
+  return per_sequence<double>(model, sequence, convention, trained) +
+         tower_flops(model, images, trained);
 }
 
 Formula model_flops_formula(const Transformer& model, std::int64_t sequences, std::int64_t sequence,
-                            FlopsConvention convention, const TrainedParts& trained) {
-  return formula::count<Formula>(sequences, "sequences") *
-         per_sequence<Formula>(model, sequence, convention, trained);
+                            FlopsConvention convention, const TrainedParts& trained,
+                            const Images& images) {
+  Formula one = per_sequence<Formula>(model, sequence, convention, trained);
+  if (const double tower = tower_flops(model, images, trained); tower > 0) {
+    one = one + formula::flops<Formula>(tower, "tower");
+  }
+  return formula::count<Formula>(sequences, "sequences") * one;
 }
 
 ModelFlops model_flops(const Transformer& model, std::int64_t tokens, std::int64_t sequence,

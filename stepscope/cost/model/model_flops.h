@@ -12,6 +12,7 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/model/formula.h"
+#include "stepscope/cost/model/tower.h"
 #include "stepscope/cost/model/trained_parts.h"
 #include "stepscope/cost/model/transformer.h"
 
@@ -64,15 +65,18 @@ struct ModelFlops {
 [[nodiscard]] double attention_pairs(const Transformer& model, const LayerKind& kind,
                                      std::int64_t sequence);
 
-// FLOPs of one sequence; and of `sequences` as a formula. With frozen parts or adapters a weight
+// FLOPs of one sequence with its images; and of `sequences` as a formula. A tower counts by its
+// patches in every convention, and its parameters not in N. With frozen parts or adapters a weight
 // counts 2 forward, 2 more if gradients pass it, and 2 more if it is trained; adapters count as
 // trained weights; attention counts its backward where gradients pass (Megatron-Bridge's count for
 // LoRA: two thirds of the frozen weights' FLOPs, all of attention's).
 [[nodiscard]] double sequence_flops(const Transformer& model, std::int64_t sequence,
-                                    FlopsConvention convention, const TrainedParts& trained = {});
+                                    FlopsConvention convention, const TrainedParts& trained = {},
+                                    const Images& images = {});
 [[nodiscard]] Formula model_flops_formula(const Transformer& model, std::int64_t sequences,
                                           std::int64_t sequence, FlopsConvention convention,
-                                          const TrainedParts& trained = {});
+                                          const TrainedParts& trained = {},
+                                          const Images& images = {});
 
 // FLOPs of a global batch of `tokens` in sequences of `sequence`. Heads onto classes and poolers
 // process one token per sequence. Source: Megatron-LM's num_floating_point_operations; PaLM (arXiv

@@ -112,6 +112,15 @@ constexpr std::array expert_flags = {Field<Experts, bool>{"shared_gate", &Expert
 constexpr std::array patch_sizes = {Field<Patches, Int>{"image", &Patches::image, true},
                                     Field<Patches, Int>{"patch", &Patches::patch, true},
                                     Field<Patches, Int>{"channels", &Patches::channels}};
+constexpr std::array tower_sizes = {Field<Tower, Int>{"layers", &Tower::layers, true},
+                                    Field<Tower, Int>{"hidden", &Tower::hidden, true},
+                                    Field<Tower, Int>{"heads", &Tower::heads, true},
+                                    Field<Tower, Int>{"feed_forward", &Tower::feed_forward, true},
+                                    Field<Tower, Int>{"patch", &Tower::patch, true},
+                                    Field<Tower, Int>{"channels", &Tower::channels},
+                                    Field<Tower, Int>{"frames", &Tower::frames},
+                                    Field<Tower, Int>{"merge", &Tower::merge},
+                                    Field<Tower, Int>{"positions", &Tower::positions}};
 constexpr std::array patch_flags = {Field<Patches, bool>{"class_token", &Patches::class_token}};
 
 constexpr std::string_view unknown = "is not a field of a model file";
@@ -154,6 +163,7 @@ void read_parts(JsonFields& in, Transformer& m) {
   read_part(in, "latent", latent_sizes, m.latent);
   read_part(in, "compressed", compressed_sizes, m.compressed);
   read_part(in, "hyper_connections", hyper_sizes, m.hyper);
+  read_part(in, "tower", tower_sizes, m.tower);
   read_part(in, "indexer", indexer_sizes, m.indexer);
   read_part(in, "linear", linear_sizes, m.linear);
   read_part(in, "state_space", state_sizes, m.state_space);
@@ -324,6 +334,7 @@ std::string model_json(const Transformer& model) {
     write(out["patches"], patch_sizes, *model.patches);
     write(out["patches"], patch_flags, *model.patches);
   }
+  if (model.tower) write(out["tower"], tower_sizes, *model.tower);
   if (!model.notes.empty()) out["notes"] = model.notes;
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

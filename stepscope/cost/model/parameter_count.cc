@@ -189,6 +189,20 @@ Int count_embedding(const Transformer& m) {
   return rows * h + of(m.embedding_norm, norm(m, h));
 }
 
+// Layers with four products of their width and two of the feed-forward part; the projection of
+// patches and their positions; the merger's norm and two linear layers. All with biases.
+template <class Int>
+Int count_tower(const Transformer& m) {
+  if (!m.tower) return Int{0};
+  const Tower& t = *m.tower;
+  const Int h = as<Int>(t.hidden), f = as<Int>(t.feed_forward), out = as<Int>(m.hidden);
+  const Int wide = as<Int>(t.merge) * as<Int>(t.merge) * h;
+  const Int pixels = as<Int>(t.patch) * as<Int>(t.patch) * as<Int>(t.channels) * as<Int>(t.frames);
+  const Int layer = 4 * h * (h + 1) + 2 * h * f + f + h + 4 * h;
+  return as<Int>(t.layers) * layer + (pixels + 1 + as<Int>(t.positions)) * h + 2 * h +
+         wide * (wide + 1) + (wide + 1) * out;
+}
+
 template <class Int>
 Int count_head(const Transformer& m) {
   const Int h = as<Int>(m.hidden);
@@ -251,7 +265,8 @@ ParameterCount parameter_count(const Transformer& model) {
     p.head += p.prediction;
     active += modules * (module.active() - module.total());
   }
-  p.total = p.embedding + p.layers + p.head;
+  p.tower = count_tower<std::int64_t>(model);
+  p.total = p.embedding + p.layers + p.head + p.tower;
   p.active = p.embedding + active + p.head;
   return p;
 }
@@ -263,7 +278,8 @@ double parameter_bound(const Transformer& model) {
         kind.channel == Channel::experts ? static_cast<double>(model.experts->count) : 0;
     return c.attention + c.feed_forward + c.router + c.norms + experts * c.expert;
   };
-  double sum = count_embedding<double>(model) + count_head<double>(model);
+  double sum =
+      count_embedding<double>(model) + count_head<double>(model) + count_tower<double>(model);
   for (std::int64_t i = 0; i < model.layers; ++i) sum += of_layer(layer_kind(model, i));
   if (!model.prediction) return sum;
   const double h = static_cast<double>(model.hidden);

@@ -32,12 +32,14 @@ struct LayerParameters {
 
 struct ParameterCount {
   std::int64_t total = 0;
-  std::int64_t active = 0;     // total without the routed experts that a token does not use
+  // total without the routed experts that a token does not use, and without the tower
+  std::int64_t active = 0;
   std::int64_t embedding = 0;  // everything before the first layer; includes a tied table
   std::int64_t tokens = 0;     // of that, the table of tokens
   std::int64_t layers = 0;
   std::int64_t head = 0;        // everything after the last layer
   std::int64_t prediction = 0;  // of that, modules of multi-token prediction
+  std::int64_t tower = 0;       // the encoder of images
 };
 // REQUIRES: the model passed check_model.
 [[nodiscard]] ParameterCount parameter_count(const Transformer& model);

@@ -228,6 +228,7 @@ std::vector<Adapter> adapters_of(const Transformer& m, const LayerKind& kind,
 Int trained_parameters(const Transformer& m, const TrainedParts& t) {
   const ParameterCount n = parameter_count(m);
   Int sum = trains(t, ModelPart::embedding) ? n.embedding : 0;
+  if (trains(t, ModelPart::tower)) sum += n.tower;
   if (trains(t, ModelPart::head)) sum += n.head - n.prediction;
   for (Int layer = 0; layer < m.layers; ++layer) {
     if (layer_training(t, layer) == LayerTraining::weights)
@@ -252,6 +253,14 @@ Result<Done> check_trained_parts(const Transformer& m, const TrainedParts& t) {
   if (m.tied_embeddings && t.frozen.has(ModelPart::embedding) != t.frozen.has(ModelPart::head))
     return untrainable("embedding and head of " + m.name + " are one table (tied_embeddings)",
                        "freeze both or neither");
+  if (t.frozen.has(ModelPart::tower) && !m.tower)
+    return untrainable("frozen has tower, which " + m.name + " does not have", "leave it out");
+  // Gradients pass back to the first layer of which something trains, or to the embedding.
+  const bool reached =
+      trains(t, ModelPart::embedding) || (!t.frozen.has(ModelPart::layers) && t.frozen_layers == 0);
+  if (m.tower && trains(t, ModelPart::tower) && !reached)
+    return untrainable("the tower would train behind frozen layers and a frozen embedding",
+                       "freeze the tower too, or train the embedding");
   if (trained_parameters(m, t) == 0)
     return untrainable("nothing is left to train: every part of " + m.name + " is frozen",
                        "freeze fewer parts or layers, or give lora_rank");

@@ -42,9 +42,10 @@ static_assert(lora_target_names[static_cast<std::size_t>(LoraTarget::out_proj)] 
 // Megatron-LM's other names: "linear_proj" is o_proj. The same text for any other.
 [[nodiscard]] std::string_view lora_target_name(std::string_view name);
 
-enum class ModelPart : std::uint8_t { embedding, layers, head };
-inline constexpr std::array<std::string_view, 3> model_part_names = {"embedding", "layers", "head"};
-static_assert(model_part_names[static_cast<std::size_t>(ModelPart::head)] == "head");
+enum class ModelPart : std::uint8_t { embedding, layers, head, tower };
+inline constexpr std::array<std::string_view, 4> model_part_names = {"embedding", "layers", "head",
+                                                                     "tower"};
+static_assert(model_part_names[static_cast<std::size_t>(ModelPart::tower)] == "tower");
 
 template <class Enum>
 struct NameSet {
@@ -64,7 +65,7 @@ using ModelParts = NameSet<ModelPart>;
 struct TrainedParts {
   std::int64_t lora_rank = 0;      // above: all weights are frozen, and adapters of this rank train
   LoraTargets lora_targets{};      // none: every linear layer of mixers and feed-forward parts
-  ModelParts frozen{};             // without adapters
+  ModelParts frozen{};             // without adapters, which stand beside no part of the tower
   std::int64_t frozen_layers = 0;  // the first layers, without weights or adapters that train
 
   bool operator==(const TrainedParts&) const = default;

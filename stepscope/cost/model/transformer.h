@@ -154,6 +154,21 @@ struct Patches {
   bool class_token = true;
 };
 
+// An encoder of images before the embedding: a vision transformer with layer norms, biases and
+// GELU, in whose layers a patch sees all patches of its image (Qwen 3-VL). A merger of two linear
+// layers makes each merge x merge patches one of the model's tokens.
+struct Tower {
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t feed_forward = 0;
+  std::int64_t patch = 0;  // pixels per side
+  std::int64_t channels = 3;
+  std::int64_t frames = 1;     // of a video that a patch spans; an image is repeated
+  std::int64_t merge = 1;      // patches per side of a token
+  std::int64_t positions = 0;  // rows of a learned table
+};
+
 struct Transformer {
   std::string name;
   std::int64_t layers = 0;
@@ -209,6 +224,7 @@ struct Transformer {
   std::optional<TokenPrediction> prediction{};
   std::optional<Experts> experts{};
   std::optional<Patches> patches{};
+  std::optional<Tower> tower{};
   std::string source{};              // source of the figures
   std::vector<std::string> notes{};  // parts of the model that a reader left out
 };

@@ -15,6 +15,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/model/dtype.h"
+#include "stepscope/cost/model/tower.h"
 #include "stepscope/cost/model/trained_parts.h"
 #include "stepscope/cost/model/transformer.h"
 
@@ -143,6 +144,8 @@ struct Plan {
   // weights, and replicated beyond. 0: sharded over all.
   std::int64_t shard_group = 0;
   std::int64_t sequence = 2048;
+  std::int64_t images = 0;               // of a sequence, if the model has a tower
+  std::int64_t image_patches = 0;        // of one image, before the tower merges them
   std::int64_t micro_batch = 1;          // sequences per pass on one dp rank
   std::int64_t global_batch = 1;         // sequences per optimizer step
   bool reduce_each_micro_batch = false;  // gradients are reduced after every pass, not each step
@@ -191,6 +194,8 @@ struct Plan {
   TrainedParts trained{};                  // all weights, or adapters, or all but frozen parts
   std::int64_t vocabulary_multiple = 128;  // the embedding is padded to a multiple of this times tp
 };
+
+[[nodiscard]] constexpr Images images_of(const Plan& p) { return {p.images, p.image_patches}; }
 
 // Micro-batches of one pipeline per step: global_batch / (dp * micro_batch).
 [[nodiscard]] constexpr std::int64_t micro_batches(const Plan& p) {

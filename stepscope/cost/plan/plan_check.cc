@@ -504,6 +504,40 @@ Problem recomputation(const Transformer& m, const Plan& p) {
       "leave it out or take recompute every_k");
 }
 
+Problem images(const Transformer& m, const Plan& p) {
+  if (!m.tower) {
+    if (p.images == 0 && p.image_patches == 0) return std::nullopt;
+    return problem("images with a model that has no tower", "leave images out");
+  }
+  const Tower& t = *m.tower;
+  if (p.tensor_layout != TensorLayout::one_d) {
+    return problem("the " + layout_name(p) + " layout with a tower", "use the 1d layout");
+  }
+  const Int group = t.merge * t.merge;
+  if (t.heads % p.tp != 0 || t.feed_forward % p.tp != 0 || group * t.hidden % p.tp != 0) {
+    return problem("the tower with " + decimal(t.heads) + " heads and feed_forward = " +
+                       decimal(t.feed_forward) + " cannot be split over tp = " + decimal(p.tp),
+                   "tp must divide both");
+  }
+  if ((p.images == 0) != (p.image_patches == 0)) {
+    return problem(p.images == 0 ? "image_patches without images" : "images without image_patches",
+                   "give both or neither");
+  }
+  if (p.image_patches % group != 0) {
+    return problem("image_patches = " + decimal(p.image_patches) + " is no multiple of " +
+                       decimal(group) + ", the patches of a token",
+                   "give a multiple");
+  }
+  if (p.image_patches / group > p.sequence || p.images > p.sequence ||
+      p.images * (p.image_patches / group) > p.sequence) {
+    return problem("the images are " + decimal(p.images) + " * " +
+                       decimal(p.image_patches / group) +
+                       " tokens, more than sequence = " + decimal(p.sequence),
+                   "give a longer sequence or fewer images");
+  }
+  return std::nullopt;
+}
+
 Problem narrow_copies(const Transformer& m, const Plan& p) {
   if (p.narrow_swiglu && !(m.gated && m.activation == Activation::silu)) {
     return problem("narrow_swiglu with a model that has no SwiGLU", "leave it out");
@@ -531,10 +565,10 @@ Problem training(const Transformer& m, const Plan& p) {
   return problem("frozen parts and adapters are not modelled with gather_singly", "leave it out");
 }
 
-constexpr std::array<Problem (*)(const Transformer&, const Plan&), 17> checks = {
-    &numbers,           &degrees,  &tokens,        &grid,          &context, &tensor,
-    &sequence_division, &exchange, &states,        &experts,       &stages,  &batch,
-    &schedule,          &sharding, &recomputation, &narrow_copies, &training};
+constexpr std::array<Problem (*)(const Transformer&, const Plan&), 18> checks = {
+    &numbers,           &degrees,  &tokens,        &grid,          &context,  &tensor,
+    &sequence_division, &exchange, &states,        &experts,       &stages,   &batch,
+    &schedule,          &sharding, &recomputation, &narrow_copies, &training, &images};
 
 }  // namespace
 
