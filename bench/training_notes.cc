@@ -36,7 +36,7 @@ constexpr std::array<std::pair<std::string_view, RecomputeModule>, 8> module_wor
      {"mlp", RecomputeModule::feed_forward},
      {"mla_up_proj", RecomputeModule::latent_up},
      {"shared_experts", RecomputeModule::experts},
-     {"mhc", RecomputeModule::norms}}};
+     {"mhc", RecomputeModule::hyper_connections}}};
 
 std::string_view without_blanks(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -77,6 +77,53 @@ const Transformer* published_architecture(std::string_view name, std::int64_t la
     return &*std::ranges::find(all, model, &Transformer::name);
   }
   return nullptr;
+}
+
+namespace {
+
+// One letter for each layer of "0 x3, 4 x6, 128 x7"; empty if the model knows no such ratio.
+std::string ratio_letters(const Transformer& m, std::string_view text) {
+  std::string letters;
+  while (!text.empty()) {
+    std::int64_t ratio = 0;
+    std::int64_t layers = 0;
+    const char* end = text.data() + text.size();
+    const char* at = std::from_chars(text.data(), end, ratio).ptr;
+    if (end - at < 3 || at[0] != ' ' || at[1] != 'x') return {};
+    at = std::from_chars(at + 2, end, layers).ptr;
+    const CompressedAttention& c = *m.compressed;
+    const bool known = ratio == 0 || ratio == c.sparse_ratio || ratio == c.dense_ratio;
+    if (!known || layers < 1 || layers > m.layers) return {};
+    letters.append(static_cast<std::size_t>(layers), ratio == 0                ? 'W'
+                                                     : ratio == c.sparse_ratio ? 'C'
+                                                                               : 'H');
+    if (end - at < 2 || at[0] != ',') break;
+    text = std::string_view(at + 2, static_cast<std::size_t>(end - at - 2));
+  }
+  return letters;
+}
+
+}  // namespace
+
+std::optional<Transformer> cut_architecture(std::string_view name, std::int64_t layers,
+                                            std::int64_t hidden, std::string_view notes) {
+  if (!has(name, "(" + std::to_string(layers) + " layers)")) return std::nullopt;
+  const std::string row = plain(name.substr(0, name.find('(')));
+  const auto all = model_catalogue();
+  const auto at = std::ranges::find_if(all, [&](const Transformer& m) {
+    return plain(m.name) == row && m.hidden == hidden && m.layers > layers;
+  });
+  if (at == all.end() || layers < 1) return std::nullopt;
+  Transformer m = *at;
+  m.layers = layers;
+  m.pattern.resize(m.pattern.empty() ? 0 : static_cast<std::size_t>(layers));
+  if (m.experts) m.experts->hash_layers = std::min(m.experts->hash_layers, layers);
+  constexpr std::string_view ratios = "cr pattern ";
+  const std::size_t stated = notes.find(ratios);
+  if (!m.compressed || stated == notes.npos) return m;
+  m.pattern = ratio_letters(m, notes.substr(stated + ratios.size()));
+  if (static_cast<std::int64_t>(m.pattern.size()) != layers) return std::nullopt;
+  return m;
 }
 
 StatedSettings stated_settings(std::string_view text) {

@@ -19,6 +19,14 @@ namespace stepscope::bench {
 [[nodiscard]] const Transformer* published_architecture(std::string_view name, std::int64_t layers,
                                                         std::int64_t hidden);
 
+// A model of the catalogue of which a run has the first `layers` ("DeepSeek-V4-Flash (16 layers)"),
+// with the row's hidden size; absent if there is none. `notes` in lower case may state the tokens
+// of a compressed key by number of layers ("cr pattern 0 x3, 4 x6, 128 x7"; absent if they do not
+// agree).
+[[nodiscard]] std::optional<Transformer> cut_architecture(std::string_view name,
+                                                          std::int64_t layers, std::int64_t hidden,
+                                                          std::string_view notes);
+
 // Settings that notes state, by the words of Megatron-Bridge's recipes and of MLPerf submissions.
 struct StatedSettings {
   std::optional<CudaGraphs> cuda_graphs;

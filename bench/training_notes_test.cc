@@ -25,6 +25,25 @@ TEST(TrainingNotes, FindsArchitecturesByNameAndSizes) {
   EXPECT_EQ(name_of("Kimi_K2_mini"), "");
 }
 
+TEST(TrainingNotes, CutsAnArchitectureToTheLayersOfARun) {
+  const auto cut = [](std::string_view name, std::int64_t layers, std::string_view notes) {
+    return cut_architecture(name, layers, 4096, notes);
+  };
+  constexpr std::string_view name = "deepseek-v4-flash (16 layers)";
+  const auto m = cut(name, 16, "cr pattern 0 x3, 4 x6, 128 x7; recompute full");
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->pattern, "WWWCCCCCCHHHHHHH");
+  EXPECT_EQ(m->layers, 16);
+  EXPECT_TRUE(check_model(*m));
+  EXPECT_EQ(cut(name, 16, "")->pattern, "WWCHCHCHCHCHCHCH");
+  // A ratio that the model does not know, or another number of layers than stated: no model.
+  EXPECT_FALSE(cut(name, 16, "cr pattern 0 x3, 5 x6, 128 x7"));
+  EXPECT_FALSE(cut(name, 16, "cr pattern 0 x3, 4 x6"));
+  EXPECT_FALSE(cut(name, 15, ""));
+  EXPECT_FALSE(cut("deepseek-v4-flash", 16, ""));
+  EXPECT_FALSE(cut_architecture(name, 16, 2048, ""));
+}
+
 TEST(TrainingNotes, ReadsTheSettingsOfARun) {
   const StatedSettings s = stated_settings(
       "dispatcher flex/hybridep; etp 1; cuda graph: full_iteration ; grad_reduce_in_fp32=false; "

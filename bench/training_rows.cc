@@ -123,7 +123,10 @@ void take_architecture(const Fields& f, const Transformer& known, Draft& d) {
   if (const auto rows = f.count("vocab")) m.vocabulary = *rows;
   m.dropout = m.latent || m.experts ? 0 : d.habits->dropout;
   if (m.experts && d.settings.drops_tokens) m.experts->capacity_factor = 1.0;
-  if (d.settings.predicts && !m.prediction) m.prediction = TokenPrediction{.modules = 1};
+  const bool predicts = d.settings.predicts || (m.compressed && d.habits->predicts_as_checkpoint);
+  // DeepSeek-V4's module attends to the window alone.
+  if (predicts && !m.prediction)
+    m.prediction = TokenPrediction{.modules = 1, .layers = m.compressed ? "W" : ""};
 }
 
 // MaxText's decoder is Llama's.
@@ -156,6 +159,9 @@ bool read_model(const Fields& f, Draft& d) {
   }
   const Transformer* known =
       published_architecture(f.text("model"), layers.value_or(0), hidden.value_or(0));
+  const auto cut = cut_architecture(lower_case(f.text("model")), layers.value_or(0),
+                                    hidden.value_or(0), lower_case(f.text("notes")));
+  if (known == nullptr && cut) known = &*cut;
   if (known != nullptr) {
     if (!sequence) return d.fail("sequence length is not published");
     d.row.plan.sequence = *sequence;
@@ -524,7 +530,8 @@ Draft read_row(const CsvTable& table, std::size_t index, TrainingRows& into) {
   if (d.habits->batch_of_a_device && !f.count("layers")) {
     d.maxtext = maxtext_model(lower_case(f.text("model")), lower_case(f.text("gpu")));
   }
-  const auto format = stated_format(f.text("precision"));
+  auto format = stated_format(f.text("precision"));
+  if (f.text("precision").empty()) format = d.habits->format;
   const bool ok = published_twice_or_in_doubt(f, d) && read_model(f, d) && read_degrees(f, d) &&
                   read_batch(f, d) && read_recompute(f, d) && read_system(f, d, into);
   if (!ok) return d;

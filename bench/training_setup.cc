@@ -18,7 +18,7 @@ namespace {
 // models' files set selective recomputation by operation. FSDP: every unit is gathered and reduced
 // separately, in fp32 unless the row says pure 16 bits.
 constexpr std::int64_t one_call = std::int64_t{1} << 40;
-constexpr std::array<FrameworkHabits, 15> habits = {{
+constexpr std::array<FrameworkHabits, 16> habits = {{
     {.word = "torchtitan",
      .torch_buffers = true,
      .memory_in_gib = true,
@@ -68,7 +68,19 @@ constexpr std::array<FrameworkHabits, 15> habits = {{
      .megatron_buckets = true,
      .forwards_tokens = true,
      .whole_experts = true,
-     .grouped_experts = false},
+     .grouped_experts = false,
+     .predicts_as_checkpoint = true},
+    // primus/configs/modules/megatron/trainer_base.yaml and models/megatron/deepseek_v4_base.yaml
+    // at fd1eeabb.
+    {.word = "primus",
+     .vendor_attention = true,
+     .fused_gradient_sum = true,
+     .sequence_parallel = true,
+     .overlap_data = false,
+     .gradient_bytes = 4,
+     .accumulated_bytes = 4,
+     .megatron_buckets = true,
+     .format = Dtype::bf16},
     {.word = "nemo",
      .vendor_attention = true,
      .fused_loss = true,

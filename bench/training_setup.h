@@ -50,6 +50,9 @@ struct FrameworkHabits {
   std::int64_t lora_rank = 16;     // of adapters, if a row has some and not their rank
   bool lora_on_qkv = false;        // adapters beside queries, keys and values alone
   bool compiles_step = false;      // XLA: the host launches the step as one program
+  // DeepSeek-V4 has the layer of multi-token prediction that its checkpoint has.
+  bool predicts_as_checkpoint = false;
+  std::optional<Dtype> format{};  // of products, unless a row states one
 };
 // Never fails: an unknown framework gets the defaults of today's frameworks.
 [[nodiscard]] const FrameworkHabits& framework_habits(std::string_view framework);

@@ -98,6 +98,8 @@ def analyze(
     narrow_attention_output: bool | None = None,
     offload: Settings | None = None,
     torch_buffers: bool | None = None,
+    images: int | None = None,
+    image_patches: int | None = None,
     micro_batch: int | None = None,
     reduce_each_micro_batch: bool | None = None,
     attention: Literal["fused", "materialised"] | None = None,
@@ -182,12 +184,14 @@ def analyze(
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
         Default: none.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
-        experts, feed_forward, latent_up.
+        experts, feed_forward, latent_up, hyper_connections.
     narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
     narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
         is fp8 or fp4.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
     torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
+    images: Images of a sequence, which the model's tower encodes.
+    image_patches: Patches of an image, before the tower merges them.
     micro_batch: Sequences of one pass on one device. Default: 1.
     reduce_each_micro_batch: Reduce gradients after every pass, not once a step.
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
@@ -266,6 +270,8 @@ def analyze(
             *flag("narrow-attention-output", narrow_attention_output),
             *flag("offload", None if offload is None else settings_text(offload)),
             *flag("torch-buffers", torch_buffers),
+            *flag("images", images),
+            *flag("image-patches", image_patches),
             *flag("micro-batch", micro_batch),
             *flag("reduce-each-micro-batch", reduce_each_micro_batch),
             *flag("attention", attention),
@@ -406,6 +412,8 @@ def project(
     offload: Settings | None = None,
     torch_buffers: bool | None = None,
     seq: int | None = None,
+    images: int | None = None,
+    image_patches: int | None = None,
     micro_batch: int | None = None,
     reduce_each_micro_batch: bool | None = None,
     attention: Literal["fused", "materialised"] | None = None,
@@ -485,13 +493,15 @@ def project(
     shard_group: Devices of a group that splits states. Groups hold copies.
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
-        experts, feed_forward, latent_up.
+        experts, feed_forward, latent_up, hyper_connections.
     narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
     narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
         is fp8 or fp4.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
     torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
     seq: Tokens of a sequence.
+    images: Images of a sequence, which the model's tower encodes.
+    image_patches: Patches of an image, before the tower merges them.
     micro_batch: Sequences of one pass on one device.
     reduce_each_micro_batch: Reduce gradients after every pass, not once a step.
     attention: Attention kernel. With fused, scores stay out of memory.
@@ -564,6 +574,8 @@ def project(
             *flag("offload", None if offload is None else settings_text(offload)),
             *flag("torch-buffers", torch_buffers),
             *flag("seq", seq),
+            *flag("images", images),
+            *flag("image-patches", image_patches),
             *flag("micro-batch", micro_batch),
             *flag("reduce-each-micro-batch", reduce_each_micro_batch),
             *flag("attention", attention),
@@ -1032,6 +1044,8 @@ def predict(
     narrow_attention_output: bool | None = None,
     offload: Settings | None = None,
     torch_buffers: bool | None = None,
+    images: int | None = None,
+    image_patches: int | None = None,
     micro_batch: int | None = None,
     reduce_each_micro_batch: bool | None = None,
     attention: Literal["fused", "materialised"] | None = None,
@@ -1105,12 +1119,14 @@ def predict(
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
         Default: none.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
-        experts, feed_forward, latent_up.
+        experts, feed_forward, latent_up, hyper_connections.
     narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
     narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
         is fp8 or fp4.
     offload: Place of states: optimizer, gradients or parameters = host or nvme.
     torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
+    images: Images of a sequence, which the model's tower encodes.
+    image_patches: Patches of an image, before the tower merges them.
     micro_batch: Sequences of one pass on one device. Default: 1.
     reduce_each_micro_batch: Reduce gradients after every pass, not once a step.
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
@@ -1187,6 +1203,8 @@ def predict(
             *flag("narrow-attention-output", narrow_attention_output),
             *flag("offload", None if offload is None else settings_text(offload)),
             *flag("torch-buffers", torch_buffers),
+            *flag("images", images),
+            *flag("image-patches", image_patches),
             *flag("micro-batch", micro_batch),
             *flag("reduce-each-micro-batch", reduce_each_micro_batch),
             *flag("attention", attention),
@@ -1240,6 +1258,8 @@ def plan(
     sequence_degree: int | None = None,
     expert_tp: int | None = None,
     expert_dispatch: Literal["all_to_all", "forwarded"] | None = None,
+    images: int | None = None,
+    image_patches: int | None = None,
     recompute_modules: str | None = None,
     narrow_swiglu: bool | None = None,
     narrow_attention_output: bool | None = None,
@@ -1280,8 +1300,10 @@ def plan(
     expert_tp: Tensor-parallel devices of an expert: 1 or tp. Without it tp.
     expert_dispatch: Copies of a token: one for each chosen expert, or for each rank and domain
         with some. Default: all_to_all.
+    images: Images of a sequence, which the model's tower encodes.
+    image_patches: Patches of an image, before the tower merges them.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
-        experts, feed_forward, latent_up.
+        experts, feed_forward, latent_up, hyper_connections.
     narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
     narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
         is fp8 or fp4.
@@ -1323,6 +1345,8 @@ def plan(
             *flag("sequence-degree", sequence_degree),
             *flag("expert-tp", expert_tp),
             *flag("expert-dispatch", expert_dispatch),
+            *flag("images", images),
+            *flag("image-patches", image_patches),
             *flag("recompute-modules", recompute_modules),
             *flag("narrow-swiglu", narrow_swiglu),
             *flag("narrow-attention-output", narrow_attention_output),

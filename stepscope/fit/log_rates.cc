@@ -33,8 +33,10 @@ Counting all_of_attention(const LogModel& m) {
   const double s = real(*m.sequence);
   double missing = 0;  // pairs that the mask excludes
   for (std::int64_t layer = 0; layer < m.model->layers; ++layer) {
-    if (!has_softmax(layer_kind(*m.model, layer).mixer)) continue;
-    missing += s * s - attention_pairs(*m.model, layer, *m.sequence);
+    const LayerKind kind = layer_kind(*m.model, layer);
+    if (!has_softmax(kind.mixer)) continue;
+    missing += (s * s - attention_pairs(*m.model, kind, *m.sequence)) *
+               real(heads_of(*m.model, kind)) / real(m.model->heads);
   }
   return {"all of attention counted (older versions)",
           by(m, FlopsConvention::causal_halved) + missing / s * pair_flops(*m.model)};

@@ -280,7 +280,7 @@ Line of_tokens(const Evaluated& e) {
 
 Formula model_flops_of(const Evaluated& e, FlopsConvention convention) {
   return model_flops_formula(*e.context.model, e.plan.global_batch, e.plan.sequence, convention,
-                             e.plan.trained);
+                             e.plan.trained, images_of(e.plan));
 }
 
 Line of_model_flops(const Evaluated& e) {

@@ -119,6 +119,10 @@ std::vector<OperationRow> operation_rows(const CostContext& context, const Plan&
   const Transformer& model = *context.model;
   std::vector<OperationRow> rows;
   add(rows, context, "embedding", 1, embedding_operations(model, plan), false);
+  if (model.tower && plan.images > 0) {
+    add(rows, context, "tower", model.tower->layers, tower_layer_operations(model, plan), false);
+    add(rows, context, "tower ends", 1, tower_end_operations(model, plan), false);
+  }
   const std::vector<LayersOfKind> kinds = layers_of_kinds(context);
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     if (kinds[kind].count == 0) continue;

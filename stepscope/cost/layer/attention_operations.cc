@@ -42,15 +42,17 @@ Core core_of(const DeviceShare& s, const LayerKind& kind) {
   const Int kv = latent ? s.heads : swaps ? std::max(s.kv_heads, p.cp) : s.kv_heads;
   const Int kv_here = swaps ? kv / p.cp : kv;
   const Int sequences = std::max<Int>(1, p.micro_batch / s.split.tokens);
+  const bool compresses = kind.mixer == Mixer::compressed;
+  const Int compressed = compresses ? p.sequence / compression(s.model, kind) : 0;
   Core c{.batch = sequences * heads,
          .queries = std::max<Int>(1, s.work_rows * (swaps ? p.cp : 1) / sequences),
-         .keys = p.sequence,
+         .keys = p.sequence + compressed,
          .key_size = latent ? latent->nope_head_size + latent->rope_head_size : s.model.head_size,
          .value_size = latent ? latent->value_head_size : s.model.head_size};
   // Exact even if sequences are divided unevenly, unlike the shapes above.
   c.scores = number(heads * s.work_rows * (swaps ? p.cp : 1)) * number(c.keys);
   const double seen =
-      attention_pairs(s.model, kind, p.sequence) / (number(p.sequence) * number(p.sequence));
+      attention_pairs(s.model, kind, p.sequence) / (number(p.sequence) * number(c.keys));
   c.pairs = p.fused_attention ? c.scores * seen : c.scores;
   const double rows = number(s.work_rows);
   c.q = rows * number(s.heads * c.key_size);
@@ -59,6 +61,10 @@ Core core_of(const DeviceShare& s, const LayerKind& kind) {
   c.out = rows * number(s.heads * c.value_size);
   c.keys_read = number(sequences * c.keys * kv_here * c.key_size);
   c.values_read = number(sequences * c.keys * kv_here * c.value_size);
+  if (s.model.compressed) {
+    c.k *= number(c.keys) / number(p.sequence);
+    c.v = c.values_read = 0;  // the keys
+  }
   return c;
 }
 
@@ -87,6 +93,7 @@ void exchange_context(const DeviceShare& s, const Core& c, Operation& op) {
       break;
     case ContextExchange::all_to_all:
       for (const double tensor : {c.q, c.k, c.v, c.out}) {
+        if (tensor <= 0) continue;
         call(op.forward, all_to_all, ParallelDim::context, tensor * s.element);
         call(op.backward, all_to_all, ParallelDim::context, tensor * s.element);
       }
@@ -266,39 +273,63 @@ void add_latent_projections(const DeviceShare& s, std::vector<Operation>& to) {
           .also_gathered = l.rope_head_size}));
 }
 
-// Scores of all earlier keys, from one key per token; the best keys of each query are chosen. All
-// tp ranks do the same.
-void add_indexer(const DeviceShare& s, const LayerKind& kind, std::vector<Operation>& to) {
+// Queries and weights of the indexer, and its keys: one per token, or compressed ones.
+void add_index_projections(const DeviceShare& s, std::vector<Operation>& to) {
   const Indexer& x = *s.model.indexer;
-  const bool from_latent = s.model.latent && s.model.latent->query_rank > 0;
-  const Int in = from_latent ? s.model.latent->query_rank : s.model.hidden;
+  const std::size_t first = to.size();
+  const Int rank = s.model.latent       ? s.model.latent->query_rank
+                   : s.model.compressed ? s.model.compressed->query_rank
+                                        : 0;
   const auto project = [&](std::string_view name, Int width, Int columns) {
     to.push_back(linear(s, {.name = name,
                             .shape = {s.tokens, width, columns},
                             .replicated = true,
                             .keeps_input = false}));
-    if (!s.trained) to.back().backward = {};  // its gradients train the indexer alone
   };
-  project("index_q_proj", in, x.heads * x.head_size);
-  project("index_k_proj", s.model.hidden, x.head_size + x.heads);
-  to.back().parameters += 2 * number(x.head_size);  // the norm of the keys
+  project("index_q_proj", rank > 0 ? rank : s.model.hidden, x.heads * x.head_size);
+  if (s.model.compressed) {
+    add_compressor(s,
+                   {.projection = "index_k_proj",
+                    .name = "index_compress",
+                    .width = x.head_size,
+                    .columns = 2 * x.head_size,
+                    .ratio = s.model.compressed->sparse_ratio,
+                    .also = x.heads},
+                   to);
+  } else {
+    project("index_k_proj", s.model.hidden, x.head_size + x.heads);
+    to.back().parameters += 2 * number(x.head_size);  // the norm of the keys
+  }
+  if (s.trained) return;
+  for (std::size_t i = first; i < to.size(); ++i) {
+    to[i].backward = {};  // its gradients train the indexer alone
+    to[i].kept_bytes = 0;
+  }
+}
+
+// Scores of all earlier keys; the best keys of each query are chosen. All tp ranks do the same.
+void add_indexer(const DeviceShare& s, const LayerKind& kind, std::vector<Operation>& to) {
+  const Indexer& x = *s.model.indexer;
+  add_index_projections(s, to);
   const double rows = number(s.work_rows);
   const double sequences = number(s.plan.micro_batch);
   const double share = 1 / number(s.plan.cp);
-  const double keys = sequences * number(s.plan.sequence) * number(x.head_size);
+  const Int ratio = s.model.compressed ? s.model.compressed->sparse_ratio : 1;
+  const Int of_sequence = s.plan.sequence / ratio;
+  const double keys = sequences * number(of_sequence) * number(x.head_size);
   const double queries = rows * number(x.heads * x.head_size);
-  const double chosen = rows * number(std::min(x.top_k, s.plan.sequence));
+  const Int best = std::min(x.top_k, of_sequence);
+  const double chosen = rows * number(best);
   Operation op{.name = "index_scores", .kind = OperationClass::attention};
   op.forward.matrix = {sequences * share * index_flops(s.model, kind, s.plan.sequence)};
   const Int batch = std::max<Int>(1, s.plan.micro_batch) * x.heads;
   const Int own = std::max<Int>(1, s.plan.sequence / s.plan.cp);
-  op.forward.matmuls = {{batch, own, s.plan.sequence, x.head_size}};
+  op.forward.matmuls = {{batch, own, of_sequence, x.head_size}};
   op.forward.input_bytes = (queries + keys) * s.element;
   op.forward.output_bytes = 4 * chosen;
   // The keys' and the queries' gradients from a loss on the chosen scores only.
   op.backward.matrix = {4 * chosen * number(x.heads * x.head_size)};
-  op.backward.matmuls = {{batch, own, x.head_size, std::min(x.top_k, s.plan.sequence)},
-                         {batch, own, x.head_size, std::min(x.top_k, s.plan.sequence)}};
+  op.backward.matmuls = {{batch, own, x.head_size, best}, {batch, own, x.head_size, best}};
   op.backward.input_bytes = 4 * chosen;
   op.backward.other_bytes = (queries + keys) * s.element;
   op.backward.output_bytes = (queries + keys) * s.element;
@@ -314,8 +345,11 @@ void add_indexer(const DeviceShare& s, const LayerKind& kind, std::vector<Operat
 
 void add_rotary(const DeviceShare& s, std::vector<Operation>& to) {
   const auto& latent = s.model.latent;
-  const Int turned =
-      latent ? (s.heads + 1) * latent->rope_head_size : (s.heads + s.kv_heads) * s.model.head_size;
+  const auto& compressed = s.model.compressed;
+  // Compressed attention's values are its turned keys, so its output is turned back.
+  const Int turned = latent       ? (s.heads + 1) * latent->rope_head_size
+                     : compressed ? (2 * s.heads + 1) * compressed->rope_head_size
+                                  : (s.heads + s.kv_heads) * s.model.head_size;
   // Eager: products with cosines and sines, a swap of the halves, a sum.
   const bool fused = s.plan.fused_pointwise;
   to.push_back(pointwise(s, {.name = "rotary",
@@ -335,10 +369,12 @@ void split_products(const DeviceShare& s, Operation& qkv) {
                          number(s.kv_heads) * head};
 }
 
-void add_projections(const DeviceShare& s, std::vector<Operation>& to) {
+void add_projections(const DeviceShare& s, const LayerKind& kind, std::vector<Operation>& to) {
   const Transformer& m = s.model;
   if (m.latent) {
     add_latent_projections(s, to);
+  } else if (m.compressed) {
+    add_compressed_projections(s, kind, to);
   } else {
     to.push_back(
         linear(s, {.name = "qkv_proj",
@@ -361,8 +397,9 @@ void add_projections(const DeviceShare& s, std::vector<Operation>& to) {
 
 void add_attention(const DeviceShare& share, const LayerKind& kind, std::vector<Operation>& to) {
   const Transformer& m = share.model;
+  open_part(share, to);
   to.push_back(stream_norm(share, "attention_norm", true));
-  add_projections(share, to);
+  add_projections(share, kind, to);
   if (kind.indexes) add_indexer(share, kind, to);
   add_core(share, kind, to);
   if (m.attention_sinks) to.back().parameters += number(share.heads);
@@ -382,16 +419,36 @@ void add_attention(const DeviceShare& share, const LayerKind& kind, std::vector<
                                    .gradient_writes = 2,
                                    .kept = 2 * gated}));
   }
-  to.push_back(
-      linear(share, {.name = "attention_proj",
-                     .shape = {share.tokens, columns(share, share.heads, value_size), m.hidden},
-                     .place = LinearPlace::second,
-                     .bias = m.attention_output_bias,
-                     .input_read_again = share.plan.fused_attention && !m.attention_gate,
-                     .reduces_output = !merges_branches(m)}));
-  if (share.plan.narrow_attention_output && !m.attention_gate) {  // written once, read once
-    to.back().forward.other_bytes += to.back().kept_bytes;
-    to.back().backward.other_bytes += to.back().kept_bytes;
+  if (m.head_gate) {
+    to.push_back(linear(share, {.name = "head_gate_proj",
+                                .shape = {share.tokens, m.hidden, columns(share, share.heads, 1)},
+                                .keeps_input = false,
+                                .gathers_input = false,
+                                .reduces_gradient = false}));
+    const double outputs = number(share.work_rows) * number(share.heads * value_size);
+    const double gates = 1 / number(value_size);
+    to.push_back(pointwise(share, {.name = "head_gate",
+                                   .count = share.counting.gate,
+                                   .elements = outputs,
+                                   .second_reads = gates,
+                                   .gradient_writes = 1 + gates,
+                                   .kept = outputs * (1 + gates)}));
+  }
+  const std::size_t reader = to.size();  // the product that reads attention's output
+  if (m.compressed) to.push_back(group_projection(share));
+  const Int width = m.compressed ? m.compressed->output_groups * m.compressed->output_rank
+                                 : columns(share, share.heads, value_size);
+  const bool gated = m.attention_gate || m.head_gate;
+  const bool reads_core = share.plan.fused_attention && !gated && !m.compressed;
+  to.push_back(linear(share, {.name = "attention_proj",
+                              .shape = {share.tokens, width, m.hidden},
+                              .place = LinearPlace::second,
+                              .bias = m.attention_output_bias,
+                              .input_read_again = reads_core,
+                              .reduces_output = !merges_branches(m)}));
+  if (share.plan.narrow_attention_output && !gated) {  // written once, read once
+    to[reader].forward.other_bytes += to[reader].kept_bytes;
+    to[reader].backward.other_bytes += to[reader].kept_bytes;
   }
   if (m.norms_per_layer > 2) to.push_back(stream_norm(share, "attention_post_norm", false));
   add_residual(share, "attention_output_dropout", "attention_residual", !merges_branches(m), to);

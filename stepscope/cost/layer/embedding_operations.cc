@@ -152,6 +152,26 @@ void add_head_transform(const DeviceShare& s, std::vector<Operation>& to) {
   to.push_back(stream_norm(s, "head_norm", true));
 }
 
+// The next token's embedding joins the stream: one product of both. With hyper-connections it is
+// projected alone and added to the projection of each stream.
+void add_join(const DeviceShare& s, std::vector<Operation>& to) {
+  const std::int64_t h = s.model.hidden;
+  const std::int64_t n = streams(s.model);
+  to.push_back(stream_norm(s, "prediction_token_norm", false));
+  to.push_back(stream_norm(s, "prediction_norm", true, n));
+  const auto project = [&](std::string_view name, std::int64_t rows, std::int64_t in) {
+    to.push_back(linear(s, {.name = name, .shape = {rows, in, h}, .replicated = true}));
+  };
+  if (n == 1) return project("prediction_proj", s.tokens, 2 * h);
+  project("prediction_token_proj", s.tokens, h);
+  project("prediction_proj", s.tokens * n, h);
+  to.push_back(pointwise(s, {.name = "prediction_sum",
+                             .count = s.counting.residual,
+                             .elements = number(n) * s.stream(),
+                             .second_reads = 1 / number(n),
+                             .gradient_writes = 1 / number(n)}));
+}
+
 // A dense layer on the first token of each sequence.
 Operation pooler(const DeviceShare& s) {
   const std::int64_t h = s.model.hidden;
@@ -178,6 +198,7 @@ std::vector<Operation> embedding_operations(const Transformer& model, const Plan
   if (added_tables(model) > 0) ops.push_back(position_embedding(share));
   if (model.embedding_norm) ops.push_back(stream_norm(share, "embedding_norm", false));
   if (model.dropout > 0) ops.push_back(dropout(share, "embedding_dropout", share.stream()));
+  expand_streams(share, ops);
   if (!share.trained) finish_frozen(share, {}, LayerTraining::forward_only, ops);
   return ops;
 }
@@ -188,13 +209,10 @@ std::vector<Operation> prediction_operations(const Transformer& model, const Pla
   const LayerTraining training = layer_training(plan.trained, model.layers);
   share.trained = training == LayerTraining::weights;
   std::vector<Operation> ops;
-  ops.push_back(stream_norm(share, "prediction_token_norm", false));
-  ops.push_back(stream_norm(share, "prediction_norm", true));
-  ops.push_back(linear(share, {.name = "prediction_proj",
-                               .shape = {share.tokens, 2 * model.hidden, model.hidden},
-                               .replicated = true}));
+  add_join(share, ops);
   for (const LayerKind& kind : prediction_kinds(model)) {
     std::vector<Operation> layer;
+    share.heads = heads_of(model, kind) / share.split.features;
     add_kind(share, kind, layer);
     if (!share.trained) finish_frozen(share, kind, training, layer);
     ops.insert(ops.end(), layer.begin(), layer.end());
@@ -208,6 +226,7 @@ std::vector<Operation> prediction_head_operations(const Transformer& model, cons
   DeviceShare share = device_share(model, plan, counting);
   share.trained = layer_training(plan.trained, model.layers) == LayerTraining::weights;
   std::vector<Operation> ops;
+  end_streams(share, ops);
   ops.push_back(stream_norm(share, "prediction_final_norm", true));
   share.trained = trains(plan.trained, ModelPart::head);  // the head's weights
   ops.push_back(projection(share));
@@ -223,6 +242,7 @@ std::vector<Operation> head_operations(const Transformer& model, const Plan& pla
   DeviceShare share = device_share(model, plan, counting);
   share.trained = trains(plan.trained, ModelPart::head);
   std::vector<Operation> ops;
+  end_streams(share, ops);
   if (model.final_norm) ops.push_back(stream_norm(share, "final_norm", true));
   if (model.pooler) ops.push_back(pooler(share));
   if (!model.head) return ops;

@@ -27,13 +27,13 @@ Routed routed(const DeviceShare& s) {
           x.latent > 0 ? number(x.latent) / number(s.stream_parts) : s.stream_columns};
 }
 
-void add_router(const DeviceShare& s, std::vector<Operation>& to) {
+void add_router(const DeviceShare& s, const LayerKind& kind, std::vector<Operation>& to) {
   const Experts& x = *s.model.experts;
   to.push_back(linear(s, {.name = "router",
                           .shape = {s.tokens, s.model.hidden, x.count},
                           .replicated = true,
                           .wide = true}));
-  if (x.router_bias) to.back().parameters += number(x.count);
+  if (x.router_bias && !kind.hashed) to.back().parameters += number(x.count);
   // Scores are fp32, and so are their kept weights.
   const double scores = number(s.stream_rows * x.count);
   Operation op{.name = "router_softmax", .kind = OperationClass::softmax};
@@ -133,13 +133,14 @@ void add_shared(const DeviceShare& s, std::vector<Operation>& to) {
 
 }  // namespace
 
-void add_experts(const DeviceShare& share, std::vector<Operation>& to) {
+void add_experts(const DeviceShare& share, const LayerKind& kind, std::vector<Operation>& to) {
   const Transformer& m = share.model;
   const Experts& x = *m.experts;
   const Routed r = routed(share);
   const std::int64_t here = x.count / share.plan.ep;
+  open_part(share, to);
   to.push_back(stream_norm(share, "feed_forward_norm", true));
-  add_router(share, to);
+  add_router(share, kind, to);
   const bool whole = whole_experts(share.plan);
   const std::int64_t stream = x.latent > 0 ? x.latent : m.hidden;
   if (x.latent > 0) {

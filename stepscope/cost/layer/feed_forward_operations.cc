@@ -61,6 +61,7 @@ Operation activation(const DeviceShare& share, std::string_view name, double ele
 void add_feed_forward(const DeviceShare& share, std::vector<Operation>& to) {
   const Transformer& m = share.model;
   const bool shared = shares_norm(m);
+  open_part(share, to);
   if (!shared) to.push_back(stream_norm(share, "feed_forward_norm", true));
   const std::int64_t width = m.feed_forward;
   to.push_back(linear(share, {.name = "fc1",

@@ -15,7 +15,7 @@ void add_kind(const DeviceShare& share, const LayerKind& kind, std::vector<Opera
   } else if (kind.mixer != Mixer::none) {
     add_state_mixer(share, kind, to);
   }
-  if (kind.channel == Channel::experts) add_experts(share, to);
+  if (kind.channel == Channel::experts) add_experts(share, kind, to);
   if (kind.channel == Channel::dense) add_feed_forward(share, to);
 }
 
@@ -25,6 +25,7 @@ std::vector<Operation> layer_operations(const Transformer& model, const Plan& pl
   const LayerTraining training = layer_training(plan.trained, layer);
   share.trained = training == LayerTraining::weights;
   const LayerKind kind = layer_kind(model, layer);
+  share.heads = heads_of(model, kind) / share.split.features;
   std::vector<Operation> ops;
   add_kind(share, kind, ops);
   if (!share.trained) finish_frozen(share, kind, training, ops);
@@ -42,7 +43,7 @@ void finish_frozen(const DeviceShare& share, const LayerKind& kind, LayerTrainin
 double layer_input_bytes(const Transformer& model, const Plan& plan) {
   const Counting counting;
   const DeviceShare share = device_share(model, plan, counting);
-  return share.stream() * share.element;
+  return number(streams(model)) * share.stream() * share.element;
 }
 
 }  // namespace stepscope

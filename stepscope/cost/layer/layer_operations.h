@@ -50,6 +50,16 @@ namespace stepscope {
                                                                 const Plan& plan,
                                                                 const Counting& counting = {});
 
+// One layer of the encoder of images, and its ends: the projection of patches, positions, and the
+// merger. They process the images of a micro-batch; without images those of a single token.
+// REQUIRES: model.tower.
+[[nodiscard]] std::vector<Operation> tower_layer_operations(const Transformer& model,
+                                                            const Plan& plan,
+                                                            const Counting& counting = {});
+[[nodiscard]] std::vector<Operation> tower_end_operations(const Transformer& model,
+                                                          const Plan& plan,
+                                                          const Counting& counting = {});
+
 // Rows of the embedding as trained: up to the next multiple of plan.vocabulary_multiple * tp.
 [[nodiscard]] std::int64_t padded_vocabulary(const Transformer& model, const Plan& plan);
 

@@ -262,12 +262,13 @@ Operation norm(const DeviceShare& share, const NormSpec& spec) {
   return op;
 }
 
-Operation stream_norm(const DeviceShare& share, std::string_view name, bool gathered) {
+Operation stream_norm(const DeviceShare& share, std::string_view name, bool gathered,
+                      std::int64_t streams) {
   const Transformer& m = share.model;
   const double vectors = m.norm == Norm::layer_norm && m.norm_bias ? 2 : 1;
   return norm(share, {.name = name,
                       .norm = m.norm,
-                      .rows = number(share.stream_rows),
+                      .rows = number(streams * share.stream_rows),
                       .width = number(m.hidden),
                       .parts = number(share.stream_parts),
                       .parameters = vectors * share.stream_columns,
@@ -305,6 +306,11 @@ void add_residual(const DeviceShare& share, std::string_view dropout_name,
   const bool drops = share.model.dropout > 0;
   const std::size_t end = to.size();
   if (drops) to.push_back(dropout(share, dropout_name, share.stream()));
+  if (share.model.hyper) {
+    to.push_back(merge_streams(share));
+    if (gathered) gather_at_writer(share, to[std::min(end, to.size() - 1)].backward);
+    return;
+  }
   // In one pass with the dropout, only the stream itself is additional.
   const bool joined = share.plan.fused_pointwise && drops;
   const bool fused = share.plan.fused_pointwise;

@@ -30,7 +30,7 @@ struct DeviceShare {
   std::int64_t stream_rows;   // of the stream
   std::int64_t stream_parts;  // of its features
   double stream_columns;
-  std::int64_t heads;     // after tp
+  std::int64_t heads;     // of the layer, after tp
   std::int64_t kv_heads;  // after tp; at least one
   double element;         // bytes of an activation
   bool trained = true;    // the weights have gradients (TrainedParts)
@@ -92,8 +92,9 @@ struct NormSpec {
   bool gathered = false;  // a sequence-parallel linear layer gathers its output
 };
 [[nodiscard]] Operation norm(const DeviceShare& share, const NormSpec& spec);
-// A norm over the stream, with gain and shift as in the model.
-[[nodiscard]] Operation stream_norm(const DeviceShare& share, std::string_view name, bool gathered);
+// A norm over the stream (over each of `streams`), with gain and shift as in the model.
+[[nodiscard]] Operation stream_norm(const DeviceShare& share, std::string_view name, bool gathered,
+                                    std::int64_t streams = 1);
 
 // y = f(x, second operands) of `elements`, with the number of reads and writes of each tensor.
 struct PointwiseSpec {
@@ -114,7 +115,35 @@ struct PointwiseSpec {
 // each row is scaled by its token's weight for this expert.
 [[nodiscard]] Operation activation(const DeviceShare& share, std::string_view name, double elements,
                                    bool weighted);
-// The end of a branch: dropout if the model has it, and the addition to the stream.
+// Before a part of a layer, if the model has hyper-connections: the streams' weights and their sum,
+// which is the part's input.
+void open_part(const DeviceShare& share, std::vector<Operation>& to);
+// After a part, instead of the addition to the stream: the streams are mixed, and the part's output
+// is added to each.
+[[nodiscard]] Operation merge_streams(const DeviceShare& share);
+// With hyper-connections: copies of the embedding, and the sum behind the last layer.
+void expand_streams(const DeviceShare& share, std::vector<Operation>& to);
+void end_streams(const DeviceShare& share, std::vector<Operation>& to);
+
+// Compressed keys: `columns` of keys and as many of gates are projected, and the keys of `ratio`
+// tokens become one of `width`.
+struct CompressorSpec {
+  std::string_view projection;  // names of the operations
+  std::string_view name;
+  std::int64_t width = 0;
+  std::int64_t columns = 0;
+  std::int64_t ratio = 1;
+  std::int64_t also = 0;  // further columns of the projection
+};
+void add_compressor(const DeviceShare& share, const CompressorSpec& spec,
+                    std::vector<Operation>& to);
+// Queries, the shared key, and compressed keys. REQUIRES: a model with compressed attention.
+void add_compressed_projections(const DeviceShare& share, const LayerKind& kind,
+                                std::vector<Operation>& to);
+// The outputs of each group of heads through a matrix of its own, to output_rank features.
+[[nodiscard]] Operation group_projection(const DeviceShare& share);
+
+// The end of a part: dropout if the model has it, and the addition to the stream.
 void add_residual(const DeviceShare& share, std::string_view dropout_name,
                   std::string_view residual_name, bool gathered, std::vector<Operation>& to);
 
@@ -130,7 +159,7 @@ void add_attention(const DeviceShare& share, const LayerKind& kind, std::vector<
 void add_state_mixer(const DeviceShare& share, const LayerKind& kind, std::vector<Operation>& to);
 void add_kind(const DeviceShare& share, const LayerKind& kind, std::vector<Operation>& to);
 void add_feed_forward(const DeviceShare& share, std::vector<Operation>& to);
-void add_experts(const DeviceShare& share, std::vector<Operation>& to);
+void add_experts(const DeviceShare& share, const LayerKind& kind, std::vector<Operation>& to);
 // True if the outputs of attention and feed-forward are summed before one reduction over tp.
 [[nodiscard]] bool merges_branches(const Transformer& model);
 // True if both branches read the output of one norm.

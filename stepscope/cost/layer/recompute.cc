@@ -23,7 +23,9 @@ struct ModuleOf {
   RecomputeModule module;
 };
 using enum RecomputeModule;
-constexpr std::array<ModuleOf, 30> repeated = {{{"attention_norm", norms},
+constexpr std::array<ModuleOf, 32> repeated = {{{"hyper_collapse", hyper_connections},
+                                                {"hyper_merge", hyper_connections},
+                                                {"attention_norm", norms},
                                                 {"feed_forward_norm", norms},
                                                 {"expert_activation", expert_activation},
                                                 {"router", experts},
@@ -53,7 +55,10 @@ constexpr std::array<ModuleOf, 30> repeated = {{{"attention_norm", norms},
                                                 {"fc2_lora", feed_forward},
                                                 {"q_up_lora", latent_up},
                                                 {"kv_up_lora", latent_up}}};
-constexpr std::array<ModuleOf, 29> brought_back = {{{"qkv_proj", norms},
+constexpr std::array<ModuleOf, 32> brought_back = {{{"hyper_maps", hyper_connections},
+                                                    {"attention_norm", hyper_connections},
+                                                    {"feed_forward_norm", hyper_connections},
+                                                    {"qkv_proj", norms},
                                                     {"q_proj", norms},
                                                     {"q_down", norms},
                                                     {"linear_in_proj", norms},

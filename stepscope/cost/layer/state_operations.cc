@@ -161,6 +161,7 @@ void add_state_mixer(const DeviceShare& share, const LayerKind& kind, std::vecto
   const Transformer& m = share.model;
   const bool mamba = kind.mixer == Mixer::state_space;
   const StateShare x = mamba ? mamba_share(share) : linear_share(share);
+  open_part(share, to);
   to.push_back(stream_norm(share, "attention_norm", true));
   if (mamba) {
     add_mamba_projections(share, x, to);

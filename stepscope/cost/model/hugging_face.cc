@@ -26,6 +26,7 @@ constexpr std::array families = {Family{"llama", &read_llama},
                                  Family{"qwen3_moe", &read_qwen3_moe},
                                  Family{"deepseek_v2", &read_deepseek_v2},
                                  Family{"deepseek_v3", &read_deepseek_v3},
+                                 Family{"deepseek_v4", &read_deepseek_v4},
                                  Family{"kimi_k2", &read_deepseek_v3},
                                  Family{"glm4_moe", &read_glm4_moe},
                                  Family{"glm_moe_dsa", &read_glm_moe_dsa},
@@ -143,11 +144,19 @@ void note_leftovers(JsonFields& in, Transformer& m) {
   }
 }
 
+// The reader of an encoder's config; null if it is not modelled.
+void (*tower_of(const JsonValue& config))(JsonFields&, Transformer&) {
+  const JsonValue* type = config.find("model_type");
+  const bool text = type != nullptr && type->kind == JsonValue::Kind::text;
+  return text && type->text.starts_with("qwen3_5") ? &read_qwen_tower : nullptr;
+}
+
 // Towers for images and sound, and the tokens that stand for them.
 void note_inputs(JsonFields& whole, Transformer& m) {
   whole.find("text_config");
   for (const std::string_view tower : {"vision_config", "audio_config"}) {
-    if (whole.find(tower) == nullptr) continue;
+    const JsonValue* given = whole.find(tower);
+    if (given == nullptr || tower_of(*given) != nullptr) continue;
     m.notes.emplace_back(std::string(tower) +
                          ": the encoder is left out; this is the language model");
   }
@@ -237,6 +246,13 @@ Result<Transformer> hugging_face_model(const JsonValue& root, std::string_view j
   m.source = path;
   check_architecture(nested ? whole : in);
   family->read(in, m);
+  const JsonValue* images = nested ? root.find("vision_config") : nullptr;
+  if (images != nullptr && tower_of(*images) != nullptr) {
+    JsonFields tower = whole.inner("vision_config", *images);
+    tower_of (*images)(tower, m);
+    tower.ignore(costless);
+    tower.finish("is not understood for an encoder of images and may change the cost");
+  }
   note_leftovers(in, m);
   in.ignore(costless);
   if (nested) {

@@ -3,6 +3,8 @@
 // Step), and Gemma's windows.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <utility>
 
 #include "stepscope/cost/model/hugging_face_family.h"
 
@@ -144,13 +146,89 @@ void read_minimax_m3(JsonFields& in, Transformer& m) {
   in.ignore(costless);
 }
 
+namespace {
+
+// "3,4,5" or [3, 4, 5]: the layers with experts. Absent: all from the fourth on.
+std::vector<std::int64_t> read_expert_layers(JsonFields& in, const Transformer& m) {
+  constexpr std::string_view key = "moe_layers_enum";
+  const JsonValue* given = in.find(key);
+  std::vector<std::int64_t> layers;
+  if (given == nullptr) {
+    for (std::int64_t i = 3; i < std::min(m.layers, most_letters); ++i) layers.push_back(i);
+    return layers;
+  }
+  if (given->kind != JsonValue::Kind::text) return in.integers(key, count_range);
+  std::string_view text = given->text;
+  while (!text.empty()) {
+    if (text.front() == ' ') {
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::int64_t layer = -1;
+    const auto read = std::from_chars(text.data(), text.data() + comma, layer);
+    if (read.ec != std::errc{} || read.ptr != text.data() + comma || layer < 0) {
+      in.fail(key, "is not a list of layers", "write numbers with commas between them");
+      return {};
+    }
+    layers.push_back(layer);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return layers;
+}
+
+// Query heads of layers with a window.
+void read_window_heads(JsonFields& in, Transformer& m) {
+  std::int64_t heads = m.heads;
+  if (const JsonValue* other = in.find("attention_other_setting")) {
+    JsonFields inner = in.inner("attention_other_setting", *other);
+    const std::string type = inner.text("attention_type", "sliding_attention");
+    if (type != "sliding_attention") {
+      inner.fail("attention_type", "is \"" + type + "\"", "sliding_attention is known");
+    }
+    heads = inner.integer("num_attention_heads", size_range, m.heads);
+    const std::int64_t groups = inner.integer("num_attention_groups", size_range, m.kv_heads);
+    const std::int64_t size = inner.integer("head_dim", size_range, m.head_size);
+    if (groups != m.kv_heads || size != m.head_size) {
+      in.fail("attention_other_setting",
+              "has other key-value heads or another head_dim than the other layers, which is not "
+              "modelled");
+    }
+    inner.integer("true_head_dim", size_range, m.head_size);
+    inner.finish("is not understood and may change the cost");
+  }
+  heads = in.optional_integer("num_sliding_attention_heads", size_range).value_or(heads);
+  if (m.window && heads != m.heads) m.window_heads = heads;
+}
+
+constexpr std::array<std::string_view, 18> step3_costless = {
+    "query_pre_attn_scalar",  "moe_router_scaling_factor",
+    "swiglu_limits",          "swiglu_limits_shared",
+    "mtp_layer_types",        "mtp_mlp_layer_types",
+    "num_local_experts",      "num_mtp_layers",
+    "partial_rotary_factors", "use_moe_router_bias",
+    "moe_router_activation",  "norm_expert_weight",
+    "need_fp32_gate",         "use_rope_layers",
+    "yarn_only_types",        "max_seq_len",
+    "zero_centered",          "moe_layer_offset"};
+
+}  // namespace
+
 void read_step3(JsonFields& in, Transformer& m) {
   // Its checkpoints call the key-value heads groups.
   const auto groups = in.optional_integer("num_attention_groups", size_range);
   read_common(in, m);
   m.kv_heads = groups.value_or(m.kv_heads);
-  m.qk_norm = true;
+  m.qk_norm = in.flag("use_qk_norm", true);
   m.head_size = in.integer("head_dim", size_range, 128);
+  m.head_gate = in.flag("use_head_wise_attn_gate", false);
+  if (in.flag("attention_output_gate", false) && !m.head_gate) {
+    in.fail("attention_output_gate", "is true without use_head_wise_attn_gate",
+            "only a gate for each head is modelled for this family");
+  }
+  if (!in.flag("use_moe", true)) in.fail("use_moe", "is false, which is not modelled");
+  must_be_false(in, "sink");
+  must_be_false(in, "use_bidirectional_attention");
   must_be_false(in, "attention_bias");
   must_be_false(in, "mlp_bias");
   const auto either = [&in](std::string_view key, std::string_view other, std::int64_t otherwise) {
@@ -163,21 +241,24 @@ void read_step3(JsonFields& in, Transformer& m) {
                       .feed_forward = in.integer("moe_intermediate_size", size_range),
                       .shared_feed_forward = either("share_expert_dims", "share_expert_dim", 0),
                       .router_bias = true};
+  const std::vector<std::int64_t> with = read_expert_layers(in, m);
+  std::vector<std::int64_t> dense;
+  for (std::int64_t i = 0; i < std::min(m.layers, most_letters); ++i) {
+    if (std::ranges::find(with, i) == with.end()) dense.push_back(i);
+  }
+  set_dense_layers(m, std::move(dense));
   read_dense_layers(in, "mlp_layer_types", m);
   m.window = in.optional_integer("sliding_window", size_range);
-  read_layer_types(in, m, m.window.value_or(1));
+  read_layer_types(in, m, m.window.value_or(1), ListLength::beyond);
+  if (in.find("layer_types") == nullptr) m.window.reset();  // every layer sees the whole sequence
+  read_window_heads(in, m);
   note_prediction(in, m);
-  const auto sliding = in.optional_integer("num_sliding_attention_heads", size_range);
-  if (sliding && *sliding != m.heads) {
-    in.fail("num_sliding_attention_heads",
-            "differs from num_attention_heads, which is not modelled");
+  if (in.integer("moe_every_n_layer", size_range, 1) != 1) {
+    in.fail("moe_every_n_layer", "is not 1, which is not modelled");
   }
-  constexpr std::array<std::string_view, 8> costless = {
-      "query_pre_attn_scalar", "moe_router_scaling_factor",
-      "swiglu_limits",         "swiglu_limits_shared",
-      "mtp_layer_types",       "mtp_mlp_layer_types",
-      "num_local_experts",     "num_mtp_layers"};
-  in.ignore(costless);
+  const std::string kind = in.text("att_impl_type", "GQA");
+  if (kind != "GQA") in.fail("att_impl_type", "is \"" + kind + "\"", "GQA is known");
+  in.ignore(step3_costless);
 }
 
 // Four norms a layer. The caps of scores and logits cost little.

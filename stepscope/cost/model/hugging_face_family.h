@@ -2,8 +2,10 @@
 // One function per family of Hugging Face models. Each reads a config.json as a Transformer.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "stepscope/base/json_reader.h"
 #include "stepscope/cost/model/transformer.h"
@@ -34,17 +36,26 @@ struct LayerWord {
   std::string_view word;
   char letter;
 };
+// Lists of one entry per layer. beyond: further entries are those of layers of multi-token
+// prediction.
+enum class ListLength : std::uint8_t { layers, beyond };
 // A list of one word per layer as the model's pattern. An absent list leaves the pattern.
 void read_types(JsonFields& in, std::string_view key, std::span<const LayerWord> words,
-                Transformer& m);
+                Transformer& m, ListLength length = ListLength::layers);
 // "layer_types" of full and sliding attention.
-void read_layer_types(JsonFields& in, Transformer& m, std::int64_t window);
+void read_layer_types(JsonFields& in, Transformer& m, std::int64_t window,
+                      ListLength length = ListLength::layers);
 // A list of "dense" and "sparse" as the layers without experts. An absent list leaves them.
 void read_dense_layers(JsonFields& in, std::string_view key, Transformer& m);
+// These layers, in order, as those without experts. REQUIRES: m.experts.
+void set_dense_layers(Transformer& m, std::vector<std::int64_t> dense);
 // Multi-head latent attention by DeepSeek's keys.
 void read_latent(JsonFields& in, Transformer& m);
 // Says that layers of multi-token prediction are left out, if the config has some.
 void note_prediction(JsonFields& in, Transformer& m);
+
+// The encoder of images of Qwen 3.5, whose merger ends in the model's stream.
+void read_qwen_tower(JsonFields& in, Transformer& m);
 
 void read_llama(JsonFields& in, Transformer& m);
 void read_mistral(JsonFields& in, Transformer& m);
@@ -56,6 +67,7 @@ void read_qwen3(JsonFields& in, Transformer& m);
 void read_qwen3_moe(JsonFields& in, Transformer& m);
 void read_deepseek_v2(JsonFields& in, Transformer& m);
 void read_deepseek_v3(JsonFields& in, Transformer& m);
+void read_deepseek_v4(JsonFields& in, Transformer& m);
 void read_glm4_moe(JsonFields& in, Transformer& m);
 void read_glm_moe_dsa(JsonFields& in, Transformer& m);
 void read_gpt_oss(JsonFields& in, Transformer& m);

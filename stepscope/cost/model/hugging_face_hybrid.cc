@@ -124,6 +124,28 @@ void read_qwen3_5(JsonFields& in, Transformer& m) {
   read_gated_attention(in, m);
 }
 
+void read_qwen_tower(JsonFields& in, Transformer& m) {
+  in.text("model_type");
+  m.tower = Tower{.layers = in.integer("depth", size_range, 27),
+                  .hidden = in.integer("hidden_size", size_range, 1152),
+                  .heads = in.integer("num_heads", size_range, 16),
+                  .feed_forward = in.integer("intermediate_size", size_range, 4304),
+                  .patch = in.integer("patch_size", size_range, 16),
+                  .channels = in.integer("in_channels", size_range, 3),
+                  .frames = in.integer("temporal_patch_size", size_range, 2),
+                  .merge = in.integer("spatial_merge_size", size_range, 2),
+                  .positions = in.integer("num_position_embeddings", count_range, 2304)};
+  if (in.integer("out_hidden_size", size_range, m.hidden) != m.hidden) {
+    in.fail("out_hidden_size", "is not the hidden_size of text_config");
+  }
+  if (activation(in, "hidden_act", "gelu_pytorch_tanh") != Activation::gelu) {
+    in.fail("hidden_act", "is no gelu, which is not modelled for this encoder");
+  }
+  if (!in.integers("deepstack_visual_indexes", count_range).empty()) {
+    in.fail("deepstack_visual_indexes", "is not empty, which is not modelled");
+  }
+}
+
 // Every layer has experts.
 void read_qwen3_5_moe(JsonFields& in, Transformer& m) {
   read_common(in, m, false);

@@ -27,9 +27,12 @@ void read_common(JsonFields& in, Transformer& m, bool dense) {
 }
 
 void read_types(JsonFields& in, std::string_view key, std::span<const LayerWord> words,
-                Transformer& m) {
-  const std::vector<std::string> types = in.texts(key);
+                Transformer& m, ListLength length) {
+  std::vector<std::string> types = in.texts(key);
   if (types.empty()) return;
+  if (length == ListLength::beyond && static_cast<std::int64_t>(types.size()) > m.layers) {
+    types.resize(static_cast<std::size_t>(m.layers));
+  }
   if (static_cast<std::int64_t>(types.size()) != m.layers) {
     in.fail(key, "has " + std::to_string(types.size()) + " entries for " +
                      std::to_string(m.layers) + " layers");
@@ -59,29 +62,33 @@ void read_dense_layers(JsonFields& in, std::string_view key, Transformer& m) {
                      std::to_string(m.layers) + " layers");
     return;
   }
-  m.experts->first_dense_layers = 0;
-  m.experts->dense_layers.clear();
+  std::vector<std::int64_t> dense;
   for (std::int64_t i = 0; i < m.layers; ++i) {
     const std::string& type = types[static_cast<std::size_t>(i)];
-    if (type == "dense") m.experts->dense_layers.push_back(i);
+    if (type == "dense") dense.push_back(i);
     if (type != "dense" && type != "sparse") {
       in.fail(key, "has \"" + type + "\"", "dense and sparse are known");
       return;
     }
   }
-  // The same in fewer words, if only the first layers are dense.
-  auto& dense = m.experts->dense_layers;
+  set_dense_layers(m, std::move(dense));
+}
+
+void set_dense_layers(Transformer& m, std::vector<std::int64_t> dense) {
+  m.experts->first_dense_layers = 0;
+  // In fewer words, if only the first layers are dense.
   const auto first = static_cast<std::int64_t>(dense.size());
   if (first > 0 && dense.back() == first - 1) {
     m.experts->first_dense_layers = first;
     dense.clear();
   }
+  m.experts->dense_layers = std::move(dense);
 }
 
-void read_layer_types(JsonFields& in, Transformer& m, std::int64_t window) {
+void read_layer_types(JsonFields& in, Transformer& m, std::int64_t window, ListLength length) {
   constexpr std::array words = {LayerWord{"full_attention", 'F'},
                                 LayerWord{"sliding_attention", 'W'}};
-  read_types(in, "layer_types", words, m);
+  read_types(in, "layer_types", words, m, length);
   if (m.pattern.empty()) return;
   m.window.reset();
   m.window_every = 1;

@@ -25,6 +25,10 @@ LayerKind letter_kind(char letter, bool experts) {
       return {.mixer = Mixer::sparse, .channel = channel, .indexes = true};
     case 's':
       return {.mixer = Mixer::sparse, .channel = channel};
+    case 'C':
+      return {.mixer = Mixer::compressed, .channel = channel, .indexes = true};
+    case 'H':
+      return {.mixer = Mixer::compressed, .channel = channel};
     case '*':
       return {.mixer = Mixer::whole, .channel = Channel::none};
     case 'M':
@@ -39,11 +43,12 @@ LayerKind letter_kind(char letter, bool experts) {
 }
 
 LayerKind layer_kind(const Transformer& m, std::int64_t layer) {
-  if (!m.pattern.empty()) {
-    return letter_kind(m.pattern[static_cast<std::size_t>(layer)], experts_follow(m, layer));
-  }
   const bool window = m.window.has_value() && layer % m.window_every == 0;
-  return letter_kind(window ? 'W' : 'F', experts_follow(m, layer));
+  const char letter =
+      m.pattern.empty() ? (window ? 'W' : 'F') : m.pattern[static_cast<std::size_t>(layer)];
+  LayerKind kind = letter_kind(letter, experts_follow(m, layer));
+  kind.hashed = kind.channel == Channel::experts && layer < m.experts->hash_layers;
+  return kind;
 }
 
 double parts_chosen(const Experts& e, std::int64_t parts) {

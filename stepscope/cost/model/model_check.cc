@@ -56,7 +56,7 @@ Problem pattern(const Transformer& m) {
   const std::size_t odd = letters.find_first_not_of(pattern_letters);
   if (odd != letters.npos) {
     return problem("pattern has the letter \"" + letters.substr(odd, 1) + "\"",
-                   "known are F W S s L * M E - (docs/reference/models.md)");
+                   "known are F W S s C H L * M E - (docs/reference/models.md)");
   }
   struct Need {
     std::string_view letters;
@@ -64,7 +64,8 @@ Problem pattern(const Transformer& m) {
     bool given;
   };
   for (const Need& need :
-       {Need{"W", "window", m.window.has_value()}, Need{"Ss", "indexer", m.indexer.has_value()},
+       {Need{"W", "window", m.window.has_value()}, Need{"SsC", "indexer", m.indexer.has_value()},
+        Need{"CH", "compressed", m.compressed.has_value()},
         Need{"L", "linear", m.linear.has_value()},
         Need{"M", "state_space", m.state_space.has_value()},
         Need{"E", "experts", m.experts.has_value()}}) {
@@ -136,12 +137,22 @@ Problem check_sizes(const Transformer& m) {
                      Range{"vocabulary", m.vocabulary, m.patches ? 0 : 1},
                      Range{"classes", m.classes, 0}, Range{"token_types", m.token_types, 0},
                      Range{"window", m.window.value_or(1), 1, 1'000'000'000},
-                     Range{"window_every", m.window_every, 1, m.layers}})) {
+                     Range{"window_every", m.window_every, 1, m.layers},
+                     Range{"window_heads", m.window_heads, 0, 100'000}})) {
     return found;
   }
   if (m.heads % m.kv_heads != 0) {
     return problem("kv_heads = " + std::to_string(m.kv_heads) +
                        " does not divide heads = " + std::to_string(m.heads),
+                   "kv_heads must divide them");
+  }
+  if (m.window_heads > 0 && (!m.window || m.latent || m.compressed)) {
+    return problem("window_heads needs a window, and neither latent nor compressed attention",
+                   "leave it out");
+  }
+  if (m.window_heads % m.kv_heads != 0) {
+    return problem("kv_heads = " + std::to_string(m.kv_heads) +
+                       " does not divide window_heads = " + std::to_string(m.window_heads),
                    "kv_heads must divide them");
   }
   if (!(m.dropout >= 0 && m.dropout < 1)) return problem("dropout must be 0 or more and below 1");
@@ -164,6 +175,7 @@ Problem experts(const Transformer& m) {
           Range{"experts.top_groups", e.top_groups, 0, e.groups},
           Range{"experts.shared_feed_forward", e.shared_feed_forward, e.shared_gate ? 1 : 0},
           Range{"experts.first_dense_layers", e.first_dense_layers, 0, m.layers},
+          Range{"experts.hash_layers", e.hash_layers, 0, m.layers},
           Range{"experts.every", e.every, 1, m.layers}})) {
     return found;
   }
@@ -199,6 +211,91 @@ Problem latent(const Transformer& m) {
       "it must be " + std::to_string(head));
 }
 
+// A part that a model with compressed attention or hyper-connections cannot also have.
+struct Apart {
+  std::string_view name;
+  bool given;
+};
+template <class Parts>
+Problem beside(std::string_view what, const Parts& parts) {
+  for (const Apart& part : parts) {
+    if (!part.given) continue;
+    return problem(
+        std::string(what) + " with " + std::string(part.name) + ", which is not modelled",
+        "leave one of them out");
+  }
+  return std::nullopt;
+}
+
+Problem compressed(const Transformer& m) {
+  if (!m.compressed) return std::nullopt;
+  const CompressedAttention& c = *m.compressed;
+  if (auto found = out_of_range(
+          std::array{Range{"compressed.query_rank", c.query_rank, 1},
+                     Range{"compressed.output_rank", c.output_rank, 1},
+                     Range{"compressed.output_groups", c.output_groups, 1, m.heads},
+                     Range{"compressed.rope_head_size", c.rope_head_size, 0, m.head_size},
+                     Range{"compressed.sparse_ratio", c.sparse_ratio, 1, 1'000'000},
+                     Range{"compressed.dense_ratio", c.dense_ratio, 1, 1'000'000},
+                     Range{"kv_heads", m.kv_heads, 1, 1}})) {
+    return found;
+  }
+  if (m.heads % c.output_groups != 0) {
+    return problem("compressed.output_groups = " + std::to_string(c.output_groups) +
+                       " does not divide heads = " + std::to_string(m.heads),
+                   "it must divide them");
+  }
+  if (!m.window) return problem("compressed attention needs a window", "give window");
+  const auto apart = std::array{Apart{"latent", m.latent.has_value()},
+                                Apart{"qkv_bias", m.qkv_bias},
+                                Apart{"attention_output_bias", m.attention_output_bias},
+                                Apart{"qk_norm", m.qk_norm},
+                                Apart{"attention_gate", m.attention_gate},
+                                Apart{"head_gate", m.head_gate}};
+  if (auto found = beside("compressed attention", apart)) return found;
+  std::vector<LayerKind> kinds = prediction_kinds(m);
+  for (Int layer = 0; layer < m.layers; ++layer) kinds.push_back(layer_kind(m, layer));
+  for (const LayerKind& k : kinds) {
+    if (k.mixer != Mixer::whole && k.mixer != Mixer::sparse) continue;
+    return problem("compressed attention with a layer that attends to the whole sequence",
+                   "write W, C or H for layers with attention");
+  }
+  return std::nullopt;
+}
+
+Problem hyper(const Transformer& m) {
+  if (!m.hyper) return std::nullopt;
+  if (auto found = out_of_range(
+          std::array{Range{"hyper_connections.streams", m.hyper->streams, 2, 64},
+                     Range{"hyper_connections.iterations", m.hyper->iterations, 0, 1'000}})) {
+    return found;
+  }
+  return beside("hyper_connections",
+                std::array{Apart{"parallel_block", m.parallel_block}, Apart{"pooler", m.pooler}});
+}
+
+Problem tower(const Transformer& m) {
+  if (!m.tower) return std::nullopt;
+  const Tower& t = *m.tower;
+  if (auto found = out_of_range(std::array{
+          Range{"tower.layers", t.layers, 1, 2'000}, Range{"tower.hidden", t.hidden, 1},
+          Range{"tower.heads", t.heads, 1, 100'000}, Range{"tower.feed_forward", t.feed_forward, 1},
+          Range{"tower.patch", t.patch, 1, 10'000}, Range{"tower.channels", t.channels, 1, 10'000},
+          Range{"tower.frames", t.frames, 1, 1'000}, Range{"tower.merge", t.merge, 1, 100},
+          Range{"tower.positions", t.positions, 0, 1'000'000'000}})) {
+    return found;
+  }
+  if (t.hidden % t.heads != 0) {
+    return problem("tower.heads = " + std::to_string(t.heads) +
+                       " does not divide tower.hidden = " + std::to_string(t.hidden),
+                   "it must divide it");
+  }
+  if (m.vocabulary == 0 || m.patches) {
+    return problem("a tower needs a model of tokens", "give vocabulary, and no patches");
+  }
+  return std::nullopt;
+}
+
 Problem ends(const Transformer& m) {
   if (m.patches) {
     const Patches& p = *m.patches;
@@ -229,7 +326,8 @@ Problem ends(const Transformer& m) {
 }  // namespace
 
 Result<Done> check_model(const Transformer& model) {
-  for (const auto check : {&pattern, &check_sizes, &experts, &latent, &mixers, &ends}) {
+  for (const auto check :
+       {&pattern, &check_sizes, &experts, &latent, &mixers, &compressed, &hyper, &tower, &ends}) {
     if (Problem found = check(model)) return *std::move(found);
   }
   if (parameter_bound(model) > most_parameters) {

@@ -10,9 +10,33 @@ namespace {
 
 double real(std::int64_t n) { return static_cast<double>(n); }
 
+// Queries, keys, output; keys and gates that are compressed; those of the indexer, its queries and
+// weights.
+double compressed_weights(const Transformer& m, const LayerKind& kind) {
+  const CompressedAttention& c = *m.compressed;
+  const double h = real(m.hidden);
+  const double all = real(m.heads * m.head_size);
+  const double d = real(m.head_size);
+  const double rank = real(c.query_rank);
+  double sum = rank * (h + all) + h * d + all * real(c.output_rank) +
+               h * real(c.output_groups * c.output_rank);
+  if (kind.mixer == Mixer::compressed) sum += 2 * h * d * (kind.indexes ? 2 : 1);
+  if (!kind.indexes) return sum;
+  const Indexer& x = *m.indexer;
+  return sum + rank * real(x.heads * x.head_size) + h * real(4 * x.head_size + x.heads);
+}
+
+// Projections of the streams' weights, of one part of a layer and behind the last.
+double hyper_weights(const Transformer& m) {
+  return m.hyper ? real(m.hyper->streams * hyper_maps(*m.hyper)) * real(m.hidden) : 0;
+}
+double hyper_end_weights(const Transformer& m) {
+  return m.hyper ? real(m.hyper->streams * m.hyper->streams) * real(m.hidden) : 0;
+}
+
 double softmax_weights(const Transformer& m, const LayerKind& kind) {
   const double h = real(m.hidden);
-  const double a = real(m.heads);
+  const double a = real(heads_of(m, kind));
   double value = real(m.head_size);
   double all = h * real(m.head_size) * (2 * a + 2 * real(m.kv_heads));
   if (m.latent) {
@@ -24,8 +48,10 @@ double softmax_weights(const Transformer& m, const LayerKind& kind) {
     all = (l.query_rank == 0 ? h * a * d : rq * (h + a * d)) + h * (rkv + real(l.rope_head_size)) +
           rkv * a * (real(l.nope_head_size) + value) + a * value * h;
   }
+  if (m.compressed) all = compressed_weights(m, kind);
   if (m.attention_gate) all += h * a * value;
-  if (kind.indexes) {
+  if (m.head_gate) all += h * a;
+  if (kind.indexes && !m.compressed) {
     const Indexer& x = *m.indexer;
     const double from = m.latent && m.latent->query_rank > 0 ? real(m.latent->query_rank) : h;
     all += from * real(x.heads * x.head_size) + h * real(x.head_size + x.heads);
@@ -57,7 +83,7 @@ double mixer_weights(const Transformer& m, const LayerKind& kind) {
 // Weights of one layer that multiply each token.
 double layer_weights(const Transformer& m, const LayerKind& kind) {
   const double h = real(m.hidden);
-  const double mixer = mixer_weights(m, kind);
+  const double mixer = mixer_weights(m, kind) + real(parts_of(kind)) * hyper_weights(m);
   const double matrices = m.gated ? 3 : 2;
   if (kind.channel == Channel::none) return mixer;
   if (kind.channel == Channel::dense) return mixer + matrices * h * real(m.feed_forward);
@@ -75,13 +101,23 @@ double patch_weights(const Transformer& m, std::int64_t sequence) {
          real(m.hidden);
 }
 
+// The projection of a module joins the next token with each stream.
+double join_weights(const Transformer& m) {
+  return real(1 + streams(m)) * real(m.hidden) * real(m.hidden);
+}
+
 // Each module has its layers, its projection, and the head.
 double prediction_weights(const Transformer& m) {
   if (!m.prediction) return 0;
   const double h = real(m.hidden);
-  double one = 2 * h * h + h * real(m.vocabulary);
+  double one = join_weights(m) + hyper_end_weights(m) + h * real(m.vocabulary);
   for (const LayerKind& kind : prediction_kinds(m)) one += layer_weights(m, kind);
   return real(m.prediction->modules) * one;
+}
+
+// Of the heads that pair_flops counts.
+double head_share(const Transformer& m, const LayerKind& kind) {
+  return real(heads_of(m, kind)) / real(m.heads);
 }
 
 // Every layer's kind, those of prediction modules included.
@@ -149,7 +185,7 @@ Passes product_passes(const Transformer& m, const TrainedParts& t, std::int64_t 
   const double patches = patch_weights(m, sequence);
   p.add(patches, training_of_embedding(t));
   const double modules = m.prediction ? real(m.prediction->modules) : 0;
-  const double joins = modules * 2 * real(m.hidden) * real(m.hidden) * real(sequence);
+  const double joins = modules * join_weights(m) * real(sequence);
   p.add(joins, layer_training(t, m.layers));
   p.add(sequence_weights(m, sequence) - of_layers - patches - joins, training_of_head(m, t));
   return p;
@@ -193,7 +229,7 @@ N per_sequence_partly(const Transformer& m, const TrainedParts& t, std::int64_t 
   each_trained_layer(m, t, [&](const LayerKind& kind, std::int64_t, LayerTraining training) {
     const bool halved = convention == FlopsConvention::causal_halved;
     const double all = has_softmax(kind.mixer) ? s * s : 0;
-    pairs.add(halved ? attention_pairs(m, kind, sequence) : all, training);
+    pairs.add(head_share(m, kind) * (halved ? attention_pairs(m, kind, sequence) : all), training);
     const double once = state_flops(m, kind) * s + index_flops(m, kind, sequence);
     states += training == LayerTraining::forward_only ? once : 3 * once;
   });
@@ -224,15 +260,15 @@ N per_sequence(const Transformer& m, std::int64_t sequence, FlopsConvention conv
   const N six = formula::flops<N>(6, "6");
   const ParameterCount n = parameter_count(m);
   const N pair = formula::flops<N>(pair_flops(m), "6 H (d + d_v)");
-  std::int64_t layers = 0;  // that have pairs
-  each_kind(m, [&layers](const LayerKind& k) { layers += has_softmax(k.mixer) ? 1 : 0; });
+  double layers = 0;  // that have pairs, by their heads
+  each_kind(m, [&](const LayerKind& k) { layers += has_softmax(k.mixer) ? head_share(m, k) : 0; });
   const N all_pairs = count<N>(layers, "L") * s * s * pair;
   switch (convention) {
     case FlopsConvention::causal_halved: {
       double pairs = 0;
       double states = 0;
       each_kind(m, [&](const LayerKind& k) {
-        pairs += attention_pairs(m, k, sequence);
+        pairs += head_share(m, k) * attention_pairs(m, k, sequence);
         states += state_flops(m, k) * real(sequence) + index_flops(m, k, sequence);
       });
       const N all = six * count<N>(sequence_weights(m, sequence), "weights times tokens") +
@@ -259,6 +295,7 @@ double sequence_weights(const Transformer& m, std::int64_t sequence) {
   }
   per_token += prediction_weights(m);
   const double h = real(m.hidden);
+  per_token += hyper_end_weights(m);
   double once = m.pooler ? h * h : 0;
   if (m.head && m.head_transform) per_token += h * h;
   if (m.head && m.classes > 0) {
@@ -294,17 +331,29 @@ double state_flops(const Transformer& m, const LayerKind& kind) {
 double index_flops(const Transformer& m, const LayerKind& kind, std::int64_t sequence) {
   if (!kind.indexes) return 0;
   const double s = real(sequence);
-  return s * s * real(m.indexer->heads) * real(m.indexer->head_size);
+  const double keys = m.compressed ? s / real(m.compressed->sparse_ratio) : s;
+  return s * keys * real(m.indexer->heads) * real(m.indexer->head_size);
 }
 
 double attention_pairs(const Transformer& model, const LayerKind& kind, std::int64_t sequence) {
   const double s = real(sequence);
   if (!has_softmax(kind.mixer)) return 0;
   if (!model.causal) return s * s;
-  double w = s;
-  if (kind.mixer == Mixer::window) w = real(*model.window);
-  if (kind.mixer == Mixer::sparse) w = real(model.indexer->top_k);
-  return w >= s ? s * s / 2 : w * s - w * w / 2;
+  const auto within = [s](double w) { return w >= s ? s * s / 2 : w * s - w * w / 2; };
+  switch (kind.mixer) {
+    case Mixer::window:
+      return within(real(*model.window));
+    case Mixer::sparse:
+      return within(real(model.indexer->top_k));
+    case Mixer::compressed: {
+      const double ratio = real(compression(model, kind));
+      const double all = s / ratio;
+      const double keys = kind.indexes ? std::min(real(model.indexer->top_k), all) : all;
+      return within(real(*model.window)) + keys * s - keys * keys * ratio / 2;
+    }
+    default:
+      return s * s / 2;
+  }
 }
 
 double attention_pairs(const Transformer& model, std::int64_t layer, std::int64_t sequence) {
@@ -312,14 +361,19 @@ double attention_pairs(const Transformer& model, std::int64_t layer, std::int64_
 }
 
 double sequence_flops(const Transformer& model, std::int64_t sequence, FlopsConvention convention,
-                      const TrainedParts& trained) {
-  return per_sequence<double>(model, sequence, convention, trained);
+                      const TrainedParts& trained, const Images& images) {
+  return per_sequence<double>(model, sequence, convention, trained) +
+         tower_flops(model, images, trained);
 }
 
 Formula model_flops_formula(const Transformer& model, std::int64_t sequences, std::int64_t sequence,
-                            FlopsConvention convention, const TrainedParts& trained) {
-  return formula::count<Formula>(sequences, "sequences") *
-         per_sequence<Formula>(model, sequence, convention, trained);
+                            FlopsConvention convention, const TrainedParts& trained,
+                            const Images& images) {
+  Formula one = per_sequence<Formula>(model, sequence, convention, trained);
+  if (const double tower = tower_flops(model, images, trained); tower > 0) {
+    one = one + formula::flops<Formula>(tower, "tower");
+  }
+  return formula::count<Formula>(sequences, "sequences") * one;
 }
 
 ModelFlops model_flops(const Transformer& model, std::int64_t tokens, std::int64_t sequence,

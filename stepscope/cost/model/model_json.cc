@@ -41,13 +41,15 @@ constexpr std::array sizes = {
     Field<Transformer, Int>{"vocabulary", &Transformer::vocabulary},
     Field<Transformer, Int>{"classes", &Transformer::classes},
     Field<Transformer, Int>{"token_types", &Transformer::token_types},
-    Field<Transformer, Int>{"window_every", &Transformer::window_every}};
+    Field<Transformer, Int>{"window_every", &Transformer::window_every},
+    Field<Transformer, Int>{"window_heads", &Transformer::window_heads}};
 constexpr std::array flags = {
     Field<Transformer, bool>{"gated", &Transformer::gated},
     Field<Transformer, bool>{"norm_bias", &Transformer::norm_bias},
     Field<Transformer, bool>{"parallel_block", &Transformer::parallel_block},
     Field<Transformer, bool>{"qk_norm", &Transformer::qk_norm},
     Field<Transformer, bool>{"attention_gate", &Transformer::attention_gate},
+    Field<Transformer, bool>{"head_gate", &Transformer::head_gate},
     Field<Transformer, bool>{"attention_sinks", &Transformer::attention_sinks},
     Field<Transformer, bool>{"embedding_norm", &Transformer::embedding_norm},
     Field<Transformer, bool>{"final_norm", &Transformer::final_norm},
@@ -66,6 +68,16 @@ constexpr std::array latent_sizes = {
     Field<LatentAttention, Int>{"rope_head_size", &LatentAttention::rope_head_size, true},
     Field<LatentAttention, Int>{"nope_head_size", &LatentAttention::nope_head_size, true},
     Field<LatentAttention, Int>{"value_head_size", &LatentAttention::value_head_size, true}};
+constexpr std::array compressed_sizes = {
+    Field<CompressedAttention, Int>{"query_rank", &CompressedAttention::query_rank, true},
+    Field<CompressedAttention, Int>{"output_rank", &CompressedAttention::output_rank, true},
+    Field<CompressedAttention, Int>{"output_groups", &CompressedAttention::output_groups, true},
+    Field<CompressedAttention, Int>{"rope_head_size", &CompressedAttention::rope_head_size, true},
+    Field<CompressedAttention, Int>{"sparse_ratio", &CompressedAttention::sparse_ratio},
+    Field<CompressedAttention, Int>{"dense_ratio", &CompressedAttention::dense_ratio}};
+constexpr std::array hyper_sizes = {
+    Field<HyperConnections, Int>{"streams", &HyperConnections::streams, true},
+    Field<HyperConnections, Int>{"iterations", &HyperConnections::iterations}};
 constexpr std::array indexer_sizes = {Field<Indexer, Int>{"heads", &Indexer::heads, true},
                                       Field<Indexer, Int>{"head_size", &Indexer::head_size, true},
                                       Field<Indexer, Int>{"top_k", &Indexer::top_k, true}};
@@ -93,12 +105,22 @@ constexpr std::array expert_sizes = {
     Field<Experts, Int>{"groups", &Experts::groups},
     Field<Experts, Int>{"top_groups", &Experts::top_groups},
     Field<Experts, Int>{"first_dense_layers", &Experts::first_dense_layers},
-    Field<Experts, Int>{"every", &Experts::every}};
+    Field<Experts, Int>{"every", &Experts::every},
+    Field<Experts, Int>{"hash_layers", &Experts::hash_layers}};
 constexpr std::array expert_flags = {Field<Experts, bool>{"shared_gate", &Experts::shared_gate},
                                      Field<Experts, bool>{"router_bias", &Experts::router_bias}};
 constexpr std::array patch_sizes = {Field<Patches, Int>{"image", &Patches::image, true},
                                     Field<Patches, Int>{"patch", &Patches::patch, true},
                                     Field<Patches, Int>{"channels", &Patches::channels}};
+constexpr std::array tower_sizes = {Field<Tower, Int>{"layers", &Tower::layers, true},
+                                    Field<Tower, Int>{"hidden", &Tower::hidden, true},
+                                    Field<Tower, Int>{"heads", &Tower::heads, true},
+                                    Field<Tower, Int>{"feed_forward", &Tower::feed_forward, true},
+                                    Field<Tower, Int>{"patch", &Tower::patch, true},
+                                    Field<Tower, Int>{"channels", &Tower::channels},
+                                    Field<Tower, Int>{"frames", &Tower::frames},
+                                    Field<Tower, Int>{"merge", &Tower::merge},
+                                    Field<Tower, Int>{"positions", &Tower::positions}};
 constexpr std::array patch_flags = {Field<Patches, bool>{"class_token", &Patches::class_token}};
 
 constexpr std::string_view unknown = "is not a field of a model file";
@@ -139,6 +161,9 @@ void read_part(JsonFields& in, std::string_view key, const Fields& fields,
 
 void read_parts(JsonFields& in, Transformer& m) {
   read_part(in, "latent", latent_sizes, m.latent);
+  read_part(in, "compressed", compressed_sizes, m.compressed);
+  read_part(in, "hyper_connections", hyper_sizes, m.hyper);
+  read_part(in, "tower", tower_sizes, m.tower);
   read_part(in, "indexer", indexer_sizes, m.indexer);
   read_part(in, "linear", linear_sizes, m.linear);
   read_part(in, "state_space", state_sizes, m.state_space);
@@ -285,6 +310,8 @@ std::string model_json(const Transformer& model) {
   if (model.window) out["window"] = *model.window;
   if (!model.pattern.empty()) out["pattern"] = model.pattern;
   if (model.latent) write(out["latent"], latent_sizes, *model.latent);
+  if (model.compressed) write(out["compressed"], compressed_sizes, *model.compressed);
+  if (model.hyper) write(out["hyper_connections"], hyper_sizes, *model.hyper);
   if (model.indexer) write(out["indexer"], indexer_sizes, *model.indexer);
   if (model.linear) write(out["linear"], linear_sizes, *model.linear);
   if (model.state_space) write(out["state_space"], state_sizes, *model.state_space);
@@ -307,6 +334,7 @@ std::string model_json(const Transformer& model) {
     write(out["patches"], patch_sizes, *model.patches);
     write(out["patches"], patch_flags, *model.patches);
   }
+  if (model.tower) write(out["tower"], tower_sizes, *model.tower);
   if (!model.notes.empty()) out["notes"] = model.notes;
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

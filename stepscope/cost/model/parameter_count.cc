@@ -28,19 +28,42 @@ Int norm(const Transformer& m, Int width) {
 }
 
 template <class Int>
-Int grouped_attention(const Transformer& m) {
+Int grouped_attention(const Transformer& m, Int heads) {
   const Int h = as<Int>(m.hidden), d = as<Int>(m.head_size);
-  const Int rows = (as<Int>(m.heads) + 2 * as<Int>(m.kv_heads)) * d;
-  return h * rows + of(m.qkv_bias, rows) + as<Int>(m.heads) * d * h +
-         of(m.attention_output_bias, h) + of(m.qk_norm, 2 * norm(m, d));
+  const Int rows = (heads + 2 * as<Int>(m.kv_heads)) * d;
+  return h * rows + of(m.qkv_bias, rows) + heads * d * h + of(m.attention_output_bias, h) +
+         of(m.qk_norm, 2 * norm(m, d));
 }
 
-// One key per token with a layer norm, queries, and a weight per query head.
+// Keys and gates of `width`, their positions among the `ratio` tokens of a compressed key, its
+// norm.
+template <class Int>
+Int compressor(const Transformer& m, Int width, Int ratio, Int norm_width) {
+  return 2 * as<Int>(m.hidden) * width + ratio * width + norm_width;
+}
+
+// One key per token with a layer norm, or a compressor; queries; and a weight per query head.
 template <class Int>
 Int indexer(const Transformer& m, const Indexer& x) {
   const Int h = as<Int>(m.hidden), d = as<Int>(x.head_size), a = as<Int>(x.heads);
+  if (m.compressed) {
+    const CompressedAttention& c = *m.compressed;
+    return as<Int>(c.query_rank) * a * d + h * a +
+           compressor<Int>(m, 2 * d, as<Int>(c.sparse_ratio), d);
+  }
   const Int from = m.latent && m.latent->query_rank > 0 ? as<Int>(m.latent->query_rank) : h;
   return from * a * d + h * d + 2 * d + h * a;
+}
+
+// The shared key's norm counts, that of the queries has no parameters.
+template <class Int>
+Int compressed_attention(const Transformer& m, const CompressedAttention& c,
+                         const LayerKind& kind) {
+  const Int h = as<Int>(m.hidden), a = as<Int>(m.heads), d = as<Int>(m.head_size),
+            rq = as<Int>(c.query_rank), ro = as<Int>(c.output_rank), g = as<Int>(c.output_groups);
+  const Int n = h * rq + rq + rq * a * d + h * d + d + a * d * ro + g * ro * h;
+  if (kind.mixer != Mixer::compressed) return n;
+  return n + compressor<Int>(m, (kind.indexes ? 2 : 1) * d, as<Int>(compression(m, kind)), d);
 }
 
 // Projections, convolutions, decays with their biases, gate, norm over a head, and the output's.
@@ -94,13 +117,33 @@ Int count_mixer(const Transformer& m, const LayerKind& kind) {
     case Mixer::whole:
     case Mixer::window:
     case Mixer::sparse:
+    case Mixer::compressed:
       break;
   }
   const Int value = as<Int>(m.latent ? m.latent->value_head_size : m.head_size);
-  Int n = m.latent ? latent_attention<Int>(m, *m.latent) : grouped_attention<Int>(m);
-  n += of(m.attention_gate, as<Int>(m.hidden) * as<Int>(m.heads) * value) +
-       of(m.attention_sinks, as<Int>(m.heads));
+  const Int heads = as<Int>(heads_of(m, kind));
+  Int n = m.latent       ? latent_attention<Int>(m, *m.latent)
+          : m.compressed ? compressed_attention<Int>(m, *m.compressed, kind)
+                         : grouped_attention<Int>(m, heads);
+  n += of(m.attention_gate, as<Int>(m.hidden) * heads * value) +
+       of(m.head_gate, as<Int>(m.hidden) * heads) + of(m.attention_sinks, heads);
   return kind.indexes ? n + indexer<Int>(m, *m.indexer) : n;
+}
+
+// Of one part of a layer: the projection of the streams, its biases, and three scales.
+template <class Int>
+Int hyper(const Transformer& m) {
+  if (!m.hyper) return Int{0};
+  const Int maps = as<Int>(m.hyper->streams) * (as<Int>(m.hyper->streams) + 2);
+  return maps * as<Int>(m.hyper->streams) * as<Int>(m.hidden) + maps + 3;
+}
+
+// Behind the last layer: the weights of the streams that become one, their biases, and a scale.
+template <class Int>
+Int hyper_end(const Transformer& m) {
+  if (!m.hyper) return Int{0};
+  const Int n = as<Int>(m.hyper->streams);
+  return n * n * as<Int>(m.hidden) + n + 1;
 }
 
 template <class Int>
@@ -108,15 +151,15 @@ Counted<Int> count_layer(const Transformer& m, const LayerKind& kind) {
   Counted<Int> c;
   const Int h = as<Int>(m.hidden);
   c.attention = count_mixer<Int>(m, kind);
-  c.norms = as<Int>(norms_of(m, kind)) * norm(m, h);
+  c.norms = as<Int>(norms_of(m, kind)) * norm(m, h) + as<Int>(parts_of(kind)) * hyper<Int>(m);
   if (kind.channel == Channel::dense) c.feed_forward = feed_forward(m, h, as<Int>(m.feed_forward));
   if (kind.channel != Channel::experts) return c;
   const Experts& e = *m.experts;
   c.expert = feed_forward(m, e.latent > 0 ? as<Int>(e.latent) : h, as<Int>(e.feed_forward));
   if (e.shared_feed_forward > 0)
     c.feed_forward = feed_forward(m, h, as<Int>(e.shared_feed_forward));
-  c.router = h * as<Int>(e.count) + of(e.router_bias, as<Int>(e.count)) + of(e.shared_gate, h) +
-             2 * h * as<Int>(e.latent);
+  c.router = h * as<Int>(e.count) + of(e.router_bias && !kind.hashed, as<Int>(e.count)) +
+             of(e.shared_gate, h) + 2 * h * as<Int>(e.latent);
   return c;
 }
 
@@ -146,11 +189,25 @@ Int count_embedding(const Transformer& m) {
   return rows * h + of(m.embedding_norm, norm(m, h));
 }
 
+// Layers with four products of their width and two of the feed-forward part; the projection of
+// patches and their positions; the merger's norm and two linear layers. All with biases.
+template <class Int>
+Int count_tower(const Transformer& m) {
+  if (!m.tower) return Int{0};
+  const Tower& t = *m.tower;
+  const Int h = as<Int>(t.hidden), f = as<Int>(t.feed_forward), out = as<Int>(m.hidden);
+  const Int wide = as<Int>(t.merge) * as<Int>(t.merge) * h;
+  const Int pixels = as<Int>(t.patch) * as<Int>(t.patch) * as<Int>(t.channels) * as<Int>(t.frames);
+  const Int layer = 4 * h * (h + 1) + 2 * h * f + f + h + 4 * h;
+  return as<Int>(t.layers) * layer + (pixels + 1 + as<Int>(t.positions)) * h + 2 * h +
+         wide * (wide + 1) + (wide + 1) * out;
+}
+
 template <class Int>
 Int count_head(const Transformer& m) {
   const Int h = as<Int>(m.hidden);
   const Int out = as<Int>(m.classes > 0 ? m.classes : m.vocabulary);
-  Int n = of(m.final_norm, norm(m, h)) + of(m.pooler, h * h + h);
+  Int n = of(m.final_norm, norm(m, h)) + of(m.pooler, h * h + h) + hyper_end<Int>(m);
   if (!m.head) return n;
   n += of(m.head_transform, h * h + h + norm(m, h)) + of(m.head_bias, out);
   return n + of(m.classes > 0 || !m.tied_embeddings, h * out);
@@ -187,7 +244,7 @@ LayerParameters prediction_parameters(const Transformer& model) {
   // The projection of both inputs, their norms, and the norm before the head.
   const std::int64_t h = model.hidden;
   all.feed_forward += 2 * h * h;
-  all.norms += 3 * norm<std::int64_t>(model, h);
+  all.norms += 3 * norm<std::int64_t>(model, h) + hyper_end<std::int64_t>(model);
   return all;
 }
 
@@ -208,7 +265,8 @@ ParameterCount parameter_count(const Transformer& model) {
     p.head += p.prediction;
     active += modules * (module.active() - module.total());
   }
-  p.total = p.embedding + p.layers + p.head;
+  p.tower = count_tower<std::int64_t>(model);
+  p.total = p.embedding + p.layers + p.head + p.tower;
   p.active = p.embedding + active + p.head;
   return p;
 }
@@ -220,11 +278,12 @@ double parameter_bound(const Transformer& model) {
         kind.channel == Channel::experts ? static_cast<double>(model.experts->count) : 0;
     return c.attention + c.feed_forward + c.router + c.norms + experts * c.expert;
   };
-  double sum = count_embedding<double>(model) + count_head<double>(model);
+  double sum =
+      count_embedding<double>(model) + count_head<double>(model) + count_tower<double>(model);
   for (std::int64_t i = 0; i < model.layers; ++i) sum += of_layer(layer_kind(model, i));
   if (!model.prediction) return sum;
   const double h = static_cast<double>(model.hidden);
-  double module = 2 * h * h + 3 * norm(model, h);
+  double module = 2 * h * h + 3 * norm(model, h) + hyper_end<double>(model);
   for (const LayerKind& kind : prediction_kinds(model)) module += of_layer(kind);
   return sum + static_cast<double>(model.prediction->modules) * module;
 }

@@ -11,8 +11,8 @@ namespace stepscope {
 
 // The parts of one layer. h hidden, a heads, g key-value heads of size d, f feed-forward.
 struct LayerParameters {
-  // h(a + 2g)d + adh, or the latent factors; biases; head norms; gate and indexer; or the parts of
-  // linear attention or Mamba-2.
+  // h(a + 2g)d + adh, or the latent factors; biases; head norms; gate, indexer and compressor; or
+  // the parts of linear attention or Mamba-2.
   std::int64_t attention = 0;
   std::int64_t feed_forward = 0;  // dense, or all shared experts: 2hf, or 3hf with a gate; biases
   // hidden * experts, a bias, the gate of the shared experts, the projections to and from a latent
@@ -20,7 +20,7 @@ struct LayerParameters {
   std::int64_t expert = 0;   // one routed expert
   std::int64_t experts = 0;  // number of routed experts
   std::int64_t top_k = 0;    // number that a token uses
-  std::int64_t norms = 0;
+  std::int64_t norms = 0;    // and hyper-connections
 
   [[nodiscard]] std::int64_t total() const;
   [[nodiscard]] std::int64_t active() const;  // of a token
@@ -32,12 +32,14 @@ struct LayerParameters {
 
 struct ParameterCount {
   std::int64_t total = 0;
-  std::int64_t active = 0;     // total without the routed experts that a token does not use
+  // total without the routed experts that a token does not use, and without the tower
+  std::int64_t active = 0;
   std::int64_t embedding = 0;  // everything before the first layer; includes a tied table
   std::int64_t tokens = 0;     // of that, the table of tokens
   std::int64_t layers = 0;
   std::int64_t head = 0;        // everything after the last layer
   std::int64_t prediction = 0;  // of that, modules of multi-token prediction
+  std::int64_t tower = 0;       // the encoder of images
 };
 // REQUIRES: the model passed check_model.
 [[nodiscard]] ParameterCount parameter_count(const Transformer& model);

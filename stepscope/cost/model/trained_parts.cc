@@ -19,9 +19,9 @@ struct Target {
   bool part = false;  // of a matrix that another target names whole
 };
 
-void add_attention_targets(const Transformer& m, std::vector<Target>& to) {
+void add_attention_targets(const Transformer& m, const LayerKind& kind, std::vector<Target>& to) {
   const Int h = m.hidden;
-  const Int a = m.heads;
+  const Int a = heads_of(m, kind);
   if (m.latent) {
     const LatentAttention& l = *m.latent;
     const Int query = a * (l.nope_head_size + l.rope_head_size);
@@ -41,6 +41,15 @@ void add_attention_targets(const Transformer& m, std::vector<Target>& to) {
     return;
   }
   const Int q = a * m.head_size;
+  if (m.compressed) {
+    const CompressedAttention& c = *m.compressed;
+    to.push_back({q_a_proj, {.operation = "q_down", .in = h, .out = c.query_rank}});
+    to.push_back({q_b_proj, {.operation = "q_up", .in = c.query_rank, .out = q}});
+    to.push_back({kv_a_proj_with_mqa, {.operation = "kv_down", .in = h, .out = m.head_size}});
+    to.push_back(
+        {o_proj, {.operation = "attention_proj", .in = c.output_groups * c.output_rank, .out = h}});
+    return;
+  }
   const Int kv = m.kv_heads * m.head_size;
   const auto part = [&](LoraTarget name, AdapterColumns columns, Int out) {
     to.push_back({name, {.operation = "qkv_proj", .columns = columns, .in = h, .out = out}, true});
@@ -100,7 +109,7 @@ void add_feed_forward_targets(const Transformer& m, const FeedForward& f, std::v
 std::vector<Target> targets_of(const Transformer& m, const LayerKind& kind) {
   std::vector<Target> all;
   if (has_softmax(kind.mixer)) {
-    add_attention_targets(m, all);
+    add_attention_targets(m, kind, all);
   } else if (kind.mixer != Mixer::none) {
     add_state_targets(m, kind, all);
   }
@@ -219,6 +228,7 @@ std::vector<Adapter> adapters_of(const Transformer& m, const LayerKind& kind,
 Int trained_parameters(const Transformer& m, const TrainedParts& t) {
   const ParameterCount n = parameter_count(m);
   Int sum = trains(t, ModelPart::embedding) ? n.embedding : 0;
+  if (trains(t, ModelPart::tower)) sum += n.tower;
   if (trains(t, ModelPart::head)) sum += n.head - n.prediction;
   for (Int layer = 0; layer < m.layers; ++layer) {
     if (layer_training(t, layer) == LayerTraining::weights)
@@ -243,6 +253,14 @@ Result<Done> check_trained_parts(const Transformer& m, const TrainedParts& t) {
   if (m.tied_embeddings && t.frozen.has(ModelPart::embedding) != t.frozen.has(ModelPart::head))
     return untrainable("embedding and head of " + m.name + " are one table (tied_embeddings)",
                        "freeze both or neither");
+  if (t.frozen.has(ModelPart::tower) && !m.tower)
+    return untrainable("frozen has tower, which " + m.name + " does not have", "leave it out");
+  // Gradients pass back to the first layer of which something trains, or to the embedding.
+  const bool reached =
+      trains(t, ModelPart::embedding) || (!t.frozen.has(ModelPart::layers) && t.frozen_layers == 0);
+  if (m.tower && trains(t, ModelPart::tower) && !reached)
+    return untrainable("the tower would train behind frozen layers and a frozen embedding",
+                       "freeze the tower too, or train the embedding");
   if (trained_parameters(m, t) == 0)
     return untrainable("nothing is left to train: every part of " + m.name + " is frozen",
                        "freeze fewer parts or layers, or give lora_rank");

@@ -27,7 +27,7 @@ enum class LoraTarget : std::uint8_t {
   gate_proj,
   up_proj,
   down_proj,
-  q_a_proj,  // latent attention
+  q_a_proj,  // latent attention; compressed attention, whose key is kv_a_proj_with_mqa
   q_b_proj,
   kv_a_proj_with_mqa,
   kv_b_proj,
@@ -42,9 +42,10 @@ static_assert(lora_target_names[static_cast<std::size_t>(LoraTarget::out_proj)] 
 // Megatron-LM's other names: "linear_proj" is o_proj. The same text for any other.
 [[nodiscard]] std::string_view lora_target_name(std::string_view name);
 
-enum class ModelPart : std::uint8_t { embedding, layers, head };
-inline constexpr std::array<std::string_view, 3> model_part_names = {"embedding", "layers", "head"};
-static_assert(model_part_names[static_cast<std::size_t>(ModelPart::head)] == "head");
+enum class ModelPart : std::uint8_t { embedding, layers, head, tower };
+inline constexpr std::array<std::string_view, 4> model_part_names = {"embedding", "layers", "head",
+                                                                     "tower"};
+static_assert(model_part_names[static_cast<std::size_t>(ModelPart::tower)] == "tower");
 
 template <class Enum>
 struct NameSet {
@@ -64,7 +65,7 @@ using ModelParts = NameSet<ModelPart>;
 struct TrainedParts {
   std::int64_t lora_rank = 0;      // above: all weights are frozen, and adapters of this rank train
   LoraTargets lora_targets{};      // none: every linear layer of mixers and feed-forward parts
-  ModelParts frozen{};             // without adapters
+  ModelParts frozen{};             // without adapters, which stand beside no part of the tower
   std::int64_t frozen_layers = 0;  // the first layers, without weights or adapters that train
 
   bool operator==(const TrainedParts&) const = default;
@@ -94,7 +95,8 @@ struct Adapter {
   std::int64_t copies = 1;  // experts, each with an adapter of its own
   std::int64_t used = 1;    // copies that a token meets
 };
-// Those of a layer of this kind; none without a rank.
+// Those of a layer of this kind; none without a rank. Compressed attention has none beside what
+// groups of heads are projected by, nor beside compressors and indexers.
 [[nodiscard]] std::vector<Adapter> adapters_of(const Transformer& m, const LayerKind& kind,
                                                const TrainedParts& t);
 

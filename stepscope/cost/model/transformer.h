@@ -39,9 +39,36 @@ struct LatentAttention {
   std::int64_t value_head_size = 0;  // of a value
 };
 
+// Attention over one key-value head whose keys beyond the window are compressed (DeepSeek-V4,
+// DeepSeek-AI 2026 §2.3; Hugging Face transformers 5.24, deepseek_v4): queries pass through a
+// latent, a key is also its value, each group of heads is projected to `output_rank` features
+// before the groups are mixed into the stream. A compressed key is a sum of the keys of `ratio`
+// tokens, weighted by a softmax of projected gates.
+struct CompressedAttention {
+  std::int64_t query_rank = 0;
+  std::int64_t output_rank = 0;    // of a group
+  std::int64_t output_groups = 0;  // of heads
+  std::int64_t rope_head_size = 0;
+  // Layers C: a query attends to the window and to the compressed keys that the indexer chooses.
+  // Each is made from twice as many tokens as it stands for, by projections of twice the width.
+  std::int64_t sparse_ratio = 4;
+  // Layers H: a query attends to the window and to all compressed keys.
+  std::int64_t dense_ratio = 128;
+};
+
+// Several residual streams beside each other (manifold-constrained hyper-connections, arXiv
+// 2512.24880): each part of a layer reads a weighted sum of the streams, and its output is added to
+// all of them after they are mixed. The weights of a token are projected from all its streams; the
+// matrix that mixes them becomes doubly stochastic in `iterations` of Sinkhorn and Knopp.
+struct HyperConnections {
+  std::int64_t streams = 0;
+  std::int64_t iterations = 20;
+};
+
 // Attention to the top_k keys that a light scoring of all keys chooses (DeepSeek's sparse
 // attention). Indexer: one key of `head_size` per token, queries and weights of `heads`. Its
-// queries are made from the query latent if the model has one, else from the stream.
+// queries are made from the query latent if the model has one, else from the stream. With
+// compressed attention it scores compressed keys of its own.
 struct Indexer {
   std::int64_t heads = 0;
   std::int64_t head_size = 0;
@@ -81,16 +108,18 @@ struct TokenPrediction {
 };
 
 // How the tokens of a layer meet, and what follows in the layer.
-enum class Mixer : std::uint8_t { whole, window, sparse, linear, state_space, none };
+enum class Mixer : std::uint8_t { whole, window, sparse, compressed, linear, state_space, none };
 enum class Channel : std::uint8_t { dense, experts, none };
 struct LayerKind {
   Mixer mixer = Mixer::whole;
   Channel channel = Channel::dense;
-  bool indexes = false;  // sparse: has an indexer; without one the last indexer's choice is used
+  // sparse: has an indexer; without one the last indexer's choice is used. compressed: chooses.
+  bool indexes = false;
+  bool hashed = false;  // experts: the token's id chooses
 
   bool operator==(const LayerKind&) const = default;
 };
-inline constexpr std::string_view pattern_letters = "FWLSs*ME-";
+inline constexpr std::string_view pattern_letters = "FWLSsCH*ME-";
 
 // Mixture of experts in the feed-forward part.
 struct Experts {
@@ -107,6 +136,9 @@ struct Experts {
   std::int64_t first_dense_layers = 0;       // these layers keep the dense feed-forward
   std::int64_t every = 1;                    // of the other layers, every n-th has experts
   std::vector<std::int64_t> dense_layers{};  // without experts (Qwen: mlp_only_layers), from 0
+  // The token's id chooses the experts of the first layers from a table, which is no parameter. The
+  // router only weights them, and has no bias there (DeepSeek-V4).
+  std::int64_t hash_layers = 0;
   bool shared_gate = false;  // the shared experts' output is gated: hidden -> 1 (Qwen)
   bool router_bias = false;  // one number per expert beside the router (DeepSeek-V3)
   // Capacity of an expert = factor * tokens * top_k / count; further tokens are dropped. Absent:
@@ -120,6 +152,21 @@ struct Patches {
   std::int64_t patch = 0;  // pixels per side
   std::int64_t channels = 3;
   bool class_token = true;
+};
+
+// An encoder of images before the embedding: a vision transformer with layer norms, biases and
+// GELU, in whose layers a patch sees all patches of its image (Qwen 3-VL). A merger of two linear
+// layers makes each merge x merge patches one of the model's tokens.
+struct Tower {
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t feed_forward = 0;
+  std::int64_t patch = 0;  // pixels per side
+  std::int64_t channels = 3;
+  std::int64_t frames = 1;     // of a video that a patch spans; an image is repeated
+  std::int64_t merge = 1;      // patches per side of a token
+  std::int64_t positions = 0;  // rows of a learned table
 };
 
 struct Transformer {
@@ -138,6 +185,7 @@ struct Transformer {
   std::int64_t norms_per_layer = 2;  // over `hidden`
   bool qk_norm = false;              // a norm over each head of queries and of keys
   bool attention_gate = false;   // attention's output is gated: hidden -> heads * size of a value
+  bool head_gate = false;        // by one number for each head: hidden -> heads (Step-3.5)
   bool attention_sinks = false;  // one learned score per head beside the keys' (gpt-oss)
   bool embedding_norm = false;   // a norm right after the embedding (BLOOM, BERT)
   bool final_norm = true;
@@ -159,19 +207,24 @@ struct Transformer {
   bool causal = true;
   std::optional<std::int64_t> window{};  // a token sees this many tokens back, including itself
   std::int64_t window_every = 1;         // of layers, from the first: 1 = all have the window, ...
+  std::int64_t window_heads = 0;         // of layers with the window (Step-3.5); 0: as the others
   // One letter per layer. Empty: attention, with windows as `window_every` says, and feed-forward
   // or experts. F: attention to the whole sequence; W: in the window; S: sparse, with an indexer;
-  // s: sparse, with the choice of the last indexer; L: linear attention; each with a feed-forward
-  // part or experts, as `experts` says. Layers of one part (Nemotron-H): *: attention; M: Mamba-2;
-  // E: experts; -: dense feed-forward.
+  // s: sparse, with the choice of the last indexer; C, H: compressed, with an indexer or to all
+  // compressed keys; L: linear attention; each with a feed-forward part or experts, as `experts`
+  // says. Layers of one part (Nemotron-H): *: attention; M: Mamba-2; E: experts; -: dense
+  // feed-forward.
   std::string pattern{};
   std::optional<LatentAttention> latent{};
+  std::optional<CompressedAttention> compressed{};
+  std::optional<HyperConnections> hyper{};
   std::optional<Indexer> indexer{};
   std::optional<LinearAttention> linear{};
   std::optional<StateSpace> state_space{};
   std::optional<TokenPrediction> prediction{};
   std::optional<Experts> experts{};
   std::optional<Patches> patches{};
+  std::optional<Tower> tower{};
   std::string source{};              // source of the figures
   std::vector<std::string> notes{};  // parts of the model that a reader left out
 };
@@ -198,12 +251,33 @@ struct Transformer {
   return layer_kind(m, layer).channel == Channel::experts;
 }
 [[nodiscard]] constexpr bool has_softmax(Mixer mixer) {
-  return mixer == Mixer::whole || mixer == Mixer::window || mixer == Mixer::sparse;
+  return mixer == Mixer::whole || mixer == Mixer::window || mixer == Mixer::sparse ||
+         mixer == Mixer::compressed;
+}
+// Query heads of a layer of this kind.
+[[nodiscard]] constexpr std::int64_t heads_of(const Transformer& m, const LayerKind& kind) {
+  return kind.mixer == Mixer::window && m.window_heads > 0 ? m.window_heads : m.heads;
+}
+// Residual streams beside each other.
+[[nodiscard]] constexpr std::int64_t streams(const Transformer& m) {
+  return m.hyper ? m.hyper->streams : 1;
+}
+// Numbers that hyper-connections project from the streams of a token for one part of a layer: a
+// weight of each stream, of the part's output in each stream, and the matrix that mixes them.
+[[nodiscard]] constexpr std::int64_t hyper_maps(const HyperConnections& h) {
+  return h.streams * (h.streams + 2);
+}
+// Tokens that a compressed key of this layer stands for. REQUIRES: a compressed layer.
+[[nodiscard]] constexpr std::int64_t compression(const Transformer& m, const LayerKind& kind) {
+  return kind.indexes ? m.compressed->sparse_ratio : m.compressed->dense_ratio;
+}
+// Parts of a layer of this kind: a mixer, a feed-forward part or experts, or both.
+[[nodiscard]] constexpr std::int64_t parts_of(const LayerKind& kind) {
+  return kind.mixer == Mixer::none || kind.channel == Channel::none ? 1 : 2;
 }
 // Norms over `hidden` in a layer of this kind: one before each part, or norms_per_layer.
 [[nodiscard]] constexpr std::int64_t norms_of(const Transformer& m, const LayerKind& kind) {
-  const bool one_part = kind.mixer == Mixer::none || kind.channel == Channel::none;
-  return one_part ? (m.norms_per_layer + 1) / 2 : m.norms_per_layer;
+  return parts_of(kind) == 1 ? (m.norms_per_layer + 1) / 2 : m.norms_per_layer;
 }
 
 // Errors name the faults of the sizes (out of range, not divisible, contradicting), with the

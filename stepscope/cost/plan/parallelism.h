@@ -15,6 +15,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/model/dtype.h"
+#include "stepscope/cost/model/tower.h"
 #include "stepscope/cost/model/trained_parts.h"
 #include "stepscope/cost/model/transformer.h"
 
@@ -53,19 +54,24 @@ static_assert(recompute_names[static_cast<std::size_t>(Recompute::every_k)] == "
 // Parts of a layer that backward computes again, whatever `Recompute` says (Megatron-LM's
 // --recompute-modules). core_attention: as selective; norms; expert_activation: the activation
 // between an expert's products; experts: the whole mixture, with its all-to-alls; feed_forward: the
-// dense one; latent_up: latent attention's projections from its latents.
+// dense one; latent_up: latent (compressed) attention's projections from its latents;
+// hyper_connections: the sums of the streams and their mixing, so that the streams themselves are
+// not kept.
 enum class RecomputeModule : std::uint8_t {
   core_attention,
   norms,
   expert_activation,
   experts,
   feed_forward,
-  latent_up
+  latent_up,
+  hyper_connections
 };
-inline constexpr std::array<std::string_view, 6> recompute_module_names = {
-    "core_attention", "norms", "expert_activation", "experts", "feed_forward", "latent_up"};
-static_assert(recompute_module_names[static_cast<std::size_t>(RecomputeModule::latent_up)] ==
-              "latent_up");
+inline constexpr std::array<std::string_view, 7> recompute_module_names = {
+    "core_attention", "norms",     "expert_activation", "experts",
+    "feed_forward",   "latent_up", "hyper_connections"};
+static_assert(
+    recompute_module_names[static_cast<std::size_t>(RecomputeModule::hyper_connections)] ==
+    "hyper_connections");
 struct RecomputeModules {
   std::uint8_t bits = 0;
 
@@ -138,6 +144,8 @@ struct Plan {
   // weights, and replicated beyond. 0: sharded over all.
   std::int64_t shard_group = 0;
   std::int64_t sequence = 2048;
+  std::int64_t images = 0;               // of a sequence, if the model has a tower
+  std::int64_t image_patches = 0;        // of one image, before the tower merges them
   std::int64_t micro_batch = 1;          // sequences per pass on one dp rank
   std::int64_t global_batch = 1;         // sequences per optimizer step
   bool reduce_each_micro_batch = false;  // gradients are reduced after every pass, not each step
@@ -186,6 +194,8 @@ struct Plan {
   TrainedParts trained{};                  // all weights, or adapters, or all but frozen parts
   std::int64_t vocabulary_multiple = 128;  // the embedding is padded to a multiple of this times tp
 };
+
+[[nodiscard]] constexpr Images images_of(const Plan& p) { return {p.images, p.image_patches}; }
 
 // Micro-batches of one pipeline per step: global_batch / (dp * micro_batch).
 [[nodiscard]] constexpr std::int64_t micro_batches(const Plan& p) {

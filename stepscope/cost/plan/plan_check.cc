@@ -231,10 +231,28 @@ Problem sequence_division(const Transformer&, const Plan& p) {
 bool shares_heads(Int heads, Int ranks) { return heads % ranks == 0 || ranks % heads == 0; }
 
 Problem tensor(const Transformer& m, const Plan& p) {
-  if (p.tensor_layout != TensorLayout::one_d) return std::nullopt;
+  if (p.tensor_layout != TensorLayout::one_d) {
+    if (!m.compressed && !m.hyper && m.window_heads == 0) return std::nullopt;
+    return problem("the " + layout_name(p) + " layout with " +
+                       (m.compressed ? "compressed attention"
+                        : m.hyper    ? "hyper_connections"
+                                     : "window_heads"),
+                   "use the 1d layout");
+  }
+  if (m.compressed && m.compressed->output_groups % p.tp != 0) {
+    return problem("compressed.output_groups = " + decimal(m.compressed->output_groups) +
+                       " cannot be split over tp = " + decimal(p.tp),
+                   "tp may be " + divisors(m.compressed->output_groups));
+  }
   if (m.heads % p.tp != 0) {
     return problem(decimal(m.heads) + " heads cannot be split over tp = " + decimal(p.tp),
                    "tp may be " + divisors(m.heads));
+  }
+  if (m.window_heads % p.tp != 0) {
+    return problem(decimal(m.window_heads) +
+                       " heads of layers with a window cannot be split over " +
+                       "tp = " + decimal(p.tp),
+                   "tp may be " + divisors(std::gcd(m.heads, m.window_heads)));
   }
   if (!shares_heads(m.kv_heads, p.tp)) {
     return problem(decimal(m.kv_heads) +
@@ -293,6 +311,12 @@ Problem exchange(const Transformer& m, const Plan& p) {
     return problem(decimal(m.heads) + " heads cannot be split over tp * cp = " + decimal(ranks) +
                        " (context_exchange all_to_all)",
                    "cp may be " + divisors(m.heads / p.tp) + ", or take ring or all_gather");
+  }
+  if (m.window_heads % ranks != 0) {
+    return problem(decimal(m.window_heads) +
+                       " heads of layers with a window cannot be split over " +
+                       "tp * cp = " + decimal(ranks) + " (context_exchange all_to_all)",
+                   "take ring or all_gather");
   }
   if (!shares_heads(m.kv_heads, ranks)) {
     return problem(decimal(m.kv_heads) +
@@ -463,7 +487,11 @@ Problem sharding(const Transformer&, const Plan& p) {
                  "it may be " + divisors(p.dp * p.cp));
 }
 
-Problem recomputation(const Transformer&, const Plan& p) {
+Problem recomputation(const Transformer& m, const Plan& p) {
+  if (p.recompute_modules.has(RecomputeModule::hyper_connections) && !m.hyper) {
+    return problem("recompute_modules has hyper_connections, which the model does not have",
+                   "leave it out");
+  }
   const bool besides = p.recompute == Recompute::none || p.recompute == Recompute::selective;
   if (p.recompute_modules.bits != 0 && !besides) {
     return problem("recompute_modules beside recompute " +
@@ -474,6 +502,40 @@ Problem recomputation(const Transformer&, const Plan& p) {
   return problem(
       "recompute_every = " + decimal(p.recompute_every) + " belongs to recompute every_k",
       "leave it out or take recompute every_k");
+}
+
+Problem images(const Transformer& m, const Plan& p) {
+  if (!m.tower) {
+    if (p.images == 0 && p.image_patches == 0) return std::nullopt;
+    return problem("images with a model that has no tower", "leave images out");
+  }
+  const Tower& t = *m.tower;
+  if (p.tensor_layout != TensorLayout::one_d) {
+    return problem("the " + layout_name(p) + " layout with a tower", "use the 1d layout");
+  }
+  const Int group = t.merge * t.merge;
+  if (t.heads % p.tp != 0 || t.feed_forward % p.tp != 0 || group * t.hidden % p.tp != 0) {
+    return problem("the tower with " + decimal(t.heads) + " heads and feed_forward = " +
+                       decimal(t.feed_forward) + " cannot be split over tp = " + decimal(p.tp),
+                   "tp must divide both");
+  }
+  if ((p.images == 0) != (p.image_patches == 0)) {
+    return problem(p.images == 0 ? "image_patches without images" : "images without image_patches",
+                   "give both or neither");
+  }
+  if (p.image_patches % group != 0) {
+    return problem("image_patches = " + decimal(p.image_patches) + " is no multiple of " +
+                       decimal(group) + ", the patches of a token",
+                   "give a multiple");
+  }
+  if (p.image_patches / group > p.sequence || p.images > p.sequence ||
+      p.images * (p.image_patches / group) > p.sequence) {
+    return problem("the images are " + decimal(p.images) + " * " +
+                       decimal(p.image_patches / group) +
+                       " tokens, more than sequence = " + decimal(p.sequence),
+                   "give a longer sequence or fewer images");
+  }
+  return std::nullopt;
 }
 
 Problem narrow_copies(const Transformer& m, const Plan& p) {
@@ -503,10 +565,10 @@ Problem training(const Transformer& m, const Plan& p) {
   return problem("frozen parts and adapters are not modelled with gather_singly", "leave it out");
 }
 
-constexpr std::array<Problem (*)(const Transformer&, const Plan&), 17> checks = {
-    &numbers,           &degrees,  &tokens,        &grid,          &context, &tensor,
-    &sequence_division, &exchange, &states,        &experts,       &stages,  &batch,
-    &schedule,          &sharding, &recomputation, &narrow_copies, &training};
+constexpr std::array<Problem (*)(const Transformer&, const Plan&), 18> checks = {
+    &numbers,           &degrees,  &tokens,        &grid,          &context,  &tensor,
+    &sequence_division, &exchange, &states,        &experts,       &stages,   &batch,
+    &schedule,          &sharding, &recomputation, &narrow_copies, &training, &images};
 
 }  // namespace
 

@@ -16,16 +16,16 @@ namespace {
 auto shape_of(const Plan& p) {
   return std::tie(p.tp, p.tensor_layout, p.tp_rows, p.tp_columns, p.tp_depth, p.sequence_parallel,
                   p.sequence_degree, p.cp, p.context_exchange, p.ep, p.sequence, p.micro_batch,
-                  p.fused_attention, p.narrow_attention, p.narrow_swiglu, p.grouped_experts,
-                  p.narrow_attention_output, p.vendor_attention, p.fused_pointwise, p.fused_loss,
-                  p.loss_in_place, p.fused_gradient_sum, p.compiled, p.overlap_tensor,
-                  p.overlap_expert, p.cuda_graphs, p.expert_tp, p.expert_dispatch,
-                  p.recompute_modules.bits, p.torch_buffers, p.vocabulary_multiple,
-                  p.trained.lora_rank, p.trained.lora_targets.bits, p.trained.frozen.bits,
-                  p.trained.frozen_layers, p.precision.matmul, p.precision.parameter_bytes,
-                  p.precision.gradient_bytes, p.precision.accumulated_gradient_bytes,
-                  p.precision.master_bytes, p.precision.optimizer_state_bytes,
-                  p.precision.activation_bytes);
+                  p.images, p.image_patches, p.fused_attention, p.narrow_attention, p.narrow_swiglu,
+                  p.grouped_experts, p.narrow_attention_output, p.vendor_attention,
+                  p.fused_pointwise, p.fused_loss, p.loss_in_place, p.fused_gradient_sum,
+                  p.compiled, p.overlap_tensor, p.overlap_expert, p.cuda_graphs, p.expert_tp,
+                  p.expert_dispatch, p.recompute_modules.bits, p.torch_buffers,
+                  p.vocabulary_multiple, p.trained.lora_rank, p.trained.lora_targets.bits,
+                  p.trained.frozen.bits, p.trained.frozen_layers, p.precision.matmul,
+                  p.precision.parameter_bytes, p.precision.gradient_bytes,
+                  p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
+                  p.precision.optimizer_state_bytes, p.precision.activation_bytes);
 }
 
 void count_layers(CostContext& context, const Rates& rates, const LayerRun& run) {
@@ -76,12 +76,33 @@ void add_prediction(const CostContext& context, const Rates& rates, const LayerR
   }
 }
 
+// The encoder of images is on the device of the embedding. Without images only its parameters are.
+void add_tower(const CostContext& context, const Rates& rates, LayerCost& to) {
+  const Transformer& model = *context.model;
+  if (!model.tower) return;
+  const Plan& plan = context.shape;
+  for (const bool ends : {false, true}) {
+    const std::vector<Operation> operations =
+        ends ? tower_end_operations(model, plan) : tower_layer_operations(model, plan);
+    LayerCost part = layer_cost(operations, rates, plan, {.host = {.layers = ends ? 0.0 : 1.0}});
+    if (plan.images == 0) {
+      part = {.parameters = part.parameters,
+              .trained = part.trained,
+              .weights = part.weights,
+              .vectors = part.vectors,
+              .vector_elements = part.vector_elements};
+    }
+    add(to, part, ends ? 1 : static_cast<double>(model.tower->layers));
+  }
+}
+
 void count_ends(CostContext& context, const Rates& rates, const LayerRun& run) {
   const Transformer& model = *context.model;
   LayerRun embedding = run;
   embedding.host = {};
   const std::vector<Operation> first = embedding_operations(model, context.shape);
   context.embedding = layer_cost(first, rates, context.shape, embedding);
+  add_tower(context, rates, context.embedding);
   if (model.tied_embeddings) {
     for (const Operation& op : first)
       if (op.name == "token_embedding" && op.trained) context.tied_parameters = op.parameters;
@@ -212,8 +233,8 @@ Result<CostContext> make_cost_context(const Transformer& model, const Machine& m
         collective_time(network, CollectiveKind::all_gather, bytes, *tensor).count();
   }
   for (std::size_t c = 0; c < flops_convention_count; ++c) {
-    context.sequence_flops[c] =
-        sequence_flops(model, plan.sequence, static_cast<FlopsConvention>(c), plan.trained);
+    context.sequence_flops[c] = sequence_flops(
+        model, plan.sequence, static_cast<FlopsConvention>(c), plan.trained, images_of(plan));
   }
   return context;
 }

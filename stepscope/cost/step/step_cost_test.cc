@@ -431,6 +431,48 @@ TEST(StepCost, WeightsGatheredOneByOneHideNothingAndWaitForEveryRank) {
   EXPECT_DOUBLE_EQ(bench.cost(plan).step().count(), sharded);
 }
 
+// The time of images is that of the tower's operations, for each micro-batch.
+TEST(StepCost, ImagesAreEncodedBesideTheEmbedding) {
+  Transformer seeing = llama();
+  seeing.tower = Tower{.layers = 6,
+                       .hidden = 1024,
+                       .heads = 16,
+                       .feed_forward = 4096,
+                       .patch = 16,
+                       .merge = 2,
+                       .positions = 1024};
+  const Bench bench(seeing);
+  Plan plan = plan_of(1, 1, 1, 3);
+  const StepCost blind = bench.cost(plan);
+  plan.images = 2;
+  plan.image_patches = 1024;
+  const auto model = make_compute_model(bench.machine, Dtype::bf16);
+  double forward = 0;
+  double backward = 0;
+  const auto add = [&](const std::vector<Operation>& ops, double times) {
+    for (const Operation& op : ops) {
+      forward += times * operation_time(*model, op, Direction::forward).count();
+      backward += times * operation_time(*model, op, Direction::backward).count();
+    }
+  };
+  add(tower_layer_operations(bench.model, plan), 6);
+  add(tower_end_operations(bench.model, plan), 1);
+  const StepCost sees = bench.cost(plan);
+  EXPECT_NEAR((sees.step() - blind.step()).count() / (3 * (forward + backward)), 1, 1e-9);
+  EXPECT_GT(sees.memory[MemoryTerm::activations], blind.memory[MemoryTerm::activations]);
+  EXPECT_DOUBLE_EQ(sees.memory[MemoryTerm::parameters], blind.memory[MemoryTerm::parameters]);
+  EXPECT_GT(blind.memory[MemoryTerm::parameters],
+            Bench(llama()).cost(plan_of(1, 1, 1, 3)).memory[MemoryTerm::parameters]);
+  // Frozen: forward alone, and without states.
+  plan.trained.frozen.add(ModelPart::tower);
+  const StepCost frozen = bench.cost(plan);
+  plan.images = plan.image_patches = 0;
+  const StepCost closed = bench.cost(plan);
+  EXPECT_NEAR((frozen.step() - closed.step()).count() / (3 * forward), 1, 1e-9);
+  EXPECT_DOUBLE_EQ(frozen.memory[MemoryTerm::activations], closed.memory[MemoryTerm::activations]);
+  EXPECT_LT(frozen.memory[MemoryTerm::optimizer], sees.memory[MemoryTerm::optimizer]);
+}
+
 TEST(StepCost, DualPipeHalvesTheBubbleAndHoldsTwoStages) {
   const Bench bench(deep(16));
   Plan plan = plan_of(1, 8, 1, 32);
