@@ -55,7 +55,7 @@ void resolve_parameters(const Machine& machine, ComputeModel& model) {
   for (std::size_t i = 0; i < compute_parameter_count; ++i) {
     const auto own = machine.compute ? machine.compute->values[i] : std::nullopt;
     model.values[i] = own.value_or(compute_parameters[i].usual);
-    if (own) continue;
+    if (own || !compute_parameters[i].told) continue;
     model.assumptions.push_back("compute." + std::string(compute_parameters[i].name) + " = " +
                                 text(compute_parameters[i].usual) + ", as of most machines");
   }
@@ -93,6 +93,11 @@ void shorten_launches(ComputeModel& model) {
   for (const auto p : {ComputeParameter::launch_us, ComputeParameter::matmul_launch_us}) {
     model.values[static_cast<std::size_t>(p)] *= graphed_gap;
   }
+}
+
+void pad_products(ComputeModel& model) {
+  model.values[static_cast<std::size_t>(ComputeParameter::misaligned)] = 1;
+  model.values[static_cast<std::size_t>(ComputeParameter::misaligned_fill)] = 0;
 }
 
 Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
@@ -197,14 +202,24 @@ N product_time(const ComputeModel& model, const MatmulRates& rates, const Matmul
                          (count<N>(matmul_waves(model, of_kernel), "waves") - 1.0);
   }
   const bool aligned = s.m % 8 == 0 && s.n % 8 == 0 && s.k % 8 == 0;
-  if (!aligned) slowdown = slowdown * parameter<N>(model, ComputeParameter::misaligned);
+  if (!aligned) {
+    slowdown = slowdown * parameter<N>(model, ComputeParameter::misaligned);
+    if (of(model, ComputeParameter::misaligned_fill) > 0)
+      slowdown = slowdown * (1.0 + parameter<N>(model, ComputeParameter::misaligned_fill) /
+                                       count<N>(static_cast<double>(s.k), "k"));
+  }
   return all * slowdown / peak_reached<N>(rates);
 }
 
+// `uneven` of the bytes are read with strides or cast.
 template <Number N>
-N traffic_time(const ComputeModel& model, double moved) {
-  return bytes<N>(moved, "bytes") / (byte_rate<N>(model.memory_rate, "memory rate") *
-                                     parameter<N>(model, ComputeParameter::memory_efficiency));
+N traffic_time(const ComputeModel& model, double moved, double uneven = 0) {
+  N all = bytes<N>(moved, "bytes");
+  if (uneven > 0 && of(model, ComputeParameter::uneven) != 1)
+    all = all + (parameter<N>(model, ComputeParameter::uneven) - 1.0) *
+                    bytes<N>(uneven, "uneven bytes");
+  return all / (byte_rate<N>(model.memory_rate, "memory rate") *
+                parameter<N>(model, ComputeParameter::memory_efficiency));
 }
 
 // The shapes give the reached share of the peak. The operation's own count gives the FLOPs (without
@@ -269,6 +284,8 @@ N time_of(const ComputeModel& model, const Operation& operation, Direction direc
     return matmul_time<N>(model, rates, pass, direction, arithmetic);
   }
   if (fused) {
+    if (of(model, ComputeParameter::softmax) != 1)
+      arithmetic = arithmetic * parameter<N>(model, ComputeParameter::softmax);
     N rate = flop_rate<N>(model.full.peak, "peak") * count<N>(model.attention_efficiency, "eff");
     if (operation.attention_core && model.narrow_attention != 1)
       rate = rate * count<N>(model.narrow_attention, "narrow attention");
@@ -276,7 +293,7 @@ N time_of(const ComputeModel& model, const Operation& operation, Direction direc
     arithmetic = arithmetic + flops<N>(pass.matrix.value, "FLOPs") / rate;
   }
   return launch<N>(model, ComputeParameter::launch_us) +
-         norm(arithmetic, traffic_time<N>(model, pass.bytes()),
+         norm(arithmetic, traffic_time<N>(model, pass.bytes(), pass.uneven_bytes),
               of(model, ComputeParameter::roofline_power));
 }
 
@@ -287,8 +304,8 @@ Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
   return Seconds{product_time<double>(model, rates, shape)};
 }
 
-Seconds memory_time(const ComputeModel& model, double bytes) {
-  return Seconds{traffic_time<double>(model, bytes)};
+Seconds memory_time(const ComputeModel& model, double bytes, double uneven) {
+  return Seconds{traffic_time<double>(model, bytes, uneven)};
 }
 
 Seconds operation_time(const ComputeModel& model, const Operation& operation, Direction direction,
