@@ -245,6 +245,8 @@ Operation norm(const DeviceShare& share, const NormSpec& spec) {
   if (!share.trained) op.backward.weight_bytes = 0;
   if (every_read(share)) op.backward.weight_bytes += spec.parameters * precision.parameter_bytes;
   op.backward.other_bytes = bytes + row_bytes;
+  // A kernel of its own reads both again for the weight's gradient.
+  if (eager(share) && share.trained) op.backward.other_bytes += 2 * bytes;
   op.kept_bytes = bytes + row_bytes;
   op.trained = share.trained;
   op.parameters = spec.parameters;
