@@ -211,13 +211,16 @@ N product_time(const ComputeModel& model, const MatmulRates& rates, const Matmul
   return all * slowdown / peak_reached<N>(rates);
 }
 
-// `uneven` of the bytes are read with strides or cast.
+// `strided` and `mixed` are the parts of the bytes in such kernels.
 template <Number N>
-N traffic_time(const ComputeModel& model, double moved, double uneven = 0) {
+N traffic_time(const ComputeModel& model, double moved, double strided = 0, double mixed = 0) {
   N all = bytes<N>(moved, "bytes");
-  if (uneven > 0 && of(model, ComputeParameter::uneven) != 1)
-    all = all + (parameter<N>(model, ComputeParameter::uneven) - 1.0) *
-                    bytes<N>(uneven, "uneven bytes");
+  if (strided > 0 && of(model, ComputeParameter::strided) != 1)
+    all = all + (parameter<N>(model, ComputeParameter::strided) - 1.0) *
+                    bytes<N>(strided, "strided bytes");
+  if (mixed > 0 && of(model, ComputeParameter::mixed) != 1)
+    all =
+        all + (parameter<N>(model, ComputeParameter::mixed) - 1.0) * bytes<N>(mixed, "mixed bytes");
   return all / (byte_rate<N>(model.memory_rate, "memory rate") *
                 parameter<N>(model, ComputeParameter::memory_efficiency));
 }
@@ -291,9 +294,14 @@ N time_of(const ComputeModel& model, const Operation& operation, Direction direc
       rate = rate * count<N>(model.narrow_attention, "narrow attention");
     if (!forward) rate = rate * parameter<N>(model, ComputeParameter::attention_backward);
     arithmetic = arithmetic + flops<N>(pass.matrix.value, "FLOPs") / rate;
+    if (of(model, ComputeParameter::attention_edge) > 0)
+      arithmetic =
+          arithmetic * (1.0 + parameter<N>(model, ComputeParameter::attention_edge) /
+                                  count<N>(static_cast<double>(pass.matmuls.front().n), "keys"));
   }
   return launch<N>(model, ComputeParameter::launch_us) +
-         norm(arithmetic, traffic_time<N>(model, pass.bytes(), pass.uneven_bytes),
+         norm(arithmetic,
+              traffic_time<N>(model, pass.bytes(), pass.strided_bytes, pass.mixed_bytes),
               of(model, ComputeParameter::roofline_power));
 }
 
@@ -304,8 +312,8 @@ Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
   return Seconds{product_time<double>(model, rates, shape)};
 }
 
-Seconds memory_time(const ComputeModel& model, double bytes, double uneven) {
-  return Seconds{traffic_time<double>(model, bytes, uneven)};
+Seconds memory_time(const ComputeModel& model, double bytes, double mixed) {
+  return Seconds{traffic_time<double>(model, bytes, 0, mixed)};
 }
 
 Seconds operation_time(const ComputeModel& model, const Operation& operation, Direction direction,

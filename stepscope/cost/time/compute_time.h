@@ -13,10 +13,11 @@
 //                Multiplication Background: tile and wave quantization)
 //   attention  fused: launch + flops / (peak attention_efficiency), backward / attention_backward,
 //              + softmax vector flops / vector rate (Shah et al. 2024 §3.1: exponentials have units
-//              of their own, so that small heads reach a smaller share of the peak); else its
+//              of their own, so that small heads reach a smaller share of the peak), both times
+//              1 + attention_edge / keys (tiles that the mask cuts, and the last wave); else its
 //              products are matmuls
-//   others     launch + norm_p(flops / vector rate, bytes / (rate mem_eff)); bytes that are read
-//              with strides or cast count `uneven` times
+//   others     launch + norm_p(flops / vector rate, bytes / (rate mem_eff)); bytes of kernels that
+//              read with strides count `strided` times, of those that cast `mixed` times
 //   a layer    norm_p(device, host), if the host launches it
 //
 // norm_p(a, b) = (a^p + b^p)^(1/p). The vector rate is the machine's fp32 peak.
@@ -91,8 +92,8 @@ enum class Direction : std::uint8_t { forward, backward };
 [[nodiscard]] Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
                                         const MatmulShape& shape);
 
-// A pass over memory of `bytes`, without launch; `uneven` of them are read with strides or cast.
-[[nodiscard]] Seconds memory_time(const ComputeModel& model, double bytes, double uneven = 0);
+// A pass over memory of `bytes`, without launch; `mixed` of them in kernels that cast.
+[[nodiscard]] Seconds memory_time(const ComputeModel& model, double bytes, double mixed = 0);
 
 // The time that a host which needs `host` seconds to launch a layer adds to `device` seconds.
 template <formula::Number N>

@@ -83,33 +83,33 @@ class Fitting {
         free.push_back(parameter(launch_us, 3, 0.01, 1000));
       fit(free, passes);
     }
-    const auto& uneven_passes = of_group(KernelGroup::uneven_passes);
-    if (!uneven_passes.empty()) fit(std::vector{parameter(uneven, 1.5, 1, 100)}, uneven_passes);
+    const auto& across = of_group(KernelGroup::strided);
+    if (!across.empty()) fit(std::vector{parameter(strided, 1.5, 1, 100)}, across);
+    const auto& casts = of_group(KernelGroup::mixed);
+    if (!casts.empty()) fit(std::vector{parameter(mixed, 1.5, 1, 100)}, casts);
   }
 
   [[nodiscard]] std::vector<FreeNumber> product_numbers(
       std::span<const OperationTiming> products) const {
     std::vector<FreeNumber> free;
     std::set<Dtype> formats;
-    std::set<std::int64_t> uneven_depths;
-    std::set<std::int64_t> depths;
+    std::set<double> misaligned_depths;
+    std::set<double> depths;
     for (const OperationTiming& t : products) {
       const MatmulShape& s = t.operation.forward.matmuls.front();
       formats.insert(t.dtype);
-      (misaligned_sides(s) ? uneven_depths : depths).insert(s.k);
+      (misaligned_sides(s) ? misaligned_depths : depths).insert(static_cast<double>(s.k));
     }
     for (const Dtype d : formats) free.push_back({What::matmul, index(d), 0.8, 0.02, 1});
     constexpr std::size_t enough = 8;  // times, to tell the numbers that all products share
-    if (products.size() >= enough &&
-        *depths.rbegin() >= apart * static_cast<double>(*depths.begin())) {
+    if (products.size() >= enough && *depths.rbegin() >= apart * *depths.begin()) {
       free.push_back(parameter(matmul_launch_us, 4, 0.01, 1000));
       free.push_back(parameter(matmul_memory_share, 0.5, 0.001, 1));
       if (value_of(machine_, tail) > 0) free.push_back(parameter(fill, 50, 0.01, 1e4));
     }
-    if (!uneven_depths.empty() && !depths.empty()) {
+    if (!misaligned_depths.empty() && !depths.empty()) {
       free.push_back(parameter(misaligned, 3, 1, 100));
-      if (static_cast<double>(*uneven_depths.rbegin()) >=
-          apart * static_cast<double>(*uneven_depths.begin()))
+      if (*misaligned_depths.rbegin() >= apart * *misaligned_depths.begin())
         free.push_back(parameter(misaligned_fill, 100, 0.01, 1e4));
     }
     return free;
@@ -158,15 +158,20 @@ class Fitting {
     const auto& timings = of_group(KernelGroup::attention);
     if (timings.empty()) return;
     std::set<std::int64_t> sizes;
+    std::set<double> lengths;
     bool backward = false;
     for (const OperationTiming& t : timings) {
       sizes.insert(t.operation.forward.matmuls.front().k);
+      lengths.insert(static_cast<double>(t.operation.forward.matmuls.front().n));
       backward = backward || t.direction == Direction::backward;
     }
     set_value(machine_, softmax, std::nullopt);
+    set_value(machine_, attention_edge, std::nullopt);
     std::vector<FreeNumber> free = {{What::attention, index(Dtype::bf16), 0.5, 0.005, 1}};
     if (backward) free.push_back(parameter(attention_backward, 0.8, 0.05, 2));
     if (sizes.size() > 1) free.push_back(parameter(softmax, 2, 0.01, 100));
+    if (*lengths.rbegin() >= apart * *lengths.begin())
+      free.push_back(parameter(attention_edge, 100, 0.1, 1e4));
     fit(free, timings);
     share_formats(machine_.compute->attention_efficiency, "attention_efficiency.");
     // These are the times of the kernel that PyTorch chooses, the vendor's or not.
@@ -239,7 +244,7 @@ class Fitting {
   Machine machine_;
   std::span<const KernelTime> kernels_;
   std::optional<int> units_;
-  std::array<std::vector<OperationTiming>, 5> timings_;
+  std::array<std::vector<OperationTiming>, 6> timings_;
   std::set<std::string> told_;
 };
 
@@ -272,10 +277,12 @@ std::string kind_of(const KernelTiming& t, const KernelTime& k) {
       return t.timing.direction == Direction::forward ? "attention forward" : "attention backward";
     case KernelGroup::passes:
       return "passes over memory";
-    case KernelGroup::uneven_passes:
+    case KernelGroup::strided:
+      return "strided passes";
+    case KernelGroup::mixed:
       break;
   }
-  return "uneven passes";
+  return "casting passes";
 }
 
 // The products alone, without the cast of their operands.
@@ -286,15 +293,15 @@ std::vector<std::optional<Seconds>> times_of(Machine machine,
   return modelled_times(machine, timings);
 }
 
-std::vector<KernelRow> rows_of(const Machine& before, const Machine& after,
-                               std::span<const KernelTime> kernels) {
+std::vector<KernelFitRow> rows_of(const Machine& before, const Machine& after,
+                                  std::span<const KernelTime> kernels) {
   const std::vector<KernelTiming> all = kernel_timings(kernels);
   std::vector<OperationTiming> timings;
   timings.reserve(all.size());
   for (const KernelTiming& t : all) timings.push_back(t.timing);
   const auto modelled = times_of(after, timings);
   const auto old = times_of(before, timings);
-  std::vector<KernelRow> rows;
+  std::vector<KernelFitRow> rows;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const KernelTime& kernel = kernels[all[i].kernel];
     rows.push_back({.kind = kind_of(all[i], kernel),
@@ -306,7 +313,7 @@ std::vector<KernelRow> rows_of(const Machine& before, const Machine& after,
   }
   for (const KernelTime& k : kernels) {
     if (k.kind != KernelKind::optimizer) continue;
-    KernelRow row{.kind = "optimizer", .shape = shape_of(k), .measured = *k.time};
+    KernelFitRow row{.kind = "optimizer", .shape = shape_of(k), .measured = *k.time};
     const auto time = [&](const Machine& machine) -> std::optional<Seconds> {
       const auto model = make_compute_model(machine, Dtype::bf16);
       if (!model) return std::nullopt;
@@ -316,7 +323,7 @@ std::vector<KernelRow> rows_of(const Machine& before, const Machine& after,
     row.before = time(before);
     rows.push_back(std::move(row));
   }
-  std::ranges::stable_sort(rows, {}, &KernelRow::kind);
+  std::ranges::stable_sort(rows, {}, &KernelFitRow::kind);
   return rows;
 }
 
@@ -324,7 +331,7 @@ double off(const std::optional<Seconds>& modelled, Seconds measured) {
   return std::abs(*modelled / measured - 1);
 }
 
-std::vector<KernelKindError> errors_by_kind(std::span<const KernelRow> rows) {
+std::vector<KernelKindError> errors_by_kind(std::span<const KernelFitRow> rows) {
   std::vector<KernelKindError> kinds;
   for (std::size_t begin = 0; begin < rows.size();) {
     std::size_t end = begin;
@@ -423,7 +430,7 @@ Result<KernelFit> fit_kernels(const Machine& base, std::span<const KernelTimes> 
     if (!fitting.told().contains(std::string(p.name))) fit.kept.emplace_back(p.name);
   std::vector<double> errors;
   std::vector<double> before;
-  for (const KernelRow& row : fit.rows) {
+  for (const KernelFitRow& row : fit.rows) {
     if (!row.modelled || !row.before) continue;
     errors.push_back(off(row.modelled, row.measured));
     before.push_back(off(row.before, row.measured));

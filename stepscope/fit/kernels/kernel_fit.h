@@ -17,7 +17,7 @@
 namespace stepscope {
 
 // A measured time beside the model's, by the machine after and before the fit.
-struct KernelRow {
+struct KernelFitRow {
   std::string kind;  // "products bf16", "grouped products", "attention backward", "optimizer"
   std::string shape;
   Seconds measured{};
@@ -31,7 +31,7 @@ struct KernelKindError {
   std::string kind;
   std::size_t rows = 0;
   double median = 0, worst = 0;
-  std::string worst_shape;
+  std::string worst_shape{};
   double median_before = 0, worst_before = 0;
 };
 
@@ -43,11 +43,11 @@ struct FittedNumber {
 
 struct KernelFit {
   Machine machine;
-  std::vector<KernelRow> rows;         // in the order of the kinds
-  std::vector<KernelKindError> kinds;  // never empty
-  std::vector<FittedNumber> numbers;
-  std::vector<std::string> kept;  // numbers that the kernels do not tell
-  double median_error = 0;        // over all rows
+  std::vector<KernelFitRow> rows{};      // in the order of the kinds
+  std::vector<KernelKindError> kinds{};  // never empty
+  std::vector<FittedNumber> numbers{};
+  std::vector<std::string> kept{};  // numbers that the kernels do not tell
+  double median_error = 0;          // over all rows
   double median_before = 0;
 };
 

@@ -2,6 +2,8 @@
 #include "stepscope/fit/kernels/kernel_timings.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "stepscope/cost/layer/layer_operations.h"
 
@@ -47,11 +49,19 @@ Operation attention_of(const KernelTime& kernel) {
   return *found;
 }
 
-Operation pass_of(double bytes, bool uneven) {
+Operation pass_of(double bytes, KernelGroup group) {
   Operation op{.name = "pass", .kind = OperationClass::pointwise};
   op.forward.input_bytes = bytes;
-  op.forward.uneven_bytes = uneven ? bytes : 0;
+  op.forward.strided_bytes = group == KernelGroup::strided ? bytes : 0;
+  op.forward.mixed_bytes = group == KernelGroup::mixed ? bytes : 0;
   return op;
+}
+
+std::optional<KernelGroup> group_of(std::string_view work) {
+  if (work == "add") return KernelGroup::passes;
+  if (work == "cast_add") return KernelGroup::mixed;
+  if (work == "half_of_rows") return KernelGroup::strided;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -82,13 +92,12 @@ std::vector<KernelTiming> kernel_timings(std::span<const KernelTime> kernels) {
               *kernel.backward);
         break;
       case KernelKind::copy:
-        add(KernelGroup::passes, Dtype::bf16, pass_of(2 * kernel.amount, false), forward,
-            *kernel.time);
+        add(KernelGroup::passes, Dtype::bf16, pass_of(2 * kernel.amount, KernelGroup::passes),
+            forward, *kernel.time);
         break;
       case KernelKind::pointwise: {
-        const bool uneven = kernel.work != "add";
-        add(uneven ? KernelGroup::uneven_passes : KernelGroup::passes, Dtype::bf16,
-            pass_of(kernel.amount, uneven), forward, *kernel.time);
+        const auto group = group_of(kernel.work);
+        if (group) add(*group, Dtype::bf16, pass_of(kernel.amount, *group), forward, *kernel.time);
         break;
       }
       case KernelKind::optimizer:

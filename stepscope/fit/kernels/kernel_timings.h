@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-enum class KernelGroup : std::uint8_t { products, grouped, attention, passes, uneven_passes };
+enum class KernelGroup : std::uint8_t { products, grouped, attention, passes, strided, mixed };
 
 struct KernelTiming {
   KernelGroup group{};
@@ -20,8 +20,9 @@ struct KernelTiming {
   OperationTiming timing;
 };
 
-// A device's copy is a pass that reads and writes its bytes. A pointwise pass is uneven unless it
-// is "add". Products without a known format, optimizers and launches are none of these.
+// A device's copy is a pass that reads and writes its bytes. A pointwise pass of another work than
+// "add", "cast_add" and "half_of_rows" is none, and so are products
+// without a known format, optimizers and launches.
 [[nodiscard]] std::vector<KernelTiming> kernel_timings(std::span<const KernelTime> kernels);
 
 }  // namespace stepscope

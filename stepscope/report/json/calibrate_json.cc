@@ -72,7 +72,7 @@ Json operations_json(const Calibration& c, const Machine& machine) {
 
 Json operations_json(const KernelFit& fit) {
   Json rows = Json::array();
-  for (const KernelRow& r : fit.rows) {
+  for (const KernelFitRow& r : fit.rows) {
     if (!r.operation) continue;
     const OperationTiming& t = *r.operation;
     const bool forward = t.direction == Direction::forward;
@@ -125,7 +125,7 @@ Json kernel_fit_json(const CalibrateFromResult& r) {
 double mean_error(const KernelFit& fit) {
   double sum = 0;
   std::size_t count = 0;
-  for (const KernelRow& r : fit.rows) {
+  for (const KernelFitRow& r : fit.rows) {
     if (!r.modelled) continue;
     sum += std::abs(*r.modelled / r.measured - 1);
     ++count;
