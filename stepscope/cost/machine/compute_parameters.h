@@ -37,11 +37,12 @@ enum class ComputeParameter : std::uint8_t {
   misaligned_fill,   // of each tile of such a product besides, in elements of its depth
   softmax,           // time of fused attention's vector FLOPs, relative to the vector rate
   attention_edge,    // keys that a query of fused attention costs besides those it sees
-  strided,           // time of a byte that a kernel reads with strides, relative to one in a row
-  mixed,             // the same of a kernel that reads one format and writes another
-  optimizer          // traffic of an optimizer step, relative to what its formats need at least
+  attention_edge_backward,  // the same of its backward
+  strided,   // time of a byte that a kernel reads with strides, relative to one in a row
+  mixed,     // the same of a kernel that reads one format and writes another
+  optimizer  // traffic of an optimizer step, relative to what its formats need at least
 };
-inline constexpr std::size_t compute_parameter_count = 24;
+inline constexpr std::size_t compute_parameter_count = 25;
 
 struct ComputeParameterInfo {
   std::string_view name;
@@ -72,6 +73,7 @@ inline constexpr std::array<ComputeParameterInfo, compute_parameter_count> compu
     {"misaligned_fill", 0.0, 0.0, 1e5, false},
     {"softmax", 1.0, 0.0, 1000.0, false},
     {"attention_edge", 0.0, 0.0, 1e5, false},
+    {"attention_edge_backward", 0.0, 0.0, 1e5, false},
     {"strided", 1.0, 1.0, 100.0, false},
     {"mixed", 1.0, 1.0, 100.0, false},
     {"optimizer", 1.0, 0.1, 100.0, false},

@@ -244,7 +244,8 @@ N products_time(const ComputeModel& model, const MatmulRates& rates, const Pass&
 // bytes are the gradient.
 double matmul_bytes(const MatmulRates& rates, const Pass& pass, Direction direction) {
   const double weights = pass.weight_bytes * (direction == Direction::forward ? 1 : 0.5);
-  return pass.bytes() - (1 - rates.operands) * (pass.input_bytes + pass.other_bytes + weights);
+  return pass.bytes() - pass.apart_bytes -
+         (1 - rates.operands) * (pass.input_bytes - pass.apart_bytes + pass.other_bytes + weights);
 }
 
 // True for one kernel that never writes scores. Otherwise each of attention's products is a matmul
@@ -263,13 +264,17 @@ N matmul_time(const ComputeModel& model, const MatmulRates& rates, const Pass& p
   N time = calls * launch<N>(model, ComputeParameter::matmul_launch_us) +
            norm(products_time<N>(model, rates, pass) + vector, traffic,
                 of(model, ComputeParameter::roofline_power));
+  if (pass.apart_bytes > 0)
+    time = time + launch<N>(model, ComputeParameter::launch_us) +
+           traffic_time<N>(model, pass.apart_bytes);
   if (rates.cast <= 0) return time;
   // Two products of a backward pass read the same gradient, which is cast only once.
   const double casts = pass.matmuls.size() > 1 ? 0.5 : 1;
   if (pass.kernels > 1) {
     time = time + count<N>(pass.kernels, "casts") * launch<N>(model, ComputeParameter::launch_us);
   }
-  return time + count<N>(rates.cast * casts, "cast") * traffic_time<N>(model, pass.input_bytes);
+  return time + count<N>(rates.cast * casts, "cast") *
+                    traffic_time<N>(model, pass.input_bytes - pass.apart_bytes);
 }
 
 template <Number N>
@@ -294,9 +299,11 @@ N time_of(const ComputeModel& model, const Operation& operation, Direction direc
       rate = rate * count<N>(model.narrow_attention, "narrow attention");
     if (!forward) rate = rate * parameter<N>(model, ComputeParameter::attention_backward);
     arithmetic = arithmetic + flops<N>(pass.matrix.value, "FLOPs") / rate;
-    if (of(model, ComputeParameter::attention_edge) > 0)
+    const auto edge =
+        forward ? ComputeParameter::attention_edge : ComputeParameter::attention_edge_backward;
+    if (of(model, edge) > 0)
       arithmetic =
-          arithmetic * (1.0 + parameter<N>(model, ComputeParameter::attention_edge) /
+          arithmetic * (1.0 + parameter<N>(model, edge) /
                                   count<N>(static_cast<double>(pass.matmuls.front().n), "keys"));
   }
   return launch<N>(model, ComputeParameter::launch_us) +

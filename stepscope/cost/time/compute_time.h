@@ -3,7 +3,7 @@
 // (compute_parameters.h).
 //
 //   matmul     launch + norm_p(flops slowdown / (peak matmul_efficiency), share bytes / (rate
-//              mem_eff)) + cast
+//              mem_eff)) + cast; eagerly the bias's gradient is a pass of its own
 //     slowdown = 1 + tail (w - 1), times misaligned (1 + misaligned_fill / k) if m, n or k is not a
 //                multiple of 8
 //     w        = the least over tiles (a x b, from 256 x 128 to 64 x 64) and cuts of the depth in
@@ -14,7 +14,8 @@
 //   attention  fused: launch + flops / (peak attention_efficiency), backward / attention_backward,
 //              + softmax vector flops / vector rate (Shah et al. 2024 §3.1: exponentials have units
 //              of their own, so that small heads reach a smaller share of the peak), both times
-//              1 + attention_edge / keys (tiles that the mask cuts, and the last wave); else its
+//              1 + attention_edge / keys
+//              (attention_edge_backward; tiles that the mask cuts, and the last wave); else its
 //              products are matmuls
 //   others     launch + norm_p(flops / vector rate, bytes / (rate mem_eff)); bytes of kernels that
 //              read with strides count `strided` times, of those that cast `mixed` times

@@ -167,11 +167,14 @@ class Fitting {
     }
     set_value(machine_, softmax, std::nullopt);
     set_value(machine_, attention_edge, std::nullopt);
+    set_value(machine_, attention_edge_backward, std::nullopt);
     std::vector<FreeNumber> free = {{What::attention, index(Dtype::bf16), 0.5, 0.005, 1}};
     if (backward) free.push_back(parameter(attention_backward, 0.8, 0.05, 2));
     if (sizes.size() > 1) free.push_back(parameter(softmax, 2, 0.01, 100));
-    if (*lengths.rbegin() >= apart * *lengths.begin())
+    if (*lengths.rbegin() >= apart * *lengths.begin()) {
       free.push_back(parameter(attention_edge, 100, 0.1, 1e4));
+      if (backward) free.push_back(parameter(attention_edge_backward, 100, 0.1, 1e4));
+    }
     fit(free, timings);
     share_formats(machine_.compute->attention_efficiency, "attention_efficiency.");
     // These are the times of the kernel that PyTorch chooses, the vendor's or not.

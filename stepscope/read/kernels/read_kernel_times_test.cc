@@ -7,19 +7,37 @@ namespace stepscope {
 namespace {
 
 constexpr std::string_view text =
-    R"({"name": "a", "kind": "product", "device": "GPU", "units": 132, "format": "bf16", "m": 4096, "k": 768, "n": 50257, "s": 0.00336}
-{"name": "b", "kind": "grouped", "device": "GPU", "m": 16384, "k": 2048, "n": 768, "experts": 64, "s": 1e-4}
-{"name": "c", "kind": "attention", "batch": 2, "heads": 32, "length": 2048, "size": 64, "s": 1e-4, "backward_s": 3e-4}
-not JSON
-
-{"name": "d", "kind": "copy", "bytes": 1048576, "device_s": 4e-6, "from_pinned_s": 3e-5}
-{"name": "e", "kind": "launch", "add_host_s": 1.1e-5, "product_with_grad_host_s": 2.5e-5}
-{"name": "f", "kind": "pointwise", "work": "add", "bytes": 600, "s": 1e-6}
-{"name": "g", "kind": "optimizer", "parameters": 1000, "s": 1e-6}
-{"name": "h", "kind": "product", "format": "bf16", "m": -1, "k": 768, "n": 5, "s": 0.1}
-{"name": "i", "kind": "grouped", "error": "RuntimeError"}
-{"name": "j", "kind": "optimizer", "device": "another", "parameters": 1000, "s": 1e-6}
-)";
+    R"({"name": "a", "kind": "product", "device": "GPU", "units": 132, )"
+    R"("format": "bf16", "m": 4096, "k": 768, "n": 50257, "s": 0.00336})"
+    "\n"
+    R"({"name": "b", "kind": "grouped", "device": "GPU", "m": 16384, "k": 2048, )"
+    R"("n": 768, "experts": 64, "s": 1e-4})"
+    "\n"
+    R"({"name": "c", "kind": "attention", "batch": 2, "heads": 32, "length": 2048, )"
+    R"("size": 64, "s": 1e-4, "backward_s": 3e-4})"
+    "\n"
+    R"(not JSON)"
+    "\n"
+    R"()"
+    "\n"
+    R"({"name": "d", "kind": "copy", "bytes": 1048576, "device_s": 4e-6, )"
+    R"("from_pinned_s": 3e-5})"
+    "\n"
+    R"({"name": "e", "kind": "launch", "add_host_s": 1.1e-5, )"
+    R"("product_with_grad_host_s": 2.5e-5})"
+    "\n"
+    R"({"name": "f", "kind": "pointwise", "work": "add", "bytes": 600, "s": 1e-6})"
+    "\n"
+    R"({"name": "g", "kind": "optimizer", "parameters": 1000, "s": 1e-6})"
+    "\n"
+    R"({"name": "h", "kind": "product", "format": "bf16", "m": -1, "k": 768, "n": 5, )"
+    R"("s": 0.1})"
+    "\n"
+    R"({"name": "i", "kind": "grouped", "error": "RuntimeError"})"
+    "\n"
+    R"({"name": "j", "kind": "optimizer", "device": "another", "parameters": 1000, )"
+    R"("s": 1e-6})"
+    "\n";
 
 TEST(ReadKernelTimes, ReadsEveryKindAndCountsWhatItCannotRead) {
   ASSERT_TRUE(looks_like_kernel_times(text));
