@@ -8,8 +8,9 @@ GROUP     what it does
 steps     times and peak memory of 24 configurations, no profiler: truth for `stepscope predict`
 traces    traces of eager, compiled and graphed jobs, DDP, FSDP2, fp8, mixtures: DIR/traces/NAME
 faults    jobs with one thing wrong and without it, recorded: truth for `stepscope whatif`
-products  times of matrix products by shape and format, of copies, launches and attention
 memory    a snapshot of the allocator when memory runs out
+
+Times of single kernels: python -m stepscope.torch.kernels.
 
 DIR/GROUP.jsonl has a line of figures for each job. A job that fails is a line with `error`; no new
 job begins after --seconds. On a machine without a GPU only --tiny runs.
@@ -23,8 +24,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
-from job import DEVICE, GPU, Job, release, run, start_group, synchronize
+from job import GPU, Job, release, run, start_group
 from models import SHAPES, config
 
 STEPS = {
@@ -124,120 +124,6 @@ def faults_of(arguments):
                 **run(arguments.size(job), trace=path, **light))
 
 
-def seconds_of(work, least=0.05):
-    """Median seconds of one call, each timed by events after a pass that fills the L2 anew."""
-    for _ in range(3):
-        work()
-    synchronize()
-    if not GPU:
-        start = time.perf_counter()
-        work()
-        return time.perf_counter() - start
-    times, spent = [], 0.0
-    while len(times) < 5 or (spent < least and len(times) < 50):
-        a, b = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        FLUSH.zero_()
-        torch.cuda._sleep(200_000)      # the host is ahead: launches are not timed
-        a.record()
-        work()
-        b.record()
-        b.synchronize()
-        times.append(1e-3 * a.elapsed_time(b))
-        spent += times[-1]
-    return sorted(times)[len(times) // 2]
-
-
-FLUSH = torch.empty(256 << 20 if GPU else 1, dtype=torch.uint8, device=DEVICE)
-WIDTHS = [(768, 2304), (768, 3072), (3072, 768), (1024, 4096), (2048, 3072), (2048, 16384),
-          (8192, 2048), (4096, 6144), (4096, 28672), (14336, 4096), (8192, 8192), (2048, 128256),
-          (768, 50257), (768, 50304), (5120, 1536), (7168, 2048)]
-ROWS = [256, 1024, 4096, 16384]
-
-
-def products_of(arguments):
-    def product(dtype, m, k, n):
-        if dtype == torch.float8_e4m3fn:
-            a = torch.randn(m, k, device=DEVICE).to(dtype)
-            b = torch.randn(n, k, device=DEVICE).to(dtype)
-            one = torch.ones((), device=DEVICE)
-            return lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16,
-                                            use_fast_accum=True)
-        a, b = torch.randn(m, k, device=DEVICE), torch.randn(n, k, device=DEVICE)
-        a, b = a.to(dtype), b.to(dtype)
-        return lambda: a @ b.t()
-
-    def timed(kind, **what):
-        return dict(kind=kind, **what)
-
-    widths = WIDTHS[:2] if arguments.tiny else WIDTHS
-    rows = ROWS[:1] if arguments.tiny else ROWS
-    formats = {"bf16": torch.bfloat16, "fp8": torch.float8_e4m3fn, "fp32": torch.float32}
-    for name, dtype in formats.items():
-        if name == "fp8" and not GPU:
-            continue
-        for k, n in widths:
-            for m in rows:
-                if (name == "fp8" and n % 16) or (name == "fp32" and m * k * n > 1 << 37):
-                    continue
-                yield f"{name}-{m}x{k}x{n}", lambda name=name, dtype=dtype, m=m, k=k, n=n: timed(
-                    "product", format=name, m=m, k=k, n=n,
-                    s=seconds_of(product(dtype, m, k, n)))
-    for tokens, tall, wide in [(16384, 2048, 768), (4096, 2048, 1536), (65536, 4096, 2048)]:
-        def grouped(tokens=tokens, tall=tall, wide=wide):
-            x = torch.randn(tokens, tall, device=DEVICE).bfloat16()
-            w = torch.randn(64, tall, wide, device=DEVICE).bfloat16()
-            ends = torch.arange(1, 65, device=DEVICE, dtype=torch.int32) * (tokens // 64)
-            return timed("grouped", m=tokens, k=tall, n=wide, experts=64,
-                         s=seconds_of(lambda: torch._grouped_mm(x, w, offs=ends)))
-        if GPU:
-            yield f"grouped-{tokens}x{tall}x{wide}", grouped
-    for batch, heads, length, size in [(16, 12, 1024, 64), (2, 32, 2048, 64), (1, 32, 4096, 128),
-                                       (1, 32, 8192, 128), (4, 24, 2048, 128)]:
-        def attention(batch=batch, heads=heads, length=length, size=size):
-            shape = (batch, heads, length, size)
-            q, k, v = (torch.randn(shape, device=DEVICE, dtype=torch.bfloat16, requires_grad=True)
-                       for _ in range(3))
-            forward = lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            y = forward()
-            gradient = torch.randn_like(y)
-            backward = lambda: torch.autograd.grad(y, (q, k, v), gradient, retain_graph=True)
-            return timed("attention", batch=batch, heads=heads, length=length, size=size,
-                         s=seconds_of(forward), backward_s=seconds_of(backward))
-        if GPU:
-            yield f"attention-{batch}x{heads}x{length}x{size}", attention
-    for megabytes in (1, 4, 16, 64, 256, 1024, 4096) if GPU else ():
-        def copies(count=megabytes << 20):
-            x = torch.empty(count, dtype=torch.uint8, device=DEVICE)
-            y = torch.empty_like(x)
-            figures = dict(bytes=count, device_s=seconds_of(lambda: y.copy_(x)))
-            if count <= 1 << 30:
-                for name, pinned in (("pinned", True), ("pageable", False)):
-                    h = torch.empty(count, dtype=torch.uint8, pin_memory=pinned)
-                    figures[f"from_{name}_s"] = seconds_of(lambda h=h: x.copy_(h, True))
-                    figures[f"to_{name}_s"] = seconds_of(lambda h=h: h.copy_(x, True))
-            return timed("copy", **figures)
-        yield f"copy-{megabytes}MB", copies
-    yield "launches", lambda: timed("launch", **launches())
-
-
-def launches():
-    """Seconds of the host and the device for small operations in a row."""
-    x = torch.zeros(8, device=DEVICE)
-    y = torch.zeros(64, 64, device=DEVICE, dtype=torch.bfloat16, requires_grad=True)
-    figures = {}
-    for name, work in (("add", lambda: x.add_(1)), ("product_with_grad", lambda: y @ y),
-                       ("item", lambda: x.sum().item())):
-        work()
-        synchronize()
-        start = time.perf_counter()
-        for _ in range(1000):
-            work()
-        figures[f"{name}_host_s"] = (time.perf_counter() - start) / 1000
-        synchronize()
-        figures[f"{name}_s"] = (time.perf_counter() - start) / 1000
-    return figures
-
-
 def memory_of(arguments):
     def snapshot():
         torch.cuda.memory._record_memory_history(max_entries=20_000)
@@ -254,8 +140,7 @@ def memory_of(arguments):
         yield "out_of_memory", snapshot
 
 
-GROUPS = dict(steps=steps_of, traces=traces_of, faults=faults_of, products=products_of,
-              memory=memory_of)
+GROUPS = dict(steps=steps_of, traces=traces_of, faults=faults_of, memory=memory_of)
 
 
 def main():
@@ -297,8 +182,7 @@ def main():
                 lines.flush()
                 brief = {k: figures[k] for k in ("error", "step_ms", "recorded_ms", "took_s")
                          if k in figures}
-                if group != "products" or "error" in figures:
-                    print(group, job, str(brief)[:400], flush=True)
+                print(group, job, str(brief)[:400], flush=True)
                 release()
     dist.destroy_process_group()
 

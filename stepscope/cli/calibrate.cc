@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stepscope calibrate`: measures this machine, or takes what benchmarks of collectives measured,
-// and writes a machine file. Rank processes are copies of this command (comm/groups/shm_group.h),
-// or what an MPI launcher has started.
+// `stepscope calibrate`: measures this machine, or takes what benchmarks of collectives or times of
+// kernels measured, and writes a machine file. Rank processes are copies of this command
+// (comm/groups/shm_group.h), or what an MPI launcher has started.
 #include "stepscope/pipeline/calibrate/calibrate.h"
 
 #include <fmt/format.h>
@@ -106,14 +106,13 @@ int fit_benchmarks_of(const CalibrateFlags& flags) {
                       .place = {.ranks = given(flags.ranks), .hosts = given(flags.hosts)}},
                      progress_of(failures));
   if (!result) return refused(result.error());
-  if (!result->fit) return exit_failed;
-  failures.keep(write_file(flags.file, machine_text(result->fit->machine)));
+  if (!result->machine) return exit_failed;
+  failures.keep(write_file(flags.file, machine_text(*result->machine)));
   if (flags.out.has_tree()) write_tree(flags.out, calibrate_tree(*result, flags.file), failures);
   if (flags.out.prints()) print_text(benchmark_text(*result, text_options(flags.out.html)));
   if (!failures.any() && flags.out.prints())
-    print_text(
-        fmt::format("\n{}: {} with these links, for --machine of predict, plan and analyze\n",
-                    flags.file, result->fit->machine.name));
+    print_text(fmt::format("\n{}: {} as measured, for --machine of predict, plan and analyze\n",
+                           flags.file, result->machine->name));
   flush_output(failures);
   return failures.any() ? exit_failed : exit_done;
 }
@@ -139,8 +138,10 @@ void declare(CLI::App& app, CalibrateFlags& f) {
   const char* measuring = "Measuring";
   const char* benchmarks = "Benchmarks";
   app.description(
-      "Measures the cores, links and drives of this machine, or fits links to what benchmarks of "
-      "collectives measured elsewhere, and writes a machine file for --machine.");
+      "Measures the cores, links and drives of this machine, or fits a machine to what was "
+      "measured "
+      "elsewhere (links to benchmarks of collectives, compute curves to times of a GPU's kernels), "
+      "and writes a machine file for --machine.");
   app.add_option("FILE", f.file, "Machine file to write")->required()->type_name("FILE");
   as_count(app.add_option("--ranks", f.ranks,
                           "Processes that measure at once. With --from the ranks of files that do "
@@ -160,11 +161,13 @@ void declare(CLI::App& app, CalibrateFlags& f) {
       ->group(measuring);
   app.add_option("--from", f.from,
                  "Outputs of nccl-tests or OSU micro-benchmarks, to which the machine's links are "
-                 "fitted instead of measuring")
+                 "fitted instead of measuring, and of python -m stepscope.torch.kernels, to which "
+                 "its compute curves are fitted")
       ->type_name("FILE")
       ->group(benchmarks);
   declare_machine(app, f.machine,
-                  "Machine that the benchmarks ran on. Without it the device that they name.",
+                  "Machine that the files of --from were measured on. Without it the device that "
+                  "they name.",
                   benchmarks);
   as_count(app.add_option("--nodes,--hosts", f.hosts,
                           "Nodes of the benchmarks, where a file does not say"),
@@ -177,7 +180,8 @@ void declare(CLI::App& app, CalibrateFlags& f) {
   app.footer(
       "stepscope calibrate here.json && stepscope predict gpt2 --machine here.json "
       "--gpus 2 --global-batch 16 --seq 128 --dtype fp32\n"
-      "stepscope calibrate cluster.json --from nccl_tests.txt --machine h100_sxm_80gb");
+      "stepscope calibrate cluster.json --from nccl_tests.txt --machine h100_sxm_80gb\n"
+      "stepscope calibrate gpu.json --from kernels.jsonl");
 }
 
 }  // namespace

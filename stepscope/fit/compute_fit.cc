@@ -10,13 +10,6 @@
 namespace stepscope {
 namespace {
 
-// A free number of the curves: its position, and the start and end of its search.
-struct Free {
-  enum class What { matmul, attention, parameter } what;
-  std::size_t at = 0;  // format or parameter
-  double start = 0, low = 0, high = 0;
-};
-
 constexpr std::size_t index_of(ComputeParameter p) { return static_cast<std::size_t>(p); }
 
 // One unit computes a whole product and launches it itself.
@@ -39,8 +32,8 @@ ComputeCurves core_curves() {
 
 // An efficiency and a longer launch can explain the same time. Only numbers that the timings
 // determine are free.
-std::vector<Free> free_numbers(std::span<const OperationTiming> timings) {
-  std::vector<Free> free;
+std::vector<FreeNumber> free_numbers(std::span<const OperationTiming> timings) {
+  std::vector<FreeNumber> free;
   std::array<bool, dtype_count> products{};
   std::array<bool, dtype_count> attentions{};
   bool others = false;
@@ -56,13 +49,13 @@ std::vector<Free> free_numbers(std::span<const OperationTiming> timings) {
     }
   }
   const auto parameter = [&](ComputeParameter p, double start, double low, double high) {
-    free.push_back({Free::What::parameter, index_of(p), start, low, high});
+    free.push_back({FreeNumber::What::parameter, index_of(p), start, low, high});
   };
   bool any_product = false;
   bool any_attention = false;
   for (std::size_t d = 0; d < dtype_count; ++d) {
-    if (products[d]) free.push_back({Free::What::matmul, d, 0.8, 0.02, 1});
-    if (attentions[d]) free.push_back({Free::What::attention, d, 0.4, 0.005, 1});
+    if (products[d]) free.push_back({FreeNumber::What::matmul, d, 0.8, 0.02, 1});
+    if (attentions[d]) free.push_back({FreeNumber::What::attention, d, 0.4, 0.005, 1});
     any_product = any_product || products[d];
     any_attention = any_attention || attentions[d];
   }
@@ -79,15 +72,15 @@ std::vector<Free> free_numbers(std::span<const OperationTiming> timings) {
   return free;
 }
 
-void set(ComputeCurves& curves, const Free& number, double value) {
+void set(ComputeCurves& curves, const FreeNumber& number, double value) {
   switch (number.what) {
-    case Free::What::matmul:
+    case FreeNumber::What::matmul:
       curves.matmul_efficiency[number.at] = value;
       break;
-    case Free::What::attention:
+    case FreeNumber::What::attention:
       curves.attention_efficiency[number.at] = value;
       break;
-    case Free::What::parameter:
+    case FreeNumber::What::parameter:
       curves.values[number.at] = value;
       break;
   }
@@ -127,32 +120,40 @@ std::vector<std::optional<Seconds>> modelled_times(const Machine& machine,
   return times;
 }
 
-ComputeFit fit_core(const Machine& machine, std::span<const OperationTiming> timings) {
-  const std::vector<Free> free = free_numbers(timings);
+double fit_numbers(Machine& machine, std::span<const FreeNumber> free,
+                   std::span<const OperationTiming> timings) {
+  check(machine.compute.has_value(), "curves are there to be fitted");
   std::vector<double> start;
   std::vector<double> low;
   std::vector<double> high;
-  for (const Free& number : free) {
+  for (const FreeNumber& number : free) {
     start.push_back(std::log(number.start));
     low.push_back(std::log(number.low));
     high.push_back(std::log(number.high));
   }
-  Machine tried = machine;
-  tried.compute = core_curves();
+  const auto set_all = [&](std::span<const double> x) {
+    for (std::size_t i = 0; i < free.size(); ++i) set(*machine.compute, free[i], std::exp(x[i]));
+  };
   const auto residuals = [&](std::span<const double> x, std::span<double> out) {
-    for (std::size_t i = 0; i < free.size(); ++i) set(*tried.compute, free[i], std::exp(x[i]));
-    const auto by_format = models(tried, timings);
+    set_all(x);
+    const auto by_format = models(machine, timings);
     for (std::size_t i = 0; i < timings.size(); ++i) out[i] = log_error(by_format, timings[i]);
   };
   const std::vector<double> weights(timings.size(), 1);
-  ComputeFit fit;
-  std::vector<double> errors(timings.size());
-  if (!free.empty()) {
-    const NonlinearFit found = fit_nonlinear(residuals, weights, start, low, high);
-    residuals(found.x, errors);
-  }
-  fit.curves = *tried.compute;
-  for (const double e : errors) fit.mean_error += std::abs(std::exp(e) - 1);
+  const NonlinearFit found = fit_nonlinear(residuals, weights, start, low, high);
+  set_all(found.x);
+  return found.cost;
+}
+
+ComputeFit fit_core(const Machine& machine, std::span<const OperationTiming> timings) {
+  Machine tried = machine;
+  tried.compute = core_curves();
+  const std::vector<FreeNumber> free = free_numbers(timings);
+  if (!free.empty()) fit_numbers(tried, free, timings);
+  ComputeFit fit{.curves = *tried.compute};
+  const auto modelled = modelled_times(tried, timings);
+  for (std::size_t i = 0; i < timings.size(); ++i)
+    fit.mean_error += std::abs(*modelled[i] / timings[i].time - 1);
   if (!timings.empty()) fit.mean_error /= static_cast<double>(timings.size());
   return fit;
 }

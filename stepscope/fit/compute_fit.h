@@ -31,6 +31,19 @@ struct ComputeFit {
   double mean_error = 0;  // |modelled / measured - 1| over the timings
 };
 
+// A number of the curves that a fit may change: its position, and the start and end of its search.
+struct FreeNumber {
+  enum class What : std::uint8_t { matmul, attention, parameter } what{};
+  std::size_t at = 0;                   // format or ComputeParameter
+  double start = 0, low = 0, high = 0;  // above 0
+};
+
+// Sets the free numbers of machine.compute so that the model explains the timings, and returns what
+// is left: the sum of the robust losses of relative residuals. Each start is clamped to its bounds.
+// Deterministic. REQUIRES: machine.compute, a peak for each timing's format, and a memory rate.
+double fit_numbers(Machine& machine, std::span<const FreeNumber> free,
+                   std::span<const OperationTiming> timings);
+
 // Of each timing, the time by the machine's curves; absent if it lacks a peak or the memory's rate.
 [[nodiscard]] std::vector<std::optional<Seconds>> modelled_times(
     const Machine& machine, std::span<const OperationTiming> timings);

@@ -6,6 +6,8 @@
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
+#include "stepscope/read/bytes/whole_file.h"
+#include "stepscope/read/kernels/read_kernel_times.h"
 #include "stepscope/read/log/step_times.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
 #include "stepscope/read/nccl/comm_files.h"
@@ -24,6 +26,8 @@ std::vector<std::string> commands_that_read(const std::string& path, const StopF
   if (read_comm_files(one, stop).errors.empty()) add("hang " + path);
   if (read_memory_snapshots(one, stop).errors.empty()) add("memory " + path);
   if (read_comm_benchmark(path)) add("calibrate --from " + path + " MACHINE.json");
+  if (const auto text = read_text_file(path, stop); text && parse_kernel_times(*text, path))
+    add("calibrate MACHINE.json --from " + path);
   if (commands.empty() && read_profile(path)) add("stacks " + path);
   if (read_step_times(path, TimeUnit::ms, stop)) add("check " + path);
   if (!commands.empty() || !path.ends_with(".json")) return commands;

@@ -359,6 +359,9 @@ void add_rotary(const DeviceShare& s, std::vector<Operation>& to) {
                              .writes = fused ? 1.0 : 4.0,
                              .gradient_reads = fused ? 1.0 : 5.0,
                              .gradient_writes = fused ? 1.0 : 4.0}));
+  // Heads are turned in the transposed tensors.
+  if (eager(s)) to.back().forward.strided_bytes = to.back().forward.bytes();
+  if (eager(s)) to.back().backward.strided_bytes = to.back().backward.bytes();
 }
 
 // Llama's queries, keys and values are separate matrices; GPT's are one.

@@ -131,7 +131,10 @@ Operation cross_entropy(const DeviceShare& s) {
     // One operation after the other, in fp32: maximum, exponential, sum and logarithm reread the
     // output of the cast. Backward has the loss's own gradient, the softmax's and the cast's.
     op.forward.other_bytes += 4 * 4 * logits;
+    if (eager(s)) op.forward.mixed_bytes = (s.element + 4) * logits;  // the cast
     op.backward.other_bytes += 4 * 4 * logits;
+    // Zeros in which the loss sets its gradient; the softmax's gradient reads both operands twice.
+    if (eager(s)) op.backward.other_bytes += 2 * 4 * logits;
   }
   if (s.grid.columns > 1) {
     const bool one_d = s.plan.tensor_layout == TensorLayout::one_d;

@@ -45,9 +45,17 @@ Operation activation(const DeviceShare& share, std::string_view name, double ele
                                    .reads = fused ? 1.0 : 2.0,
                                    .second_reads = 1,
                                    .writes = fused ? 1.0 : 2.0,
-                                   .gradient_reads = fused ? 1.0 : 2.0,
+                                   .gradient_reads = fused          ? 1.0
+                                                     : eager(share) ? 3.0
+                                                                    : 2.0,
                                    .gradient_writes = fused ? 2.0 : 3.0,
                                    .kept = (fused ? 2 : 3) * elements});
+  // Gate and input are the halves of each row of one product. Backward, the gradient of the input
+  // alone needs neither of them.
+  if (eager(share)) {
+    op.forward.strided_bytes = op.forward.bytes();
+    op.backward.strided_bytes = op.backward.bytes() - 3 * elements * share.element;
+  }
   if (!share.plan.narrow_swiglu) return op;
   // Both inputs are written once more, in fp8, and backward reads these copies.
   const double copies = 2 * elements * operand_bytes(Dtype::fp8);

@@ -88,6 +88,9 @@ struct Pass {
   double output_bytes = 0;             // forward: activations written; backward: gradients written
   double other_bytes = 0;              // second operands, masks, statistics; backward: all kept
                                        // activations that are read again
+  double apart_bytes = 0;              // of the input's: read by a kernel beside the products
+  double strided_bytes = 0;            // of all: in kernels of their own that read with strides
+  double mixed_bytes = 0;              // of all: in kernels that read and write different formats
   std::vector<MatmulShape> matmuls{};  // the products in `matrix`, before a causal mask halves it
   std::int64_t kernels = 1;            // among which the batch of each product is divided
   std::vector<Communication> communications{};

@@ -118,6 +118,7 @@ void count_traffic(const DeviceShare& s, const LinearSpec& spec, const LinearLay
   double gradient_reads = every_read(s) && spec.input_gradient && s.trained ? 2 : 1;
   if (spec.bias && s.trained && every_read(s) && !s.plan.fused_pointwise) gradient_reads += 1;
   op.backward.input_bytes = gradient_reads * steps * y;
+  if (spec.bias && s.trained && every_read(s) && eager(s)) op.backward.apart_bytes = steps * y;
   op.backward.output_bytes = spec.input_gradient ? x : 0;
   op.backward.other_bytes = s.trained ? x : 0;
   const double read_again = every_read(s) ? w : w + bias;

@@ -49,6 +49,11 @@ struct DeviceShare {
   return s.counting.backward_traffic == BackwardTraffic::every_read;
 }
 
+// Each elementwise operation is a kernel of its own.
+[[nodiscard]] inline bool eager(const DeviceShare& s) {
+  return !s.plan.fused_pointwise && !s.plan.compiled;
+}
+
 [[nodiscard]] DeviceShare device_share(const Transformer& model, const Plan& plan,
                                        const Counting& counting);
 

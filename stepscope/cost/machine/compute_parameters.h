@@ -33,14 +33,22 @@ enum class ComputeParameter : std::uint8_t {
   host_power,        // p as above, of the device's and the host's time of a layer, with tp = 1
   host_power_tp,     // and with tp > 1
   optimizer_us,      // of an optimizer step beside its traffic
-  pass_us            // of a pass of a pipeline's stage: to schedule it and to start its sends
+  pass_us,           // of a pass of a pipeline's stage: to schedule it and to start its sends
+  misaligned_fill,   // of each tile of such a product besides, in elements of its depth
+  softmax,           // time of fused attention's vector FLOPs, relative to the vector rate
+  attention_edge,    // keys that a query of fused attention costs besides those it sees
+  attention_edge_backward,  // the same of its backward
+  strided,   // time of a byte that a kernel reads with strides, relative to one in a row
+  mixed,     // the same of a kernel that reads one format and writes another
+  optimizer  // traffic of an optimizer step, relative to what its formats need at least
 };
-inline constexpr std::size_t compute_parameter_count = 18;
+inline constexpr std::size_t compute_parameter_count = 25;
 
 struct ComputeParameterInfo {
   std::string_view name;
   double usual;  // if nothing was measured
   double low, high;
+  bool told = true;  // a prediction with the usual value says so; false: the value changes nothing
 };
 
 inline constexpr std::array<ComputeParameterInfo, compute_parameter_count> compute_parameters = {{
@@ -62,9 +70,16 @@ inline constexpr std::array<ComputeParameterInfo, compute_parameter_count> compu
     {"host_power_tp", 2.0, 1.0, 1000.0},
     {"optimizer_us", 1000.0, 0.0, 1e6},
     {"pass_us", 32.0, 0.0, 1e6},
+    {"misaligned_fill", 0.0, 0.0, 1e5, false},
+    {"softmax", 1.0, 0.0, 1000.0, false},
+    {"attention_edge", 0.0, 0.0, 1e5, false},
+    {"attention_edge_backward", 0.0, 0.0, 1e5, false},
+    {"strided", 1.0, 1.0, 100.0, false},
+    {"mixed", 1.0, 1.0, 100.0, false},
+    {"optimizer", 1.0, 0.1, 100.0, false},
 }};
-static_assert(compute_parameters[static_cast<std::size_t>(ComputeParameter::pass_us)].name ==
-              "pass_us");
+static_assert(compute_parameters[static_cast<std::size_t>(ComputeParameter::optimizer)].name ==
+              "optimizer");
 
 // The "compute" object of a machine file.
 struct ComputeCurves {

@@ -219,6 +219,7 @@ Result<CostContext> make_cost_context(const Transformer& model, const Machine& m
   if (plan.narrow_attention && below_16_bits(plan.precision.matmul))
     context.compute.narrow_attention = narrow_attention_gain;
   if (plan.cuda_graphs != CudaGraphs::none) shorten_launches(context.compute);
+  if (plan.compiled) pad_products(context.compute);
   const Result<Placements> placements = layer_placements(plan, network);
   if (!placements) return placements.error();
   context.placements = *placements;

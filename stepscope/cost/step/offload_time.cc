@@ -67,7 +67,7 @@ OptimizerTime<N> optimizer_time(const ComputeModel& compute, const OffloadRates&
   using formula::bytes;
   const Precision& p = plan.precision;
   const N all = formula::count<N>(owned, "owned parameters");
-  const N passed = all * optimizer_bytes<N>(p);
+  N passed = all * optimizer_bytes<N>(p);
   const N fixed =
       formula::seconds<N>(of(compute, ComputeParameter::optimizer_us) * 1e-6, "optimizer_us");
   const N link = byte_rate<N>(rates.link, "link rate");
@@ -84,6 +84,8 @@ OptimizerTime<N> optimizer_time(const ComputeModel& compute, const OffloadRates&
                      states / byte_rate<N>(rates.nvme_write, "NVMe write rate"));
   }
   if (!stays) return {passed / byte_rate<N>(rates.host_memory, "host memory rate") + fixed, moves};
+  if (const double more = of(compute, ComputeParameter::optimizer); more != 1)
+    passed = passed * formula::count<N>(more, "optimizer");
   const N rate =
       byte_rate<N>(compute.memory_rate, "memory rate") *
       formula::count<N>(of(compute, ComputeParameter::memory_efficiency), "memory_efficiency");

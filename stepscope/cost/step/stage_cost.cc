@@ -164,7 +164,8 @@ class StageBuilder {
     const Precision& p = plan.precision;
     const double sum_bytes = p.gradient_bytes + 2.0 * p.accumulated_gradient_bytes;
     const bool sums = plan.zero < 2 || micro_batches(plan) > 1;
-    sum_ = sums ? memory_time(context.compute, sum_bytes).count() : 0;
+    const bool casts = p.gradient_bytes != p.accumulated_gradient_bytes;
+    sum_ = sums ? memory_time(context.compute, sum_bytes, casts ? sum_bytes : 0).count() : 0;
     sum_in_product_ = plan.zero < 2 && plan.fused_gradient_sum ? sum_in_product(context, p) : sum_;
     fetch_ = offload.fetch > 0 ? p.parameter_bytes / offload.fetch : 0;
   }

@@ -55,7 +55,7 @@ void resolve_parameters(const Machine& machine, ComputeModel& model) {
   for (std::size_t i = 0; i < compute_parameter_count; ++i) {
     const auto own = machine.compute ? machine.compute->values[i] : std::nullopt;
     model.values[i] = own.value_or(compute_parameters[i].usual);
-    if (own) continue;
+    if (own || !compute_parameters[i].told) continue;
     model.assumptions.push_back("compute." + std::string(compute_parameters[i].name) + " = " +
                                 text(compute_parameters[i].usual) + ", as of most machines");
   }
@@ -93,6 +93,11 @@ void shorten_launches(ComputeModel& model) {
   for (const auto p : {ComputeParameter::launch_us, ComputeParameter::matmul_launch_us}) {
     model.values[static_cast<std::size_t>(p)] *= graphed_gap;
   }
+}
+
+void pad_products(ComputeModel& model) {
+  model.values[static_cast<std::size_t>(ComputeParameter::misaligned)] = 1;
+  model.values[static_cast<std::size_t>(ComputeParameter::misaligned_fill)] = 0;
 }
 
 Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
@@ -197,14 +202,27 @@ N product_time(const ComputeModel& model, const MatmulRates& rates, const Matmul
                          (count<N>(matmul_waves(model, of_kernel), "waves") - 1.0);
   }
   const bool aligned = s.m % 8 == 0 && s.n % 8 == 0 && s.k % 8 == 0;
-  if (!aligned) slowdown = slowdown * parameter<N>(model, ComputeParameter::misaligned);
+  if (!aligned) {
+    slowdown = slowdown * parameter<N>(model, ComputeParameter::misaligned);
+    if (of(model, ComputeParameter::misaligned_fill) > 0)
+      slowdown = slowdown * (1.0 + parameter<N>(model, ComputeParameter::misaligned_fill) /
+                                       count<N>(static_cast<double>(s.k), "k"));
+  }
   return all * slowdown / peak_reached<N>(rates);
 }
 
+// `strided` and `mixed` are the parts of the bytes in such kernels.
 template <Number N>
-N traffic_time(const ComputeModel& model, double moved) {
-  return bytes<N>(moved, "bytes") / (byte_rate<N>(model.memory_rate, "memory rate") *
-                                     parameter<N>(model, ComputeParameter::memory_efficiency));
+N traffic_time(const ComputeModel& model, double moved, double strided = 0, double mixed = 0) {
+  N all = bytes<N>(moved, "bytes");
+  if (strided > 0 && of(model, ComputeParameter::strided) != 1)
+    all = all + (parameter<N>(model, ComputeParameter::strided) - 1.0) *
+                    bytes<N>(strided, "strided bytes");
+  if (mixed > 0 && of(model, ComputeParameter::mixed) != 1)
+    all =
+        all + (parameter<N>(model, ComputeParameter::mixed) - 1.0) * bytes<N>(mixed, "mixed bytes");
+  return all / (byte_rate<N>(model.memory_rate, "memory rate") *
+                parameter<N>(model, ComputeParameter::memory_efficiency));
 }
 
 // The shapes give the reached share of the peak. The operation's own count gives the FLOPs (without
@@ -226,7 +244,8 @@ N products_time(const ComputeModel& model, const MatmulRates& rates, const Pass&
 // bytes are the gradient.
 double matmul_bytes(const MatmulRates& rates, const Pass& pass, Direction direction) {
   const double weights = pass.weight_bytes * (direction == Direction::forward ? 1 : 0.5);
-  return pass.bytes() - (1 - rates.operands) * (pass.input_bytes + pass.other_bytes + weights);
+  return pass.bytes() - pass.apart_bytes -
+         (1 - rates.operands) * (pass.input_bytes - pass.apart_bytes + pass.other_bytes + weights);
 }
 
 // True for one kernel that never writes scores. Otherwise each of attention's products is a matmul
@@ -245,13 +264,17 @@ N matmul_time(const ComputeModel& model, const MatmulRates& rates, const Pass& p
   N time = calls * launch<N>(model, ComputeParameter::matmul_launch_us) +
            norm(products_time<N>(model, rates, pass) + vector, traffic,
                 of(model, ComputeParameter::roofline_power));
+  if (pass.apart_bytes > 0)
+    time = time + launch<N>(model, ComputeParameter::launch_us) +
+           traffic_time<N>(model, pass.apart_bytes);
   if (rates.cast <= 0) return time;
   // Two products of a backward pass read the same gradient, which is cast only once.
   const double casts = pass.matmuls.size() > 1 ? 0.5 : 1;
   if (pass.kernels > 1) {
     time = time + count<N>(pass.kernels, "casts") * launch<N>(model, ComputeParameter::launch_us);
   }
-  return time + count<N>(rates.cast * casts, "cast") * traffic_time<N>(model, pass.input_bytes);
+  return time + count<N>(rates.cast * casts, "cast") *
+                    traffic_time<N>(model, pass.input_bytes - pass.apart_bytes);
 }
 
 template <Number N>
@@ -269,14 +292,23 @@ N time_of(const ComputeModel& model, const Operation& operation, Direction direc
     return matmul_time<N>(model, rates, pass, direction, arithmetic);
   }
   if (fused) {
+    if (of(model, ComputeParameter::softmax) != 1)
+      arithmetic = arithmetic * parameter<N>(model, ComputeParameter::softmax);
     N rate = flop_rate<N>(model.full.peak, "peak") * count<N>(model.attention_efficiency, "eff");
     if (operation.attention_core && model.narrow_attention != 1)
       rate = rate * count<N>(model.narrow_attention, "narrow attention");
     if (!forward) rate = rate * parameter<N>(model, ComputeParameter::attention_backward);
     arithmetic = arithmetic + flops<N>(pass.matrix.value, "FLOPs") / rate;
+    const auto edge =
+        forward ? ComputeParameter::attention_edge : ComputeParameter::attention_edge_backward;
+    if (of(model, edge) > 0)
+      arithmetic =
+          arithmetic * (1.0 + parameter<N>(model, edge) /
+                                  count<N>(static_cast<double>(pass.matmuls.front().n), "keys"));
   }
   return launch<N>(model, ComputeParameter::launch_us) +
-         norm(arithmetic, traffic_time<N>(model, pass.bytes()),
+         norm(arithmetic,
+              traffic_time<N>(model, pass.bytes(), pass.strided_bytes, pass.mixed_bytes),
               of(model, ComputeParameter::roofline_power));
 }
 
@@ -287,8 +319,8 @@ Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
   return Seconds{product_time<double>(model, rates, shape)};
 }
 
-Seconds memory_time(const ComputeModel& model, double bytes) {
-  return Seconds{traffic_time<double>(model, bytes)};
+Seconds memory_time(const ComputeModel& model, double bytes, double mixed) {
+  return Seconds{traffic_time<double>(model, bytes, 0, mixed)};
 }
 
 Seconds operation_time(const ComputeModel& model, const Operation& operation, Direction direction,

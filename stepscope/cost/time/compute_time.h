@@ -3,16 +3,22 @@
 // (compute_parameters.h).
 //
 //   matmul     launch + norm_p(flops slowdown / (peak matmul_efficiency), share bytes / (rate
-//              mem_eff)) + cast
-//     slowdown = 1 + tail (w - 1), times `misaligned` if m, n or k is not a multiple of 8
+//              mem_eff)) + cast; eagerly the bias's gradient is a pass of its own
+//     slowdown = 1 + tail (w - 1), times misaligned (1 + misaligned_fill / k) if m, n or k is not a
+//                multiple of 8
 //     w        = the least over tiles (a x b, from 256 x 128 to 64 x 64) and cuts of the depth in
 //                c = 1, 2, 4, 8 of  ceil(tiles c / units) units a b / c (1 + fill c / k) l(a, b) /
 //                (m n batch), where l is 0.8 + 0.2 of the tile's loads per element relative to
 //                256 x 128: whole tiles, whole waves of them, and the start of each (NVIDIA, Matrix
 //                Multiplication Background: tile and wave quantization)
-//   attention  fused: launch + flops / (peak attention_efficiency), backward / attention_backward;
-//              else its products are matmuls
-//   others     launch + norm_p(flops / vector rate, bytes / (rate mem_eff))
+//   attention  fused: launch + flops / (peak attention_efficiency), backward / attention_backward,
+//              + softmax vector flops / vector rate (Shah et al. 2024 §3.1: exponentials have units
+//              of their own, so that small heads reach a smaller share of the peak), both times
+//              1 + attention_edge / keys
+//              (attention_edge_backward; tiles that the mask cuts, and the last wave); else its
+//              products are matmuls
+//   others     launch + norm_p(flops / vector rate, bytes / (rate mem_eff)); bytes of kernels that
+//              read with strides count `strided` times, of those that cast `mixed` times
 //   a layer    norm_p(device, host), if the host launches it
 //
 // norm_p(a, b) = (a^p + b^p)^(1/p). The vector rate is the machine's fp32 peak.
@@ -63,6 +69,8 @@ inline constexpr double narrow_attention_gain = 1.3;
 // launched one by one (about 1.5 for 5 us).
 inline constexpr double graphed_gap = 0.3;
 void shorten_launches(ComputeModel& model);
+// A compiler pads misaligned products (torch._inductor.config.shape_padding).
+void pad_products(ComputeModel& model);
 
 // `vendor_attention`: fused attention by the vendor's library, whose rate may differ. Errors name
 // the field that the machine lacks: a peak for `dtype`, the memory's rate.
@@ -85,8 +93,8 @@ enum class Direction : std::uint8_t { forward, backward };
 [[nodiscard]] Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
                                         const MatmulShape& shape);
 
-// A pass over memory of `bytes`, without launch.
-[[nodiscard]] Seconds memory_time(const ComputeModel& model, double bytes);
+// A pass over memory of `bytes`, without launch; `mixed` of them in kernels that cast.
+[[nodiscard]] Seconds memory_time(const ComputeModel& model, double bytes, double mixed = 0);
 
 // The time that a host which needs `host` seconds to launch a layer adds to `device` seconds.
 template <formula::Number N>

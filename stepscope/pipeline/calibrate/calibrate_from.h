@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine whose links are fitted to what benchmarks of collectives measured on it.
+// A machine that is fitted to what was measured on it: its links to benchmarks of collectives, its
+// compute curves to times of kernels.
 #pragma once
 
 #include <optional>
@@ -8,12 +9,14 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/fit/benchmark_fit.h"
+#include "stepscope/fit/kernels/kernel_fit.h"
 #include "stepscope/pipeline/progress.h"
 
 namespace stepscope {
 
 struct CalibrateFromRequest {
-  std::vector<std::string> files{};  // outputs of nccl-tests or OSU micro-benchmarks
+  // Outputs of nccl-tests, of OSU micro-benchmarks, or of python -m stepscope.torch.kernels.
+  std::vector<std::string> files{};
   // That they ran on: of the catalogue, or a machine file. Empty: by the first device they name.
   std::string machine{};
   BenchmarkPlace place{};  // where a file does not say: ranks, and hosts (one)
@@ -21,7 +24,10 @@ struct CalibrateFromRequest {
 
 struct CalibrateFromResult {
   std::vector<PlacedBenchmark> benchmarks{};  // the files that could be used
-  std::optional<BenchmarkFit> fit{};          // absent: nothing to fit, see failures
+  std::vector<KernelTimes> kernels{};         // likewise
+  std::optional<BenchmarkFit> fit{};          // absent: no benchmark could be fitted
+  std::optional<KernelFit> kernel_fit{};      // absent: no times of kernels could be fitted
+  std::optional<Machine> machine{};           // with all fits; absent: there is none, see failures
   std::vector<Error> failures{};
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "stepscope/pipeline/version.h"
@@ -69,6 +70,69 @@ Json operations_json(const Calibration& c, const Machine& machine) {
   return rows;
 }
 
+Json operations_json(const KernelFit& fit) {
+  Json rows = Json::array();
+  for (const KernelFitRow& r : fit.rows) {
+    if (!r.operation) continue;
+    const OperationTiming& t = *r.operation;
+    const bool forward = t.direction == Direction::forward;
+    const Pass& pass = forward ? t.operation.forward : t.operation.backward;
+    rows.push_back({{"class", name_of(operation_class_names, t.operation.kind)},
+                    {"direction", forward ? "forward" : "backward"},
+                    {"dtype", dtype_names[index(t.dtype)]},
+                    {"shape", shape_of(t.operation)},
+                    {"flops", pass.flops().value},
+                    {"bytes", pass.bytes()},
+                    {"measured_ns", nanoseconds(r.measured)},
+                    {"modelled_ns", nanoseconds(r.modelled)}});
+  }
+  return rows;
+}
+
+Json kernel_fit_json(const CalibrateFromResult& r) {
+  if (!r.kernel_fit) return nullptr;
+  const KernelFit& fit = *r.kernel_fit;
+  Json files = Json::array();
+  for (const KernelTimes& k : r.kernels)
+    files.push_back({{"path", k.path},
+                     {"device", text_or_null(k.device)},
+                     {"units", k.units ? Json(*k.units) : Json(nullptr)},
+                     {"kernels", k.kernels.size()},
+                     {"failed", k.failed},
+                     {"other_devices", k.other_devices},
+                     {"unread", k.unread},
+                     {"first_unread_line", k.unread > 0 ? Json(k.first_unread) : Json(nullptr)},
+                     {"why_unread", text_or_null(k.why_unread)}});
+  Json kinds = Json::array();
+  for (const KernelKindError& e : fit.kinds)
+    kinds.push_back({{"kind", e.kind},
+                     {"times", e.rows},
+                     {"median_error", e.median},
+                     {"worst_error", e.worst},
+                     {"worst_shape", e.worst_shape},
+                     {"median_error_before", e.median_before},
+                     {"worst_error_before", e.worst_before}});
+  Json numbers = Json::array();
+  for (const FittedNumber& n : fit.numbers)
+    numbers.push_back({{"name", n.name},
+                       {"before", n.before ? Json(*n.before) : Json(nullptr)},
+                       {"value", n.value}});
+  return {{"files", std::move(files)},        {"kinds", std::move(kinds)},
+          {"numbers", std::move(numbers)},    {"kept", fit.kept},
+          {"median_error", fit.median_error}, {"median_error_before", fit.median_before}};
+}
+
+double mean_error(const KernelFit& fit) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const KernelFitRow& r : fit.rows) {
+    if (!r.modelled) continue;
+    sum += std::abs(*r.modelled / r.measured - 1);
+    ++count;
+  }
+  return count > 0 ? sum / static_cast<double>(count) : 0;
+}
+
 Json collectives_json(std::span<const BenchmarkRow> benchmarks) {
   Json rows = Json::array();
   for (const BenchmarkRow& r : benchmarks) {
@@ -128,6 +192,7 @@ Json calibrate_tree(const CalibrateResult& r, const std::string& file) {
       {"collectives", rows.empty() ? Json(nullptr) : Json(r.made.link_error)},
       {"before", nullptr}};
   tree["operations"] = operations_json(r.measured, machine);
+  tree["kernel_fit"] = nullptr;
   tree["collectives"] = collectives_json(rows);
   tree["link_fits"] = link_fits_json(fits);
   tree["benchmarks"] = Json::array();
@@ -138,16 +203,17 @@ Json calibrate_tree(const CalibrateResult& r, const std::string& file) {
 }
 
 Json calibrate_tree(const CalibrateFromResult& r, const std::string& file) {
-  const BenchmarkFit& fit = *r.fit;
-  Json tree = tree_of(calibrate_sentence(r), file, fit.machine);
+  Json tree = tree_of(calibrate_sentence(r), file, *r.machine);
   tree["ranks"] = nullptr;
-  tree["errors"] = {
-      {"operations", nullptr}, {"collectives", fit.modelled_error}, {"before", fit.before_error}};
-  tree["operations"] = Json::array();
-  tree["collectives"] = collectives_json(fit.rows);
-  tree["link_fits"] = link_fits_json(fit.transfers);
+  tree["errors"] = {{"operations", r.kernel_fit ? Json(mean_error(*r.kernel_fit)) : Json(nullptr)},
+                    {"collectives", r.fit ? Json(r.fit->modelled_error) : Json(nullptr)},
+                    {"before", r.fit ? Json(r.fit->before_error) : Json(nullptr)}};
+  tree["operations"] = r.kernel_fit ? operations_json(*r.kernel_fit) : Json::array();
+  tree["kernel_fit"] = kernel_fit_json(r);
+  tree["collectives"] = r.fit ? collectives_json(r.fit->rows) : Json::array();
+  tree["link_fits"] = link_fits_json(r.fit ? r.fit->transfers : std::vector<TransferFit>{});
   tree["benchmarks"] = benchmarks_json(r.benchmarks);
-  tree["sources"] = fit.machine.sources;
+  tree["sources"] = r.machine->sources;
   tree["terms"] = terms_json({"placement"});
   Json& warnings = tree["warnings"] = Json::array();
   for (const Error& failure : r.failures) warnings.push_back(failure.message());

@@ -61,15 +61,33 @@ std::string calibrate_sentence(const CalibrateResult& r, std::span<const Transfe
 }
 
 std::string calibrate_sentence(const CalibrateFromResult& r) {
+  std::string out = r.machine->name + ": ";
+  if (r.kernel_fit) {
+    const KernelFit& fit = *r.kernel_fit;
+    std::vector<std::string> shares;
+    for (const FittedNumber& n : fit.numbers) {
+      constexpr std::string_view key = "matmul_efficiency.";
+      if (n.name.starts_with(key))
+        shares.push_back(
+            fmt::format("{} in {}", format_percent(n.value), n.name.substr(key.size())));
+    }
+    if (!shares.empty())
+      out += fmt::format("large products reach {} of the peak. ", fmt::join(shares, ", "));
+    out +=
+        fmt::format("The model of {} is off by {} in the median; before the fit it was off by {}.",
+                    counted(fit.rows.size(), "kernel time"), format_percent(fit.median_error),
+                    format_percent(fit.median_before));
+  }
+  if (!r.fit) return out;
   const BenchmarkFit& fit = *r.fit;
   const TransferFit* speaking = speaking_fit(fit.transfers);
-  return fmt::format(
-      "{}: {}. The model of the links is off by {} on average over {}; before the fit "
-      "it was off by {}.",
-      fit.machine.name,
-      speaking != nullptr ? link_words(*speaking) : "no collective has a fitted line",
-      format_percent(fit.modelled_error), counted(fit.rows.size(), "collective"),
-      format_percent(fit.before_error));
+  return out + fmt::format(
+                   "{}{}. The model of the links is off by {} on average over {}; before the fit "
+                   "it was off by {}.",
+                   r.kernel_fit ? " Links: " : "",
+                   speaking != nullptr ? link_words(*speaking) : "no collective has a fitted line",
+                   format_percent(fit.modelled_error), counted(fit.rows.size(), "collective"),
+                   format_percent(fit.before_error));
 }
 
 }  // namespace stepscope

@@ -49,27 +49,51 @@ std::string links(std::span<const BenchmarkRow> measured, std::size_t width) {
                     std::move(rows), width);
 }
 
-}  // namespace
-
-std::string calibration_text(const CalibrateResult& r, const TextOptions& options) {
-  const auto width = static_cast<std::size_t>(options.width);
-  const Calibration& c = r.measured;
-  const std::vector<TransferFit> fits = fit_transfers(c.collectives);
-  std::string out =
-      wrapped(printable(calibrate_sentence(r, fits)), width) +
-      fmt::format("{} at once\n", counted(static_cast<std::uint64_t>(c.ranks), "rank")) + rates(c);
-  if (!c.collectives.empty())
-    out +=
-        fmt::format("\nLinks between {}:\n", counted(static_cast<std::uint64_t>(c.ranks), "rank")) +
-        links(benchmark_rows(c.collectives, r.made.machine, fits), width) + '\n' +
-        link_fits_text(fits, width);
-  return out + details_line(options);
+std::string numbers_text(const KernelFit& fit, std::size_t width) {
+  std::vector<std::vector<std::string>> rows;
+  for (const FittedNumber& n : fit.numbers)
+    rows.push_back({n.name, n.before ? format_digits(*n.before) : "-", format_digits(n.value)});
+  std::string kept;
+  for (const std::string& name : fit.kept) kept += (kept.empty() ? "" : ", ") + name;
+  return text_table({{"number", false}, {"before"}, {"fitted"}}, std::move(rows), width) +
+         wrapped("As they were, because the files do not tell them: " + kept + ".", width);
 }
 
-std::string benchmark_text(const CalibrateFromResult& r, const TextOptions& options) {
-  const auto width = static_cast<std::size_t>(options.width);
+std::string kernels_text(const CalibrateFromResult& r, std::size_t width) {
+  const KernelFit& fit = *r.kernel_fit;
+  std::string out;
+  for (const KernelTimes& k : r.kernels) {
+    std::string line =
+        fmt::format("{}: {} of {}{}", printable(k.path), counted(k.kernels.size(), "kernel"),
+                    k.device.empty() ? "a device that it does not name" : printable(k.device),
+                    k.units ? fmt::format(" with {} multiprocessors", *k.units) : std::string());
+    if (k.failed > 0) line += fmt::format("; {} failed when they were measured", k.failed);
+    if (k.other_devices > 0) line += fmt::format("; {} of other devices left out", k.other_devices);
+    if (k.unread > 0)
+      line += fmt::format("; {} not understood, the first is line {}: {}",
+                          counted(k.unread, "line"), k.first_unread, k.why_unread);
+    out += wrapped(line, width);
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const KernelKindError& e : fit.kinds)
+    rows.push_back({e.kind, std::to_string(e.rows), format_percent(e.median),
+                    format_percent(e.worst), format_percent(e.median_before),
+                    format_percent(e.worst_before), e.worst_shape});
+  out += "\nOff from the measured times, by the fitted machine and by the one before:\n" +
+         text_table({{"kernels", false},
+                     {"times"},
+                     {"median"},
+                     {"worst"},
+                     {"median before"},
+                     {"worst before"},
+                     {"worst shape", false}},
+                    std::move(rows), width);
+  return out + '\n' + numbers_text(fit, width);
+}
+
+std::string links_text(const CalibrateFromResult& r, std::size_t width) {
   const BenchmarkFit& fit = *r.fit;
-  std::string out = wrapped(printable(calibrate_sentence(r)), width) + '\n';
+  std::string out;
   for (const PlacedBenchmark& b : r.benchmarks) {
     std::string line =
         fmt::format("{}: {} of {}, {} on {}", printable(b.benchmark.path),
@@ -112,7 +136,33 @@ std::string benchmark_text(const CalibrateFromResult& r, const TextOptions& opti
       "Off on average: the fits below {}, the machine file's model {}, the machine as it was {}.\n",
       format_percent(fit.fitted_error), format_percent(fit.modelled_error),
       format_percent(fit.before_error));
-  return out + '\n' + link_fits_text(fit.transfers, width) + details_line(options);
+  return out + '\n' + link_fits_text(fit.transfers, width);
+}
+
+}  // namespace
+
+std::string calibration_text(const CalibrateResult& r, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  const Calibration& c = r.measured;
+  const std::vector<TransferFit> fits = fit_transfers(c.collectives);
+  std::string out =
+      wrapped(printable(calibrate_sentence(r, fits)), width) +
+      fmt::format("{} at once\n", counted(static_cast<std::uint64_t>(c.ranks), "rank")) + rates(c);
+  if (!c.collectives.empty())
+    out +=
+        fmt::format("\nLinks between {}:\n", counted(static_cast<std::uint64_t>(c.ranks), "rank")) +
+        links(benchmark_rows(c.collectives, r.made.machine, fits), width) + '\n' +
+        link_fits_text(fits, width);
+  return out + details_line(options);
+}
+
+std::string benchmark_text(const CalibrateFromResult& r, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  std::string out = wrapped(printable(calibrate_sentence(r)), width) + '\n';
+  if (r.kernel_fit) out += kernels_text(r, width);
+  if (r.kernel_fit && r.fit) out += '\n';
+  if (r.fit) out += links_text(r, width);
+  return out + details_line(options);
 }
 
 }  // namespace stepscope

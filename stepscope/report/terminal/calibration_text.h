@@ -15,8 +15,8 @@ namespace stepscope {
 [[nodiscard]] std::string calibration_text(const CalibrateResult& result,
                                            const TextOptions& options = {});
 
-// What benchmarks measured beside what the fits and the machine, before and after, say of it.
-// REQUIRES: a fit.
+// What benchmarks and kernels measured beside what the fits and the machine, before and after, say
+// of it. REQUIRES: a machine.
 [[nodiscard]] std::string benchmark_text(const CalibrateFromResult& result,
                                          const TextOptions& options = {});
 
