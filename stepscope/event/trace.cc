@@ -188,6 +188,9 @@ void release_details(Trace& trace) {
   release(trace.collectives);
   release(trace.memory);
   release(trace.counters);
+  if (trace.syncs.size() > 0) return;
+  release(trace.slices.correlation);
+  release(trace.slices.detail);
 }
 
 }  // namespace stepscope

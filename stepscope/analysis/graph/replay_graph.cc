@@ -31,29 +31,33 @@ Grouped group_by(std::size_t count, std::size_t groups, GroupOf&& group_of) {
   return g;
 }
 
-// Depth first along the predecessors.
-class EdgeOrder {
+// The order of instants, in which a node whose successor seems earlier is moved directly before
+// that one.
+class TimeOrder {
  public:
-  EdgeOrder(std::span<const Ns> instant, std::span<const GraphEdge> edges)
-      : instant_(instant),
-        edges_(edges),
-        in_(group_by(edges.size(), instant.size(), [&](std::uint32_t e) { return edges[e].to; })),
-        gone_(edges.size(), false),
-        position_(instant.size(), no_node) {}
-
-  // Returns each node's position.
-  std::vector<std::uint32_t> run(std::span<const std::uint32_t> preferred) {
-    for (const std::uint32_t n : preferred) {
-      if (position_[n] == no_node) enter(n, no_edge);
-      while (!path_.empty()) go_on();
-    }
-    return std::move(position_);
+  // Edges that close a cycle lose their beginning. `in`: the edges by the node they lead to.
+  TimeOrder(std::span<const Ns> instant, std::span<GraphEdge> edges, const Grouped& in)
+      : instant_(instant), edges_(edges), in_(in) {
+    std::vector<std::uint32_t> late;  // nodes that have predecessors behind them
+    for (const GraphEdge& e : edges)
+      if (!begins_before(e.from, e.to)) late.push_back(e.to);
+    if (late.empty()) return;
+    run_sort(late, [&](std::uint32_t a, std::uint32_t b) { return begins_before(a, b); });
+    number_.assign(instant.size(), no_node);
+    for (const std::uint32_t n : late)
+      if (number_[n] == no_node) place(n);
   }
-  [[nodiscard]] const std::vector<std::uint32_t>& removed() const { return removed_; }
+  [[nodiscard]] bool operator()(std::uint32_t a, std::uint32_t b) const {
+    if (number_.empty()) return begins_before(a, b);
+    const std::uint32_t at_a = place_of(a);
+    const std::uint32_t at_b = place_of(b);
+    return at_a == at_b ? number_[a] < number_[b] : begins_before(at_a, at_b);
+  }
+  [[nodiscard]] std::uint64_t removed() const { return removed_; }
 
  private:
   static constexpr std::uint32_t no_edge = no_node;
-  static constexpr std::uint32_t on_path = no_node - 1;  // a position
+  static constexpr std::uint32_t on_path = no_node - 1;  // a number
 
   // A node whose predecessors are placed first.
   struct Visit {
@@ -61,24 +65,39 @@ class EdgeOrder {
     std::uint32_t by = no_edge;  // the edge to the node before it on the path
     std::uint32_t next = 0;      // in in_.member
   };
+  [[nodiscard]] bool begins_before(std::uint32_t a, std::uint32_t b) const {
+    return instant_[a] != instant_[b] ? instant_[a] < instant_[b] : a < b;
+  }
+  [[nodiscard]] std::uint32_t place_of(std::uint32_t node) const {
+    return number_[node] == no_node ? node : moved_before_[number_[node]];
+  }
   void enter(std::uint32_t node, std::uint32_t by) {
-    position_[node] = on_path;
+    number_[node] = on_path;
     path_.push_back({node, by, in_.first[node]});
+  }
+  // Moves the predecessors that are behind `node`, depth first. The nodes before it are in order.
+  void place(std::uint32_t node) {
+    enter(node, no_edge);
+    while (path_.size() > 1 || path_.front().next < in_.first[node + 1]) go_on();
+    path_.clear();
+    number_[node] = no_node;
   }
   void go_on() {
     Visit& at = path_.back();
+    const std::uint32_t first = path_.front().node;
     if (at.next == in_.first[at.node + 1]) {
-      position_[at.node] = placed_++;
+      number_[at.node] = static_cast<std::uint32_t>(moved_before_.size());
+      moved_before_.push_back(first);
       path_.pop_back();
       return;
     }
     const std::uint32_t edge = in_.member[at.next++];
     const std::uint32_t from = edges_[edge].from;
-    if (gone_[edge]) return;
-    if (position_[from] == no_node)
-      enter(from, edge);
-    else if (position_[from] == on_path)
+    if (from == no_node) return;
+    if (number_[from] == on_path)
       break_circle(edge);
+    else if (number_[from] == no_node && begins_before(first, from))
+      enter(from, edge);
   }
   // `edge` leads from a node of the path to its last node. Removes the edge of this cycle that runs
   // against the clock most, and leaves the path from there on.
@@ -93,40 +112,39 @@ class EdgeOrder {
       worst = path_[i].by;
       first_left = i;
     }
-    gone_[worst] = true;
-    removed_.push_back(worst);
-    for (; path_.size() > first_left; path_.pop_back()) position_[path_.back().node] = no_node;
+    edges_[worst].from = no_node;
+    ++removed_;
+    for (; path_.size() > first_left; path_.pop_back()) number_[path_.back().node] = no_node;
   }
 
   std::span<const Ns> instant_;
-  std::span<const GraphEdge> edges_;
-  Grouped in_;  // edges by `to`
-  std::vector<bool> gone_;
+  std::span<GraphEdge> edges_;
+  const Grouped& in_;
+  std::vector<std::uint32_t> number_;        // by node: of the moved ones, no_node of others
+  std::vector<std::uint32_t> moved_before_;  // by number
   std::vector<Visit> path_;
-  std::vector<std::uint32_t> removed_;
-  std::vector<std::uint32_t> position_;
-  std::uint32_t placed_ = 0;
+  std::uint64_t removed_ = 0;
 };
 
-// The predecessors of each node, distinct and ascending by `before`.
+// Makes the edges to each node its predecessors, distinct and ascending by `before`. Edges without
+// a beginning are left out.
 template <class Before>
-Grouped preds_of_nodes(std::size_t nodes, std::span<const GraphEdge> edges, Before&& before) {
-  Grouped in = group_by(edges.size(), nodes, [&](std::uint32_t e) { return edges[e].to; });
+void become_preds(Grouped& in, std::span<const GraphEdge> edges, Before&& before) {
   std::uint32_t begin = 0;
   std::uint32_t kept = 0;
-  for (std::size_t n = 0; n < nodes; ++n) {
-    const std::span<std::uint32_t> preds =
-        std::span(in.member).subspan(begin, in.first[n + 1] - begin);
+  for (std::size_t n = 0; n + 1 < in.first.size(); ++n) {
+    const auto own = in.member.begin() + begin;
+    auto last = own;
+    for (std::uint32_t i = begin; i < in.first[n + 1]; ++i)
+      if (const std::uint32_t from = edges[in.member[i]].from; from != no_node) *last++ = from;
     begin = in.first[n + 1];
     in.first[n] = kept;
-    for (std::uint32_t& e : preds) e = edges[e].from;
-    if (preds.size() > 1) std::ranges::sort(preds, before);
-    for (const std::uint32_t p : preds)
-      if (kept == in.first[n] || in.member[kept - 1] != p) in.member[kept++] = p;
+    if (last - own > 1) std::sort(own, last, std::cref(before));
+    for (auto p = own; p != last; ++p)
+      if (kept == in.first[n] || in.member[kept - 1] != *p) in.member[kept++] = *p;
   }
-  in.first[nodes] = kept;
+  in.first.back() = kept;
   in.member.resize(kept);
-  return in;
 }
 
 // Each line goes on until a node waits for one of another line, which then goes on up to that one.
@@ -191,27 +209,10 @@ OrderedGraph order_graph(std::span<const Ns> instant, std::span<const std::uint3
                          std::vector<GraphEdge> edges) {
   const std::size_t nodes = instant.size();
   OrderedGraph result;
-  // By node: its place in the order of time, where that is not the order of instants.
-  std::vector<std::uint32_t> place;
-  const auto before = [&](std::uint32_t a, std::uint32_t b) {
-    if (!place.empty()) return place[a] < place[b];
-    return instant[a] != instant[b] ? instant[a] < instant[b] : a < b;
-  };
-  if (!std::ranges::all_of(edges, [&](const GraphEdge& e) { return before(e.from, e.to); })) {
-    std::vector<std::uint32_t> by_instant(nodes);
-    std::iota(by_instant.begin(), by_instant.end(), 0U);
-    run_sort(by_instant, before);
-    EdgeOrder search(instant, edges);
-    place = search.run(by_instant);
-    std::vector<std::uint32_t> removed = search.removed();
-    std::ranges::sort(removed, std::greater<>{});
-    for (const std::uint32_t e : removed) {
-      edges[e] = edges.back();
-      edges.pop_back();
-    }
-    result.removed = removed.size();
-  }
-  const Grouped preds = preds_of_nodes(nodes, edges, before);
+  Grouped preds = group_by(edges.size(), nodes, [&](std::uint32_t e) { return edges[e].to; });
+  const TimeOrder before(instant, edges, preds);
+  result.removed = before.removed();
+  become_preds(preds, edges, before);
   release(edges);
   const std::vector<std::uint32_t> one_line(line.empty() ? nodes : 0);
   if (line.empty()) line = one_line;
@@ -219,7 +220,7 @@ OrderedGraph order_graph(std::span<const Ns> instant, std::span<const std::uint3
   Grouped lines = group_by(nodes, count, [&](std::uint32_t n) { return line[n]; });
   for (std::uint32_t l = 0; l < count; ++l) {
     auto own = std::span(lines.member).subspan(lines.first[l], lines.first[l + 1] - lines.first[l]);
-    run_sort(own, before);
+    run_sort(own, std::cref(before));
   }
   LineOrder(lines, line, preds).run(result.order, result.position);
   ReplayGraph& graph = result.graph;

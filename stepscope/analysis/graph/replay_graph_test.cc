@@ -163,6 +163,17 @@ TEST(ReplayGraph, EachLineIsInTheOrderOfTimeBehindItsPredecessors) {
   }
 }
 
+TEST(ReplayGraph, ANodeBehindItsSuccessorIsMovedDirectlyBeforeIt) {
+  const auto instant = ns({0, 10, 20, 30, 40});
+  // Node 4 waits for node 3 and is moved before node 1 with it; node 2 stays behind.
+  const OrderedGraph order = order_graph(instant, {}, {{0, 1}, {4, 1}, {3, 4}, {0, 2}, {1, 2}});
+  EXPECT_EQ(order.order, (std::vector<std::uint32_t>{0, 3, 4, 1, 2}));
+  EXPECT_EQ(order.removed, 0U);
+  // One that is moved already stays where it is.
+  const OrderedGraph twice = order_graph(instant, {}, {{4, 1}, {4, 2}, {3, 2}});
+  EXPECT_EQ(twice.order, (std::vector<std::uint32_t>{0, 4, 1, 3, 2}));
+}
+
 TEST(ReplayGraph, PredecessorsAreInTheOrderOfTimeWhateverTheLines) {
   // Node 4 joins four lines whose order of time is 3, 1, 2, 0.
   const auto instant = ns({9, 4, 7, 1, 10});

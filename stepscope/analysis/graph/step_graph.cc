@@ -114,6 +114,7 @@ class GraphBuilder {
   void join_where(std::span<const CollectiveMember> members, std::uint32_t row, Needed&& needed,
                   Waits&& waits);
   void number();
+  void take_columns(std::span<const std::uint32_t> order);
   void find_step_ends();
   [[nodiscard]] std::uint32_t arrival(CollectiveMember m) const {
     return offset_[m.view] + drafts_[m.view].arrival[m.call];
@@ -125,10 +126,10 @@ class GraphBuilder {
   std::span<const RankView> views_;
   const Collectives& job_;
   std::span<ViewDraft> drafts_;  // appended parts are freed
+  ViewDraft joins_;              // of all views, behind their nodes; only what a node is
   StepGraph out_;
-  std::vector<std::uint32_t> offset_;
+  std::vector<std::uint32_t> offset_;  // by view, then of the joins
   std::vector<Ns> start_;
-  std::vector<Ns> duration_;
   std::vector<GraphEdge> edges_;
   std::vector<std::vector<std::uint32_t>> step_ends_;  // by view and step
 };
@@ -146,10 +147,6 @@ void GraphBuilder::append(std::uint32_t view) {
   out_.view.insert(out_.view.end(), draft.start.size(), view);
   for (GraphEdge& e : draft.edges) e = {offset + e.from, offset + e.to};
   append_and_free(start_, draft.start);
-  append_and_free(duration_, draft.duration);
-  append_and_free(out_.kind, draft.kind);
-  append_and_free(out_.slice, draft.slice);
-  append_and_free(out_.detail, draft.detail);
   append_and_free(edges_, draft.edges);
   out_.begin.push_back(draft.begin == no_node ? no_node : offset + draft.begin);
   out_.end.push_back(draft.end == no_node ? no_node : offset + draft.end);
@@ -174,11 +171,11 @@ void GraphBuilder::join_where(std::span<const CollectiveMember> members, std::ui
   }
   if (!last) return;
   start_.push_back(start_[arrival(*last)]);
-  duration_.push_back(Ns{0});
-  out_.kind.push_back(NodeKind::join);
   out_.view.push_back(last->view);
-  out_.slice.push_back(no_slice);
-  out_.detail.push_back(row);
+  joins_.duration.push_back(Ns{0});
+  joins_.kind.push_back(NodeKind::join);
+  joins_.slice.push_back(no_slice);
+  joins_.detail.push_back(row);
   for (const CollectiveMember m : members)
     if (waits(m)) edges_.emplace_back(node, transfer(m));
 }
@@ -204,19 +201,7 @@ void GraphBuilder::number() {
   OrderedGraph order = order_graph(start_, out_.view, std::move(edges_));
   out_.removed_edges = order.removed;
   out_.graph = std::move(order.graph);
-  const auto renumber = [&](auto& column) {
-    auto old = std::move(column);
-    column.clear();
-    column.reserve(old.size());
-    for (const std::uint32_t n : order.order) column.push_back(old[n]);
-  };
-  renumber(out_.kind);
-  renumber(out_.view);
-  renumber(out_.slice);
-  renumber(out_.detail);
-  renumber(start_);
-  renumber(duration_);
-  out_.graph.duration = std::move(duration_);
+  take_columns(order.order);
   for (std::uint32_t& n : out_.begin)
     if (n != no_node) n = order.position[n];
   for (std::uint32_t& n : out_.end)
@@ -229,6 +214,29 @@ void GraphBuilder::number() {
   for (StepEnd& step : out_.step_ends)
     for (Ns& t : step.measured) t -= out_.origin;
   out_.negative_delays = set_delays(out_.graph, start_);
+}
+
+// The columns in the order of the graph. What the order does not need comes from where it was
+// drafted.
+void GraphBuilder::take_columns(std::span<const std::uint32_t> order) {
+  std::vector<std::uint32_t> view = std::move(out_.view);
+  std::vector<Ns> start = std::move(start_);
+  for (auto* column : {&out_.view, &out_.detail}) *column = std::vector<std::uint32_t>(view.size());
+  out_.kind.resize(view.size());
+  out_.slice.resize(view.size());
+  start_ = std::vector<Ns>(view.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::uint32_t n = order[i];
+    const bool joins = n >= offset_.back();
+    const ViewDraft& draft = joins ? joins_ : drafts_[view[n]];
+    const std::uint32_t row = n - (joins ? offset_.back() : offset_[view[n]]);
+    out_.view[i] = view[n];
+    start_[i] = start[n];
+    out_.kind[i] = draft.kind[row];
+    out_.slice[i] = draft.slice[row];
+    out_.detail[i] = draft.detail[row];
+    out_.graph.duration[i] = draft.duration[row];
+  }
 }
 
 // Of the steps that every view with steps has, if all of them ran on a device.
@@ -275,16 +283,14 @@ void GraphBuilder::reserve() {
     edges += 2 * job_.matches.members_of(m).size() + joins;
   }
   start_.reserve(nodes);
-  duration_.reserve(nodes);
   edges_.reserve(edges);
-  for (auto* column : {&out_.view, &out_.detail}) column->reserve(nodes);
-  out_.kind.reserve(nodes);
-  out_.slice.reserve(nodes);
+  out_.view.reserve(nodes);
 }
 
 StepGraph GraphBuilder::build() {
   reserve();
   for (std::uint32_t v = 0; v < views_.size(); ++v) append(v);
+  offset_.push_back(static_cast<std::uint32_t>(start_.size()));
   if (views_.size() >= many_views) return_freed_memory();
   const auto& matched = job_.matches.matched;
   for (std::uint32_t i = 0; i < matched.size(); ++i)

@@ -129,23 +129,25 @@ struct Trial {
   bool stable = false;
 };
 
-// `near`: null, or a trial whose results the fits begin with.
+// `near`: null, or a trial without drift with whose results the fits begin. Then only the halves
+// are fitted, and `all` is that of `near`.
 Trial try_model(const SharedEnds& data, bool with_drift, const Trial* near,
                 const Workers& workers) {
   const std::size_t count = data.shared.size();
   const std::size_t half = count / 2;
-  const std::array<std::pair<std::size_t, std::size_t>, 3> parts = {
-      {{0, count}, {0, half}, {half, count}}};
-  std::array<const ClockFit*, 3> from{};
-  if (near != nullptr) from = {&near->all, &near->early, &near->late};
-  std::vector<ClockFit> fits(parts.size());
+  Trial trial;
+  std::vector<ClockFit> fits(near == nullptr ? 3 : 2);
   shared_for(fits, workers, Deal::blocks, [&](std::size_t i) {
-    fits[i] = fit_clocks(data, parts[i].first, parts[i].second, with_drift, from[i]);
+    if (near == nullptr)
+      fits[i] = fit_clocks(data, i == 2 ? half : 0, i == 1 ? half : count, with_drift);
+    else
+      fits[i] = i == 0 ? fit_clocks(data, 0, half, with_drift, &near->early)
+                       : fit_clocks(data, half, count, with_drift, &near->late);
   });
-  Trial trial{.all = std::move(fits[0]),
-              .early = std::move(fits[1]),
-              .late = std::move(fits[2]),
-              .half_difference = {}};
+  trial.late = std::move(fits.back());
+  fits.pop_back();
+  trial.early = std::move(fits.back());
+  trial.all = near == nullptr ? std::move(fits.front()) : near->all;
   const auto& part = trial.all.part;
   const Sums a = offsets_at(trial.early, trial.all.at);
   const Sums b = offsets_at(trial.late, trial.all.at);
@@ -222,16 +224,16 @@ Trial Aligner::choose_model() {
   for (const SharedEnd& s : data_.shared) scales.push_back(static_cast<double>(s.scale.count()));
   if (window * usual_drift <= *median(std::span<const double>(scales))) return offsets;
   const auto better = [&](const Trial& drift) {
-    const bool possible =
-        std::ranges::all_of(drift.all.drift, [](double d) { return std::abs(d) <= most_drift; });
-    return possible && drift.stable &&
+    return drift.stable &&
            (!offsets.stable || drift.spread <= drift_improvement * offsets.spread);
   };
-  // Fits that begin with the offsets tell quickly, however many clocks there are, where drift is no
-  // better.
+  // Fits of the halves that begin with the offsets tell quickly, however many clocks there are,
+  // where drift is no better.
   if (!better(try_model(data_, true, &offsets, workers_))) return offsets;
   Trial drift = try_model(data_, true, nullptr, workers_);
-  return better(drift) ? drift : offsets;
+  const bool possible =
+      std::ranges::all_of(drift.all.drift, [](double d) { return std::abs(d) <= most_drift; });
+  return possible && better(drift) ? drift : offsets;
 }
 
 // The order in which ranks leave shows best in the shortest tenth of the collectives.

@@ -135,9 +135,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   if (inputs.standing) {
     const GradientBuckets buckets = find_gradient_buckets(what);
     what.traffic = &buckets.traffic;
-    const Workers half =
-        inputs.threads.alone() ? Workers(std::max(1U, inputs.threads.threads / 2)) : own;
-    ask({shared_question(e.faults, [&] { return find_faults(what, half, inputs.stop); }),
+    ask({shared_question(e.faults, [&] { return find_faults(what, own, inputs.stop); }),
          shared_question(e.bubble, bubble),
          shared_question(e.buckets, [&] { return search_buckets(what, buckets, 1, inputs.stop); }),
          shared_question(e.early_waits,

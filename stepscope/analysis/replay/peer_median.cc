@@ -4,22 +4,41 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <tuple>
 
+#include "stepscope/base/key_index.h"
 #include "stepscope/base/parallel_for.h"
 
 namespace stepscope {
 namespace {
 
-// One piece of work on one rank. Pieces with one key on several ranks are the same.
+// One piece of work on one rank. Pieces with one number on several ranks are the same.
 struct WorkPiece {
-  std::uint64_t key = 0;
+  std::uint32_t number = 0;
   std::uint32_t node = 0;
-  std::uint32_t view = 0;
   Ns time{};
 };
+
+// The pieces by their numbers, of which there are `numbers`; those of one number by time.
+std::vector<WorkPiece> grouped(std::span<const WorkPiece> work, std::size_t numbers) {
+  std::vector<std::uint32_t> next(numbers + 1);
+  for (const WorkPiece& piece : work) ++next[piece.number + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<WorkPiece> groups(work.size());
+  for (const WorkPiece& piece : work) groups[next[piece.number]++] = piece;
+  auto first = groups.begin();
+  for (std::size_t number = 0; number < numbers; ++number) {
+    const auto last = groups.begin() + next[number];
+    std::sort(first, last, [](const WorkPiece& a, const WorkPiece& b) {
+      return std::tie(a.time, a.node) < std::tie(b.time, b.node);
+    });
+    first = last;
+  }
+  return groups;
+}
 
 bool is_own_work(NodeKind kind) {
   return kind == NodeKind::host || kind == NodeKind::launch || kind == NodeKind::compute ||
@@ -183,6 +202,7 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
   parallel_for(peers.size(), threads, [&](std::size_t r) {
     if (peers[r].size() < 2) return;
     std::vector<WorkPiece> work;
+    KeyIndex<std::uint64_t, std::identity> numbers;  // of keys and steps
     for (const std::uint32_t v : peers[r]) {
       const std::vector<std::uint64_t> names = name_hashes(views[v].trace->strings);
       for (const StepPiece& p : medians.pieces.of(v)) {
@@ -192,20 +212,19 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
                          !of_stages.has(v, names[index(views[v].trace->slices.name[index(row)])])))
           continue;
         const auto step = static_cast<std::uint64_t>(step_index(views[v], p.step));
-        work.push_back({hash_pair(p.key, step), p.node, v, replay.measured.work[p.node]});
+        work.push_back({numbers.insert(hash_pair(p.key, step)).first, p.node,
+                        replay.measured.work[p.node]});
       }
     }
-    std::ranges::sort(work, [](const WorkPiece& a, const WorkPiece& b) {
-      return std::tie(a.key, a.time, a.node) < std::tie(b.key, b.time, b.node);
-    });
-    for (std::size_t first = 0; first < work.size();) {
+    const std::vector<WorkPiece> groups = grouped(work, numbers.size());
+    for (std::size_t first = 0; first < groups.size();) {
       std::size_t last = first;
-      while (last < work.size() && work[last].key == work[first].key) ++last;
-      const std::span group = std::span(work).subspan(first, last - first);
+      while (last < groups.size() && groups[last].number == groups[first].number) ++last;
+      const std::span group = std::span(groups).subspan(first, last - first);
       if (group.size() > 1) {
         for (std::size_t i = 0; i < group.size(); ++i)
           medians.of_node[group[i].node] = std::max(Ns{0}, median_without(group, i));
-        if (roles[group.front().view] == roles[group.back().view])
+        if (roles[graph.view[group.front().node]] == roles[graph.view[group.back().node]])
           add_mean(replay, group, medians.mean);
       }
       first = last;

@@ -287,6 +287,15 @@ void average(JobResult& job) {
   }
 }
 
+std::vector<std::vector<DdpBucket>> ddp_buckets(std::span<const RankView> views,
+                                                const Collectives& collectives) {
+  std::vector<std::vector<DdpBucket>> buckets;
+  for (std::size_t v = 0; v < views.size(); ++v)
+    buckets.push_back(
+        find_ddp_buckets(views[v], collectives.matches.ranks[v], collectives.exposed[v]));
+  return buckets;
+}
+
 // The collectives of the job. If they align clocks, everything that contains instants is corrected.
 CollectiveMatches align(std::span<const RankInput> ranks, std::vector<Prepared>& prepared,
                         std::span<const RankView> views, const JobOptions& options,
@@ -400,9 +409,6 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   job.collectives = analyze_collectives(
       views, std::move(matches),
       {.world_size = {}, .dimensions = options.dimensions, .threads = options.threads});
-  job.transfers = find_transfers(views, job.collectives);
-  job.group_rates = group_rates(job.collectives);
-  job.algorithms = named_calls(views, job.collectives.matches);
   if (stopped()) return job;
 
   std::vector<Accounted> accounted(ranks.size());
@@ -429,11 +435,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   const Roles roles =
       find_roles(views, job.collectives.matches, job.collectives.dimension_of, options.sizes);
   job.role_source = roles.source;
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    job.ranks[i].role = roles.of_view[i];
-    job.ddp_buckets.push_back(
-        find_ddp_buckets(views[i], job.collectives.matches.ranks[i], job.collectives.exposed[i]));
-  }
+  for (std::size_t i = 0; i < views.size(); ++i) job.ranks[i].role = roles.of_view[i];
   job.unit_waits.resize(views.size());
   parallel_for(views.size(), options.threads, [&](std::size_t i) {
     job.unit_waits[i] = find_unit_waits(views[i], job.collectives.matches.ranks[i],
@@ -441,7 +443,16 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   });
   job.units = unit_rows(job.unit_waits, views);
   job.unit_reduces = unit_reduce_rows(job.unit_waits, views);
-  job.stragglers = find_stragglers(views, job.collectives, {.sizes = options.sizes});
+  const std::vector<SharedQuestion> questions = {
+      shared_question(
+          job.stragglers,
+          [&] { return find_stragglers(views, job.collectives, {.sizes = options.sizes}); }),
+      shared_question(job.transfers, [&] { return find_transfers(views, job.collectives); }),
+      shared_question(job.ddp_buckets, [&] { return ddp_buckets(views, job.collectives); }),
+      shared_question(job.group_rates, [&] { return group_rates(job.collectives); }),
+      shared_question(job.algorithms,
+                      [&] { return named_calls(views, job.collectives.matches); })};
+  ask_shared(questions, options.threads);
   std::vector<std::size_t> devices;
   for (const RankResult& r : job.ranks) devices.push_back(r.budget.chosen);
   job.pipeline = pipeline_bubble({views, job.collectives, phases, devices, options.threads});

@@ -324,6 +324,7 @@ void separate_ids(const Trace& have, Trace& more) {
 // Adds a file of a rank that was read already: another window of it, or an error that names both
 // files.
 void add_window(RankTrace& have, std::vector<Span>& spans, Trace&& trace, Run& run) {
+  if (spans.empty()) spans.push_back(span_of(have.trace));
   const Span span = span_of(trace);
   const bool one_clock =
       have.trace.metadata.clock == Clock::unix_epoch && trace.metadata.clock == Clock::unix_epoch;
@@ -376,14 +377,14 @@ Run read_run(std::span<const std::string> files, const ReadOptions& options) {
   std::vector<RankSource> sources;
   assign_ranks(files, traces, run, sources);
   std::map<int, std::size_t> place;
-  std::vector<std::vector<Span>> spans;
+  std::vector<std::vector<Span>> spans;  // of ranks of several files
   for (std::size_t i = 0; i < traces.size(); ++i)
     for (Trace& trace : traces[i]) {
       const int rank = trace.metadata.rank.value_or(0);
       if (!run.inputs[i].rank) run.inputs[i].rank = rank;
       const auto [at, fresh] = place.try_emplace(rank, run.ranks.size());
       if (fresh) {
-        spans.push_back({span_of(trace)});
+        spans.emplace_back();
         run.ranks.push_back({rank, sources[i], std::move(trace)});
       } else {
         add_window(run.ranks[at->second], spans[at->second], std::move(trace), run);
