@@ -193,8 +193,9 @@ SliceId append(Trace& trace, const Slice& slice);
 // last append. It uses at most `threads` threads.
 void seal(Trace& trace, unsigned threads = 1, const NameRules* rules = nullptr);
 
-// Frees what only accounts of one rank read: external ids, details of operators, collectives, memory
-// events and counters; without syncs also correlations and rows of details. Nobody may read them.
+// Frees what only accounts of one rank read: external ids, details of operators, collectives,
+// memory events and counters; without syncs also correlations and rows of details. Nobody may read
+// them.
 void release_details(Trace& trace);
 
 }  // namespace stepscope

@@ -224,8 +224,7 @@ Trial Aligner::choose_model() {
   for (const SharedEnd& s : data_.shared) scales.push_back(static_cast<double>(s.scale.count()));
   if (window * usual_drift <= *median(std::span<const double>(scales))) return offsets;
   const auto better = [&](const Trial& drift) {
-    return drift.stable &&
-           (!offsets.stable || drift.spread <= drift_improvement * offsets.spread);
+    return drift.stable && (!offsets.stable || drift.spread <= drift_improvement * offsets.spread);
   };
   // Fits of the halves that begin with the offsets tell quickly, however many clocks there are,
   // where drift is no better.

@@ -212,8 +212,8 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
                          !of_stages.has(v, names[index(views[v].trace->slices.name[index(row)])])))
           continue;
         const auto step = static_cast<std::uint64_t>(step_index(views[v], p.step));
-        work.push_back({numbers.insert(hash_pair(p.key, step)).first, p.node,
-                        replay.measured.work[p.node]});
+        work.push_back(
+            {numbers.insert(hash_pair(p.key, step)).first, p.node, replay.measured.work[p.node]});
       }
     }
     const std::vector<WorkPiece> groups = grouped(work, numbers.size());

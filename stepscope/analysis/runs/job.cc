@@ -450,8 +450,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
       shared_question(job.transfers, [&] { return find_transfers(views, job.collectives); }),
       shared_question(job.ddp_buckets, [&] { return ddp_buckets(views, job.collectives); }),
       shared_question(job.group_rates, [&] { return group_rates(job.collectives); }),
-      shared_question(job.algorithms,
-                      [&] { return named_calls(views, job.collectives.matches); })};
+      shared_question(job.algorithms, [&] { return named_calls(views, job.collectives.matches); })};
   ask_shared(questions, options.threads);
   std::vector<std::size_t> devices;
   for (const RankResult& r : job.ranks) devices.push_back(r.budget.chosen);
