@@ -60,7 +60,24 @@ TEST(JsonContract, HoldsForACalibration) {
     out << size << ' ' << size / 4 << " float sum -1 " << 20 + size / 1e5 << " 1 1 0 "
         << 21 + size / 1e5 << " 1 1 0\n";
   out.close();
-  const auto from = program::run({"calibrate", scratch.file("m.json"), "--from", benchmark,
+  const std::string kernels = scratch.file("kernels.jsonl");
+  std::ofstream lines(kernels);
+  for (const int rows : {256, 1024, 4096, 16384})
+    for (const int width : {1024, 4096})
+      lines << R"({"name":"x","kind":"product","device":"GPU","units":132,"format":"bf16","m":)"
+            << rows << R"(,"k":2048,"n":)" << width << R"(,"s":)"
+            << 5e-6 + 4096.0 * rows * width / 700e12 << "}\n";
+  for (const int bytes : {1000000, 64000000, 1000000000})
+    lines << R"({"name":"x","kind":"copy","device":"GPU","bytes":)" << bytes << R"(,"device_s":)"
+          << 3e-6 + 2.0 * bytes / 3e12 << "}\n";
+  lines
+      << R"({"name":"x","kind":"attention","device":"GPU","batch":1,"heads":32,"length":4096,"size":128,)"
+      << R"("s":2.6e-4,"backward_s":7.6e-4})" << "\n"
+      << "not a line\n"
+      << R"({"name":"x","kind":"grouped","device":"GPU","error":"RuntimeError"})" << "\n"
+      << R"({"name":"x","kind":"copy","device":"another","bytes":1000000,"device_s":1e-6})" << "\n";
+  lines.close();
+  const auto from = program::run({"calibrate", scratch.file("m.json"), "--from", benchmark, kernels,
                                   "--machine", "h100_sxm_80gb", "--ranks", "8", "--json", "-"});
   EXPECT_EQ(from.exit_code, 0) << from.errors;
   const Shape shape = documented("stepscope calibrate");
