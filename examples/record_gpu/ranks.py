@@ -25,7 +25,7 @@ os.environ.setdefault("NCCL_NET", "Socket")
 
 import torch
 import torch.distributed as dist
-from job import GPU, Job, build, measure, record, release, start_group, trainer
+from job import GPU, Job, build, measure, record, release, start_group, synchronize, trainer
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 
@@ -71,7 +71,7 @@ def watched(arguments, job):
             slow()
             monitor.step()
             profiler.step()
-    torch.cuda.synchronize() if GPU else None
+    synchronize()
     profiler.on_trace_ready.wait(60) if hasattr(profiler.on_trace_ready, "wait") else time.sleep(8)
     summary = monitor.summary()
     monitor.close()

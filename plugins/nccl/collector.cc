@@ -36,6 +36,12 @@ bool complete(const Operation& operation, std::int64_t now) {
   return something && quiet >= quiet_ns;
 }
 
+// NCCL's default: broadcasts run as parts of an all-gather of unequal sizes.
+bool gathers_broadcasts() {
+  const char* enabled = std::getenv("NCCL_ALLGATHERV_ENABLE");
+  return enabled == nullptr || std::strcmp(enabled, "0") != 0;
+}
+
 // The characters of a host's name that a file's name may have: [A-Za-z0-9.-].
 void host_name(std::array<char, 65>& name) {
   if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0')
@@ -215,22 +221,22 @@ void Collector::add_call(const Event& event, std::int64_t now) {
 }
 
 void Collector::note_miscount(const Event& call) {
+  std::int64_t& from = tables_->miscounts_from[call.context];
+  if (from != 0) return;
   const Communicator& communicator = session_->communicators[call.context];
   const bool to_itself = call.kind == Kind::p2p && call.call.peer >= 0 &&
                          call.call.peer == communicator.rank.load(std::memory_order_relaxed);
-  const char* all_gather_v = std::getenv("NCCL_ALLGATHERV_ENABLE");
   const bool broadcast = call.kind == Kind::coll &&
                          call.call.function == static_cast<std::uint8_t>(Function::broadcast) &&
-                         communicator.interface >= 6 &&
-                         (all_gather_v == nullptr || std::strcmp(all_gather_v, "0") != 0);
-  std::int64_t& from = tables_->miscounts_from[call.context];
-  if (from != 0 || (!to_itself && !broadcast)) return;
+                         communicator.interface >= 6 && gathers_broadcasts();
+  if (!to_itself && !broadcast) return;
   from = call.start - same_group_ns;
   session_->log(true,
-                "stepscope: after a %s NCCL counts the work of communicator 0x%llx wrongly and "
-                "gives its calls the GPU times of others; they are timed by NCCL's proxy, or not%s",
-                to_itself ? "message of a rank to itself" : "broadcast",
+                "stepscope: NCCL (2.26 to 2.30.7) miscounts the work of communicator 0x%llx after "
+                "a %s; the GPU times of its calls are not used, NCCL's proxy times them, or "
+                "nothing does%s",
                 static_cast<unsigned long long>(communicator.hash.load(std::memory_order_relaxed)),
+                to_itself ? "message of a rank to itself" : "broadcast",
                 to_itself ? "" : " (NCCL_ALLGATHERV_ENABLE=0 avoids it)");
 }
 

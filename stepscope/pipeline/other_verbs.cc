@@ -25,9 +25,12 @@ std::vector<std::string> commands_that_read(const std::string& path, const StopF
   const auto add = [&](const std::string& verb) { commands.push_back("stepscope " + verb); };
   if (read_comm_files(one, stop).errors.empty()) add("hang " + path);
   if (read_memory_snapshots(one, stop).errors.empty()) add("memory " + path);
-  if (read_comm_benchmark(path)) add("calibrate --from " + path + " MACHINE.json");
-  if (const auto text = read_text_file(path, stop); text && parse_kernel_times(*text, path))
-    add("calibrate MACHINE.json --from " + path);
+  if (const auto text = read_text_file(path, stop)) {
+    const bool measured = looks_like_kernel_times(*text)
+                              ? static_cast<bool>(parse_kernel_times(*text, path))
+                              : static_cast<bool>(parse_comm_benchmark(*text, path));
+    if (measured) add("calibrate MACHINE.json --from " + path);
+  }
   if (commands.empty() && read_profile(path)) add("stacks " + path);
   if (read_step_times(path, TimeUnit::ms, stop)) add("check " + path);
   if (!commands.empty() || !path.ends_with(".json")) return commands;

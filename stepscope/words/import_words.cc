@@ -111,8 +111,8 @@ constexpr std::array import_facts = {
          "NCCL's plugin had no room for {} events, and what they tell is missing: select fewer "
          "with STEPSCOPE_NCCL_EVENTS (docs/reference/nccl-plugin.md)"},
     Fact{"nccl_calls_with_times_of_others",
-         "NCCL gave {} calls the GPU times of other calls: they have the times of its proxy or "
-         "none (docs/reference/nccl-plugin.md)"},
+         "the GPU times of {} calls are not used, because NCCL may have given them those of other "
+         "calls: they have the times of its proxy or none (docs/reference/nccl-plugin.md)"},
     Fact{"metric_of_no_rank", "{} samples of GPU metrics belong to no rank and are left out"},
 };
 

@@ -56,7 +56,7 @@ struct StepFault {
                        // of the step and twice as much as each even fault
   std::size_t count = 0;             // pauses; calls that wait, per step and rank
   std::vector<FaultPlace> places{};  // of the pauses
-  std::string between{};  // of what no row tells: the rows around most of it; host_activity.h
+  std::string between{};             // of what no row tells: UnseenWork::between
 };
 
 // A fault must give back this share of the step.

@@ -456,28 +456,17 @@ void Search::suspect_syncs() {
   suspect(std::move(f), std::move(changes));
 }
 
-// Of most ranks: of few, their hosts are late.
 void Search::suspect_unseen() {
   std::vector<NodeChange> changes = changes_of(in_, {.change = Change::unseen_free});
   if (changes.empty()) return;
-  std::set<int> ranks;
-  Ns sum{};
-  std::optional<UnseenWork> most;
-  for (const RankView& view : in_.views) {
-    std::optional<UnseenWork> work = unseen_work(view);
-    if (!work) continue;
-    ranks.insert(view.rank);
-    sum += work->of_step;
-    if (!most || work->of_step > most->of_step) most = std::move(work);
-  }
-  const auto with = std::ssize(ranks);
-  if (!most || 2 * with < std::ssize(in_.views)) return;
-  StepFault f{.kind = StepFaultKind::unseen_host,
-              .scenario = {.change = Change::unseen_free},
-              .excess = sum / with,
-              .between = std::move(most->between)};
-  if (with < std::ssize(in_.views)) f.ranks = {ranks.begin(), ranks.end()};
-  suspect(std::move(f), std::move(changes));
+  std::optional<UnseenWork> work = unseen_work(in_.views);
+  if (!work) return;
+  suspect({.kind = StepFaultKind::unseen_host,
+           .ranks = std::move(work->ranks),
+           .scenario = {.change = Change::unseen_free},
+           .excess = work->of_step,
+           .between = std::move(work->between)},
+          std::move(changes));
 }
 
 void Search::replay_suspects() {

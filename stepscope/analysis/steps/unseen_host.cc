@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
+#include <set>
+#include <utility>
 
 #include "stepscope/analysis/steps/host_activity.h"
 
@@ -54,27 +57,63 @@ std::vector<HostSpan> unseen_host(const RankView& view) {
   return unseen;
 }
 
-std::optional<UnseenWork> unseen_work(const RankView& view) {
-  std::vector<bool> has_some(view.steps.size());
+namespace {
+
+// Where the longest stretches lie, if half of `all` lies between the same rows. Finding the rows
+// around one reads those of its step.
+std::string place_of_most(const RankView& view, std::vector<HostSpan> stretches, Ns all) {
+  constexpr std::size_t most_read = 32;
+  const auto length = [](const HostSpan& stretch) { return stretch.end - stretch.start; };
+  std::ranges::stable_sort(stretches, std::ranges::greater{}, length);
   std::map<std::string, Ns> by_place;
-  Ns sum{};
-  for (const HostSpan& stretch : unseen_host(view)) {
-    const auto after = std::ranges::upper_bound(view.steps, stretch.start, {}, &Step::host_start);
-    if (after == view.steps.begin()) continue;
-    has_some[static_cast<std::size_t>(after - view.steps.begin()) - 1] = true;
-    const Ns time = stretch.end - stretch.start;
-    sum += time;
+  for (const HostSpan& stretch : stretches | std::views::take(most_read)) {
     if (stretch.row == no_slice) continue;
+    const auto after = std::ranges::upper_bound(view.steps, stretch.start, {}, &Step::host_start);
     const TrackId thread = view.trace->slices.track[index(stretch.row)];
     const Ns since = (after - 1)->host_start;
-    by_place[host_activity(*view.trace, thread, since, stretch.start, stretch.end).text] += time;
+    by_place[host_activity(*view.trace, thread, since, stretch.start, stretch.end).text] +=
+        length(stretch);
+  }
+  for (const auto& [place, time] : by_place)
+    if (place.starts_with("between ") && 2 * time >= all) return place;
+  return {};
+}
+
+std::optional<UnseenWork> work_of(const RankView& view) {
+  std::vector<HostSpan> stretches = unseen_host(view);
+  std::vector<bool> has_some(view.steps.size());
+  Ns sum{};
+  for (const HostSpan& stretch : stretches) {
+    const auto after = std::ranges::upper_bound(view.steps, stretch.start, {}, &Step::host_start);
+    has_some[static_cast<std::size_t>(after - view.steps.begin()) - 1] = true;
+    sum += stretch.end - stretch.start;
   }
   const std::ptrdiff_t with = std::ranges::count(has_some, true);
   if (with == 0 || 4 * with < 3 * std::ssize(view.steps)) return std::nullopt;
-  UnseenWork work{.of_step = sum / std::ssize(view.steps), .between = {}};
-  const auto time_of = [](const auto& place) { return place.second; };
-  if (!by_place.empty()) work.between = std::ranges::max_element(by_place, {}, time_of)->first;
-  return work;
+  return UnseenWork{.of_step = sum / std::ssize(view.steps),
+                    .between = place_of_most(view, std::move(stretches), sum),
+                    .ranks = {}};
+}
+
+}  // namespace
+
+std::optional<UnseenWork> unseen_work(std::span<const RankView> views) {
+  std::set<int> ranks;
+  std::ptrdiff_t with = 0;
+  Ns sum{};
+  std::optional<UnseenWork> most;
+  for (const RankView& view : views) {
+    std::optional<UnseenWork> work = work_of(view);
+    if (!work) continue;
+    ranks.insert(view.rank);
+    ++with;
+    sum += work->of_step;
+    if (!most || work->of_step > most->of_step) most = std::move(work);
+  }
+  if (!most || 2 * with < std::ssize(views)) return std::nullopt;
+  most->of_step = sum / with;
+  if (with < std::ssize(views)) most->ranks = {ranks.begin(), ranks.end()};
+  return most;
 }
 
 }  // namespace stepscope

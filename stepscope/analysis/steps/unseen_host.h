@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,14 @@ inline constexpr Ns least_unseen = std::chrono::milliseconds{1};
 [[nodiscard]] std::vector<HostSpan> unseen_host(const RankView& view);
 
 struct UnseenWork {
-  Ns of_step{};         // mean over the steps
-  std::string between;  // the rows around most of it; HostActivity::text
+  Ns of_step{};  // mean over the steps of the views with such work
+  // "between a and b", if half or more lies between such rows in the view with most; else empty.
+  std::string between;
+  std::vector<int> ranks;  // of these views, ascending; empty: all
 };
 
-// What unseen_host lists, if at least three in four steps have some.
-[[nodiscard]] std::optional<UnseenWork> unseen_work(const RankView& view);
+// What unseen_host lists, of views where at least three in four steps have some. Absent if these
+// are fewer than half of the views: then they differ from their peers.
+[[nodiscard]] std::optional<UnseenWork> unseen_work(std::span<const RankView> views);
 
 }  // namespace stepscope

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "stepscope/analysis/steps/trace_test_builder.h"
 
 namespace stepscope {
@@ -41,7 +43,7 @@ TEST(UnseenHost, IsBetweenTheRowsOfAStep) {
   ASSERT_EQ(unseen.size(), 4U);
   EXPECT_EQ(unseen[1].start, Ns{10'100 * us});
   EXPECT_EQ(unseen[1].end, Ns{18'000 * us});
-  const auto work = unseen_work(r.view());
+  const auto work = unseen_work(std::array{r.view()});
   ASSERT_TRUE(work);
   EXPECT_EQ(work->of_step, Ns{7'900 * us});
   EXPECT_EQ(work->between, "between aten::first and aten::last");
@@ -65,7 +67,8 @@ TEST(UnseenHost, AnnotationsAroundOtherRowsTellNothing) {
           10'000 * us * s + 9'990 * us);
   const OneRank r(b);
   EXPECT_EQ(unseen_host(r.view()).size(), 4U);
-  EXPECT_EQ(unseen_work(r.view())->between, "between aten::first and aten::last in forward");
+  EXPECT_EQ(unseen_work(std::array{r.view()})->between,
+            "between aten::first and aten::last in forward");
 }
 
 // One long stretch in one step is a pause, not what each step does.
@@ -75,7 +78,41 @@ TEST(UnseenHost, OfFewStepsIsNoWorkOfEachStep) {
     b.row(b.thread(2), Category::cpu_op, "autograd", 10'000 * us * s, 10'000 * us * (s + 1));
   const OneRank r(b);
   EXPECT_EQ(unseen_host(r.view()).size(), 2U);
-  EXPECT_FALSE(unseen_work(r.view()));
+  EXPECT_FALSE(unseen_work(std::array{r.view()}));
+}
+
+TEST(UnseenHost, OfFewViewsIsNoWorkOfTheJob) {
+  TraceBuilder b = four_steps();
+  const OneRank with(b);
+  TraceBuilder c = four_steps();
+  c.row(c.thread(2), Category::cpu_op, "autograd", 0, 40'000 * us);
+  const OneRank without(c);
+  RankView other = without.view();
+  other.rank = 1;
+  const auto half = unseen_work(std::array{with.view(), other});
+  ASSERT_TRUE(half);
+  EXPECT_EQ(half->ranks, std::vector<int>{0});
+  EXPECT_EQ(half->of_step, Ns{7'900 * us});
+  EXPECT_FALSE(unseen_work(std::array{with.view(), other, other}));
+  // Two windows of one rank are its work, not twice as much.
+  const auto windows = unseen_work(std::array{with.view(), with.view()});
+  EXPECT_EQ(windows->of_step, Ns{7'900 * us});
+  EXPECT_TRUE(windows->ranks.empty());
+}
+
+TEST(UnseenHost, PlacesOfWhichNoneHasHalfAreNotNamed) {
+  TraceBuilder b;
+  for (int s = 0; s < 4; ++s) {
+    const std::int64_t at = 10'000 * us * s;
+    b.step("ProfilerStep#" + std::to_string(s), at, at + 10'000 * us);
+    for (int k = 0; k < 3; ++k)
+      b.op("aten::op" + std::to_string(k), at + 3'300 * us * k, at + (3'300 * k + 100) * us);
+    b.op("aten::end", at + 9'900 * us, at + 10'000 * us);
+  }
+  const OneRank r(b);
+  const auto work = unseen_work(std::array{r.view()});
+  ASSERT_TRUE(work);
+  EXPECT_EQ(work->between, "");
 }
 
 TEST(UnseenHost, WithoutStepsOrHostRowsThereIsNone) {

@@ -75,8 +75,8 @@ void find_launch_bound(FindingList& list) {
                              ? "CUDA graphs (torch.compile mode=reduce-overhead, "
                                "torch.cuda.graphs), fused"
                              : "Fused") +
-             " and foreach operators, larger batches; less Python between operators. Compare with "
-             "steps that are not recorded first: recording slows the host";
+             " and foreach operators, larger batches; less Python between operators. Before that, "
+             "compare with steps that are not recorded: recording slows the host";
   if (first_calls_prevail(*r))
     f.advice =
         "Record after a warm-up (torch.profiler.schedule): first calls load code and set up the "

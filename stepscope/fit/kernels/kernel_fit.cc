@@ -131,9 +131,8 @@ class Fitting {
     // Without a count in the files, every even one is tried.
     if (!units_ && value_of(machine_, tail) > 0 && free.size() > 1) {
       const Machine before = machine_;
-      Machine best = machine_;
       double least = fit(free, products);
-      best = machine_;
+      Machine best = machine_;
       constexpr int from = 16;
       constexpr int to = 320;
       for (int units = from; units <= to; units += 2) {

@@ -20,9 +20,9 @@ struct KernelTiming {
   OperationTiming timing;
 };
 
-// A device's copy is a pass that reads and writes its bytes. A pointwise pass of another work than
-// "add", "cast_add" and "half_of_rows" is none, and so are products
-// without a known format, optimizers and launches.
+// A device's copy is a pass that reads and writes its bytes. Left out are pointwise passes of other
+// work than "add", "cast_add" and "half_of_rows", products without a known format, optimizers and
+// launches.
 [[nodiscard]] std::vector<KernelTiming> kernel_timings(std::span<const KernelTime> kernels);
 
 }  // namespace stepscope

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "stepscope/base/json_reader.h"
-#include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/log_line.h"
 #include "stepscope/read/log/step_table.h"
 
@@ -394,12 +393,6 @@ Result<CommBenchmark> parse_comm_benchmark(std::string_view text, std::string_vi
                  .file = std::string(path),
                  .hint = "put the test's name into the file's: all_gather_perf.txt"};
   return out;
-}
-
-Result<CommBenchmark> read_comm_benchmark(const std::string& path) {
-  const auto text = read_text_file(path);
-  if (!text) return text.error();
-  return parse_comm_benchmark(*text, path);
 }
 
 }  // namespace stepscope

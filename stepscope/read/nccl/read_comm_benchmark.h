@@ -16,6 +16,5 @@ namespace stepscope {
 // Errors: no row of either tool; the text does not name the operation.
 [[nodiscard]] Result<CommBenchmark> parse_comm_benchmark(std::string_view text,
                                                          std::string_view path);
-[[nodiscard]] Result<CommBenchmark> read_comm_benchmark(const std::string& path);
 
 }  // namespace stepscope

@@ -51,41 +51,31 @@ Json shape_of(const Operation& operation) {
   return fmt::format("{} × {} × {}", s.m, s.n, s.k);
 }
 
+Json operation_row(const OperationTiming& t, const std::optional<Seconds>& modelled) {
+  const bool forward = t.direction == Direction::forward;
+  const Pass& pass = forward ? t.operation.forward : t.operation.backward;
+  return {{"class", name_of(operation_class_names, t.operation.kind)},
+          {"direction", forward ? "forward" : "backward"},
+          {"dtype", dtype_names[index(t.dtype)]},
+          {"shape", shape_of(t.operation)},
+          {"flops", pass.flops().value},
+          {"bytes", pass.bytes()},
+          {"measured_ns", nanoseconds(t.time)},
+          {"modelled_ns", nanoseconds(modelled)}};
+}
+
 Json operations_json(const Calibration& c, const Machine& machine) {
   const auto modelled = modelled_times(machine, c.operations);
   Json rows = Json::array();
-  for (std::size_t i = 0; i < c.operations.size(); ++i) {
-    const OperationTiming& t = c.operations[i];
-    const bool forward = t.direction == Direction::forward;
-    const Pass& pass = forward ? t.operation.forward : t.operation.backward;
-    rows.push_back({{"class", name_of(operation_class_names, t.operation.kind)},
-                    {"direction", forward ? "forward" : "backward"},
-                    {"dtype", dtype_names[index(t.dtype)]},
-                    {"shape", shape_of(t.operation)},
-                    {"flops", pass.flops().value},
-                    {"bytes", pass.bytes()},
-                    {"measured_ns", nanoseconds(t.time)},
-                    {"modelled_ns", nanoseconds(modelled[i])}});
-  }
+  for (std::size_t i = 0; i < c.operations.size(); ++i)
+    rows.push_back(operation_row(c.operations[i], modelled[i]));
   return rows;
 }
 
 Json operations_json(const KernelFit& fit) {
   Json rows = Json::array();
-  for (const KernelFitRow& r : fit.rows) {
-    if (!r.operation) continue;
-    const OperationTiming& t = *r.operation;
-    const bool forward = t.direction == Direction::forward;
-    const Pass& pass = forward ? t.operation.forward : t.operation.backward;
-    rows.push_back({{"class", name_of(operation_class_names, t.operation.kind)},
-                    {"direction", forward ? "forward" : "backward"},
-                    {"dtype", dtype_names[index(t.dtype)]},
-                    {"shape", shape_of(t.operation)},
-                    {"flops", pass.flops().value},
-                    {"bytes", pass.bytes()},
-                    {"measured_ns", nanoseconds(r.measured)},
-                    {"modelled_ns", nanoseconds(r.modelled)}});
-  }
+  for (const KernelFitRow& r : fit.rows)
+    if (r.operation) rows.push_back(operation_row(*r.operation, r.modelled));
   return rows;
 }
 
