@@ -430,6 +430,9 @@ Result<KernelFit> fit_kernels(const Machine& base, std::span<const KernelTimes> 
     fit.numbers.push_back({name, number_of(base, name), *number_of(machine, name)});
   for (const ComputeParameterInfo& p : compute_parameters)
     if (!fitting.told().contains(std::string(p.name))) fit.kept.emplace_back(p.name);
+  for (const std::string part : {"products", "attention", "passes over memory", "optimizer"})
+    if (std::ranges::none_of(fit.rows, [&](const auto& r) { return r.kind.starts_with(part); }))
+      fit.unmeasured.push_back(part);
   std::vector<double> errors;
   std::vector<double> before;
   for (const KernelFitRow& row : fit.rows) {

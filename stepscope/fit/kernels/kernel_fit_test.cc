@@ -109,6 +109,7 @@ TEST(KernelFit, FindsTheNumbersThatMadeTheTimes) {
   const auto fit = fit_kernels(h200(), std::vector{file}, "a test");
   ASSERT_TRUE(fit) << fit.error().message();
   EXPECT_LT(fit->median_error, 0.002);
+  EXPECT_TRUE(fit->unmeasured.empty());
   EXPECT_GT(fit->median_before, 0.1);
   const Machine& found = fit->machine;
   EXPECT_EQ(found.compute->units, 132);
@@ -144,6 +145,8 @@ TEST(KernelFit, WhatTheFileDoesNotTellStays) {
   ASSERT_TRUE(fit) << fit.error().message();
   ASSERT_EQ(fit->kinds.size(), 1U);
   EXPECT_LT(fit->kinds[0].worst, 1e-3) << "one number explains one time";
+  EXPECT_EQ(fit->unmeasured,
+            (std::vector<std::string>{"attention", "passes over memory", "optimizer"}));
   for (const auto p : {fill, misaligned, memory_efficiency, softmax, optimizer})
     EXPECT_EQ(of(fit->machine, p), of(h200(), p));
   EXPECT_EQ(fit->machine.compute->vendor_attention_efficiency,

@@ -107,9 +107,13 @@ Json kernel_fit_json(const CalibrateFromResult& r) {
     numbers.push_back({{"name", n.name},
                        {"before", n.before ? Json(*n.before) : Json(nullptr)},
                        {"value", n.value}});
-  return {{"files", std::move(files)},        {"kinds", std::move(kinds)},
-          {"numbers", std::move(numbers)},    {"kept", fit.kept},
-          {"median_error", fit.median_error}, {"median_error_before", fit.median_before}};
+  return {{"files", std::move(files)},
+          {"kinds", std::move(kinds)},
+          {"numbers", std::move(numbers)},
+          {"kept", fit.kept},
+          {"unmeasured", fit.unmeasured},
+          {"median_error", fit.median_error},
+          {"median_error_before", fit.median_before}};
 }
 
 double mean_error(const KernelFit& fit) {

@@ -2,6 +2,7 @@
 #include "stepscope/report/terminal/calibration_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <span>
 #include <vector>
@@ -49,6 +50,15 @@ std::string links(std::span<const BenchmarkRow> measured, std::size_t width) {
                     std::move(rows), width);
 }
 
+// A number of the catalogue makes up for what its neighbours miss of a whole step.
+std::string unmeasured_sentence(const KernelFit& fit) {
+  return fmt::format(
+      "Without a time: {}. Their numbers were fitted to steps of training together with those that "
+      "are replaced here, so predicted steps can be further off than before. python -m "
+      "stepscope.torch.kernels measures all of them.",
+      fmt::join(fit.unmeasured, ", "));
+}
+
 std::string numbers_text(const KernelFit& fit, std::size_t width) {
   std::vector<std::vector<std::string>> rows;
   for (const FittedNumber& n : fit.numbers)
@@ -56,7 +66,8 @@ std::string numbers_text(const KernelFit& fit, std::size_t width) {
   std::string kept;
   for (const std::string& name : fit.kept) kept += (kept.empty() ? "" : ", ") + name;
   return text_table({{"number", false}, {"before"}, {"fitted"}}, std::move(rows), width) +
-         wrapped("As they were, because the files do not tell them: " + kept + ".", width);
+         wrapped("As they were, because the files do not tell them: " + kept + ".", width) +
+         (fit.unmeasured.empty() ? "" : wrapped(unmeasured_sentence(fit), width));
 }
 
 std::string kernels_text(const CalibrateFromResult& r, std::size_t width) {
