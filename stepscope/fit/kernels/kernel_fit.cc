@@ -431,7 +431,7 @@ Result<KernelFit> fit_kernels(const Machine& base, std::span<const KernelTimes> 
   for (const ComputeParameterInfo& p : compute_parameters)
     if (!fitting.told().contains(std::string(p.name))) fit.kept.emplace_back(p.name);
   for (const std::string part : {"products", "attention", "passes over memory", "optimizer"})
-    if (std::ranges::none_of(fit.rows, [&](const auto& r) { return r.kind.starts_with(part); }))
+    if (std::ranges::none_of(fit.kinds, [&](const auto& k) { return k.kind.starts_with(part); }))
       fit.unmeasured.push_back(part);
   std::vector<double> errors;
   std::vector<double> before;

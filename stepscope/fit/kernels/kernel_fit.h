@@ -47,7 +47,7 @@ struct KernelFit {
   std::vector<KernelKindError> kinds{};  // never empty
   std::vector<FittedNumber> numbers{};
   std::vector<std::string> kept{};  // numbers that the kernels do not tell
-  // Of "products", "attention", "passes over memory" and "optimizer", those without a time.
+  // Of "products", "attention", "passes over memory" and "optimizer", those of no kind.
   std::vector<std::string> unmeasured{};
   double median_error = 0;  // over all rows
   double median_before = 0;

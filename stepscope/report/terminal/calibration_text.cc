@@ -50,11 +50,11 @@ std::string links(std::span<const BenchmarkRow> measured, std::size_t width) {
                     std::move(rows), width);
 }
 
-// A number of the catalogue makes up for what its neighbours miss of a whole step.
+// The catalogue's numbers are fitted together, to whole steps, and make up for each other.
 std::string unmeasured_sentence(const KernelFit& fit) {
   return fmt::format(
-      "Without a time: {}. Their numbers were fitted to steps of training together with those that "
-      "are replaced here, so predicted steps can be further off than before. python -m "
+      "Without a usable time: {}. Their numbers are still the base machine's. Where these made up "
+      "for errors of the replaced numbers, predicted steps are further off than before. python -m "
       "stepscope.torch.kernels measures all of them.",
       fmt::join(fit.unmeasured, ", "));
 }
