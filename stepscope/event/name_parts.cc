@@ -97,9 +97,14 @@ std::string_view nth_argument(std::string_view arguments, int n) {
   return {};
 }
 
-std::string_view operator_stem(std::string_view name) {
+std::string_view without_engine(std::string_view name) {
   constexpr std::string_view engine = "autograd::engine::evaluate_function: ";
   if (name.starts_with(engine)) name.remove_prefix(engine.size());
+  return name;
+}
+
+std::string_view operator_stem(std::string_view name) {
+  name = without_engine(name);
   name = name.substr(0, name.find('<'));
   if (const auto at = name.rfind("::"); at != std::string_view::npos) name.remove_prefix(at + 2);
   name = name.substr(0, name.find('.'));

@@ -21,6 +21,9 @@ struct KernelParts {
 // The n-th template argument, from 1 on; empty if there are fewer.
 [[nodiscard]] std::string_view nth_argument(std::string_view arguments, int n);
 
+// "autograd::engine::evaluate_function: AddmmBackward0" → "AddmmBackward0".
+[[nodiscard]] std::string_view without_engine(std::string_view name);
+
 // "autograd::engine::evaluate_function: AddmmBackward0", "aten::addmm_", "aten::addmm.out" →
 // "addmm". The name is lower-case.
 [[nodiscard]] std::string_view operator_stem(std::string_view lower_name);

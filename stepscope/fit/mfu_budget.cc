@@ -162,7 +162,8 @@ void split_compute(const ComputeSplit& c, Terms& terms, std::vector<std::string>
   at(terms, MfuTerm::kernel_inefficiency) = c.known - c.hardware_at_peak;
   at(terms, MfuTerm::memory_bound_compute) = c.other;
   if (!c.model_at_peak) {
-    at(terms, MfuTerm::compute_unattributed) = c.unknown + c.hardware_at_peak;
+    at(terms, MfuTerm::executed_at_peak) = c.hardware_at_peak;
+    at(terms, MfuTerm::compute_unattributed) = c.unknown;
     return;
   }
   const double missing = *c.model_at_peak - c.hardware_at_peak;
@@ -201,13 +202,9 @@ void warn_of_coverage(const Totals& sums, const MfuQuestion& question, double in
         "flops_mismatch: matrix products run faster than the peak; check the peak "
         "and its number format");
   }
-  if (!question.model) {
-    std::string text = "no model FLOPs, so no MFU: give --model-flops-per-step";
-    if (sums.known_ns > 0) {
-      text += "; compute_unattributed holds what the executed FLOPs would take at the peak";
-    }
-    warnings.push_back(std::move(text));
-  }
+  if (!question.model)
+    warnings.emplace_back(
+        "no MFU: give the model's FLOPs with --model-flops-per-step; docs/explanation/mfu.md");
 }
 
 void split_rest(const Totals& sums, Terms& terms) {
@@ -231,6 +228,8 @@ bool applies(MfuTerm term, bool has_model, bool has_work) {
     case MfuTerm::mfu:
     case MfuTerm::recompute:
       return has_model;
+    case MfuTerm::executed_at_peak:
+      return has_work && !has_model;
     case MfuTerm::kernel_inefficiency:
     case MfuTerm::memory_bound_compute:
       return has_work;

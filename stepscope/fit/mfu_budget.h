@@ -27,6 +27,7 @@ namespace stepscope {
 enum class MfuTerm : std::uint8_t {
   mfu,
   recompute,
+  executed_at_peak,
   kernel_inefficiency,
   memory_bound_compute,
   compute_unattributed,
@@ -42,10 +43,11 @@ enum class MfuTerm : std::uint8_t {
   idle_dependency,
   idle_unexplained,
 };
-inline constexpr std::size_t mfu_term_count = 16;
+inline constexpr std::size_t mfu_term_count = 17;
 inline constexpr std::array<std::string_view, mfu_term_count> mfu_term_names = {
     "mfu",
     "recompute",
+    "executed_at_peak",
     "kernel_inefficiency",
     "memory_bound_compute",
     "compute_unattributed",

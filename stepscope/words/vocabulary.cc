@@ -69,14 +69,16 @@ constexpr std::array table = std::to_array<Term>({
      "The share of the peak that becomes FLOPs of the model, without recomputation."},
     {"mfu", "recompute", "recomputation",
      "Time that the peak needs for forward work done a second time to save memory."},
+    {"mfu", "executed_at_peak", "matmul and attention at peak",
+     "Time that the peak needs for the executed FLOPs, if the model's FLOPs are not known (HFU)."},
     {"mfu", "kernel_inefficiency", "matmul and attention below peak",
      "Time of matmul and attention kernels beyond what the peak needs for their FLOPs."},
     {"mfu", "memory_bound_compute", "memory-bound kernels",
      "Time of compute kernels of a known class other than matmul and attention.", "",
      "memory-bound operators"},
     {"mfu", "compute_unattributed", "compute, FLOPs unknown",
-     "Compute time of kernels of unknown class, and compute time that cannot be split further "
-     "without model FLOPs or recorded shapes."},
+     "Compute time of kernels of unknown class, and compute time whose FLOPs the traces do not "
+     "give."},
     {"mfu", "exposed_transfer", "exposed transfer",
      "Only communication runs, and its peers have arrived: bytes move."},
     {"mfu", "exposed_wait", "waiting for peers",

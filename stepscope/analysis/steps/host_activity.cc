@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/event/name_parts.h"
+
 namespace stepscope {
 namespace {
 
@@ -75,7 +77,7 @@ Surroundings survey(const Trace& trace, Rows rows, Ns start, Ns end) {
 }
 
 std::string between(const Trace& trace, const Surroundings& around) {
-  const auto named = [&](SliceId row) { return std::string(trace.name(row)); };
+  const auto named = [&](SliceId row) { return std::string(without_engine(trace.name(row))); };
   if (around.before == no_slice && around.after == no_slice) return "";
   if (around.before == no_slice) return "before " + named(around.after);
   if (around.after == no_slice) return "after " + named(around.before);
@@ -107,7 +109,8 @@ HostActivity host_activity(const Trace& trace, TrackId thread, Ns since, Ns star
   HostActivity activity;
   activity.covering = around.covering;
   const bool covered = around.covering != no_slice;
-  const std::string name(covered ? trace.name(around.covering) : std::string_view());
+  const std::string name(covered ? without_engine(trace.name(around.covering))
+                                 : std::string_view());
   if (covered && says_it_all(trace.slices.category[index(around.covering)])) {
     activity.text = name;
     if (is_first_call(trace, around.covering)) activity.text += first_call;

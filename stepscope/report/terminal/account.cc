@@ -84,13 +84,7 @@ std::string mfu_account(const MfuBudget& mfu, bool cpu) {
                      t.percent};
     if (t.term == MfuTerm::kernel_inefficiency && hfu > 0 && below_peak > 0)
       line.note = fmt::format("mean {} of peak", format_percent(hfu / (hfu + below_peak)));
-    if (t.term == MfuTerm::compute_unattributed && !mfu.mfu && hfu > 0) {
-      const double at_peak = std::min(hfu * static_cast<double>(mfu.step.count()), line.ns);
-      lines.push_back(
-          {"matmul and attention at peak", at_peak, std::min(hfu * 100, line.percent), "HFU"});
-      line.ns -= at_peak;
-      line.percent -= lines.back().percent;
-    }
+    if (t.term == MfuTerm::executed_at_peak) line.note = "HFU";
     if (t.money_per_day)
       line.note += fmt::format("{}{:.2f} a day", line.note.empty() ? "" : "; ", *t.money_per_day);
     lines.push_back(std::move(line));

@@ -95,9 +95,10 @@ TEST(Account, ACpuRunHasNoHostBesideTheDevice) {
 }
 
 TEST(Account, WithoutModelFlopsWhatProductsTakeAtThePeakIsToldFromTheUnknown) {
-  MfuBudget mfu = with_terms({{MfuTerm::kernel_inefficiency, 20},
+  MfuBudget mfu = with_terms({{MfuTerm::executed_at_peak, 30},
+                              {MfuTerm::kernel_inefficiency, 20},
                               {MfuTerm::memory_bound_compute, 20},
-                              {MfuTerm::compute_unattributed, 50},
+                              {MfuTerm::compute_unattributed, 20},
                               {MfuTerm::idle_host, 10}});
   mfu.hfu = 0.3;
   const std::string text = mfu_account(mfu, false);

@@ -24,9 +24,10 @@ export const categories = () => keys_of('budget').map(
 const mfu_looks = {
   mfu: {colour: 'compute'},
   recompute: {colour: 'recompute'},
+  executed_at_peak: {colour: 'compute'},
   kernel_inefficiency: {colour: 'kernel_inefficiency'},
   memory_bound_compute: {colour: 'memory_bound'},
-  compute_unattributed: {colour: 'compute'},
+  compute_unattributed: {colour: 'compute', pattern: 'dotted'},
   exposed_transfer: {colour: 'comm_exposed_transfer'},
   exposed_wait: {colour: 'comm_exposed_wait', pattern: 'hatched'},
   exposed_comm_unsplit: {colour: 'comm_exposed_unsplit', pattern: 'inked'},

@@ -17,8 +17,9 @@ export function account_of(report) {
         (t) => ({
           ...look_of_term(t.name), name: t.name, ns: t.ns, share: t.percent / 100, term: t
         }));
-    const end =
-        rows.find((r) => r.name === 'mfu') || rows.find((r) => r.name === 'compute_unattributed');
+    const end = ['mfu', 'executed_at_peak', 'compute_unattributed']
+                    .map((name) => rows.find((r) => r.name === name))
+                    .find(Boolean);
     return {
       top: mfu.mfu === null || mfu.mfu === undefined ? 'the mean step' : 'the peak of the device',
       whole: mfu.step_ns,
