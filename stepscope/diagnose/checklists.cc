@@ -433,8 +433,10 @@ Checklist stragglers(const ChecklistInput& in) {
   else if (in.facts.arrivals_known)
     out.lines.push_back(judged(name, true, "no rank is late step after step"));
   else
-    out.lines.push_back(
-        unknown(name, "two ranks whose times can be compared are not recorded: record every rank"));
+    out.lines.push_back(unknown(
+        name, in.facts.why_arrivals_unknown.empty()
+                  ? "two ranks whose times can be compared are not recorded: record every rank"
+                  : in.facts.why_arrivals_unknown));
   out.lines.push_back(balance(in, "rank_work"));
   return out;
 }

@@ -268,6 +268,21 @@ std::string_view cause_remedy(const JobResult& job) {
              : "record whole steps, with host rows and device rows";
 }
 
+// What to record where replayed steps differ from the recorded ones; empty if nothing known is
+// missing.
+std::string_view repeat_remedy(const JobResult& job) {
+  constexpr std::size_t few_steps = 10;
+  const std::optional<int>& world = job.collectives.matches.world_size;
+  if (world && static_cast<std::size_t>(*world) > job.ranks.size()) return "record all ranks";
+  const auto lacks_launches = [](const RankResult& r) {
+    return r.device == "cuda" && !r.has_launch_rows;
+  };
+  if (std::ranges::any_of(job.ranks, lacks_launches)) return "record host and device rows";
+  if (job.explanation->held_out->steps < few_steps)
+    return "record ten or more steps after a warm-up, so that chance can be told from habit";
+  return {};
+}
+
 }  // namespace
 
 Confidence replay_confidence(const Explanation& e) {
@@ -281,13 +296,15 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
   if (!job.explanation || !job.explanation->refused) return std::nullopt;
   const Explanation& e = *job.explanation;
   constexpr std::string_view how = "; docs/how-to/record-a-trace.md";
-  if (e.unexplained_share <= unexplained_refused)
+  if (e.unexplained_share <= unexplained_refused) {
+    const std::string_view remedy = repeat_remedy(job);
     return NoAnswer{
         fmt::format("a replay with the durations of a neighbouring step misses its length by {} "
                     "(median of {} steps, which differ by {})",
                     format_percent(e.held_out->error), e.held_out->steps,
                     format_percent(e.held_out->variation)),
-        fmt::format("record all ranks, with host and device rows{}", how)};
+        remedy.empty() ? std::string() : fmt::format("{}{}", remedy, how)};
+  }
   struct Part {
     Ns time{};
     std::string_view words;

@@ -85,7 +85,7 @@ struct Culprit {
 // Why the replay answers nothing, and what to record.
 struct NoAnswer {
   std::string reason;  // "61.0 % of the critical path is not explained (…)"
-  std::string remedy;  // "record …"
+  std::string remedy;  // "record …"; empty if nothing known is missing
 };
 // Absent if it answers (Explanation::refused).
 [[nodiscard]] std::optional<NoAnswer> no_answer(const JobResult& job);

@@ -293,6 +293,26 @@ struct Replayed : TestReport {
   }
 };
 
+// Steps that differ by more than a replay explains: the late rank is named from its arrivals, and
+// what to record depends on what is missing.
+TEST(Verdict, ALateRankIsNamedWhereNoReplayAnswers) {
+  TestReport t({{{compute, 60}, {comm_exposed_wait, 40}}, {{compute, 60}, {idle_data, 40}}});
+  late(t, 1);
+  for (const std::size_t rank : {0U, 1U}) t.rank(rank).has_launch_rows = true;
+  Explanation& e = t.job.explanation.emplace();
+  e.refused = true;
+  e.held_out = HeldOut{.steps = 2, .error = 0.06, .variation = 0.02};
+  const auto culprit = [&] { return find_verdict(t.job, std::nullopt).culprit.value_or(""); };
+  EXPECT_TRUE(culprit().starts_with("rank 1 arrives 300 ms a step late")) << culprit();
+  EXPECT_TRUE(says(culprit(), ". Record ten or more steps")) << culprit();
+  e.held_out->steps = 16;
+  EXPECT_FALSE(says(culprit(), "Record")) << culprit();
+  t.job.collectives.matches.world_size = 4;
+  EXPECT_TRUE(says(culprit(), ". Record all ranks; docs/")) << culprit();
+  t.job.stragglers.clear();
+  EXPECT_TRUE(culprit().starts_with("record all ranks; docs/")) << culprit();
+}
+
 TEST(Verdict, ADeviceThatAnotherProcessSharesIsAFault) {
   Replayed t({{{compute, 60}, {idle_launch, 40}}, {{compute, 60}, {comm_exposed_wait, 40}}});
   t.saves(Change::device_alone, 30);

@@ -250,7 +250,8 @@ std::vector<std::string> replay_warnings(const JobResult& job) {
   if (!job.explanation) return warnings;
   const Explanation& e = *job.explanation;
   if (const auto none = no_answer(job))
-    warnings.push_back(fmt::format("no what-if is answered: {}; {}", none->reason, none->remedy));
+    warnings.push_back(fmt::format("no what-if is answered: {}{}{}", none->reason,
+                                   none->remedy.empty() ? "" : "; ", none->remedy));
   else if (mispredicts(e, replay_error_warning))
     warnings.push_back(fmt::format("the replay misses held-out steps by {}: what-ifs are rough",
                                    format_percent(e.held_out->error)));

@@ -140,6 +140,7 @@ void take_summary(const TrainSummary& summary, StepFacts& facts) {
   facts.hfu = summary.hfu;
   if (summary.late) facts.stragglers.push_back(*summary.late);
   facts.arrivals_known = summary.judged && summary.ranks.size() > 1;
+  facts.why_arrivals_unknown = summary.why_unjudged;
   for (const auto& [rank, sums] : summary.ranks) {
     RankFacts r{.rank = rank, .mean = {}};
     for (std::size_t c = 0; c < budget_category_count; ++c) {

@@ -72,7 +72,9 @@ CheckLine straggler_line(const StepFacts& f) {
   CheckLine line{.name = "stragglers",
                  .status = CheckStatus::unknown,
                  .value = std::nullopt,
-                 .sentence = "not known: needs two ranks whose clocks can be compared"};
+                 .sentence = "not known: " + (f.why_arrivals_unknown.empty()
+                                                  ? "needs two ranks whose clocks can be compared"
+                                                  : f.why_arrivals_unknown)};
   if (!f.stragglers.empty()) {
     line.status = CheckStatus::look;
     line.sentence = fmt::format("{}", fmt::join(f.stragglers, "; "));

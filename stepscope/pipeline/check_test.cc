@@ -81,6 +81,11 @@ TEST_F(CheckInput, TheVerdictOfTrainNamesTheLateRank) {
   const CheckResult none = check_of(run(""));
   EXPECT_TRUE(none.facts.stragglers.empty());
   EXPECT_TRUE(none.facts.arrivals_known);
+  const CheckResult unjudged = check_of(
+      R"({"schema":"stepscope.train/1","answer":{"verdict":null,"no_verdict":"Too noisy."},)"
+      R"("steps":[{"index":4,"wall_ns":30}],"rank_steps":[]})");
+  EXPECT_FALSE(unjudged.facts.arrivals_known);
+  EXPECT_EQ(unjudged.facts.why_arrivals_unknown, "Too noisy");
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ TEST(JsonContract, HoldsForTraining) {
                                  "--json",
                                  "-"});
   ASSERT_EQ(run.exit_code, 0) << run.errors;
-  expect_contract("stepscope train", run, {"answer.verdict", "answer.verdict_steps"});
+  expect_contract("stepscope train", run,
+                  {"answer.verdict", "answer.verdict_steps", "answer.no_verdict"});
 }
 
 TEST(JsonContract, HoldsForACalibration) {

@@ -8,18 +8,35 @@
 namespace stepscope {
 namespace {
 
-// The part of a delay that the median rank does not wait for shows again at the next collective.
+// The part of a delay that the median rank has not waited for before it starts the next collective
+// shows again there. It has waited for calls that have ended. Calls in flight together share their
+// waits, of which the longest counts; from one start to the next no wait is longer than the time
+// between them.
 void find_carried(const Collectives& job, std::vector<LateArrival>& arrivals) {
   std::map<std::uint32_t, std::vector<LateArrival*>> by_view;
   for (LateArrival& arrival : arrivals) by_view[arrival.member.view].push_back(&arrival);
+  struct Wait {
+    Ns end{};  // of the call
+    Ns left{};
+  };
   for (auto& [view, mine] : by_view) {
     std::ranges::stable_sort(
         mine, {}, [&](const LateArrival* a) { return job.matches.call(a->member).start; });
     Ns outstanding{};
+    Ns before{};              // the start of the last median call
+    std::vector<Wait> waits;  // of the median calls in flight
     for (LateArrival* arrival : mine) {
-      arrival->carried = std::min(arrival->late, outstanding);
-      const Ns absorbed = job.exposed[arrival->median.view][arrival->median.call];
-      outstanding = std::max(Ns{0}, arrival->late - absorbed);
+      const CollectiveCall& median = job.matches.call(arrival->median);
+      Ns waited{};
+      for (const Wait& wait : waits)
+        if (wait.end <= median.start) waited = std::max(waited, wait.left);
+      waited = std::clamp(median.start - before, Ns{0}, waited);
+      arrival->carried = std::min(arrival->late, std::max(Ns{0}, outstanding - waited));
+      outstanding = arrival->late;
+      before = median.start;
+      std::erase_if(waits, [&](const Wait& w) { return w.end <= before || w.left <= waited; });
+      for (Wait& wait : waits) wait.left -= waited;
+      waits.push_back({median.end, job.exposed[arrival->median.view][arrival->median.call]});
     }
   }
 }

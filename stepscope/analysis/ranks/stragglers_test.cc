@@ -191,6 +191,29 @@ TEST(Stragglers, DelaysThatTheOthersWaitForCountEachTime) {
   EXPECT_EQ(found[0].upper_bound, Ns{60 * ms});
 }
 
+// ZeRO-3 prefetches: both gathers start before the host waits for the first.
+TEST(Stragglers, ADelayAtCollectivesInFlightTogetherCountsOnce) {
+  std::vector<TestRank> ranks(2);
+  for (std::size_t r = 0; r < 2; ++r) {
+    TestRank& rank = ranks[r];
+    const std::int64_t late = r == 1 ? 60 * ms : 0;
+    rank.rows().step("ProfilerStep#0", 0, 150 * ms);
+    rank.rows().op("aten::mm", 0, ms);
+    rank.rows().launch(1, 0, ms);
+    for (std::uint32_t n = 0; n < 3; ++n) {
+      const std::int64_t start = n < 2 ? late + ms * (n + 1) : 80 * ms;
+      const std::int64_t end = n < 2 ? 65 * ms : 85 * ms;
+      rank.rows().launch(n + 2, start - ms, start - ms / 2);
+      rank.annotate(rank.comm(all_reduce_kernel, start, end, n + 2, 20 + n),
+                    {.name = "allreduce", .size = 2, .seq = n});
+    }
+  }
+  const auto found = stragglers_of(TestJob(std::move(ranks)));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].late, Ns{120 * ms});
+  EXPECT_EQ(found[0].upper_bound, Ns{60 * ms});
+}
+
 TEST(Stragglers, ARankThatLoadsDataLongerIsSaidToDoSo) {
   const auto found = stragglers_of(hidden_delay(true));
   ASSERT_EQ(found.size(), 1U);

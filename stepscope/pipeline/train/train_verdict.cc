@@ -10,6 +10,7 @@
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/verdict.h"
+#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -97,8 +98,12 @@ TrainVerdict verdict_of(std::vector<RankRows> ranks, std::int64_t first_step) {
   }
   verdict.first_step = job.steps.front().index;
   verdict.last_step = job.steps.back().index;
-  verdict.culprits = find_verdict(job, std::nullopt).culprits;
-  if (verdict.culprits.empty()) verdict.why_none = "the recorded steps cannot be replayed";
+  JobVerdict found = find_verdict(job, std::nullopt);
+  verdict.culprits = std::move(found.culprits);
+  if (!verdict.culprits.empty()) return verdict;
+  const auto none = no_answer(job);
+  verdict.why_none = none ? none->reason : "the recorded steps cannot be replayed";
+  if (found.culprit) verdict.why_none += ". " + capitalised(*found.culprit);
   return verdict;
 }
 

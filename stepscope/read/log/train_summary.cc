@@ -25,15 +25,22 @@ const std::vector<JsonValue>& list_of(const JsonValue& object, std::string_view 
   return value == nullptr || value->kind != JsonValue::Kind::list ? none : value->items;
 }
 
+std::string without_stop(std::string text) {
+  while (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 void take_verdict(const JsonValue& json, TrainSummary& summary) {
   const JsonValue* answer = json.find("answer");
+  const JsonValue* why = answer == nullptr ? nullptr : answer->find("no_verdict");
+  if (why != nullptr && why->kind == JsonValue::Kind::text)
+    summary.why_unjudged = without_stop(why->text);
   const JsonValue* verdict = answer == nullptr ? nullptr : answer->find("verdict");
   const JsonValue* sentence = verdict == nullptr ? nullptr : verdict->find("sentence");
   if (sentence == nullptr || sentence->kind != JsonValue::Kind::text) return;
   summary.judged = true;
   if (list_of(*verdict, "ranks").empty()) return;
-  summary.late = sentence->text;
-  while (summary.late->ends_with('.')) summary.late->pop_back();
+  summary.late = without_stop(sentence->text);
 }
 
 }  // namespace

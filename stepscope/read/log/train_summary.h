@@ -18,6 +18,7 @@ struct TrainSummary {
   std::optional<double> mfu;  // shares of 1
   std::optional<double> hfu;
   bool judged = false;              // the run has a verdict
+  std::string why_unjudged;         // without a full stop; empty if the run does not say
   std::optional<std::string> late;  // the verdict, without a full stop, if it accuses ranks
   // Sums over the steps of a rank, in ns by budget category, and the number of its steps.
   struct Rank {
