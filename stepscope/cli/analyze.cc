@@ -94,6 +94,7 @@ int answer(const AnalyzeFlags& flags) {
   const StopFlag& stop = stop_on_signals();
   const auto crew = join_launched(request->traces);
   if (!crew) return refused(crew.error());
+  if (crew->lent) return exit_done;
   Failures failures;
   const auto result = analyze(*request, progress_of(failures));
   if (!result) return silent ? exit_done : ended(result.error(), failures);

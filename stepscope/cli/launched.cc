@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
+#include <utility>
 
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
@@ -40,12 +42,17 @@ bool is_silent() {
   return silent;
 }
 
-Result<std::unique_ptr<Crew>> join_launched(TracesRequest& request) {
-  auto crew = launched_crew(end_crew);
-  if (!crew || *crew == nullptr) return crew;
-  request.crew = crew->get();
-  if (request.threads == 0) request.threads = threads_of_crew();
-  return crew;
+Result<JoinedCrew> join_launched(TracesRequest& request) {
+  std::string work;
+  for (const std::string& input : request.inputs) work.append(input).push_back('\n');
+  auto launched = launched_crew(work, end_crew);
+  if (!launched) return launched.error();
+  if (launched->crew != nullptr) {
+    request.crew = launched->crew.get();
+    request.threads =
+        request.threads == 0 ? launched->cores : request.threads * launched->processes;
+  }
+  return JoinedCrew{std::move(launched->crew), launched->lent};
 }
 
 }  // namespace stepscope

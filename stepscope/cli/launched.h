@@ -16,9 +16,15 @@ namespace stepscope {
 // error.
 bool is_silent();
 
-// Joins the processes that a launcher has started and sets the request's crew and, unless given,
-// its threads. Null: there are no others. If a process of the crew fails, the others end with
-// exit_failed, and the first one says why.
-[[nodiscard]] Result<std::unique_ptr<Crew>> join_launched(TracesRequest& request);
+struct JoinedCrew {
+  std::unique_ptr<Crew> crew;  // lives as long as the request; null: there are no others
+  bool lent = false;           // this process has nothing to do: others have had its cores
+};
+
+// Joins the processes that a launcher has started and sets the request's crew and threads
+// (comm/groups/process_crew.h). `--threads` is of one process: the first of a host has those of all
+// processes there. If a process of the crew fails, the others end with exit_failed, and the first
+// one says why.
+[[nodiscard]] Result<JoinedCrew> join_launched(TracesRequest& request);
 
 }  // namespace stepscope

@@ -44,6 +44,7 @@ int answer(const WhatIfFlags& flags) {
   if (!request) return silent ? exit_done : refused(request.error());
   const auto crew = join_launched(request->traces);
   if (!crew) return refused(crew.error());
+  if (crew->lent) return exit_done;
   Failures failures;
   const auto result = whatif(*request, progress_of(failures));
   if (silent) return exit_done;

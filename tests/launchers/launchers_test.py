@@ -145,7 +145,7 @@ class Launchers(unittest.TestCase):
             tree["warnings"],
         )
 
-    def outputs(self, words, name, inputs=None, program=("analyze",)):
+    def outputs(self, words, name, inputs=None, program=("analyze",), environment=None):
         path = os.path.join(self.folder, name)
         done = subprocess.run(
             [*words, PROGRAM, program[0], inputs or self.digests, *program[1:], "--json", path],
@@ -153,7 +153,8 @@ class Launchers(unittest.TestCase):
             text=True,
             timeout=200,
             check=False,
-            env={**os.environ, "NO_COLOR": "1"},  # mpirun gives the first process a terminal
+            # mpirun gives the first process a terminal.
+            env={**os.environ, "NO_COLOR": "1", **(environment or {})},
         )
         # The first line has the time that reading took.
         text = done.stdout.split("\n", 1)[-1].replace(path, "PATH")
@@ -165,16 +166,35 @@ class Launchers(unittest.TestCase):
             self.skipTest("no mpirun")
         alone = self.outputs([], "alone.json")
         self.assertEqual(alone[0], 0)
-        for processes in ("2", "3"):
-            shared = self.outputs([*MPIRUN, "-n", processes], f"shared{processes}.json")
-            self.assertEqual(shared, alone)
-        raw = self.outputs([*MPIRUN, "-n", "2"], "raw.json", self.traces)
-        self.assertEqual(raw[1:], self.outputs([], "raw_alone.json", self.traces)[1:])
+        raw_alone = self.outputs([], "raw_alone.json", self.traces)
         change = ("whatif", "--change", "compute:0.9")
-        self.assertEqual(
-            self.outputs([*MPIRUN, "-n", "2"], "whatif2.json", program=change),
-            self.outputs([], "whatif1.json", program=change),
+        changed = self.outputs([], "whatif1.json", program=change)
+        # As on one host, where one process has the cores of all, and as on hosts of their own.
+        for place in (None, {"STEPSCOPE_PROCESSES": "apart"}):
+            for processes in ("2", "3"):
+                words = [*MPIRUN, "-n", processes]
+                shared = self.outputs(words, f"shared{processes}.json", environment=place)
+                self.assertEqual(shared, alone)
+            words = [*MPIRUN, "-n", "2"]
+            raw = self.outputs(words, "raw.json", self.traces, environment=place)
+            self.assertEqual(raw[1:], raw_alone[1:])
+            again = self.outputs(words, "whatif2.json", program=change, environment=place)
+            self.assertEqual(again, changed)
+
+    def test_processes_with_different_inputs_are_refused(self):
+        if not has_mpi():
+            self.skipTest("no mpirun")
+        done = subprocess.run(
+            [*MPIRUN, "-n", "1", PROGRAM, "analyze", self.digests]
+            + [":", "-n", "1", PROGRAM, "analyze", self.traces],
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
         )
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("were given different inputs", done.stderr)
+        self.assertEqual(done.stdout, "")
 
     def test_srun_shares_an_analysis(self):
         if not has_slurm():
@@ -202,12 +222,18 @@ class Launchers(unittest.TestCase):
     def test_a_process_that_dies_ends_the_others(self):
         if not has_mpi():
             self.skipTest("no mpirun")
+        for place in ({}, {"STEPSCOPE_PROCESSES": "apart"}):
+            with self.subTest(place=place):
+                self.kill_one(place)
+
+    def kill_one(self, place):
         begin = time.monotonic()
         with subprocess.Popen(
             [*MPIRUN, "-n", "2", PROGRAM, "analyze", self.traces],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env={**os.environ, **place},
         ) as run:
             self.kill_second(run)
             _, told = run.communicate(timeout=100)

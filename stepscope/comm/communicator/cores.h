@@ -11,6 +11,9 @@ namespace stepscope::comm {
 using CoreMask = std::array<std::uint64_t, 16>;
 [[nodiscard]] CoreMask core_mask();
 [[nodiscard]] int count_cores(const CoreMask& mask);
+// Lets this thread, and those that it starts from now on, run on these cores. False: the system
+// refuses, and nothing has changed.
+[[nodiscard]] bool run_on(const CoreMask& mask);
 [[nodiscard]] inline int usable_cores() { return count_cores(core_mask()); }
 
 }  // namespace stepscope::comm

@@ -374,11 +374,13 @@ std::string MpiExchange::flight_record() const {
   return out + "}";
 }
 
-int ranks_on_this_host(MPI_Comm group) {
+HostRanks ranks_on_this_host(MPI_Comm group) {
   MPI_Comm host = MPI_COMM_NULL;
   MPI_Comm_split_type(group, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-  int here = 0;
-  MPI_Comm_size(host, &here);
+  HostRanks here;
+  MPI_Comm_size(host, &here.count);
+  MPI_Comm_rank(group, &here.first);
+  MPI_Allreduce(MPI_IN_PLACE, &here.first, 1, MPI_INT, MPI_MIN, host);
   MPI_Comm_free(&host);
   return here;
 }
@@ -402,7 +404,7 @@ bool everywhere(MPI_Comm group, bool here) {
 bool on_one_host(MPI_Comm group) {
   int all = 0;
   MPI_Comm_size(group, &all);
-  return everywhere(group, ranks_on_this_host(group) == all);
+  return everywhere(group, ranks_on_this_host(group).count == all);
 }
 
 Result<std::unique_ptr<Communicator>> share_memory(MPI_Comm group, const std::string& name,

@@ -28,7 +28,11 @@ namespace stepscope::comm {
 [[nodiscard]] Result<std::unique_ptr<Communicator>> connect(MPI_Comm group, std::string name,
                                                             const MpiOptions& options, Ns deadline);
 
-[[nodiscard]] int ranks_on_this_host(MPI_Comm group);
+struct HostRanks {
+  int count = 0;  // ranks of the group on this host
+  int first = 0;  // the lowest of them
+};
+[[nodiscard]] HostRanks ranks_on_this_host(MPI_Comm group);
 
 // Whether a group has failed. Its unfinished operations would keep MPI_Finalize from ever
 // returning.

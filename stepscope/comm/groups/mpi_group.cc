@@ -131,6 +131,11 @@ int mpi_ranks_of_host() {
   return found ? (*found)->ranks_of_host() : 0;
 }
 
+int mpi_first_of_host() {
+  const auto found = library();
+  return found ? (*found)->first_of_host() : 0;
+}
+
 void abandon_mpi() noexcept {
   if (const auto found = library()) (*found)->abandon();
 }

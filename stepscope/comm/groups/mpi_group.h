@@ -29,6 +29,8 @@ struct LaunchedRank {
 
 // The number of the job's ranks on this host; 0 before make_mpi_group().
 [[nodiscard]] int mpi_ranks_of_host();
+// The lowest of them.
+[[nodiscard]] int mpi_first_of_host();
 // Call this after a failure that other ranks may not share. This process then exits without waiting
 // for them, and the launcher ends the job.
 void abandon_mpi() noexcept;

@@ -17,8 +17,8 @@ void finalize() {
   if (ended == 0 && !mpi_failed()) MPI_Finalize();  // otherwise the launcher ends the job
 }
 
-int& host_ranks() {
-  static int ranks = 0;
+HostRanks& host_ranks() {
+  static HostRanks ranks;
   return ranks;
 }
 
@@ -41,8 +41,9 @@ Result<std::unique_ptr<Communicator>> make_world(const MpiOptions& options) {
 
 const stepscope::comm::MpiLibrary* stepscope_mpi_library() {
   namespace comm = stepscope::comm;
-  static const comm::MpiLibrary library = {comm::make_world, [] { return comm::host_ranks(); },
-                                           [] { comm::mpi_failed() = true; }};
+  static const comm::MpiLibrary library = {
+      comm::make_world, [] { return comm::host_ranks().count; },
+      [] { return comm::host_ranks().first; }, [] { comm::mpi_failed() = true; }};
   return &library;
 }
 

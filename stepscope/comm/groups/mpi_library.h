@@ -16,6 +16,7 @@ namespace stepscope::comm {
 struct MpiLibrary {
   Result<std::unique_ptr<Communicator>> (*make_group)(const MpiOptions& options);
   int (*ranks_of_host)();
+  int (*first_of_host)();
   void (*abandon)();
 };
 
