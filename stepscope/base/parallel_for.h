@@ -4,6 +4,7 @@
 // must not throw.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <thread>
@@ -26,6 +27,14 @@ void parallel_for(std::size_t count, unsigned threads, Body&& body) {
   others.reserve(extra);
   for (std::size_t t = 0; t < extra; ++t) others.emplace_back(work);
   work();
+}
+
+// Runs body(first, last) for stretches [first, last) of [0, count), each of 65,536 or fewer.
+template <class Body>
+void parallel_stretches(std::size_t count, unsigned threads, Body&& body) {
+  constexpr std::size_t most = std::size_t{1} << 16;
+  parallel_for((count + most - 1) / most, threads,
+               [&](std::size_t i) { body(i * most, std::min(count, (i + 1) * most)); });
 }
 
 }  // namespace stepscope

@@ -2,11 +2,13 @@
 #include "stepscope/analysis/graph/replay_graph.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <numeric>
 #include <optional>
 #include <utility>
 
+#include "stepscope/base/parallel_for.h"
 #include "stepscope/base/release.h"
 #include "stepscope/base/run_sort.h"
 
@@ -206,7 +208,7 @@ class LineOrder {
 }  // namespace
 
 OrderedGraph order_graph(std::span<const Ns> instant, std::span<const std::uint32_t> line,
-                         std::vector<GraphEdge> edges) {
+                         std::vector<GraphEdge> edges, unsigned threads) {
   const std::size_t nodes = instant.size();
   OrderedGraph result;
   Grouped preds = group_by(edges.size(), nodes, [&](std::uint32_t e) { return edges[e].to; });
@@ -218,20 +220,25 @@ OrderedGraph order_graph(std::span<const Ns> instant, std::span<const std::uint3
   if (line.empty()) line = one_line;
   const std::uint32_t count = nodes == 0 ? 0 : std::ranges::max(line) + 1;
   Grouped lines = group_by(nodes, count, [&](std::uint32_t n) { return line[n]; });
-  for (std::uint32_t l = 0; l < count; ++l) {
+  parallel_for(count, threads, [&](std::size_t l) {
     auto own = std::span(lines.member).subspan(lines.first[l], lines.first[l + 1] - lines.first[l]);
     run_sort(own, std::cref(before));
-  }
+  });
   LineOrder(lines, line, preds).run(result.order, result.position);
   ReplayGraph& graph = result.graph;
-  graph.first_pred.reserve(nodes + 1);
-  graph.preds.reserve(preds.member.size());
-  graph.first_pred.push_back(0);
-  for (const std::uint32_t n : result.order) {
-    for (std::uint32_t p = preds.first[n]; p < preds.first[n + 1]; ++p)
-      graph.preds.push_back(result.position[preds.member[p]]);
-    graph.first_pred.push_back(static_cast<std::uint32_t>(graph.preds.size()));
+  graph.first_pred.resize(nodes + 1);
+  for (std::size_t i = 0; i < nodes; ++i) {
+    const std::uint32_t n = result.order[i];
+    graph.first_pred[i + 1] = graph.first_pred[i] + preds.first[n + 1] - preds.first[n];
   }
+  graph.preds.resize(preds.member.size());
+  parallel_stretches(nodes, threads, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const std::uint32_t* of_node = &preds.member[preds.first[result.order[i]]];
+      for (std::uint32_t p = graph.first_pred[i]; p < graph.first_pred[i + 1]; ++p)
+        graph.preds[p] = result.position[*of_node++];
+    }
+  });
   graph.duration.assign(nodes, Ns{0});
   graph.work.assign(nodes, Ns{0});
   return result;
@@ -251,14 +258,20 @@ Ns ready_at(const ReplayGraph& graph, std::span<const Ns> end, std::size_t node)
 
 }  // namespace
 
-std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start) {
+std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start, unsigned threads) {
   std::vector<Ns> end(graph.size());
-  std::uint64_t negative = 0;
-  for (std::size_t n = 0; n < graph.size(); ++n) {
-    end[n] = start[n] + graph.duration[n];
-    graph.work[n] = end[n] - ready_at(graph, end, n);
-    if (graph.delay(n) < Ns{0}) ++negative;
-  }
+  parallel_stretches(graph.size(), threads, [&](std::size_t first, std::size_t last) {
+    for (std::size_t n = first; n < last; ++n) end[n] = start[n] + graph.duration[n];
+  });
+  std::atomic<std::uint64_t> negative = 0;
+  parallel_stretches(graph.size(), threads, [&](std::size_t first, std::size_t last) {
+    std::uint64_t own = 0;
+    for (std::size_t n = first; n < last; ++n) {
+      graph.work[n] = end[n] - ready_at(graph, end, n);
+      if (graph.delay(n) < Ns{0}) ++own;
+    }
+    negative += own;
+  });
   return negative;
 }
 

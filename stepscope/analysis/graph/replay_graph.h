@@ -83,11 +83,11 @@ struct OrderedGraph {
 // O(nodes) for each cycle.
 [[nodiscard]] OrderedGraph order_graph(std::span<const Ns> instant,
                                        std::span<const std::uint32_t> line,
-                                       std::vector<GraphEdge> edges);
+                                       std::vector<GraphEdge> edges, unsigned threads = 1);
 
 // Sets each delay so that a replay with the set durations gives `start` (measured, by node of the
 // graph). Returns the number of negative delays.
-std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start);
+std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start, unsigned threads = 1);
 
 // A node whose work is so much more.
 struct NodeChange {

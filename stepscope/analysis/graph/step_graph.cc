@@ -10,6 +10,7 @@
 #include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/analysis/matching/collective_root.h"
 #include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/base/parallel_for.h"
 #include "stepscope/base/release.h"
 #include "stepscope/base/run_sort.h"
 
@@ -101,8 +102,9 @@ constexpr std::size_t many_views = 64;  // whose drafts fill hundreds of megabyt
 // The nodes of all views in one numbering.
 class GraphBuilder {
  public:
-  GraphBuilder(std::span<const RankView> views, const Collectives& job, std::span<ViewDraft> drafts)
-      : views_(views), job_(job), drafts_(drafts) {}
+  GraphBuilder(std::span<const RankView> views, const Collectives& job, std::span<ViewDraft> drafts,
+               unsigned threads)
+      : views_(views), job_(job), drafts_(drafts), threads_(threads) {}
 
   StepGraph build();
 
@@ -126,7 +128,8 @@ class GraphBuilder {
   std::span<const RankView> views_;
   const Collectives& job_;
   std::span<ViewDraft> drafts_;  // appended parts are freed
-  ViewDraft joins_;              // of all views, behind their nodes; only what a node is
+  unsigned threads_;
+  ViewDraft joins_;   // of all views, behind their nodes; only what a node is
   StepGraph out_;
   std::vector<std::uint32_t> offset_;  // by view, then of the joins
   std::vector<Ns> start_;
@@ -198,7 +201,7 @@ void GraphBuilder::join(const MatchedCollective& m, std::uint32_t row) {
 }
 
 void GraphBuilder::number() {
-  OrderedGraph order = order_graph(start_, out_.view, std::move(edges_));
+  OrderedGraph order = order_graph(start_, out_.view, std::move(edges_), threads_);
   out_.removed_edges = order.removed;
   out_.graph = std::move(order.graph);
   take_columns(order.order);
@@ -213,7 +216,7 @@ void GraphBuilder::number() {
   for (Ns& t : start_) t -= out_.origin;
   for (StepEnd& step : out_.step_ends)
     for (Ns& t : step.measured) t -= out_.origin;
-  out_.negative_delays = set_delays(out_.graph, start_);
+  out_.negative_delays = set_delays(out_.graph, start_, threads_);
 }
 
 // The columns in the order of the graph. What the order does not need comes from where it was
@@ -225,18 +228,20 @@ void GraphBuilder::take_columns(std::span<const std::uint32_t> order) {
   out_.kind.resize(view.size());
   out_.slice.resize(view.size());
   start_ = std::vector<Ns>(view.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::uint32_t n = order[i];
-    const bool joins = n >= offset_.back();
-    const ViewDraft& draft = joins ? joins_ : drafts_[view[n]];
-    const std::uint32_t row = n - (joins ? offset_.back() : offset_[view[n]]);
-    out_.view[i] = view[n];
-    start_[i] = start[n];
-    out_.kind[i] = draft.kind[row];
-    out_.slice[i] = draft.slice[row];
-    out_.detail[i] = draft.detail[row];
-    out_.graph.duration[i] = draft.duration[row];
-  }
+  parallel_stretches(order.size(), threads_, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const std::uint32_t n = order[i];
+      const bool joins = n >= offset_.back();
+      const ViewDraft& draft = joins ? joins_ : drafts_[view[n]];
+      const std::uint32_t row = n - (joins ? offset_.back() : offset_[view[n]]);
+      out_.view[i] = view[n];
+      start_[i] = start[n];
+      out_.kind[i] = draft.kind[row];
+      out_.slice[i] = draft.slice[row];
+      out_.detail[i] = draft.detail[row];
+      out_.graph.duration[i] = draft.duration[row];
+    }
+  });
 }
 
 // Of the steps that every view with steps has, if all of them ran on a device.
@@ -331,7 +336,7 @@ StepGraph build_step_graph(std::span<const RankView> views, const Collectives& j
     release(orders[v]);
     sort_by_start(drafts[v]);
   });
-  return GraphBuilder(views, job, drafts).build();
+  return GraphBuilder(views, job, drafts, workers.threads).build();
 }
 
 namespace {
