@@ -139,23 +139,51 @@ std::vector<Capture> captures_of(const std::vector<FileTraces>& files,
   return captures;
 }
 
+struct Group {
+  std::vector<std::size_t> files;
+  // Whether each file has ranks of its own and the same world; these ranks, and the last begin and
+  // the first end of the captures on the epoch's clock.
+  bool one_world = true;
+  std::set<int> ranks{};
+  Ns last_begin = Ns::min();
+  Ns first_end = Ns::max();
+};
+
+// True only if apart() is empty and tied() for each file of the group. Its cost does not grow with
+// their number.
+bool surely_with(const Group& group, const Capture& first, const Capture& c) {
+  return group.one_world && of_one_world(first, c) && !share_any(c.ranks, group.ranks) &&
+         (!c.epoch || c.begin > c.end ||
+          std::max(group.last_begin, c.begin) - std::min(group.first_end, c.end) <= apart_in_time);
+}
+
+void add(Group& group, std::size_t file, const Capture& first, const Capture& c) {
+  group.files.push_back(file);
+  group.one_world = group.one_world && of_one_world(first, c);
+  group.ranks.insert(c.ranks.begin(), c.ranks.end());
+  if (!c.epoch || c.begin > c.end) return;
+  group.last_begin = std::max(group.last_begin, c.begin);
+  group.first_end = std::min(group.first_end, c.end);
+}
+
 // Each file goes to the first group from whose members it is not apart and to one of which it is
 // tied, else to a new one.
-std::vector<std::vector<std::size_t>> groups_of(const std::vector<FileTraces>& files,
-                                                const std::vector<Capture>& captures) {
-  std::vector<std::vector<std::size_t>> groups;
+std::vector<Group> groups_of(const std::vector<FileTraces>& files,
+                             const std::vector<Capture>& captures) {
+  std::vector<Group> groups;
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (files[i].empty()) continue;
-    const auto home = std::ranges::find_if(groups, [&](const std::vector<std::size_t>& group) {
-      return std::ranges::all_of(
-                 group, [&](std::size_t k) { return apart(captures[k], captures[i]).empty(); }) &&
-             std::ranges::any_of(group,
-                                 [&](std::size_t k) { return tied(captures[k], captures[i]); });
-    });
-    if (home == groups.end())
-      groups.push_back({i});
-    else
-      home->push_back(i);
+    const Capture& own = captures[i];
+    const auto is_with = [&](const Group& group) {
+      if (surely_with(group, captures[group.files.front()], own)) return true;
+      return std::ranges::all_of(group.files,
+                                 [&](std::size_t k) { return apart(captures[k], own).empty(); }) &&
+             std::ranges::any_of(group.files,
+                                 [&](std::size_t k) { return tied(captures[k], own); });
+    };
+    auto home = std::ranges::find_if(groups, is_with);
+    if (home == groups.end()) home = groups.insert(home, Group{});
+    add(*home, i, captures[home->files.empty() ? i : home->files.front()], own);
   }
   return groups;
 }
@@ -169,13 +197,14 @@ std::vector<std::optional<std::string>> not_of_the_job(const std::vector<FileTra
   const std::vector<Capture> captures = captures_of(files, paths);
   const auto groups = groups_of(files, captures);
   if (groups.size() < 2) return left_out;
-  const auto job = std::ranges::max_element(groups, {}, [](const auto& g) { return g.size(); });
-  for (const auto& group : groups) {
+  const auto job =
+      std::ranges::max_element(groups, {}, [](const Group& g) { return g.files.size(); });
+  for (const Group& group : groups) {
     if (&group == &*job) continue;
-    for (const std::size_t i : group) {
-      std::size_t other = job->front();
+    for (const std::size_t i : group.files) {
+      std::size_t other = job->files.front();
       std::string why;
-      for (auto k = job->begin(); k != job->end() && why.empty(); ++k) {
+      for (auto k = job->files.begin(); k != job->files.end() && why.empty(); ++k) {
         why = apart(captures[*k], captures[i]);
         if (!why.empty()) other = *k;
       }
