@@ -1,7 +1,7 @@
 # `make run` and `make test` need nothing but a Debian 12 machine: each installs what it lacks
 # (tools/setup.sh says what), builds, and goes. `make check` is everything a change must pass.
 .PHONY: run test check format clean
-.PHONY: check-format check-page check-tidy check-clang check-asan check-tsan check-browser check-fuzz
+.PHONY: check-format check-page check-tidy check-clang check-asan check-tsan check-browser check-fuzz check-bench
 .PHONY: check-mutation check-python check-wheel
 .PHONY: wheel deb tarball
 .PHONY: setup-build setup-check setup-wheel
@@ -20,7 +20,7 @@ test: setup-build
 	@tools/build.sh release
 	@tools/test.sh release -LE browser
 
-check: check-format check-page test check-python check-mutation check-clang check-asan check-tsan check-browser check-fuzz check-tidy
+check: check-format check-page test check-bench check-python check-mutation check-clang check-asan check-tsan check-browser check-fuzz check-tidy
 
 check-format: setup-check
 	@tools/python_env.sh check >/dev/null
@@ -28,6 +28,10 @@ check-format: setup-check
 
 check-page: setup-check
 	@tools/check_page.sh
+
+# The benchmarks compile; they are no part of the usual build.
+check-bench: setup-check
+	@tools/build.sh release bench/all
 
 # Needs the flags that clang compiles with, so any target of that build comes first.
 check-tidy: setup-check

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/text_test_source.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/step_times.h"
@@ -93,7 +94,7 @@ void measure(const char* tool, std::size_t bytes, Line line) {
 }
 
 void measure_file(const std::string& path, std::size_t bytes) {
-  const auto text = read_inflated(path);
+  const auto text = read_text(path);
   if (!text || text->empty()) std::abort();
   std::string log;
   while (log.size() < bytes) log += *text;
