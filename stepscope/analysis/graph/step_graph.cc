@@ -129,7 +129,7 @@ class GraphBuilder {
   const Collectives& job_;
   std::span<ViewDraft> drafts_;  // appended parts are freed
   unsigned threads_;
-  ViewDraft joins_;   // of all views, behind their nodes; only what a node is
+  ViewDraft joins_;  // of all views, behind their nodes; only what a node is
   StepGraph out_;
   std::vector<std::uint32_t> offset_;  // by view, then of the joins
   std::vector<Ns> start_;
