@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <span>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/cost/machine/machine.h"
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/findings.h"
 #include "stepscope/diagnose/run_warnings.h"
 #include "stepscope/diagnose/straggler_words.h"
@@ -93,6 +95,27 @@ std::vector<NumberedStep> numbered(std::span<const double> wall_ns,
   return steps;
 }
 
+// Sentences without a full stop. Where the replay tells what each fault costs, only its faults
+// accuse: a rank that arrives late may be a victim.
+std::vector<std::string> late_ranks_of(const JobResult& job) {
+  using enum CulpritKind;
+  constexpr std::array of_ranks = {slow_rank,  late_host,     data_loader,
+                                   throttling, device_shared, allocation_retries};
+  std::vector<std::string> late;
+  if (replay_tells(job)) {
+    for (const Culprit& c : find_culprits(job))
+      if (!c.ranks.empty() && c.ranks.size() < job.ranks.size() &&
+          std::ranges::find(of_ranks, c.kind) != of_ranks.end())
+        late.push_back(c.sentence.substr(0, c.sentence.find_last_not_of('.') + 1));
+    return late;
+  }
+  for (const Straggler& s : job.stragglers)
+    if (s.significant)
+      late.push_back(fmt::format("rank {} is late{}", s.rank,
+                                 s.cause ? ": " + cause_and_waiting(*s.cause) : std::string()));
+  return late;
+}
+
 Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
                           const Progress& progress, CheckResult& c) {
   auto read = read_traces(r.traces, progress);
@@ -100,7 +123,6 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   c.failures = std::move(read->failures);
   if (read->ranks.empty()) return no_ranks(c.failures, c.input);
   JobOptions options = job_options(r.traces, progress, read->run.world_size);
-  options.explain = r.list;
   c.job = analyze_job(read->ranks, options);
   if (c.job->interrupted) return interrupted();
   c.run = std::move(read->run);
@@ -124,11 +146,7 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
                        .number = s.index,
                        .wall_ns = static_cast<double>((s.end - s.start).count())});
   take_times(steps, ranks, c);
-  for (const Straggler& s : c.job->stragglers)
-    if (s.significant)
-      c.facts.stragglers.push_back(
-          fmt::format("rank {} is late{}", s.rank,
-                      s.cause ? ": " + cause_and_waiting(*s.cause) : std::string()));
+  c.facts.stragglers = late_ranks_of(*c.job);
   take_mfu(described, c);
   if (r.list) take_checklists(described, c);
   c.kind = CheckedKind::trace;

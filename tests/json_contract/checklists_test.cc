@@ -69,6 +69,9 @@ TEST(Checklists, OfATraceOfCpusSayWhatOnlyGpusHave) {
                          {"stragglers.late_ranks", "look"}});
   EXPECT_NE(lines.at("low_mfu.data_loading").evidence.find("data loader of rank 1"),
             std::string::npos);
+  // As `analyze` says it: who arrives late may be a victim.
+  EXPECT_TRUE(lines.at("stragglers.late_ranks").evidence.starts_with("The data loader of rank 1 "))
+      << lines.at("stragglers.late_ranks").evidence;
   EXPECT_NE(lines.at("low_mfu.tensor_cores").evidence.find("ProfilerActivity.CUDA"),
             std::string::npos);
   EXPECT_NE(lines.at("communication.bandwidth").evidence.find("--machine"), std::string::npos);
