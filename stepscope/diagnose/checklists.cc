@@ -431,7 +431,7 @@ Checklist stragglers(const ChecklistInput& in) {
     out.lines.push_back(
         judged(name, false, fmt::format("{}", fmt::join(in.facts.stragglers, "; "))));
   else if (in.facts.arrivals_known)
-    out.lines.push_back(judged(name, true, "no rank is late step after step"));
+    out.lines.push_back(judged(name, true, "no rank stands out"));
   else
     out.lines.push_back(unknown(
         name, in.facts.why_arrivals_unknown.empty()

@@ -278,7 +278,7 @@ std::string_view repeat_remedy(const JobResult& job) {
     return r.device == "cuda" && !r.has_launch_rows;
   };
   if (std::ranges::any_of(job.ranks, lacks_launches)) return "record host and device rows";
-  if (job.explanation->held_out->steps < few_steps)
+  if (job.steps.size() < few_steps)
     return "record ten or more steps after a warm-up, so that chance can be told from habit";
   return {};
 }

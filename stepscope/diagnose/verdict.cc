@@ -485,14 +485,11 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
   if (mfu) verdict.sentence += mfu_text(*mfu);
   if (none) {
     verdict.sentence += fmt::format(" What a change would save is not known: {}.", none->reason);
-    std::optional<std::string> late;
-    if (const Straggler* s = worst_straggler(job)) late = straggler_text(job, *s);
-    std::optional<std::string> remedy;
-    if (!none->remedy.empty()) remedy = none->remedy;
-    if (late && remedy)
-      verdict.culprit = fmt::format("{}. {}", *late, capitalised(*remedy));
-    else if (late || remedy)
-      verdict.culprit = late ? late : remedy;
+    std::string culprit;
+    if (const Straggler* s = worst_straggler(job)) culprit = straggler_text(job, *s);
+    if (!none->remedy.empty())
+      culprit += culprit.empty() ? none->remedy : ". " + capitalised(none->remedy);
+    if (!culprit.empty()) verdict.culprit = std::move(culprit);
     return verdict;
   }
   if (wrong && replay_tells(job)) {

@@ -305,7 +305,7 @@ TEST(Verdict, ALateRankIsNamedWhereNoReplayAnswers) {
   const auto culprit = [&] { return find_verdict(t.job, std::nullopt).culprit.value_or(""); };
   EXPECT_TRUE(culprit().starts_with("rank 1 arrives 300 ms a step late")) << culprit();
   EXPECT_TRUE(says(culprit(), ". Record ten or more steps")) << culprit();
-  e.held_out->steps = 16;
+  t.job.steps.resize(10);
   EXPECT_FALSE(says(culprit(), "Record")) << culprit();
   t.job.collectives.matches.world_size = 4;
   EXPECT_TRUE(says(culprit(), ". Record all ranks; docs/")) << culprit();

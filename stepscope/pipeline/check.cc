@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <span>
 #include <utility>
@@ -95,17 +94,20 @@ std::vector<NumberedStep> numbered(std::span<const double> wall_ns,
   return steps;
 }
 
+// A fault of some of the ranks: neither of a group's links, nor of a stage, nor of a step.
+bool accuses_ranks(const Culprit& c, const JobResult& job) {
+  using enum CulpritKind;
+  return is_fault(c.kind) && c.kind != slow_group && c.kind != stage_imbalance &&
+         c.kind != outlier_step && !c.ranks.empty() && c.ranks.size() < job.ranks.size();
+}
+
 // Sentences without a full stop. Where the replay tells what each fault costs, only its faults
 // accuse: a rank that arrives late may be a victim.
 std::vector<std::string> late_ranks_of(const JobResult& job) {
-  using enum CulpritKind;
-  constexpr std::array of_ranks = {slow_rank,  late_host,     data_loader,
-                                   throttling, device_shared, allocation_retries};
   std::vector<std::string> late;
   if (replay_tells(job)) {
     for (const Culprit& c : find_culprits(job))
-      if (!c.ranks.empty() && c.ranks.size() < job.ranks.size() &&
-          std::ranges::find(of_ranks, c.kind) != of_ranks.end())
+      if (accuses_ranks(c, job))
         late.push_back(c.sentence.substr(0, c.sentence.find_last_not_of('.') + 1));
     return late;
   }

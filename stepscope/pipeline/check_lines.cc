@@ -80,7 +80,7 @@ CheckLine straggler_line(const StepFacts& f) {
     line.sentence = fmt::format("{}", fmt::join(f.stragglers, "; "));
   } else if (f.arrivals_known) {
     line.status = CheckStatus::good;
-    line.sentence = "no rank is late step after step";
+    line.sentence = "no rank stands out";
   }
   return line;
 }

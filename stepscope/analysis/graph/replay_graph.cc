@@ -234,7 +234,7 @@ OrderedGraph order_graph(std::span<const Ns> instant, std::span<const std::uint3
   graph.preds.resize(preds.member.size());
   parallel_stretches(nodes, threads, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
-      const std::uint32_t* of_node = &preds.member[preds.first[result.order[i]]];
+      const std::uint32_t* of_node = preds.member.data() + preds.first[result.order[i]];
       for (std::uint32_t p = graph.first_pred[i]; p < graph.first_pred[i + 1]; ++p)
         graph.preds[p] = result.position[*of_node++];
     }

@@ -157,9 +157,10 @@ bool surely_with(const Group& group, const Capture& first, const Capture& c) {
           std::max(group.last_begin, c.begin) - std::min(group.first_end, c.end) <= apart_in_time);
 }
 
-void add(Group& group, std::size_t file, const Capture& first, const Capture& c) {
+void add(Group& group, std::size_t file, const std::vector<Capture>& captures) {
   group.files.push_back(file);
-  group.one_world = group.one_world && of_one_world(first, c);
+  const Capture& c = captures[file];
+  group.one_world = group.one_world && of_one_world(captures[group.files.front()], c);
   group.ranks.insert(c.ranks.begin(), c.ranks.end());
   if (!c.epoch || c.begin > c.end) return;
   group.last_begin = std::max(group.last_begin, c.begin);
@@ -183,7 +184,7 @@ std::vector<Group> groups_of(const std::vector<FileTraces>& files,
     };
     auto home = std::ranges::find_if(groups, is_with);
     if (home == groups.end()) home = groups.insert(home, Group{});
-    add(*home, i, captures[home->files.empty() ? i : home->files.front()], own);
+    add(*home, i, captures);
   }
   return groups;
 }
