@@ -20,6 +20,10 @@ nanobind_add_module(stepscope_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS $
 set_target_properties(stepscope_python PROPERTIES OUTPUT_NAME _core
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/stepscope)
 target_link_libraries(stepscope_python PRIVATE stepscope_flags stepscope_cli)
+# Python looks for one symbol. The linker then drops what nothing here calls, and 10,000 names.
+set(exports ${PROJECT_SOURCE_DIR}/stepscope/binding/exports.map)
+target_link_options(stepscope_python PRIVATE -Wl,--version-script=${exports})
+set_target_properties(stepscope_python PROPERTIES LINK_DEPENDS ${exports})
 # nanobind's sources use stderr but do not include <cstdio>. With libc++ no other header does.
 foreach(target nanobind-static-abi3 nanobind-static stepscope_python)
   if(TARGET ${target})
