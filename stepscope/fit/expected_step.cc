@@ -16,6 +16,8 @@ StepClass class_of(const Operation& operation) {
       return StepClass::matmul;
     case OperationClass::attention:
       return operation.forward.matmuls.size() > 1 ? StepClass::attention : StepClass::matmul;
+    case OperationClass::scan:
+      return StepClass::attention;
     case OperationClass::norm:
       return StepClass::norm;
     case OperationClass::embedding:

@@ -16,7 +16,8 @@
 
 namespace stepscope {
 
-// attention: the two products of scores and values (including the softmax if fused).
+// attention: the two products of scores and values (including the softmax if fused). scan: what
+// takes attention's place where a state is carried from token to token.
 enum class OperationClass : std::uint8_t {
   matmul,
   attention,
@@ -24,12 +25,13 @@ enum class OperationClass : std::uint8_t {
   norm,
   pointwise,
   embedding,
-  loss
+  loss,
+  scan
 };
-inline constexpr std::size_t operation_class_count = 7;
+inline constexpr std::size_t operation_class_count = 8;
 inline constexpr std::array<std::string_view, operation_class_count> operation_class_names = {
-    "matmul", "attention", "softmax", "norm", "pointwise", "embedding", "loss"};
-static_assert(operation_class_names[static_cast<std::size_t>(OperationClass::loss)] == "loss");
+    "matmul", "attention", "softmax", "norm", "pointwise", "embedding", "loss", "scan"};
+static_assert(operation_class_names[static_cast<std::size_t>(OperationClass::scan)] == "scan");
 
 // The devices in a communication. Row, column and depth are of the grid of the 2d, 2.5d and 3d
 // layouts (tensor_layouts.h). If the sequence is cut into another number of parts than tp:

@@ -91,7 +91,7 @@ Operation scan(const DeviceShare& s, const LayerKind& kind, const StateShare& x)
   const double out = rows * x.values * s.element;
   const double parts = number(s.split.features);
   const double flops = rows * state_flops(s.model, kind) / parts;
-  Operation op{.name = x.name, .kind = OperationClass::attention};
+  Operation op{.name = x.name, .kind = OperationClass::scan};
   op.forward.matrix = {flops};
   // Within a chunk, and from the states.
   const Int chunks = std::max<Int>(1, s.work_rows / x.chunk);

@@ -40,9 +40,10 @@ enum class ComputeParameter : std::uint8_t {
   attention_edge_backward,  // the same of its backward
   strided,   // time of a byte that a kernel reads with strides, relative to one in a row
   mixed,     // the same of a kernel that reads one format and writes another
-  optimizer  // traffic of an optimizer step, relative to what its formats need at least
+  optimizer,  // traffic of an optimizer step, relative to what its formats need at least
+  scan        // rate of a scan of states (Mamba-2, the delta rule), relative to the vector rate
 };
-inline constexpr std::size_t compute_parameter_count = 25;
+inline constexpr std::size_t compute_parameter_count = 26;
 
 struct ComputeParameterInfo {
   std::string_view name;
@@ -77,9 +78,9 @@ inline constexpr std::array<ComputeParameterInfo, compute_parameter_count> compu
     {"strided", 1.0, 1.0, 100.0, false},
     {"mixed", 1.0, 1.0, 100.0, false},
     {"optimizer", 1.0, 0.1, 100.0, false},
+    {"scan", 0.7, 0.01, 16.0, false},
 }};
-static_assert(compute_parameters[static_cast<std::size_t>(ComputeParameter::optimizer)].name ==
-              "optimizer");
+static_assert(compute_parameters[static_cast<std::size_t>(ComputeParameter::scan)].name == "scan");
 
 // The "compute" object of a machine file.
 struct ComputeCurves {

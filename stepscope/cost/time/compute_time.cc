@@ -291,6 +291,10 @@ N time_of(const ComputeModel& model, const Operation& operation, Direction direc
     const MatmulRates& rates = full_precision || attention ? model.full : model.matmul;
     return matmul_time<N>(model, rates, pass, direction, arithmetic);
   }
+  if (operation.kind == OperationClass::scan)
+    arithmetic = arithmetic + flops<N>(pass.matrix.value, "FLOPs") /
+                                  (flop_rate<N>(model.vector_rate, "vector rate") *
+                                   parameter<N>(model, ComputeParameter::scan));
   if (fused) {
     if (of(model, ComputeParameter::softmax) != 1)
       arithmetic = arithmetic * parameter<N>(model, ComputeParameter::softmax);

@@ -15,7 +15,8 @@ namespace stepscope {
 namespace {
 
 PassTerm class_of(const Operation& operation) {
-  if (operation.attention_core || operation.kind == OperationClass::attention) {
+  if (operation.attention_core || operation.kind == OperationClass::attention ||
+      operation.kind == OperationClass::scan) {
     return PassTerm::attention;
   }
   return operation.kind == OperationClass::matmul ? PassTerm::matmul : PassTerm::pointwise;
