@@ -152,6 +152,7 @@ StatedSettings stated_settings(std::string_view text) {
     if (n >= least) s.bucket = n;
   }
   s.narrow_attention = has(text, "fp8_dot_product_attention=true") || has(text, "fp8 attention");
+  s.narrow_head = has(text, "lm head in mxfp8") || has(text, "lm head in fp8");
   s.grouped_experts = has(text, "fused grouped mlp");
   s.drops_tokens = has(text, "tokendrop") || has(text, "token-drop ");
   s.narrow_parameters = has(text, "params gathered in fp8") || has(text, "fp8 param gather");

@@ -36,6 +36,7 @@ struct StatedSettings {
   std::optional<std::int64_t> bucket;  // elements of a gradient bucket
   bool predicts = false;               // trains modules of multi-token prediction
   bool narrow_attention = false;       // in fp8
+  bool narrow_head = false;            // in the format of the layers
   bool drops_tokens = false;           // experts have a capacity
   bool narrow_parameters = false;      // weights are held and gathered in fp8
   std::optional<bool> half_moments;    // AdamW's states have 16 bits each

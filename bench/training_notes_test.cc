@@ -59,6 +59,8 @@ TEST(TrainingNotes, ReadsTheSettingsOfARun) {
   EXPECT_TRUE(stated_settings("token-drop moe benchmark").drops_tokens);
   EXPECT_FALSE(stated_settings("token-dropless moe").drops_tokens);
   EXPECT_FALSE(stated_settings("attention not fp8").narrow_attention);
+  EXPECT_TRUE(stated_settings("paged stashing; lm head in mxfp8; fp8 attention").narrow_head);
+  EXPECT_FALSE(stated_settings("lm head in bf16").narrow_head);
   EXPECT_FALSE(stated_settings("ddp bucket 200 (yaml default)").bucket);
   EXPECT_FALSE(stated_settings("").cuda_graphs);
   const StatedSettings submitted = stated_settings(

@@ -105,6 +105,7 @@ def analyze(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
@@ -197,6 +198,7 @@ def analyze(
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
         Default: true.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
@@ -277,6 +279,7 @@ def analyze(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
@@ -419,6 +422,7 @@ def project(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
@@ -507,6 +511,7 @@ def project(
     attention: Attention kernel. With fused, scores stay out of memory.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
     fused_pointwise: Let neighbouring elementwise operations share one pass.
     compiled: Launch layers by a compiler's code, not by Python one by one.
@@ -581,6 +586,7 @@ def project(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
@@ -1051,6 +1057,7 @@ def predict(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
@@ -1132,6 +1139,7 @@ def predict(
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
         Default: true.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
@@ -1210,6 +1218,7 @@ def predict(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
@@ -1265,6 +1274,7 @@ def plan(
     narrow_attention_output: bool | None = None,
     attention: Literal["fused", "materialised"] | None = None,
     narrow_attention: bool | None = None,
+    narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     cuda_graphs: Literal["none", "layers", "step"] | None = None,
@@ -1309,6 +1319,7 @@ def plan(
         is fp8 or fp4.
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
         Default: true.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
@@ -1352,6 +1363,7 @@ def plan(
             *flag("narrow-attention-output", narrow_attention_output),
             *flag("attention", attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("cuda-graphs", cuda_graphs),

@@ -16,16 +16,32 @@ namespace stepscope {
 namespace {
 
 // What is not searched.
-constexpr std::array<std::string_view, 25> kept_fields = {
-    "sequence-degree",   "seq",           "images",
-    "image-patches",     "global-batch",  "attention",
-    "fused-pointwise",   "dtype",         "grad-dtype",
-    "accumulate-dtype",  "no-overlap",    "tp-overlap",
-    "prefetch",          "bucket",        "vocabulary-multiple",
-    "narrow-attention",  "expert-tp",     "expert-dispatch",
-    "ep-overlap",        "cuda-graphs",   "grouped-experts",
-    "recompute-modules", "narrow-swiglu", "narrow-attention-output",
-    "moments-dtype"};
+constexpr std::array<std::string_view, 26> kept_fields = {"sequence-degree",
+                                                          "seq",
+                                                          "images",
+                                                          "image-patches",
+                                                          "global-batch",
+                                                          "attention",
+                                                          "fused-pointwise",
+                                                          "dtype",
+                                                          "grad-dtype",
+                                                          "accumulate-dtype",
+                                                          "no-overlap",
+                                                          "tp-overlap",
+                                                          "prefetch",
+                                                          "bucket",
+                                                          "vocabulary-multiple",
+                                                          "narrow-attention",
+                                                          "narrow-head",
+                                                          "expert-tp",
+                                                          "expert-dispatch",
+                                                          "ep-overlap",
+                                                          "cuda-graphs",
+                                                          "grouped-experts",
+                                                          "recompute-modules",
+                                                          "narrow-swiglu",
+                                                          "narrow-attention-output",
+                                                          "moments-dtype"};
 
 // As typed, and as its flags are named.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> frameworks = {

@@ -38,9 +38,9 @@ const std::vector<FieldGroup>& field_groups() {
        {"bucket", "prefetch", "gather-singly", "no-overlap", "tp-overlap", "ep-overlap"}},
       {"Precision", {"dtype", "grad-dtype", "accumulate-dtype", "moments-dtype"}},
       {"Kernels",
-       {"attention", "vendor-attention", "narrow-attention", "grouped-experts", "fused-pointwise",
-        "compiled", "cuda-graphs", "fused-loss", "loss-in-place", "fused-gradient-sum",
-        "vocabulary-multiple"}}};
+       {"attention", "vendor-attention", "narrow-attention", "narrow-head", "grouped-experts",
+        "fused-pointwise", "compiled", "cuda-graphs", "fused-loss", "loss-in-place",
+        "fused-gradient-sum", "vocabulary-multiple"}}};
   return groups;
 }
 

@@ -410,7 +410,7 @@ std::vector<std::string> of_operations(const Evaluated& e, std::string_view name
       const bool forward = direction == Direction::forward;
       add_operation_line(row, forward ? "forward" : "backward",
                          operation_formula(e.context.compute, row.operation, direction,
-                                           row.part.ends_with("head")),
+                                           row.part.ends_with("head") && !e.plan.narrow_head),
                          forward ? row.forward : row.backward, lines);
       add_calls(e, row, direction, lines);
     }

@@ -40,6 +40,7 @@ Plan any_plan(const Transformer& m, Draw& draw) {
          .recompute = draw.any<Recompute>({0, 1, 2, 3, 4}),
          .recompute_every = draw.of({1, 2, 3}),
          .narrow_attention = draw.coin(),
+         .narrow_head = draw.coin(),
          .narrow_swiglu = draw.of({0, 0, 1}) == 1,
          .fused_attention = draw.coin(),
          .compiled = draw.coin(),

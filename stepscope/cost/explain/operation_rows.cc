@@ -129,7 +129,7 @@ std::vector<OperationRow> operation_rows(const CostContext& context, const Plan&
     add(rows, context, layer_names[std::min(kind, layer_names.size() - 1)], kinds[kind].count,
         layer_operations(model, plan, kinds[kind].first), false);
   }
-  add(rows, context, "head", 1, head_operations(model, plan), true);
+  add(rows, context, "head", 1, head_operations(model, plan), !plan.narrow_head);
   if (!model.prediction) return rows;
   const std::int64_t modules = model.prediction->modules;
   std::vector<Operation> body = prediction_operations(model, plan);
@@ -137,7 +137,8 @@ std::vector<OperationRow> operation_rows(const CostContext& context, const Plan&
     for (Operation& o : body) o.parameters /= static_cast<double>(modules);
   }
   add(rows, context, "prediction", modules, std::move(body), false);
-  add(rows, context, "prediction head", modules, prediction_head_operations(model, plan), true);
+  add(rows, context, "prediction head", modules, prediction_head_operations(model, plan),
+      !plan.narrow_head);
   return rows;
 }
 

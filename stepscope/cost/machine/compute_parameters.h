@@ -38,8 +38,8 @@ enum class ComputeParameter : std::uint8_t {
   softmax,           // time of fused attention's vector FLOPs, relative to the vector rate
   attention_edge,    // keys that a query of fused attention costs besides those it sees
   attention_edge_backward,  // the same of its backward
-  strided,   // time of a byte that a kernel reads with strides, relative to one in a row
-  mixed,     // the same of a kernel that reads one format and writes another
+  strided,    // time of a byte that a kernel reads with strides, relative to one in a row
+  mixed,      // the same of a kernel that reads one format and writes another
   optimizer,  // traffic of an optimizer step, relative to what its formats need at least
   scan        // rate of a scan of states (Mamba-2, the delta rule), relative to the vector rate
 };

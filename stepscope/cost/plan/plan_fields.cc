@@ -319,6 +319,8 @@ constexpr std::array fields = {
     PlanField{"narrow-attention", "narrow_attention", "",
               "Run attention's products in fp8 if the dtype is fp8 or fp4",
               &Plan::narrow_attention},
+    PlanField{"narrow-head", "narrow_head", "",
+              "Run the head's product in the dtype, not in 16 bits", &Plan::narrow_head},
     PlanField{"narrow-swiglu", "narrow_swiglu", "", "Keep the inputs of SwiGLU for backward in fp8",
               &Plan::narrow_swiglu},
     PlanField{"narrow-attention-output", "narrow_attention_output", "",

@@ -17,7 +17,7 @@ auto shape_of(const Plan& p) {
   return std::tie(p.tp, p.tensor_layout, p.tp_rows, p.tp_columns, p.tp_depth, p.sequence_parallel,
                   p.sequence_degree, p.cp, p.context_exchange, p.ep, p.sequence, p.micro_batch,
                   p.images, p.image_patches, p.fused_attention, p.narrow_attention, p.narrow_swiglu,
-                  p.grouped_experts, p.narrow_attention_output, p.vendor_attention,
+                  p.narrow_head, p.grouped_experts, p.narrow_attention_output, p.vendor_attention,
                   p.fused_pointwise, p.fused_loss, p.loss_in_place, p.fused_gradient_sum,
                   p.compiled, p.overlap_tensor, p.overlap_expert, p.cuda_graphs, p.expert_tp,
                   p.expert_dispatch, p.recompute_modules.bits, p.torch_buffers,
@@ -108,7 +108,7 @@ void count_ends(CostContext& context, const Rates& rates, const LayerRun& run) {
       if (op.name == "token_embedding" && op.trained) context.tied_parameters = op.parameters;
   }
   LayerRun head = run;
-  head.full_precision = true;
+  head.full_precision = !context.shape.narrow_head;
   head.host = {.layers = model.head ? of(context.compute, ComputeParameter::host_head_layers) : 0};
   Plan ends = context.shape;
   for (std::size_t apart = 0; apart < 2; ++apart) {

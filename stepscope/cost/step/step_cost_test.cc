@@ -408,6 +408,27 @@ TEST(StepCost, NarrowAttentionSpeedsUpAttentionAlone) {
   EXPECT_DOUBLE_EQ(attention(scans, true), attention(scans, false));
 }
 
+TEST(StepCost, NarrowHeadMultipliesAtTheRateOfTheLayers) {
+  std::string json(ideal);
+  json.replace(json.find("{\"bf16\": 1}"), 11, "{\"bf16\": 1, \"fp8\": 1}");
+  json.replace(json.find("\"bf16\": 312"), 11, "\"bf16\": 312, \"fp8\": 624");
+  const Transformer model = llama();
+  const auto products = [&](Dtype dtype, bool narrow) {
+    const Bench bench(model, json);
+    Plan plan = plan_of(1, 1, 1, 1);
+    plan.precision.matmul = dtype;
+    plan.narrow_head = narrow;
+    return bench.cost(plan)[StepTerm::matmul];
+  };
+  EXPECT_DOUBLE_EQ(products(Dtype::bf16, true), products(Dtype::bf16, false));
+  // Half of the head's products in bf16: three of [tokens, hidden] x [hidden, vocabulary].
+  Plan plan = plan_of(1, 1, 1, 1);
+  const double head = 6.0 * static_cast<double>(plan.global_batch * plan.sequence * model.hidden *
+                                                model.vocabulary);
+  EXPECT_NEAR(products(Dtype::fp8, false) - products(Dtype::fp8, true), head / 624e12,
+              0.02 * head / 624e12);
+}
+
 TEST(StepCost, WeightsGatheredOneByOneHideNothingAndWaitForEveryRank) {
   const Bench bench(gpt(4096, 32));
   Plan plan = plan_of(1, 1, 64, 64);

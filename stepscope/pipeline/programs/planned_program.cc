@@ -257,7 +257,8 @@ class Planned {
       operations(list, Direction::forward, Recompute::none, false);
     }
     if (stage + 1 == plan_.pp)
-      operations(head_operations(model_, plan_), Direction::forward, Recompute::none, true);
+      operations(head_operations(model_, plan_), Direction::forward, Recompute::none,
+                 !plan_.narrow_head);
     else
       message(true, batch, true, stage);
   }
@@ -265,7 +266,8 @@ class Planned {
   void backward(std::int64_t stage, std::int64_t batch) {
     const bool last_batch = batch + 1 == micro_batches(plan_);
     if (stage + 1 == plan_.pp)
-      operations(head_operations(model_, plan_), Direction::backward, Recompute::none, true);
+      operations(head_operations(model_, plan_), Direction::backward, Recompute::none,
+                 !plan_.narrow_head);
     else
       message(false, batch, false, stage);
     const auto [first, count] = layers_of(stage);

@@ -121,7 +121,8 @@ export const operation_class_colours = {
   norm: 'norm',
   pointwise: 'elementwise',
   embedding: 'embedding',
-  loss: 'loss'
+  loss: 'loss',
+  scan: 'memory_bound'
 };
 
 export const bubble_colours = {
