@@ -9,6 +9,7 @@
 
 #include "stepscope/base/output_file.h"
 #include "stepscope/base/proto_wire.h"
+#include "stepscope/write/chakra_trace_queues.h"
 
 namespace stepscope {
 namespace {
@@ -40,12 +41,23 @@ std::uint64_t comm_type(CollectiveKind kind) {
   }
 }
 
+// The bytes that each member brings, or of a message. ASTRA-sim never ends an all-gather with fewer
+// bytes than chunks, and accepts no message without bytes.
+std::uint64_t comm_size(const ProgramNode& n, std::size_t members) {
+  const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, n.bytes.value));
+  if (n.work != ProgramWork::collective) return std::max<std::uint64_t>(1, bytes);
+  if (n.kind == CollectiveKind::all_gather || n.kind == CollectiveKind::gather)
+    return std::max<std::uint64_t>(64, bytes / std::max<std::size_t>(1, members));
+  return bytes;
+}
+
 // Fields of AttributeProto's value.
-enum : std::uint32_t { int32_val = 5, int64_val = 9, bool_val = 27, string_val = 29 };
+enum : std::uint32_t { int32_val = 7, int64_val = 9, bool_val = 27, string_val = 29 };
 
 class NodeWriter {
  public:
-  explicit NodeWriter(OutputFile& out) : out_(out) {}
+  NodeWriter(OutputFile& out, const std::vector<ProgramGroup>& groups)
+      : out_(out), groups_(groups) {}
 
   void header(int rank) {
     std::string metadata;
@@ -71,14 +83,14 @@ class NodeWriter {
     flag("is_cpu_op", n.work == ProgramWork::host);
     if (n.work == ProgramWork::collective) {
       integer("comm_type", int64_val, comm_type(n.kind));
-      integer("comm_size", int64_val, static_cast<std::uint64_t>(n.bytes.value));
+      integer("comm_size", int64_val, comm_size(n, groups_[n.group].ranks.size()));
       text("pg_name", std::to_string(n.group + 1));
     } else if (n.work == ProgramWork::send || n.work == ProgramWork::receive) {
       const bool sends = n.work == ProgramWork::send;
       integer("comm_src", int32_val, sends ? rank : n.peer);
       integer("comm_dst", int32_val, sends ? n.peer : rank);
       integer("comm_tag", int32_val, n.tag & 0x7fffffffU);
-      integer("comm_size", int64_val, static_cast<std::uint64_t>(n.bytes.value));
+      integer("comm_size", int64_val, comm_size(n, 2));
     }
     put(message_);
   }
@@ -132,6 +144,7 @@ class NodeWriter {
   }
 
   OutputFile& out_;
+  const std::vector<ProgramGroup>& groups_;
   std::string buffer_;
   std::string message_;
   std::string attribute_;
@@ -141,7 +154,7 @@ class NodeWriter {
 Result<Done> write_rank(const JobProgram& program, std::uint32_t row, const std::string& path) {
   auto file = OutputFile::create(path);
   if (!file) return file.error();
-  NodeWriter writer(*file);
+  NodeWriter writer(*file, program.groups);
   const RankProgram& rank = program.ranks[row];
   writer.header(rank.rank);
   for (std::size_t n = 0; n < rank.nodes.size(); ++n) writer.node(rank.nodes[n], n, row);
@@ -152,17 +165,21 @@ Result<Done> write_rank(const JobProgram& program, std::uint32_t row, const std:
 }  // namespace
 
 Result<Done> write_chakra(const JobProgram& program, const std::string& directory) {
+  const std::filesystem::path in(directory);
   std::error_code failed;
-  std::filesystem::create_directories(directory, failed);
+  std::filesystem::create_directories(in / "replay", failed);
   if (failed)
     return Error{.what = "the directory cannot be made: " + failed.message(), .file = directory};
   nlohmann::ordered_json groups = nlohmann::ordered_json::object();
   for (std::size_t g = 0; g < program.groups.size(); ++g)
     groups[std::to_string(g + 1)] = program.groups[g].ranks;
-  const std::filesystem::path in(directory);
-  for (std::uint32_t r = 0; r < program.ranks.size(); ++r)
-    if (const auto ok = write_rank(program, r, in / ("job." + std::to_string(r) + ".et")); !ok)
-      return ok;
+  for (const bool recorded : {false, true}) {
+    const JobProgram queued = in_queues(program, {.recorded_times = recorded});
+    const std::filesystem::path where = recorded ? in / "replay" : in;
+    for (std::uint32_t r = 0; r < queued.ranks.size(); ++r)
+      if (const auto ok = write_rank(queued, r, where / ("job." + std::to_string(r) + ".et")); !ok)
+        return ok;
+  }
   return write_file(in / "groups.json", groups.dump(1) + "\n");
 }
 

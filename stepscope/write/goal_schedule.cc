@@ -10,11 +10,57 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t flush_at = std::size_t{1} << 20;
+// LogGOPSim numbers cores with 8 bits.
+constexpr std::uint32_t most_cores = 200;
 // Tags are few (32 bits in LogGOPSim), and the rounds of collectives have others than messages. Of
 // one pair of ranks, messages with one tag arrive in the order of their sends.
 constexpr std::uint64_t message_tags = 1U << 16U;
 constexpr std::uint64_t collective_tags = 1U << 13U;
 constexpr std::uint64_t rounds_of_tag = 1U << 10U;
+
+// A core for each node of a rank. What waits for the last work of a core goes on there; other work
+// gets a core of its own, or, when these are used up, the one that is free first. So work that ran
+// beside other work in the recording does not wait for it.
+class Cores {
+ public:
+  explicit Cores(const RankProgram& rank) {
+    std::vector<Ns> ends(rank.nodes.size());
+    core_.resize(rank.nodes.size());
+    for (std::uint32_t n = 0; n < rank.nodes.size(); ++n) {
+      const ProgramNode& node = rank.nodes[n];
+      Ns begin = node.start;
+      std::uint32_t core = no_core;
+      for (const std::uint32_t d : node.after) {
+        begin = std::max(begin, ends[d]);
+        if (cores_[core_[d]].last != d) continue;
+        if (core == no_core || cores_[core_[d]].free > cores_[core].free) core = core_[d];
+      }
+      ends[n] = begin + node.duration;
+      if (core == no_core) core = unused(begin);
+      core_[n] = core;
+      cores_[core] = {.last = n, .free = std::max(cores_[core].free, ends[n])};
+    }
+  }
+  [[nodiscard]] std::uint32_t of(std::size_t node) const { return core_[node]; }
+
+ private:
+  static constexpr std::uint32_t no_core = most_cores;
+  struct Core {
+    std::uint32_t last = 0;  // node
+    Ns free{};
+  };
+
+  std::uint32_t unused(Ns at) {
+    const auto first = std::ranges::min_element(cores_, {}, &Core::free);
+    if (first != cores_.end() && (first->free < at || cores_.size() == most_cores))
+      return static_cast<std::uint32_t>(first - cores_.begin());
+    cores_.emplace_back();
+    return static_cast<std::uint32_t>(cores_.size() - 1);
+  }
+
+  std::vector<Core> cores_;
+  std::vector<std::uint32_t> core_;  // by node
+};
 
 class GoalWriter {
  public:
@@ -33,7 +79,9 @@ class GoalWriter {
     label_ = 0;
     text_ += "\nrank " + std::to_string(row) + " {\n";
     last_.assign(program_.ranks[row].nodes.size(), 0);
+    const Cores cores(program_.ranks[row]);
     for (std::size_t n = 0; n < program_.ranks[row].nodes.size(); ++n) {
+      on_core_ = cores.of(n) == 0 ? "" : " cpu " + std::to_string(cores.of(n));
       node(program_.ranks[row].nodes[n]);
       last_[n] = label_;
       if (text_.size() >= flush_at) {
@@ -46,7 +94,7 @@ class GoalWriter {
 
   // A new label; it waits for `before`, or for what the node waits for.
   std::uint64_t add(const std::string& operation, const ProgramNode& n, std::uint64_t before) {
-    text_ += 'l' + std::to_string(++label_) + ": " + operation + '\n';
+    text_ += 'l' + std::to_string(++label_) + ": " + operation + on_core_ + '\n';
     const auto wait = [&](std::uint64_t on) {
       text_ += 'l' + std::to_string(label_) + " requires l" + std::to_string(on) + '\n';
     };
@@ -91,7 +139,7 @@ class GoalWriter {
   }
 
   void after_both(const std::string& operation, std::uint64_t a, std::uint64_t b) {
-    text_ += 'l' + std::to_string(++label_) + ": " + operation + '\n';
+    text_ += 'l' + std::to_string(++label_) + ": " + operation + on_core_ + '\n';
     for (const std::uint64_t on : {a, b})
       text_ += 'l' + std::to_string(label_) + " requires l" + std::to_string(on) + '\n';
   }
@@ -156,6 +204,7 @@ class GoalWriter {
   const JobProgram& program_;
   const GoalOptions& options_;
   std::string text_;
+  std::string on_core_;
   std::vector<std::uint64_t> last_;  // by node of the rank: its last label
   std::uint64_t label_ = 0;
   std::uint32_t row_ = 0;

@@ -179,9 +179,9 @@ def check_goal(path):
             if line.startswith("rank"):
                 at = {}
                 ranks.append(at)
-            elif m := re.match(r"l(\d+): calc (\d+)$", line):
+            elif m := re.match(r"l(\d+): calc (\d+)(?: cpu \d+)?$", line):
                 at[int(m[1])] = ["calc", int(m[2]), None, None, []]
-            elif m := re.match(r"l(\d+): (send|recv) (\d+)b (?:to|from) (\d+) tag (\d+)$", line):
+            elif m := re.match(r"l(\d+): (send|recv) (\d+)b (?:to|from) (\d+) tag (\d+)(?: cpu \d+)?$", line):
                 at[int(m[1])] = [m[2], 0, int(m[4]), int(m[5]), []]
             elif m := re.match(r"l(\d+) requires l(\d+)$", line):
                 expect(int(m[2]) < int(m[1]), "an operation waits for a later one")
@@ -233,11 +233,25 @@ def one(stepscope, traces):
     return chakra, goal_us
 
 
+def check_plan(stepscope):
+    """Messages between stages carry a micro-batch's activations in 16 bits."""
+    tokens, hidden, micro_batches = 2048, 4096, 8
+    with tempfile.TemporaryDirectory(prefix="chakra") as folder:
+        subprocess.run([stepscope, "predict", "llama-3-8b", "--machine", "h100_sxm_80gb", "--gpus", "4", "--tp", "2",
+                        "--pp", "2", "--global-batch", str(micro_batches), "--seq", str(tokens), "--zero", "1",
+                        "--chakra", folder], capture_output=True, check=True)
+        check_chakra(folder)
+        for r in range(4):
+            sizes = [n["comm_size"] for n in nodes_of(os.path.join(folder, "job.%d.et" % r)) if n["type"] == SEND]
+            expect(sizes == [tokens * hidden * 2] * micro_batches, "rank %d sends %s" % (r, sizes))
+
+
 def main():
     stepscope = sys.argv[1]
     if len(sys.argv) > 2:
         print("%-40s chakra %12.1f us  goal %12.1f us" % (sys.argv[2], *one(stepscope, sys.argv[2])))
         return
+    check_plan(stepscope)
     for number in range(6):
         r = random.Random("chakra/%d" % number)
         while True:

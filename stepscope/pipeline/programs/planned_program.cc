@@ -225,7 +225,7 @@ class Planned {
     const std::int64_t boundary = forward == sends ? stage : stage - 1;
     const DevicePlace here = place_of(rank_);
     const std::int64_t column = rank_at({here.tp, here.cp, here.dp, 0});
-    const double bytes = context_.stages.boundary_bytes;
+    const double bytes = context_.input_bytes;
     const auto placed = place(2, static_cast<int>(plan_.tp * plan_.cp * plan_.dp), network_);
     const double seconds = placed ? collective_time(network_, CollectiveKind::send_recv,
                                                     Bytes{std::llround(bytes)}, *placed)
