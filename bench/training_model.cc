@@ -94,7 +94,8 @@ void add_shares(const TrainingRows& data, std::vector<FitParameter>& to) {
                   .curve = curve,
                   .format = format,
                   .prior = matmul_prior(machine, format),
-                  .low = 0.15,
+                  // Rows that a format's head alone reaches do not make it slower than this.
+                  .low = below_16_bits(format) ? 0.4 : 0.5,
                   .high = 0.95,
                   .spread = machine.matmul_max[index(format)] ? 0.06 : 0.12});
   }
