@@ -87,6 +87,8 @@ def analyze(
     ep: int | None = None,
     expert_tp: int | None = None,
     expert_dispatch: Literal["all_to_all", "forwarded"] | None = None,
+    expert_load: int | None = None,
+    narrow_dispatch: bool | None = None,
     schedule: Literal["gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "dualpipe"] | None = None,
     virtual_stages: int | None = None,
     stage_layers: Numbers | None = None,
@@ -120,6 +122,7 @@ def analyze(
     bucket: int | str | None = None,
     tp_overlap: bool | None = None,
     ep_overlap: bool | None = None,
+    expert_sms: int | None = None,
     lora_rank: int | None = None,
     lora_targets: str | None = None,
     freeze: str | None = None,
@@ -176,6 +179,8 @@ def analyze(
     expert_tp: Tensor-parallel devices of an expert: 1 or tp. Without it tp.
     expert_dispatch: Copies of a token: one for each chosen expert, or for each rank and domain
         with some. Default: all_to_all.
+    expert_load: Tokens of the fullest device's experts, in percent of the mean. Default: 100.
+    narrow_dispatch: Send tokens to experts, and gradients back to them, in fp8.
     schedule: Order of the pipeline's passes. Default: 1f1b.
     virtual_stages: Chunks of the model on one device (interleaved). Default: 1.
     stage_layers: Layers of each (virtual) stage, in model order.
@@ -217,6 +222,7 @@ def analyze(
     bucket: Gradients that are reduced at once. Give bytes, or '25MiB'. Default: 25MiB.
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
+    expert_sms: SMs that ep-overlap keeps for all-to-alls, whether they run or not (DeepEP).
     lora_rank: Train adapters of this rank beside frozen weights (LoRA).
     lora_targets: Linear layers with an adapter, by the names of peft or Megatron. Without it
         all of attention and feed-forward parts.
@@ -261,6 +267,8 @@ def analyze(
             *flag("ep", ep),
             *flag("expert-tp", expert_tp),
             *flag("expert-dispatch", expert_dispatch),
+            *flag("expert-load", expert_load),
+            *flag("narrow-dispatch", narrow_dispatch),
             *flag("schedule", schedule),
             *flag("virtual-stages", virtual_stages),
             *flag("stage-layers", None if stage_layers is None else list_text(stage_layers)),
@@ -294,6 +302,7 @@ def analyze(
             *flag("bucket", bucket),
             *flag("tp-overlap", tp_overlap),
             *flag("ep-overlap", ep_overlap),
+            *flag("expert-sms", expert_sms),
             *flag("lora-rank", lora_rank),
             *flag("lora-targets", lora_targets),
             *flag("freeze", freeze),
@@ -403,6 +412,8 @@ def project(
     ep: int | None = None,
     expert_tp: int | None = None,
     expert_dispatch: Literal["all_to_all", "forwarded"] | None = None,
+    expert_load: int | None = None,
+    narrow_dispatch: bool | None = None,
     schedule: Literal["gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "dualpipe"] | None = None,
     virtual_stages: int | None = None,
     stage_layers: Numbers | None = None,
@@ -437,6 +448,7 @@ def project(
     bucket: int | str | None = None,
     tp_overlap: bool | None = None,
     ep_overlap: bool | None = None,
+    expert_sms: int | None = None,
     lora_rank: int | None = None,
     lora_targets: str | None = None,
     freeze: str | None = None,
@@ -490,6 +502,8 @@ def project(
     expert_tp: Tensor-parallel devices of an expert: 1 or tp. Without it tp.
     expert_dispatch: Copies of a token: one for each chosen expert, or for each rank and domain
         with some.
+    expert_load: Tokens of the fullest device's experts, in percent of the mean.
+    narrow_dispatch: Send tokens to experts, and gradients back to them, in fp8.
     schedule: Order of the pipeline's passes.
     virtual_stages: Chunks of the model on one device (interleaved).
     stage_layers: Layers of each (virtual) stage, in model order.
@@ -526,6 +540,7 @@ def project(
     bucket: Gradients that are reduced at once. Give bytes, or '25MiB'.
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
+    expert_sms: SMs that ep-overlap keeps for all-to-alls, whether they run or not (DeepEP).
     lora_rank: Train adapters of this rank beside frozen weights (LoRA).
     lora_targets: Linear layers with an adapter, by the names of peft or Megatron. Without it
         all of attention and feed-forward parts.
@@ -567,6 +582,8 @@ def project(
             *flag("ep", ep),
             *flag("expert-tp", expert_tp),
             *flag("expert-dispatch", expert_dispatch),
+            *flag("expert-load", expert_load),
+            *flag("narrow-dispatch", narrow_dispatch),
             *flag("schedule", schedule),
             *flag("virtual-stages", virtual_stages),
             *flag("stage-layers", None if stage_layers is None else list_text(stage_layers)),
@@ -601,6 +618,7 @@ def project(
             *flag("bucket", bucket),
             *flag("tp-overlap", tp_overlap),
             *flag("ep-overlap", ep_overlap),
+            *flag("expert-sms", expert_sms),
             *flag("lora-rank", lora_rank),
             *flag("lora-targets", lora_targets),
             *flag("freeze", freeze),
@@ -1039,6 +1057,8 @@ def predict(
     ep: int | None = None,
     expert_tp: int | None = None,
     expert_dispatch: Literal["all_to_all", "forwarded"] | None = None,
+    expert_load: int | None = None,
+    narrow_dispatch: bool | None = None,
     schedule: Literal["gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "dualpipe"] | None = None,
     virtual_stages: int | None = None,
     stage_layers: Numbers | None = None,
@@ -1072,6 +1092,7 @@ def predict(
     bucket: int | str | None = None,
     tp_overlap: bool | None = None,
     ep_overlap: bool | None = None,
+    expert_sms: int | None = None,
     lora_rank: int | None = None,
     lora_targets: str | None = None,
     freeze: str | None = None,
@@ -1118,6 +1139,8 @@ def predict(
     expert_tp: Tensor-parallel devices of an expert: 1 or tp. Without it tp.
     expert_dispatch: Copies of a token: one for each chosen expert, or for each rank and domain
         with some. Default: all_to_all.
+    expert_load: Tokens of the fullest device's experts, in percent of the mean. Default: 100.
+    narrow_dispatch: Send tokens to experts, and gradients back to them, in fp8.
     schedule: Order of the pipeline's passes. Default: 1f1b.
     virtual_stages: Chunks of the model on one device (interleaved). Default: 1.
     stage_layers: Layers of each (virtual) stage, in model order.
@@ -1158,6 +1181,7 @@ def predict(
     bucket: Gradients that are reduced at once. Give bytes, or '25MiB'. Default: 25MiB.
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
+    expert_sms: SMs that ep-overlap keeps for all-to-alls, whether they run or not (DeepEP).
     lora_rank: Train adapters of this rank beside frozen weights (LoRA).
     lora_targets: Linear layers with an adapter, by the names of peft or Megatron. Without it
         all of attention and feed-forward parts.
@@ -1200,6 +1224,8 @@ def predict(
             *flag("ep", ep),
             *flag("expert-tp", expert_tp),
             *flag("expert-dispatch", expert_dispatch),
+            *flag("expert-load", expert_load),
+            *flag("narrow-dispatch", narrow_dispatch),
             *flag("schedule", schedule),
             *flag("virtual-stages", virtual_stages),
             *flag("stage-layers", None if stage_layers is None else list_text(stage_layers)),
@@ -1233,6 +1259,7 @@ def predict(
             *flag("bucket", bucket),
             *flag("tp-overlap", tp_overlap),
             *flag("ep-overlap", ep_overlap),
+            *flag("expert-sms", expert_sms),
             *flag("lora-rank", lora_rank),
             *flag("lora-targets", lora_targets),
             *flag("freeze", freeze),
@@ -1267,16 +1294,24 @@ def plan(
     sequence_degree: int | None = None,
     expert_tp: int | None = None,
     expert_dispatch: Literal["all_to_all", "forwarded"] | None = None,
+    expert_load: int | None = None,
+    narrow_dispatch: bool | None = None,
     images: int | None = None,
     image_patches: int | None = None,
     recompute_modules: str | None = None,
     narrow_swiglu: bool | None = None,
     narrow_attention_output: bool | None = None,
+    torch_buffers: bool | None = None,
     attention: Literal["fused", "materialised"] | None = None,
+    vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
     narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
+    compiled: bool | None = None,
+    fused_loss: bool | None = None,
+    loss_in_place: bool | None = None,
+    fused_gradient_sum: bool | None = None,
     cuda_graphs: Literal["none", "layers", "step"] | None = None,
     vocabulary_multiple: int | None = None,
     no_overlap: str | Sequence[str] | None = None,
@@ -1284,6 +1319,11 @@ def plan(
     bucket: int | str | None = None,
     tp_overlap: bool | None = None,
     ep_overlap: bool | None = None,
+    expert_sms: int | None = None,
+    lora_rank: int | None = None,
+    lora_targets: str | None = None,
+    freeze: str | None = None,
+    freeze_layers: int | None = None,
     dtype: Literal["fp32", "tf32", "bf16", "fp16", "fp8", "fp4"] | None = None,
     grad_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
     accumulate_dtype: Literal["fp32", "bf16", "fp16"] | None = None,
@@ -1310,6 +1350,8 @@ def plan(
     expert_tp: Tensor-parallel devices of an expert: 1 or tp. Without it tp.
     expert_dispatch: Copies of a token: one for each chosen expert, or for each rank and domain
         with some. Default: all_to_all.
+    expert_load: Tokens of the fullest device's experts, in percent of the mean. Default: 100.
+    narrow_dispatch: Send tokens to experts, and gradients back to them, in fp8.
     images: Images of a sequence, which the model's tower encodes.
     image_patches: Patches of an image, before the tower merges them.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
@@ -1317,12 +1359,19 @@ def plan(
     narrow_swiglu: Keep the inputs of SwiGLU for backward in fp8.
     narrow_attention_output: Keep attention's output for backward once, in 12 bits, if the dtype
         is fp8 or fp4.
+    torch_buffers: Keep buffers as PyTorch's fully_shard and pipelining do.
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
+    vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
     narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
         Default: true.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
+    compiled: Launch layers by a compiler's code, not by Python one by one.
+    fused_loss: Compute cross-entropy in one pass each way. Default: true.
+    loss_in_place: Write the loss's gradient over the scores.
+    fused_gradient_sum: Let products add weight gradients to the sum of micro-batches. Default:
+        true.
     cuda_graphs: What CUDA graphs launch: layers without their experts, or the step. Default:
         none.
     vocabulary_multiple: Number to whose multiple, times tp, the embedding is padded. Default:
@@ -1332,6 +1381,12 @@ def plan(
     bucket: Gradients that are reduced at once. Give bytes, or '25MiB'. Default: 25MiB.
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
+    expert_sms: SMs that ep-overlap keeps for all-to-alls, whether they run or not (DeepEP).
+    lora_rank: Train adapters of this rank beside frozen weights (LoRA).
+    lora_targets: Linear layers with an adapter, by the names of peft or Megatron. Without it
+        all of attention and feed-forward parts.
+    freeze: Parts of the model that stay as they are.
+    freeze_layers: First layers that stay as they are, and have no adapters.
     dtype: Number format of matrix products. Default: bf16.
     grad_dtype: Format in which gradients are reduced. Default: bf16.
     accumulate_dtype: Format in which gradients of micro-batches are summed. Default: fp32.
@@ -1356,16 +1411,24 @@ def plan(
             *flag("sequence-degree", sequence_degree),
             *flag("expert-tp", expert_tp),
             *flag("expert-dispatch", expert_dispatch),
+            *flag("expert-load", expert_load),
+            *flag("narrow-dispatch", narrow_dispatch),
             *flag("images", images),
             *flag("image-patches", image_patches),
             *flag("recompute-modules", recompute_modules),
             *flag("narrow-swiglu", narrow_swiglu),
             *flag("narrow-attention-output", narrow_attention_output),
+            *flag("torch-buffers", torch_buffers),
             *flag("attention", attention),
+            *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
             *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
+            *flag("compiled", compiled),
+            *flag("fused-loss", fused_loss),
+            *flag("loss-in-place", loss_in_place),
+            *flag("fused-gradient-sum", fused_gradient_sum),
             *flag("cuda-graphs", cuda_graphs),
             *flag("vocabulary-multiple", vocabulary_multiple),
             *flag("no-overlap", None if no_overlap is None else list_text(no_overlap)),
@@ -1373,6 +1436,11 @@ def plan(
             *flag("bucket", bucket),
             *flag("tp-overlap", tp_overlap),
             *flag("ep-overlap", ep_overlap),
+            *flag("expert-sms", expert_sms),
+            *flag("lora-rank", lora_rank),
+            *flag("lora-targets", lora_targets),
+            *flag("freeze", freeze),
+            *flag("freeze-layers", freeze_layers),
             *flag("dtype", dtype),
             *flag("grad-dtype", grad_dtype),
             *flag("accumulate-dtype", accumulate_dtype),

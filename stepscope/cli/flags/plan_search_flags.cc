@@ -16,7 +16,7 @@ namespace stepscope {
 namespace {
 
 // What is not searched.
-constexpr std::array<std::string_view, 26> kept_fields = {"sequence-degree",
+constexpr std::array<std::string_view, 39> kept_fields = {"sequence-degree",
                                                           "seq",
                                                           "images",
                                                           "image-patches",
@@ -35,13 +35,26 @@ constexpr std::array<std::string_view, 26> kept_fields = {"sequence-degree",
                                                           "narrow-head",
                                                           "expert-tp",
                                                           "expert-dispatch",
+                                                          "expert-load",
+                                                          "narrow-dispatch",
+                                                          "expert-sms",
                                                           "ep-overlap",
                                                           "cuda-graphs",
                                                           "grouped-experts",
                                                           "recompute-modules",
                                                           "narrow-swiglu",
                                                           "narrow-attention-output",
-                                                          "moments-dtype"};
+                                                          "moments-dtype",
+                                                          "vendor-attention",
+                                                          "compiled",
+                                                          "fused-loss",
+                                                          "loss-in-place",
+                                                          "fused-gradient-sum",
+                                                          "torch-buffers",
+                                                          "lora-rank",
+                                                          "lora-targets",
+                                                          "freeze",
+                                                          "freeze-layers"};
 
 // As typed, and as its flags are named.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> frameworks = {

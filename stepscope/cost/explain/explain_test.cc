@@ -66,6 +66,8 @@ Plan any_plan(const Transformer& m, Draw& draw) {
     p.trained.frozen_layers = draw.of({0, 0, 1, 3});
     if (draw.coin()) p.trained.frozen.add(ModelPart::embedding);
   }
+  if (m.experts && !m.experts->capacity_factor)
+    p.expert_load = static_cast<int>(draw.of({100, 100, 130}));
   if (m.patches) p.sequence = image_tokens(*m.patches);
   p.devices = p.tp * p.cp * p.pp * p.dp;
   p.global_batch = p.dp * p.micro_batch * draw.of({1, 4, 8});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mixture of experts. The router selects top_k experts for each token. Copies of the tokens go to
-// the devices of these experts and come back as sums. Experts get equal shares.
+// the devices of these experts and come back as sums. The experts of a device get equal shares. The
+// device counted is the fullest: all others wait for it.
 #include <algorithm>
 #include <cmath>
 
@@ -18,9 +19,15 @@ struct Routed {
   double columns = 0;  // of a row on this device
 };
 
+// Of the fullest device, relative to the mean. No device has more than all tokens.
+double load_of(const Plan& plan) {
+  return std::min(number(plan.expert_load) / 100, number(plan.ep));
+}
+
 Routed routed(const DeviceShare& s) {
   const Experts& x = *s.model.experts;
-  const double copies = number(x.top_k) * x.capacity_factor.value_or(1.0);
+  const double load = load_of(s.plan);
+  const double copies = number(x.top_k) * x.capacity_factor.value_or(1.0) * load;
   // Even with the smallest capacity some expert has space for one token.
   return {std::max<std::int64_t>(1, std::llround(number(s.tokens) * copies)),
           number(s.stream_rows) * copies,
@@ -48,17 +55,23 @@ void add_router(const DeviceShare& s, const LayerKind& kind, std::vector<Operati
   to.push_back(op);
 }
 
-// `bytes`: of all copies.
-void exchange(const DeviceShare& s, const Routed& r, Operation& op, double bytes) {
+// Bytes of an element on its way to an expert: fp8 with a scale in fp32 for each 128 elements
+// (DeepSeek-AI 2024 §3.3.3).
+double dispatched_element(const DeviceShare& s) {
+  return s.plan.narrow_dispatch ? 1 + 4.0 / 128 : s.element;
+}
+
+void exchange(const DeviceShare& s, const Routed& r, double element, Pass& pass) {
   if (s.plan.ep == 1) return;
-  Communication all{.kind = all_to_all, .dim = ParallelDim::expert, .bytes = bytes};
+  Communication all{
+      .kind = all_to_all, .dim = ParallelDim::expert, .bytes = r.sent * r.columns * element};
   if (s.plan.expert_dispatch == ExpertDispatch::forwarded) {
     const Experts& x = *s.model.experts;
-    all.forwarded = {.experts = &x, .one_copy = number(s.stream_rows) * r.columns * s.element};
-    all.bytes = std::min(bytes, parts_chosen(x, s.plan.ep) * all.forwarded.one_copy);
+    all.forwarded = {.experts = &x,
+                     .one_copy = load_of(s.plan) * number(s.stream_rows) * r.columns * element};
+    all.bytes = std::min(all.bytes, parts_chosen(x, s.plan.ep) * all.forwarded.one_copy);
   }
-  op.forward.communications.push_back(all);
-  op.backward.communications.push_back(all);
+  pass.communications.push_back(all);
 }
 
 // 1d without sequence parallelism: partial sums of the tp ranks are added once per token, not once
@@ -73,31 +86,36 @@ void add_partial_sums(const DeviceShare& s, Pass& pass) {
 // Copies each token for its experts (backward: adds the copies' gradients) and sends the copies.
 Operation dispatch(const DeviceShare& s, const Routed& r) {
   const double in = number(s.stream_rows) * r.columns * s.element;
-  const double out = r.sent * r.columns * s.element;
+  const double out = r.sent * r.columns * dispatched_element(s);
+  const double back = r.sent * r.columns * s.element;
   // Received copies are sorted by expert: another pass over memory.
   const double passes = s.plan.ep > 1 ? 2 : 1;
   Operation op{.name = "dispatch", .kind = OperationClass::pointwise};
   op.forward.input_bytes = in + (passes - 1) * out;
   op.forward.output_bytes = passes * out;
   op.backward.vector = {r.sent * r.columns};
-  op.backward.input_bytes = passes * out;
-  op.backward.output_bytes = in + (passes - 1) * out;
-  exchange(s, r, op, out);
+  op.backward.input_bytes = passes * back;
+  op.backward.output_bytes = in + (passes - 1) * back;
+  exchange(s, r, dispatched_element(s), op.forward);
+  exchange(s, r, s.element, op.backward);
   add_partial_sums(s, op.backward);
   return op;
 }
 
+// Sums the experts' outputs of each token (backward: copies its gradient for its experts).
 Operation combine(const DeviceShare& s, const Routed& r) {
   const double in = r.sent * r.columns * s.element;
+  const double back = r.sent * r.columns * dispatched_element(s);
   const double out = number(s.stream_rows) * r.columns * s.element;
   const double passes = s.plan.ep > 1 ? 2 : 1;
   Operation op{.name = "combine", .kind = OperationClass::pointwise};
   op.forward.vector = {r.sent * r.columns};
   op.forward.input_bytes = passes * in;
   op.forward.output_bytes = out + (passes - 1) * in;
-  op.backward.input_bytes = out + (passes - 1) * in;
-  op.backward.output_bytes = passes * in;
-  exchange(s, r, op, in);
+  op.backward.input_bytes = out + (passes - 1) * back;
+  op.backward.output_bytes = passes * back;
+  exchange(s, r, s.element, op.forward);
+  exchange(s, r, dispatched_element(s), op.backward);
   add_partial_sums(s, op.forward);
   return op;
 }

@@ -212,6 +212,55 @@ TEST(LayerCommunication, WholeExpertsSendTheSameAndGatherNothing) {
   EXPECT_DOUBLE_EQ(named(whole, "expert_fc1").parameters, 2 * named(cut, "expert_fc1").parameters);
 }
 
+TEST(LayerCommunication, NarrowDispatchSendsFp8ToTheExpertsAnd16BitsBack) {
+  Plan plan = plan_of(1);
+  plan.ep = plan.dp = 4;
+  plan.precision.matmul = Dtype::fp8;
+  const Operations wide = layer_operations(mixture(), plan, 0);
+  plan.narrow_dispatch = true;
+  const Operations ops = layer_operations(mixture(), plan, 0);
+  const double to = (1 + 4.0 / 128) / 2;
+  for (const auto& [name, forward, backward] :
+       {std::tuple{"dispatch", to, 1.0}, std::tuple{"combine", 1.0, to}}) {
+    const Operation& before = named(wide, name);
+    const Operation& op = named(ops, name);
+    EXPECT_DOUBLE_EQ(op.forward.communications.at(0).bytes,
+                     forward * before.forward.communications.at(0).bytes)
+        << name;
+    EXPECT_DOUBLE_EQ(op.backward.communications.at(0).bytes,
+                     backward * before.backward.communications.at(0).bytes)
+        << name;
+  }
+  EXPECT_LT(named(ops, "dispatch").forward.bytes(), named(wide, "dispatch").forward.bytes());
+  EXPECT_EQ(named(ops, "dispatch").backward.bytes(), named(wide, "dispatch").backward.bytes());
+}
+
+TEST(LayerCommunication, TheFullestDeviceHasMoreTokensOfAllThatExpertsDo) {
+  Plan plan = plan_of(1);
+  plan.ep = plan.dp = 4;
+  for (const auto way : {ExpertDispatch::all_to_all, ExpertDispatch::forwarded}) {
+    plan.expert_dispatch = way;
+    plan.expert_load = 100;
+    const Operations even = layer_operations(mixture(), plan, 0);
+    plan.expert_load = 150;
+    const Operations ops = layer_operations(mixture(), plan, 0);
+    EXPECT_DOUBLE_EQ(named(ops, "expert_fc1").forward.matrix.value,
+                     1.5 * named(even, "expert_fc1").forward.matrix.value);
+    EXPECT_DOUBLE_EQ(named(ops, "combine").forward.communications.at(0).bytes,
+                     1.5 * named(even, "combine").forward.communications.at(0).bytes);
+    EXPECT_EQ(named(ops, "qkv_proj").forward.matrix.value,
+              named(even, "qkv_proj").forward.matrix.value);
+    plan.expert_load = 900;  // more than all: all
+    EXPECT_DOUBLE_EQ(named(layer_operations(mixture(), plan, 0), "expert_fc1").forward.matrix.value,
+                     4 * named(even, "expert_fc1").forward.matrix.value);
+  }
+  plan.ep = 1;
+  const Operations alone = layer_operations(mixture(), plan, 0);
+  plan.expert_load = 100;
+  EXPECT_EQ(named(layer_operations(mixture(), plan, 0), "expert_fc1").forward.matrix.value,
+            named(alone, "expert_fc1").forward.matrix.value);
+}
+
 TEST(LayerCommunication, GridsThatCutASequenceGatherItsKeysAndValues) {
   Plan plan = plan_of(4);
   plan.tensor_layout = TensorLayout::two_d;

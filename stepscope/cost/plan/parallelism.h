@@ -133,6 +133,9 @@ struct Plan {
   // from the tp * cp * dp ranks, those of tp first). 0: tp.
   std::int64_t expert_tp = 0;
   ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;
+  int expert_load = 100;         // tokens of the fullest device's experts, in percent of the mean
+  bool narrow_dispatch = false;  // tokens and gradients go to experts in fp8
+  int expert_sms = 0;            // with overlap_expert: units that work on all-to-alls alone
   std::int64_t pp = 1;
   Schedule schedule = Schedule::one_f_one_b;
   std::int64_t virtual_stages = 1;  // per device (interleaved)

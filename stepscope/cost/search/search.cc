@@ -321,7 +321,22 @@ std::optional<Error> search_counts(const Search& search, bool offload, SearchRes
   return ran ? std::nullopt : error;
 }
 
-std::optional<Error> problem(const Machine& machine, const SearchRequest& request) {
+// What the fields that are not searched ask for must suit the model on one device: else no division
+// suits it either.
+std::optional<Error> kept_problem(const Transformer& model, const Plan& base) {
+  Plan one = base;
+  one.devices = one.tp = one.cp = one.ep = one.pp = one.dp = one.micro_batch = one.global_batch = 1;
+  one.tensor_layout = TensorLayout::one_d;
+  one.tp_rows = one.tp_columns = 0;
+  one.sequence_parallel = false;
+  one.sequence_degree = one.expert_tp = one.shard_group = 0;
+  one.zero = 0;
+  const Result<Done> can = check_plan(model, one);
+  return can ? std::nullopt : std::optional(can.error());
+}
+
+std::optional<Error> problem(const Transformer& model, const Machine& machine,
+                             const SearchRequest& request) {
   if (!machine.memory) {
     return Error{.what = "machine \"" + machine.name + "\" does not say its memory_gb",
                  .hint = "give it in a machine file (--machine FILE)"};
@@ -342,14 +357,14 @@ std::optional<Error> problem(const Machine& machine, const SearchRequest& reques
     return Error{.what = std::string(name) + " = " + std::to_string(value) + " is out of range",
                  .hint = "it must be 1 to " + std::to_string(most_tokens)};
   }
-  return std::nullopt;
+  return kept_problem(model, request.base);
 }
 
 }  // namespace
 
 Result<SearchResult> search_plans(const Transformer& model, const Machine& machine,
                                   const Network& network, const SearchRequest& request) {
-  if (auto error = problem(machine, request)) return *std::move(error);
+  if (auto error = problem(model, machine, request)) return *std::move(error);
   const auto begin = std::chrono::steady_clock::now();
   const double free = 1 - request.memory_headroom;
   const double capacity = static_cast<double>(machine.memory->value) * free;

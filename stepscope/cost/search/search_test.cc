@@ -91,6 +91,26 @@ TEST(Search, FindsWithBoundsWhatItFindsWithout) {
   }
 }
 
+TEST(Search, FindsWithBoundsWhatItFindsWithoutForPartsOfTheWeights) {
+  const Bench bench;
+  for (const Transformer& model : {llama(), mixture()}) {
+    for (const bool adapters : {false, true}) {
+      SearchRequest request = request_of(8, 16);
+      request.base.trained.frozen_layers = 1;
+      request.base.trained.frozen.add(ModelPart::embedding);
+      if (adapters) request.base.trained.lora_rank = 8;
+      request.base.expert_load = model.experts ? 150 : 100;
+      const SearchResult pruned = bench.search(model, request);
+      request.prune = false;
+      const SearchResult all = bench.search(model, request);
+      EXPECT_EQ(answer(pruned), answer(all)) << model.name << " " << adapters;
+      EXPECT_EQ(pruned.candidates, all.candidates);
+      EXPECT_LT(pruned.evaluated, all.evaluated);
+      ASSERT_FALSE(all.best.empty());
+    }
+  }
+}
+
 TEST(Search, HasTheSameAnswerAndCountsForAnyThreads) {
   const Bench bench;
   SearchRequest request = request_of(16, 32);
@@ -497,6 +517,16 @@ TEST(Search, SaysWhatItCannotDoWithout) {
   request = request_of(8, 8);
   request.memory_headroom = 1;
   EXPECT_FALSE(search_plans(llama(), bench.machine, bench.network, request));
+  request = request_of(8, 8);
+  request.base.trained.frozen_layers = 100;
+  const auto frozen = search_plans(llama(), bench.machine, bench.network, request);
+  ASSERT_FALSE(frozen);
+  EXPECT_NE(frozen.error().message().find("100"), std::string::npos) << frozen.error().message();
+  request.base.trained = {};
+  request.base.expert_load = 120;
+  const auto loaded = search_plans(llama(), bench.machine, bench.network, request);
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message().find("expert_load"), std::string::npos);
   bench.machine.memory.reset();
   const auto none = search_plans(llama(), bench.machine, bench.network, request_of(8, 8));
   ASSERT_FALSE(none);

@@ -408,6 +408,28 @@ TEST(StepCost, NarrowAttentionSpeedsUpAttentionAlone) {
   EXPECT_DOUBLE_EQ(attention(scans, true), attention(scans, false));
 }
 
+TEST(StepCost, UnitsOfAllToAllsAreLostToArithmeticAndNotToUtilization) {
+  const Bench bench(*find_model("mixtral-8x7b"));
+  Plan plan = plan_of(1, 1, 8, 64);
+  plan.ep = 8;
+  plan.expert_sms = 27;  // a quarter of 108
+  const StepCost alone = bench.cost(plan);
+  plan.expert_sms = 0;
+  EXPECT_DOUBLE_EQ(bench.cost(plan).step().count(), alone.step().count());
+  plan.overlap_expert = true;
+  const StepCost all = bench.cost(plan);
+  plan.expert_sms = 27;
+  const StepCost rest = bench.cost(plan);
+  // The router of few columns also waits for memory.
+  EXPECT_NEAR(rest[StepTerm::matmul] / all[StepTerm::matmul], 108.0 / 81, 1e-3);
+  EXPECT_NEAR(rest[StepTerm::attention] / all[StepTerm::attention], 108.0 / 81, 1e-3);
+  EXPECT_NEAR(rest.mfu[0] * rest.step().count(), all.mfu[0] * all.step().count(), 1e-9);
+  plan.expert_sms = 108;
+  const auto none = make_cost_context(bench.model, bench.machine, bench.network, plan);
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message().find("expert_sms"), std::string::npos);
+}
+
 TEST(StepCost, NarrowHeadMultipliesAtTheRateOfTheLayers) {
   std::string json(ideal);
   json.replace(json.find("{\"bf16\": 1}"), 11, "{\"bf16\": 1, \"fp8\": 1}");

@@ -41,12 +41,16 @@ double matmul_efficiency(const Machine& machine, Dtype dtype, ComputeModel& mode
   return share;
 }
 
+// A cast writes an operand and its transpose, with a byte of scale for each 32 elements (fp8) or 16
+// (fp4). That to fp4 reads the input twice: first for the scale of all elements.
+constexpr double fp4_cast = (2 * 2 + 2 * 9.0 / 16) / (2 + 2 * 33.0 / 32);
+
 MatmulRates rates(const Machine& machine, Dtype dtype, ComputeModel& model) {
   MatmulRates r{.peak = machine.peak_rates[index(dtype)]->value};
   r.efficiency = matmul_efficiency(machine, dtype, model);
   if (below_16_bits(dtype)) {
     r.operands = operand_bytes(dtype) / 2;
-    r.cast = of(model, ComputeParameter::cast);
+    r.cast = of(model, ComputeParameter::cast) * (dtype == Dtype::fp4 ? fp4_cast : 1);
   }
   return r;
 }
@@ -93,6 +97,15 @@ void shorten_launches(ComputeModel& model) {
   for (const auto p : {ComputeParameter::launch_us, ComputeParameter::matmul_launch_us}) {
     model.values[static_cast<std::size_t>(p)] *= graphed_gap;
   }
+}
+
+void keep_units(ComputeModel& model, int kept) {
+  const double left = (model.units - kept) / model.units;
+  model.units -= kept;
+  model.matmul.efficiency *= left;
+  model.full.efficiency *= left;
+  model.attention_efficiency *= left;
+  model.vector_rate *= left;
 }
 
 void pad_products(ComputeModel& model) {

@@ -69,6 +69,8 @@ inline constexpr double narrow_attention_gain = 1.3;
 // launched one by one (about 1.5 for 5 us).
 inline constexpr double graphed_gap = 0.3;
 void shorten_launches(ComputeModel& model);
+// Leaves arithmetic all units but `kept`. Peaks stay, so that utilization is of the whole device.
+void keep_units(ComputeModel& model, int kept);
 // A compiler pads misaligned products (torch._inductor.config.shape_padding).
 void pad_products(ComputeModel& model);
 
