@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/plan/tensor_grid.h"
 
 namespace stepscope {
@@ -184,6 +185,26 @@ std::vector<Int> shard_groups(const SearchRequest& request, const Plan& shape, I
   return list;
 }
 
+// FLOPs of the head, and of the modules that predict further tokens, in layers.
+double head_in_layers(const Transformer& model, Int sequence) {
+  const auto flops = [&](const Transformer& m) {
+    return sequence_flops(m, sequence, FlopsConvention::causal_halved);
+  };
+  Transformer layers = model;
+  layers.head = false;
+  layers.prediction.reset();
+  const double without = flops(layers);
+  return without > 0 ? (flops(model) / without - 1) * static_cast<double>(model.layers) : 0;
+}
+
+// Layers of the last of `stages`, so that it has the mean work with the head; 0 if even stages are
+// as good.
+Int last_layers(Int layers, double head, Int stages) {
+  const double mean = (static_cast<double>(layers) + head) / static_cast<double>(stages);
+  const Int last = std::max<Int>(1, std::llround(mean - head));
+  return stages > 1 && last < layers / stages ? last : 0;
+}
+
 // Calls each(plan, plans below) for the splits of a shape, without their stages.
 template <class Each>
 void each_count(const SearchSpace& space, const Plan& shape, Each each) {
@@ -276,13 +297,17 @@ std::vector<Split> list_splits(const SearchSpace& space, const Plan& shape) {
   const SearchRequest& request = *space.request;
   const Int layers = space.model->layers;
   const Int left = space.devices / (tensor_ranks(shape) * shape.cp);
+  const double head = head_in_layers(*space.model, request.base.sequence);
   std::vector<Split> list;
   for (const Int pp : divisors(request, SearchKey::pp, left)) {
     const Int dp = left / pp;
     if (pp > layers || !allows(request, SearchKey::dp, dp)) continue;
     const auto add = [&](Schedule schedule, Int v) {
       if (!allows_enum(request, SearchKey::schedule, schedule)) return;
-      if (allows(request, SearchKey::virtual_stages, v)) list.push_back({pp, dp, schedule, v});
+      if (!allows(request, SearchKey::virtual_stages, v)) return;
+      list.push_back({pp, dp, schedule, v});
+      const Int last = v == 1 ? last_layers(layers, head, pp) : 0;
+      if (last > 0) list.push_back({pp, dp, schedule, v, last});
     };
     add(Schedule::one_f_one_b, 1);
     // Without a pipeline there is no schedule to choose.
@@ -303,7 +328,8 @@ std::vector<Split> list_splits(const SearchSpace& space, const Plan& shape) {
 std::vector<Recomputation> list_recomputations(const SearchSpace& space, const Split& split) {
   const SearchRequest& request = *space.request;
   const Int stages = split.pp * split.virtual_stages;
-  const Int largest = (space.model->layers + stages - 1) / stages;
+  const Int alike = split.last_layers > 0 ? stages - 1 : stages;
+  const Int largest = (space.model->layers - split.last_layers + alike - 1) / alike;
   std::vector<Recomputation> list;
   // Recomputation by operations only on request: it lies between the others and would grow every
   // search.
@@ -359,7 +385,12 @@ void take(Plan& plan, const Transformer& model, const Split& split) {
   plan.virtual_stages = split.virtual_stages;
   const Int stages = split.pp * split.virtual_stages;
   plan.stage_layers.clear();
-  if (model.layers % stages != 0) plan.stage_layers = even_stages(model.layers, stages);
+  if (split.last_layers > 0) {
+    plan.stage_layers = even_stages(model.layers - split.last_layers, stages - 1);
+    plan.stage_layers.push_back(split.last_layers);
+  } else if (model.layers % stages != 0) {
+    plan.stage_layers = even_stages(model.layers, stages);
+  }
 }
 
 void take(Plan& plan, const Recomputation& recomputation) {

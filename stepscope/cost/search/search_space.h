@@ -27,6 +27,9 @@ struct Split {
   std::int64_t dp = 1;
   Schedule schedule = Schedule::one_f_one_b;
   std::int64_t virtual_stages = 1;
+  // Layers of the last stage where it has fewer than even stages have, because the head is also
+  // there. 0: even stages.
+  std::int64_t last_layers = 0;
 };
 
 struct Recomputation {
@@ -69,7 +72,8 @@ struct ShapeList {
 [[nodiscard]] std::vector<StateChoice> list_states(const SearchSpace& space, const Plan& shape,
                                                    std::int64_t replicas, bool several_passes);
 
-// Puts a choice into `plan`. If stages cannot be even, they are as even as possible.
+// Puts a choice into `plan`. If stages cannot be even, they are as even as possible, but for a last
+// stage with fewer layers.
 void take(Plan& plan, const Transformer& model, const Split& split);
 void take(Plan& plan, const Recomputation& recomputation);
 void take(Plan& plan, const StateChoice& states);

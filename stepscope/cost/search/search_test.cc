@@ -315,6 +315,36 @@ TEST(Search, TriesGridsWithGivenSidesWhereAsked) {
   EXPECT_EQ(sides(), (std::set<std::array<std::int64_t, 3>>{{2, 1, 4}, {2, 2, 2}}));
 }
 
+TEST(Search, GivesTheStageOfALargeHeadFewerLayers) {
+  const Bench bench;
+  Transformer model = llama();
+  model.layers = 16;
+  const double layer = sequence_flops(model, 2048, FlopsConvention::causal_halved) - [&] {
+    Transformer less = model;
+    --less.layers;
+    return sequence_flops(less, 2048, FlopsConvention::causal_halved);
+  }();
+  // A head that takes as long as two layers.
+  model.vocabulary = std::llround(2 * layer / (6.0 * 2048 * static_cast<double>(model.hidden)));
+  SearchRequest request = request_of(4, 64);
+  for (const auto& [name, value] : {std::pair(SearchKey::pp, 4), std::pair(SearchKey::zero, 0)})
+    request.fixed[static_cast<std::size_t>(name)] = value;
+  const SearchResult result = bench.search(model, request);
+  ASSERT_FALSE(result.best.empty());
+  std::optional<double> even;
+  for (const FoundPlan& f : result.best) {
+    Plan plan = f.plan;
+    if (plan.virtual_stages > 1 || plan.stage_layers.empty()) continue;
+    EXPECT_EQ(plan.stage_layers, (std::vector<std::int64_t>{4, 5, 4, 3})) << plan_json(plan);
+    plan.stage_layers.clear();
+    auto context = make_cost_context(model, bench.machine, bench.network, plan);
+    ASSERT_TRUE(context);
+    even = evaluate(*context, plan)->step().count();
+    EXPECT_LT(f.cost.step().count(), *even);
+  }
+  EXPECT_TRUE(even) << "no pipeline of one chunk a device was found";
+}
+
 TEST(Search, KeepsTheSequenceDegreeOfItsBase) {
   const Bench bench;
   SearchRequest request = request_of(8, 8);

@@ -87,6 +87,23 @@ std::string collectives_in_words(std::span<const CollectiveKind> kinds) {
   return fmt::format("{}", fmt::join(names, " + "));
 }
 
+namespace {
+
+// ", 15 stages of 4 layers, 1 of 1" in model order; empty if stages are not given.
+std::string stages_in_words(const Plan& p) {
+  std::string out;
+  for (std::size_t i = 0, next = 0; i < p.stage_layers.size(); i = next) {
+    while (next < p.stage_layers.size() && p.stage_layers[next] == p.stage_layers[i]) ++next;
+    const std::size_t alike = next - i;
+    out += i > 0 ? fmt::format(", {} of {}", alike, p.stage_layers[i])
+                 : fmt::format(", {} stage{} of {} layer{}", alike, alike == 1 ? "" : "s",
+                               p.stage_layers[i], p.stage_layers[i] == 1 ? "" : "s");
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string plan_in_words(const Plan& p) {
   std::vector<std::string> parts;
   if (tensor_ranks(p) > 1)
@@ -96,9 +113,9 @@ std::string plan_in_words(const Plan& p) {
         fmt::format("CP {} ({})", p.cp, name_of(context_exchange_names, p.context_exchange)));
   if (p.ep > 1) parts.push_back(fmt::format("EP {}", p.ep));
   if (p.pp > 1)
-    parts.push_back(
-        fmt::format("PP {} ({}{})", p.pp, name_of(schedule_names, p.schedule),
-                    p.virtual_stages > 1 ? fmt::format(" × {}", p.virtual_stages) : ""));
+    parts.push_back(fmt::format("PP {} ({}{}{})", p.pp, name_of(schedule_names, p.schedule),
+                                p.virtual_stages > 1 ? fmt::format(" × {}", p.virtual_stages) : "",
+                                stages_in_words(p)));
   parts.push_back(fmt::format("DP {}{}", p.dp, p.zero > 0 ? fmt::format(", ZeRO-{}", p.zero) : ""));
   if (p.shard_group > 0) parts.back() += fmt::format(" over {}", p.shard_group);
   parts.push_back(fmt::format("{} micro-batch{} of {} × {} tokens", micro_batches(p),

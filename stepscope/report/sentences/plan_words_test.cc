@@ -27,6 +27,15 @@ TEST(PlanWords, WordsAPlanByWhatItSplits) {
             "2048 tokens · optimizer, gradients in host memory · parameters in NVMe · bf16");
 }
 
+TEST(PlanWords, CountStagesThatAreGiven) {
+  Plan plan{.devices = 4, .pp = 4, .stage_layers = {4, 4, 4, 1}};
+  EXPECT_TRUE(plan_in_words(plan).starts_with("PP 4 (1f1b, 3 stages of 4 layers, 1 of 1) · DP 1"))
+      << plan_in_words(plan);
+  plan.stage_layers = {1, 3, 3, 2};
+  EXPECT_TRUE(plan_in_words(plan).starts_with("PP 4 (1f1b, 1 stage of 1 layer, 2 of 3, 1 of 2)"))
+      << plan_in_words(plan);
+}
+
 TEST(PlanWords, NameTheSidesOfAGridThatIsNotSquareAndAnOwnSequenceDegree) {
   Plan plan{.devices = 8, .tp = 8, .tensor_layout = TensorLayout::two_d, .tp_rows = 2};
   EXPECT_TRUE(plan_in_words(plan).starts_with("TP 8 (2d, 2 × 4) · DP 1")) << plan_in_words(plan);
