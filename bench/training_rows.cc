@@ -279,6 +279,8 @@ void apply_habits(const Fields& f, Draft& d) {
   if (d.row.model.experts) p.expert_dispatch = d.settings.dispatch.value_or(usual);
   p.narrow_attention = d.settings.narrow_attention;
   p.narrow_head = d.settings.narrow_head;
+  p.fp8_rowwise =
+      p.precision.matmul == Dtype::fp8 && has(lower_case(f.text("precision")), "rowwise");
   p.cuda_graphs =
       d.settings.cuda_graphs.value_or(h.compiles_step ? CudaGraphs::step : CudaGraphs::none);
   const auto recipe = recipe_settings({lower_case(f.text("framework")), lower_case(f.text("model")),

@@ -107,6 +107,7 @@ def analyze(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    fp8_rowwise: bool | None = None,
     narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
@@ -203,6 +204,7 @@ def analyze(
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    fp8_rowwise: Scale fp8 operands row by row (torchao's rowwise), not by tensor.
     narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
         Default: true.
@@ -287,6 +289,7 @@ def analyze(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("fp8-rowwise", fp8_rowwise),
             *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
@@ -433,6 +436,7 @@ def project(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    fp8_rowwise: bool | None = None,
     narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
@@ -525,6 +529,7 @@ def project(
     attention: Attention kernel. With fused, scores stay out of memory.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    fp8_rowwise: Scale fp8 operands row by row (torchao's rowwise), not by tensor.
     narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
     fused_pointwise: Let neighbouring elementwise operations share one pass.
@@ -603,6 +608,7 @@ def project(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("fp8-rowwise", fp8_rowwise),
             *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
@@ -1077,6 +1083,7 @@ def predict(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    fp8_rowwise: bool | None = None,
     narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
@@ -1162,6 +1169,7 @@ def predict(
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    fp8_rowwise: Scale fp8 operands row by row (torchao's rowwise), not by tensor.
     narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
         Default: true.
@@ -1244,6 +1252,7 @@ def predict(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("fp8-rowwise", fp8_rowwise),
             *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),
@@ -1305,6 +1314,7 @@ def plan(
     attention: Literal["fused", "materialised"] | None = None,
     vendor_attention: bool | None = None,
     narrow_attention: bool | None = None,
+    fp8_rowwise: bool | None = None,
     narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
     fused_pointwise: bool | None = None,
@@ -1363,6 +1373,7 @@ def plan(
     attention: Attention kernel. With fused, scores stay out of memory. Default: fused.
     vendor_attention: Take the vendor's fused attention (cuDNN).
     narrow_attention: Run attention's products in fp8 if the dtype is fp8 or fp4.
+    fp8_rowwise: Scale fp8 operands row by row (torchao's rowwise), not by tensor.
     narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
         Default: true.
@@ -1422,6 +1433,7 @@ def plan(
             *flag("attention", attention),
             *flag("vendor-attention", vendor_attention),
             *flag("narrow-attention", narrow_attention),
+            *flag("fp8-rowwise", fp8_rowwise),
             *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
             *flag("fused-pointwise", fused_pointwise),

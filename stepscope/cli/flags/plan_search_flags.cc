@@ -16,7 +16,7 @@ namespace stepscope {
 namespace {
 
 // What is not searched.
-constexpr std::array<std::string_view, 39> kept_fields = {"sequence-degree",
+constexpr std::array<std::string_view, 40> kept_fields = {"sequence-degree",
                                                           "seq",
                                                           "images",
                                                           "image-patches",
@@ -33,6 +33,7 @@ constexpr std::array<std::string_view, 39> kept_fields = {"sequence-degree",
                                                           "vocabulary-multiple",
                                                           "narrow-attention",
                                                           "narrow-head",
+                                                          "fp8-rowwise",
                                                           "expert-tp",
                                                           "expert-dispatch",
                                                           "expert-load",

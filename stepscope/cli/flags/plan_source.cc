@@ -40,9 +40,9 @@ const std::vector<FieldGroup>& field_groups() {
         "expert-sms"}},
       {"Precision", {"dtype", "grad-dtype", "accumulate-dtype", "moments-dtype"}},
       {"Kernels",
-       {"attention", "vendor-attention", "narrow-attention", "narrow-head", "grouped-experts",
-        "fused-pointwise", "compiled", "cuda-graphs", "fused-loss", "loss-in-place",
-        "fused-gradient-sum", "vocabulary-multiple"}}};
+       {"attention", "vendor-attention", "narrow-attention", "narrow-head", "fp8-rowwise",
+        "grouped-experts", "fused-pointwise", "compiled", "cuda-graphs", "fused-loss",
+        "loss-in-place", "fused-gradient-sum", "vocabulary-multiple"}}};
   return groups;
 }
 

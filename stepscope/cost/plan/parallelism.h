@@ -157,6 +157,7 @@ struct Plan {
   RecomputeModules recompute_modules{};  // besides none or selective
   bool vendor_attention = false;  // fused attention is the vendor's (cuDNN), not FlashAttention
   bool narrow_attention = false;  // attention in fp8, if products of weights are below 16 bits
+  bool fp8_rowwise = false;       // a scale for each row of fp8 operands, not for each tensor
   bool narrow_head = false;       // the head's product in the format of the layers', not in 16 bits
   // SwiGLU's inputs are kept for backward in fp8 (DeepSeek-AI 2024 §3.3.3; Megatron-Core's
   // activation_func_fp8_input_store).

@@ -364,11 +364,8 @@ Problem experts(const Transformer& m, const Plan& p) {
   if (m.experts) {
     if (auto found = expert_tensor(p)) return found;
   }
-  if (p.expert_load > 100 && !m.experts)
-    return problem("expert_load, but " + m.name + " has no experts", "leave it out");
-  if (p.expert_load > 100 && m.experts->capacity_factor)
-    return problem("expert_load with a capacity, beyond which tokens are dropped",
-                   "leave it out, or capacity_factor out of the model");
+  if (p.expert_load > 100 && !(m.experts && !m.experts->capacity_factor))
+    return problem("expert_load without experts that take all their tokens", "leave it out");
   if (p.ep == 1) return std::nullopt;
   if (!m.experts)
     return problem("ep = " + decimal(p.ep) + ", but " + m.name + " has no experts", "leave ep out");
@@ -546,6 +543,10 @@ Problem images(const Transformer& m, const Plan& p) {
 Problem narrow_copies(const Transformer& m, const Plan& p) {
   if (p.narrow_swiglu && !(m.gated && m.activation == Activation::silu)) {
     return problem("narrow_swiglu with a model that has no SwiGLU", "leave it out");
+  }
+  if (p.fp8_rowwise && p.precision.matmul != Dtype::fp8) {
+    return problem("fp8_rowwise with products in " + std::string(name(p.precision.matmul)),
+                   "leave it out or take dtype fp8");
   }
   if (p.narrow_dispatch && !(m.experts && below_16_bits(p.precision.matmul))) {
     return problem("narrow_dispatch without experts whose products are below 16 bits",

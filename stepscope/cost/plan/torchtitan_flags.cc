@@ -39,7 +39,9 @@ void training(const Plan& p, Toml& out) {
   out.add("mixed_precision_param", std::string(b.parameter_bytes == 4 ? "float32" : "bfloat16"));
   if (b.matmul == Dtype::fp16) out.lacks("matmul in fp16: bfloat16 and float32 are known");
   if (b.matmul == Dtype::fp8)
-    out.lacks("matmul in fp8: a converter of the model (model.converters)");
+    out.lacks(p.fp8_rowwise ? "matmul in fp8 with a scale for each row: a converter of the model "
+                              "(model.converters) with recipe_name rowwise"
+                            : "matmul in fp8: a converter of the model (model.converters)");
   if (b.gradient_bytes != 4) {
     out.lacks("gradient_bytes " + decimal_text(b.gradient_bytes) +
               ": gradients are reduced in float32");

@@ -14,18 +14,19 @@ namespace stepscope {
 namespace {
 
 auto shape_of(const Plan& p) {
-  return std::tie(
-      p.tp, p.tensor_layout, p.tp_rows, p.tp_columns, p.tp_depth, p.sequence_parallel,
-      p.sequence_degree, p.cp, p.context_exchange, p.ep, p.sequence, p.micro_batch, p.images,
-      p.image_patches, p.fused_attention, p.narrow_attention, p.narrow_swiglu, p.narrow_head,
-      p.grouped_experts, p.narrow_attention_output, p.vendor_attention, p.fused_pointwise,
-      p.fused_loss, p.loss_in_place, p.fused_gradient_sum, p.compiled, p.overlap_tensor,
-      p.overlap_expert, p.cuda_graphs, p.expert_tp, p.expert_dispatch, p.expert_load, p.expert_sms,
-      p.narrow_dispatch, p.recompute_modules.bits, p.torch_buffers, p.vocabulary_multiple,
-      p.trained.lora_rank, p.trained.lora_targets.bits, p.trained.frozen.bits,
-      p.trained.frozen_layers, p.precision.matmul, p.precision.parameter_bytes,
-      p.precision.gradient_bytes, p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
-      p.precision.optimizer_state_bytes, p.precision.activation_bytes);
+  return std::tie(p.tp, p.tensor_layout, p.tp_rows, p.tp_columns, p.tp_depth, p.sequence_parallel,
+                  p.sequence_degree, p.cp, p.context_exchange, p.ep, p.sequence, p.micro_batch,
+                  p.images, p.image_patches, p.fused_attention, p.narrow_attention, p.narrow_swiglu,
+                  p.narrow_head, p.fp8_rowwise, p.grouped_experts, p.narrow_attention_output,
+                  p.vendor_attention, p.fused_pointwise, p.fused_loss, p.loss_in_place,
+                  p.fused_gradient_sum, p.compiled, p.overlap_tensor, p.overlap_expert,
+                  p.cuda_graphs, p.expert_tp, p.expert_dispatch, p.expert_load, p.expert_sms,
+                  p.narrow_dispatch, p.recompute_modules.bits, p.torch_buffers,
+                  p.vocabulary_multiple, p.trained.lora_rank, p.trained.lora_targets.bits,
+                  p.trained.frozen.bits, p.trained.frozen_layers, p.precision.matmul,
+                  p.precision.parameter_bytes, p.precision.gradient_bytes,
+                  p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
+                  p.precision.optimizer_state_bytes, p.precision.activation_bytes);
 }
 
 void count_layers(CostContext& context, const Rates& rates, const LayerRun& run) {
@@ -216,6 +217,7 @@ Result<CostContext> make_cost_context(const Transformer& model, const Machine& m
       make_compute_model(machine, plan.precision.matmul, plan.vendor_attention);
   if (!compute) return compute.error();
   context.compute = *std::move(compute);
+  if (plan.fp8_rowwise) context.compute.matmul.efficiency *= rowwise_rate;
   if (plan.narrow_attention && below_16_bits(plan.precision.matmul))
     context.compute.narrow_attention = narrow_attention_gain;
   if (plan.overlap_expert && plan.ep > 1 && plan.expert_sms > 0) {

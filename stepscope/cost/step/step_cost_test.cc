@@ -408,6 +408,25 @@ TEST(StepCost, NarrowAttentionSpeedsUpAttentionAlone) {
   EXPECT_DOUBLE_EQ(attention(scans, true), attention(scans, false));
 }
 
+TEST(StepCost, RowwiseScalesSlowNarrowProductsAlone) {
+  std::string json(ideal);
+  json.replace(json.find("{\"bf16\": 1}"), 11, "{\"bf16\": 1, \"fp8\": 1}");
+  json.replace(json.find("\"bf16\": 312"), 11, "\"bf16\": 312, \"fp8\": 624");
+  const Bench bench(llama(), json);
+  Plan plan = plan_of(1, 1, 1, 1);
+  plan.precision.matmul = Dtype::fp8;
+  const double by_tensor = bench.cost(plan)[StepTerm::matmul];
+  plan.fp8_rowwise = true;
+  const double by_row = bench.cost(plan)[StepTerm::matmul];
+  plan.narrow_head = true;
+  const double all_by_row = bench.cost(plan)[StepTerm::matmul];
+  const double head = 6.0 * static_cast<double>(plan.global_batch * plan.sequence *
+                                                bench.model.hidden * bench.model.vocabulary);
+  const double layers = by_tensor - head / 312e12;
+  EXPECT_NEAR(by_row, head / 312e12 + layers / rowwise_rate, 1e-3 * by_row);
+  EXPECT_NEAR(all_by_row, (layers + head / 624e12) / rowwise_rate, 1e-3 * by_row);
+}
+
 TEST(StepCost, UnitsOfAllToAllsAreLostToArithmeticAndNotToUtilization) {
   const Bench bench(*find_model("mixtral-8x7b"));
   Plan plan = plan_of(1, 1, 8, 64);
