@@ -287,7 +287,13 @@ void apply_habits(const Fields& f, Draft& d) {
                                        lower_case(f.text("gpu")), lower_case(f.text("precision"))},
                                       p);
   if (recipe && !d.settings.cuda_graphs) p.cuda_graphs = recipe->cuda_graphs;
-  if (recipe && recipe->grouped_experts) p.grouped_experts = true;
+  // Megatron-Bridge's recipes with a graph of the step multiply experts by Transformer Engine's op
+  // fuser (src/megatron/bridge/perf_recipes/{deepseek,gpt_oss,qwen}/common.py at v0.6.0).
+  const bool fuses = d.settings.grouped_experts || (recipe && recipe->grouped_experts) ||
+                     (has(lower_case(f.text("framework")), "megatron-bridge") &&
+                      p.cuda_graphs == CudaGraphs::step);
+  if (d.row.model.experts && below_16_bits(p.precision.matmul) && fuses)
+    p.grouped_experts = p.fused_experts = true;
   if (recipe && f.text("recompute").empty()) p.recompute_modules = recipe->recompute;
   p.overlap_expert = d.settings.overlap_expert.value_or(false) && p.ep > 1;
   // The vocabulary is published as it ran. It is padded further only if it must be divided.

@@ -110,6 +110,7 @@ def analyze(
     fp8_rowwise: bool | None = None,
     narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
+    fused_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
@@ -208,6 +209,8 @@ def analyze(
     narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
         Default: true.
+    fused_experts: Apply activation and casts in the experts' products, as Transformer Engine's
+        op fuser.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way. Default: true.
@@ -292,6 +295,7 @@ def analyze(
             *flag("fp8-rowwise", fp8_rowwise),
             *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
+            *flag("fused-experts", fused_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),
@@ -439,6 +443,7 @@ def project(
     fp8_rowwise: bool | None = None,
     narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
+    fused_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
@@ -532,6 +537,8 @@ def project(
     fp8_rowwise: Scale fp8 operands row by row (torchao's rowwise), not by tensor.
     narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
+    fused_experts: Apply activation and casts in the experts' products, as Transformer Engine's
+        op fuser.
     fused_pointwise: Let neighbouring elementwise operations share one pass.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way.
@@ -611,6 +618,7 @@ def project(
             *flag("fp8-rowwise", fp8_rowwise),
             *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
+            *flag("fused-experts", fused_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),
@@ -1086,6 +1094,7 @@ def predict(
     fp8_rowwise: bool | None = None,
     narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
+    fused_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
@@ -1173,6 +1182,8 @@ def predict(
     narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
         Default: true.
+    fused_experts: Apply activation and casts in the experts' products, as Transformer Engine's
+        op fuser.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way. Default: true.
@@ -1255,6 +1266,7 @@ def predict(
             *flag("fp8-rowwise", fp8_rowwise),
             *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
+            *flag("fused-experts", fused_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),
@@ -1317,6 +1329,7 @@ def plan(
     fp8_rowwise: bool | None = None,
     narrow_head: bool | None = None,
     grouped_experts: bool | None = None,
+    fused_experts: bool | None = None,
     fused_pointwise: bool | None = None,
     compiled: bool | None = None,
     fused_loss: bool | None = None,
@@ -1377,6 +1390,8 @@ def plan(
     narrow_head: Run the head's product in the dtype, not in 16 bits.
     grouped_experts: Multiply all experts of a device in one kernel, not one after the other.
         Default: true.
+    fused_experts: Apply activation and casts in the experts' products, as Transformer Engine's
+        op fuser.
     fused_pointwise: Let neighbouring elementwise operations share one pass. Default: true.
     compiled: Launch layers by a compiler's code, not by Python one by one.
     fused_loss: Compute cross-entropy in one pass each way. Default: true.
@@ -1436,6 +1451,7 @@ def plan(
             *flag("fp8-rowwise", fp8_rowwise),
             *flag("narrow-head", narrow_head),
             *flag("grouped-experts", grouped_experts),
+            *flag("fused-experts", fused_experts),
             *flag("fused-pointwise", fused_pointwise),
             *flag("compiled", compiled),
             *flag("fused-loss", fused_loss),

@@ -16,7 +16,7 @@ namespace stepscope {
 namespace {
 
 // What is not searched.
-constexpr std::array<std::string_view, 40> kept_fields = {"sequence-degree",
+constexpr std::array<std::string_view, 41> kept_fields = {"sequence-degree",
                                                           "seq",
                                                           "images",
                                                           "image-patches",
@@ -42,6 +42,7 @@ constexpr std::array<std::string_view, 40> kept_fields = {"sequence-degree",
                                                           "ep-overlap",
                                                           "cuda-graphs",
                                                           "grouped-experts",
+                                                          "fused-experts",
                                                           "recompute-modules",
                                                           "narrow-swiglu",
                                                           "narrow-attention-output",

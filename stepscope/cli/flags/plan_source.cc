@@ -41,8 +41,8 @@ const std::vector<FieldGroup>& field_groups() {
       {"Precision", {"dtype", "grad-dtype", "accumulate-dtype", "moments-dtype"}},
       {"Kernels",
        {"attention", "vendor-attention", "narrow-attention", "narrow-head", "fp8-rowwise",
-        "grouped-experts", "fused-pointwise", "compiled", "cuda-graphs", "fused-loss",
-        "loss-in-place", "fused-gradient-sum", "vocabulary-multiple"}}};
+        "grouped-experts", "fused-experts", "fused-pointwise", "compiled", "cuda-graphs",
+        "fused-loss", "loss-in-place", "fused-gradient-sum", "vocabulary-multiple"}}};
   return groups;
 }
 

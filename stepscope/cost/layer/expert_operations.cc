@@ -149,6 +149,20 @@ void add_shared(const DeviceShare& s, std::vector<Operation>& to) {
                              .gradient_writes = 0}));
 }
 
+// The first product activates and casts what it writes, and the second one's backward what it
+// hands on: no pass over memory reads it for that. The inputs of the activation are written for
+// backward as always. Narrow copies are two: one in the order of rows, one of columns.
+void fuse_activation(const DeviceShare& s, Operation& fc1, Operation& act, Operation& fc2) {
+  const bool narrow = below_16_bits(s.plan.precision.matmul);
+  const double share = narrow ? 2 * operand_bytes(s.plan.precision.matmul) / s.element : 1;
+  act.forward.input_bytes = 0;
+  act.forward.output_bytes *= share;
+  act.backward.input_bytes = 0;
+  act.backward.output_bytes *= share;
+  fc2.backward.output_bytes = 0;
+  fc2.forward.input_cast = fc1.backward.input_cast = narrow;
+}
+
 }  // namespace
 
 void add_experts(const DeviceShare& share, const LayerKind& kind, std::vector<Operation>& to) {
@@ -187,6 +201,10 @@ void add_experts(const DeviceShare& share, const LayerKind& kind, std::vector<Op
                               .groups = here,
                               .reduces_output = share.sequence_parallel()}));
   to.back().expert = true;
+  if (share.plan.fused_experts) {
+    const std::size_t last = to.size() - 1;
+    fuse_activation(share, to[last - 2], to[last - 1], to[last]);
+  }
   to.push_back(combine(share, r));
   if (x.latent > 0) {
     to.push_back(linear(share, {.name = "expert_latent_up",

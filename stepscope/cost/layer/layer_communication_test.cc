@@ -235,6 +235,26 @@ TEST(LayerCommunication, NarrowDispatchSendsFp8ToTheExpertsAnd16BitsBack) {
   EXPECT_EQ(named(ops, "dispatch").backward.bytes(), named(wide, "dispatch").backward.bytes());
 }
 
+TEST(LayerCommunication, FusedExpertsMoveNoMoreThanTheirProductsWrite) {
+  Plan plan = plan_of(1);
+  plan.precision.matmul = Dtype::fp8;
+  Transformer model = mixture();
+  const Operations apart = layer_operations(model, plan, 0);
+  plan.fused_experts = true;
+  const Operations fused = layer_operations(model, plan, 0);
+  const Operation& act = named(fused, "expert_activation");
+  const Operation& before = named(apart, "expert_activation");
+  EXPECT_EQ(act.forward.input_bytes, 0);
+  EXPECT_DOUBLE_EQ(act.forward.output_bytes,
+                   before.forward.output_bytes * 2 * operand_bytes(Dtype::fp8) / 2);
+  EXPECT_EQ(act.backward.other_bytes, before.backward.other_bytes);  // the inputs are read
+  EXPECT_EQ(act.kept_bytes, before.kept_bytes);
+  EXPECT_TRUE(named(fused, "expert_fc2").forward.input_cast);
+  EXPECT_TRUE(named(fused, "expert_fc1").backward.input_cast);
+  EXPECT_FALSE(named(fused, "expert_fc1").forward.input_cast);
+  EXPECT_EQ(forward_matrix(fused), forward_matrix(apart));
+}
+
 TEST(LayerCommunication, TheFullestDeviceHasMoreTokensOfAllThatExpertsDo) {
   Plan plan = plan_of(1);
   plan.ep = plan.dp = 4;

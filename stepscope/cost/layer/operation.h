@@ -93,6 +93,7 @@ struct Pass {
   double apart_bytes = 0;              // of the input's: read by a kernel beside the products
   double strided_bytes = 0;            // of all: in kernels of their own that read with strides
   double mixed_bytes = 0;              // of all: in kernels that read and write different formats
+  bool input_cast = false;             // the input comes in the format of the products
   std::vector<MatmulShape> matmuls{};  // the products in `matrix`, before a causal mask halves it
   std::int64_t kernels = 1;            // among which the batch of each product is divided
   std::vector<Communication> communications{};

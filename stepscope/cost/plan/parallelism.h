@@ -170,6 +170,7 @@ struct Plan {
   // The products of a device's experts are one kernel (a grouped matmul). Otherwise each expert's
   // is a kernel of its own (Transformer Engine's GroupedLinear with cuBLAS).
   bool grouped_experts = true;
+  bool fused_experts = false;   // the experts' products apply activation and casts themselves
   bool fused_pointwise = true;  // adjacent elementwise operations share one pass over memory
   // The gradient of the scores replaces them (Transformer Engine, Liger). Otherwise exponentials in
   // fp32 are kept beside them, and the gradient is a tensor of its own.

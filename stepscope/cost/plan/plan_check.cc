@@ -364,6 +364,8 @@ Problem experts(const Transformer& m, const Plan& p) {
   if (m.experts) {
     if (auto found = expert_tensor(p)) return found;
   }
+  if (p.fused_experts && !m.experts)
+    return problem("fused_experts, but " + m.name + " has no experts", "leave it out");
   if (p.expert_load > 100 && !(m.experts && !m.experts->capacity_factor))
     return problem("expert_load without experts that take all their tokens", "leave it out");
   if (p.ep == 1) return std::nullopt;
@@ -544,14 +546,12 @@ Problem narrow_copies(const Transformer& m, const Plan& p) {
   if (p.narrow_swiglu && !(m.gated && m.activation == Activation::silu)) {
     return problem("narrow_swiglu with a model that has no SwiGLU", "leave it out");
   }
-  if (p.fp8_rowwise && p.precision.matmul != Dtype::fp8) {
+  if (p.fp8_rowwise && p.precision.matmul != Dtype::fp8)
     return problem("fp8_rowwise with products in " + std::string(name(p.precision.matmul)),
                    "leave it out or take dtype fp8");
-  }
-  if (p.narrow_dispatch && !(m.experts && below_16_bits(p.precision.matmul))) {
+  if (p.narrow_dispatch && !(m.experts && below_16_bits(p.precision.matmul)))
     return problem("narrow_dispatch without experts whose products are below 16 bits",
                    "leave it out or take dtype fp8 or fp4");
-  }
   if (!p.narrow_attention_output) return std::nullopt;
   if (!below_16_bits(p.precision.matmul)) {
     return problem("narrow_attention_output with products in " +

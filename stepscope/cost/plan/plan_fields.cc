@@ -337,6 +337,10 @@ constexpr std::array fields = {
     PlanField{"grouped-experts", "grouped_experts", "",
               "Multiply all experts of a device in one kernel, not one after the other",
               &Plan::grouped_experts},
+    PlanField{
+        "fused-experts", "fused_experts", "",
+        "Apply activation and casts in the experts' products, as Transformer Engine's op fuser",
+        &Plan::fused_experts},
     PlanField{"fused-pointwise", "fused_pointwise", "",
               "Let neighbouring elementwise operations share one pass", &Plan::fused_pointwise},
     PlanField{"compiled", "compiled", "",

@@ -280,7 +280,7 @@ N matmul_time(const ComputeModel& model, const MatmulRates& rates, const Pass& p
   if (pass.apart_bytes > 0)
     time = time + launch<N>(model, ComputeParameter::launch_us) +
            traffic_time<N>(model, pass.apart_bytes);
-  if (rates.cast <= 0) return time;
+  if (rates.cast <= 0 || pass.input_cast) return time;
   // Two products of a backward pass read the same gradient, which is cast only once.
   const double casts = pass.matmuls.size() > 1 ? 0.5 : 1;
   if (pass.kernels > 1) {
