@@ -261,7 +261,8 @@ constexpr std::array table = std::to_array<Term>({
     {"step_class", "host", "idle device", "Nothing runs: the device waits for launches."},
 
     {"step_term", "matmul", "matrix products", "Forward and backward."},
-    {"step_term", "attention", "attention", "Forward and backward."},
+    {"step_term", "attention", "attention",
+     "Forward and backward. With Mamba-2 or linear attention also the scans of their states."},
     {"step_term", "pointwise", "norms, activations, loss",
      "Kernels whose time the memory bandwidth sets."},
     {"step_term", "recompute", "recomputation", "Forward work done a second time."},

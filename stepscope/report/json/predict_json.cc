@@ -23,7 +23,7 @@ Json terms(const PredictResult& r) {
   const double step = r.cost.step().count();
   for (std::size_t t = 0; t < step_term_count; ++t)
     out.push_back({{"name", std::string(step_term_names[t])},
-                   {"label", std::string(words_of(static_cast<StepTerm>(t)))},
+                   {"label", std::string(words_of(static_cast<StepTerm>(t), r.model))},
                    {"ns", r.cost.seconds[t] * ns_per_s},
                    {"share", r.cost.seconds[t] / step},
                    {"formula", text_or_null(r.formulas[t])}});

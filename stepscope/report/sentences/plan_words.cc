@@ -18,6 +18,20 @@ std::string_view words_of(StepTerm term) {
   return label_of("step_term", step_term_names[static_cast<std::size_t>(term)]);
 }
 
+std::string_view words_of(StepTerm term, const Transformer& model) {
+  if (term != StepTerm::attention) return words_of(term);
+  bool attends = false;
+  bool scans = false;
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    const Mixer mixer = layer_kind(model, layer).mixer;
+    const bool scan = mixer == Mixer::linear || mixer == Mixer::state_space;
+    scans = scans || scan;
+    attends = attends || !(scan || mixer == Mixer::none);
+  }
+  if (!scans) return words_of(term);
+  return attends ? "attention and scans of states" : "scans of states";
+}
+
 std::string_view words_of(MemoryTerm term) {
   return label_of("predicted_memory", memory_term_names[static_cast<std::size_t>(term)]);
 }

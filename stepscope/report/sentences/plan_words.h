@@ -14,6 +14,8 @@ namespace stepscope {
 
 // For people, where the enumeration's name is for programs.
 [[nodiscard]] std::string_view words_of(StepTerm term);
+// The same for this model, whose layers may scan states instead of attending to keys.
+[[nodiscard]] std::string_view words_of(StepTerm term, const Transformer& model);
 [[nodiscard]] std::string_view words_of(MemoryTerm term);
 // "each device lacks 3.2 GB and 12 GB of host memory"; empty where it fits.
 [[nodiscard]] std::string words_of(const Shortage& lacks);

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "stepscope/cost/model/model_json.h"
+
 namespace stepscope {
 namespace {
 
@@ -25,6 +27,16 @@ TEST(PlanWords, WordsAPlanByWhatItSplits) {
   EXPECT_EQ(plan_in_words(plan),
             "TP 8 with sequence parallelism · PP 4 (1f1b) · DP 2, ZeRO-1 · 8 micro-batches of 1 × "
             "2048 tokens · optimizer, gradients in host memory · parameters in NVMe · bf16");
+}
+
+TEST(PlanWords, NameScansOfStatesWhereAModelHasThem) {
+  EXPECT_EQ(words_of(StepTerm::attention, *find_model("llama-3-8b")), "attention");
+  EXPECT_EQ(words_of(StepTerm::matmul, *find_model("nemotron-3-nano-4b")), "matrix products");
+  Transformer model = *find_model("nemotron-3-nano-4b");
+  EXPECT_EQ(words_of(StepTerm::attention, model), "attention and scans of states");
+  std::erase(model.pattern, '*');
+  model.layers = static_cast<std::int64_t>(model.pattern.size());
+  EXPECT_EQ(words_of(StepTerm::attention, model), "scans of states");
 }
 
 TEST(PlanWords, CountStagesThatAreGiven) {

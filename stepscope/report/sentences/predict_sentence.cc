@@ -31,7 +31,7 @@ std::string predict_sentence(const PredictResult& r) {
   std::string text =
       fmt::format("A step takes {}: {} MFU ({}), most of it {} ({}).", format_time(step * ns_per_s),
                   format_percent(r.cost.mfu[0]), flops_convention_names[0],
-                  words_of(static_cast<StepTerm>(most)),
+                  words_of(static_cast<StepTerm>(most), r.model),
                   format_percent(r.cost.seconds[static_cast<std::size_t>(most)] / step));
   const std::string lacks = words_of(shortage(r.cost.memory, r.machine));
   if (!lacks.empty()) text += fmt::format(" It does not fit: {}.", lacks);

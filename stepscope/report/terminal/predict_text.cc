@@ -31,8 +31,8 @@ std::string waterfall(const PredictResult& r) {
   const double step = r.cost.step().count();
   std::vector<AccountLine> lines;
   for (std::size_t t = 0; t < step_term_count; ++t)
-    lines.push_back({std::string(words_of(static_cast<StepTerm>(t))), r.cost.seconds[t] * ns_per_s,
-                     r.cost.seconds[t] / step * 100});
+    lines.push_back({std::string(words_of(static_cast<StepTerm>(t), r.model)),
+                     r.cost.seconds[t] * ns_per_s, r.cost.seconds[t] / step * 100});
   return "Where the step goes:\n" + account_text(std::move(lines));
 }
 
