@@ -122,7 +122,7 @@ export const operation_class_colours = {
   pointwise: 'elementwise',
   embedding: 'embedding',
   loss: 'loss',
-  scan: 'memory_bound'
+  scan: 'idle_sync'
 };
 
 export const bubble_colours = {
