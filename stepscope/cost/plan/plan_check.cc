@@ -361,13 +361,14 @@ Problem expert_tensor(const Plan& p) {
 }
 
 Problem experts(const Transformer& m, const Plan& p) {
-  if (m.experts) {
-    if (auto found = expert_tensor(p)) return found;
-  }
-  if (p.fused_experts && !m.experts)
-    return problem("fused_experts, but " + m.name + " has no experts", "leave it out");
-  if (p.expert_load > 100 && !(m.experts && !m.experts->capacity_factor))
-    return problem("expert_load without experts that take all their tokens", "leave it out");
+  if (auto found = m.experts ? expert_tensor(p) : std::nullopt) return found;
+  if (!m.experts && (p.fused_experts || p.narrow_dispatch || p.expert_load > 100 || p.expert_sms))
+    return problem("a plan for experts, but " + m.name + " has none",
+                   "leave out fused_experts, narrow_dispatch, expert_load and expert_sms");
+  if (p.expert_load > 100 && m.experts->capacity_factor)
+    return problem("expert_load with a capacity that drops tokens", "leave it out");
+  if (p.expert_sms > 0 && !p.overlap_expert)
+    return problem("expert_sms without overlap_expert", "add it or leave expert_sms out");
   if (p.ep == 1) return std::nullopt;
   if (!m.experts)
     return problem("ep = " + decimal(p.ep) + ", but " + m.name + " has no experts", "leave ep out");
@@ -546,16 +547,14 @@ Problem narrow_copies(const Transformer& m, const Plan& p) {
   if (p.narrow_swiglu && !(m.gated && m.activation == Activation::silu)) {
     return problem("narrow_swiglu with a model that has no SwiGLU", "leave it out");
   }
+  const std::string products = " with products in " + std::string(name(p.precision.matmul));
   if (p.fp8_rowwise && p.precision.matmul != Dtype::fp8)
-    return problem("fp8_rowwise with products in " + std::string(name(p.precision.matmul)),
-                   "leave it out or take dtype fp8");
-  if (p.narrow_dispatch && !(m.experts && below_16_bits(p.precision.matmul)))
-    return problem("narrow_dispatch without experts whose products are below 16 bits",
-                   "leave it out or take dtype fp8 or fp4");
+    return problem("fp8_rowwise" + products, "leave it out or take dtype fp8");
+  if (p.narrow_dispatch && !below_16_bits(p.precision.matmul))
+    return problem("narrow_dispatch" + products, "leave it out or take dtype fp8 or fp4");
   if (!p.narrow_attention_output) return std::nullopt;
   if (!below_16_bits(p.precision.matmul)) {
-    return problem("narrow_attention_output with products in " +
-                       std::string(name(p.precision.matmul)) + ", which read their inputs whole",
+    return problem("narrow_attention_output" + products + ", which read their inputs whole",
                    "leave it out or take dtype fp8 or fp4");
   }
   if (p.fused_attention) return std::nullopt;

@@ -329,6 +329,34 @@ TEST(CheckPlan, KeepsNarrowCopiesOnlyOfWhatThereIs) {
   EXPECT_NE(complaint(output, llama3_8b()).find("materialised"), std::string::npos);
 }
 
+TEST(CheckPlan, AsksOfExpertsAndOfFp8OnlyWhatThereIs) {
+  const Transformer dense = llama3_8b();
+  Transformer mixture = dense;
+  mixture.experts = Experts{.count = 8, .top_k = 2, .feed_forward = 4096};
+  Plan plan;
+  plan.expert_load = 120;
+  EXPECT_NE(complaint(plan, dense).find("expert_load"), std::string::npos);
+  EXPECT_EQ(complaint(plan, mixture), "");
+  mixture.experts->capacity_factor = 1.0;
+  EXPECT_NE(complaint(plan, mixture).find("capacity"), std::string::npos);
+  mixture.experts->capacity_factor.reset();
+  plan = {};
+  plan.expert_sms = 20;
+  EXPECT_NE(complaint(plan, mixture).find("overlap_expert"), std::string::npos);
+  plan.overlap_expert = true;
+  EXPECT_EQ(complaint(plan, mixture), "");
+  plan = {};
+  plan.fused_experts = true;
+  EXPECT_NE(complaint(plan, dense).find("fused_experts"), std::string::npos);
+  plan.narrow_dispatch = true;
+  EXPECT_NE(complaint(plan, mixture).find("narrow_dispatch with products in bf16"),
+            std::string::npos);
+  plan.precision.matmul = Dtype::fp4;
+  EXPECT_EQ(complaint(plan, mixture), "");
+  plan.fp8_rowwise = true;
+  EXPECT_NE(complaint(plan, mixture).find("fp8_rowwise with products in fp4"), std::string::npos);
+}
+
 TEST(EvenStages, DifferByOneAtMostAndSpareTheEnds) {
   EXPECT_EQ(even_stages(10, 4), (std::vector<std::int64_t>{2, 3, 3, 2}));
   EXPECT_EQ(even_stages(8, 4), (std::vector<std::int64_t>{2, 2, 2, 2}));

@@ -556,7 +556,8 @@ TEST(Search, SaysWhatItCannotDoWithout) {
   request.base.expert_load = 120;
   const auto loaded = search_plans(llama(), bench.machine, bench.network, request);
   ASSERT_FALSE(loaded);
-  EXPECT_NE(loaded.error().message().find("expert_load"), std::string::npos);
+  EXPECT_NE(loaded.error().message().find("expert_load"), std::string::npos)
+      << loaded.error().message();
   bench.machine.memory.reset();
   const auto none = search_plans(llama(), bench.machine, bench.network, request_of(8, 8));
   ASSERT_FALSE(none);
