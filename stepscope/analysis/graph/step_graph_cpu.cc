@@ -11,6 +11,8 @@
 namespace stepscope {
 namespace {
 
+constexpr int late_record = 20;  // a hole is at least so many times longer than the delay
+
 // Time of a thread in one innermost operator.
 struct CpuPiece {
   Ns start{};
@@ -43,6 +45,7 @@ class CpuDraft {
   void add_piece(Ns from, Ns to, const OpenRow& row, TrackId track);
   void add_calls();
   void add_pieces();
+  [[nodiscard]] bool recorded_late(std::uint32_t node, Ns ready, Ns resumed) const;
   Ns wait_in_hole(Ns ready, const CpuPiece& piece, std::uint32_t& last, std::uint32_t& other);
   void add_host(Ns from, const CpuPiece& piece, std::uint32_t& last, std::uint32_t other);
   void begin_calls();
@@ -138,12 +141,27 @@ void CpuDraft::add_calls() {
   std::ranges::stable_sort(communication_, {}, &Ended::at);
 }
 
+// A call wakes the thread that waits for it, and its own thread records its end afterwards, when it
+// has a core again. An end shortly after a hole through which the call ran is such a late record.
+bool CpuDraft::recorded_late(std::uint32_t node, Ns ready, Ns resumed) const {
+  const std::uint32_t call = draft_.detail[node];
+  const bool arrived = !input_.joined[call] || input_.times[call].ready <= resumed;
+  return arrived && input_.calls.calls[call].start <= ready &&
+         (draft_.end_of(node) - resumed) * late_record <= resumed - ready;
+}
+
 // A thread without a row until a collective of its rank ended (DDP's hook at the end of the
 // backward pass) waited for that collective. The time after it is the host's own. `last` and
 // `other`, which ended by `ready`, become that wait.
 Ns CpuDraft::wait_in_hole(Ns ready, const CpuPiece& piece, std::uint32_t& last,
                           std::uint32_t& other) {
-  const auto after = std::ranges::upper_bound(communication_, piece.start, {}, &Ended::at);
+  auto after = std::ranges::upper_bound(communication_, piece.start, {}, &Ended::at);
+  for (; after != communication_.end() && recorded_late(after->node, ready, piece.start); ++after) {
+    Ns& start = draft_.start[after->node];
+    start = std::min(start, piece.start);
+    draft_.duration[after->node] = piece.start - start;
+    after->at = piece.start;
+  }
   if (after == communication_.begin() || (after - 1)->at - ready < shortest_hole) return ready;
   const Ended& held = *(after - 1);
   const std::uint32_t node = draft_.add(NodeKind::sync, held.at, held.at, piece.row);
