@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-constexpr int late_record = 20;  // a hole is at least so many times longer than the delay
+constexpr int late_record = 20;  // a hole is at least so many times longer than a delay
 
 // Time of a thread in one innermost operator.
 struct CpuPiece {
@@ -141,13 +141,14 @@ void CpuDraft::add_calls() {
   std::ranges::stable_sort(communication_, {}, &Ended::at);
 }
 
-// A call wakes the thread that waits for it, and its own thread records its end afterwards, when it
-// has a core again. An end shortly after a hole through which the call ran is such a late record.
+// A call's own thread records its start and its end when it has a core: after the submission, and
+// after the waiting thread has gone on. A call that ran through a hole, from shortly after its
+// begin until shortly after its end, is such a late record.
 bool CpuDraft::recorded_late(std::uint32_t node, Ns ready, Ns resumed) const {
   const std::uint32_t call = draft_.detail[node];
   const bool arrived = !input_.joined[call] || input_.times[call].ready <= resumed;
-  return arrived && input_.calls.calls[call].start <= ready &&
-         (draft_.end_of(node) - resumed) * late_record <= resumed - ready;
+  const Ns delay = std::max(input_.calls.calls[call].start - ready, draft_.end_of(node) - resumed);
+  return arrived && delay * late_record <= resumed - ready;
 }
 
 // A thread without a row until a collective of its rank ended (DDP's hook at the end of the

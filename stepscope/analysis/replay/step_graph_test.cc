@@ -300,9 +300,10 @@ TEST(StepGraph, ACopyOfPageableMemoryIsNotTheHostsTime) {
   EXPECT_LE(b.ask({.change = Change::host_free}).saved, Ns{30 * us});
 }
 
-// A rank of two gloo ranks. It computes until `compute_end`, submits an all-reduce, shows no row
-// while it waits until 800 µs, and then updates from 820 µs on for 100 µs.
-TestRank gloo_rank(std::int64_t compute_end, std::int64_t recorded_end = 800) {
+// A rank of two gloo ranks. It computes until `compute_end`, submits an all-reduce that its thread
+// begins after `delay`, shows no row while it waits, and updates from 820 µs on for 100 µs.
+TestRank gloo_rank(std::int64_t compute_end, std::int64_t recorded_end = 800,
+                   std::int64_t delay = 1) {
   TestRank r;
   const TrackId main = r.rows().thread(1);
   r.built().metadata.groups.push_back({"0", "default_pg", "gloo", 2, {0, 1}});
@@ -311,7 +312,7 @@ TestRank gloo_rank(std::int64_t compute_end, std::int64_t recorded_end = 800) {
   r.rows().row(main, Category::cpu_op, "c10d::allreduce_", compute_end * us,
                (compute_end + 2) * us);
   r.rows().row(r.rows().thread(2), Category::user_annotation, "gloo:all_reduce",
-               (compute_end + 1) * us, recorded_end * us);
+               (compute_end + delay) * us, recorded_end * us);
   r.rows().row(main, Category::cpu_op, "aten::add_", 820 * us, 920 * us);
   return r;
 }
@@ -328,8 +329,8 @@ TEST(StepGraph, AThreadWithoutARowWaitsForTheCollectiveThatEndsMeanwhile) {
   EXPECT_GE(b.ask({.change = Change::host_free}).saved, Ns{20 * us});
 }
 
-TEST(StepGraph, AnEndRecordedAfterTheThreadWentOnIsStillWhatItWaitedFor) {
-  const BuiltGraph b(graph_ranks_of(gloo_rank(300, 840), gloo_rank(700, 825)));
+TEST(StepGraph, ACallRecordedLateIsStillWhatTheThreadWaitedFor) {
+  const BuiltGraph b(graph_ranks_of(gloo_rank(300, 840, 5), gloo_rank(700, 825, 5)));
   ASSERT_EQ(b.graph.joined, 2U);
   EXPECT_EQ(b.replay.error, 0);
   EXPECT_EQ(b.ask({.change = Change::rank_as_peers, .rank = 1}).saved, Ns{400 * us});
