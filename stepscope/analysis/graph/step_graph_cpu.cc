@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-constexpr int late_record = 20;  // a hole is at least so many times longer than a delay
+constexpr int late_record = 20;  // a hole is at least 20 times as long as each delay
 
 // Time of a thread in one innermost operator.
 struct CpuPiece {
@@ -141,9 +141,9 @@ void CpuDraft::add_calls() {
   std::ranges::stable_sort(communication_, {}, &Ended::at);
 }
 
-// A call's own thread records its start and its end when it has a core: after the submission, and
-// after the waiting thread has gone on. A call that ran through a hole, from shortly after its
-// begin until shortly after its end, is such a late record.
+// The thread of a call records the call's start and end only when it has a core. The start is then
+// after the submission, and the end after the waiting thread has gone on. A call is recorded late
+// if it runs from shortly after the begin of a hole until shortly after the hole's end.
 bool CpuDraft::recorded_late(std::uint32_t node, Ns ready, Ns resumed) const {
   const std::uint32_t call = draft_.detail[node];
   const bool arrived = !input_.joined[call] || input_.times[call].ready <= resumed;

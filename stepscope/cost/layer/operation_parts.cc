@@ -91,7 +91,8 @@ void count_products(const DeviceShare& s, const LinearSpec& spec, const LinearLa
   const Flops bias{spec.bias ? number(m) * number(n) : 0};
   (s.counting.exact_adds ? op.forward.matrix : op.forward.vector) += bias;
   if (s.trained) (s.counting.exact_adds ? op.backward.matrix : op.backward.vector) += bias;
-  // No matrix has the tokens of an expert as its rows' length, and narrow formats pad them.
+  // The tokens of an expert misalign no product: no matrix has rows of that length, and narrow
+  // formats pad them.
   const std::int64_t each = (m + spec.groups - 1) / spec.groups;
   const std::int64_t rows = spec.groups > 1 ? (each + 7) / 8 * 8 : each;
   for (std::int64_t step = 0; step < l.steps; ++step) {
