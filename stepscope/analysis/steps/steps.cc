@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -129,6 +131,34 @@ void drop_begun_step(std::vector<Step>& steps, std::vector<DeviceSpan>& spans) {
   spans.pop_back();
 }
 
+// PyTorch marks each update of the parameters ("Optimizer.step#AdamW.step"). In a trace whose steps
+// have no rows, what lies between the ends of two updates is a step. What comes before the first
+// update begins with the recording, and is one only if it is as long as the shortest of the others.
+std::vector<Step> between_updates(const Trace& trace, const RankIndex& rank) {
+  std::vector<bool> updates(trace.strings.size());
+  for (std::uint32_t i = 0; i < trace.strings.size(); ++i)
+    updates[i] = trace.strings[StringId{i}].starts_with("Optimizer.step#");
+  std::vector<SliceId> rows = annotations(trace, rank, updates);
+  std::vector<Step> steps;
+  if (rows.empty()) return steps;
+  // Of several optimizers in a step the last one ends it.
+  const StringId last = trace.slices.name[index(rows.back())];
+  std::erase_if(rows, [&](SliceId id) { return trace.slices.name[index(id)] != last; });
+  Ns start = rank.start;
+  for (const SliceId id : rows) {
+    Step step;
+    step.name = "update " + std::to_string(steps.size());
+    step.host_start = start;
+    step.host_end = start = trace.slices.end(id);
+    steps.push_back(std::move(step));
+  }
+  if (steps.size() < 3) return {};
+  const auto length = [](const Step& s) { return s.host_end - s.host_start; };
+  const Ns shortest = std::ranges::min(steps | std::views::drop(1) | std::views::transform(length));
+  if (length(steps.front()) < shortest) steps.erase(steps.begin());
+  return steps;
+}
+
 Step whole_window(const Trace& trace, const RankIndex& rank) {
   Step step;
   step.name = "window";
@@ -165,6 +195,7 @@ std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
     step.host_end = trace.slices.end(id);
     steps.push_back(std::move(step));
   }
+  if (steps.empty() && options.annotation.empty()) steps = between_updates(trace, rank);
   if (steps.empty()) return {whole_window(trace, rank)};
   number_steps(steps);
   std::vector<DeviceSpan> spans = device_spans(trace, rank, steps);

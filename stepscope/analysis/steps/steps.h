@@ -32,7 +32,9 @@ struct StepOptions {
 };
 
 // In time order, without overlap. Uses the main thread's annotations if it has any. An annotation
-// inside another one is part of it. Without annotations there is one step named "window": the
+// inside another one is part of it. Without annotations the steps are what lies between the ends of
+// PyTorch's "Optimizer.step#…" rows, of which there must be three: "update 1", "update 2", ….
+// Without those there is one step named "window": the
 // window of all device operations, or of the main thread if there are none. Empty only for a trace
 // without slices.
 [[nodiscard]] std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
