@@ -143,7 +143,7 @@ Culprit verdict_of(const StepFault& f, const JobResult& job) {
             .steps = f.steps,
             .gain = f.gain,
             .share = share_of(f.gain, job.explanation->step),
-            .confidence = f.rough ? Confidence::low : replay_confidence(*job.explanation),
+            .confidence = replay_confidence(*job.explanation),
             .places = f.places,
             .change = name_of(f.scenario)};
   if (f.group) {

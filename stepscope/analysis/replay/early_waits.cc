@@ -62,13 +62,23 @@ std::uint32_t EarlyWaitFinder::computes_at(std::uint32_t view, Ns at) const {
   return after == nodes.end() ? no_node : *after;
 }
 
+// Whether the engine recorded the call: its rows lie in one with the unit's name.
+bool of_engine(const Trace& trace, const CollectiveCall& call) {
+  const Slices& s = trace.slices;
+  const std::uint32_t row = index(call.slice);
+  return row > trace.track(s.track[row]).first && s.start[row - 1] == s.start[row] &&
+         trace.name(SliceId{row - 1}).ends_with(" gradients");
+}
+
+// FSDP and DeepSpeed wait for units in rows of their own, which a user cannot remove.
 void EarlyWaitFinder::read_units() {
   for (std::uint32_t v = 0; v < in_.units.size(); ++v)
-    for (const UnitUse& use : in_.units[v].marks.uses) {
-      const std::uint32_t reader = computes_at(v, use.from - graph_.origin);
-      for (const auto* calls : {&use.calls, &use.updates})
-        for (const std::uint32_t c : *calls) reader_[v][c] = reader;
-    }
+    if (in_.units[v].marks.source == UnitSource::stepscope)
+      for (const UnitUse& use : in_.units[v].marks.uses) {
+        const std::uint32_t reader = computes_at(v, use.from - graph_.origin);
+        for (const auto* calls : {&use.calls, &use.updates})
+          for (const std::uint32_t c : *calls) reader_[v][c] = reader;
+      }
 }
 
 void EarlyWaitFinder::read_gradients() {
@@ -78,7 +88,11 @@ void EarlyWaitFinder::read_gradients() {
   for (const GradientPass& pass : traffic.passes)
     for (const GradientMessage& message : pass.messages)
       for (const GradientMember& m : message.members) {
-        if (!in_.views[m.view].index->cpu_only()) continue;
+        const CollectiveCall& call =
+            in_.collectives.matches.ranks[m.view].calls[graph_.detail[m.transfer]];
+        if (!in_.views[m.view].index->cpu_only() ||
+            !(m.in_hook || of_engine(*in_.views[m.view].trace, call)))
+          continue;
         const auto& pieces = traffic.compute[m.view];
         const Ns done = in_.replay.end[m.transfer] + graph_.origin;
         auto at = std::ranges::lower_bound(pieces, done, {}, &ComputePiece::launched);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits of a thread without a device for a collective before anything needs its result: a blocking
-// call inside a hook, or a wait or synchronisation after every call. The time of need is known for
-// parameters by unit (unit_marks.h) and for gradients (gradient_traffic.h). Gradients are needed
-// when the thread computes something other than backward work. A wait is early if the thread stands
-// still for at least three quarters of the collective, computes between its return and that need,
-// and submits no other collective before it returns: a thread that waits while others are in flight
-// may wait for their memory.
+// call inside a hook, or a wait or synchronisation after every call. Only calls that a user or the
+// engine made count: FSDP, tensor parallelism and pipelines wait where they must. The time of need
+// is known for parameters by unit (unit_marks.h) and for gradients (gradient_traffic.h). Gradients
+// are needed when the thread computes something other than backward work. A wait is early if the
+// thread stands still for at least three quarters of the collective, computes between its return
+// and that need, and submits no other collective before it returns: a thread that waits while
+// others are in flight may wait for their memory.
 //
 // Without early waits the thread goes on at once, the reader waits for the result, and the
 // collectives of a group run one after the other in the order of their submission.

@@ -49,11 +49,9 @@ struct StepFault {
   std::vector<std::int64_t> steps{};  // Step::index: of the outlier, of the pauses, the first of
                                       // throttling
   Scenario scenario{};
-  Ns gain{};           // per step, by the replay of `scenario`
-  Ns excess{};         // per step, on the rank: what it takes more
-  double ratio = 1;    // its time over that of what it is compared with
-  bool rough = false;  // not in most steps, or in too few to tell: named if it gives back a tenth
-                       // of the step and twice as much as each even fault
+  Ns gain{};                         // per step, by the replay of `scenario`
+  Ns excess{};                       // per step, on the rank: what it takes more
+  double ratio = 1;                  // its time over that of what it is compared with
   std::size_t count = 0;             // pauses; calls that wait, per step and rank
   std::vector<FaultPlace> places{};  // of the pauses
   std::string between{};             // of what no row tells: UnseenWork::between

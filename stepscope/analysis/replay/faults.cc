@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Suspects come from the evidence: a rank's part that takes more than at its peers, rare long work,
+// one long step, one slow process group, an uneven stage, calls that wait. Each is replayed without
+// its excess. The largest gain is named first, and the others are asked again without it: what it
+// explains is not named a second time.
 #include "stepscope/analysis/replay/faults.h"
 
 #include <algorithm>
@@ -6,97 +10,83 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
-#include "stepscope/analysis/replay/cpu_faults.h"
+#include "stepscope/analysis/replay/early_waits.h"
+#include "stepscope/analysis/replay/evidence.h"
 #include "stepscope/analysis/replay/stage_balance.h"
 #include "stepscope/analysis/replay/what_if.h"
 #include "stepscope/analysis/steps/unseen_host.h"
+#include "stepscope/stats/excess.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::size_t least_steps = 3;
-constexpr std::size_t most_suspects = 8;  // of one kind
-constexpr std::int64_t rough_times = 2;
-constexpr double least_rough_share = 0.10;  // of the step
-constexpr double suspect_share = 0.005;     // of the step: the excess of a suspect
-constexpr double slower = 1.03;             // than peers, in three of four steps
-constexpr double throttled = 1.05;          // than peers, after the change
-constexpr double before_change = 0.35;      // of the later excess, at most, is there before
-constexpr double sure = 3;                  // standard errors
-constexpr double steady = 0.3;              // of the mean excess, in three of four steps
-constexpr double group_slower = 1.08;       // than its siblings
-constexpr double stage_more = 1.04;         // than the other stages
-constexpr double long_step = 1.15;          // than the median step
-constexpr double of_spread = 5;             // median deviations of step times
-constexpr double one_of_all = 0.7;          // of what all ranks' data costs: then it is one rank's
-constexpr double only_pauses = 0.9;         // of what a late host costs: then it only pauses
-constexpr double more_data = 2;             // than the other ranks that load data
-constexpr double habit = 1.0 / 3;    // of the gain of fewer calls that wait: they compare nothing
-constexpr double many_of_all = 0.5;  // of ranks
+constexpr std::size_t most_suspects = 8;   // of one kind
+constexpr double suspect_share = 0.005;    // of the step: the excess of a suspect
+constexpr double group_slower = 1.08;      // than its siblings
+constexpr double stage_more = 1.04;        // than the other stages
+constexpr double long_step = 1.15;         // than the median step
+constexpr double long_cpu_step = 1.3;      // likewise, where other programs share the cores
+constexpr double least_habit = 0.05;       // of the step: the gain of a cause that compares nothing
+constexpr double of_spread = 5;            // median deviations of step times
+constexpr double more_data = 2;            // than the other ranks that load data
+constexpr double many_of_all = 0.5;        // of ranks
+constexpr double habit = 1.0 / 3;          // of the gain counts where a cause compares nothing
+constexpr double as_much = 0.8;            // of the largest gain: the narrower cause explains it
+constexpr std::int64_t guilty_pauses = 5;  // times less than the rank whose pauses cost most
+constexpr std::size_t most_named = 4;      // of one recording
 
 using Values = std::vector<double>;
 
-double sum_of(const Values& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
-double mean_of(const Values& v) {
-  return v.empty() ? 0 : sum_of(v) / static_cast<double>(v.size());
+double mean_of(std::span<const double> v) { return mean(v).value_or(0); }
+double at_quantile(std::span<const double> v, double q) { return quantile(v, q).value_or(0); }
+double sum_from(const Values& v, std::size_t from) {
+  return std::accumulate(v.begin() + static_cast<std::ptrdiff_t>(from), v.end(), 0.0);
 }
-double at_quantile(const Values& v, double q) { return quantile(v, q).value_or(0); }
 
-// One rank's work of one part by step, and what its peers need for it, in ns.
-struct RankWork {
-  Values own;
-  Values peers;
-
-  // Without the first step, which does not count in the mean step either: it fills the queues.
-  [[nodiscard]] Values excess() const {
-    Values e;
-    for (std::size_t k = own.size() > 1 ? 1 : 0; k < own.size(); ++k)
-      e.push_back(own[k] - peers[k]);
-    return e;
-  }
-  [[nodiscard]] Values ratio() const {
-    Values r;
-    for (std::size_t k = 0; k < own.size(); ++k)
-      if (peers[k] > 0) r.push_back(own[k] / peers[k]);
-    return r;
-  }
+// A cause that may be named.
+struct Candidate {
+  StepFault fault;
+  std::vector<NodeChange> changes;  // undo it
+  Ns left{};                        // what it gains once the faults named before are undone
 };
 
-// The mean is positive beyond its variation over the values. Two values must be alike.
-bool surely_positive(const Values& v) {
-  const double mean = mean_of(v);
-  if (v.size() < 2 || mean <= 0) return false;
-  if (v.size() < least_steps)
-    return 2 * *std::ranges::min_element(v) >= *std::ranges::max_element(v);
-  double squares = 0;
-  for (const double x : v) squares += (x - mean) * (x - mean);
-  const auto n = static_cast<double>(v.size());
-  return mean > sure * std::sqrt(squares / (n - 1) / n);
+// Causes of a narrower place explain wider ones: the pauses of a rank its late host, one rank's
+// loader the loaders of all.
+int width_of(const StepFault& f) {
+  switch (f.kind) {
+    case StepFaultKind::outlier_step:
+      return 0;
+    case StepFaultKind::pauses:
+      return 1;
+    case StepFaultKind::data_loader:
+      return f.ranks.empty() ? 5 : 2;
+    case StepFaultKind::stage_imbalance:
+      return 4;
+    case StepFaultKind::sync_calls:
+      return 6;
+    case StepFaultKind::unseen_host:
+      return 7;
+    default:
+      return 3;
+  }
 }
 
-// The first value from which all are larger than all before, by enough.
-std::optional<std::size_t> change_point(const Values& ratio) {
-  for (std::size_t s = 1; s < ratio.size(); ++s) {
-    const auto at = ratio.begin() + static_cast<std::ptrdiff_t>(s);
-    const Values before(ratio.begin(), at);
-    const Values after(at, ratio.end());
-    const double high = *std::ranges::min_element(after);
-    if (*std::ranges::max_element(before) >= high) continue;
-    const double more = mean_of(after) - 1;
-    if (more >= throttled - 1 && mean_of(before) - 1 <= before_change * more &&
-        high - 1 >= more / 2)
-      return s;
-  }
-  return std::nullopt;
+// Gains of causes that compare a rank, a group or a step with others count whole.
+double weight_of(const Candidate& s) {
+  const auto gain = static_cast<double>(s.left.count());
+  return s.fault.kind == StepFaultKind::sync_calls || s.fault.kind == StepFaultKind::unseen_host
+             ? habit * gain
+             : gain;
 }
 
 class Search {
@@ -107,11 +97,9 @@ class Search {
   std::vector<StepFault> run();
 
  private:
-  void find_work();
-  void find_data();
-  void suspect_compute();
-  void suspect_hosts();
-  void suspect_cores();
+  void find_data(std::span<const NodeChange> data_free);
+  void suspect_ranks();
+  void suspect_part(std::size_t view, WorkPart part);
   void suspect_lone_loaders();
   void suspect_data();
   void suspect_pauses();
@@ -122,17 +110,28 @@ class Search {
   void suspect_stages();
   void suspect_syncs();
   void suspect_unseen();
-  void replay_suspects();
-  [[nodiscard]] std::vector<std::size_t> largest_excess(WorkPart part) const;
+  void suspect_early_waits();
+  // By change: what a step saves beside `undone`.
+  [[nodiscard]] std::vector<Ns> gains_of(std::span<const std::vector<NodeChange>> changes,
+                                         std::span<const NodeChange> undone) const;
+  [[nodiscard]] std::vector<NodeChange> all_undone() const;
+  void replay_suspects(std::span<const NodeChange> undone);
+  void name_largest();
+  [[nodiscard]] const PartTimes& part_of(std::size_t view, WorkPart part) const {
+    return parts_[view][static_cast<std::size_t>(part)];
+  }
+  // Without the first step, which does not count in the mean step either: it fills the queues.
+  [[nodiscard]] std::size_t first_step(std::size_t view) const {
+    return in_.views[view].steps.size() > 1 ? 1 : 0;
+  }
   [[nodiscard]] double share(double ns) const { return ns / static_cast<double>(step_.count()); }
   [[nodiscard]] std::int64_t step_number(std::size_t view, std::size_t step) const {
     return in_.views[view].steps[step].index;
   }
-  // Of a step by the views' common ends; empty without a device.
+  // Of a step from the end of the one before; without a device by the rows of the steps.
   [[nodiscard]] std::vector<std::pair<std::int64_t, double>> step_lengths() const;
   void suspect(StepFault fault, std::vector<NodeChange> changes) {
-    faults_.push_back(std::move(fault));
-    changes_.push_back(std::move(changes));
+    if (!changes.empty()) suspects_.push_back({std::move(fault), std::move(changes), {}});
   }
   void suspect(StepFault fault) {
     std::vector<NodeChange> changes = changes_of(in_, fault.scenario);
@@ -143,125 +142,84 @@ class Search {
   Workers workers_;
   const StopFlag* stop_;
   Ns step_;
+  bool cpu_ = false;  // no rank has a device
   std::vector<Pause> pauses_;
-  std::vector<std::array<RankWork, work_part_names.size()>> work_;  // by view
-  Values data_;                                                     // by view, per step
-  std::vector<StepFault> faults_;
-  std::vector<std::vector<NodeChange>> changes_;  // parallel
+  std::vector<RankParts> parts_;  // by view
+  Values data_;                   // by view, mean of a step
+  std::vector<Candidate> suspects_;
+  std::vector<StepFault> named_;
+  std::vector<std::vector<NodeChange>> undone_;  // of the named ones
 };
 
-void Search::find_work() {
-  const StepGraph& graph = *in_.replay.graph;
-  work_.resize(in_.views.size());
-  for (std::size_t v = 0; v < work_.size(); ++v)
-    for (RankWork& w : work_[v]) {
-      w.own.resize(in_.views[v].steps.size());
-      w.peers.resize(in_.views[v].steps.size());
+// What loads data, by view, in the mean step.
+void Search::find_data(std::span<const NodeChange> data_free) {
+  const auto of_steps = data_of_steps(in_, data_free);
+  for (std::size_t v = 0; v < of_steps.size(); ++v) {
+    Values times;
+    for (std::size_t k = first_step(v); k < of_steps[v].size(); ++k)
+      times.push_back(static_cast<double>(of_steps[v][k].count()));
+    data_.push_back(mean_of(times));
+  }
+}
+
+void Search::suspect_part(std::size_t view, WorkPart part) {
+  const PartTimes& times = part_of(view, part);
+  const int rank = in_.views[view].rank;
+  const Values all = times.excess(0);
+  const std::size_t begin = part == WorkPart::compute ? begins_at(all) : all.size();
+  const bool throttled = begin < all.size();
+  const std::size_t since = throttled ? begin : first_step(view);
+  const Values excess = throttled ? times.excess(first_step(view)) : times.usual_excess(since);
+  if (!throttled && !stands_out(excess)) return;
+  const double own = sum_from(throttled ? times.own : times.usual, since);
+  const double peers = sum_from(throttled ? times.peers : times.usual_peers, since);
+  StepFault f{.kind = StepFaultKind::slow_rank,
+              .ranks = {rank},
+              .scenario = {.change = Change::rank_as_peers, .rank = rank, .part = part},
+              .excess = Ns{std::llround(mean_of(excess))},
+              .ratio = peers > 0 ? own / peers : 1};
+  if (part == WorkPart::host) f.kind = StepFaultKind::late_host;
+  if (part == WorkPart::data) f.kind = StepFaultKind::data_loader;
+  if (throttled) {
+    f.kind = StepFaultKind::throttling;
+    f.steps = {step_number(view, begin)};
+  }
+  suspect(std::move(f));
+}
+
+// The parts of ranks whose excess over their peers is largest.
+void Search::suspect_ranks() {
+  for (const WorkPart part : {WorkPart::compute, WorkPart::host, WorkPart::data}) {
+    std::vector<std::pair<double, std::size_t>> excess;
+    for (std::size_t v = 0; v < parts_.size(); ++v) {
+      const double mean = mean_of(part_of(v, part).excess(first_step(v)));
+      if (share(mean) >= suspect_share) excess.emplace_back(mean, v);
     }
-  for (std::size_t v = 0; v < work_.size(); ++v)
-    for (const StepPiece& p : in_.medians.pieces.of(v)) {
-      const Ns median = in_.medians.of_node[p.node];
-      if (median < Ns{0} || p.step < 0) continue;
-      const NodeKind kind = graph.kind[p.node];
-      const bool host = kind == NodeKind::host || kind == NodeKind::launch;
-      RankWork& w = work_[v][static_cast<std::size_t>(host ? WorkPart::host : WorkPart::compute)];
-      w.own[static_cast<std::size_t>(p.step)] +=
-          static_cast<double>(time_of(in_.replay, p).count());
-      w.peers[static_cast<std::size_t>(p.step)] += static_cast<double>(median.count());
-    }
-  for (const Pause& p : pauses_)
-    if (p.step >= 0 && in_.medians.of_node[p.node] >= Ns{0})
-      work_[p.view][static_cast<std::size_t>(WorkPart::host)]
-          .own[static_cast<std::size_t>(p.step)] -= static_cast<double>(p.excess.count());
-}
-
-void Search::find_data() {
-  data_.assign(in_.views.size(), 0);
-  const StepGraph& graph = *in_.replay.graph;
-  // Without the first step, as in excess().
-  const auto first = [](const RankView& view) { return view.steps.size() > 1 ? 1 : 0; };
-  for (const NodeChange& c : changes_of(in_, {.change = Change::data_free})) {
-    const RankView& view = in_.views[graph.view[c.node]];
-    if (graph.slice[c.node] == no_slice || launch_step(view, graph.slice[c.node]) >= first(view))
-      data_[graph.view[c.node]] -= static_cast<double>(c.work.count());
-  }
-  for (std::size_t v = 0; v < data_.size(); ++v) {
-    const auto steps = std::ssize(in_.views[v].steps) - first(in_.views[v]);
-    data_[v] /= static_cast<double>(std::max<std::ptrdiff_t>(1, steps));
+    std::ranges::sort(excess, std::greater<>{});
+    if (excess.size() > most_suspects) excess.resize(most_suspects);
+    for (const auto& [mean, v] : excess) suspect_part(v, part);
   }
 }
 
-// Views whose part takes more than its peers', most first.
-std::vector<std::size_t> Search::largest_excess(WorkPart part) const {
-  std::vector<std::pair<double, std::size_t>> excess;
-  for (std::size_t v = 0; v < work_.size(); ++v) {
-    const double mean = mean_of(work_[v][static_cast<std::size_t>(part)].excess());
-    if (share(mean) >= suspect_share) excess.emplace_back(mean, v);
-  }
-  std::ranges::sort(excess, std::greater<>{});
-  if (excess.size() > most_suspects) excess.resize(most_suspects);
-  std::vector<std::size_t> views;
-  for (const auto& [mean, v] : excess) views.push_back(v);
-  return views;
+// Waits of threads without a device have a replay of their own: they are not asked again.
+void Search::suspect_early_waits() {
+  const std::vector<EarlyWait> waits = find_early_waits(in_);
+  std::set<int> ranks;
+  std::size_t steps = 0;  // of those ranks
+  for (const EarlyWait& w : waits) ranks.insert(in_.views[w.view].rank);
+  for (const RankView& view : in_.views)
+    if (ranks.contains(view.rank)) steps += view.steps.size();
+  if (steps == 0 || waits.size() < steps) return;
+  StepFault f{.kind = StepFaultKind::sync_calls,
+              .scenario = {.change = Change::sync_free},
+              .gain = step_ - replay_without(in_, waits),
+              .count = waits.size() / steps};
+  if (ranks.size() < in_.views.size()) f.ranks.assign(ranks.begin(), ranks.end());
+  if (share(static_cast<double>(f.gain.count())) < least_fault_share) return;
+  const Ns gain = f.gain;
+  suspects_.push_back({std::move(f), {}, gain});
 }
 
-void Search::suspect_compute() {
-  for (const std::size_t v : largest_excess(WorkPart::compute)) {
-    const RankWork& w = work_[v][static_cast<std::size_t>(WorkPart::compute)];
-    const Values ratio = w.ratio();
-    if (ratio.size() < least_steps) continue;
-    const int rank = in_.views[v].rank;
-    StepFault f{
-        .ranks = {rank},
-        .scenario = {.change = Change::rank_as_peers, .rank = rank, .part = WorkPart::compute},
-        .excess = Ns{std::llround(mean_of(w.excess()))},
-        .ratio = sum_of(w.own) / sum_of(w.peers)};
-    if (const auto from = change_point(ratio); from && ratio.size() == w.own.size()) {
-      f.kind = StepFaultKind::throttling;
-      f.steps = {step_number(v, *from)};
-      f.ratio = mean_of(Values(ratio.begin() + static_cast<std::ptrdiff_t>(*from), ratio.end()));
-      suspect(std::move(f));
-    } else {
-      f.kind = StepFaultKind::slow_rank;
-      f.rough = at_quantile(ratio, 0.25) < slower || !surely_positive(w.excess());
-      suspect(std::move(f));
-    }
-  }
-}
-
-void Search::suspect_hosts() {
-  for (const std::size_t v : largest_excess(WorkPart::host)) {
-    const RankWork& w = work_[v][static_cast<std::size_t>(WorkPart::host)];
-    const Values excess = w.excess();
-    const bool rough =
-        !surely_positive(excess) || at_quantile(excess, 0.25) < steady * mean_of(excess);
-    const int rank = in_.views[v].rank;
-    Values of_peers;
-    for (std::size_t u = 0; u < data_.size(); ++u)
-      if (u != v && in_.roles[u] == in_.roles[v]) of_peers.push_back(data_[u]);
-    const bool data =
-        !of_peers.empty() && data_[v] - at_quantile(of_peers, 0.5) >= mean_of(excess) / 2;
-    suspect({.kind = data ? StepFaultKind::data_loader : StepFaultKind::late_host,
-             .ranks = {rank},
-             .scenario = {.change = Change::rank_as_peers, .rank = rank, .part = WorkPart::host},
-             .excess = Ns{std::llround(mean_of(excess))},
-             .ratio = sum_of(w.peers) > 0 ? sum_of(w.own) / sum_of(w.peers) : 1,
-             .rough = rough});
-  }
-}
-
-// Ranks without a device.
-void Search::suspect_cores() {
-  for (StepFault& f : cpu_suspects(in_)) {
-    if (f.kind == StepFaultKind::sync_calls)
-      suspect(std::move(f), {});  // has its gain
-    else
-      suspect(std::move(f));
-  }
-}
-
-// Not all ranks of a job load data: in Megatron, the first of each tensor-parallel group does. A
-// rank whose peers load none, and that loads much longer than the other ranks that do, is suspect.
 void Search::suspect_lone_loaders() {
   std::map<std::string_view, std::size_t> loaders;  // by role
   for (std::size_t v = 0; v < data_.size(); ++v)
@@ -291,42 +249,63 @@ void Search::suspect_data() {
            .excess = Ns{std::llround(mean_of(data_))}});
 }
 
+// The pauses of each rank are replayed alone: peers that wait for a rank that pauses seem to pause,
+// too, and gain nothing.
 void Search::suspect_pauses() {
-  if (pauses_.empty()) return;
+  std::map<std::uint32_t, std::vector<Pause>> of_view;
+  for (const Pause& p : pauses_) of_view[p.view].push_back(p);
+  std::vector<std::vector<NodeChange>> changes;
+  for (const auto& [view, pauses] : of_view) changes.push_back(without_pauses(in_, pauses));
+  const std::vector<Ns> gains = gains_of(changes, {});
+  const Ns most_gain = gains.empty() ? Ns{0} : std::ranges::max(gains);
+  std::vector<Pause> guilty;
+  for (std::size_t i = 0; const auto& [view, pauses] : of_view)
+    if (const Ns gain = gains[i++]; gain > Ns{0} && guilty_pauses * gain >= most_gain)
+      guilty.insert(guilty.end(), pauses.begin(), pauses.end());
+  if (guilty.empty()) return;
+  std::ranges::sort(guilty, {}, &Pause::node);
+  StepFault f{.kind = StepFaultKind::pauses,
+              .scenario = {.change = Change::pauses_free},
+              .count = guilty.size()};
   std::set<int> ranks;
   std::set<std::int64_t> steps;
-  Ns sum{};
   std::size_t most = 1;
-  std::vector<FaultPlace> places;
   const StepGraph& graph = *in_.replay.graph;
-  for (const Pause& p : pauses_) {
+  for (const Pause& p : guilty) {
     ranks.insert(in_.views[p.view].rank);
-    places.push_back({in_.views[p.view].rank, graph.origin + in_.replay.start(p.node),
-                      graph.graph.duration[p.node]});
+    f.places.push_back({in_.views[p.view].rank, graph.origin + in_.replay.start(p.node),
+                        graph.graph.duration[p.node]});
     if (p.step >= 0) steps.insert(step_number(p.view, static_cast<std::size_t>(p.step)));
     most = std::max(most, in_.views[p.view].steps.size());
-    sum += p.excess;
+    f.excess += p.excess;
   }
-  std::ranges::sort(places, {}, [](const FaultPlace& p) { return std::pair(p.start, p.rank); });
-  suspect({.kind = StepFaultKind::pauses,
-           .ranks = {ranks.begin(), ranks.end()},
-           .steps = {steps.begin(), steps.end()},
-           .scenario = {.change = Change::pauses_free},
-           .excess = sum / static_cast<std::int64_t>(most),
-           .count = pauses_.size(),
-           .places = std::move(places)},
-          without_pauses(in_, pauses_));
+  f.excess /= static_cast<std::int64_t>(most);
+  f.ranks.assign(ranks.begin(), ranks.end());
+  f.steps.assign(steps.begin(), steps.end());
+  std::ranges::sort(f.places, {}, [](const FaultPlace& p) { return std::pair(p.start, p.rank); });
+  suspect(std::move(f), without_pauses(in_, guilty));
 }
 
 std::vector<std::pair<std::int64_t, double>> Search::step_lengths() const {
   std::vector<std::pair<std::int64_t, double>> lengths;
-  const auto& ends = in_.replay.graph->step_ends;
   if (!in_.replay.graph->together) return lengths;
-  const auto last = [](const StepEnd& s) { return *std::ranges::max_element(s.measured); };
-  for (std::size_t k = 1; k < ends.size(); ++k)
-    if (ends[k].follows)
-      lengths.emplace_back(ends[k].index,
-                           static_cast<double>((last(ends[k]) - last(ends[k - 1])).count()));
+  std::map<std::int64_t, std::pair<std::size_t, Ns>> ends;  // by number: views, last end
+  for (const StepEnd& s : in_.replay.graph->step_ends)
+    ends[s.index] = {in_.views.size(), *std::ranges::max_element(s.measured)};
+  if (cpu_)
+    for (const RankView& view : in_.views)
+      for (const Step& s : view.steps) {
+        auto& [views, last] = ends.try_emplace(s.index, 0, Ns::min()).first->second;
+        ++views;
+        last = std::max(last, s.end);
+      }
+  for (auto at = ends.begin(); at != ends.end() && std::next(at) != ends.end(); ++at) {
+    const auto next = std::next(at);
+    if (next->first == at->first + 1 && at->second.first == in_.views.size() &&
+        next->second.first == in_.views.size())
+      lengths.emplace_back(next->first,
+                           static_cast<double>((next->second.second - at->second.second).count()));
+  }
   return lengths;
 }
 
@@ -344,7 +323,9 @@ void Search::suspect_steps() {
   std::size_t events = 0;  // long work may reach into the next step
   std::int64_t reaches = std::numeric_limits<std::int64_t>::min();
   for (const auto& [number, length] : lengths) {
-    if (length <= long_step * median || length - median <= of_spread * spread) continue;
+    if (length <= (cpu_ ? long_cpu_step : long_step) * median ||
+        length - median <= of_spread * spread)
+      continue;
     outliers.emplace_back(length, number);
     if (number <= reaches) continue;
     ++events;
@@ -353,9 +334,10 @@ void Search::suspect_steps() {
   if (events == 0 || events > std::max<std::size_t>(1, lengths.size() / 4)) return;
   std::ranges::sort(outliers, std::greater<>{});
   // The host may run a step ahead: what holds the device in a step may be work of the one before.
+  // Without a device, host work is of the step of the row that it comes before.
   for (const auto& [length, number] : outliers) {
     suspect_step(number, length, median);
-    suspect_step(number - 1, length, median);
+    suspect_step(cpu_ ? number + 1 : number - 1, length, median);
   }
 }
 
@@ -370,7 +352,7 @@ void Search::suspect_step(std::int64_t number, double length, double median) {
     more[graph.view[c.node]] -= static_cast<double>(c.work.count());
     if (c.work < largest.work) largest = c;
   }
-  const double most = *std::ranges::max_element(more);
+  const double most = more.empty() ? 0 : *std::ranges::max_element(more);
   const auto with = std::ranges::count_if(more, [&](double x) { return x >= most / 2; });
   const bool few =
       more.size() > 2 && static_cast<double>(with) < many_of_all * static_cast<double>(more.size());
@@ -469,114 +451,102 @@ void Search::suspect_unseen() {
           std::move(changes));
 }
 
-void Search::replay_suspects() {
-  std::vector<WorkChange> changes;
-  std::vector<StepFault*> suspects;
-  for (std::size_t i = 0; i < faults_.size(); ++i) {
-    if (changes_[i].empty()) continue;
-    changes.emplace_back(changes_[i]);
-    suspects.push_back(&faults_[i]);
+std::vector<Ns> Search::gains_of(std::span<const std::vector<NodeChange>> changes,
+                                 std::span<const NodeChange> undone) const {
+  std::vector<WorkChange> asked;
+  for (const std::vector<NodeChange>& list : changes) {
+    WorkChange& change = asked.emplace_back(list);
+    if (!undone.empty()) change.changes.push_back(undone);
   }
-  std::vector<Ns> steps(changes.size(), step_);
+  if (!undone.empty()) asked.emplace_back().changes.push_back(undone);
+  std::vector<Ns> steps(asked.size(), step_);
   shared_stretches(steps, workers_, most_replays, [&](std::size_t first, std::size_t count) {
     if (stop_ != nullptr && stop_->requested()) return;
-    std::ranges::copy(replay_steps(in_.replay, in_.replay.measured.work,
-                                   std::span(changes).subspan(first, count)),
-                      steps.begin() + static_cast<std::ptrdiff_t>(first));
+    std::ranges::copy(
+        replay_steps(in_.replay, in_.replay.measured.work, std::span(asked).subspan(first, count)),
+        steps.begin() + static_cast<std::ptrdiff_t>(first));
   });
-  for (std::size_t i = 0; i < steps.size(); ++i) suspects[i]->gain = step_ - steps[i];
+  const Ns before = undone.empty() ? step_ : steps.back();
+  std::vector<Ns> gains;
+  for (std::size_t i = 0; i < changes.size(); ++i) gains.push_back(before - steps[i]);
+  return gains;
+}
+
+// What the suspects gain once `undone` is. Those that gain too little are none.
+void Search::replay_suspects(std::span<const NodeChange> undone) {
+  std::vector<std::vector<NodeChange>> changes;
+  std::vector<Candidate*> asked;
+  for (Candidate& s : suspects_)
+    if (!s.changes.empty()) {
+      changes.push_back(std::move(s.changes));
+      asked.push_back(&s);
+    }
+  const std::vector<Ns> gains = gains_of(changes, undone);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    asked[i]->changes = std::move(changes[i]);
+    asked[i]->left = gains[i];
+    if (undone.empty()) asked[i]->fault.gain = gains[i];
+  }
+  std::erase_if(suspects_, [&](const Candidate& s) {
+    // Else it is mostly hidden: the host may have waited for the device unseen.
+    if (s.fault.kind == StepFaultKind::unseen_host && 2 * s.fault.gain < s.fault.excess)
+      return true;
+    const bool of_all = s.fault.kind == StepFaultKind::data_loader && s.fault.ranks.empty();
+    return share(static_cast<double>(s.left.count())) <
+           (of_all && cpu_ ? least_habit : least_fault_share);
+  });
+}
+
+// The changes of the named faults; of several of a node the one that leaves least.
+std::vector<NodeChange> Search::all_undone() const {
+  WorkChange all;
+  for (const std::vector<NodeChange>& changes : undone_) all.changes.emplace_back(changes);
+  std::vector<NodeChange> list;
+  for (ChangeWalk walk(all); walk.node() != no_node; walk.next())
+    list.push_back({walk.node(), walk.work()});
+  return list;
+}
+
+// Of the suspects that explain nearly as much as the largest, the narrowest.
+void Search::name_largest() {
+  double most = 0;
+  for (const Candidate& s : suspects_) most = std::max(most, weight_of(s));
+  const auto rank_of = [&](const Candidate& s) {
+    const bool much = weight_of(s) >= as_much * most;
+    return std::tuple(!much, much ? width_of(s.fault) : 0, -weight_of(s));
+  };
+  const auto first = std::ranges::min_element(suspects_, {}, rank_of);
+  named_.push_back(std::move(first->fault));
+  undone_.push_back(std::move(first->changes));
+  suspects_.erase(first);
 }
 
 std::vector<StepFault> Search::run() {
   if (step_ <= Ns{0}) return {};
+  cpu_ = std::ranges::all_of(in_.views, [](const RankView& v) { return v.index->cpu_only(); });
   pauses_ = find_pauses(in_);
-  find_work();
-  find_data();
-  const bool cpu =
-      std::ranges::all_of(in_.views, [](const RankView& v) { return v.index->cpu_only(); });
-  if (cpu) {
-    suspect_cores();
-  } else {
-    suspect_compute();
-    suspect_hosts();
-  }
+  const std::vector<NodeChange> data_free = changes_of(in_, {.change = Change::data_free});
+  parts_ = rank_parts(in_, data_free);
+  find_data(data_free);
+  suspect_ranks();
   suspect_lone_loaders();
   suspect_data();
   suspect_pauses();
   suspect_steps();
   suspect_groups();
   suspect_stages();
-  if (!cpu) {
-    suspect_syncs();  // before what they expose
+  if (cpu_) {
+    suspect_early_waits();
+  } else {
+    suspect_syncs();
     suspect_unseen();
   }
-  replay_suspects();
-  std::erase_if(faults_, [&](const StepFault& f) {
-    // Else it is mostly hidden: the host may have waited for the device unseen.
-    if (f.kind == StepFaultKind::unseen_host && 2 * f.gain < f.excess) return true;
-    return share(static_cast<double>(f.gain.count())) <
-           (f.rough ? least_rough_share : least_fault_share);
-  });
-  // What the steps do not show evenly is named only where it costs a multiple of what they do.
-  Ns even{};
-  for (const StepFault& f : faults_)
-    if (!f.rough) even = std::max(even, f.gain);
-  std::erase_if(faults_,
-                [&](const StepFault& f) { return f.rough && f.gain < rough_times * even; });
-  // Calls that wait for the device also expose what the host does between them.
-  Ns of_syncs{};
-  for (const StepFault& f : faults_)
-    if (f.kind == StepFaultKind::sync_calls) of_syncs = std::max(of_syncs, f.gain);
-  std::ranges::stable_sort(faults_, std::ranges::greater{}, [&](const StepFault& f) {
-    const bool exposed = f.kind == StepFaultKind::unseen_host && 2 * of_syncs >= f.gain;
-    const auto gain = static_cast<double>((exposed ? std::min(f.gain, of_syncs) : f.gain).count());
-    return f.kind == StepFaultKind::sync_calls || exposed ? habit * gain : gain;
-  });
-  // One step is named once, and pauses of one step are that step.
-  const auto outlier = std::ranges::find(faults_, StepFaultKind::outlier_step, &StepFault::kind);
-  if (outlier != faults_.end()) {
-    const std::vector<std::int64_t> steps = outlier->steps;
-    std::erase_if(faults_, [&, first = true](const StepFault& f) mutable {
-      const bool again =
-          f.kind == StepFaultKind::outlier_step && f.steps == steps && !std::exchange(first, false);
-      return again || (f.kind == StepFaultKind::pauses && f.steps == steps);
-    });
+  replay_suspects({});
+  while (!suspects_.empty() && named_.size() < most_named) {
+    name_largest();
+    replay_suspects(all_undone());
   }
-  // A rank that is late only because of its pauses is not late otherwise.
-  if (const auto p = std::ranges::find(faults_, StepFaultKind::pauses, &StepFault::kind);
-      p != faults_.end()) {
-    std::vector<int> ranks = p->ranks;
-    const Ns gain = p->gain;
-    std::erase_if(faults_, [&](const StepFault& f) {
-      return f.kind == StepFaultKind::late_host && f.ranks.size() == 1 &&
-             std::ranges::find(ranks, f.ranks.front()) != ranks.end() &&
-             static_cast<double>(gain.count()) >= only_pauses * static_cast<double>(f.gain.count());
-    });
-  }
-  // Loading data is host time: a host is late beside its loader only if that costs more.
-  std::vector<StepFault> loaders;
-  std::ranges::copy_if(faults_, std::back_inserter(loaders), [](const StepFault& f) {
-    return f.kind == StepFaultKind::data_loader && !f.ranks.empty();
-  });
-  std::erase_if(faults_, [&](const StepFault& f) {
-    return f.kind == StepFaultKind::late_host &&
-           std::ranges::any_of(loaders, [&](const StepFault& data) {
-             return data.ranks == f.ranks &&
-                    share(static_cast<double>((f.gain - data.gain).count())) < least_fault_share;
-           });
-  });
-  // One rank's data is also all ranks' data.
-  const auto one = std::ranges::find_if(faults_, [](const StepFault& f) {
-    return f.kind == StepFaultKind::data_loader && !f.ranks.empty();
-  });
-  if (one != faults_.end()) {
-    const Ns gain = one->gain;
-    std::erase_if(faults_, [&](const StepFault& f) {
-      return f.kind == StepFaultKind::data_loader && f.ranks.empty() &&
-             static_cast<double>(gain.count()) >= one_of_all * static_cast<double>(f.gain.count());
-    });
-  }
-  return std::move(faults_);
+  return std::move(named_);
 }
 
 }  // namespace

@@ -151,8 +151,8 @@ void TrafficFinder::add(const MatchedCollective& matched) {
       return;
     }
     found.message.bytes = std::max(found.message.bytes, call.bytes.value_or(Bytes{}));
-    found.message.members.push_back(
-        {m.view, nodes.arrival, nodes.transfer, launched(m.view, call)});
+    found.message.members.push_back({m.view, nodes.arrival, nodes.transfer, launched(m.view, call),
+                                     inside_accumulate(m.view, call.launch)});
   }
   found.step = *in_.collectives.matches.call(members.front()).step;
   found.call = members.front().call;

@@ -21,7 +21,8 @@ struct GradientMember {
   std::uint32_t view = 0;
   std::uint32_t arrival = no_node;
   std::uint32_t transfer = no_node;
-  Ns launched{};  // the launch call; the submission if there is no device
+  Ns launched{};         // the launch call; the submission if there is no device
+  bool in_hook = false;  // launched inside AccumulateGrad: by DDP, or by a hook of the user
 };
 
 struct GradientMessage {

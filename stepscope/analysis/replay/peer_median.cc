@@ -2,6 +2,7 @@
 #include "stepscope/analysis/replay/peer_median.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -11,6 +12,7 @@
 
 #include "stepscope/base/key_index.h"
 #include "stepscope/base/parallel_for.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -40,18 +42,65 @@ std::vector<WorkPiece> grouped(std::span<const WorkPiece> work, std::size_t numb
   return groups;
 }
 
+// Median of the others in a group sorted by time.
+Ns median_without(std::span<const WorkPiece> group, std::size_t own) {
+  const std::size_t others = group.size() - 1;
+  const std::size_t place = (others - 1) / 2;
+  return group[place < own ? place : place + 1].time;
+}
+
 bool is_own_work(NodeKind kind) {
   return kind == NodeKind::host || kind == NodeKind::launch || kind == NodeKind::compute ||
          kind == NodeKind::copy;
 }
 
-std::span<const std::uint32_t> computes_of(const Replay& replay) {
-  return replay.movable_of[static_cast<std::size_t>(NodeKind::compute)];
-}
-
 // Number of a step by its ordinal.
 std::int64_t step_index(const RankView& view, std::int32_t step) {
   return step < 0 ? view.steps.front().index - 1 : view.steps[static_cast<std::size_t>(step)].index;
+}
+
+// Work that most peers lack: they need none of it, unless they have as much that the rank lacks.
+// Ranks of one role may run the same work under other names. So each rank's lone work of a step and
+// part is held against the median of its peers'.
+void add_lone(const Replay& replay, std::span<const RankView> views, const StepPieces& pieces,
+              std::span<const std::uint32_t> peers, std::span<const std::uint32_t> lone,
+              std::vector<Ns>& of_node) {
+  const StepGraph& graph = *replay.graph;
+  const auto is_host = [&](std::uint32_t n) {
+    return graph.kind[n] == NodeKind::host || graph.kind[n] == NodeKind::launch;
+  };
+  using Place = std::tuple<std::int64_t, bool, std::uint32_t>;  // step, host, view
+  std::map<Place, std::vector<std::uint32_t>> of_place;
+  std::vector<std::uint32_t> sorted(lone.begin(), lone.end());
+  std::ranges::sort(sorted);
+  for (const std::uint32_t v : peers)
+    for (const StepPiece& p : pieces.of(v))
+      if (std::ranges::binary_search(sorted, p.node))
+        of_place[{step_index(views[v], p.step), is_host(p.node), v}].push_back(p.node);
+  const auto time_at = [&](const Place& place) {
+    Ns sum{};
+    if (const auto at = of_place.find(place); at != of_place.end())
+      for (const std::uint32_t n : at->second) sum += std::max(Ns{0}, replay.measured.work[n]);
+    return sum;
+  };
+  for (const auto& [place, nodes] : of_place) {
+    const auto& [step, host, view] = place;
+    std::vector<Ns> others;
+    for (const std::uint32_t v : peers)
+      if (v != view) others.push_back(time_at({step, host, v}));
+    const Ns own = time_at(place);
+    const Ns theirs = lower_median(others);
+    if (own <= Ns{0}) continue;
+    const double left =
+        std::min(1.0, static_cast<double>(theirs.count()) / static_cast<double>(own.count()));
+    for (const std::uint32_t n : nodes)
+      of_node[n] = Ns{std::llround(
+          static_cast<double>(std::max(Ns{0}, replay.measured.work[n]).count()) * left)};
+  }
+}
+
+std::span<const std::uint32_t> computes_of(const Replay& replay) {
+  return replay.movable_of[static_cast<std::size_t>(NodeKind::compute)];
 }
 
 // "tp0.pp1" → "tp0."
@@ -116,6 +165,33 @@ StagePeers::StagePeers(const Replay& replay, std::span<const RankView> views,
       names_[v].clear();
 }
 
+constexpr std::size_t least_repeats = 4;  // of host work with one name in a step of all stages
+
+// Host work of ranks that are alone in their stage: the same work recurs for each micro-batch and
+// on the other stages, so what comes before a call of one name usually takes the median of that.
+void add_repeats(const Replay& replay, std::span<const RankView> views, const StepPieces& pieces,
+                 std::span<const std::string> roles, const std::vector<bool>& alone,
+                 std::vector<Ns>& of_node) {
+  const StepGraph& graph = *replay.graph;
+  std::map<std::pair<std::uint64_t, std::int64_t>, std::vector<WorkPiece>> repeats;  // name, step
+  for (std::uint32_t v = 0; v < views.size(); ++v) {
+    if (!alone[v] || stage_of(roles[v]).empty()) continue;
+    const std::vector<std::uint64_t> names = name_hashes(views[v].trace->strings);
+    for (const StepPiece& p : pieces.of(v)) {
+      if (graph.kind[p.node] != NodeKind::host) continue;
+      const StringId name = views[v].trace->slices.name[index(graph.slice[p.node])];
+      repeats[{names[index(name)], step_index(views[v], p.step)}].push_back(
+          {0, p.node, replay.measured.work[p.node]});
+    }
+  }
+  for (auto& [name, work] : repeats) {
+    if (work.size() < least_repeats) continue;
+    std::ranges::sort(work, {}, &WorkPiece::time);
+    for (std::size_t i = 0; i < work.size(); ++i)
+      of_node[work[i].node] = std::max(Ns{0}, median_without(work, i));
+  }
+}
+
 std::vector<bool> alone_in_role(std::span<const std::string> roles) {
   std::map<std::string_view, std::size_t> ranks;
   for (const std::string& role : roles) ++ranks[role];
@@ -133,13 +209,6 @@ std::vector<std::vector<std::uint32_t>> peers_of(std::span<const std::string> ro
   std::vector<std::vector<std::uint32_t>> peers;
   for (auto& [role, views] : of_role) peers.push_back(std::move(views));
   return peers;
-}
-
-// Median of the others in a group sorted by time.
-Ns median_without(std::span<const WorkPiece> group, std::size_t own) {
-  const std::size_t others = group.size() - 1;
-  const std::size_t place = (others - 1) / 2;
-  return group[place < own ? place : place + 1].time;
 }
 
 void add_mean(const Replay& replay, std::span<const WorkPiece> group, std::vector<Ns>& mean) {
@@ -217,11 +286,14 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
       }
     }
     const std::vector<WorkPiece> groups = grouped(work, numbers.size());
+    std::vector<std::uint32_t> lone;  // nodes that most peers lack
     for (std::size_t first = 0; first < groups.size();) {
       std::size_t last = first;
       while (last < groups.size() && groups[last].number == groups[first].number) ++last;
       const std::span group = std::span(groups).subspan(first, last - first);
-      if (group.size() > 1) {
+      if (2 * (group.size() - 1) < peers[r].size() - 1) {
+        for (const WorkPiece& piece : group) lone.push_back(piece.node);
+      } else {
         for (std::size_t i = 0; i < group.size(); ++i)
           medians.of_node[group[i].node] = std::max(Ns{0}, median_without(group, i));
         if (roles[graph.view[group.front().node]] == roles[graph.view[group.back().node]])
@@ -229,7 +301,10 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
       }
       first = last;
     }
+    if (!alone[peers[r].front()])
+      add_lone(replay, views, medians.pieces, peers[r], lone, medians.of_node);
   });
+  add_repeats(replay, views, medians.pieces, roles, alone, medians.of_node);
   add_holds(graph, roles, medians.of_node);
   return medians;
 }

@@ -18,8 +18,9 @@ struct PeerMedians {
   // By node: the median of duration + delay of the same piece in the same step on the other ranks
   // of its role (for an even number the lower one); negative without such a piece. Covers host,
   // launch, compute and copy nodes. The kernels of a rank that is alone in its stage have peers in
-  // the other stages, where these run kernels equally often. Held nodes have 0, unless half of the
-  // other ranks of the role have some too.
+  // the other stages, where these run kernels equally often, and its host work before calls of one
+  // name in the same work of a step, its own and that of the other stages. Held nodes have 0,
+  // unless half of the other ranks of the role have some too.
   std::vector<Ns> of_node;
   // Parallel to the movable compute nodes of the replay: the mean duration of the same piece over
   // all ranks of the role, including its own; negative if there is none.

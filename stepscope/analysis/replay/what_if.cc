@@ -17,6 +17,8 @@
 #include "stepscope/analysis/replay/fault_changes.h"
 #include "stepscope/analysis/replay/stage_balance.h"
 #include "stepscope/base/crew.h"
+#include "stepscope/stats/excess.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -90,6 +92,7 @@ class Changer {
   void free_host();
   void free_rows();
   void as_peers();
+  void as_peers(std::uint32_t view);
   void balance_ranks();
 
   const WhatIfInputs& in_;
@@ -206,14 +209,50 @@ void Changer::as_peers() {
                                scenario_.rank.value_or(-1));
     return;
   }
-  for (std::uint32_t n = 0; n < graph_.size(); ++n) {
-    const Ns median = in_.medians.of_node[n];
-    if (median < Ns{0} || !in_.replay.movable[n] || !of_rank(n)) continue;
-    if (scenario_.part && part_of(graph_.kind[n]) != *scenario_.part) continue;
-    // If the rank is much faster, its peers may have waited for it in unrecorded ways.
-    const Ns own = duration(n) + delay(n);
-    if (median - own > std::max(hidden_wait, 2 * own)) continue;
-    take(n, median, Ns{0});
+  for (std::uint32_t v = 0; v < in_.views.size(); ++v)
+    if (in_.views[v].rank == scenario_.rank) as_peers(v);
+  each(NodeKind::held, [&](std::uint32_t n) {
+    if (in_.medians.of_node[n] >= Ns{0} && scenario_.part != WorkPart::host)
+      take(n, in_.medians.of_node[n], Ns{0});
+  });
+}
+
+// A piece takes less by what it usually takes more than at the peers: in the median step, or in
+// those from which on it does. So what varies from step to step stays.
+void Changer::as_peers(std::uint32_t view) {
+  const std::vector<NodeChange>& data = row_times().of(Change::data_free);
+  const auto is_asked = [&](const StepPiece& p) {
+    if (in_.medians.of_node[p.node] < Ns{0} || is_message(graph_.kind[p.node])) return false;
+    if (!scenario_.part) return true;
+    // Loading data is a part of its own.
+    const auto loads = std::ranges::lower_bound(data, p.node, {}, &NodeChange::node);
+    const bool is_data =
+        loads != data.end() && loads->node == p.node && 2 * loads->work >= duration(p.node);
+    return part_of(graph_.kind[p.node]) == *scenario_.part && !is_data;
+  };
+  std::vector<StepPiece> pieces;
+  for (const StepPiece& p : in_.medians.pieces.of(view))
+    if (is_asked(p)) pieces.push_back(p);
+  std::ranges::sort(pieces, {}, [](const StepPiece& p) { return std::pair(p.key, p.step); });
+  std::vector<double> more;
+  for (std::size_t first = 0; first < pieces.size();) {
+    std::size_t last = first;
+    more.clear();
+    for (; last < pieces.size() && pieces[last].key == pieces[first].key; ++last)
+      more.push_back(static_cast<double>(
+          (in_.replay.measured.work[pieces[last].node] - in_.medians.of_node[pieces[last].node])
+              .count()));
+    const std::size_t begin = begins_at(more);
+    const std::size_t from = begin < more.size() ? begin : 0;
+    const Ns usual{std::llround(median(std::span(more).subspan(from)).value_or(0))};
+    for (std::size_t i = first + from; i < last; ++i) {
+      const std::uint32_t n = pieces[i].node;
+      const Ns own = in_.replay.measured.work[n];
+      // If the rank is much faster, its peers may have waited for it in unrecorded ways.
+      if (-usual > std::max(hidden_wait, 2 * own)) continue;
+      take(n, std::max(Ns{0}, own - usual), Ns{0});
+    }
+    first = last;
   }
 }
 

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The evidence of a rank: what its own work takes in each step, and what its peers take for the
+// same. stats/excess.h tells whether the difference is more than the spread of the steps.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "stepscope/analysis/replay/what_if_inputs.h"
+
+namespace stepscope {
+
+// What a rank's work of one part takes in each step, and the lower median of its peers for the same
+// step, in ns. Other programs on the cores lengthen some pieces of work in some steps and shorten
+// none: in `usual` each piece counts with at most its median over the steps.
+struct PartTimes {
+  std::vector<double> own;
+  std::vector<double> usual;
+  std::vector<double> peers;
+  std::vector<double> usual_peers;
+
+  // Of the steps from an ordinal on.
+  [[nodiscard]] std::vector<double> excess(std::size_t from) const;
+  [[nodiscard]] std::vector<double> usual_excess(std::size_t from) const;
+};
+
+// By WorkPart. Loading data is host time: here the part `host` is without it.
+using RankParts = std::array<PartTimes, work_part_names.size()>;
+
+// By view. A rank that is alone in its role is held against other stages, where they run the same.
+// `data_free`: the changes of Change::data_free.
+[[nodiscard]] std::vector<RankParts> rank_parts(const WhatIfInputs& inputs,
+                                                std::span<const NodeChange> data_free);
+
+}  // namespace stepscope
