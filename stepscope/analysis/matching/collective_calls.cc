@@ -5,13 +5,14 @@
 #include "stepscope/analysis/matching/collective_calls.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 #include <span>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
+#include "stepscope/analysis/matching/host_askers.h"
 #include "stepscope/analysis/matching/host_communication.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/work/op_inputs.h"
@@ -97,10 +98,12 @@ class CallReader {
   void read_metadata(const Collective& meta, CollectiveCall& call);
   void read_recorded_root(const Collective& meta, CollectiveCall& call);
   void read_arguments(SliceId row, CollectiveCall& call);
+  [[nodiscard]] std::optional<OpInputs> inputs_of(const HostRow& op) const;
   void read_root(const HostRow& op, CollectiveCall& call);
   [[nodiscard]] bool may_be_member(std::uint32_t group, int rank) const;
-  [[nodiscard]] int only_peer(std::uint32_t group) const;
-  void add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call);
+  void read_peer(const HostRow& op, P2pEdge& edge) const;
+  void add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call,
+                const HostRow* op = nullptr);
   [[nodiscard]] std::string_view common_dtype(std::span<const HostRow* const> rows) const;
   void collect_pending(SliceId launch, CollectiveCall& call);
   std::uint32_t group_row(const Collective& meta);
@@ -172,19 +175,41 @@ void CallReader::read_arguments(SliceId row, CollectiveCall& call) {
   call.bytes = message_bytes(call.kind, {tensors->elements, -1, n}, *dtype_bytes(call.dtype));
 }
 
-// c10d::broadcast_(tensors, group, root_rank, …), c10d::reduce_(tensors, group, op, root_rank, …).
+std::optional<OpInputs> CallReader::inputs_of(const HostRow& op) const {
+  const std::uint32_t detail = trace_.slices.detail[index(op.slice)];
+  if (detail == no_row || detail >= trace_.ops.size()) return std::nullopt;
+  return parse_inputs(trace_.strings[trace_.ops.input_dims[detail]],
+                      trace_.strings[trace_.ops.input_types[detail]],
+                      trace_.strings[trace_.ops.concrete_inputs[detail]]);
+}
+
+// c10d::broadcast_(tensors, group, root, …), c10d::reduce_(tensors, group, op, root, …),
+// c10d::scatter_(outputs, inputs, group, root, …), c10d::gather_(likewise). The root is a rank
+// within the group.
 void CallReader::read_root(const HostRow& op, CollectiveCall& call) {
   const std::string_view name = trace_.name(op.slice);
   std::size_t argument = 0;
   if (name == "c10d::broadcast_") argument = 2;
-  if (name == "c10d::reduce_") argument = 3;
-  const std::uint32_t detail = trace_.slices.detail[index(op.slice)];
-  if (argument == 0 || detail == no_row || detail >= trace_.ops.size()) return;
-  const auto inputs = parse_inputs(trace_.strings[trace_.ops.input_dims[detail]],
-                                   trace_.strings[trace_.ops.input_types[detail]],
-                                   trace_.strings[trace_.ops.concrete_inputs[detail]]);
+  if (name == "c10d::reduce_" || name == "c10d::scatter_" || name == "c10d::gather_") argument = 3;
+  if (argument == 0) return;
+  const auto inputs = inputs_of(op);
   const auto root = inputs ? inputs->integer(argument) : std::nullopt;
-  if (root && *root >= 0) call.root = global_rank(call.group, static_cast<int>(*root));
+  if (!root || *root < 0) return;
+  call.root_in_group = call.group == no_row;
+  call.root = global_rank(call.group, static_cast<int>(*root));
+}
+
+// c10d::send(tensors, group, dst, tag), c10d::recv_(tensors, group, src, tag). The peer is a rank
+// within the group.
+void CallReader::read_peer(const HostRow& op, P2pEdge& edge) const {
+  const std::string_view name = trace_.name(op.slice);
+  if (name != "c10d::send" && name != "c10d::recv_") return;
+  const auto inputs = inputs_of(op);
+  const auto peer = inputs ? inputs->integer(2) : std::nullopt;
+  if (!peer || *peer < 0) return;
+  (edge.sends ? edge.dst : edge.src) = static_cast<int>(*peer);
+  edge.in_group = true;
+  if (const auto tag = inputs->integer(3)) edge.tag = static_cast<int>(*tag);
 }
 
 // Also where the members of the group are unknown.
@@ -193,21 +218,15 @@ bool CallReader::may_be_member(std::uint32_t group, int rank) const {
   return std::ranges::find(out_.groups[group].ranks, rank) != out_.groups[group].ranks.end();
 }
 
-// The other rank of a group of two; -1 if there is none, or if it is unknown.
-int CallReader::only_peer(std::uint32_t group) const {
-  if (group == no_row || out_.groups[group].ranks.size() != 2) return -1;
-  const std::vector<int>& ranks = out_.groups[group].ranks;
-  if (ranks[0] == view_.rank) return ranks[1];
-  return ranks[1] == view_.rank ? ranks[0] : -1;
-}
-
 // "nccl:send 0->1" and "nccl:recv 0<-1" number ranks within the group. Metadata use global ranks.
-void CallReader::add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call) {
+void CallReader::add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call,
+                          const HostRow* op) {
   P2pEdge edge;
   const CollectiveKind kind =
       meta != nullptr ? collective_kind(trace_.strings[meta->name]) : row->kind;
-  const bool sends = kind == CollectiveKind::send;
-  int peer = -1;
+  const bool sends = edge.sends = kind == CollectiveKind::send;
+  (sends ? edge.src : edge.dst) = view_.rank;
+  int& peer = sends ? edge.dst : edge.src;
   if (meta != nullptr) {
     if (call.group == no_row) call.group = group_row(*meta);
     peer = sends ? meta->dst_rank : meta->src_rank;
@@ -218,10 +237,11 @@ void CallReader::add_edge(const HostRow* row, const Collective* meta, Collective
     const auto arrow = name.find_first_of("-<>");
     if (arrow != std::string_view::npos && arrow + 2 < name.size()) {
       const char* const end = name.data() + name.size();
-      if (std::from_chars(name.data() + arrow + 2, end, peer).ec != std::errc{}) peer = -1;
-      peer = global_rank(call.group, peer);
+      edge.in_group = std::from_chars(name.data() + arrow + 2, end, peer).ec == std::errc{};
+      if (!edge.in_group) peer = -1;
     }
   }
+  if (peer < 0 && op != nullptr) read_peer(*op, edge);
   // NCCL's own record has the peer's rank within the group; some have the rank's own number.
   if (peer < 0 && meta != nullptr && meta->rank >= 0) {
     peer = global_rank(call.group, meta->rank);
@@ -231,10 +251,10 @@ void CallReader::add_edge(const HostRow* row, const Collective* meta, Collective
       peer = -1;
     }
   }
-  if (peer < 0) peer = only_peer(call.group);
-  edge.src = sends ? view_.rank : peer;
-  edge.dst = sends ? peer : view_.rank;
-  if (edge.src == edge.dst) return;  // a copy within the rank
+  if (edge.elements < 0 && meta == nullptr) edge.elements = call.elements;
+  if (call.group != no_row)
+    complete_by_group(view_.rank, out_.groups[call.group], call, std::span(&edge, 1));
+  if (edge.src == edge.dst && !edge.in_group) return;  // a copy within the rank
   if (call.edge_count == 0) call.first_edge = static_cast<std::uint32_t>(out_.edges.size());
   out_.edges.push_back(edge);
   ++call.edge_count;
@@ -333,7 +353,7 @@ CollectiveCall CallReader::describe(SliceId slice, CollectiveKind by_name, const
   if (call.root < 0 && from.op_meta != nullptr) read_recorded_root(*from.op_meta, call);
   if (call.root < 0 && from.op != nullptr) read_root(*from.op, call);
   if (call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv)
-    add_edge(from.backend, from.meta, call);
+    add_edge(from.backend, from.meta, call, from.op);
   return call;
 }
 
@@ -361,42 +381,9 @@ void CallReader::read_device() {
   }
 }
 
-// Backend rows may run on another thread than the operator that requested them and has the
-// metadata. Both then come in the same order, for each kind.
 void CallReader::read_host() {
   const Slices& s = trace_.slices;
-  using Rows = std::vector<const HostRow*>;
-  Rows backend;
-  Rows params;
-  Rows ops;
-  bool enqueues = view_.index->device_unseen;
-  for (const HostRow& row : host_.rows) {
-    if (row.form == HostForm::backend && row.enqueues) enqueues = true;
-    if (row.form == HostForm::backend && !row.enqueues) backend.push_back(&row);
-    if (row.form == HostForm::params) params.push_back(&row);
-    if (row.form == HostForm::op && trace_.name(row.slice).starts_with("c10d::"))
-      ops.push_back(&row);
-  }
-  const auto by_start = [&](const HostRow* row) { return s.start[index(row->slice)]; };
-  for (Rows* rows : {&backend, &params, &ops}) std::ranges::sort(*rows, {}, by_start);
-  const Rows& askers = params.empty() ? ops : params;
-  // Operators that only enqueue for a device that was not recorded do not show its time.
-  const Rows& calls = backend.empty() && !enqueues ? askers : backend;
-  std::array<Rows, collective_kind_count> waiting;  // rows whose call has not come, last first
-  for (const HostRow* row : askers) waiting[static_cast<std::size_t>(row->kind)].push_back(row);
-  for (Rows& rows : waiting) std::ranges::reverse(rows);
-  for (const HostRow* row : calls) {
-    const HostRow* asker = row;
-    // gloo runs a reduce-scatter as an all-reduce.
-    const bool reduces = row->kind == CollectiveKind::all_reduce;
-    for (const CollectiveKind kind :
-         {row->kind, reduces ? CollectiveKind::reduce_scatter : row->kind}) {
-      Rows& queue = waiting[static_cast<std::size_t>(kind)];
-      if (queue.empty() || by_start(queue.back()) > by_start(row)) continue;
-      asker = queue.back();
-      queue.pop_back();
-      break;
-    }
+  for (const auto& [row, asker] : asked_rows(trace_, host_, view_.index->device_unseen)) {
     Sources from;
     from.meta = asker->meta;
     from.backend = row->form == HostForm::backend ? row : nullptr;
@@ -412,37 +399,33 @@ void CallReader::read_host() {
   }
 }
 
-// Groups that this rank lists but did not use show join_groups() which names the rank knows.
+// Groups that this rank lists but did not use show join_groups() which names the rank knows. In some
+// versions an empty list of ranks means the whole world.
 void CallReader::add_configured_groups() {
+  const int world = trace_.metadata.world_size.value_or(-1);
   for (const ProcessGroup& group : trace_.metadata.groups) {
-    if (group.ranks.empty() || group.name.empty()) continue;
-    const auto same = [&](const CommGroup& g) { return g.name == group.name; };
-    if (std::ranges::any_of(out_.groups, same)) continue;
-    out_.groups.push_back(
-        {group.name, group.description, group.ranks, static_cast<int>(group.ranks.size())});
+    CommGroup listed{group.name, group.description, group.ranks, group.size};
+    for (int rank = 0; group.ranks.empty() && group.size == world && rank < world; ++rank)
+      listed.ranks.push_back(rank);
+    const auto self = std::ranges::find(listed.ranks, view_.rank);
+    const bool only = trace_.metadata.groups.size() == 1 && self != listed.ranks.end();
+    if (listed.ranks.empty() || (listed.name.empty() && !only)) continue;
+    listed.size = static_cast<int>(listed.ranks.size());
+    const auto same = std::ranges::find(out_.groups, listed.name, &CommGroup::name);
+    const auto row = static_cast<std::uint32_t>(same - out_.groups.begin());
+    if (self != listed.ranks.end()) out_.listed.push_back(row);
+    if (same == out_.groups.end()) out_.groups.push_back(std::move(listed));
   }
 }
 
 // In a job with a single process group every call belongs to it, even without metadata.
 void CallReader::take_only_group() {
-  if (trace_.metadata.groups.size() != 1) return;
-  const auto loose = [](const CollectiveCall& call) { return call.group == no_row; };
-  if (std::ranges::none_of(out_.calls, loose)) return;
-  const ProcessGroup& only = trace_.metadata.groups.front();
-  CommGroup group{only.name, only.description, only.ranks, only.size};
-  const int world = trace_.metadata.world_size.value_or(-1);
-  if (group.ranks.empty() && only.size == world) {
-    for (int rank = 0; rank < world; ++rank) group.ranks.push_back(rank);
-  }
-  if (std::ranges::find(group.ranks, view_.rank) == group.ranks.end()) return;
-  group.size = static_cast<int>(group.ranks.size());
-  const auto same = std::ranges::find(out_.groups, group.name, &CommGroup::name);
-  const auto row = static_cast<std::uint32_t>(same - out_.groups.begin());
-  if (same == out_.groups.end()) out_.groups.push_back(std::move(group));
+  if (trace_.metadata.groups.size() != 1 || out_.listed.size() != 1) return;
+  const std::uint32_t row = out_.listed.front();
   for (CollectiveCall& call : out_.calls) {
-    if (!loose(call)) continue;
+    if (call.group != no_row) continue;
     call.group = row;
-    if (!call.bytes && call.host != no_slice) read_arguments(call.host, call);
+    complete_by_group(view_.rank, out_.groups[row], call, out_.edges_of(call));
   }
 }
 
@@ -464,6 +447,25 @@ RankCalls CallReader::read() {
 }  // namespace
 
 RankCalls find_collective_calls(const RankView& view) { return CallReader(view).read(); }
+
+void complete_by_group(int rank, const CommGroup& group, CollectiveCall& call,
+                       std::span<P2pEdge> edges) {
+  const auto size = dtype_bytes(call.dtype);
+  if (!call.bytes && size) call.bytes = message_bytes(call.kind, {call.elements, -1, group.size}, *size);
+  const std::vector<int>& ranks = group.ranks;
+  if (ranks.empty()) return;
+  const auto global = [&](int number) {
+    return static_cast<std::size_t>(number) < ranks.size() ? ranks[static_cast<std::size_t>(number)]
+                                                           : -1;
+  };
+  if (std::exchange(call.root_in_group, false)) call.root = global(call.root);
+  const bool pair = ranks.size() == 2 && (ranks[0] == rank || ranks[1] == rank);
+  for (P2pEdge& edge : edges) {
+    int& peer = edge.sends ? edge.dst : edge.src;
+    if (std::exchange(edge.in_group, false)) peer = global(peer);
+    if (peer < 0 && pair) peer = ranks[0] == rank ? ranks[1] : ranks[0];
+  }
+}
 
 void sort_as_launched(const RankView& view, std::span<const CollectiveCall> calls,
                       std::vector<std::uint32_t>& rows) {

@@ -41,6 +41,7 @@ struct CollectiveCall {
   TrackId stream{};              // where it ran; the kernels of one communicator share a stream
   std::int64_t seq = -1;         // number within its group, equal on all ranks; -1 = not recorded
   int root = -1;                 // global rank, of broadcast and reduce
+  bool root_in_group = false;    // `root` is a rank within the group, which is not known yet
   std::uint32_t first_edge = 0;  // its messages are RankCalls::edges [first_edge, + edge_count)
   std::uint32_t edge_count = 0;
   std::optional<std::uint32_t> step;  // row of the view's steps in which the call starts
@@ -52,7 +53,10 @@ struct P2pEdge {
   int src = -1;  // global ranks; ranks within the group if its ranks are unknown
   int dst = -1;
   std::int64_t elements = -1;
+  int tag = 0;             // messages between two ranks keep their order only within a tag
   bool by_number = false;  // the record has one number, which may be the peer's or the rank's own
+  bool sends = false;      // of the rank that recorded it
+  bool in_group = false;   // the peer is a rank within the call's group, which is not known yet
 };
 
 struct RankCalls {
@@ -61,10 +65,22 @@ struct RankCalls {
   bool own_numbers = false;  // the number of a message's record cannot be its peer's
   // Used groups, and groups that the file lists with their ranks. Empty once matched.
   std::vector<CommGroup> groups;
+  // The listed groups that have this rank, as rows like CollectiveCall::group, in the file's order,
+  // which is that of their creation.
+  std::vector<std::uint32_t> listed;
+
+  [[nodiscard]] std::span<P2pEdge> edges_of(const CollectiveCall& call) {
+    return std::span(edges).subspan(call.first_edge, call.edge_count);
+  }
 };
 
 // O(slices) once, plus O(log slices) per call. Texts are views into view.trace.
 [[nodiscard]] RankCalls find_collective_calls(const RankView& view);
+
+// Sets what a call without metadata has once its group is known: the bytes of a gather, and the
+// ranks that are recorded as numbers within the group. In a group of two the peer is the other one.
+void complete_by_group(int rank, const CommGroup& group, CollectiveCall& call,
+                       std::span<P2pEdge> edges);
 
 // Sorts rows of calls of one group, given by start, by launch if they are on several streams: ranks
 // differ in which stream begins first, and launch alike. Calls of one stream begin in their order.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures that overlap in time are matched together: first the calls of each group by Seq or
-// aligned order, then messages by (group, source, destination), last the streams without metadata.
+// Captures that overlap in time are matched together: first calls get the groups that no record
+// names, then the calls of each group are matched by Seq or aligned order, then messages by (group,
+// source, destination, tag), last the streams without a group.
 #include "stepscope/analysis/matching/collective_match.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <tuple>
 
 #include "stepscope/analysis/matching/coarse_offset.h"
+#include "stepscope/analysis/matching/message_groups.h"
 #include "stepscope/analysis/matching/message_peers.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/matching/sequence_align.h"
@@ -412,6 +414,11 @@ class Matcher {
     for (const Views& capture : overlapping_captures(views_, out_.coarse)) {
       if (ranks_of(capture).size() < 2) continue;
       out_.clocks_comparable = true;
+      for (UnsureGroup& calls :
+           find_loose_groups(views_, capture, out_.groups, out_.coarse, out_.ranks))
+        out_.unsure.push_back(std::move(calls));
+      for (UnsureGroup& calls : find_message_groups(views_, capture, out_.groups, out_.ranks))
+        out_.unsure.push_back(std::move(calls));
       match_groups(capture);
       infer_peers(views_, capture, out_.groups, out_.coarse, out_.ranks);
       match_messages(capture);
@@ -451,6 +458,7 @@ void Matcher::join() {
     for (CollectiveCall& call : out_.ranks[v].calls) {
       if (call.group != no_row) call.group = join.job_group[v][call.group];
     }
+    for (std::uint32_t& group : out_.ranks[v].listed) group = join.job_group[v][group];
   }
 }
 
@@ -486,7 +494,7 @@ void Matcher::match_groups(const Views& capture) {
 }
 
 void Matcher::match_messages(const Views& capture) {
-  using Key = std::tuple<std::uint32_t, int, int>;  // group, source, destination
+  using Key = std::tuple<std::uint32_t, int, int, int>;  // group, source, destination, tag
   std::map<Key, std::map<std::uint32_t, CallSequence>> by_pair;
   for (const std::uint32_t v : capture) {
     const RankCalls& rank = out_.ranks[v];
@@ -494,7 +502,7 @@ void Matcher::match_messages(const Views& capture) {
       const CollectiveCall& call = rank.calls[c];
       for (std::uint32_t e = 0; e < call.edge_count; ++e) {
         const P2pEdge& edge = rank.edges[call.first_edge + e];
-        CallSequence& sequence = by_pair[{call.group, edge.src, edge.dst}][v];
+        CallSequence& sequence = by_pair[{call.group, edge.src, edge.dst, edge.tag}][v];
         sequence.items.push_back(item_of(v, c, call, out_.coarse[v]));
         sequence.items.back().kind = CollectiveKind::send_recv;
         sequence.items.back().elements = edge.elements;
@@ -521,8 +529,9 @@ void Matcher::match_streams(const Views& capture) {
     const auto& calls = out_.ranks[v].calls;
     for (std::uint32_t c = 0; c < calls.size(); ++c) {
       if (calls[c].group != no_row || !is_collective(calls[c])) continue;
-      // The worker threads of a CPU backend share one queue.
+      // The worker threads of a CPU backend share one queue, if there is one group.
       const bool device = !views_[v].index->cpu_only();
+      if (!device && out_.ranks[v].listed.size() > 1) continue;
       CallSequence& sequence = streams[{v, device ? index(calls[c].stream) : 0}];
       sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
       sequence.seq.push_back(-1);

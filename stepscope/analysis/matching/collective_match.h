@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "stepscope/analysis/matching/collective_calls.h"
+#include "stepscope/analysis/matching/loose_groups.h"
 #include "stepscope/base/crew.h"
 #include "stepscope/event/clock_correction.h"
 
@@ -48,6 +49,7 @@ struct CollectiveMatches {
   std::vector<MatchedCollective> matched;  // at least two members each, all of them traced
   std::vector<CollectiveMember> members;
   std::vector<CollectiveMismatch> mismatches;
+  std::vector<UnsureGroup> unsure;  // their calls have no group and are not matched
   bool clocks_comparable = false;  // UNIX clocks, and every window overlaps another's
   // By view: the clock offset that matching assumed; calls keep their own instants.
   std::vector<ClockCorrection> coarse;

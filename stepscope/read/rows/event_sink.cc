@@ -250,7 +250,7 @@ void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
   if (category == Category::profiler_range) add_range_metrics(event, slice, start);
 }
 
-// Only these operators need the scalars of their inputs.
+// Only these operators need the scalars of their inputs. Those of c10d name roots and peers.
 bool EventSink::keeps_concrete_inputs(StringId name) {
   if (concrete_.size() <= index(name)) concrete_.resize(trace_.strings.size() + 64, -1);
   std::int8_t& known = concrete_[index(name)];
@@ -260,7 +260,8 @@ bool EventSink::keeps_concrete_inputs(StringId name) {
       return text.find(part) != std::string_view::npos;
     };
     const bool kept =
-        holds("conv") || holds("attention") || holds("attn") || holds("sdpa") || holds("einsum");
+        holds("conv") || holds("attention") || holds("attn") || holds("sdpa") || holds("einsum") ||
+        text.starts_with("c10d::");
     known = kept ? 1 : 0;
   }
   return known == 1;
