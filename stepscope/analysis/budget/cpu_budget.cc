@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "stepscope/analysis/budget/cpu_work.h"
+#include "stepscope/analysis/steps/backend_row.h"
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/analysis/steps/interval_sweep.h"
 #include "stepscope/analysis/steps/step_cursor.h"
@@ -22,30 +23,41 @@ enum CpuLayer : std::size_t {
   synchronizing,
   moving,   // the main thread is at files or a device: rows of our own engine (moving_names)
   blocked,  // the main thread is inside a communication operator
-  waiting,  // collectives in flight on other threads
+  waiting,  // collectives in flight
   transferring,
   unsplit,
   layer_count
 };
 using Sweep = IntervalSweep<layer_count>;
 
-void add_in_flight(const Trace& trace, const Track& track, const CommSplit& split, Sweep& sweep) {
+// The calls of a thread. Operators that are no calls hold the main thread; on others they count as
+// calls.
+void add_in_flight(const Trace& trace, const CpuWork& work, const std::vector<bool>& backend_rows,
+                   const CommSplit& split, Sweep& sweep) {
   const Slices& s = trace.slices;
+  const Track& track = trace.track(work.thread);
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
     if (!is_host_communication(trace, SliceId{i})) continue;
-    const Ns end = s.start[i] + s.dur[i];
+    const Ns row_end = s.start[i] + s.dur[i];
     const CommSpan* span = split.find(SliceId{i});
-    if (span != nullptr && span->split) {
-      const Ns transfer = std::clamp(span->transfer_start, s.start[i], end);
-      sweep.add(waiting, s.start[i], transfer);
-      sweep.add(transferring, transfer, end);
-    } else {
-      sweep.add(unsplit, s.start[i], end);
+    if (span == nullptr) {
+      if (!work.main || backend_rows[index(s.name[i])]) sweep.add(unsplit, s.start[i], row_end);
+      continue;
     }
+    const Ns end = std::min(row_end, span->end);
+    if (!span->split) {
+      sweep.add(unsplit, s.start[i], end);
+      continue;
+    }
+    const Ns transfer = std::clamp(span->transfer_start, s.start[i], end);
+    sweep.add(waiting, s.start[i], transfer);
+    sweep.add(transferring, transfer, end);
   }
 }
 
-BudgetCategory category_of(const Sweep::Open& open) {
+// Where all calls are split, a thread inside a communication operator that has nothing in flight
+// waits for nobody: it submits or returns.
+BudgetCategory category_of(const Sweep::Open& open, bool all_split) {
   const bool flight = open[waiting] > 0 || open[transferring] > 0 || open[unsplit] > 0;
   if (open[loading] > 0) return idle_data;
   if (open[main_work] > 0) return flight ? comm_overlapped : compute;
@@ -54,7 +66,7 @@ BudgetCategory category_of(const Sweep::Open& open) {
   if (open[unsplit] > 0) return comm_exposed_unsplit;
   if (open[waiting] > 0) return comm_exposed_wait;
   if (open[moving] > 0) return copy_exposed;
-  if (open[blocked] > 0) return comm_exposed_unsplit;
+  if (open[blocked] > 0) return all_split ? comm_exposed_transfer : comm_exposed_unsplit;
   return open[synchronizing] > 0 ? idle_sync : idle_host;
 }
 
@@ -84,12 +96,11 @@ Sweep sweep_of(const Trace& trace, const RankIndex& rank, const CommSplit& split
   const auto add = [&](CpuLayer layer, const std::vector<HostSpan>& spans) {
     for (const HostSpan& span : spans) sweep.add(layer, span.start, span.end);
   };
+  const std::vector<bool> backend_rows = backend_row_names(trace.strings);
   for (const CpuWork& work : cpu_work(trace, rank)) {
     add(work.main ? main_work : backward_work, work.computing);
-    if (!work.main) {
-      add_in_flight(trace, trace.track(work.thread), split, sweep);
-      continue;
-    }
+    add_in_flight(trace, work, backend_rows, split, sweep);
+    if (!work.main) continue;
     add(blocked, work.communicating);
     add_moving(trace, trace.track(work.thread), sweep);
     add(loading, waits[index(work.thread)].data);
@@ -105,9 +116,10 @@ std::vector<BudgetPiece> cpu_pieces(const Trace& trace, const RankIndex& rank,
   std::vector<BudgetPiece> pieces;
   Sweep sweep = sweep_of(trace, rank, split);
   StepCursor cursor(steps);
+  const bool all_split = split.all_split();
   sweep.run(steps.front().start, steps.back().end, [&](Ns start, Ns end, const Sweep::Open& open) {
     const BudgetCategory category =
-        rank.device_unseen ? unseen_category_of(open) : category_of(open);
+        rank.device_unseen ? unseen_category_of(open) : category_of(open, all_split);
     cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
       const bool continues = !pieces.empty() && pieces.back().end == from &&
                              pieces.back().category == category && pieces.back().step == step;

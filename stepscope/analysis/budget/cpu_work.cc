@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "stepscope/analysis/steps/backend_row.h"
 #include "stepscope/analysis/steps/phase_names.h"
 
 namespace stepscope {
@@ -14,12 +15,13 @@ bool is_operator_row(Category c) {
   return c == Category::cpu_op || c == Category::user_annotation || c == Category::other;
 }
 
-// Spans of a thread's communication rows.
-std::vector<HostSpan> communication_of(const Trace& trace, const Track& track) {
+// Spans of a thread's communication operators.
+std::vector<HostSpan> communication_of(const Trace& trace, const Track& track,
+                                       const std::vector<bool>& in_flight) {
   const Slices& s = trace.slices;
   std::vector<HostSpan> spans;
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
-    if (is_host_communication(trace, SliceId{i}))
+    if (is_host_communication(trace, SliceId{i}) && !in_flight[index(s.name[i])])
       extend(spans, s.start[i], s.start[i] + s.dur[i], SliceId{i});
   }
   return spans;
@@ -80,6 +82,7 @@ bool is_host_communication(const Trace& trace, SliceId row) {
 
 std::vector<CpuWork> cpu_work(const Trace& trace, const RankIndex& rank) {
   const std::vector<bool> computes = operator_names(trace.strings);
+  const std::vector<bool> in_flight = backend_row_names(trace.strings);
   const std::vector<std::optional<Phase>> phases = phases_of_names(trace.strings);
   std::vector<CpuWork> threads;
   for (const TrackId id : rank.host_tracks) {
@@ -87,7 +90,7 @@ std::vector<CpuWork> cpu_work(const Trace& trace, const RankIndex& rank) {
     CpuWork work;
     work.thread = id;
     work.main = id == rank.main_track;
-    work.communicating = communication_of(trace, track);
+    work.communicating = communication_of(trace, track, in_flight);
     if (work.main || runs_backward(trace, track, phases))
       work.computing = computation_of(trace, track, computes, work.communicating);
     threads.push_back(std::move(work));

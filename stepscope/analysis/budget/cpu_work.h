@@ -15,7 +15,7 @@ struct CpuWork {
   TrackId thread{};
   bool main = false;                    // the main thread; else of the backward graph or other
   std::vector<HostSpan> computing;      // empty for threads that are neither
-  std::vector<HostSpan> communicating;  // inside communication rows
+  std::vector<HostSpan> communicating;  // inside communication operators
 };
 
 // One entry for each host thread.
@@ -26,7 +26,7 @@ struct CpuWork {
 // only where they call nothing.
 [[nodiscard]] std::vector<bool> operator_names(const StringPool& strings);
 
-// True if the row is a communication operator of the host.
+// True if the row is a communication operator of the host, or a backend's row (backend_row.h).
 [[nodiscard]] bool is_host_communication(const Trace& trace, SliceId row);
 
 }  // namespace stepscope

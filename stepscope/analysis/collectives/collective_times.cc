@@ -141,7 +141,8 @@ CommSplit comm_split(const RankCalls& rank, std::span<const CallTime> times) {
   for (std::size_t c = 0; c < rank.calls.size(); ++c) {
     const CollectiveCall& call = rank.calls[c];
     const Ns ready = std::clamp(times[c].ready, call.start, call.end);
-    split.spans.push_back({call.slice, times[c].split ? ready : call.start, times[c].split});
+    split.spans.push_back(
+        {call.slice, times[c].split ? ready : call.start, times[c].split, call.end});
   }
   std::ranges::sort(split.spans, {}, [](const CommSpan& span) { return index(span.slice); });
   return split;

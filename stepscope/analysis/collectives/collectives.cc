@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "stepscope/analysis/collectives/exposed.h"
+#include "stepscope/analysis/collectives/message_end.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/stats/summary.h"
@@ -348,6 +349,7 @@ Collectives analyze_collectives(std::span<const RankView> views, CollectiveMatch
                                 const CollectiveOptions& options) {
   Collectives job;
   job.matches = std::move(matches);
+  settle_message_ends(views, job.matches);
   job.times = collective_times(views, job.matches);
   job.dimension_of = find_dimensions(views, job.matches, options.dimensions);
   job.exposed.resize(views.size());

@@ -6,6 +6,7 @@
 
 #include "stepscope/analysis/budget/cpu_work.h"
 #include "stepscope/analysis/graph/step_graph_draft.h"
+#include "stepscope/analysis/steps/backend_row.h"
 #include "stepscope/base/run_sort.h"
 
 namespace stepscope {
@@ -36,7 +37,8 @@ class CpuDraft {
       : input_(input),
         trace_(*input.view.trace),
         from_(input.view.steps.front().start),
-        until_(input.view.steps.back().end) {}
+        until_(input.view.steps.back().end),
+        in_flight_(backend_row_names(trace_.strings)) {}
 
   ViewDraft run();
 
@@ -54,17 +56,24 @@ class CpuDraft {
     Ns at{};
     std::uint32_t node = no_node;
   };
+  struct Done {
+    Ns at{};
+    std::uint32_t node = no_node;
+    Ns collected{};  // when the row ends: a thread may collect a message after it has come
+  };
+  [[nodiscard]] const Done* held_until(Ns from, Ns until) const;
 
   const ViewInput& input_;
   const Trace& trace_;
   Ns from_;
   Ns until_;
+  std::vector<bool> in_flight_;  // names of rows that hold no thread
   ViewDraft draft_;
   std::vector<Ns> submissions_;  // starts of calls, sorted
   std::vector<CpuPiece> pieces_;
   std::vector<Ended> done_;           // nodes of threads, by end
   std::vector<Ended> resumed_;        // `host` nodes before them, by end
-  std::vector<Ended> communication_;  // calls, by end
+  std::vector<Done> communication_;   // calls, by end
   struct Begun {
     Ns at{};
     std::uint32_t node = no_node;
@@ -89,7 +98,8 @@ void CpuDraft::pieces_of(TrackId id, const std::vector<bool>& computes) {
   const Track& track = trace_.track(id);
   std::vector<std::uint32_t> rows;
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
-    if (s.category[i] == Category::cpu_op || is_host_communication(trace_, SliceId{i}))
+    if ((s.category[i] == Category::cpu_op || is_host_communication(trace_, SliceId{i})) &&
+        !in_flight_[index(s.name[i])])
       rows.push_back(i);
   std::vector<OpenRow> open;
   Ns at = Ns::min();
@@ -117,7 +127,8 @@ void CpuDraft::pieces_of(TrackId id, const std::vector<bool>& computes) {
   pass_to(Ns::max());
 }
 
-// Overlapping calls of one group are worked on one after the other.
+// Overlapping collectives of one group are worked on one after the other. Messages are not: each
+// takes its time from when both sides have called.
 void CpuDraft::add_calls() {
   const auto& calls = input_.calls.calls;
   std::map<std::uint32_t, std::uint32_t> last_of_group;  // no_row: of unknown groups
@@ -127,6 +138,9 @@ void CpuDraft::add_calls() {
     submissions_.push_back(call.start);
     std::uint32_t first = no_node;
     const std::uint32_t node = add_call(draft_, input_, c, first);
+    communication_.push_back({call.end, node, std::max(call.end, trace_.slices.end(call.slice))});
+    begun_.push_back({call.start, first});
+    if (call.edge_count > 0) continue;
     std::uint32_t& before = last_of_group.try_emplace(call.group, no_node).first->second;
     if (before != no_node && draft_.end_of(before) > draft_.start[node] &&
         draft_.end_of(before) <= call.end) {
@@ -135,10 +149,17 @@ void CpuDraft::add_calls() {
       draft_.edges.emplace_back(before, node);
     }
     before = node;
-    communication_.push_back({call.end, node});
-    begun_.push_back({call.start, first});
   }
-  std::ranges::stable_sort(communication_, {}, &Ended::at);
+  std::ranges::stable_sort(communication_, {}, &Done::at);
+}
+
+// The last call that ended and was collected between these instants: a thread that shows no
+// operator meanwhile waited for it. Null if there is none.
+const CpuDraft::Done* CpuDraft::held_until(Ns from, Ns until) const {
+  auto at = std::ranges::upper_bound(communication_, until, {}, &Done::at);
+  while (at != communication_.begin() && (--at)->at > from)
+    if (at->collected <= until) return &*at;
+  return nullptr;
 }
 
 // The thread of a call records the call's start and end only when it has a core. The start is then
@@ -156,24 +177,24 @@ bool CpuDraft::recorded_late(std::uint32_t node, Ns ready, Ns resumed) const {
 // `other`, which ended by `ready`, become that wait.
 Ns CpuDraft::wait_in_hole(Ns ready, const CpuPiece& piece, std::uint32_t& last,
                           std::uint32_t& other) {
-  auto after = std::ranges::upper_bound(communication_, piece.start, {}, &Ended::at);
+  auto after = std::ranges::upper_bound(communication_, piece.start, {}, &Done::at);
   for (; after != communication_.end() && recorded_late(after->node, ready, piece.start); ++after) {
     Ns& start = draft_.start[after->node];
     start = std::min(start, piece.start);
     draft_.duration[after->node] = piece.start - start;
-    after->at = piece.start;
+    after->at = after->collected = piece.start;
   }
-  if (after == communication_.begin() || (after - 1)->at - ready < shortest_hole) return ready;
-  const Ended& held = *(after - 1);
-  const std::uint32_t node = draft_.add(NodeKind::sync, held.at, held.at, piece.row);
+  const Done* held = held_until(ready, piece.start);
+  if (held == nullptr || held->at - ready < shortest_hole) return ready;
+  const std::uint32_t node = draft_.add(NodeKind::sync, held->at, held->at, piece.row);
   draft_.connect(last, node);
   draft_.connect(other, node);
-  const std::uint32_t wait = draft_.add(NodeKind::wait, held.at, held.at, piece.row);
-  draft_.edges.emplace_back(held.node, wait);
+  const std::uint32_t wait = draft_.add(NodeKind::wait, held->at, held->at, piece.row);
+  draft_.edges.emplace_back(held->node, wait);
   draft_.edges.emplace_back(wait, node);
   last = node;
   other = no_node;
-  return held.at;
+  return held->at;
 }
 
 // The host's own time before a piece, cut where calls are submitted meanwhile. `last` and `other`
@@ -213,19 +234,15 @@ void CpuDraft::add_pieces() {
       const Ns resumed = wait_in_hole(ready, piece, last, other);
       add_host(resumed, piece, last, other);
     }
-    const auto after = piece.communication
-                           ? std::ranges::upper_bound(communication_, piece.end, {}, &Ended::at)
-                           : communication_.begin();
-    const bool waited = after != communication_.begin() && (after - 1)->at > piece.start;
+    const Done* held = piece.communication ? held_until(piece.start, piece.end) : nullptr;
     const std::uint32_t node =
-        waited ? draft_.add(NodeKind::sync, piece.end, piece.end, piece.row)
+        held != nullptr ? draft_.add(NodeKind::sync, piece.end, piece.end, piece.row)
                : draft_.add(piece.communication ? NodeKind::host : NodeKind::compute, piece.start,
                             piece.end, piece.row);
     draft_.connect(last, node);
-    if (waited) {
-      const Ended& held = *(after - 1);
-      const std::uint32_t wait = draft_.add(NodeKind::wait, held.at, held.at, piece.row);
-      draft_.edges.emplace_back(held.node, wait);
+    if (held != nullptr) {
+      const std::uint32_t wait = draft_.add(NodeKind::wait, held->at, held->at, piece.row);
+      draft_.edges.emplace_back(held->node, wait);
       draft_.edges.emplace_back(wait, node);
     }
     last = node;
@@ -248,11 +265,9 @@ void CpuDraft::begin_calls() {
     } else if (after != done_.begin()) {
       draft_.connect((after - 1)->node, call.node);
     }
-    const auto held = std::ranges::upper_bound(communication_, call.at, {}, &Ended::at);
-    if (held == communication_.begin()) continue;
-    const Ended& before = *(held - 1);
-    if (before.at > idle_from && call.at - idle_from >= shortest_hole)
-      draft_.connect(before.node, call.node);
+    const Done* before = held_until(idle_from, call.at);
+    if (before != nullptr && call.at - idle_from >= shortest_hole)
+      draft_.connect(before->node, call.node);
   }
 }
 

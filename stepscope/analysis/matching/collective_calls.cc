@@ -395,6 +395,9 @@ void CallReader::read_host() {
     CollectiveCall call = describe(row->slice, row->kind, from);
     call.host = row->slice;
     call.launch = launch;
+    // gloo posts a message and then begins its row, for which the thread may need a core.
+    if (call.edge_count > 0 && s.track[index(launch)] == call.stream)
+      call.start = std::min(call.start, s.start[index(launch)]);
     out_.calls.push_back(call);
   }
 }

@@ -2,19 +2,12 @@
 #include "stepscope/analysis/matching/host_communication.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
+
+#include "stepscope/analysis/steps/backend_row.h"
 
 namespace stepscope {
 namespace {
-
-bool is_backend_row(std::string_view name) {
-  constexpr std::array<std::string_view, 7> backends = {
-      "nccl:", "rccl:", "gloo:", "mpi:", "ucc:", "hccl:", "xccl:"};
-  return std::ranges::any_of(backends, [&](std::string_view b) {
-    return name.starts_with(b) && name.size() > b.size() && name[b.size()] != ':';
-  });
-}
 
 struct NameFacts {
   bool candidate = false;  // communication of some kind; metadata may tell more

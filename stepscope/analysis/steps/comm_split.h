@@ -16,10 +16,15 @@ struct CommSpan {
   // peer's. The operation waits before this instant and transfers after it.
   Ns transfer_start{};
   bool split = false;  // false: the given traces cannot tell
+  Ns end = Ns::max();  // if before the row's end: of a message that was collected later
 };
 
 struct CommSplit {
   std::vector<CommSpan> spans;  // by slice; operations that are not listed are not split
+
+  [[nodiscard]] bool all_split() const {
+    return !spans.empty() && std::ranges::all_of(spans, &CommSpan::split);
+  }
 
   [[nodiscard]] const CommSpan* find(SliceId slice) const {
     const auto at = std::lower_bound(
