@@ -9,6 +9,7 @@ capture, KIND-DRAW-CAPTURE, with a trace a rank and truth.json. With --stepscope
 answers are scored (score.py, which scores such a folder again)."""
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -21,7 +22,8 @@ import kinds
 import run_job
 import score
 
-FAULTS_A_JOB = 3
+FAULTS_A_JOB, HEALTHY_A_JOB = 3, 3
+CALM = 0.10  # spread of the healthy medians, share of a step; above it a session is run again
 
 
 def options_of(r, kind):
@@ -65,7 +67,7 @@ def seconds_of(r, kind):
     return {**forward, **{k.replace("forward", "backward"): ratio * s for k, s in forward.items()}}
 
 
-def plan_of(seed, name, draw, wanted, healthy):
+def plan_of(seed, name, draw, wanted, healthy, small=False):
     """A job and its captures. wanted: names of faults; healthy: how many healthy captures it has."""
     r = random.Random("%s/%s/%s" % (seed, name, draw))
     kind = kinds.KINDS[name]
@@ -75,12 +77,15 @@ def plan_of(seed, name, draw, wanted, healthy):
         "seed": seed,
         "draw": draw,
         "options": options_of(r, kind),
-        "seconds": seconds_of(r, kind),
         "loader_s": r.uniform(0.0005, 0.002),
     }
+    plan["options"]["small"] = small
+    if small:
+        plan["options"].update(optimizer="SGD", strip=True, with_stack=False, profile_memory=False)
     kind = run_job.kind_of(plan)
+    plan["seconds"] = seconds_of(r, kind)
     wanted = [w for w in wanted if faults.possible(w, kind)]
-    plan["steps"] = 10 if "throttling" in wanted else r.randint(7, 9)
+    plan["steps"] = 10 if "throttling" in wanted else 6 if small else r.randint(7, 9)
     drawn = [faults.drawn(r, w, kind, plan["steps"]) for w in wanted]
     captures = [{"fault": None}]
     for n, fault in enumerate(drawn):
@@ -105,7 +110,7 @@ def plans(words):
             for f in sorted(used, key=lambda f: (used[f], r.random())):
                 if len(wanted) < words.faults_a_job and faults.possible(f, kinds.KINDS[name]):
                     wanted.append(f)
-            plan = plan_of(words.seed, name, draw, wanted, words.healthy_a_job)
+            plan = plan_of(words.seed, name, draw, wanted, words.healthy_a_job, words.small)
             for c in plan["captures"]:
                 if c["fault"]:
                     used[c["fault"]["kind"]] += 1
@@ -117,17 +122,35 @@ def plans(words):
     return result
 
 
-def record(plan, out):
-    """Runs a plan and moves its captures to OUT."""
-    folder = tempfile.mkdtemp(prefix="oracle")
+def spread_of(folder, plan):
+    """Spread of the medians of the healthy captures, as a share of the smallest."""
+    with open(os.path.join(folder, "0", "truth.json"), encoding="utf-8") as f:
+        medians = json.load(f)["healthy_medians_ns"]
+    return max(medians) / min(medians) - 1
+
+
+def record(plan, out, tries=1):
+    """Runs a plan and moves its captures to OUT. A session that other programs disturbed is run again, TRIES times in
+    all; the calmest counts. Returns its spread."""
+    best, least = None, float("inf")
+    folders = []
     try:
-        run_job.run(plan, folder)
+        for _ in range(tries):
+            folders.append(tempfile.mkdtemp(prefix="oracle"))
+            run_job.run(plan, folders[-1])
+            spread = spread_of(folders[-1], plan)
+            if spread < least:
+                best, least = folders[-1], spread
+            if least <= CALM:
+                break
         for n in range(len(plan["captures"])):
             to = os.path.join(out, "%s-%d-%d" % (plan["kind"], plan["draw"], n))
             shutil.rmtree(to, ignore_errors=True)
-            run_job.move(folder, n, to)
+            run_job.move(best, n, to)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+    return least
 
 
 def main():
@@ -142,6 +165,8 @@ def main():
     p.add_argument("--kinds", help="these kinds of jobs only, separated by commas")
     p.add_argument("--faults", help="these faults only, separated by commas")
     p.add_argument("--faults-a-job", type=int, default=FAULTS_A_JOB)
+    p.add_argument("--tries", type=int, default=2, help="sessions of a job, if others disturb them")
+    p.add_argument("--small", action="store_true", help="two layers and six steps, for small files")
     p.add_argument("--first-draw", type=int, default=0)
     words = p.parse_args()
     if words.kinds and set(words.kinds.split(",")) - set(kinds.KINDS):
@@ -149,15 +174,15 @@ def main():
     if words.faults and set(words.faults.split(",")) - set(faults.KINDS):
         p.error("faults are " + ", ".join(faults.KINDS))
     os.makedirs(words.out, exist_ok=True)
-    words.healthy_a_job = 3
+    words.healthy_a_job = HEALTHY_A_JOB
     todo = plans(words)
     print("seed %d: %d jobs" % (words.seed, len(todo)), flush=True)
     failed = 0
     for plan in todo:
         begin = time.monotonic()
         try:
-            record(plan, words.out)
-            said = "%d captures" % len(plan["captures"])
+            spread = record(plan, words.out, words.tries)
+            said = "%d captures, spread %.1f %%" % (len(plan["captures"]), 100 * spread)
         except RuntimeError as error:
             failed += 1
             said = "FAILED: " + str(error).strip()[-1500:]

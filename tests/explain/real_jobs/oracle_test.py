@@ -222,6 +222,7 @@ def test_a_seed_gives_the_draws_again(oracle):
             "faults": None,
             "faults_a_job": 3,
             "first_draw": 0,
+            "small": False,
             "healthy_a_job": 3,
         },
     )

@@ -124,6 +124,8 @@ class Rank:
 def kind_of(plan):
     kind = copy.copy(kinds.KINDS[plan["kind"]])
     kind.numbered = plan["options"]["numbered"]
+    if plan["options"]["small"]:
+        kind.layers, kind.micro = min(kind.layers, 1 if kind.stages > 1 else 2), min(kind.micro, 4)
     return kind
 
 
