@@ -5,7 +5,7 @@
 
 Each draw is a job of one kind (kinds.py) whose ranks run torch on CPUs with gloo; in one session it is recorded healthy
 and with some faults in turn, so that a capture differs from its neighbour by the fault alone. DIR gets a folder a
-capture, KIND-DRAW-CAPTURE, with a trace a rank and truth.json. With --stepscope each is then given to `analyze` and the
+capture, KIND-DRAW-CAPTURE, with traces/ (a file a rank) and truth.json. With --stepscope each is then given to `analyze` and the
 answers are scored (score.py, which scores such a folder again)."""
 
 import argparse

@@ -45,6 +45,8 @@ def build_pipeline(rank):
     mesh = mesh_of(("dp", ways), ("pp", pipeline)) if ways > 1 else None
     group = mesh.get_group("pp") if mesh else None
     modules, stages = [], []
+    # DDP counts one forward of its module a step where a rank has several stages.
+    wrapped = mesh and rank.options["ddp_stages"] and kind_.stages == pipeline
     for s in kind_.stages_of(rank.number):
         module = layers.Stack(kind_.layers_of_stage(s), style=rank.options["style"])
         modules.append(module)
@@ -54,7 +56,7 @@ def build_pipeline(rank):
             for block in module.blocks:
                 fully_shard(block, mesh=mesh["dp"])
             fully_shard(module, mesh=mesh["dp"])
-        elif mesh and rank.options["ddp_stages"]:
+        elif wrapped:
             module = DDP(module, process_group=mesh.get_group("dp"))
         stages.append(PipelineStage(module, s, kind_.stages, torch.device("cpu"), group=group))
     name = "1f1b" if kind_.name.startswith("1f1b") else kind_.name.split("2")[0].rstrip("4")
@@ -84,7 +86,7 @@ def build_pipeline(rank):
             schedule.step(x, **words)
         else:
             schedule.step(**words)
-        if mesh and "fsdp" not in kind_.name and not rank.options["ddp_stages"]:
+        if mesh and "fsdp" not in kind_.name and not wrapped:
             flat = torch.cat([p.grad.flatten() for p in parameters])
             dist.all_reduce(flat, group=mesh.get_group("dp"))
         rank.wait("optimizer_host")

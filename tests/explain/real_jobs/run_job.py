@@ -2,7 +2,7 @@
 """Runs one job of several ranks, healthy and with its faults in turn, and records each capture.
 
 The ranks are forked from a process that has imported torch, so a start takes no second import. A plan (a dictionary) has
-the kind of job, its options and its captures; run() writes DIR/NUMBER/rankR.json.gz and DIR/NUMBER/truth.json."""
+the kind of job, its options and its captures; run() writes DIR/NUMBER/traces/rankR.json.gz and DIR/NUMBER/truth.json."""
 
 import copy
 import glob
@@ -267,12 +267,12 @@ def child(plan, number, folder, store):
         dist.broadcast(times, 0)
         for n, capture in enumerate(plan["captures"]):
             where = os.path.join(folder, str(n))
-            os.makedirs(where, exist_ok=True)
+            os.makedirs(os.path.join(where, "traces"), exist_ok=True)
             fault = rank.begin_fault(capture["fault"], float(times))
             name = "rank%d.json" % number
             if plan["options"]["named_by_process"]:  # as tensorboard_trace_handler names files
                 name = "node_%d.%d.pt.trace.json" % (os.getpid(), time.time_ns())
-            path = os.path.join(where, name)
+            path = os.path.join(where, "traces", name)
             traced, untraced, first = session.capture(plan["steps"], path)
             rank.begin_fault(None, 0)
             compress(path, plan["options"]["strip"])

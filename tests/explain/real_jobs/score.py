@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What analyze says of recorded captures, held against their truth: score.py DIR... --stepscope PROGRAM.
 
-A capture is a folder with a trace a rank and truth.json (run_job.py). A fault counts if it costs at least 8 % of the
+A capture is a folder with truth.json and traces/, a file a rank (run_job.py). A fault counts if it costs at least 8 % of the
 step and more than twice the spread of the medians of the healthy captures of its session.
 
 Right is an answer that names the culprit: the rank, the stage or the step of the truth, whatever it says of the cause
@@ -121,9 +121,10 @@ def cause_named(truth, verdict):
 
 
 def asked(program, folder):
+    """The verdict on the traces of a capture; an error is a verdict of that kind."""
     try:
         out = subprocess.run(
-            [program, "analyze", folder, "--json", "-", "--threads", "1"],
+            [program, "analyze", os.path.join(folder, "traces"), "--json", "-", "--threads", "1"],
             capture_output=True,
             text=True,
             check=False,
@@ -153,7 +154,7 @@ def made_row(truth, verdict, name):
         "fault": truth["fault"],
         "record_shapes": truth["options"]["record_shapes"],
         "judged": judged(truth, verdict),
-        "disturbed": disturbance(truth),
+        "disturbed": disturbance(truth) if truth["fault"] == "healthy" else None,
         "verdict": verdict,
         "step_ns": truth["mean_step_ns"],
         "noise_ns": truth["noise_ns"],
@@ -168,6 +169,7 @@ def made_row(truth, verdict, name):
         gain = verdict.get("gain_ns")
         if (
             row["judged"] == "right"
+            and truth["options"]["numbered"]  # else the file does not say how long a step is
             and gain is not None
             and truth["cost_ns"] > 0
             and ((truth["noise_ns"] or 0) < LEAST_GAIN_NOISE * truth["cost_ns"])
@@ -295,6 +297,8 @@ def line_of(row):
             "" if row["counts"] else " too small",
         )
     )
+    if v.get("kind") == "error":
+        said = v["sentence"]
     return "%-8s %s %s: %ssaid %s %s gain %.1f ms %s%s" % (
         row["judged"],
         row["name"],
