@@ -48,15 +48,13 @@ def options_of(r, kind):
 
 
 def seconds_of(r, kind):
-    """Seconds of the timed operators, by OPERATOR.PASS; a healthy step then takes 100 to 250 ms."""
+    """Seconds of the timed operators, by OPERATOR.PASS; a healthy step then takes 150 to 350 ms."""
     calls = kind.micro * len(kind.layers_of(0))
     if kind.stages > 1:
         calls *= 1 + (kind.pipeline - 1) / kind.micro
     if kind.family == "CP ring":
         calls *= 2 if kind.world == 2 or "dp" in kind.name else 3
-    unit = r.uniform(0.100, 0.200) / calls / 5
-    if kind.world > 4:
-        unit *= 1.7
+    unit = r.uniform(0.160, 0.300) / calls / 5
     if kind.options.get("real"):  # two ranks need the cores that others share
         unit *= 0.4
     forward = {

@@ -227,7 +227,7 @@ def compress(path, strip):
             ):
                 args.pop(name, None)
     trace["traceName"] = os.path.basename(path)
-    with gzip.GzipFile(path + ".gz", "wb", 9, mtime=0) as f:
+    with gzip.GzipFile(path + ".gz", "wb", 6, mtime=0) as f:
         f.write(json.dumps(trace, separators=(",", ":")).encode())
     os.remove(path)
 
