@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import score  # noqa: E402
+from truth import measured  # noqa: E402
 
 STEP = 100_000_000
 
@@ -37,6 +38,7 @@ def truth(fault="forward", **fields):
         "step_ns": STEP,
         "mean_step_ns": STEP,
         "noise_ns": 1_000_000,
+        "starved": False,
         "healthy_medians_ns": [STEP, STEP],
         "ranks_times": [copy.deepcopy(times) for _ in range(4)],
     }
@@ -135,6 +137,7 @@ def test_a_small_fault_does_not_count():
     assert score.counts(truth())
     assert not score.counts(truth(cost_ns=7_900_000))
     assert not score.counts(truth(noise_ns=15_000_001))
+    assert not score.counts(truth(starved=True))
 
 
 def test_the_cause_is_counted_apart():
@@ -168,6 +171,30 @@ def test_a_disturbed_capture_is_told_by_its_own_times():
     for r in all_wait["ranks_times"]:
         r["traced"]["run_queue_ns"] = [20_000_000] * 6
     assert score.disturbance(all_wait) is None
+
+
+def times(wall, queue=1_000_000, last=None):
+    """Two ranks, four steps; the last step takes `last`."""
+    walls = [wall] * 3 + [last or wall]
+    traced = {"wall_ns": walls, "run_queue_ns": [queue] * 4}
+    return [{"traced": traced, "untraced": {"wall_ns": [wall - 1_000_000] * 4}} for _ in range(2)]
+
+
+def test_a_cost_is_the_difference_to_the_healthy_captures_of_the_session():
+    session = [
+        ("healthy", times(100_000_000)),
+        ("forward", times(130_000_000)),
+        ("healthy", times(104_000_000)),
+        ("pauses", times(102_000_000, last=182_000_000)),
+        ("healthy", times(900_000_000, queue=600_000_000)),  # starved: no base of a cost
+    ]
+    m = measured(session)
+    assert [f["starved"] for f in m] == [False] * 4 + [True]
+    assert m[1]["cost_ns"] == 28_000_000 and m[1]["untraced_cost_ns"] == 28_000_000
+    assert m[3]["cost_ns"] == 20_000_000  # of a mean step; the median has no pause
+    assert m[1]["noise_ns"] == 4_000_000 and "cost_ns" not in m[0]
+    session[2] = ("healthy", times(800_000_000, queue=600_000_000))  # one calm capture is no spread
+    assert measured(session)[1]["noise_ns"] == 800_000_000
 
 
 def test_the_summary_counts_what_it_says():

@@ -27,7 +27,14 @@ import job_kind  # noqa: E402
 import kinds  # noqa: E402
 import layers  # noqa: E402
 import torch  # noqa: E402
+import torch._dynamo  # noqa: E402, F401  (what ranks would import, each for itself)
 import torch.distributed as dist  # noqa: E402
+import torch.distributed.checkpoint  # noqa: E402, F401
+import torch.distributed.fsdp  # noqa: E402, F401
+import torch.distributed.optim  # noqa: E402, F401
+import torch.distributed.pipelining  # noqa: E402, F401
+import torch.distributed.tensor.parallel  # noqa: E402, F401
+import truth  # noqa: E402
 from torch.profiler import ProfilerActivity, profile, schedule  # noqa: E402
 from torch.utils.data import DataLoader, IterableDataset  # noqa: E402
 
@@ -232,12 +239,21 @@ def compress(path, strip):
     os.remove(path)
 
 
-def child(plan, number, folder, store):
-    """One rank: builds the job, measures a healthy step, then records each capture of the plan."""
+def go_before_others():
+    """Priority over other programs, as far as the system grants it. Where sessions share the cores (sched_autogroup), a
+    session's own niceness counts, so each rank is a session."""
+    os.setsid()
     try:
         os.nice(-5)
+        with open("/proc/self/autogroup", "w", encoding="ascii") as f:
+            f.write("-5")
     except OSError:
         pass
+
+
+def child(plan, number, folder, store):
+    """One rank: builds the job, measures a healthy step, then records each capture of the plan."""
+    go_before_others()
     log = open(os.path.join(folder, "rank%d.log" % number), "w", encoding="utf-8")  # noqa: SIM115
     os.dup2(log.fileno(), 1)
     os.dup2(log.fileno(), 2)
@@ -304,16 +320,18 @@ def run(plan, folder, limit_s=420):
         p.start()
     end = time.monotonic() + limit_s
     failed = False
-    while any(p.is_alive() for p in ranks) and time.monotonic() < end and not failed:
-        time.sleep(0.1)
-        failed = any(p.exitcode not in (None, 0) for p in ranks)
-    late = time.monotonic() >= end
-    if failed:
-        time.sleep(1)
-    for p in ranks:
-        if p.is_alive():
-            p.kill()
-        p.join()
+    try:
+        while any(p.is_alive() for p in ranks) and time.monotonic() < end and not failed:
+            time.sleep(0.1)
+            failed = any(p.exitcode not in (None, 0) for p in ranks)
+        late = time.monotonic() >= end
+        if failed:
+            time.sleep(1)
+    finally:
+        for p in ranks:
+            if p.is_alive():
+                p.kill()
+            p.join()
     if failed or late:
         errors = []
         for n in range(plan["world"]):
@@ -336,64 +354,34 @@ def times_of(plan, where):
     return ranks
 
 
-def steps_of(ranks, which):
-    """The job's steps: the mean over ranks of each step's wall time. Ranks are in step with one another."""
-    walls = [r[which]["wall_ns"] for r in ranks]
-    return [round(statistics.mean(w)) for w in zip(*walls)]
-
-
 def write_truths(plan, folder):
     kind = kind_of(plan)
-    all_ranks = [times_of(plan, os.path.join(folder, str(n))) for n in range(len(plan["captures"]))]
-    healthy = [n for n, c in enumerate(plan["captures"]) if not c["fault"]]
-    medians = {
-        w: [statistics.median(steps_of(all_ranks[n], w)) for n in healthy]
-        for w in ("traced", "untraced")
-    }
-    means = [statistics.mean(steps_of(all_ranks[n], "traced")) for n in healthy]
-    for n in range(len(plan["captures"])):
-        ranks, fault = all_ranks[n], all_ranks[n][0]["fault"]
-        truth = {
+    captures = [times_of(plan, os.path.join(folder, str(n))) for n in range(len(plan["captures"]))]
+    faults_of = [ranks[0]["fault"] for ranks in captures]
+    names = [fault["kind"] if fault else "healthy" for fault in faults_of]
+    for n, fields in enumerate(truth.measured(list(zip(names, captures)))):
+        ranks, fault = captures[n], faults_of[n]
+        known = {
             "job": plan["kind"],
             "family": kind.family,
             "world": kind.world,
             "seed": plan["seed"],
             "draw": plan["draw"],
             "capture": n,
-            "fault": fault["kind"] if fault else "healthy",
+            "fault": names[n],
             "drawn": fault,
             "options": plan["options"],
             "first_step": ranks[0]["first"],
             "recorded_steps": plan["steps"],
-            "step_ns": statistics.median(steps_of(ranks, "traced")),
-            "mean_step_ns": statistics.mean(steps_of(ranks, "traced")),
-            "untraced_step_ns": statistics.median(steps_of(ranks, "untraced")),
-            "healthy_medians_ns": medians["traced"],
-            "healthy_untraced_medians_ns": medians["untraced"],
-            "noise_ns": max(medians["traced"]) - min(medians["traced"])
-            if len(healthy) > 1
-            else None,
+            **fields,
             "ranks_times": [{"traced": r["traced"], "untraced": r["untraced"]} for r in ranks],
             "versions": {"torch": torch.__version__, "python": sys.version.split()[0]},
         }
         if fault:
-            truth["right"] = faults.truth_of(fault, kind, ranks[0]["first"])
-            base = statistics.median(medians["traced"])
-            # A fault of a few steps does not move the median: its cost is that of a mean step.
-            short = fault["kind"] in ("pauses", "outlier_step", "throttling")
-            truth["cost_ns"] = (
-                truth["mean_step_ns"] - statistics.median(means)
-                if short
-                else truth["step_ns"] - base
-            )
-            truth["untraced_cost_ns"] = (
-                None
-                if short
-                else (truth["untraced_step_ns"] - statistics.median(medians["untraced"]))
-            )
-            truth["injected_ns"] = [round(p["size_s"] * 1e9) for p in faults.parts_of(fault)]
+            known["right"] = faults.truth_of(fault, kind, ranks[0]["first"])
+            known["injected_ns"] = [round(p["size_s"] * 1e9) for p in faults.parts_of(fault)]
         with open(os.path.join(folder, str(n), "truth.json"), "w", encoding="utf-8") as f:
-            json.dump(truth, f, indent=1)
+            json.dump(known, f, indent=1)
 
 
 def move(folder, number, to):

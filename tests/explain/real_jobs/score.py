@@ -53,6 +53,8 @@ CAUSES = {
 
 def disturbance(truth):
     """Why a capture is no fair test of a false alarm, or None."""
+    if truth["starved"]:
+        return "its ranks waited for cores"
     step = truth["step_ns"]
     queues = [r["traced"]["run_queue_ns"] for r in truth["ranks_times"]]
     means = [statistics.mean(q) for q in queues]
@@ -74,8 +76,10 @@ def disturbance(truth):
 def counts(truth):
     """Whether a fault is large enough to be scored."""
     cost = truth["cost_ns"]
-    return cost >= LEAST_SHARE * truth["mean_step_ns"] and cost > LEAST_SPREADS * (
-        truth["noise_ns"] or 0
+    return (
+        not truth["starved"]
+        and cost >= LEAST_SHARE * truth["mean_step_ns"]
+        and cost > LEAST_SPREADS * (truth["noise_ns"] or 0)
     )
 
 
