@@ -55,7 +55,7 @@ check-python: setup-check
 	@tools/build.sh release
 	@tools/python_env.sh check torch >/dev/null
 	@PYTHONPATH=$(CURDIR)/build/release/python STEPSCOPE_COMMAND=$(CURDIR)/build/release/stepscope PYTHONDONTWRITEBYTECODE=1 \
-	  build/python-env/bin/python -m pytest -q -p no:cacheprovider python/tests
+	  build/python-env/bin/python -m pytest -q -p no:cacheprovider python/tests tests/explain/real_jobs/oracle_test.py
 
 # Every verb on mutated inputs and command lines. 200,000 runs: tests/mutation/run.py build/release/stepscope --runs 200000
 check-mutation: setup-check
