@@ -16,7 +16,7 @@ find_package(nanobind CONFIG REQUIRED)
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stepscope/binding/*.cc)
 # The stable ABI serves CPython 3.12 and later with one module.
-nanobind_add_module(stepscope_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS ${sources})
+nanobind_add_module(stepscope_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS PROTECT_STACK ${sources})
 set_target_properties(stepscope_python PROPERTIES OUTPUT_NAME _core
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/stepscope)
 target_link_libraries(stepscope_python PRIVATE stepscope_flags stepscope_cli)
@@ -25,7 +25,7 @@ set(exports ${PROJECT_SOURCE_DIR}/stepscope/binding/exports.map)
 target_link_options(stepscope_python PRIVATE -Wl,--version-script=${exports})
 set_target_properties(stepscope_python PROPERTIES LINK_DEPENDS ${exports})
 # nanobind's sources use stderr but do not include <cstdio>. With libc++ no other header does.
-foreach(target nanobind-static-abi3 nanobind-static stepscope_python)
+foreach(target nanobind-static-abi3-ps nanobind-static-abi3 nanobind-static-ps nanobind-static stepscope_python)
   if(TARGET ${target})
     target_compile_options(${target} PRIVATE -include cstdio)
   endif()

@@ -18,6 +18,12 @@ if(NOT printed MATCHES "${version}")
   message(FATAL_ERROR "the installed command says '${printed}', not ${version}")
 endif()
 
+if(CMAKE_HOST_SYSTEM_NAME STREQUAL Linux)
+  file(GLOB_RECURSE libraries ${work}/prefix/*.so)
+  execute_process(COMMAND ${CMAKE_CURRENT_LIST_DIR}/../hardening/check_binaries.sh ${hardened}
+    ${work}/prefix/bin/stepscope ${libraries} COMMAND_ERROR_IS_FATAL ANY)
+endif()
+
 foreach(file man/man1/stepscope.1 man/man1/stepscope-analyze.1 bash-completion/completions/stepscope
              zsh/site-functions/_stepscope fish/vendor_completions.d/stepscope.fish)
   if(NOT EXISTS ${work}/prefix/share/${file})

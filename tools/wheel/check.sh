@@ -1,7 +1,7 @@
 #!/bin/bash
 # check.sh TOOLS WHEEL...: checks wheels with the programs in the folder TOOLS (auditwheel, abi3audit, twine) and prints
 # a table of their tags and sizes. It fails if one is larger than 15 MB, needs more than its tag says, has a module of
-# another binary interface, or would be refused by an index.
+# another binary interface or a binary without a protection (tests/hardening), or would be refused by an index.
 set -euo pipefail
 tools=$1
 shift
@@ -20,6 +20,11 @@ for wheel; do
     fail "$wheel is not what $platform says: $flat"
   case $name in *-abi3-*) "$tools/abi3audit" --strict "$wheel" || fail "$wheel is not of the stable ABI" ;; esac
   [ "$(stat -c %s "$wheel")" -le 15000000 ] || fail "$wheel is larger than 15 MB"
+  unpacked=$(mktemp -d)
+  unzip -q "$wheel" -d "$unpacked"
+  products=("$unpacked"/*.data/scripts/stepscope "$unpacked"/stepscope/*.so)
+  "$(dirname "$0")/../../tests/hardening/check_binaries.sh" "${products[@]}" "$unpacked" || fail "$wheel has unprotected binaries"
+  rm -rf "$unpacked"
 done
 "$tools/twine" check --strict "$@" || failed=1
 
