@@ -18,14 +18,16 @@ namespace {
 // Subtracted from the delay of a node that nothing waits for any more. Longer than any trace.
 constexpr Ns no_wait = std::chrono::hours{24 * 365};
 constexpr Ns shortest_pause = std::chrono::microseconds{300};
-constexpr std::int64_t usual_times = 3;   // a pause is so many times as long as usual
-constexpr std::int64_t small_pause = 10;  // times shorter than the rank's longest one
-constexpr std::size_t least_values = 4;   // of a piece, to know what is usual
-constexpr double many_ranks = 0.6;        // of the ranks: then it is the step, not a pause
-constexpr double repeated = 1.5;          // waits of a call a step, at least
-constexpr double at_the_end = 0.1;        // of a step's launches come after its last wait, at most
-constexpr std::int32_t lacks_step = -2;   // of a view that lacks the step
-constexpr std::size_t rare_steps = 2;     // at most one step in so many of a rank
+constexpr std::int64_t usual_times = 3;     // a pause is so many times as long as usual
+constexpr std::int64_t small_pause = 10;    // times shorter than the rank's longest one
+constexpr std::size_t least_values = 4;     // of a piece, to know what is usual
+constexpr std::size_t most_pausing = 16;    // ranks whose pauses are replayed
+constexpr std::int64_t least_guilt = 5;     // times less than the rank whose pauses cost most
+constexpr std::int64_t hidden_pauses = 10;  // times longer than what they cost: all but hidden
+constexpr double repeated = 1.5;            // waits of a call a step, at least
+constexpr double at_the_end = 0.1;       // of a step's launches come after its last wait, at most
+constexpr std::int32_t lacks_step = -2;  // of a view that lacks the step
+constexpr std::size_t rare_steps = 2;    // at most one step in so many of a rank
 
 Ns lower_middle(std::vector<Ns> values) {
   const auto at = values.begin() + (std::ssize(values) - 1) / 2;
@@ -97,6 +99,42 @@ void find_pauses(const WhatIfInputs& in, std::span<const std::uint32_t> views,
 
 }  // namespace
 
+namespace {
+
+// Of the pauses of each rank, those whose removal alone saves something: peers that wait for a rank
+// that pauses seem to pause, too, and so does every rank in a step that does more.
+void keep_guilty(const WhatIfInputs& in, std::vector<Pause>& pauses) {
+  std::map<std::uint32_t, Ns> excess;  // by view
+  for (const Pause& p : pauses) excess[p.view] += p.excess;
+  std::vector<std::pair<Ns, std::uint32_t>> largest;
+  for (const auto& [view, sum] : excess) largest.emplace_back(sum, view);
+  std::ranges::sort(largest, std::ranges::greater{});
+  if (largest.size() > most_pausing) largest.resize(most_pausing);
+  std::vector<std::vector<NodeChange>> lists;
+  for (const auto& [sum, view] : largest) {
+    std::vector<Pause> own;
+    std::ranges::copy_if(pauses, std::back_inserter(own),
+                         [v = view](const Pause& p) { return p.view == v; });
+    std::ranges::sort(own, {}, &Pause::node);
+    lists.push_back(without_pauses(in, own));
+  }
+  const std::vector<WorkChange> changes(lists.begin(), lists.end());
+  const std::vector<Ns> steps = replay_steps(in.replay, in.replay.measured.work, changes);
+  Ns most{};
+  for (const Ns step : steps) most = std::max(most, in.replay.step - step);
+  std::set<std::uint32_t> guilty;
+  for (std::size_t i = 0; i < largest.size(); ++i) {
+    const auto& [sum, view] = largest[i];
+    const Ns gain = in.replay.step - steps[i];
+    const auto recorded = static_cast<std::int64_t>(in.views[view].steps.size());
+    if (gain > Ns{0} && least_guilt * gain >= most && hidden_pauses * gain * recorded >= sum)
+      guilty.insert(view);
+  }
+  std::erase_if(pauses, [&](const Pause& p) { return !guilty.contains(p.view); });
+}
+
+}  // namespace
+
 std::vector<Pause> find_pauses(const WhatIfInputs& in) {
   std::map<std::string_view, std::vector<std::uint32_t>> views_of_role;
   for (std::uint32_t v = 0; v < in.views.size(); ++v) views_of_role[in.roles[v]].push_back(v);
@@ -106,22 +144,13 @@ std::vector<Pause> find_pauses(const WhatIfInputs& in) {
   std::map<std::uint32_t, Ns> longest;  // by view
   for (const Pause& p : found) longest[p.view] = std::max(longest[p.view], p.excess);
   std::erase_if(found, [&](const Pause& p) { return small_pause * p.excess < longest[p.view]; });
-  // What most ranks do in one step, or a rank in many steps, is no pause.
+  // What a rank does in many steps is no pause.
   std::map<std::uint32_t, std::set<std::int32_t>> steps_of;  // by view
-  std::map<std::int64_t, std::set<std::uint32_t>> views_of;  // by Step::index
-  const auto index_of = [&](const Pause& p) {
-    return p.step < 0 ? std::int64_t{-1}
-                      : in.views[p.view].steps[static_cast<std::size_t>(p.step)].index;
-  };
-  for (const Pause& p : found) {
-    steps_of[p.view].insert(p.step);
-    views_of[index_of(p)].insert(p.view);
-  }
+  for (const Pause& p : found) steps_of[p.view].insert(p.step);
   std::erase_if(found, [&](const Pause& p) {
-    return rare_steps * steps_of[p.view].size() > in.views[p.view].steps.size() ||
-           (in.views.size() > 2 && static_cast<double>(views_of[index_of(p)].size()) >=
-                                       many_ranks * static_cast<double>(in.views.size()));
+    return rare_steps * steps_of[p.view].size() > in.views[p.view].steps.size();
   });
+  keep_guilty(in, found);
   std::ranges::sort(found, {}, &Pause::node);
   return found;
 }

@@ -70,8 +70,8 @@ struct Pause {
   Ns usual{};
   Ns excess{};
 };
-// Only what is rare: not in more than half of the steps of a rank, and not on most ranks in one
-// step. Ascending by node.
+// Only what is rare, in at most half of the steps of a rank, and what costs something if the rank's
+// pauses alone are undone: of the 16 ranks with most. Ascending by node.
 [[nodiscard]] std::vector<Pause> find_pauses(const WhatIfInputs& inputs);
 [[nodiscard]] std::vector<NodeChange> without_pauses(const WhatIfInputs& inputs,
                                                      std::span<const Pause> pauses);

@@ -15,6 +15,7 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -30,20 +31,19 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t least_steps = 3;
-constexpr std::size_t most_suspects = 8;   // of one kind
-constexpr double suspect_share = 0.005;    // of the step: the excess of a suspect
-constexpr double group_slower = 1.08;      // than its siblings
-constexpr double stage_more = 1.04;        // than the other stages
-constexpr double long_step = 1.15;         // than the median step
-constexpr double long_cpu_step = 1.3;      // likewise, where other programs share the cores
-constexpr double least_habit = 0.05;       // of the step: the gain of a cause that compares nothing
-constexpr double of_spread = 5;            // median deviations of step times
-constexpr double more_data = 2;            // than the other ranks that load data
-constexpr double many_of_all = 0.5;        // of ranks
-constexpr double habit = 1.0 / 3;          // of the gain counts where a cause compares nothing
-constexpr double as_much = 0.8;            // of the largest gain: the narrower cause explains it
-constexpr std::int64_t guilty_pauses = 5;  // times less than the rank whose pauses cost most
-constexpr std::size_t most_named = 4;      // of one recording
+constexpr std::size_t most_suspects = 8;  // of one kind
+constexpr double suspect_share = 0.005;   // of the step: the excess of a suspect
+constexpr double group_slower = 1.08;     // than its siblings
+constexpr double stage_more = 1.04;       // than the other stages
+constexpr double long_step = 1.15;        // than the median step
+constexpr double long_cpu_step = 1.3;     // likewise, where other programs share the cores
+constexpr double least_weak = 0.05;       // of the step: the gain where peers are missing
+constexpr double of_spread = 5;           // median deviations of step times
+constexpr double more_data = 2;           // than the other ranks that load data
+constexpr double many_of_all = 0.5;       // of ranks
+constexpr double habit = 1.0 / 3;         // of the gain counts where a cause compares nothing
+constexpr double as_much = 0.8;           // of the largest gain: the narrower cause explains it
+constexpr std::size_t most_named = 4;     // of one recording
 
 using Values = std::vector<double>;
 
@@ -142,7 +142,8 @@ class Search {
   Workers workers_;
   const StopFlag* stop_;
   Ns step_;
-  bool cpu_ = false;  // no rank has a device
+  bool cpu_ = false;     // no rank has a device
+  std::set<int> alone_;  // ranks without peers of their role
   std::vector<Pause> pauses_;
   std::vector<RankParts> parts_;  // by view
   Values data_;                   // by view, mean of a step
@@ -249,29 +250,16 @@ void Search::suspect_data() {
            .excess = Ns{std::llround(mean_of(data_))}});
 }
 
-// The pauses of each rank are replayed alone: peers that wait for a rank that pauses seem to pause,
-// too, and gain nothing.
 void Search::suspect_pauses() {
-  std::map<std::uint32_t, std::vector<Pause>> of_view;
-  for (const Pause& p : pauses_) of_view[p.view].push_back(p);
-  std::vector<std::vector<NodeChange>> changes;
-  for (const auto& [view, pauses] : of_view) changes.push_back(without_pauses(in_, pauses));
-  const std::vector<Ns> gains = gains_of(changes, {});
-  const Ns most_gain = gains.empty() ? Ns{0} : std::ranges::max(gains);
-  std::vector<Pause> guilty;
-  for (std::size_t i = 0; const auto& [view, pauses] : of_view)
-    if (const Ns gain = gains[i++]; gain > Ns{0} && guilty_pauses * gain >= most_gain)
-      guilty.insert(guilty.end(), pauses.begin(), pauses.end());
-  if (guilty.empty()) return;
-  std::ranges::sort(guilty, {}, &Pause::node);
+  if (pauses_.empty()) return;
   StepFault f{.kind = StepFaultKind::pauses,
               .scenario = {.change = Change::pauses_free},
-              .count = guilty.size()};
+              .count = pauses_.size()};
   std::set<int> ranks;
   std::set<std::int64_t> steps;
   std::size_t most = 1;
   const StepGraph& graph = *in_.replay.graph;
-  for (const Pause& p : guilty) {
+  for (const Pause& p : pauses_) {
     ranks.insert(in_.views[p.view].rank);
     f.places.push_back({in_.views[p.view].rank, graph.origin + in_.replay.start(p.node),
                         graph.graph.duration[p.node]});
@@ -283,7 +271,7 @@ void Search::suspect_pauses() {
   f.ranks.assign(ranks.begin(), ranks.end());
   f.steps.assign(steps.begin(), steps.end());
   std::ranges::sort(f.places, {}, [](const FaultPlace& p) { return std::pair(p.start, p.rank); });
-  suspect(std::move(f), without_pauses(in_, guilty));
+  suspect(std::move(f), without_pauses(in_, pauses_));
 }
 
 std::vector<std::pair<std::int64_t, double>> Search::step_lengths() const {
@@ -492,8 +480,9 @@ void Search::replay_suspects(std::span<const NodeChange> undone) {
     if (s.fault.kind == StepFaultKind::unseen_host && 2 * s.fault.gain < s.fault.excess)
       return true;
     const bool of_all = s.fault.kind == StepFaultKind::data_loader && s.fault.ranks.empty();
-    return share(static_cast<double>(s.left.count())) <
-           (of_all && cpu_ ? least_habit : least_fault_share);
+    const bool weak = cpu_ && (of_all || (s.fault.kind == StepFaultKind::late_host &&
+                                          alone_.contains(s.fault.ranks.front())));
+    return share(static_cast<double>(s.left.count())) < (weak ? least_weak : least_fault_share);
   });
 }
 
@@ -524,6 +513,10 @@ void Search::name_largest() {
 std::vector<StepFault> Search::run() {
   if (step_ <= Ns{0}) return {};
   cpu_ = std::ranges::all_of(in_.views, [](const RankView& v) { return v.index->cpu_only(); });
+  std::map<std::string_view, std::size_t> ranks_of;  // by role
+  for (const std::string& role : in_.roles) ++ranks_of[role];
+  for (std::size_t v = 0; v < in_.views.size(); ++v)
+    if (ranks_of[in_.roles[v]] < 2) alone_.insert(in_.views[v].rank);
   pauses_ = find_pauses(in_);
   const std::vector<NodeChange> data_free = changes_of(in_, {.change = Change::data_free});
   parts_ = rank_parts(in_, data_free);
