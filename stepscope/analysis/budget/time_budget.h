@@ -12,7 +12,7 @@
 // A CPU-only trace: the main thread computes in operators (namespace::name), with everything they
 // call, and in rows of other names that call nothing. The same holds for the threads of the
 // backward graph while the main thread does not compute. Time is communication if a collective or a
-// message is in flight, or if the main thread is inside a communication operator. Time inside a data
+// message is in flight, or if the main thread is in a communication operator. Time inside a data
 // loader is data. The rest is idle_host, because a trace of operators does not show Python between
 // them. If kernels were launched but none was recorded (RankIndex::device_unseen), all time except
 // data loading and synchronising calls is idle_unexplained.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a message on a host thread had come. A row of gloo lasts from the call to send or receive
-// until the thread collects it with wait(), which may be long after the message has come: the thread
+// When a message on a host thread had come. A gloo row lasts from the call to send or receive
+// until the thread collects it with wait(), which may be long after the message came: the thread
 // computed meanwhile, or was late itself. A message that somebody waits for takes a usual time from
 // the later of its two calls: 0.1 to 0.5 ms on one host, up to 6 ms where threads lack cores (nine
 // recorded pipelines and rings). One that is collected later than that had come before.

@@ -71,9 +71,9 @@ class CpuDraft {
   ViewDraft draft_;
   std::vector<Ns> submissions_;  // starts of calls, sorted
   std::vector<CpuPiece> pieces_;
-  std::vector<Ended> done_;           // nodes of threads, by end
-  std::vector<Ended> resumed_;        // `host` nodes before them, by end
-  std::vector<Done> communication_;   // calls, by end
+  std::vector<Ended> done_;          // nodes of threads, by end
+  std::vector<Ended> resumed_;       // `host` nodes before them, by end
+  std::vector<Done> communication_;  // calls, by end
   struct Begun {
     Ns at{};
     std::uint32_t node = no_node;
@@ -237,8 +237,8 @@ void CpuDraft::add_pieces() {
     const Done* held = piece.communication ? held_until(piece.start, piece.end) : nullptr;
     const std::uint32_t node =
         held != nullptr ? draft_.add(NodeKind::sync, piece.end, piece.end, piece.row)
-               : draft_.add(piece.communication ? NodeKind::host : NodeKind::compute, piece.start,
-                            piece.end, piece.row);
+                        : draft_.add(piece.communication ? NodeKind::host : NodeKind::compute,
+                                     piece.start, piece.end, piece.row);
     draft_.connect(last, node);
     if (held != nullptr) {
       const std::uint32_t wait = draft_.add(NodeKind::wait, held->at, held->at, piece.row);

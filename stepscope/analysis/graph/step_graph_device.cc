@@ -66,8 +66,8 @@ void DeviceDraft::find_least_latency() {
     if (free) calls.push_back(end(call) - start(call));
     const bool empty = free && busy_until <= start(call) && start(op) >= start(call);
     // Work from before the recording may keep the first operation of a stream waiting.
-    const bool queued = places_[i].before == no_use && empty &&
-                        start(op) - end(call) > most_first_latency;
+    const bool queued =
+        places_[i].before == no_use && empty && start(op) - end(call) > most_first_latency;
     if (empty && !queued && call_row_[i] == no_row)
       latency.push_back(std::max(Ns{0}, start(op) - end(call)));
     busy_until = std::max(busy_until, places_[i].end);
@@ -156,9 +156,10 @@ void DeviceDraft::add_operation(std::uint32_t number) {
     last = add_call(draft_, input_, row, node);
     draft_.duration[last] = std::clamp(until - draft_.start[last], Ns{0}, draft_.duration[last]);
   } else {
-    const NodeKind kind = is_communication(number)                                     ? NodeKind::comm
-                          : trace_.slices.category[index(op)] == Category::kernel ? NodeKind::compute
-                                                                                    : NodeKind::copy;
+    const NodeKind kind = is_communication(number) ? NodeKind::comm
+                          : trace_.slices.category[index(op)] == Category::kernel
+                              ? NodeKind::compute
+                              : NodeKind::copy;
     node = last = draft_.add(kind, start(op), until, op);
   }
   if (draft_.begin == no_node) draft_.begin = node;

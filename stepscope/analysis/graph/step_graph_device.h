@@ -112,7 +112,7 @@ class DeviceDraft final : public DraftInParts {
 
   // Operations of all devices that start in the steps, by start. The next columns are parallel.
   std::vector<SliceId> ops_;
-  std::vector<std::uint32_t> call_row_;      // row of calls, or no_row
+  std::vector<std::uint32_t> call_row_;  // row of calls, or no_row
   std::vector<StreamPlace> places_;
   std::vector<std::uint64_t> launch_order_;  // launch_order()
   std::vector<std::uint32_t> op_first_;      // the node that waits for earlier work

@@ -97,8 +97,8 @@ TEST(StepGraphDevice, ACallThatBlocksWaitsForItsDevice) {
 
 // The rest of a step's host work is not hidden where the loop reads its loss: the device waits.
 TEST(StepGraphDevice, TheHostsWorkAfterABlockingCallIsTheHosts) {
-  const BuiltGraph b(graph_ranks_of(loop_that_reads(
-      [](TestRank& r, std::uint32_t id, std::int64_t host, std::int64_t& device) {
+  const BuiltGraph b(graph_ranks_of(
+      loop_that_reads([](TestRank& r, std::uint32_t id, std::int64_t host, std::int64_t& device) {
         const BlockingCopy read{"cudaMemcpyAsync", "Memcpy DtoH (Device -> Pageable)"};
         const std::int64_t back = read(r, id, host, device);
         r.rows().op("aten::work", back, back + 6000 * us);
@@ -175,7 +175,8 @@ TEST(StepGraphDevice, WhatWasLaunchedBeforeTheRecordingHasItsOrder) {
     const std::uint32_t id = 10 * step + 1;
     if (step > 0)
       for (std::uint32_t k = 0; k < 3; ++k)
-        r.rows().launch(id + k, at - 10'000 * us + 20 * us * k, at - 10'000 * us + 20 * us * k + us);
+        r.rows().launch(id + k, at - 10'000 * us + 20 * us * k,
+                        at - 10'000 * us + 20 * us * k + us);
     r.rows().step("ProfilerStep#" + std::to_string(step), at, at + 10'000 * us);
     r.rows().kernel("gemm", at + us, at + 7'000 * us, id);
     r.comm(all_reduce_kernel, at + 7'005 * us, at + 9'000 * us, id + 1);
@@ -240,7 +241,8 @@ TEST(StepGraphDevice, AWaitThatShowsOnceCounts) {
     const std::int64_t at = 10'000 * us * step;
     r.rows().step("ProfilerStep#" + std::to_string(step), at, at + 10'000 * us);
     const std::uint32_t first = id;
-    for (std::int64_t k = 0; k < 3; ++k) r.rows().launch(id++, at + 20 * us * k, at + (20 * k + 5) * us);
+    for (std::int64_t k = 0; k < 3; ++k)
+      r.rows().launch(id++, at + 20 * us * k, at + (20 * k + 5) * us);
     r.rows().kernel("a", at + 10 * us, at + 1'000 * us, first);
     r.rows().row(r.rows().stream(0, 9), Category::kernel, "side " + std::to_string(step),
                  at + 30 * us, at + (6'000 + 500 * step) * us, first + 1);

@@ -7,8 +7,8 @@ namespace stepscope {
 namespace {
 
 constexpr Ns rounded = std::chrono::microseconds{1};  // coarsest rounding of recorded instants
-constexpr std::size_t one_in = 100;     // operations may contradict the order of their stream
-constexpr std::size_t branches = 64;    // of a graph, that are looked at
+constexpr std::size_t one_in = 100;   // operations may contradict the order of their stream
+constexpr std::size_t branches = 64;  // of a graph, that are looked at
 
 // The operations of one stream, by start: indices into all.
 class Stream {

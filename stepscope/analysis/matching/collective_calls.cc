@@ -402,8 +402,8 @@ void CallReader::read_host() {
   }
 }
 
-// Groups that this rank lists but did not use show join_groups() which names the rank knows. In some
-// versions an empty list of ranks means the whole world.
+// Groups that this rank lists but did not use show join_groups() which names the rank knows. In
+// some versions an empty list of ranks means the whole world.
 void CallReader::add_configured_groups() {
   const int world = trace_.metadata.world_size.value_or(-1);
   for (const ProcessGroup& group : trace_.metadata.groups) {
@@ -454,7 +454,8 @@ RankCalls find_collective_calls(const RankView& view) { return CallReader(view).
 void complete_by_group(int rank, const CommGroup& group, CollectiveCall& call,
                        std::span<P2pEdge> edges) {
   const auto size = dtype_bytes(call.dtype);
-  if (!call.bytes && size) call.bytes = message_bytes(call.kind, {call.elements, -1, group.size}, *size);
+  if (!call.bytes && size)
+    call.bytes = message_bytes(call.kind, {call.elements, -1, group.size}, *size);
   const std::vector<int>& ranks = group.ranks;
   if (ranks.empty()) return;
   const auto global = [&](int number) {

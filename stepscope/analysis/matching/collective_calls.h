@@ -29,8 +29,8 @@ struct CollectiveCall {
   SliceId slice = no_slice;   // the kernel; the host row if there is no device
   SliceId host = no_slice;    // the innermost communication row around its launch, or no_slice
   SliceId launch = no_slice;  // the kernel's runtime call; the operator without a device
-  Ns start{};  // of the row; of a message on a host, when its operator began
-  Ns end{};    // of the row; of a message, before that if it had come (message_end.h)
+  Ns start{};                 // of the row; of a message on a host, when its operator began
+  Ns end{};  // of the row; of a message, before that if it had come (message_end.h)
   CollectiveKind kind = CollectiveKind::unknown;
   bool kind_by_name = false;   // only the kernel's name tells `kind`
   std::string_view dtype;      // c10's name; empty = not recorded; view into the trace or static

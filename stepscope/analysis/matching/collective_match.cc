@@ -414,11 +414,10 @@ class Matcher {
     for (const Views& capture : overlapping_captures(views_, out_.coarse)) {
       if (ranks_of(capture).size() < 2) continue;
       out_.clocks_comparable = true;
-      for (UnsureGroup& calls :
-           find_loose_groups(views_, capture, out_.groups, out_.coarse, out_.ranks))
-        out_.unsure.push_back(std::move(calls));
-      for (UnsureGroup& calls : find_message_groups(views_, capture, out_.groups, out_.ranks))
-        out_.unsure.push_back(std::move(calls));
+      std::ranges::move(find_loose_groups(views_, capture, out_.groups, out_.coarse, out_.ranks),
+                        std::back_inserter(out_.unsure));
+      std::ranges::move(find_message_groups(views_, capture, out_.groups, out_.ranks),
+                        std::back_inserter(out_.unsure));
       match_groups(capture);
       infer_peers(views_, capture, out_.groups, out_.coarse, out_.ranks);
       match_messages(capture);
@@ -455,9 +454,8 @@ void Matcher::join() {
   GroupJoin join = join_groups(by_view, rank_of);
   out_.groups = std::move(join.groups);
   for (std::size_t v = 0; v < views_.size(); ++v) {
-    for (CollectiveCall& call : out_.ranks[v].calls) {
+    for (CollectiveCall& call : out_.ranks[v].calls)
       if (call.group != no_row) call.group = join.job_group[v][call.group];
-    }
     for (std::uint32_t& group : out_.ranks[v].listed) group = join.job_group[v][group];
   }
 }

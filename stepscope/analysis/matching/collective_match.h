@@ -50,7 +50,7 @@ struct CollectiveMatches {
   std::vector<CollectiveMember> members;
   std::vector<CollectiveMismatch> mismatches;
   std::vector<UnsureGroup> unsure;  // their calls have no group and are not matched
-  bool clocks_comparable = false;  // UNIX clocks, and every window overlaps another's
+  bool clocks_comparable = false;   // UNIX clocks, and every window overlaps another's
   // By view: the clock offset that matching assumed; calls keep their own instants.
   std::vector<ClockCorrection> coarse;
   std::optional<int> world_size;

@@ -19,17 +19,17 @@ namespace {
 // All are natural logarithms of likelihood ratios. Experiment: 12 recorded jobs with two groups per
 // rank (tensor × data parallel, FSDP × tensor parallel, hybrid sharding, pipeline × data parallel).
 // The median distance of the ends is 0.06 to 0.4 ms within a group (once 2 ms, seven calls on busy
-// cores) and 1 to 260 ms between groups; calls of one all-reduce always overlap, of others 1 in 2 to
-// 1 in 30 do not.
-constexpr double apart_ratio = 20;      // typical distance of the ends, of different collectives
-constexpr double most_evidence = 3;     // of one pair of calls: ln(apart_ratio)
-constexpr double contradiction = -6;    // calls that differ in kind or size, or do not overlap
-constexpr double unpaired = -1;         // a call without a counterpart
-constexpr double group_used = -4;       // that a rank uses one more group
-constexpr double world_used = -4;       // the whole job's group is rarely used beside others
-constexpr double least_margin = 3;      // 20 to 1
+// cores) and 1 to 260 ms between groups; calls of one all-reduce always overlap, of others 1 in 2
+// to 1 in 30 do not.
+constexpr double apart_ratio = 20;    // typical distance of the ends, of different collectives
+constexpr double most_evidence = 3;   // of one pair of calls: ln(apart_ratio)
+constexpr double contradiction = -6;  // calls that differ in kind or size, or do not overlap
+constexpr double unpaired = -1;       // a call without a counterpart
+constexpr double group_used = -4;     // that a rank uses one more group
+constexpr double world_used = -4;     // the whole job's group is rarely used beside others
+constexpr double least_margin = 3;    // 20 to 1
 constexpr double most_contradicted = 0.02;
-constexpr std::size_t workers = 2;      // ProcessGroupGloo::Options::threads
+constexpr std::size_t workers = 2;                            // ProcessGroupGloo::Options::threads
 constexpr Ns least_distance = std::chrono::microseconds{20};  // of ends, on one host
 constexpr double impossible = -std::numeric_limits<double>::infinity();
 
@@ -104,10 +104,10 @@ class Divider {
   std::span<const CommGroup> groups_;
   std::span<const ClockCorrection> clocks_;
   std::span<RankCalls> ranks_;
-  std::map<int, std::uint32_t> view_of_;                // of the capture, by rank
-  std::map<std::uint32_t, std::uint32_t> worker_of_;    // by view
+  std::map<int, std::uint32_t> view_of_;              // of the capture, by rank
+  std::map<std::uint32_t, std::uint32_t> worker_of_;  // by view
   std::vector<Worker> workers_;
-  std::vector<Division> divisions_;                     // by worker
+  std::vector<Division> divisions_;  // by worker
   std::map<std::tuple<std::uint32_t, std::size_t, std::uint32_t, std::size_t>, Fit> fits_;
   double scale_ns_ = 0;  // typical distance of the ends of one collective
   std::vector<UnsureGroup> unsure_;
@@ -259,9 +259,8 @@ double Divider::evidence(std::uint32_t worker, std::size_t pool, std::uint32_t g
   double sum = group_used;
   const auto any = [&](auto&& is) { return std::ranges::any_of(mine.groups, is); };
   const bool larger = any([&](std::uint32_t g) { return groups_[g].size > candidate.size; });
-  const bool smaller = any([&](std::uint32_t g) {
-    return groups_[g].size > 1 && groups_[g].size < candidate.size;
-  });
+  const bool smaller =
+      any([&](std::uint32_t g) { return groups_[g].size > 1 && groups_[g].size < candidate.size; });
   if (smaller && !larger) sum += world_used;
   for (const std::uint32_t v : neighbours(mine, candidate)) {
     const auto other = worker_of_.find(v);

@@ -28,7 +28,11 @@ class MessageGroups {
  public:
   MessageGroups(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
                 std::span<const CommGroup> groups, std::span<RankCalls> ranks)
-      : views_(views), of_capture_(of_capture), groups_(groups), ranks_(ranks), counts_(views.size()) {
+      : views_(views),
+        of_capture_(of_capture),
+        groups_(groups),
+        ranks_(ranks),
+        counts_(views.size()) {
     for (const std::uint32_t v : of_capture) {
       view_of_[views[v].rank] = v;
       for (const CollectiveCall& call : ranks[v].calls)
@@ -38,9 +42,11 @@ class MessageGroups {
   std::vector<UnsureGroup> run();
 
  private:
-  [[nodiscard]] std::optional<MessageClass> class_of(std::uint32_t view, const CollectiveCall& call) const;
+  [[nodiscard]] std::optional<MessageClass> class_of(std::uint32_t view,
+                                                     const CollectiveCall& call) const;
   [[nodiscard]] std::optional<double> agreement(std::uint32_t view, const CommGroup& group,
-                                                int self, const MessageClass& of, std::size_t count) const;
+                                                int self, const MessageClass& of,
+                                                std::size_t count) const;
   void judge_groups();
   [[nodiscard]] std::uint32_t group_of(std::uint32_t view, const MessageClass& of,
                                        std::size_t count) const;
@@ -55,7 +61,8 @@ class MessageGroups {
 };
 
 // On a host a call has one message.
-std::optional<MessageClass> MessageGroups::class_of(std::uint32_t view, const CollectiveCall& call) const {
+std::optional<MessageClass> MessageGroups::class_of(std::uint32_t view,
+                                                    const CollectiveCall& call) const {
   if (call.group != no_row || call.edge_count != 1) return std::nullopt;
   const P2pEdge& edge = ranks_[view].edges[call.first_edge];
   if (!edge.in_group) return std::nullopt;
@@ -105,7 +112,8 @@ std::uint32_t MessageGroups::group_of(std::uint32_t view, const MessageClass& of
   std::uint32_t best = no_row;
   const auto key = [&](std::uint32_t g) {
     const auto at = fit_of_group_.find(g);
-    return std::tuple(at == fit_of_group_.end() ? 0 : at->second, -groups_[g].size, -std::int64_t{g});
+    return std::tuple(at == fit_of_group_.end() ? 0 : at->second, -groups_[g].size,
+                      -std::int64_t{g});
   };
   for (const std::uint32_t g : ranks_[view].listed) {
     const int self = number_in(groups_[g], views_[view].rank);

@@ -301,5 +301,36 @@ TEST(Steps, OfSeveralIterationNamesThatWithMostTimeCounts) {
   EXPECT_EQ(steps[2].name, "iteration 2");
 }
 
+// PyTorch marks each update of the parameters, also where nobody calls profiler.step().
+TEST(Steps, WithoutRowsOfTheirOwnLieBetweenUpdates) {
+  TraceBuilder b;
+  b.op("aten::mm", 80, 90);  // the recording began within a step
+  b.step("Optimizer.step#AdamW.step", 90, 100);
+  for (std::int64_t begin = 100; begin < 400; begin += 100) {
+    b.op("aten::mm", begin + 10, begin + 80);
+    b.step("Optimizer.step#Muon.step", begin + 85, begin + 88);
+    b.step("Optimizer.step#AdamW.step", begin + 90, begin + 100);
+  }
+  b.op("aten::mm", 410, 450);
+  const std::vector<Step> steps = steps_of(b);
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps[0].name, "update 1");
+  EXPECT_EQ(steps[0].index, 1);
+  EXPECT_EQ(steps[0].start, Ns{100});
+  EXPECT_EQ(steps[0].end, Ns{200});
+  EXPECT_EQ(steps[2].end, Ns{400});
+}
+
+TEST(Steps, TwoUpdatesAreTooFewToTellSteps) {
+  TraceBuilder b;
+  b.op("aten::mm", 10, 80);
+  b.step("Optimizer.step#SGD.step", 90, 100);
+  b.op("aten::mm", 110, 180);
+  b.step("Optimizer.step#SGD.step", 190, 200);
+  const std::vector<Step> steps = steps_of(b);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].name, "window");
+}
+
 }  // namespace
 }  // namespace stepscope

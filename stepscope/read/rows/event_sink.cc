@@ -259,9 +259,8 @@ bool EventSink::keeps_concrete_inputs(StringId name) {
     const auto holds = [&](std::string_view part) {
       return text.find(part) != std::string_view::npos;
     };
-    const bool kept =
-        holds("conv") || holds("attention") || holds("attn") || holds("sdpa") || holds("einsum") ||
-        text.starts_with("c10d::");
+    const bool kept = holds("conv") || holds("attention") || holds("attn") || holds("sdpa") ||
+                      holds("einsum") || text.starts_with("c10d::");
     known = kept ? 1 : 0;
   }
   return known == 1;
