@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/analysis/graph/graph_test_builder.h"
+#include <algorithm>
+
+#include "stepscope/analysis/replay/explanation.h"
+#include "stepscope/analysis/runs/job_test_builder.h"
 
 namespace stepscope {
 namespace {
@@ -21,6 +24,38 @@ TestRank rank_with(std::int64_t compute_end, std::int64_t end) {
   r.rows().row(r.rows().thread(1), Category::runtime, "cudaDeviceSynchronize", 20, end - 2);
   return r;
 }
+
+template <class... Rank>
+std::vector<TestRank> graph_ranks_of(Rank... rank) {
+  std::vector<TestRank> ranks;
+  (ranks.push_back(std::move(rank)), ...);
+  return ranks;
+}
+
+struct BuiltGraph {
+  TestJob job;
+  Collectives collectives;
+  StepGraph graph;
+  Replay replay;
+
+  explicit BuiltGraph(std::vector<TestRank> ranks) : job(std::move(ranks)) {
+    collectives = analyze_collectives(job.views());
+    graph = build_step_graph(job.views(), collectives);
+    replay = make_replay(graph, job.views());
+  }
+  [[nodiscard]] std::vector<std::uint32_t> nodes(NodeKind kind) const {
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t n = 0; n < graph.size(); ++n)
+      if (graph.kind[n] == kind) found.push_back(n);
+    return found;
+  }
+  [[nodiscard]] WhatIf ask(const Scenario& scenario) const {
+    const std::vector<std::string> roles(job.views().size(), "all");
+    const PeerMedians medians = peer_medians(replay, job.views(), roles);
+    const std::vector<Scenario> one = {scenario};
+    return what_if({replay, job.views(), collectives, roles, medians}, one, 1).front();
+  }
+};
 
 TEST(StepGraph, ReplaysWhatWasMeasured) {
   const BuiltGraph b(graph_ranks_of(rank_with(100, 200), rank_with(150, 200)));
@@ -346,6 +381,81 @@ TEST(StepGraph, BrokenOrderIsCountedAndStillReplays) {
   const BuiltGraph b(graph_ranks_of(std::move(r)));
   EXPECT_EQ(b.replay.error, 0);
   EXPECT_GE(b.graph.negative_delays, 1U);
+}
+
+TEST(Scenario, NamesAreReadBack) {
+  for (const char* text : {"no_waiting",
+                           "communication_free",
+                           "communication_free:all_gather",
+                           "bandwidth:2",
+                           "bandwidth:reduce_scatter:1.5",
+                           "latency:0.5",
+                           "compute:matmul:1.3",
+                           "compute:2",
+                           "host:4",
+                           "host_free",
+                           "data_free",
+                           "allocator_free",
+                           "collector_free",
+                           "profiler_free",
+                           "sync_free",
+                           "copies_free",
+                           "device_alone",
+                           "rank_as_peers@3",
+                           "host:2@0",
+                           "compute:matmul:0.5@1",
+                           "ranks_balanced",
+                           "bucket:25MB",
+                           "bucket:64KiB",
+                           "stages_balanced",
+                           "prefetch:0",
+                           "prefetch:3",
+                           "prefetch:1@2"}) {
+    const auto scenario = parse_scenario(text);
+    ASSERT_TRUE(scenario) << text;
+    EXPECT_EQ(name_of(*scenario), text);
+  }
+  for (const char* text : {"",
+                           "no",
+                           "bandwidth",
+                           "bandwidth:0",
+                           "bandwidth:-1",
+                           "bandwidth:nan",
+                           "bandwidth:inf",
+                           "no_waiting:2",
+                           "rank_as_peers",
+                           "rank_as_peers@x",
+                           "rank_as_peers:3",
+                           "no_waiting@",
+                           "compute:all_gather:2",
+                           "host_free:",
+                           "compute:matmul",
+                           "bucket",
+                           "bucket:",
+                           "bucket:0",
+                           "bucket:1XB",
+                           "bucket:1MB:2",
+                           "bucket:1MB@0",
+                           "prefetch",
+                           "prefetch:-1",
+                           "prefetch:1.5",
+                           "prefetch:x"})
+    EXPECT_FALSE(parse_scenario(text)) << text;
+}
+
+TEST(Scenarios, TheHelpNamesEachWithAnExampleThatIsTaken) {
+  const std::vector<ScenarioHelp> rows = scenario_help();
+  ASSERT_EQ(rows.size(), static_cast<std::size_t>(Change::prefetch) + 1);
+  const auto unknown = parse_scenario("faster");
+  ASSERT_FALSE(unknown);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto parsed = parse_scenario(rows[i].example);
+    ASSERT_TRUE(parsed) << rows[i].example;
+    EXPECT_EQ(static_cast<std::size_t>(parsed->change), i);
+    EXPECT_NE(unknown.error().hint.find(rows[i].syntax), std::string::npos) << rows[i].syntax;
+  }
+  EXPECT_EQ(parse_scenario("bandwidth").error().hint,
+            "write bandwidth[:COLLECTIVE]:FACTOR[@RANK], as bandwidth:2");
 }
 
 }  // namespace
