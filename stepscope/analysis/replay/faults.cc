@@ -37,6 +37,7 @@ constexpr double group_slower = 1.08;     // than its siblings
 constexpr double stage_more = 1.04;       // than the other stages
 constexpr double long_step = 1.15;        // than the median step
 constexpr double long_cpu_step = 1.3;     // likewise, where other programs share the cores
+constexpr double least_of_cores = 0.04;   // likewise of a rank whose cores others may share
 constexpr double least_weak = 0.05;       // of the step: the gain where peers are missing
 constexpr double of_spread = 5;           // median deviations of step times
 constexpr double more_data = 2;           // than the other ranks that load data
@@ -482,7 +483,11 @@ void Search::replay_suspects(std::span<const NodeChange> undone) {
     const bool of_all = s.fault.kind == StepFaultKind::data_loader && s.fault.ranks.empty();
     const bool weak = cpu_ && (of_all || (s.fault.kind == StepFaultKind::late_host &&
                                           alone_.contains(s.fault.ranks.front())));
-    return share(static_cast<double>(s.left.count())) < (weak ? least_weak : least_fault_share);
+    const bool of_cores = cpu_ && (s.fault.kind == StepFaultKind::slow_rank ||
+                                   s.fault.kind == StepFaultKind::late_host);
+    return share(static_cast<double>(s.left.count())) < (weak       ? least_weak
+                                                         : of_cores ? least_of_cores
+                                                                    : least_fault_share);
   });
 }
 
