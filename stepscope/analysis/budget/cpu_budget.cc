@@ -55,9 +55,7 @@ void add_in_flight(const Trace& trace, const CpuWork& work, const std::vector<bo
   }
 }
 
-// Where all calls are split, a thread inside a communication operator that has nothing in flight
-// waits for nobody: it submits or returns.
-BudgetCategory category_of(const Sweep::Open& open, bool all_split) {
+BudgetCategory category_of(const Sweep::Open& open) {
   const bool flight = open[waiting] > 0 || open[transferring] > 0 || open[unsplit] > 0;
   if (open[loading] > 0) return idle_data;
   if (open[main_work] > 0) return flight ? comm_overlapped : compute;
@@ -66,7 +64,7 @@ BudgetCategory category_of(const Sweep::Open& open, bool all_split) {
   if (open[unsplit] > 0) return comm_exposed_unsplit;
   if (open[waiting] > 0) return comm_exposed_wait;
   if (open[moving] > 0) return copy_exposed;
-  if (open[blocked] > 0) return all_split ? comm_exposed_transfer : comm_exposed_unsplit;
+  if (open[blocked] > 0) return comm_exposed_unsplit;
   return open[synchronizing] > 0 ? idle_sync : idle_host;
 }
 
@@ -116,10 +114,9 @@ std::vector<BudgetPiece> cpu_pieces(const Trace& trace, const RankIndex& rank,
   std::vector<BudgetPiece> pieces;
   Sweep sweep = sweep_of(trace, rank, split);
   StepCursor cursor(steps);
-  const bool all_split = split.all_split();
   sweep.run(steps.front().start, steps.back().end, [&](Ns start, Ns end, const Sweep::Open& open) {
     const BudgetCategory category =
-        rank.device_unseen ? unseen_category_of(open) : category_of(open, all_split);
+        rank.device_unseen ? unseen_category_of(open) : category_of(open);
     cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
       const bool continues = !pieces.empty() && pieces.back().end == from &&
                              pieces.back().category == category && pieces.back().step == step;

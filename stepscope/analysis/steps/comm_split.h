@@ -22,10 +22,6 @@ struct CommSpan {
 struct CommSplit {
   std::vector<CommSpan> spans;  // by slice; operations that are not listed are not split
 
-  [[nodiscard]] bool all_split() const {
-    return !spans.empty() && std::ranges::all_of(spans, &CommSpan::split);
-  }
-
   [[nodiscard]] const CommSpan* find(SliceId slice) const {
     const auto at = std::lower_bound(
         spans.begin(), spans.end(), slice,
