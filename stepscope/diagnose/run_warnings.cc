@@ -12,12 +12,20 @@ namespace stepscope {
 namespace {
 
 void arm_warnings(const char* letter, const ComparedArm& arm, std::vector<std::string>& out) {
-  for (const ComparedLaunch& l : arm.launches)
+  for (const ComparedLaunch& l : arm.launches) {
+    if (!l.changes.empty()) {
+      const ChangePoint& c = l.changes.back();
+      out.push_back(fmt::format(
+          "{}: a step of {} takes {} from its step {} on and {} before, so one figure does not "
+          "describe it; --warm-up {} compares what follows",
+          letter, l.name, format_time(c.after), c.at + 1, format_time(c.before), c.at));
+    }
     if (l.unsettled)
       out.push_back(
           fmt::format("{}: the step time of {} still moves in its second half; no end of "
                       "a warm-up is in sight and none was left out",
                       letter, l.name));
+  }
   if (arm.steps == 1) out.push_back(fmt::format("{} has one step only", letter));
   if (arm.steps > 1 && arm.stdev_ns && *arm.stdev_ns == 0)
     out.push_back(fmt::format("all step times of {} are equal", letter));

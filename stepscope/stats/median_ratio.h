@@ -15,8 +15,16 @@
 // outliers' own variance; the larger counts.
 // *Far apart*: if the arms differ by more than an AR(1) with a coefficient of 0.99 explains, that
 // bound gives p and the interval where it is smaller than the two above.
+// *Separated*: if no step of one arm is as long as any of the other, and the medians differ by more
+// than launches of one program do (`large`), an exact test counts: of exchangeable steps, those of
+// one arm are the longest in 2 of C(n_a + n_b, n_a) orders. It estimates neither spread nor
+// correlation, so it can call a change with four steps an arm (p = 0.029). Correlation makes the
+// steps of an arm alike and so moves its level, but by no more than levels of launches differ. Of
+// 2,700 pairs of four steps from 25 equal launches, made beside ten compilers on two cores, 4.3 %
+// were separated with medians that differ by a half, and 30 % by a fifth.
 // *Few steps*: with fewer than `least_effective` effective steps the estimate of the correlation is
-// rough. A difference is then called only if p is far below alpha (strictness()).
+// rough. By Welch's test, which rests on it, a difference is then called only if p is far below
+// alpha (strictness()).
 // *Launches*: with two or more launches an arm, the same statistics are computed on launch means,
 // with n = the number of launches. The wider interval and the larger p are used.
 #pragma once
@@ -35,6 +43,7 @@ namespace stepscope {
 struct RatioOptions {
   double alpha = 0.05;
   double floor = 0.01;         // smaller changes are never called
+  double large = 1.5;          // launches of one program differ by less (*separated* above)
   double least_effective = 8;  // with fewer effective steps an arm, p has to be far below alpha
   std::size_t replicates = 2000;
   std::uint64_t seed = 1;
@@ -59,7 +68,8 @@ struct RatioTest {
   RatioArm b;
   double ratio = 1;                                   // median of B / median of A
   std::optional<std::pair<double, double>> interval;  // of the ratio; absent below 2 values an arm
-  std::optional<double> p_steps;     // steps as the unit, corrected; the smaller of two
+  std::optional<double> p_steps;     // steps as the unit, corrected; the smallest that counts
+  std::optional<double> p_separated;  // of exchangeable steps (*separated*); absent: arms overlap
   std::optional<double> p_launches;  // launches as the unit
   std::optional<double> p;           // the larger
   double p_needed = 0;               // a difference is called if p is below it

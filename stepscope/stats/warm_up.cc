@@ -16,10 +16,16 @@ constexpr std::size_t group = 5;
 constexpr std::size_t fewest_groups = 8;
 constexpr double standard_errors = 5;
 constexpr double least_change = 0.005;
+constexpr double slow = 1.05;
+// Fewer later values tell no spread.
+constexpr std::size_t few_later = 4;
+constexpr double slow_beside_few = 1.5;
 
 std::size_t slow_first(std::span<const double> values) {
-  const auto later = hampel_limits(values.subspan(values.size() / 2), 6);
-  const double limit = std::max(later->high, later->median * 1.05);
+  const auto rest = values.subspan(values.size() / 2);
+  const auto later = hampel_limits(rest, 6);
+  const double least = rest.size() < few_later ? slow_beside_few : slow;
+  const double limit = std::max(later->high, later->median * least);
   std::size_t count = 0;
   while (count < values.size() / 2 && values[count] > limit) ++count;
   return count;

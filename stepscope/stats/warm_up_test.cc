@@ -35,6 +35,12 @@ TEST(WarmUp, TheFirstStepsThatAreFarSlowerAreLeftOut) {
 
 TEST(WarmUp, OfAFewStepsIsFoundToo) { EXPECT_EQ(find_warm_up(Doubles{9, 1, 1, 1}).count, 1U); }
 
+// Two later steps that happen to be alike do not show that the first one is slow.
+TEST(WarmUp, OfAFewStepsIsNotMadeOfNoise) {
+  EXPECT_EQ(find_warm_up(Doubles{108, 97, 100, 100.5}).count, 0U);
+  EXPECT_EQ(find_warm_up(Doubles{160, 97, 100, 100.5}).count, 1U);
+}
+
 TEST(WarmUp, ASlowDecayEndsWhereItIsLostInTheNoise) {
   Doubles x = steady(400, 0.3, 2);
   for (std::size_t i = 0; i < x.size(); ++i)

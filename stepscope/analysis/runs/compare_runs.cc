@@ -29,6 +29,8 @@ ComparedLaunch describe_launch(const LaunchSteps& launch, const CompareOptions& 
     d.unsettled = found.unsettled;
   }
   const Series kept = kept_steps(launch, d);
+  d.changes = find_changes(kept);
+  for (ChangePoint& c : d.changes) c.at += d.warm_up;
   d.sorted_ns.assign(kept.begin(), kept.end());
   std::ranges::sort(d.sorted_ns);
   d.median_ns = *quantile_sorted(d.sorted_ns, 0.5);

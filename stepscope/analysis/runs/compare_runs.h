@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "stepscope/analysis/runs/step_parts.h"
+#include "stepscope/stats/change_points.h"
 #include "stepscope/stats/median_ratio.h"
 
 namespace stepscope {
@@ -48,6 +49,9 @@ struct ComparedLaunch {
   std::size_t steps = 0;    // all steps
   std::size_t warm_up = 0;  // steps left out
   bool unsettled = false;   // no end of the warm-up was found
+  // Lasting changes of level among the remaining steps; `at` counts from the first of all steps.
+  // Few of such steps are independent, so they say little of one level.
+  std::vector<ChangePoint> changes{};
   double median_ns = 0;     // of the remaining steps, like the next fields
   double mean_ns = 0;
   std::vector<double> sorted_ns{};  // all of them, ascending

@@ -141,6 +141,21 @@ TEST(CompareRuns, LaunchesInOrderTellADrift) {
   EXPECT_TRUE(c.ratio.p_launches);
 }
 
+// A level that changes in the middle leaves few independent steps; the launch says where.
+TEST(CompareRuns, AChangeWithinALaunchIsFound) {
+  Launches launches;
+  const LaunchSteps a = launches.draw(20, 1e8);
+  LaunchSteps b = launches.draw(20, 1e8);
+  for (std::size_t i = 10; i < 20; ++i) b.wall_ns[i] *= 2.8;
+  const RunComparison c = compare_two(a, b);
+  EXPECT_EQ(c.ratio.verdict, Verdict::not_enough_data);
+  EXPECT_LT(c.b.n_eff, 2);
+  EXPECT_TRUE(c.a.launches[0].changes.empty());
+  ASSERT_EQ(c.b.launches[0].changes.size(), 1U);
+  EXPECT_EQ(c.b.launches[0].changes[0].at, 10U);
+  EXPECT_NEAR(c.b.launches[0].changes[0].after, 2.8e8, 2e7);
+}
+
 TEST(CompareRuns, OneStepAndEqualStepsAreAnswered) {
   const LaunchSteps one{.name = "one", .wall_ns = {1e7}};
   const RunComparison c = compare_two(one, one);

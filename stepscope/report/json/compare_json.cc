@@ -45,6 +45,13 @@ Json times_of_launch(const ComparedLaunch& launch) {
   return times;
 }
 
+Json changes_of_launch(const ComparedLaunch& launch) {
+  Json changes = Json::array();
+  for (const ChangePoint& c : launch.changes)
+    changes.push_back({{"step", c.at}, {"before_ns", c.before}, {"after_ns", c.after}});
+  return changes;
+}
+
 }  // namespace
 
 Json arm_tree(const std::string& label, const ComparedArm& arm) {
@@ -55,6 +62,7 @@ Json arm_tree(const std::string& label, const ComparedArm& arm) {
                         {"steps", l.steps},
                         {"warm_up", l.warm_up},
                         {"unsettled", l.unsettled},
+                        {"changes", changes_of_launch(l)},
                         {"median_ns", l.median_ns},
                         {"mean_ns", l.mean_ns},
                         {"sorted_ns", times_of_launch(l)}});
@@ -96,6 +104,7 @@ Json compare_tree(const Comparison& r) {
           {"p", real(t.p)},
           {"p_steps", real(t.p_steps)},
           {"p_launches", real(t.p_launches)},
+          {"p_separated", real(t.p_separated)},
           {"p_needed", t.p_needed},
           {"alpha", r.options.ratio.alpha},
           {"floor", r.options.ratio.floor},

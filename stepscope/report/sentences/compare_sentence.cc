@@ -56,6 +56,13 @@ std::string too_few(const Comparison& r) {
   if (!t.p || t.p_needed == 0)
     return fmt::format("{} has {}, and fewer than 3 show no spread",
                        r.runs.a.steps == least ? "A" : "B", counted(least, "step"));
+  // Exact for steps that are independent of each other, which those of one launch are not.
+  if (t.p_separated && *t.p_separated < r.options.ratio.alpha)
+    return fmt::format(
+        "every step of {} is longer than every step of {}, but one launch of a program may differ "
+        "from the next by up to {}; three launches of each, interleaved, would tell",
+        t.ratio > 1 ? "B" : "A", t.ratio > 1 ? "A" : "B",
+        format_percent(r.options.ratio.large - 1));
   const std::string effective =
       fmt::format("the steps are worth {} independent ones in A and {} in B; with fewer than {:g} ",
                   format_digits(r.runs.a.n_eff), format_digits(r.runs.b.n_eff),
