@@ -94,14 +94,10 @@ class Answer {
   Projection& p_;
 };
 
-// The spread of the mean of the recorded steps that the replay counts.
-double spread_of_mean(const Explanation& e) {
+// The spread of the mean of the steps that count.
+double spread_of_mean(const JobResult& job) {
   std::vector<double> walls;
-  for (const std::vector<Step>& view : e.steps)
-    if (view.size() > walls.size()) {
-      walls.clear();
-      for (const Step& s : view) walls.push_back(seconds(s.end - s.start).count());
-    }
+  for (const Step& s : job.counted) walls.push_back(seconds(s.end - s.start).count());
   return walls.empty()
              ? 0
              : sample_stdev(walls).value_or(0) / std::sqrt(static_cast<double>(walls.size()));
@@ -167,7 +163,7 @@ Result<Projection> project_step(const JobResult& job, const JobShape& recorded,
                  .hint = "record a run whose plan is closer to the one asked about"};
   const double scale = p.step / p.recorded;
   const Explanation& e = *job.explanation;
-  answer.widen("recorded steps differ", spread_of_mean(e) * scale);
+  answer.widen("recorded steps differ", spread_of_mean(job) * scale);
   answer.widen("another run of the same plan", another_run * p.step);
   const double replay = e.held_out ? 1.4826 * e.held_out->error : 0.05;
   const double changed = std::min(1.0, std::abs(r.kernels - r.recorded) / r.recorded);

@@ -131,8 +131,8 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   LaunchSteps launch{.name = c.input,
                      .source = fmt::format("trace of {}", counted(read->ranks.size(), "rank"))};
   std::vector<NumberedStep> steps;
-  for (const JobStep& s : c.job->steps) {
-    launch.wall_ns.push_back(std::max(1.0, static_cast<double>(s.wall.count())));
+  for (const Step& s : c.job->counted) {
+    launch.wall_ns.push_back(std::max(1.0, static_cast<double>((s.end - s.start).count())));
     steps.push_back({.number = s.index, .wall_ns = launch.wall_ns.back()});
   }
   if (launch.wall_ns.empty()) return no_whole_step(read->inputs, c.input);

@@ -110,8 +110,8 @@ Result<LaunchSteps> steps_written(const LaunchOrder& order, const std::string& p
 LaunchSteps launch_of(const JobResult& job, std::span<const RankInput> ranks, std::string name) {
   LaunchSteps launch{.name = std::move(name),
                      .source = fmt::format("trace of {}", counted(ranks.size(), "rank"))};
-  for (const JobStep& step : job.steps)
-    launch.wall_ns.push_back(std::max(1.0, static_cast<double>(step.wall.count())));
+  for (const Step& step : job.counted)
+    launch.wall_ns.push_back(std::max(1.0, static_cast<double>((step.end - step.start).count())));
   if (!launch.wall_ns.empty()) launch.parts = step_parts(job, ranks);
   return launch;
 }

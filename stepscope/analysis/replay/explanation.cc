@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 
 #include "stepscope/analysis/graph/device_holds.h"
 #include "stepscope/base/crew.h"
@@ -83,9 +84,12 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   if (std::ranges::all_of(graph.begin, [](std::uint32_t n) { return n == no_node; }) || stopped())
     return std::nullopt;
   const Replay replay = make_replay(graph, inputs.views);
+  CountedSteps counted;
+  if (inputs.steps.empty()) counted = count_steps(inputs.views, graph.together);
+  const auto steps =
+      inputs.steps.empty() ? std::span(std::as_const(counted.of_view)) : inputs.steps;
   Explanation e;
   e.step = replay.step;
-  e.steps = counted_steps(replay, inputs.views);
   e.residual_share = replay.residual_share;
   e.nodes = graph.size();
   e.edges = graph.graph.preds.size();
@@ -110,7 +114,8 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
            e.blame, [&] { return find_blame(replay, inputs.views, inputs.collectives, medians); }),
        shared_question(e.held, [&] { return held_devices(replay, inputs.views); }),
        shared_question(e.path, [&] {
-         return find_critical_path(replay, inputs.views, inputs.collectives.matches, inputs.phases);
+         return find_critical_path(replay, inputs.views, steps, inputs.collectives.matches,
+                                   inputs.phases);
        })});
   if (stopped()) return std::nullopt;
   const Ns unexplained = e.path.residual + e.path.not_recorded + e.path.unjoined;

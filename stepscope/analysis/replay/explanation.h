@@ -16,6 +16,7 @@
 #include "stepscope/analysis/replay/held_out.h"
 #include "stepscope/analysis/replay/path_share.h"
 #include "stepscope/analysis/replay/what_if.h"
+#include "stepscope/analysis/steps/counted_steps.h"
 
 namespace stepscope {
 
@@ -49,7 +50,6 @@ struct HeldDevice {
 struct Explanation {
   Ns step{};                             // replayed
   std::optional<HeldOut> held_out{};     // absent: too few steps with the same work
-  std::vector<std::vector<Step>> steps;  // that count, by view (counted_steps())
   double residual_share = 0;
   double unexplained_share = 0;  // of the critical path (CriticalPath)
   bool refused = false;          // no what-ifs
@@ -79,6 +79,7 @@ struct ExplanationInputs {
   std::span<const Scenario> scenarios;  // requested scenarios
   const PipelineBubble* pipeline = nullptr;
   std::optional<StepGraph> graph{};  // of these views; absent: built here
+  std::span<const std::vector<Step>> steps{};  // CountedSteps::of_view; empty: found here
   bool standing = true;
   const MessageModel* messages = nullptr;  // what_if.h
   ReplayVisitor visit{};                   // may be empty

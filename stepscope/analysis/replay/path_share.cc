@@ -8,29 +8,42 @@
 namespace stepscope {
 namespace {
 
-// The end of the rank that the job waits for.
-std::uint32_t last_end(const StepGraph& graph, std::span<const Ns> end, std::uint32_t& begin) {
+// What the path covers: from an instant to the end of a node, after the graph's origin.
+struct Stretch {
+  Ns begin{};
   std::uint32_t last = no_node;
-  Ns best{};
-  Ns first_begin = Ns::max();
-  begin = no_node;
+  std::size_t steps = 0;
+};
+
+// Of one view: its steps that count, else all of its recorded ones.
+Stretch stretch_of(const Replay& replay, std::size_t view, std::span<const Step> steps) {
+  const StepGraph& graph = *replay.graph;
+  if (steps.empty())
+    return {replay.start(graph.begin[view]), graph.end[view], graph.steps[view]};
+  const auto end = std::ranges::find(graph.step_ends, steps.back().index, &StepEnd::index);
+  const bool ends = end != graph.step_ends.end() && end->follows;
+  return {steps.front().start - graph.origin, ends ? end->node[view] : graph.end[view],
+          steps.size()};
+}
+
+// Of the view that the job waits for.
+Stretch find_stretch(const Replay& replay, std::span<const std::vector<Step>> steps) {
+  const StepGraph& graph = *replay.graph;
+  Stretch found;
+  Ns most = Ns::min();
   for (std::size_t v = 0; v < graph.end.size(); ++v) {
     if (graph.begin[v] == no_node || graph.end[v] == no_node) continue;
-    const Ns from = end[graph.begin[v]] - graph.graph.duration[graph.begin[v]];
-    const Ns rank = graph.together
-                        ? end[graph.end[v]]
-                        : (end[graph.end[v]] - from) / static_cast<std::int64_t>(graph.steps[v]);
-    if (last == no_node || rank > best) {
-      last = graph.end[v];
-      best = rank;
-      if (!graph.together) begin = graph.begin[v];
-    }
-    if (graph.together && from < first_begin) {
-      first_begin = from;
-      begin = graph.begin[v];
-    }
+    Stretch own = stretch_of(replay, v, steps[v]);
+    if (found.last != no_node && graph.together) own.begin = std::min(own.begin, found.begin);
+    if (graph.together) found.begin = own.begin;
+    const Ns end = replay.end[own.last];
+    const Ns late =
+        graph.together ? end : (end - own.begin) / static_cast<std::int64_t>(own.steps);
+    if (late <= most) continue;
+    most = late;
+    found = own;
   }
-  return last;
+  return found;
 }
 
 constexpr std::array<std::string_view, 3> other_labels = {"communication", "not recorded",
@@ -71,11 +84,12 @@ std::size_t label_number(const StepGraph& graph, std::span<const RankView> views
 class PathReader {
  public:
   PathReader(const Replay& replay, std::span<const RankView> views,
-             const CollectiveMatches& matches, std::span<const HostPhases> phases,
-             std::size_t longest)
+             std::span<const std::vector<Step>> steps, const CollectiveMatches& matches,
+             std::span<const HostPhases> phases, std::size_t longest)
       : replay_(replay),
         graph_(*replay.graph),
         views_(views),
+        steps_(steps),
         matches_(matches),
         phases_(phases),
         shares_(views.size()),
@@ -103,6 +117,7 @@ class PathReader {
   const Replay& replay_;
   const StepGraph& graph_;
   std::span<const RankView> views_;
+  std::span<const std::vector<Step>> steps_;
   const CollectiveMatches& matches_;
   std::span<const HostPhases> phases_;
   Ns from_{};
@@ -193,9 +208,11 @@ void PathReader::list_longest() {
 
 void PathReader::add_slack(std::span<const std::uint32_t> path) {
   std::vector<std::uint32_t> sinks;
-  for (const std::uint32_t e : graph_.end)
-    if (e != no_node && (graph_.together ? replay_.end[e] == to_ : e == path.back()))
-      sinks.push_back(e);
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    if (graph_.begin[v] == no_node || graph_.end[v] == no_node) continue;
+    const std::uint32_t e = stretch_of(replay_, v, steps_[v]).last;
+    if (graph_.together ? replay_.end[e] == to_ : e == path.back()) sinks.push_back(e);
+  }
   const std::vector<Ns> free = slack(graph_.graph, replay_.end, sinks);
   std::vector<Ns> least(views_.size(), Ns::max());
   for (std::uint32_t n = 0; n < graph_.size(); ++n) {
@@ -212,12 +229,12 @@ void PathReader::add_slack(std::span<const std::uint32_t> path) {
 }
 
 CriticalPath PathReader::read() {
-  std::uint32_t begin = no_node;
-  const std::uint32_t last = last_end(graph_, replay_.end, begin);
-  if (last == no_node) return {};
-  from_ = replay_.end[begin] - replay_.measured.duration[begin];
-  to_ = replay_.end[last];
-  const auto path = critical_path(graph_.graph, replay_.end, last);
+  const Stretch stretch = find_stretch(replay_, steps_);
+  if (stretch.last == no_node) return {};
+  from_ = stretch.begin;
+  to_ = replay_.end[stretch.last];
+  out_.steps = stretch.steps;
+  const auto path = critical_path(graph_.graph, replay_.end, stretch.last);
   std::map<std::pair<int, int>, std::uint64_t> hops;
   for (std::size_t i = 0; i < path.size(); ++i) {
     const std::uint32_t n = path[i];
@@ -252,9 +269,10 @@ std::string_view label_of(const StepGraph& graph, std::span<const RankView> view
 }
 
 CriticalPath find_critical_path(const Replay& replay, std::span<const RankView> views,
+                                std::span<const std::vector<Step>> steps,
                                 const CollectiveMatches& matches,
                                 std::span<const HostPhases> phases, std::size_t longest) {
-  return PathReader(replay, views, matches, phases, longest).read();
+  return PathReader(replay, views, steps, matches, phases, longest).read();
 }
 
 }  // namespace stepscope

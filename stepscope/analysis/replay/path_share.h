@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The critical path of the recorded steps over all ranks: the chain of work, in which each piece
-// waits for the previous one, that ends with the last step. A speed-up outside it gains nothing.
-// Its pieces tile the time from the start of the first step to the end of the last.
+// The critical path of the steps that count (CountedSteps) over all ranks: the chain of work, in
+// which each piece waits for the previous one, that ends with the last step. A speed-up outside it
+// gains nothing. Its pieces tile these steps: what happened before them, while the recording began,
+// is no part of it. If no steps count, it covers all of the recorded ones.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +56,7 @@ struct RankSlack {
 
 struct CriticalPath {
   Ns length{};
+  std::size_t steps = 0;  // that it covers
   // Parts of the length that the graph does not explain.
   Ns residual{};      // delays
   Ns unlaunched{};    // part of residual: of device work whose launch has no row
@@ -67,9 +69,10 @@ struct CriticalPath {
   std::vector<RankSlack> ranks;    // by rank
 };
 
-// If clocks are not comparable, the path is that of the slowest view. `phases`: by view. Empty
-// without steps.
+// If clocks are not comparable, the path is that of the slowest view. `steps`:
+// CountedSteps::of_view. `phases`: by view. Empty without steps.
 [[nodiscard]] CriticalPath find_critical_path(const Replay& replay, std::span<const RankView> views,
+                                              std::span<const std::vector<Step>> steps,
                                               const CollectiveMatches& matches,
                                               std::span<const HostPhases> phases,
                                               std::size_t longest = 10);

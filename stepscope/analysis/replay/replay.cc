@@ -86,62 +86,6 @@ bool keeps_delay(const Replay& r, std::uint32_t node) {
   return r.graph->begin[r.graph->view[node]] == node || r.graph->graph.preds_of(node).empty();
 }
 
-std::vector<std::vector<Step>> counted_steps(const Replay& r, std::span<const RankView> views) {
-  const StepGraph& graph = *r.graph;
-  std::vector<std::vector<Step>> all(views.size());
-  std::vector<std::size_t> with_steps;
-  for (std::size_t v = 0; v < views.size(); ++v)
-    if (!views[v].steps.empty() && graph.begin[v] != no_node) with_steps.push_back(v);
-  // Of the views that are measured together.
-  const auto over = [&](std::span<const std::size_t> some, auto&& instant, auto&& of_two) {
-    Ns at = instant(some.front());
-    for (const std::size_t v : some.subspan(1)) at = of_two(at, instant(v));
-    return at + graph.origin;
-  };
-  const auto later = [](Ns a, Ns b) { return std::max(a, b); };
-  const auto earlier = [](Ns a, Ns b) { return std::min(a, b); };
-  const auto between_ends = [&](std::span<const std::size_t> some) {
-    std::vector<Step> steps;
-    std::optional<Ns> before;
-    for (const StepEnd& step : graph.step_ends) {
-      Ns end = over(some, [&](std::size_t v) { return step.measured[v]; }, later);
-      if (before) end = std::max(end, *before);
-      if (before && step.follows)
-        steps.push_back({.index = step.index, .name = {}, .start = *before, .end = end});
-      before = end;
-    }
-    return steps;
-  };
-  bool as_many = true;  // steps on all views that have some
-  std::size_t count = 0;
-  for (const RankView& view : views) {
-    if (view.steps.empty()) continue;
-    as_many = as_many && (count == 0 || view.steps.size() == count);
-    count = view.steps.size();
-  }
-  const auto whole = [&](std::size_t own, Ns first, Ns last) {
-    std::vector<Step> steps(views[own].steps.begin(), views[own].steps.end());
-    for (std::size_t k = 1; k < steps.size(); ++k) steps[k - 1].end = steps[k].start;
-    std::erase_if(steps, [&](const Step& s) { return s.end <= first || s.start >= last; });
-    if (steps.empty()) return steps;
-    steps.front().start = first;
-    steps.back().end = last;
-    return steps;
-  };
-  const auto count_steps = [&](std::span<const std::size_t> some) {
-    const std::vector<Step> ends = between_ends(some);
-    for (const std::size_t v : some) all[v] = ends;
-    if (!ends.empty() || !as_many) return;
-    const Ns first = over(some, [&](std::size_t v) { return r.start(graph.begin[v]); }, earlier);
-    const Ns last = over(some, [&](std::size_t v) { return r.end[graph.end[v]]; }, later);
-    for (const std::size_t v : some) all[v] = whole(v, first, last);
-  };
-  if (graph.together && !with_steps.empty()) count_steps(with_steps);
-  if (!graph.together)
-    for (const std::size_t& v : with_steps) count_steps(std::span(&v, 1));
-  return all;
-}
-
 NodeTimes measured_times(const Replay& r) {
   NodeTimes times{r.graph->graph.duration, r.graph->graph.work};
   for (std::size_t n = 0; n < times.delay.size(); ++n) times.delay[n] -= times.duration[n];

@@ -47,14 +47,6 @@ struct Replay {
 // and nodes that wait for nothing.
 [[nodiscard]] bool keeps_delay(const Replay& replay, std::uint32_t node);
 
-// The steps that Replay::step is the mean of, by view: from the end of a step to the end of the
-// next. If the clocks are comparable, a step ends when its last rank does, and all views have the
-// same. Without two steps in sequence, and without a device, they reach from the first begin to the
-// last end, without those outside; they are empty if the views differ in their number of steps. A
-// view whose steps have no node in the graph has none.
-[[nodiscard]] std::vector<std::vector<Step>> counted_steps(const Replay& replay,
-                                                           std::span<const RankView> views);
-
 [[nodiscard]] NodeTimes measured_times(const Replay& replay);
 [[nodiscard]] std::vector<Ns> measured_starts(const Replay& replay);
 

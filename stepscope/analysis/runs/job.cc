@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "stepscope/analysis/steps/counted_steps.h"
 #include "stepscope/analysis/steps/cut_steps.h"
 #include "stepscope/analysis/steps/host_phases.h"
 #include "stepscope/analysis/steps/launch_class.h"
@@ -159,15 +160,6 @@ void account(const RankInput& input, const Prepared& p, const Collectives& colle
          r.phases = phase_budget(trace, p.index, p.steps, phases, r.budget.chosen);
          r.phase_summaries = summarize_phases(r.phases.steps);
        },
-       [&] {
-         r.classes = class_times(trace, {.rank = p.index,
-                                         .steps = p.steps,
-                                         .phases = phases,
-                                         .split = split,
-                                         .calls = collectives.matches.ranks[view],
-                                         .dimensions = collectives.dimension_of,
-                                         .budget = r.budget});
-       },
        [&] { r.ranges = range_tree(trace, p.index, p.steps, phases); },
        [&] { r.overlap = overlap(trace, p.index, p.steps, r.budget); },
        [&] {
@@ -208,9 +200,19 @@ void join_steps(JobResult& job) {
           !broken_on(job, r.rank, index))
         job.missing.push_back({r.rank, index});
   }
+}
+
+// The steps that count of the job, else those that every rank has.
+void count(CountedSteps counted, JobResult& job) {
+  for (std::size_t i = 0; i < job.ranks.size(); ++i)
+    job.ranks[i].counted_steps = std::move(counted.of_view[i]);
+  job.counted = std::move(counted.of_job);
+  if (job.counted.empty())
+    for (const JobStep& s : job.steps)
+      job.counted.push_back(
+          {.index = s.index, .name = {}, .start = s.start, .end = s.start + s.wall});
   std::vector<std::int64_t> walls;
-  walls.reserve(job.steps.size());
-  for (const JobStep& step : job.steps) walls.push_back(step.wall.count());
+  for (const Step& step : job.counted) walls.push_back((step.end - step.start).count());
   job.step_summary = summarize(walls);
 }
 
@@ -218,14 +220,13 @@ void join_steps(JobResult& job) {
 struct Counted {
   TimeBudget budget;
   PhaseBudget phases;
+  std::vector<ClassTime> classes;
 };
 
-// The account of the steps that the replay counts, so that the table and what a change saves have
-// one denominator.
+// The account of the steps that count, so that the table, what a change saves and what two runs
+// differ in have one denominator.
 void account_counted(std::span<const RankView> views, std::span<const HostPhases> phases,
                      const Workers& workers, JobResult& job) {
-  for (std::size_t i = 0; i < views.size(); ++i)
-    job.ranks[i].counted_steps = std::move(job.explanation->steps[i]);
   const bool few = views.size() < workers.threads;
   std::vector<Counted> counted(views.size());
   shared_for(counted, workers, Deal::blocks, [&](std::size_t i) {
@@ -237,19 +238,30 @@ void account_counted(std::span<const RankView> views, std::span<const HostPhases
             phase_budget(*view.trace, *view.index, r.counted_steps, phases[i], r.budget.chosen);
         return;
       }
-      counted[i].budget =
-          time_budget(*view.trace, *view.index, r.counted_steps, job.collectives.splits[i]);
-      for (DeviceBudget& device : counted[i].budget.devices) release(device.idle);
+      TimeBudget& budget = counted[i].budget;
+      budget = time_budget(*view.trace, *view.index, r.counted_steps, job.collectives.splits[i]);
+      for (DeviceBudget& device : budget.devices) release(device.idle);
+      if (budget.devices.empty()) return;
+      budget.chosen = r.budget.chosen;
+      counted[i].classes =
+          class_times(*view.trace, {.rank = *view.index,
+                                    .steps = r.counted_steps,
+                                    .phases = phases[i],
+                                    .split = job.collectives.splits[i],
+                                    .calls = job.collectives.matches.ranks[i],
+                                    .dimensions = job.collectives.dimension_of,
+                                    .budget = budget});
     });
   });
   for (std::size_t i = 0; i < views.size(); ++i) {
     job.ranks[i].counted_budget = std::move(counted[i].budget);
     job.ranks[i].counted_phases = std::move(counted[i].phases);
+    job.ranks[i].classes = std::move(counted[i].classes);
   }
 }
 
-// The mean of each rank's steps, by category; then over ranks. The steps are those that the replay
-// counts, else the common ones.
+// The mean of each rank's steps, by category; then over ranks. The steps are those that count, else
+// the common ones.
 void average(JobResult& job) {
   if (job.steps.empty()) return;
   std::set<std::int64_t> common;
@@ -375,6 +387,27 @@ std::vector<RankView> views_of(std::span<const RankInput> ranks,
   return views;
 }
 
+// The questions about all ranks that need no replay.
+void ask_of_all(std::span<const RankView> views, std::span<const HostPhases> phases,
+                const JobOptions& options, JobResult& job) {
+  job.unit_waits.resize(views.size());
+  parallel_for(views.size(), options.threads, [&](std::size_t i) {
+    job.unit_waits[i] = find_unit_waits(views[i], job.collectives.matches.ranks[i],
+                                        job.collectives.times.by_view[i], phases[i]);
+  });
+  job.units = unit_rows(job.unit_waits, views);
+  job.unit_reduces = unit_reduce_rows(job.unit_waits, views);
+  const std::vector<SharedQuestion> questions = {
+      shared_question(
+          job.stragglers,
+          [&] { return find_stragglers(views, job.collectives, {.sizes = options.sizes}); }),
+      shared_question(job.transfers, [&] { return find_transfers(views, job.collectives); }),
+      shared_question(job.ddp_buckets, [&] { return ddp_buckets(views, job.collectives); }),
+      shared_question(job.group_rates, [&] { return group_rates(job.collectives); }),
+      shared_question(job.algorithms, [&] { return named_calls(views, job.collectives.matches); })};
+  ask_shared(questions, options.threads);
+}
+
 // The first instant of the ranks; zero if a clock is relative.
 Ns origin_of(std::span<const RankInput> ranks, const JobResult& job) {
   Ns origin{};
@@ -432,26 +465,14 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   }
   if (stopped()) return job;
   join_steps(job);
+  CountedSteps counted =
+      count_steps(views, job.collectives.matches.clocks_comparable || views.size() == 1,
+                  options.threads.threads);
   const Roles roles =
       find_roles(views, job.collectives.matches, job.collectives.dimension_of, options.sizes);
   job.role_source = roles.source;
   for (std::size_t i = 0; i < views.size(); ++i) job.ranks[i].role = roles.of_view[i];
-  job.unit_waits.resize(views.size());
-  parallel_for(views.size(), options.threads, [&](std::size_t i) {
-    job.unit_waits[i] = find_unit_waits(views[i], job.collectives.matches.ranks[i],
-                                        job.collectives.times.by_view[i], phases[i]);
-  });
-  job.units = unit_rows(job.unit_waits, views);
-  job.unit_reduces = unit_reduce_rows(job.unit_waits, views);
-  const std::vector<SharedQuestion> questions = {
-      shared_question(
-          job.stragglers,
-          [&] { return find_stragglers(views, job.collectives, {.sizes = options.sizes}); }),
-      shared_question(job.transfers, [&] { return find_transfers(views, job.collectives); }),
-      shared_question(job.ddp_buckets, [&] { return ddp_buckets(views, job.collectives); }),
-      shared_question(job.group_rates, [&] { return group_rates(job.collectives); }),
-      shared_question(job.algorithms, [&] { return named_calls(views, job.collectives.matches); })};
-  ask_shared(questions, options.threads);
+  ask_of_all(views, phases, options, job);
   std::vector<std::size_t> devices;
   for (const RankResult& r : job.ranks) devices.push_back(r.budget.chosen);
   job.pipeline = pipeline_bubble({views, job.collectives, phases, devices, options.threads});
@@ -467,13 +488,15 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
                                .scenarios = options.scenarios,
                                .pipeline = job.pipeline ? &*job.pipeline : nullptr,
                                .graph = std::move(graph),
+                               .steps = counted.of_view,
                                .standing = options.scenarios.empty() && options.standing,
                                .messages = options.messages ? &options.messages : nullptr,
                                .visit = options.visit,
                                .threads = options.threads,
                                .stop = options.stop});
   if (stopped()) return job;
-  if (job.explanation) account_counted(views, phases, options.threads, job);
+  count(std::move(counted), job);
+  account_counted(views, phases, options.threads, job);
   average(job);
   if (options.timeline) job.timeline = make_timeline(views);
   job.origin = origin_of(ranks, job);

@@ -85,17 +85,16 @@ struct RankResult {
   std::string role = "all";
   std::vector<Step> steps;
   TimeBudget budget;
-  std::vector<ClassTime> classes;  // parallel to steps; empty without a device
   OutsideSteps outside;
   Ns window_start{};  // first start and last end of any row
   Ns window_end{};
   PhaseBudget phases;
   std::vector<PhaseSummary> phase_summaries;
-  // The same for the steps that the replay counts (counted_steps()), without idle pieces. Empty if
-  // no replay was asked for.
+  // The same for the steps that count (counted_steps.h), without idle pieces. Empty if none does.
   std::vector<Step> counted_steps;
   TimeBudget counted_budget;
   PhaseBudget counted_phases;
+  std::vector<ClassTime> classes;  // parallel to counted_steps; empty without a device
   std::vector<GpuWindow> gpu_windows;
   std::vector<IdleCause> idle;
   std::optional<Overlap> overlap;
@@ -144,8 +143,11 @@ struct CategorySpread {
 
 struct JobResult {
   std::vector<RankResult> ranks;
-  std::vector<JobStep> steps;           // steps that every rank has
-  std::optional<Summary> step_summary;  // of their wall times, in ns
+  std::vector<JobStep> steps;  // steps that every rank has
+  // The steps that count, and their lengths: every verb's (counted_steps.h). Where none does, those
+  // that every rank has.
+  std::vector<Step> counted;
+  std::optional<Summary> step_summary;  // of these lengths, in ns
   // First and last index of any rank, including those outside first_step and last_step.
   std::optional<std::pair<std::int64_t, std::int64_t>> recorded_steps;
   std::vector<MissingStep> missing;  // steps that a rank lacks; not part of the means
@@ -174,7 +176,7 @@ struct JobResult {
 
 // By budget category, ns.
 using CategoryMeans = std::array<double, budget_category_count>;
-// The mean of the steps of a rank that the replay counts, else of its recorded steps. REQUIRES:
+// The mean of the steps of a rank that count, else of its recorded steps. REQUIRES:
 // steps.
 [[nodiscard]] CategoryMeans mean_step_of(const RankResult& rank);
 

@@ -35,25 +35,35 @@ class Parts {
   std::map<std::pair<PartKind, std::string>, std::vector<double>> series_;
 };
 
-// Index in job.steps of each step of the rank, or none.
-std::vector<std::optional<std::size_t>> places(const JobResult& job, const RankResult& rank) {
-  std::vector<std::optional<std::size_t>> places(rank.steps.size());
-  for (std::size_t s = 0; s < rank.steps.size(); ++s) {
-    const auto found =
-        std::ranges::lower_bound(job.steps, rank.steps[s].index, {}, &JobStep::index);
-    if (found != job.steps.end() && found->index == rank.steps[s].index)
-      places[s] = static_cast<std::size_t>(found - job.steps.begin());
+// A rank's account of its steps that count, else of all of them.
+struct RankSteps {
+  std::span<const Step> steps;
+  std::span<const Budget> budgets;                 // parallel
+  std::vector<std::optional<std::size_t>> places;  // parallel: in job.counted, or none
+};
+
+RankSteps steps_of(const JobResult& job, const RankResult& rank) {
+  const bool counted = !rank.counted_steps.empty();
+  RankSteps of{.steps = counted ? rank.counted_steps : rank.steps,
+               .budgets = counted ? rank.counted_budget.devices[rank.budget.chosen].steps
+                                  : rank.budget.rank().steps,
+               .places = {}};
+  of.places.resize(of.steps.size());
+  for (std::size_t s = 0; s < of.steps.size(); ++s) {
+    const auto found = std::ranges::lower_bound(job.counted, of.steps[s].index, {}, &Step::index);
+    if (found != job.counted.end() && found->index == of.steps[s].index)
+      of.places[s] = static_cast<std::size_t>(found - job.counted.begin());
   }
-  return places;
+  return of;
 }
 
 // By distinct name, so that each is looked up once per step and rank.
-void add_kernels(const Trace& trace, const RankResult& rank,
-                 std::span<const std::optional<std::size_t>> places, Parts& parts) {
+void add_kernels(const Trace& trace, const RankSteps& of, Parts& parts) {
+  const std::vector<std::optional<std::size_t>>& places = of.places;
   std::map<std::pair<StringId, std::size_t>, Ns> sums;
   for (const DeviceLane& lane : index_rank(trace).devices)
     for (const SliceId op : lane.ops)
-      if (const auto step = step_at(rank.steps, trace.slices.start[index(op)]);
+      if (const auto step = step_at(of.steps, trace.slices.start[index(op)]);
           step && places[*step])
         sums[{trace.slices.name[index(op)], *places[*step]}] += trace.slices.dur[index(op)];
   for (const auto& [key, time] : sums)
@@ -63,20 +73,21 @@ void add_kernels(const Trace& trace, const RankResult& rank,
 }  // namespace
 
 std::vector<PartSeries> step_parts(const JobResult& job, std::span<const RankInput> ranks) {
-  Parts parts(job.steps.size(), std::max<std::size_t>(job.ranks.size(), 1));
+  Parts parts(job.counted.size(), std::max<std::size_t>(job.ranks.size(), 1));
   for (const RankResult& rank : job.ranks) {
-    const auto place = places(job, rank);
-    for (std::size_t s = 0; s < rank.steps.size(); ++s) {
-      if (!place[s]) continue;
-      const Budget& budget = rank.budget.rank().steps[s];
+    const RankSteps of = steps_of(job, rank);
+    for (std::size_t s = 0; s < of.steps.size(); ++s) {
+      if (!of.places[s]) continue;
       for (std::size_t c = 0; c < budget_category_count; ++c)
-        parts.add(PartKind::budget, budget_category_names[c], *place[s], budget.time[c]);
+        parts.add(PartKind::budget, budget_category_names[c], *of.places[s],
+                  of.budgets[s].time[c]);
       if (rank.classes.empty()) continue;
       for (std::size_t c = 0; c < name_class_count; ++c)
-        parts.add(PartKind::compute, name_class_names[c], *place[s], rank.classes[s].compute[c]);
+        parts.add(PartKind::compute, name_class_names[c], *of.places[s],
+                  rank.classes[s].compute[c]);
     }
     const auto input = std::ranges::find(ranks, rank.rank, &RankInput::rank);
-    if (input != ranks.end()) add_kernels(*input->trace, rank, place, parts);
+    if (input != ranks.end()) add_kernels(*input->trace, of, parts);
   }
   return std::move(parts).all();
 }

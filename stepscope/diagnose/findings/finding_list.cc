@@ -34,11 +34,12 @@ const WhatIf* FindingList::what_if(std::string_view name) const {
 }
 
 Ns FindingList::on_path(std::string_view label) const {
-  if (!job().explanation) return Ns{0};
+  if (!job().explanation || job().explanation->path.steps == 0) return Ns{0};
+  const CriticalPath& path = job().explanation->path;
   Ns sum{};
-  for (const PathShare& s : job().explanation->path.shares)
+  for (const PathShare& s : path.shares)
     if (s.label == label) sum += s.time;
-  return sum / most_steps(job());
+  return sum / static_cast<std::int64_t>(path.steps);
 }
 
 std::optional<FindingPlace> FindingList::place_on_path(std::string_view label) const {

@@ -32,9 +32,12 @@ Json job_json(const Analysis& report) {
   const JobResult& job = report.job;
   Json steps = Json::array();
   for (const JobStep& s : job.steps) {
+    const auto counted = std::ranges::find(job.counted, s.index, &Step::index);
     steps.push_back(
         {{"index", s.index},
          {"wall_ns", value(s.wall)},
+         {"counted_ns",
+          counted != job.counted.end() ? value(counted->end - counted->start) : Json(nullptr)},
          {"start_ns", job.origin.count() != 0 ? value(s.start - job.origin) : Json(nullptr)},
          {"ranks", s.ranks}});
   }

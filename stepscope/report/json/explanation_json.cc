@@ -33,6 +33,7 @@ Json path_json(const CriticalPath& path, Ns origin) {
                      {"on_path_ns", value(r.on_path)},
                      {"slack_ns", r.slack == Ns::max() ? Json(nullptr) : value(r.slack)}});
   return {{"length_ns", value(path.length)},
+          {"steps", path.steps},
           {"residual_ns", value(path.residual)},
           {"unlaunched_ns", value(path.unlaunched)},
           {"not_recorded_ns", value(path.not_recorded)},

@@ -23,7 +23,7 @@ constexpr std::size_t most_scenarios = 6;
 constexpr double least_share = 0.005;  // of a step; less is not worth a line
 
 // The path over ranks and phases, by what it is.
-std::string path_text(const CriticalPath& path, std::int64_t steps, std::size_t width) {
+std::string path_text(const CriticalPath& path, std::size_t width) {
   std::map<std::string_view, Ns> by_what;
   for (const PathShare& s : path.shares) by_what[s.label] += s.time;
   std::vector<std::pair<Ns, std::string_view>> sorted;
@@ -40,8 +40,9 @@ std::string path_text(const CriticalPath& path, std::int64_t steps, std::size_t 
     if (share_of_time(r.on_path, path.length) >= 0.1 && path.ranks.size() > 1)
       ranks.push_back(
           fmt::format("rank {} {}", r.rank, format_percent(share_of_time(r.on_path, path.length))));
-  std::string text = fmt::format("Critical path ({} a step): {}", format_time(path.length / steps),
-                                 fmt::join(parts, ", "));
+  std::string text = fmt::format(
+      "Critical path ({} a step): {}",
+      format_time(path.length / static_cast<std::int64_t>(path.steps)), fmt::join(parts, ", "));
   if (!ranks.empty() && ranks.size() <= most_shares)
     text += fmt::format("; it runs on {}", fmt::join(ranks, ", "));
   return wrapped(text + ".", width);
@@ -122,7 +123,7 @@ std::string explanation_text(const JobResult& job, std::size_t width) {
   if (!job.explanation) return {};
   const Explanation& e = *job.explanation;
   if (e.path.length <= Ns{0} || e.step <= Ns{0}) return {};
-  std::string out = path_text(e.path, most_steps(job), width);
+  std::string out = path_text(e.path, width);
   if (const std::string blamed = blame_text(e, width); !blamed.empty()) out += '\n' + blamed;
   std::vector<WhatIf> worth;
   for (const WhatIf& w : e.what_ifs)

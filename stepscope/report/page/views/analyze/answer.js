@@ -36,17 +36,11 @@ function key_figures(report) {
   const rows = [];
   const total = total_of(job.budget_ns || {});
   const share = (...keys) => percent(sum(keys.map((k) => job.budget_ns[k])) / total);
-  // The step of the answer: over all ranks, from the end of a step to the end of the next.
-  const replayed = report.answer && report.answer.verdict && report.explanation &&
-      !report.explanation.refused && report.explanation.baseline_ns;
   if (known(job.step_mean_ns)) {
     const several = job.steps.length > 1;
-    const step = replayed || job.step_mean_ns;
+    const step = job.step_mean_ns;
     const notes = [];
-    if (replayed && Math.abs(step - job.step_mean_ns) > 0.005 * step)
-      notes.push(`of all ranks by the replay; mean of the recorded steps ${ns(job.step_mean_ns)}`);
-    else if (total > 0 && job.step_mean_ns > 1.01 * total)
-      notes.push(`first to last rank; of each ${ns(total)}`);
+    if (total > 0 && step > 1.01 * total) notes.push(`first to last rank; of each ${ns(total)}`);
     if (several)
       notes.push(`${ns(job.step_min_ns)} to ${ns(job.step_max_ns)}, σ ${ns(job.step_stdev_ns)}`);
     rows.push([one_window(report.ranks) ? 'Window' : 'Step', ns(step), notes.join('; ')]);
@@ -71,6 +65,8 @@ function key_figures(report) {
     ]);
   }
   const worst = report.stragglers.find((r) => r.late_ns > 0 && r.significant !== false);
+  const replayed = report.answer && report.answer.verdict && report.explanation &&
+      !report.explanation.refused;
   if (worst && !replayed) {  // where the replay tells, a late rank may be a victim
     rows.push(['Latest rank', String(worst.rank), `at most ${ns(worst.upper_bound_ns)} a step`]);
   }

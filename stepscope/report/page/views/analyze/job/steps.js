@@ -126,7 +126,8 @@ function curve(report, own, width) {
   const frame = step_frame(numbers.length, range_shown, width, {tail: guilty.length ? 50 : 0});
   const {box, x, y} = frame;
   const band = band_of(shown);
-  const job = new Map(report.job.steps.map((step) => [step.index, step.wall_ns]));
+  const job = new Map(report.job.steps.map((step) =>
+    [step.index, step.counted_ns || step.wall_ns]));
   const whole = numbers.map((n, i) => (job.has(n) ? job.get(n) : band[i] && band[i].most));
   const marks = marked_steps(report, numbers, whole);
   const many = others.length > most_lines;
