@@ -54,7 +54,8 @@ int answer(const WhatIfFlags& flags) {
     print_text(whatif_text(*result, static_cast<std::size_t>(terminal_width())));
   flush_output(failures);
   if (failures.interrupted()) return exit_interrupted;
-  return failures.any() || result->explanation.refused ? exit_failed : exit_done;
+  const bool answered = result->asked || !result->explanation.refused;
+  return failures.any() || !answered ? exit_failed : exit_done;
 }
 
 }  // namespace

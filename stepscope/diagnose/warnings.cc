@@ -250,7 +250,7 @@ std::vector<std::string> replay_warnings(const JobResult& job) {
   if (!job.explanation) return warnings;
   const Explanation& e = *job.explanation;
   if (const auto none = no_answer(job))
-    warnings.push_back(fmt::format("no what-if is answered: {}{}{}", none->reason,
+    warnings.push_back(fmt::format("no gain is stated: {}{}{}", none->reason,
                                    none->remedy.empty() ? "" : "; ", none->remedy));
   else if (mispredicts(e, replay_error_warning))
     warnings.push_back(fmt::format("the replay misses held-out steps by {}: what-ifs are rough",
@@ -267,6 +267,9 @@ std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios) {
   for (const WhatIf& w : scenarios) {
     if (w.nodes == 0 && w.refused.empty())
       notes.push_back(name_of(w.scenario) + " changes nothing that these traces show");
+    if (w.doubted)
+      notes.push_back(name_of(w.scenario) +
+                      ": only the range is known, because the replay's error may hide the gain");
     for (const std::string& note : w.notes)
       notes.push_back(fmt::format("{}: {}", name_of(w.scenario), note));
   }

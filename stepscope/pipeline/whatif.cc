@@ -128,7 +128,7 @@ Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>
                       result.explanation.asked);
   if (const std::string cut = cut_sentence(result.inputs, job); !cut.empty())
     result.warnings.insert(result.warnings.begin(), cut);
-  if (const auto none = no_answer(job))
+  if (const auto none = no_answer(job); none && !result.asked)
     fail(progress, result.failures,
          {.what = "the traces answer no what-if: " + none->reason,
           .file = r.traces.inputs.front(),

@@ -2,6 +2,8 @@
 #include "stepscope/analysis/replay/explanation.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <initializer_list>
 #include <utility>
 
@@ -69,11 +71,131 @@ std::vector<HeldDevice> held_devices(const Replay& replay, std::span<const RankV
   return listed;
 }
 
+// What graph and replay tell of themselves.
+Explanation explanation_of(const Replay& replay) {
+  const StepGraph& graph = *replay.graph;
+  Explanation e;
+  e.step = replay.step;
+  e.residual_share = replay.residual_share;
+  e.nodes = graph.size();
+  e.edges = graph.graph.preds.size();
+  e.joined = graph.joined;
+  e.unjoined = graph.unjoined;
+  e.removed_edges = graph.removed_edges;
+  e.negative_delays = graph.negative_delays;
+  return e;
+}
+
+// What the graph does not explain of the critical path.
+double unexplained_share(const CriticalPath& path) {
+  if (path.length <= Ns{0}) return 0;
+  const Ns unexplained = path.residual + path.not_recorded + path.unjoined;
+  return static_cast<double>(unexplained.count()) / static_cast<double>(path.length.count());
+}
+
+// A gain that may be hidden becomes a range (explanation.h). Changes of work in one direction do
+// not move the step in the other; another order of the same work may.
+void state_range(const Explanation& e, WhatIf& w) {
+  if (!w.refused.empty() || w.nodes == 0 || !(e.refused || doubts(e, w.saved))) return;
+  const bool either = w.scenario.change == Change::bucket || w.scenario.change == Change::prefetch;
+  const bool saves = w.saved >= Ns{0};
+  const Ns error = gain_error(e);
+  const Ns delays{e.refused ? std::llround(std::abs(e.residual_share) *
+                                           static_cast<double>(e.step.count()))
+                            : 0};
+  Ns longest = w.step + error;
+  Ns shortest = w.shortest_step.value_or(w.step) - error - delays;
+  if (e.refused && saves) longest = std::max(longest, e.step);
+  if (e.refused && !saves) shortest = std::min(shortest, e.step);
+  if (!either && saves) longest = std::min(longest, e.step);
+  if (!either && !saves) shortest = std::max(shortest, e.step);
+  w.step = longest;
+  w.shortest_step = std::max(Ns{0}, shortest);
+  w.saved = e.step - longest;
+  w.removed = w.added = std::nullopt;
+  w.beside_fault = std::nullopt;
+  w.doubted = true;
+}
+
+// Leaves out what the replay's error may have made, and refuses if nothing else is left.
+void bound_gains(const ExplanationInputs& inputs, Explanation& e) {
+  if (gain_error(e) == Ns{0} && !e.refused) return;
+  for (auto* answers : {&e.what_ifs, &e.asked})
+    for (WhatIf& w : *answers) state_range(e, w);
+  std::erase_if(e.faults, [&](const StepFault& f) { return doubts(e, f.gain); });
+  if (e.buckets && doubts(e, e.buckets->best.saved)) e.buckets.reset();
+  std::ranges::stable_sort(e.what_ifs, std::ranges::greater{}, &WhatIf::saved);
+  const bool stated = !e.faults.empty() || !std::ranges::all_of(e.what_ifs, &WhatIf::doubted);
+  if (!inputs.standing || e.refused || stated) return;
+  e.refused = true;
+  e.what_ifs.clear();
+  if (inputs.pipeline != nullptr) e.bubble = bubble_shares(*inputs.pipeline);
+}
+
+// Where the processes of a crew share the questions, each is answered by one of them.
+Workers own_workers(const ExplanationInputs& inputs) {
+  return inputs.threads.alone() ? inputs.threads : Workers(inputs.threads.threads);
+}
+
+void answer_standing(const ExplanationInputs& inputs, WhatIfInputs& what, Explanation& e) {
+  const bool large = what.replay.graph->size() >= many_nodes;
+  const GradientBuckets buckets = find_gradient_buckets(what);
+  what.traffic = &buckets.traffic;
+  if (large) return_freed_memory();
+  const std::vector<SharedQuestion> questions = {
+      shared_question(e.faults,
+                      [&] { return find_faults(what, own_workers(inputs), inputs.stop); }),
+      shared_question(e.bubble,
+                      [&] {
+                        return inputs.pipeline == nullptr ? std::vector<BubbleShares>()
+                                                          : bubble_shares(*inputs.pipeline, what);
+                      }),
+      shared_question(e.buckets, [&] { return search_buckets(what, buckets, 1, inputs.stop); }),
+      shared_question(e.early_waits,
+                      [&] { return sum_early_waits(what, find_early_waits(what)); })};
+  ask_shared(questions, inputs.threads);
+  const bool devices =
+      std::ranges::none_of(inputs.views, [](const RankView& v) { return v.index->cpu_only(); });
+  const Scenario* fault = !e.faults.empty() && devices ? &e.faults.front().scenario : nullptr;
+  if (large) return_freed_memory();
+  e.what_ifs = standing_what_ifs(what, fault, inputs.threads, inputs.stop);
+  what.traffic = nullptr;
+  if (!e.buckets) return;
+  const auto after = std::ranges::upper_bound(e.what_ifs, e.buckets->best.saved,
+                                              std::ranges::greater{}, &WhatIf::saved);
+  e.what_ifs.insert(after, e.buckets->best);
+}
+
+// The gains. Where none can be stated, only what is asked for is answered, by a range.
+void answer(const ExplanationInputs& inputs, WhatIfInputs& what, Explanation& e) {
+  if (e.refused && inputs.pipeline != nullptr) e.bubble = bubble_shares(*inputs.pipeline);
+  if (e.refused && inputs.scenarios.empty()) return;
+  const RowTimes row_times = find_row_times(what.replay, inputs.views, inputs.threads);
+  what.row_times = &row_times;
+  if (inputs.pipeline != nullptr) what.micro_batches = inputs.pipeline->micro_batches;
+  if (inputs.standing && !e.refused)
+    answer_standing(inputs, what, e);
+  else if (inputs.pipeline != nullptr && !e.refused)
+    e.bubble = bubble_shares(*inputs.pipeline, what);
+  e.asked = what_if(what, inputs.scenarios, inputs.threads, inputs.stop);
+  bound_gains(inputs, e);
+}
+
 }  // namespace
 
 bool mispredicts(const Explanation& e, double tolerated) {
   return e.held_out && e.held_out->error > tolerated &&
          e.held_out->error > variation_left * e.held_out->variation;
+}
+
+Ns gain_error(const Explanation& e) {
+  if (!mispredicts(e, replay_error_large)) return Ns{0};
+  return Ns{std::llround(e.held_out->error * static_cast<double>(e.step.count()))};
+}
+
+bool doubts(const Explanation& e, Ns gain) {
+  return static_cast<double>(std::abs(gain.count())) <
+         trusted_gain * static_cast<double>(gain_error(e).count());
 }
 
 std::optional<Explanation> explain(const ExplanationInputs& inputs) {
@@ -88,76 +210,34 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   if (inputs.steps.empty()) counted = count_steps(inputs.views, graph.together);
   const auto steps =
       inputs.steps.empty() ? std::span(std::as_const(counted.of_view)) : inputs.steps;
-  Explanation e;
-  e.step = replay.step;
-  e.residual_share = replay.residual_share;
-  e.nodes = graph.size();
-  e.edges = graph.graph.preds.size();
-  e.joined = graph.joined;
-  e.unjoined = graph.unjoined;
-  e.removed_edges = graph.removed_edges;
-  e.negative_delays = graph.negative_delays;
+  Explanation e = explanation_of(replay);
   const std::vector<std::string> roles = roles_to_compare(inputs.roles);
   const PeerMedians medians = peer_medians(replay, inputs.views, roles, inputs.threads);
-  // Where the processes of a crew share the questions, each is answered by one of them.
-  const Workers own = inputs.threads.alone() ? inputs.threads : Workers(inputs.threads.threads);
-  const auto ask = [&](std::initializer_list<SharedQuestion> questions) {
-    if (graph.size() >= many_nodes) return_freed_memory();
-    ask_shared({questions.begin(), questions.size()}, inputs.threads);
-  };
-  ask({shared_question(e.held_out,
-                       [&] {
-                         return predict_held_out(replay, inputs.views, inputs.collectives.matches,
-                                                 medians.pieces, own);
-                       }),
-       shared_question(
-           e.blame, [&] { return find_blame(replay, inputs.views, inputs.collectives, medians); }),
-       shared_question(e.held, [&] { return held_devices(replay, inputs.views); }),
-       shared_question(e.path, [&] {
-         return find_critical_path(replay, inputs.views, steps, inputs.collectives.matches,
-                                   inputs.phases);
-       })});
+  if (graph.size() >= many_nodes) return_freed_memory();
+  const std::vector<SharedQuestion> questions = {
+      shared_question(e.held_out,
+                      [&] {
+                        return predict_held_out(replay, inputs.views, inputs.collectives.matches,
+                                                medians.pieces, own_workers(inputs));
+                      }),
+      shared_question(
+          e.blame, [&] { return find_blame(replay, inputs.views, inputs.collectives, medians); }),
+      shared_question(e.held, [&] { return held_devices(replay, inputs.views); }),
+      shared_question(e.path, [&] {
+        return find_critical_path(replay, inputs.views, steps, inputs.collectives.matches,
+                                  inputs.phases);
+      })};
+  ask_shared(questions, inputs.threads);
   if (stopped()) return std::nullopt;
-  const Ns unexplained = e.path.residual + e.path.not_recorded + e.path.unjoined;
-  if (e.path.length > Ns{0})
-    e.unexplained_share =
-        static_cast<double>(unexplained.count()) / static_cast<double>(e.path.length.count());
-  e.refused = e.unexplained_share > unexplained_refused || mispredicts(e, replay_error_refused);
-  if (inputs.pipeline != nullptr && e.refused) e.bubble = bubble_shares(*inputs.pipeline);
+  e.unexplained_share = unexplained_share(e.path);
+  e.refused = e.unexplained_share > unexplained_refused ||
+              (mispredicts(e, replay_error_large) &&
+               e.held_out->fulfilled.value_or(1) < least_fulfilled);
   WhatIfInputs what{replay,  inputs.views,  inputs.collectives, roles,
                     medians, inputs.phases, inputs.units,       inputs.messages};
   what.pipeline = inputs.pipeline;
   if (inputs.visit) inputs.visit(what);
-  if (e.refused || stopped()) return e;
-  const RowTimes row_times = find_row_times(replay, inputs.views, inputs.threads);
-  what.row_times = &row_times;
-  if (inputs.pipeline != nullptr) what.micro_batches = inputs.pipeline->micro_batches;
-  const auto bubble = [&] {
-    return inputs.pipeline == nullptr ? std::vector<BubbleShares>()
-                                      : bubble_shares(*inputs.pipeline, what);
-  };
-  if (!inputs.standing) e.bubble = bubble();
-  if (inputs.standing) {
-    const GradientBuckets buckets = find_gradient_buckets(what);
-    what.traffic = &buckets.traffic;
-    ask({shared_question(e.faults, [&] { return find_faults(what, own, inputs.stop); }),
-         shared_question(e.bubble, bubble),
-         shared_question(e.buckets, [&] { return search_buckets(what, buckets, 1, inputs.stop); }),
-         shared_question(e.early_waits,
-                         [&] { return sum_early_waits(what, find_early_waits(what)); })});
-    const bool devices =
-        std::ranges::none_of(inputs.views, [](const RankView& v) { return v.index->cpu_only(); });
-    const Scenario* fault = !e.faults.empty() && devices ? &e.faults.front().scenario : nullptr;
-    if (graph.size() >= many_nodes) return_freed_memory();
-    e.what_ifs = standing_what_ifs(what, fault, inputs.threads, inputs.stop);
-    what.traffic = nullptr;
-    if (e.buckets) {
-      const auto after = std::ranges::upper_bound(e.what_ifs, e.buckets->best.saved,
-                                                  std::ranges::greater{}, &WhatIf::saved);
-      e.what_ifs.insert(after, e.buckets->best);
-    }
-  }
-  e.asked = what_if(what, inputs.scenarios, inputs.threads, inputs.stop);
+  if (!stopped()) answer(inputs, what, e);
   return e;
 }
 

@@ -20,14 +20,33 @@
 
 namespace stepscope {
 
-// Errors of held-out steps (held_out.h) above the first make a what-if rough. Above the second
-// there is none. Errors below this share of the steps' variation do neither: the replay tells most
-// of it.
+// How far a gain can be trusted. A what-if is the difference of two replays with the same delays,
+// so what only varies between steps cancels in it. What the graph lacks does not. One recording
+// does not tell which of the two an error of held-out steps (held_out.h) is, so in the worst case
+// the mean step is off by as much as the prediction of a single one, `error` of it:
+//
+//   |true gain − gain| <= error · step = gain_error()
+//
+// A gain of at least `trusted_gain` times that is stated: its larger half is there in the worst
+// case. Of a smaller one only the range is known, gain ± gain_error(), and no fault is named by it.
+// No gain is stated if changes between recorded steps that the replay predicted did not come
+// (HeldOut::fulfilled), because then a larger change is off by a share of itself; nor if more than
+// `unexplained_refused` of the critical path is a delay or a call whose peers are not known.
+// Whatever its size, such a piece may wait for something that the change does not move, and then it
+// grows by as much as the change saves before it; or it may vanish with the change. So of a change
+// that is asked for the range is given: from nothing to the gain with all delays
+// (Explanation::residual_share) added.
+//
+// Errors above the first share of a step make a what-if rough, above the second they count as
+// described here. Errors below `variation_left` of what the steps differ by do neither: the replay
+// tells most of it.
 inline constexpr double replay_error_warning = 0.02;
-inline constexpr double replay_error_refused = 0.05;
+inline constexpr double replay_error_large = 0.05;
 inline constexpr double variation_left = 0.5;
+inline constexpr double trusted_gain = 2;
+inline constexpr double least_fulfilled = 0.5;
 // Unexplained shares of the critical path above the first make a what-if doubtful. Above the second
-// there is none.
+// no gain is stated.
 inline constexpr double unexplained_doubtful = 0.25;
 inline constexpr double unexplained_refused = 0.5;
 // A residual share above this makes a what-if doubtful.
@@ -52,7 +71,7 @@ struct Explanation {
   std::optional<HeldOut> held_out{};     // absent: too few steps with the same work
   double residual_share = 0;
   double unexplained_share = 0;  // of the critical path (CriticalPath)
-  bool refused = false;          // no what-ifs
+  bool refused = false;          // no gain is stated: no faults, no standing what-ifs
   std::size_t nodes = 0;
   std::size_t edges = 0;
   std::uint64_t joined = 0;
@@ -89,6 +108,12 @@ struct ExplanationInputs {
 
 // Whether the replay predicts held-out steps worse than `tolerated`.
 [[nodiscard]] bool mispredicts(const Explanation& explanation, double tolerated);
+
+// By how much a gain may be off, as above; zero if the replay predicts held-out steps well, or none
+// could be held out.
+[[nodiscard]] Ns gain_error(const Explanation& explanation);
+// Whether the gain is not large enough beside it.
+[[nodiscard]] bool doubts(const Explanation& explanation, Ns gain);
 
 // Absent if no view has a step.
 [[nodiscard]] std::optional<Explanation> explain(const ExplanationInputs& inputs);

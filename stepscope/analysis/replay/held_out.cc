@@ -23,6 +23,9 @@ namespace {
 constexpr std::size_t least_predictions = 2;
 constexpr std::size_t most_predictions = 16;
 constexpr double other_work = 0.025;  // of the time of two steps: then their work differs
+// Predicted changes that are smaller beside the errors leave the slope's own error above 1, with
+// eight predictions whose errors are as often above as below.
+constexpr double visible_change = 0.5;
 constexpr std::uint32_t no_piece = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t no_step = std::numeric_limits<std::uint32_t>::max();
 
@@ -91,11 +94,13 @@ class Prediction {
     std::size_t from = 0;
     [[nodiscard]] std::size_t target() const { return from == 0 ? step + 1 : step - 1; }
   };
+  // Changes from the neighbour's length, as shares of the target's.
   struct Outcome {
     std::size_t target = 0;
-    double error = 0;
-    double variation = 0;
+    double predicted = 0;
+    double measured = 0;
   };
+  [[nodiscard]] static std::optional<double> fulfilled(std::span<const Outcome> outcomes);
   [[nodiscard]] std::vector<std::uint32_t> places_of_steps(std::size_t view) const;
   void find_ends(std::size_t view);
   [[nodiscard]] std::uint64_t same_as(const Slices& slices, std::uint32_t node) const;
@@ -357,10 +362,10 @@ std::optional<Prediction::Outcome> Prediction::judge(const Case& c,
   const auto neighbour = measured(c.step);
   const auto predicted = length(c.step, [&](std::size_t v) { return last[v]; });
   if (!was || !neighbour || !predicted) return std::nullopt;
-  const auto off = [&](Ns time) {
-    return std::abs(static_cast<double>(time.count()) / static_cast<double>(was->count()) - 1);
+  const auto change = [&](Ns time) {
+    return static_cast<double>((time - *neighbour).count()) / static_cast<double>(was->count());
   };
-  return Outcome{c.target(), off(*predicted), off(*neighbour)};
+  return Outcome{c.target(), change(*predicted), change(*was)};
 }
 
 // Few enough cases to be replayed at once.
@@ -397,17 +402,38 @@ std::optional<HeldOut> Prediction::run() {
     predict(std::span(cases).subspan(first, count), kept,
             std::span(outcomes).subspan(first, count));
   });
+  std::vector<Outcome> judged;
+  for (const auto& outcome : outcomes)
+    if (outcome) judged.push_back(*outcome);
+  if (judged.size() < least_predictions) return std::nullopt;
   std::set<std::size_t> steps;
   std::vector<double> errors;
   std::vector<double> variations;
-  for (const auto& outcome : outcomes) {
-    if (!outcome) continue;
-    steps.insert(outcome->target);
-    errors.push_back(outcome->error);
-    variations.push_back(outcome->variation);
+  for (const Outcome& o : judged) {
+    steps.insert(o.target);
+    errors.push_back(std::abs(o.predicted - o.measured));
+    variations.push_back(std::abs(o.measured));
   }
-  if (errors.size() < least_predictions) return std::nullopt;
-  return HeldOut{steps.size(), *median(errors), *median(variations)};
+  return HeldOut{steps.size(), *median(errors), *median(variations), fulfilled(judged)};
+}
+
+// The weighted median of measured / predicted, by |predicted|, minimises the sum of
+// |measured − slope · predicted|.
+std::optional<double> Prediction::fulfilled(std::span<const Outcome> outcomes) {
+  std::vector<std::pair<double, double>> slopes;  // and weights
+  double changes = 0;
+  double errors = 0;
+  for (const Outcome& o : outcomes) {
+    changes += std::abs(o.predicted);
+    errors += std::abs(o.predicted - o.measured);
+    if (o.predicted != 0) slopes.emplace_back(o.measured / o.predicted, std::abs(o.predicted));
+  }
+  if (slopes.empty() || changes < visible_change * errors) return std::nullopt;
+  std::ranges::sort(slopes);
+  double below = 0;
+  for (const auto& [slope, weight] : slopes)
+    if (below += weight; 2 * below >= changes) return slope;
+  return slopes.back().first;
 }
 
 }  // namespace

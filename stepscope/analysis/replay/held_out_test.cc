@@ -69,14 +69,16 @@ struct HeldOutJob {
     return predict_held_out(replay, job.views(), collectives.matches,
                             step_pieces(replay, job.views(), 1), 1);
   }
-  [[nodiscard]] Explanation explanation() const {
+  // Of the standing what-ifs, unless some are asked for.
+  [[nodiscard]] Explanation explanation(const std::vector<Scenario>& asked = {}) const {
     const std::vector<std::string> roles(job.views().size(), "all");
     const std::vector<HostPhases> phases(job.views().size(), HostPhases{{{}, {}, {}}, {}});
     return *explain({.views = job.views(),
                      .collectives = collectives,
                      .roles = roles,
                      .phases = phases,
-                     .scenarios = {}});
+                     .scenarios = asked,
+                     .standing = asked.empty()});
   }
 };
 
@@ -87,6 +89,8 @@ TEST(HeldOut, AWholeGraphPredictsSteps) {
   EXPECT_EQ(found->steps, 4U);
   EXPECT_LT(found->error, 0.001);
   EXPECT_GT(found->variation, 0.2);
+  ASSERT_TRUE(found->fulfilled);
+  EXPECT_NEAR(*found->fulfilled, 1, 0.01);
   const Explanation e = job.explanation();
   EXPECT_FALSE(e.refused);
   EXPECT_LT(e.unexplained_share, 0.1);
@@ -108,8 +112,82 @@ TEST(HeldOut, WaitingForARankThatIsNotRecordedIsNotPredicted) {
   EXPECT_GT(found->error, 0.2);
   const Explanation e = job.explanation();
   EXPECT_TRUE(e.refused);
-  EXPECT_TRUE(mispredicts(e, replay_error_refused));
+  EXPECT_TRUE(mispredicts(e, replay_error_large));
   EXPECT_TRUE(e.what_ifs.empty());
+}
+
+// Own compute that varies beside a peer that sets the pace: what the replay predicts never comes.
+TEST(HeldOut, ChangesThatThePeerHidesAreNotFulfilled) {
+  const StepTimes own = {200, 320, 180, 340, 210, 330};
+  const HeldOutJob job(varying_rank(own, StepTimes(own.size(), 500)));
+  const auto found = job.held_out();
+  ASSERT_TRUE(found);
+  EXPECT_LT(found->variation, 0.001);
+  EXPECT_GT(found->error, 0.1);
+  ASSERT_TRUE(found->fulfilled);
+  EXPECT_LT(*found->fulfilled, 0.1);
+  EXPECT_TRUE(job.explanation().refused);
+}
+
+// A kernel of 400 us, a delay without a cause, a kernel of 200 us, which the host waits for.
+TestRank delayed_rank(const StepTimes& delays) {
+  constexpr std::int64_t us = 1000;
+  TestRank r;
+  std::int64_t t = 0;
+  for (std::size_t k = 0; k < delays.size(); ++k) {
+    const auto first = static_cast<std::uint32_t>(2 * k + 1);
+    const std::int64_t second = t + (405 + delays[k]) * us;
+    r.rows().step("ProfilerStep#" + std::to_string(k), t, second + 210 * us);
+    r.rows().launch(first, t, t + 4 * us);
+    r.rows().launch(first + 1, t + 5 * us, t + 6 * us);
+    r.rows().kernel("sgemm", t + 5 * us, t + 405 * us, first);
+    r.rows().kernel("gelu", second, second + 200 * us, first + 1);
+    r.rows().row(r.rows().thread(1), Category::runtime, "cudaDeviceSynchronize", t + 8 * us,
+                 second + 202 * us);
+    t = second + 210 * us;
+  }
+  return r;
+}
+
+const StepTimes noisy_delays = {300, 400, 270, 380, 290, 390, 280};
+
+// The steps differ by noise that the replay cannot predict. That hides a small gain, not a large
+// one.
+TEST(HeldOut, NoiseRefusesOnlyGainsThatItCouldHide) {
+  const HeldOutJob job(delayed_rank(noisy_delays));
+  const std::vector<Scenario> asked = {*parse_scenario("compute:2"),
+                                       *parse_scenario("compute:1.2")};
+  const Explanation e = job.explanation(asked);
+  ASSERT_TRUE(e.held_out);
+  EXPECT_TRUE(mispredicts(e, replay_error_large));
+  EXPECT_FALSE(e.held_out->fulfilled);
+  EXPECT_FALSE(e.refused);
+  EXPECT_NEAR(static_cast<double>(gain_error(e).count()),
+              e.held_out->error * static_cast<double>(e.step.count()), 1);
+  const WhatIf& large = e.asked[0];
+  EXPECT_EQ(large.saved, Ns{300'000});
+  EXPECT_FALSE(large.doubted || large.shortest_step);
+  const WhatIf& small = e.asked[1];  // 100 us, of steps that differ by more
+  EXPECT_TRUE(small.doubted);
+  EXPECT_EQ(small.saved, Ns{0});
+  ASSERT_TRUE(small.shortest_step);
+  EXPECT_EQ(most_saved(small), Ns{100'000} + gain_error(e));
+  // The answers without a question: no gain is stated that the noise could hide.
+  const Explanation standing = job.explanation();
+  for (const WhatIf& w : standing.what_ifs)
+    EXPECT_TRUE(w.doubted || w.saved >= 2 * gain_error(standing)) << name_of(w.scenario);
+}
+
+TEST(HeldOut, AGainCountsFromTwiceTheErrorOn) {
+  Explanation e;
+  e.step = std::chrono::milliseconds{100};
+  e.held_out = HeldOut{.steps = 4, .error = 0.06, .variation = 0.068};
+  EXPECT_EQ(gain_error(e), std::chrono::milliseconds{6});
+  EXPECT_TRUE(doubts(e, std::chrono::milliseconds{11}));
+  EXPECT_FALSE(doubts(e, std::chrono::milliseconds{12}));
+  e.held_out->variation = 0.13;  // most of which the replay tells
+  EXPECT_EQ(gain_error(e), Ns{0});
+  EXPECT_FALSE(doubts(e, Ns{1}));
 }
 
 TEST(HeldOut, EqualStepsOfUnjoinedCallsAreUnexplained) {
@@ -120,6 +198,14 @@ TEST(HeldOut, EqualStepsOfUnjoinedCallsAreUnexplained) {
   EXPECT_EQ(e.held_out->error, 0);
   EXPECT_GT(e.unexplained_share, unexplained_refused);
   EXPECT_TRUE(e.refused);
+  EXPECT_TRUE(e.what_ifs.empty());
+  // What is asked for has a range: the peers may hide all of it.
+  const Explanation asked = job.explanation({*parse_scenario("compute:2")});
+  EXPECT_TRUE(asked.refused);
+  ASSERT_EQ(asked.asked.size(), 1U);
+  EXPECT_TRUE(asked.asked[0].doubted);
+  EXPECT_EQ(asked.asked[0].saved, Ns{0});
+  EXPECT_GE(most_saved(asked.asked[0]), Ns{50'000});
 }
 
 TEST(HeldOut, NeedsThreeStepsWithTheSameWork) {

@@ -86,9 +86,15 @@ struct WhatIf {
   std::optional<Ns> beside_fault{};   // saved once the first fault is undone (faults.h); absent: no
                                       // fault, or not asked
   std::optional<Ns> shortest_step{};  // absent: `step` is no bound
+  bool doubted = false;               // the bounds are those of the replay's error (explanation.h)
   std::size_t nodes = 0;              // nodes that it changed
   std::string refused{};              // reason if these traces cannot answer; empty = answered
   std::vector<std::string> notes{};   // assumptions of the answer
 };
+
+// `saved` is the least if there are bounds.
+[[nodiscard]] inline Ns most_saved(const WhatIf& w) {
+  return w.saved + (w.shortest_step ? w.step - *w.shortest_step : Ns{0});
+}
 
 }  // namespace stepscope

@@ -66,6 +66,8 @@ Json replay_json(const Explanation& e) {
           {"replay_error", e.held_out ? Json(e.held_out->error) : Json(nullptr)},
           {"step_variation", e.held_out ? Json(e.held_out->variation) : Json(nullptr)},
           {"held_out_steps", e.held_out ? e.held_out->steps : 0},
+          {"fulfilled", e.held_out ? real(e.held_out->fulfilled) : Json(nullptr)},
+          {"gain_error_ns", value(gain_error(e))},
           {"unexplained_share", e.unexplained_share},
           {"refused", e.refused},
           {"residual_share", e.residual_share},
@@ -93,6 +95,7 @@ Json scenarios_json(const Explanation& e, std::span<const WhatIf> scenarios) {
                    {"remove", real(w.removed)},
                    {"add", real(w.added)},
                    {"nodes", w.nodes},
+                   {"doubted", w.doubted},
                    {"refused", text_or_null(w.refused)},
                    {"notes", w.notes}});
   }

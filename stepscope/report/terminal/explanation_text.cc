@@ -142,7 +142,7 @@ std::string whatif_text(const WhatIfResult& r, std::size_t width) {
   const auto scenarios = shown_answers(r);
   std::string out =
       wrapped(fmt::format("A step takes {}. {}.", format_time(e.step), check_words(e)), width);
-  if (!e.refused) out += '\n' + scenarios_text(e, scenarios, scenarios.size(), width);
+  if (!scenarios.empty()) out += '\n' + scenarios_text(e, scenarios, scenarios.size(), width);
   for (const std::string& w : r.warnings) out += "\nnote: " + wrapped(w, width - 6);
   return out;
 }
