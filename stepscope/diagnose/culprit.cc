@@ -225,7 +225,7 @@ Culprit largest_bound(const JobResult& job) {
     v.change = std::move(change);
   };
   if (const WhatIf* w = answer_of(job, Change::communication_free))
-    try_bound(CulpritKind::exposed_communication, w->saved, name_of(w->scenario));
+    try_bound(CulpritKind::exposed_communication, most_saved(*w), name_of(w->scenario));
   if (const WhatIf* w = answer_of(job, Change::host_free))
     try_bound(CulpritKind::launch_bound, std::min(w->saved, time_without_work(job)),
               name_of(w->scenario));

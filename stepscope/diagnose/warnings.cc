@@ -267,6 +267,11 @@ std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios) {
   for (const WhatIf& w : scenarios) {
     if (w.nodes == 0 && w.refused.empty())
       notes.push_back(name_of(w.scenario) + " changes nothing that these traces show");
+    if (w.unsplit > 0)
+      notes.push_back(fmt::format(
+          "{}: only the range is known, because waiting and transfer of {} are one; give the "
+          "traces of all ranks",
+          name_of(w.scenario), counted(w.unsplit, "call")));
     if (w.doubted)
       notes.push_back(name_of(w.scenario) +
                       ": only the range is known, because the replay's error may hide the gain");

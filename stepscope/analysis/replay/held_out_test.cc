@@ -208,6 +208,30 @@ TEST(HeldOut, EqualStepsOfUnjoinedCallsAreUnexplained) {
   EXPECT_GE(most_saved(asked.asked[0]), Ns{50'000});
 }
 
+// One rank of two: how much of a call is transfer is not known, so a change of it has a range.
+TEST(WhatIfOfUnsplitCalls, IsARangeFromNothingToTheExposedTime) {
+  const StepTimes same(4, 300);
+  const HeldOutJob job(varying_rank(StepTimes(4, 300), same));
+  const Explanation e =
+      job.explanation({*parse_scenario("bandwidth:2"), *parse_scenario("communication_free"),
+                       *parse_scenario("compute:2")});
+  ASSERT_FALSE(e.refused);
+  // A call lasts 30 us, from the end of the kernel on.
+  for (const auto& [i, most] : {std::pair{0, 15'000}, std::pair{1, 30'000}}) {
+    const WhatIf& w = e.asked[static_cast<std::size_t>(i)];
+    EXPECT_EQ(w.saved, Ns{0}) << i;
+    EXPECT_EQ(w.unsplit, 4U) << i;
+    EXPECT_GT(w.nodes, 0U) << i;
+    EXPECT_NEAR(static_cast<double>(most_saved(w).count()), most, 3000) << i;
+  }
+  EXPECT_EQ(e.asked[2].unsplit, 0U);
+  // Both ranks: the calls are split, and the answer is a number.
+  const HeldOutJob both(varying_rank(same, same), varying_rank(same, same));
+  const Explanation whole = both.explanation({*parse_scenario("bandwidth:2")});
+  EXPECT_FALSE(whole.asked[0].shortest_step);
+  EXPECT_EQ(whole.asked[0].unsplit, 0U);
+}
+
 TEST(HeldOut, NeedsThreeStepsWithTheSameWork) {
   const StepTimes two = {300, 400};
   EXPECT_FALSE(HeldOutJob(varying_rank(two, two)).held_out());

@@ -87,6 +87,8 @@ struct WhatIf {
                                       // fault, or not asked
   std::optional<Ns> shortest_step{};  // absent: `step` is no bound
   bool doubted = false;               // the bounds are those of the replay's error (explanation.h)
+  std::size_t unsplit = 0;            // calls of one rank whose waiting and transfer are one: the
+                                      // bounds are those of their transfer (what_if.h)
   std::size_t nodes = 0;              // nodes that it changed
   std::string refused{};              // reason if these traces cannot answer; empty = answered
   std::vector<std::string> notes{};   // assumptions of the answer

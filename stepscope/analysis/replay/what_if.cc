@@ -16,6 +16,7 @@
 #include "stepscope/analysis/replay/early_waits.h"
 #include "stepscope/analysis/replay/fault_changes.h"
 #include "stepscope/analysis/replay/stage_balance.h"
+#include "stepscope/analysis/steps/counted_steps.h"
 #include "stepscope/base/crew.h"
 #include "stepscope/stats/excess.h"
 #include "stepscope/stats/summary.h"
@@ -41,6 +42,19 @@ NameClass class_of(const WhatIfInputs& in, std::uint32_t node) {
   return in.views[graph.view[node]].trace->slices.kind[index(graph.slice[node])];
 }
 
+const CollectiveCall* call_at(const WhatIfInputs& in, std::uint32_t node) {
+  const StepGraph& graph = *in.replay.graph;
+  const std::uint32_t row = graph.detail[node];
+  return row == no_row ? nullptr : &in.collectives.matches.ranks[graph.view[node]].calls[row];
+}
+
+// Whether the node is of the kind of collective that the scenario changes.
+bool concerns(const WhatIfInputs& in, const Scenario& scenario, std::uint32_t node) {
+  if (!scenario.kind) return true;
+  const CollectiveCall* call = call_at(in, node);
+  return call != nullptr && call->kind == *scenario.kind;
+}
+
 // Compute nodes that may change, ascending.
 ComputeOfClass compute_of_class(const WhatIfInputs& in) {
   ComputeOfClass found;
@@ -52,9 +66,15 @@ ComputeOfClass compute_of_class(const WhatIfInputs& in) {
 // Finds the nodes that a scenario changes.
 class Changer {
  public:
-  // `compute` may be null: then it is found when needed.
-  Changer(const WhatIfInputs& inputs, const Scenario& scenario, const ComputeOfClass* compute)
-      : in_(inputs), graph_(*inputs.replay.graph), scenario_(scenario), compute_(compute) {}
+  // `compute` may be null: then it is found when needed. `unsplit`: calls whose waiting and
+  // transfer are one are all transfer, else all waiting.
+  Changer(const WhatIfInputs& inputs, const Scenario& scenario, const ComputeOfClass* compute,
+          bool unsplit = true)
+      : in_(inputs),
+        graph_(*inputs.replay.graph),
+        scenario_(scenario),
+        compute_(compute),
+        unsplit_(unsplit) {}
 
   std::vector<NodeChange> run();
 
@@ -99,25 +119,19 @@ class Changer {
   const StepGraph& graph_;
   const Scenario& scenario_;
   const ComputeOfClass* compute_;
+  bool unsplit_;
   std::optional<RowTimes> own_row_times_;
   std::vector<NodeChange> changes_;
 };
 
-const CollectiveCall* Changer::call_of(std::uint32_t node) const {
-  const std::uint32_t row = graph_.detail[node];
-  return row == no_row ? nullptr : &in_.collectives.matches.ranks[graph_.view[node]].calls[row];
-}
+const CollectiveCall* Changer::call_of(std::uint32_t node) const { return call_at(in_, node); }
 
-bool Changer::of_kind(std::uint32_t node) const {
-  if (!scenario_.kind) return true;
-  const CollectiveCall* call = call_of(node);
-  return call != nullptr && call->kind == *scenario_.kind;
-}
+bool Changer::of_kind(std::uint32_t node) const { return concerns(in_, scenario_, node); }
 
 void Changer::free_communication() {
   for (const NodeKind kind : {NodeKind::transfer, NodeKind::comm})
     each(kind, [&](std::uint32_t n) {
-      if (of_kind(n)) take(n, Ns{0});
+      if (of_kind(n) && (unsplit_ || kind == NodeKind::transfer)) take(n, Ns{0});
     });
 }
 
@@ -154,6 +168,10 @@ void Changer::scale_transfers() {
     take(n, scenario_.change == Change::bandwidth ? fixed + divided(rest, scenario_.factor)
                                                   : divided(fixed, scenario_.factor) + rest);
   });
+  if (unsplit_)
+    each(NodeKind::comm, [&](std::uint32_t n) {
+      if (of_kind(n)) take(n, divided(duration(n), scenario_.factor));
+    });
 }
 
 void Changer::scale_compute() {
@@ -479,6 +497,55 @@ bool asks_beside_fault(const WhatIfInputs& in, const Asked& asked, const WhatIf&
              worth_saving * static_cast<double>(in.replay.step.count());
 }
 
+// What of a step the calls whose waiting and transfer are one expose, on the view where it is most,
+// and how many they are there.
+struct Unsplit {
+  Ns exposed{};
+  std::size_t calls = 0;
+};
+
+Unsplit unsplit_calls(const WhatIfInputs& in, const Scenario& scenario) {
+  const StepGraph& graph = *in.replay.graph;
+  const auto steps = count_steps(in.views, graph.together).of_view;
+  std::vector<Unsplit> of_view(in.views.size());
+  for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::comm)]) {
+    const std::uint32_t v = graph.view[n];
+    if ((scenario.rank && in.views[v].rank != *scenario.rank) || !concerns(in, scenario, n))
+      continue;
+    ++of_view[v].calls;
+    const Ns start = in.replay.start(n) + graph.origin;
+    if (steps[v].empty() || start < steps[v].front().start || graph.detail[n] == no_row) continue;
+    of_view[v].exposed += in.collectives.exposed[v][graph.detail[n]];
+  }
+  Unsplit most;
+  for (std::size_t v = 0; v < of_view.size(); ++v) {
+    if (!steps[v].empty()) of_view[v].exposed /= std::ssize(steps[v]);
+    most.exposed = std::max(most.exposed, of_view[v].exposed);
+    most.calls = std::max(most.calls, of_view[v].calls);
+  }
+  return most;
+}
+
+// The range of an answer in which the time of such calls is all transfer; what_if.h.
+void bound_unsplit(const WhatIfInputs& in, WhatIf& w) {
+  const Unsplit calls = unsplit_calls(in, w.scenario);
+  if (calls.calls == 0) return;
+  const bool free = w.scenario.change == Change::communication_free;
+  const double part = free ? 1 : std::max(0.0, 1 - 1 / w.scenario.factor);
+  const Ns least = replay_step(in.replay, Changer(in, w.scenario, nullptr, false).run());
+  const Ns exposed{std::llround(part * static_cast<double>(calls.exposed.count()))};
+  w.shortest_step = std::max(Ns{0}, std::min(w.step, least - exposed));
+  w.step = std::max(w.step, least);
+  w.saved = in.replay.step - w.step;
+  w.beside_fault.reset();
+  w.unsplit = calls.calls;
+}
+
+bool changes_communication(Change change) {
+  return change == Change::communication_free || change == Change::bandwidth ||
+         change == Change::latency;
+}
+
 // Scenarios that change the work of nodes. Few enough to be replayed at once; `results` is parallel
 // to them.
 void answer_changes(const WhatIfInputs& in, const Asked& asked, std::span<WhatIf> results) {
@@ -530,6 +597,8 @@ void answer_changes(const WhatIfInputs& in, const Asked& asked, std::span<WhatIf
   }
   ask(asked.ideal,
       [&](std::size_t i, Ns step) { results[i].added = share(step - asked.ideal_step, most); });
+  for (WhatIf& r : results)
+    if (changes_communication(r.scenario.change)) bound_unsplit(in, r);
 }
 
 // Whether it is answered in another way than by a change of work.
@@ -586,7 +655,9 @@ std::vector<WhatIf> standing_what_ifs(const WhatIfInputs& inputs, const Scenario
                                       const Workers& workers, const StopFlag* stop) {
   std::vector<WhatIf> results = answers(inputs, standing_scenarios(inputs), fault, workers, stop);
   std::erase_if(results, [](const WhatIf& w) { return w.nodes == 0; });
-  std::ranges::stable_sort(results, std::ranges::greater{}, &WhatIf::saved);
+  std::ranges::stable_sort(results, std::ranges::greater{}, [](const WhatIf& w) {
+    return std::pair(w.saved, most_saved(w));
+  });
   return results;
 }
 

@@ -30,6 +30,11 @@ namespace stepscope {
                                                     const Scenario* fault, const Workers& workers,
                                                     const StopFlag* stop = nullptr);
 
+// Changes of communication also concern calls whose peers are not in the traces, so that waiting
+// and transfer are one. Their transfer takes between nothing and all of that time. So the answer is
+// a range: at least what the other calls give; at most what a replay gives in which all of their
+// time is transfer, or, if that is more, their exposed time of the rank that has most of it, times
+// the changed part: what waited for them may have no row, and then the replay keeps it.
 [[nodiscard]] std::vector<WhatIf> what_if(const WhatIfInputs& inputs,
                                           std::span<const Scenario> scenarios,
                                           const Workers& workers, const StopFlag* stop = nullptr);

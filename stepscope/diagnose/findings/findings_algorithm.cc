@@ -128,7 +128,7 @@ void find_algorithms(FindingList& list) {
   const double part = lost / static_cast<double>(exposed.count());
   list.add_bounded(
       std::move(f),
-      Ns{std::llround(part * static_cast<double>(std::max(Ns{0}, free->saved).count()))},
+      Ns{std::llround(part * static_cast<double>(std::max(Ns{0}, most_saved(*free)).count()))},
       fmt::format("{} of communication_free:all_reduce", format_percent(part)));
 }
 

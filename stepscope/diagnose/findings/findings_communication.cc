@@ -200,7 +200,7 @@ void find_congestion(FindingList& list) {
   f.confidence = Confidence::low;
   const WhatIf* free = list.what_if("communication_free");
   const Ns above{static_cast<std::int64_t>(lost / static_cast<double>(steps))};
-  list.add_bounded(std::move(f), std::min(above, free == nullptr ? Ns{0} : free->saved),
+  list.add_bounded(std::move(f), std::min(above, free == nullptr ? Ns{0} : most_saved(*free)),
                    "transfers at their median, at most what free communication saves");
 }
 
@@ -270,7 +270,7 @@ void find_slow_links(FindingList& list) {
         "NCCL_SOCKET_IFNAME, no GPUDirect), nvidia-smi topo -m, and the link's error counters";
     const WhatIf* free = list.what_if("communication_free");
     const Ns lost = whole_ns(slow.lost / static_cast<double>(most_steps(list.job())));
-    list.add_bounded(std::move(f), std::min(lost, free == nullptr ? Ns{0} : free->saved),
+    list.add_bounded(std::move(f), std::min(lost, free == nullptr ? Ns{0} : most_saved(*free)),
                      "its exposed time, were transfers as fast as the machine's links");
   }
 }

@@ -95,20 +95,20 @@ std::string check_words(const Explanation& e) {
 }  // namespace
 
 std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenarios,
-                           std::size_t most, std::size_t width) {
+                           std::size_t longest, std::size_t width) {
   std::vector<std::vector<std::string>> rows;
   for (const WhatIf& w : scenarios) {
-    if (rows.size() == most) break;
+    if (rows.size() == longest) break;
     if (!w.refused.empty()) {
       rows.push_back({scenario_words(w.scenario), "not known", "", "", name_of(w.scenario)});
       continue;
     }
     const Ns shortest = w.shortest_step.value_or(w.step);
-    const Ns most_saved = w.saved + w.step - shortest;
+    const Ns most = most_saved(w);
     rows.push_back({scenario_words(w.scenario),
                     range_text(format_time(shortest), format_time(w.step)),
-                    range_text(saved_text(w.saved), saved_text(most_saved)),
-                    range_text(saved_share(w.saved, e.step), saved_share(most_saved, e.step)),
+                    range_text(saved_text(w.saved), saved_text(most)),
+                    range_text(saved_share(w.saved, e.step), saved_share(most, e.step)),
                     name_of(w.scenario)});
   }
   return text_table({{.title = "if", .right = false},
@@ -127,7 +127,7 @@ std::string explanation_text(const JobResult& job, std::size_t width) {
   if (const std::string blamed = blame_text(e, width); !blamed.empty()) out += '\n' + blamed;
   std::vector<WhatIf> worth;
   for (const WhatIf& w : e.what_ifs)
-    if (share_of_time(w.saved, e.step) >= least_share) worth.push_back(w);
+    if (share_of_time(most_saved(w), e.step) >= least_share) worth.push_back(w);
   if (!worth.empty())
     out += fmt::format(
                "\nWhat a change would buy (the recorded steps replayed; {} of a step is not "
