@@ -2,6 +2,7 @@
 #include "stepscope/pipeline/traces.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -144,6 +145,25 @@ Result<Done> read_gpu_logs(const TracesRequest& request, const Progress& progres
 
 }  // namespace
 
+namespace {
+
+Result<Done> check_sizes(const ParallelSizes& sizes, std::optional<int> world) {
+  std::int64_t product = 1;
+  std::string flags;
+  for (const auto& [name, size] :
+       {std::pair{"tp", sizes.tp}, std::pair{"pp", sizes.pp}, std::pair{"dp", sizes.dp}}) {
+    if (!size) continue;
+    product *= *size;
+    flags += fmt::format("{}--{} {}", flags.empty() ? "" : " ", name, *size);
+  }
+  if (!world || *world % product == 0) return Done{};
+  return Error{
+      .what = fmt::format("{}: the job has {} ranks, no multiple of {}", flags, *world, product),
+      .hint = "give sizes whose product divides the ranks"};
+}
+
+}  // namespace
+
 Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& progress) {
   const auto begin = std::chrono::steady_clock::now();
   ReadTraces read;
@@ -168,6 +188,8 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
                                     .progress = [&](std::uint64_t done, std::uint64_t total) {
                                       if (progress.show) progress.show(reading, done, total);
                                     }});
+  if (const auto possible = check_sizes(request.sizes, read.run.world_size); !possible)
+    return possible.error();
   name_other_verbs(read.run, progress.stop);
   if (progress.stopped()) return interrupted();
   for (const InputReport& i : read.run.inputs)
@@ -218,6 +240,8 @@ Error no_whole_step(std::span<const InputRow> rows, const std::string& input) {
           .hint = "copy the file again, or record it again"};
 }
 
+namespace {
+
 std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult& job) {
   const bool asked = request.first_step || request.last_step;
   if (!asked || job.ranks.empty() || !job.steps.empty() || !job.recorded_steps) return std::nullopt;
@@ -233,6 +257,60 @@ std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult
   return Error{.what = fmt::format("no step of --steps {} is in the traces, which have {} to {}",
                                    range, job.recorded_steps->first, job.recorded_steps->second),
                .hint = "give other steps, or leave --steps out"};
+}
+
+// "mesh_tp, mesh_dp": the first of a job's groups.
+std::string some_groups(const CollectiveMatches& matches) {
+  constexpr std::size_t most = 6;
+  std::vector<std::string> labels;
+  for (const CommGroup& group : matches.groups) {
+    std::string label = group_label(group);
+    if (std::ranges::find(labels, label) == labels.end()) labels.push_back(std::move(label));
+  }
+  const bool more = labels.size() > most;
+  if (more) labels.resize(most);
+  return fmt::format("{}{}", fmt::join(labels, ", "), more ? ", …" : "");
+}
+
+std::optional<Error> no_such_group(const TracesRequest& request, const JobResult& job) {
+  const CollectiveMatches& matches = job.collectives.matches;
+  for (const auto& [key, dimension] : request.dimensions) {
+    const auto is_named = [&](const CommGroup& group) {
+      return group.name == key || group.description == key ||
+             fmt::format("{}", fmt::join(group.ranks, ",")) == key;
+    };
+    if (std::ranges::any_of(matches.groups, is_named)) continue;
+    return Error{.what = "--groups: the traces have no group " + key,
+                 .hint = matches.groups.empty() ? "they name no groups: give their ranks"
+                                                : "they have " + some_groups(matches)};
+  }
+  return std::nullopt;
+}
+
+// Groups of a pipeline may be those of two neighbours.
+std::optional<Error> other_sizes(const TracesRequest& request, const JobResult& job) {
+  const auto& groups = job.collectives.matches.groups;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Dimension dimension = job.collectives.dimension_of[g];
+    const bool tensor = dimension == Dimension::tp;
+    const auto& size = tensor ? request.sizes.tp : request.sizes.pp;
+    const bool differs = tensor ? groups[g].size != size : groups[g].size > size;
+    if (!size || groups[g].size < 2 || !differs || (!tensor && dimension != Dimension::pp))
+      continue;
+    return Error{
+        .what = fmt::format("--{} {}: the traces' group {} has {} ranks", tensor ? "tp" : "pp",
+                            *size, group_label(groups[g]), groups[g].size),
+        .hint = fmt::format("leave --{} out", tensor ? "tp" : "pp")};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> not_in_traces(const TracesRequest& request, const JobResult& job) {
+  if (auto none = no_such_steps(request, job)) return none;
+  if (auto none = no_such_group(request, job)) return none;
+  return other_sizes(request, job);
 }
 
 }  // namespace stepscope

@@ -66,9 +66,9 @@ struct ReadTraces {
 // none; `input` is then named, or empty.
 [[nodiscard]] Error no_whole_step(std::span<const InputRow> rows, const std::string& input);
 
-// Why a request for steps leaves none of those recorded; nothing where some are left or none was
-// recorded.
-[[nodiscard]] std::optional<Error> no_such_steps(const TracesRequest& request,
+// What the request asks for and the job has not: steps where some were recorded, and groups or
+// sizes of groups that the traces contradict.
+[[nodiscard]] std::optional<Error> not_in_traces(const TracesRequest& request,
                                                  const JobResult& job);
 
 }  // namespace stepscope

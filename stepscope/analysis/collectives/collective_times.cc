@@ -3,21 +3,12 @@
 
 #include <algorithm>
 
-#include "stepscope/analysis/matching/collective_root.h"
+#include "stepscope/analysis/matching/collective_gates.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
-
-enum class Waits : std::uint8_t { for_all, for_root, root_for_all, unknown };
-
-Waits waits_of(CollectiveKind kind) {
-  if (is_barrier_like(kind)) return Waits::for_all;
-  if (kind == CollectiveKind::broadcast || kind == CollectiveKind::scatter) return Waits::for_root;
-  if (kind == CollectiveKind::reduce || kind == CollectiveKind::gather) return Waits::root_for_all;
-  return Waits::unknown;
-}
 
 std::optional<Ns> median_ns(std::vector<Ns> values) {
   if (values.empty()) return std::nullopt;
@@ -58,27 +49,27 @@ void Timer::message(std::span<const CollectiveMember> members) {
 }
 
 void Timer::collective(const MatchedCollective& matched) {
+  const std::vector<CollectiveGate> gates = gates_of(views_, matches_, matched);
+  if (gates.empty()) return;
   const auto members = matches_.members_of(matched);
-  const Waits waits = waits_of(matched.kind);
-  if (waits == Waits::unknown) return;
-  const auto root = waits == Waits::for_all ? std::nullopt : root_of(views_, matches_, matched);
-  if (waits != Waits::for_all && !root) return;
-  Ns last = Ns::min();
-  for (const CollectiveMember m : members) last = std::max(last, matches_.call(m).start);
-  const auto ready_of = [&](CollectiveMember m) {
-    const bool all =
-        waits == Waits::for_all || (waits == Waits::root_for_all && m.view == root->view);
-    return all ? last : matches_.call(*root).start;
-  };
+  std::vector<Ns> ready;
+  for (const CollectiveMember m : members) ready.push_back(matches_.call(m).start);
   // No member leaves before the members it needs have come. A violation shows the least error of
-  // the clocks, and calls shorter than that cannot be split. A reduce's message may wait in a
-  // buffer for its root.
+  // the clocks, and calls shorter than that cannot be split.
   Ns error{};
-  for (const CollectiveMember m : members)
-    if (waits != Waits::root_for_all || ready_of(m) == last)
-      error = std::max(error, ready_of(m) - matches_.call(m).end);
-  for (const CollectiveMember m : members)
-    if (matches_.call(m).end - matches_.call(m).start >= error) set(m, ready_of(m));
+  for (const CollectiveGate& gate : gates) {
+    Ns last = Ns::min();
+    for (const std::uint32_t i : gate.awaited)
+      last = std::max(last, matches_.call(members[i]).start);
+    for (const std::uint32_t i : gate.waiting) {
+      ready[i] = std::max(ready[i], last);
+      if (!gate.buffered) error = std::max(error, last - matches_.call(members[i]).end);
+    }
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const CollectiveCall& call = matches_.call(members[i]);
+    if (call.end - call.start >= error) set(members[i], ready[i]);
+  }
 }
 
 std::vector<std::vector<CallTime>> Timer::run() {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wait and transfer of every matched call (DESIGN: "Collectives"). In an all-reduce, all-gather,
-// reduce-scatter, all-to-all or barrier every member leaves after all have come, so a call waits
-// until the last member has arrived. In a broadcast or scatter the others wait only for the root.
-// In a reduce or gather the root waits for all and the others wait for the root. A send waits for
-// its receive and the reverse; a fused kernel waits for the last of its peers. Some calls are not
-// split: broadcasts without a recorded root, collectives with an untraced member, and calls shorter
-// than the error of their clocks.
+// Wait and transfer of every matched call (DESIGN: "Collectives"). A call waits until the last
+// member that it needs has arrived (collective_gates.h). A send waits for its receive and the
+// reverse; a fused kernel waits for the last of its peers. Some calls are not split: broadcasts
+// without a recorded root, collectives with an untraced member, and calls shorter than the error of
+// their clocks.
 #pragma once
 
 #include <cstdint>

@@ -351,7 +351,7 @@ Collectives analyze_collectives(std::span<const RankView> views, CollectiveMatch
   job.matches = std::move(matches);
   settle_message_ends(views, job.matches);
   job.times = collective_times(views, job.matches);
-  job.dimension_of = find_dimensions(views, job.matches, options.dimensions);
+  job.dimension_of = find_dimensions(views, job.matches, options.dimensions, options.sized);
   job.exposed.resize(views.size());
   job.splits.resize(views.size());
   parallel_for(views.size(), options.threads, [&](std::size_t v) {

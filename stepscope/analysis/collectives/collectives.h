@@ -48,8 +48,9 @@ struct DimensionRow {
 };
 
 struct CollectiveOptions {
-  std::optional<int> world_size;  // from the user; else from the traces
-  GroupDimensions dimensions;     // from the user
+  std::optional<int> world_size;   // from the user; else from the traces
+  GroupDimensions dimensions;      // from the user
+  std::vector<CommGroup> sized{};  // the groups that the user's sizes make
   unsigned threads = 1;
 };
 

@@ -82,20 +82,60 @@ struct GroupUse {
   std::uint64_t collectives = 0;
   std::uint64_t all_to_alls = 0;
   std::uint64_t expert = 0;
+  std::size_t exchanging = 0;  // traced members that send and receive
+  std::size_t answering = 0;   // those that have a message before they send one, in most steps
+};
+
+// A later stage of a pipeline has a message before it sends its first. Members of a ring send to
+// the next while the one before sends to them.
+class Answers {
+ public:
+  void add(const CollectiveCall& call, std::span<const P2pEdge> edges, int rank) {
+    First& first = steps_[call.step.value_or(no_row)];
+    for (const P2pEdge& edge : edges)
+      if (edge.src == rank)
+        first.sent = std::min(first.sent, call.start);
+      else
+        first.received = std::min(first.received, call.end);
+  }
+  void count(GroupUse& use) const {
+    std::size_t both = 0;
+    std::size_t answers = 0;
+    for (const auto& [step, first] : steps_) {
+      if (first.sent == Ns::max() || first.received == Ns::max()) continue;
+      ++both;
+      if (first.received <= first.sent) ++answers;
+    }
+    if (both > 0) ++use.exchanging;
+    if (answers * 2 > both) ++use.answering;
+  }
+
+ private:
+  struct First {
+    Ns sent = Ns::max();      // begin of the first send
+    Ns received = Ns::max();  // end of the first receive
+  };
+  std::map<std::uint32_t, First> steps_;
 };
 
 std::vector<GroupUse> uses_of(std::span<const RankView> views, const CollectiveMatches& matches) {
   std::vector<GroupUse> uses(matches.groups.size());
   for (std::size_t v = 0; v < views.size(); ++v) {
+    std::map<std::uint32_t, Answers> answers;  // by group
     for (const CollectiveCall& call : matches.ranks[v].calls) {
       if (call.group == no_row) continue;
       GroupUse& use = uses[call.group];
       const bool message = call.edge_count != 0 || is_point_to_point(call.kind);
       ++(message ? use.messages : use.collectives);
+      if (call.edge_count != 0)
+        answers[call.group].add(
+            call, std::span(matches.ranks[v].edges).subspan(call.first_edge, call.edge_count),
+            views[v].rank);
       if (call.kind != CollectiveKind::all_to_all) continue;
       ++use.all_to_alls;
       if (is_expert_kernel(views[v].trace->name(call.slice))) ++use.expert;
     }
+    for (const auto& [group, of_view] : answers) of_view.count(uses[group]);
   }
   return uses;
 }
@@ -104,8 +144,21 @@ bool spans_world(const CommGroup& group, const CollectiveMatches& matches) {
   return matches.world_size && group.size == *matches.world_size && group.size > 1;
 }
 
-std::optional<Dimension> from_use(const GroupUse& use) {
-  if (use.messages != 0 && use.collectives == 0) return Dimension::pp;
+// A group of the whole job may serve any dimension.
+using SizedGroups = std::map<std::span<const int>, std::string_view, decltype([](auto a, auto b) {
+                               return std::ranges::lexicographical_compare(a, b);
+                             })>;  // ranks → dimension
+std::optional<Dimension> from_sizes(const CommGroup& group, const SizedGroups& sized) {
+  const auto same = sized.find(group.ranks);
+  if (group.ranks.empty() || same == sized.end()) return std::nullopt;
+  const auto dimension = dimension_word(same->second);
+  return dimension == Dimension::world ? std::nullopt : dimension;
+}
+
+std::optional<Dimension> from_use(const GroupUse& use, const CommGroup& group) {
+  if (use.answering > 0) return Dimension::pp;
+  const bool ring = group.size > 0 && use.exchanging == static_cast<std::size_t>(group.size);
+  if (use.messages != 0 && use.collectives == 0) return ring ? Dimension::cp : Dimension::pp;
   if (use.expert != 0 && use.expert == use.collectives) return Dimension::ep;
   return std::nullopt;
 }
@@ -157,9 +210,27 @@ std::optional<Dimension> dimension_of_name(std::string_view name) {
   return std::nullopt;
 }
 
+std::vector<CommGroup> listed_groups(const GroupDimensions& user) {
+  std::vector<CommGroup> groups;
+  for (const auto& [key, dimension] : user) {
+    auto ranks = parse_ranks('[' + key + ']');
+    if (!ranks || ranks->size() < 2) continue;
+    const auto size = static_cast<int>(ranks->size());
+    groups.push_back(
+        {.name = key,
+         .description = std::string(dimension_names[static_cast<std::size_t>(dimension)]),
+         .ranks = *std::move(ranks),
+         .size = size});
+  }
+  return groups;
+}
+
 std::vector<Dimension> find_dimensions(std::span<const RankView> views,
                                        const CollectiveMatches& matches,
-                                       const GroupDimensions& user) {
+                                       const GroupDimensions& user,
+                                       std::span<const CommGroup> made) {
+  SizedGroups sized;
+  for (const CommGroup& group : made) sized.try_emplace(group.ranks, group.description);
   const std::vector<GroupUse> uses = uses_of(views, matches);
   std::vector<Dimension> found(matches.groups.size(), Dimension::unknown);
   std::size_t used = 0;
@@ -169,7 +240,8 @@ std::vector<Dimension> find_dimensions(std::span<const RankView> views,
     std::optional<Dimension> dimension = from_user(group, user);
     if (!dimension) dimension = dimension_of_name(group.description);
     if (!dimension) dimension = dimension_of_name(group.name);
-    if (!dimension) dimension = from_use(uses[g]);
+    if (!dimension) dimension = from_sizes(group, sized);
+    if (!dimension) dimension = from_use(uses[g], group);
     if (!dimension && spans_world(group, matches)) dimension = Dimension::world;
     found[g] = dimension.value_or(Dimension::unknown);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the dimension of parallelism of a process group. Sources in order: the user's list; the
-// group's name ("mesh_tp", "TENSOR_MODEL_PARALLEL_GROUP"); its calls (only sends and receives: a
-// pipeline; DeepEP kernels: an expert exchange). Otherwise a group that spans the job is `world`,
+// group's name ("mesh_tp", "TENSOR_MODEL_PARALLEL_GROUP"); the user's sizes, if its ranks are those
+// of a group that they make; its calls (messages that members answer: a pipeline; DeepEP kernels:
+// an expert exchange). Otherwise a group that spans the job is `world`,
 // or `dp` if it is the only group of a job with signs of DDP, FSDP or ZeRO. All others are unknown.
 #pragma once
 
@@ -36,10 +37,15 @@ using GroupDimensions = std::map<std::string, Dimension, std::less<>>;
 // several. Data with context or expert parallelism is dp: those ranks average gradients.
 [[nodiscard]] std::optional<Dimension> dimension_of_name(std::string_view name);
 
-// One dimension per group of `matches`.
+// One dimension per group of `matches`. `sized`: the groups that the user's sizes make; their
+// descriptions are names of dimensions.
 [[nodiscard]] std::vector<Dimension> find_dimensions(std::span<const RankView> views,
                                                      const CollectiveMatches& matches,
-                                                     const GroupDimensions& user = {});
+                                                     const GroupDimensions& user = {},
+                                                     std::span<const CommGroup> sized = {});
+
+// The groups that the user lists by their ranks, described by the names of their dimensions.
+[[nodiscard]] std::vector<CommGroup> listed_groups(const GroupDimensions& user);
 
 // Label of a group in tables: its description if that is informative, else its name.
 [[nodiscard]] std::string group_label(const CommGroup& group);

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/analysis/runs/job_test_builder.h"
+#include "stepscope/analysis/matching/gloo_test_builder.h"
 
 namespace stepscope {
 namespace {
@@ -68,6 +68,41 @@ TestJob two_ranks(std::string_view name, const TestMeta& meta, std::string_view 
 
 TEST(Dimensions, AGroupThatOnlySendsAndReceivesIsAPipeline) {
   EXPECT_EQ(dimensions_of(two_ranks("send", {})), std::vector<Dimension>{Dimension::pp});
+}
+
+TEST(Dimensions, AGroupWhoseMembersAnswerIsAPipelineEvenWithCollectives) {
+  std::vector<GlooRank> ranks(2);
+  for (int r = 0; r < 2; ++r) {
+    GlooRank& rank = ranks[static_cast<std::size_t>(r)];
+    rank.group("0", "default_pg", {0, 1});
+    rank.message({.sends = r == 0, .peer = 1 - r, .asked = 10 - 5 * r, .collected = 20});
+    rank.message({.sends = r == 1, .peer = 1 - r, .asked = 40, .collected = 50});
+    rank.call({.asked = 60, .start = 62, .end = 90});
+  }
+  EXPECT_EQ(dimensions_of(gloo_job(std::move(ranks))), std::vector<Dimension>{Dimension::pp});
+}
+
+TEST(Dimensions, AGroupWhoseMembersAllSendFirstIsARing) {
+  std::vector<GlooRank> ranks(3);
+  for (int r = 0; r < 3; ++r) {
+    GlooRank& rank = ranks[static_cast<std::size_t>(r)];
+    rank.group("0", "default_pg", {0, 1, 2});
+    for (int k = 0; k < 2; ++k) {
+      rank.message(
+          {.sends = true, .peer = (r + 1) % 3, .asked = 40 * k + 10, .collected = 40 * k + 30});
+      rank.message(
+          {.sends = false, .peer = (r + 2) % 3, .asked = 40 * k + 13, .collected = 40 * k + 30});
+    }
+  }
+  EXPECT_EQ(dimensions_of(gloo_job(std::move(ranks))), std::vector<Dimension>{Dimension::cp});
+}
+
+TEST(Dimensions, TheGroupsThatSizesMakeTellWhatNoNameDoes) {
+  const TestJob job = two_ranks("", {});
+  const CollectiveMatches found = match_collectives(job.views());
+  const CommGroup pair{.name = "tp0", .description = "tp", .ranks = {0, 1}, .size = 2};
+  EXPECT_EQ(find_dimensions(job.views(), found, {}, std::vector{pair}),
+            std::vector<Dimension>{Dimension::tp});
 }
 
 TEST(Dimensions, APartOfTheJobWithoutANameStaysUnknown) {

@@ -14,7 +14,8 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t least_waited = 8;
-constexpr double usual_share = 0.9;
+constexpr double usual_share = 0.9;  // of the times of messages that were waited for
+constexpr double least_share = 0.25;
 
 // The operators of one thread: when it was last inside one.
 class Activity {
@@ -42,15 +43,30 @@ class Activity {
 
 struct Sent {
   CollectiveMember member;
-  Ns ready{};  // the later of the two calls
+  Ns ready{};           // the later of the two calls
+  bool waited = false;  // the thread shows no operator from then until it has the message
 };
+
+// How long messages usually take; of those that were waited for, if there are enough. Else no
+// message takes longer than until it is collected, and the shorter of these times tell.
+std::optional<Ns> usual_time(const CollectiveMatches& matches, std::span<const Sent> sent,
+                             bool of_waited) {
+  std::vector<double> times;
+  for (const Sent& s : sent) {
+    const Ns time = matches.call(s.member).end - s.ready;
+    if (time > Ns{0} && (s.waited || !of_waited))
+      times.push_back(static_cast<double>(time.count()));
+  }
+  if (times.size() < least_waited) return std::nullopt;
+  const double share = of_waited ? usual_share : least_share;
+  return Ns{std::llround(*quantile(std::span<const double>(times), share))};
+}
 
 }  // namespace
 
 void settle_message_ends(std::span<const RankView> views, CollectiveMatches& matches) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Activity> threads;  // by view and track
   std::vector<Sent> sent;
-  std::vector<double> waited;
   for (const MatchedCollective& m : matches.matched) {
     if (!m.complete || !m.message) continue;
     const auto members = matches.members_of(m);
@@ -59,22 +75,22 @@ void settle_message_ends(std::span<const RankView> views, CollectiveMatches& mat
     for (const CollectiveMember x : members) {
       const CollectiveCall& call = matches.call(x);
       const RankView& view = views[x.view];
-      if (!view.index->cpu_only() || call.edge_count != 1) continue;
-      sent.push_back({x, ready});
+      if (!call.on_host || call.edge_count != 1) continue;
       const auto key = std::pair(x.view, index(call.stream));
       auto at = threads.find(key);
       if (at == threads.end())
         at = threads.emplace(key, Activity(*view.trace, view.trace->track(call.stream))).first;
       const auto last = at->second.last_before(call.end);
-      if ((!last || *last <= ready) && call.end > ready)
-        waited.push_back(static_cast<double>((call.end - ready).count()));
+      sent.push_back({x, ready, !last || *last <= ready});
     }
   }
-  if (waited.size() < least_waited) return;
-  const Ns usual{std::llround(*quantile(std::span<const double>(waited), usual_share))};
+  const auto of_waited = usual_time(matches, sent, true);
+  const auto usual = of_waited ? of_waited : usual_time(matches, sent, false);
+  if (!usual) return;
   for (const Sent& s : sent) {
+    if (!of_waited && s.waited) continue;
     CollectiveCall& call = matches.ranks[s.member.view].calls[s.member.call];
-    call.end = std::min(call.end, std::max(call.start, s.ready) + usual);
+    call.end = std::min(call.end, s.ready + *usual);
   }
 }
 

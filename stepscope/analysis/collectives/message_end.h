@@ -16,10 +16,11 @@
 
 namespace stepscope {
 
-// Sets CollectiveCall::end of complete messages of views without a device, never later than the row
-// ends. The usual time is the 90th percentile of the messages whose thread shows no operator from
-// the later call until the row ends; nothing changes without 8 such messages. Instants must be on
-// one time axis. O(rows of the threads with messages).
+// Sets CollectiveCall::end of complete messages of host threads, never later than the row ends. The
+// usual time is the 90th percentile of the messages whose thread shows no operator from the later
+// call until the row ends. Without 8 such messages it is the lower quartile of all, for those whose
+// thread shows an operator meanwhile. Instants must be on one time axis. O(rows of the threads with
+// messages).
 void settle_message_ends(std::span<const RankView> views, CollectiveMatches& matches);
 
 }  // namespace stepscope

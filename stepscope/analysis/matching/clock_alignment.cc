@@ -29,10 +29,11 @@ constexpr double scale_share = 0.02;     // of the collective's shortest call
 
 using Sums = std::vector<double>;
 
-// A send and its receive end together, unless a kernel holds other messages too.
+// A send and its receive end together, unless a kernel holds other messages too. On a host each
+// ends when its thread collects it.
 bool is_single_message(const CollectiveMatches& matches, const MatchedCollective& m) {
   return m.message && std::ranges::all_of(matches.members_of(m), [&](CollectiveMember x) {
-           return matches.call(x).edge_count == 1;
+           return matches.call(x).edge_count == 1 && !matches.call(x).on_host;
          });
 }
 

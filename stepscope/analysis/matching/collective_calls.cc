@@ -383,7 +383,7 @@ void CallReader::read_device() {
 
 void CallReader::read_host() {
   const Slices& s = trace_.slices;
-  for (const auto& [row, asker] : asked_rows(trace_, host_, view_.index->device_unseen)) {
+  for (const auto& [row, asker] : asked_rows(trace_, host_, view_.index->device_unseen())) {
     Sources from;
     from.meta = asker->meta;
     from.backend = row->form == HostForm::backend ? row : nullptr;
@@ -393,6 +393,7 @@ void CallReader::read_host() {
       if (host_.rows[r].form == HostForm::op && from.op == nullptr) from.op = &host_.rows[r];
     }
     CollectiveCall call = describe(row->slice, row->kind, from);
+    call.on_host = true;
     call.host = row->slice;
     call.launch = launch;
     // gloo posts a message and then begins its row, for which the thread may need a core.

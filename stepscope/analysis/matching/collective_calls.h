@@ -33,6 +33,7 @@ struct CollectiveCall {
   Ns end{};  // of the row; of a message, before that if it had come (message_end.h)
   CollectiveKind kind = CollectiveKind::unknown;
   bool kind_by_name = false;   // only the kernel's name tells `kind`
+  bool on_host = false;        // a row of a host thread
   std::string_view dtype;      // c10's name; empty = not recorded; view into the trace or static
   std::optional<Bytes> bytes;  // S, the total buffer of the call
   std::int64_t elements = -1;  // must agree between ranks: of the input; of the output for gathers
@@ -65,9 +66,10 @@ struct RankCalls {
   bool own_numbers = false;  // the number of a message's record cannot be its peer's
   // Used groups, and groups that the file lists with their ranks. Empty once matched.
   std::vector<CommGroup> groups;
-  // The listed groups that have this rank, as rows like CollectiveCall::group, in the file's order,
-  // which is that of their creation.
+  // The listed groups that have this rank, as rows like CollectiveCall::group. Those of a file are
+  // in its order, which is that of their creation; those that the user gives are in none.
   std::vector<std::uint32_t> listed;
+  bool listed_in_order = true;
 
   [[nodiscard]] std::span<P2pEdge> edges_of(const CollectiveCall& call) {
     return std::span(edges).subspan(call.first_edge, call.edge_count);

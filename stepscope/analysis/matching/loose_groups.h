@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The groups of collectives whose record names none: gloo's rows have a kind and a size. Three
-// things tell. A gloo group works on worker threads of its own, two by default. They start when
-// it is created, so threads and the file's list of groups have one order. All members of it run
-// the same calls in the same order. Calls of an all-reduce on its members overlap and end nearly
-// together; those of other groups do so only by chance.
+// The groups of collectives whose record names none: gloo's rows have only a kind and a size. Three
+// things tell. A gloo group works on worker threads of its own, two by default, which it starts
+// when it is created, so threads and the file's list of groups have one order. All members of a
+// group run the same calls in the same order. All calls of an all-reduce begin before the first of
+// them ends, and they end nearly together; those of different groups do so only by chance.
 //
-// Each rank's threads are divided among its groups in order, so that the calls fit best to those of
-// the neighbours within each group. The fit is a log-likelihood ratio: of the distance of two ends
-// if the calls are one collective, and if they are not. What is not clear enough is left without a
-// group, and said.
+// So a group is first compared with the threads of all its members. What contradicts it once in a
+// hundred calls is none of its. Then the threads of each rank are divided among its groups, in
+// order. Where several divisions are left, the one whose calls end nearest to each other counts,
+// and of groups that are about as near the larger. All members decide together. What is not clear
+// is left without a group, and said.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +26,13 @@ namespace stepscope {
 struct UnsureGroup {
   int rank = 0;
   std::size_t calls = 0;
-  std::string groups;  // labels of those that fit about equally, the best first
+  std::string group;  // name of the one that fits best; may be empty
 };
 
-// Sets the groups of calls of worker threads of views `of_capture`, and what complete_by_group()
-// sets. `groups` are the job's, RankCalls::listed are rows of it; `clocks` and `ranks` are by view.
-// O(calls × threads² × listed groups) per view: each is compared with two neighbours in a group.
+// Sets the groups of calls of worker threads of the views `of_capture`, and what
+// complete_by_group() sets. `groups` are the job's, RankCalls::listed are rows of it; `clocks` and
+// `ranks` are by view. O(calls × threads² × listed groups) per view: each is compared with two
+// neighbours in a group.
 [[nodiscard]] std::vector<UnsureGroup> find_loose_groups(std::span<const RankView> views,
                                                          std::span<const std::uint32_t> of_capture,
                                                          std::span<const CommGroup> groups,

@@ -39,7 +39,7 @@ class MessageGroups {
         if (const auto of = class_of(v, call)) ++counts_[v][*of];
     }
   }
-  std::vector<UnsureGroup> run();
+  void run();
 
  private:
   [[nodiscard]] std::optional<MessageClass> class_of(std::uint32_t view,
@@ -124,14 +124,12 @@ std::uint32_t MessageGroups::group_of(std::uint32_t view, const MessageClass& of
   return best;
 }
 
-std::vector<UnsureGroup> MessageGroups::run() {
+void MessageGroups::run() {
   judge_groups();
-  std::vector<UnsureGroup> unsure;
   for (const std::uint32_t v : of_capture_) {
     RankCalls& rank = ranks_[v];
     std::map<MessageClass, std::uint32_t> chosen;
     for (const auto& [of, count] : counts_[v]) chosen[of] = group_of(v, of, count);
-    std::size_t lost = 0;
     for (CollectiveCall& call : rank.calls) {
       const auto of = class_of(v, call);
       if (!of) continue;
@@ -141,23 +139,18 @@ std::vector<UnsureGroup> MessageGroups::run() {
         call.group = group;
         complete_by_group(views_[v].rank, groups_[group], call, rank.edges_of(call));
       } else if (!rank.listed.empty()) {
-        ++lost;
         (edge.sends ? edge.dst : edge.src) = -1;
       }
       edge.in_group = false;
     }
-    if (lost > 0) unsure.push_back({views_[v].rank, lost, ""});
   }
-  return unsure;
 }
 
 }  // namespace
 
-std::vector<UnsureGroup> find_message_groups(std::span<const RankView> views,
-                                             std::span<const std::uint32_t> of_capture,
-                                             std::span<const CommGroup> groups,
-                                             std::span<RankCalls> ranks) {
-  return MessageGroups(views, of_capture, groups, ranks).run();
+void find_message_groups(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
+                         std::span<const CommGroup> groups, std::span<RankCalls> ranks) {
+  MessageGroups(views, of_capture, groups, ranks).run();
 }
 
 }  // namespace stepscope

@@ -6,18 +6,17 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
-#include "stepscope/analysis/matching/loose_groups.h"
+#include "stepscope/analysis/matching/collective_calls.h"
 
 namespace stepscope {
 
 // Sets the groups and peers of such messages of the views `of_capture`. `groups` are the job's,
-// RankCalls::listed are rows of it; `ranks` are by view. Where no group fits, or the file lists
-// none and the job has a group beside that of all ranks, peers become unknown (-1). O(calls), and
-// the members of each listed group.
-[[nodiscard]] std::vector<UnsureGroup> find_message_groups(
-    std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
-    std::span<const CommGroup> groups, std::span<RankCalls> ranks);
+// RankCalls::listed are rows of it; `ranks` are by view. Where no group fits, the peers become
+// unknown
+// (-1). In a file that lists no groups, the numbers are those of all ranks.
+// O(calls), and the members of each listed group.
+void find_message_groups(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
+                         std::span<const CommGroup> groups, std::span<RankCalls> ranks);
 
 }  // namespace stepscope

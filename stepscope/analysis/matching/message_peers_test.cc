@@ -6,12 +6,11 @@
 #include <map>
 
 #include "stepscope/analysis/matching/collective_match.h"
-#include "stepscope/analysis/runs/job_test_builder.h"
+#include "stepscope/analysis/matching/gloo_test_builder.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::int64_t ms = 1'000'000;
 constexpr std::string_view members = "[0, 1, 2, 3]";
 
 // Four ranks whose kernels run batches of messages to unknown peers. An exchange has the ranks that

@@ -81,6 +81,32 @@ std::optional<int> ParallelSizes::world_size() const {
   return tp.value_or(1) * pp.value_or(1) * *dp;
 }
 
+std::vector<CommGroup> groups_of_sizes(const ParallelSizes& sizes, int world) {
+  const int tp = sizes.tp.value_or(1);
+  const int pp = sizes.pp.value_or(1);
+  const bool given = sizes.tp || sizes.pp || sizes.dp;
+  if (!given || tp < 1 || pp < 1 || world < 1 || world % (tp * pp) != 0) return {};
+  const int dp = world / (tp * pp);
+  if (sizes.dp.value_or(dp) != dp) return {};
+  std::vector<CommGroup> groups;
+  const auto add = [&](std::string_view dimension, int first, int count, int stride) {
+    if (count < 2) return;
+    CommGroup& group = groups.emplace_back();
+    group.description = dimension;
+    group.size = count;
+    for (int i = 0; i < count; ++i) group.ranks.push_back(first + i * stride);
+    group.name = group.description + std::to_string(first);
+  };
+  add("world", 0, world, 1);
+  for (int rank = 0; rank < world; ++rank) {
+    const int stage = rank / (tp * dp);
+    if (rank % tp == 0) add("tp", rank, tp, 1);
+    if (rank / tp % dp == 0) add("dp", rank, dp, tp);
+    if (stage == 0) add("pp", rank, pp, tp * dp);
+  }
+  return groups;
+}
+
 Roles find_roles(std::span<const RankView> views, const CollectiveMatches& matches,
                  std::span<const Dimension> dimension_of, const ParallelSizes& sizes) {
   Roles roles;

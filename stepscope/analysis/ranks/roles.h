@@ -26,6 +26,11 @@ struct ParallelSizes {
   [[nodiscard]] std::optional<int> world_size() const;
 };
 
+// The groups that the sizes make of the ranks 0 … world - 1, described as "tp", "pp" and "dp", and
+// that of all ranks. A size that is not given and would be that of dp is what the others leave.
+// Empty if no size is given, or if they do not divide the world.
+[[nodiscard]] std::vector<CommGroup> groups_of_sizes(const ParallelSizes& sizes, int world);
+
 enum class RoleSource : std::uint8_t { process_groups, sizes, all_alike };
 
 struct Roles {

@@ -48,6 +48,24 @@ TEST(Roles, ProcessGroupsTellPositionAndStage) {
   EXPECT_EQ(roles.of_view[6], "tp0.pp1");
 }
 
+TEST(Roles, SizesMakeGroupsOnlyWhereTheyDivideTheWorld) {
+  const auto ranks_of = [](const ParallelSizes& sizes, int world) {
+    std::vector<std::string> lines;
+    for (const CommGroup& group : groups_of_sizes(sizes, world)) {
+      std::string& line = lines.emplace_back(group.description + ':');
+      for (const int rank : group.ranks) line += ' ' + std::to_string(rank);
+    }
+    return lines;
+  };
+  EXPECT_EQ(ranks_of({.tp = 2}, 4),
+            (Names{"world: 0 1 2 3", "tp: 0 1", "dp: 0 2", "dp: 1 3", "tp: 2 3"}));
+  EXPECT_EQ(ranks_of({.pp = 2, .dp = 2}, 4),
+            (Names{"world: 0 1 2 3", "dp: 0 1", "pp: 0 2", "pp: 1 3", "dp: 2 3"}));
+  EXPECT_TRUE(ranks_of({.tp = 3}, 4).empty());
+  EXPECT_TRUE(ranks_of({.tp = 2, .dp = 3}, 4).empty());
+  EXPECT_TRUE(ranks_of({}, 4).empty());
+}
+
 TEST(Roles, TheWorldIsKnownFromSizesOnlyWithDataParallelism) {
   EXPECT_EQ((ParallelSizes{.tp = 2, .pp = 4, .dp = 3}.world_size()), 24);
   EXPECT_EQ((ParallelSizes{.tp = 2}.world_size()), std::nullopt);
