@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <compare>
+#include <limits>
 #include <map>
+#include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include "stepscope/base/release.h"
@@ -15,6 +18,7 @@ constexpr Ns rounded_off = std::chrono::microseconds{1};  // coarsest rounding o
 constexpr std::uint64_t contradicted = 100;               // one in so many uses may contradict
 constexpr std::size_t most_candidates = 8;                // of one operation
 constexpr std::uint32_t most_launch_lag = 2;              // in steps
+constexpr std::uint32_t all_kinds = std::numeric_limits<std::uint32_t>::max();
 
 std::uint64_t joined_hash(std::uint64_t a, std::uint64_t b) {
   std::uint64_t x = a ^ (b + 0x9e3779b97f4a7c15ULL + (a << 6U) + (a >> 2U));
@@ -25,32 +29,28 @@ std::uint64_t joined_hash(std::uint64_t a, std::uint64_t b) {
 
 // One rank's uses as a table of steps and operations.
 struct Occurrences {
-  std::vector<std::uint64_t> site;  // by use: name and occurrence within the step
-  std::vector<std::uint32_t> first_of_step;
-  std::uint64_t program = 0;  // hash of the sites of the most frequent kind of step
+  std::vector<std::uint64_t> site;             // by use: name and occurrence within the step
+  std::map<std::int32_t, std::uint64_t> kind;  // by step: hash of its sites
+  std::uint64_t program = 0;                   // the most frequent kind
 };
 
 Occurrences occurrences_of(std::span<const OrderedUse> uses) {
   Occurrences o;
   o.site.reserve(uses.size());
   std::unordered_map<std::uint64_t, std::uint32_t> seen;
-  std::map<std::uint64_t, std::uint32_t> programs;
-  std::uint64_t program = 0;
   for (std::size_t i = 0; i < uses.size(); ++i) {
-    if (i == 0 || uses[i].step != uses[i - 1].step) {
-      if (i > 0) ++programs[program];
-      seen.clear();
-      program = 0;
-    }
+    if (i == 0 || uses[i].step != uses[i - 1].step) seen.clear();
     o.site.push_back(joined_hash(uses[i].name, seen[uses[i].name]++));
-    program = joined_hash(program, o.site.back());
+    std::uint64_t& kind = o.kind[uses[i].step];
+    kind = joined_hash(kind, o.site.back());
   }
-  if (!uses.empty()) ++programs[program];
+  std::map<std::uint64_t, std::uint32_t> steps;
+  for (const auto& [step, kind] : o.kind) ++steps[kind];
   std::uint32_t most = 0;
-  for (const auto& [hash, count] : programs)
+  for (const auto& [kind, count] : steps)
     if (count > most) {
       most = count;
-      o.program = hash;
+      o.program = kind;
     }
   return o;
 }
@@ -67,6 +67,13 @@ struct Candidate {
 struct Counted {
   Candidate candidate;
   std::uint64_t votes = 0;
+  std::set<std::uint32_t> kinds{};  // of the steps that show it
+};
+
+// It holds in steps of this kind.
+struct HeldOrder {
+  Candidate candidate;
+  std::uint32_t kind = all_kinds;
 };
 
 // All ranks of one program.
@@ -83,6 +90,7 @@ class Program {
     std::uint32_t steps = 0;
     std::vector<std::uint32_t> site;  // by use
     std::vector<std::uint32_t> use;   // by step and site; no_use
+    std::vector<std::uint32_t> kind;  // by step: number of its kind
   };
   [[nodiscard]] std::span<const Member> members() const { return members_; }
 
@@ -97,18 +105,27 @@ class Program {
   void vote(const Member& m);
   void vote_for_synchronous();
   void vote(const Member& m, std::uint32_t before, std::uint32_t after);
-  [[nodiscard]] std::uint64_t contradictions(Candidate c) const;
+  [[nodiscard]] std::map<std::uint32_t, std::uint64_t> contradictions(Candidate c) const;
+  void hold(const Counted& counted);
 
   std::span<const std::vector<OrderedUse>> views_;
   std::vector<Member> members_;
   std::unordered_map<std::uint64_t, std::uint32_t> number_;  // of a site
   std::uint32_t sites_ = 0;
-  std::vector<Candidate> votes_;
-  std::vector<Candidate> held_;
+  std::unordered_map<std::uint64_t, std::uint32_t> kinds_;  // number of a kind
+  std::vector<std::uint64_t> steps_of_kind_;
+  struct Vote {
+    Candidate candidate;
+    std::uint32_t kind = 0;
+
+    auto operator<=>(const Vote&) const = default;
+  };
+  std::vector<Vote> votes_;
+  std::vector<HeldOrder> held_;
 };
 
 void Program::add(std::uint32_t view, const Occurrences& o) {
-  Member m{.view = view, .site = {}, .use = {}};
+  Member m{.view = view, .site = {}, .use = {}, .kind = {}};
   const auto& uses = views_[view];
   if (uses.empty()) return;
   m.site.reserve(uses.size());
@@ -121,6 +138,14 @@ void Program::add(std::uint32_t view, const Occurrences& o) {
     last = std::max(last, uses[i].step);
   }
   m.steps = static_cast<std::uint32_t>(last - m.first_step) + 1;
+  m.kind.assign(m.steps, all_kinds);
+  for (const auto& [step, hash] : o.kind) {
+    const auto number = static_cast<std::uint32_t>(kinds_.size());
+    const std::uint32_t kind = kinds_.try_emplace(hash, number).first->second;
+    if (kind == steps_of_kind_.size()) steps_of_kind_.push_back(0);
+    ++steps_of_kind_[kind];
+    m.kind[static_cast<std::size_t>(step - m.first_step)] = kind;
+  }
   members_.push_back(std::move(m));
 }
 
@@ -138,10 +163,12 @@ void Program::vote(const Member& m, std::uint32_t before, std::uint32_t after) {
   const auto& uses = views_[m.view];
   const std::int32_t lag = uses[after].step - uses[before].step;
   if (lag < 0 || lag > std::int32_t{most_launch_lag}) return;
-  votes_.push_back({m.site[before], m.site[after], static_cast<std::uint32_t>(lag)});
+  votes_.push_back({{m.site[before], m.site[after], static_cast<std::uint32_t>(lag)},
+                    m.kind[static_cast<std::size_t>(uses[after].step - m.first_step)]});
 }
 
-// The last use on another stream to end before each use begins.
+// The last use on another stream to end before each use begins, of those launched before it: an
+// event is recorded before a stream waits for it.
 void Program::vote(const Member& m) {
   const auto& uses = views_[m.view];
   std::vector<std::uint32_t> by_end;
@@ -154,12 +181,13 @@ void Program::vote(const Member& m) {
       if (before != no_use) vote(m, before, i);
     auto at = std::ranges::upper_bound(by_end, use.start + rounded_off, {},
                                        [&](std::uint32_t k) { return uses[k].end; });
-    while (at != by_end.begin() && (*(at - 1) == i || uses[*(at - 1)].start >= use.start)) --at;
-    if (at == by_end.begin()) continue;
-    const OrderedUse& last = uses[*(at - 1)];
-    if (last.lane == use.lane || last.end <= use.ready || use.start - last.end > use.wake_up)
-      continue;
-    vote(m, *(at - 1), i);
+    for (; at != by_end.begin(); --at) {
+      const OrderedUse& last = uses[*(at - 1)];
+      if (last.end <= use.ready || use.start - last.end > use.wake_up) break;
+      if (*(at - 1) >= i || last.start >= use.start) continue;
+      if (last.lane != use.lane) vote(m, *(at - 1), i);
+      break;
+    }
   }
 }
 
@@ -208,33 +236,52 @@ void Program::vote_for_synchronous() {
       for (const Pair& pair : rule.pairs) vote(*pair.member, pair.before, pair.after);
 }
 
-std::uint64_t Program::contradictions(Candidate c) const {
-  std::uint64_t count = 0;
+// By kind of the steps in which it began before the other ended.
+std::map<std::uint32_t, std::uint64_t> Program::contradictions(Candidate c) const {
+  std::map<std::uint32_t, std::uint64_t> count;
   for (const Member& m : members_) {
     const auto& uses = views_[m.view];
     for (std::uint32_t row = 0; row < m.steps; ++row) {
       const std::uint32_t after = m.use[std::size_t{row} * sites_ + c.after];
       if (after == no_use) continue;
       const std::uint32_t before = use_of(m, std::int64_t{m.first_step} + row - c.lag, c.before);
-      if (before != no_use && uses[before].end > uses[after].start + rounded_off) ++count;
+      if (before != no_use && uses[before].end > uses[after].start + rounded_off)
+        ++count[m.kind[row]];
     }
   }
   return count;
 }
 
+// Steps of other kinds may have other operations at the same places. So what they contradict may
+// still hold in the kinds that show it.
+void Program::hold(const Counted& counted) {
+  const std::map<std::uint32_t, std::uint64_t> against = contradictions(counted.candidate);
+  std::uint64_t all = 0;
+  for (const auto& [kind, count] : against) all += count;
+  const std::uint64_t steps =
+      std::accumulate(steps_of_kind_.begin(), steps_of_kind_.end(), std::uint64_t{0});
+  if (all * contradicted <= steps) {
+    held_.push_back({counted.candidate, all_kinds});
+    return;
+  }
+  for (const std::uint32_t kind : counted.kinds) {
+    const auto own = against.find(kind);
+    if (own == against.end() || own->second * contradicted <= steps_of_kind_[kind])
+      held_.push_back({counted.candidate, kind});
+  }
+}
+
 void Program::learn() {
   tabulate();
-  std::uint64_t steps = 0;
-  for (const Member& m : members_) {
-    vote(m);
-    steps += m.steps;
-  }
+  for (const Member& m : members_) vote(m);
   vote_for_synchronous();
   std::ranges::sort(votes_);
   std::vector<Counted> counted;
-  for (const Candidate& c : votes_) {
-    if (counted.empty() || counted.back().candidate != c) counted.push_back({c, 0});
+  for (const Vote& vote : votes_) {
+    if (counted.empty() || counted.back().candidate != vote.candidate)
+      counted.push_back({vote.candidate});
     ++counted.back().votes;
+    counted.back().kinds.insert(vote.kind);
   }
   release(votes_);
   std::ranges::stable_sort(counted, [](const Counted& a, const Counted& b) {
@@ -243,9 +290,8 @@ void Program::learn() {
   });
   std::size_t tested = 0;  // of the same operation
   for (std::size_t i = 0; i < counted.size(); ++i) {
-    const Candidate c = counted[i].candidate;
-    tested = i > 0 && counted[i - 1].candidate.after == c.after ? tested + 1 : 0;
-    if (tested < most_candidates && contradictions(c) * contradicted <= steps) held_.push_back(c);
+    tested = i > 0 && counted[i - 1].candidate.after == counted[i].candidate.after ? tested + 1 : 0;
+    if (tested < most_candidates) hold(counted[i]);
   }
 }
 
@@ -257,14 +303,17 @@ std::vector<std::vector<UseOrder>> Program::orders() const {
     // Of the uses on one stream, the last to begin implies the others.
     for (std::size_t first = 0; first < held_.size();) {
       std::size_t last = first;
-      while (last < held_.size() && held_[last].after == held_[first].after) ++last;
+      const std::uint32_t site = held_[first].candidate.after;
+      while (last < held_.size() && held_[last].candidate.after == site) ++last;
       for (std::uint32_t row = 0; row < m.steps; ++row) {
-        const std::uint32_t after = m.use[std::size_t{row} * sites_ + held_[first].after];
+        const std::uint32_t after = m.use[std::size_t{row} * sites_ + site];
         if (after == no_use) continue;
         std::map<std::uint32_t, std::uint32_t> of_lane;
         for (std::size_t i = first; i < last; ++i) {
+          const auto& [candidate, kind] = held_[i];
+          if (kind != all_kinds && kind != m.kind[row]) continue;
           const std::uint32_t before =
-              use_of(m, std::int64_t{m.first_step} + row - held_[i].lag, held_[i].before);
+              use_of(m, std::int64_t{m.first_step} + row - candidate.lag, candidate.before);
           if (before == no_use || uses[before].end > uses[after].start + rounded_off) continue;
           const auto [at, fresh] = of_lane.try_emplace(uses[before].lane, before);
           if (!fresh && uses[at->second].start < uses[before].start) at->second = before;

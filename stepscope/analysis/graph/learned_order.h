@@ -44,8 +44,10 @@ struct UseOrder {
 // the same if name and occurrence within the step are equal. Ranks run the same program if most of
 // their steps have the same operations in the same order. An order holds if at least one use began
 // within `wake_up` of the other's end with nothing else to explain it, or if a library or a call
-// says so, and at most one in a hundred uses began before the other ended. Of several on one stream
-// the last one holds. O(uses log uses).
+// says so, and at most one in a hundred uses began before the other ended. Steps with other
+// operations contradict only for themselves: where all steps together contradict, an order holds in
+// the kinds of steps that show it and do not. Of several on one stream the last one holds. O(uses
+// log uses).
 [[nodiscard]] std::vector<std::vector<UseOrder>> learn_order(
     std::span<const std::vector<OrderedUse>> views, const Workers& workers = {});
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "stepscope/analysis/graph/step_graph_draft.h"
-#include "stepscope/analysis/matching/collective_root.h"
+#include "stepscope/analysis/matching/collective_gates.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/base/release.h"
@@ -112,9 +112,8 @@ class GraphBuilder {
   void reserve();
   void append(std::uint32_t view);
   void join(const MatchedCollective& m, std::uint32_t row);
-  template <class Needed, class Waits>
-  void join_where(std::span<const CollectiveMember> members, std::uint32_t row, Needed&& needed,
-                  Waits&& waits);
+  void join_at(std::span<const CollectiveMember> members, const CollectiveGate& gate,
+               std::uint32_t row);
   void number();
   void take_columns(std::span<const std::uint32_t> order);
   void find_step_ends();
@@ -161,43 +160,29 @@ void GraphBuilder::append(std::uint32_t view) {
   out_.unjoined += draft.unjoined;
 }
 
-// One node after the arrivals that `needed` selects, before the transfers that wait for them.
-template <class Needed, class Waits>
-void GraphBuilder::join_where(std::span<const CollectiveMember> members, std::uint32_t row,
-                              Needed&& needed, Waits&& waits) {
+// One node after the arrivals that are awaited, before the transfers that wait for them.
+void GraphBuilder::join_at(std::span<const CollectiveMember> members, const CollectiveGate& gate,
+                           std::uint32_t row) {
   const auto node = static_cast<std::uint32_t>(start_.size());
-  std::optional<CollectiveMember> last;
-  for (const CollectiveMember m : members) {
-    if (!needed(m)) continue;
-    edges_.emplace_back(arrival(m), node);
-    if (!last || start_[arrival(m)] > start_[arrival(*last)]) last = m;
+  CollectiveMember last = members[gate.awaited.front()];
+  for (const std::uint32_t i : gate.awaited) {
+    edges_.emplace_back(arrival(members[i]), node);
+    if (start_[arrival(members[i])] > start_[arrival(last)]) last = members[i];
   }
-  if (!last) return;
-  start_.push_back(start_[arrival(*last)]);
-  out_.view.push_back(last->view);
+  start_.push_back(start_[arrival(last)]);
+  out_.view.push_back(last.view);
   joins_.duration.push_back(Ns{0});
   joins_.kind.push_back(NodeKind::join);
   joins_.slice.push_back(no_slice);
   joins_.detail.push_back(row);
-  for (const CollectiveMember m : members)
-    if (waits(m)) edges_.emplace_back(node, transfer(m));
+  for (const std::uint32_t i : gate.waiting) edges_.emplace_back(node, transfer(members[i]));
 }
 
 void GraphBuilder::join(const MatchedCollective& m, std::uint32_t row) {
   const auto members = job_.matches.members_of(m);
   if (drafts_[members.front().view].arrival[members.front().call] == no_node) return;
   out_.joined += members.size();
-  const auto any = [](CollectiveMember) { return true; };
-  if (m.message || is_barrier_like(m.kind)) {
-    join_where(members, row, any, any);
-    return;
-  }
-  const auto root = root_of(views_, job_.matches, m);
-  const auto is_root = [&](CollectiveMember x) { return root && x.view == root->view; };
-  const auto no_root = [&](CollectiveMember x) { return !is_root(x); };
-  join_where(members, row, is_root, no_root);
-  if (m.kind == CollectiveKind::reduce || m.kind == CollectiveKind::gather)
-    join_where(members, row, any, is_root);
+  for (const CollectiveGate& gate : gates_of(views_, job_.matches, m)) join_at(members, gate, row);
 }
 
 void GraphBuilder::number() {
@@ -283,9 +268,8 @@ void GraphBuilder::reserve() {
     edges += draft.edges.size();
   }
   for (const MatchedCollective& m : job_.matches.matched) {
-    const std::size_t joins = m.kind == CollectiveKind::reduce || m.kind == CollectiveKind::gather;
-    nodes += 1 + joins;
-    edges += 2 * job_.matches.members_of(m).size() + joins;
+    nodes += is_rooted(m.kind) ? m.count : 1;
+    edges += 2 * m.count;
   }
   start_.reserve(nodes);
   edges_.reserve(edges);

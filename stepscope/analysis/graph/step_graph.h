@@ -4,14 +4,27 @@
 //   host       A thread's own time until it launches, blocks or computes. A thread goes on in
 //              order. If it showed no row while another thread of its process worked, it also
 //              waited for that thread (the backward thread for the main thread and the reverse).
-//   launch     The call, and the least latency on this rank from its return to the operation.
+//   launch     The call, and the latency from its return to the operation: to the operation's begin
+//              if nothing else came later and that is at most 20 µs, else the least latency on this
+//              rank. A call that blocks has handed its operation over when such calls usually
+//              return: the rest of it is waiting. Of a launched graph only the first nodes have
+//              one; the others wait for the nodes before them, so gaps between nodes are the
+//              device's.
 //   compute, copy, comm
-//              Operations of a device in the order of their stream. With "Stream Wait Event" rows
+//              Operations of a device in the order of their stream, also where a kernel begins
+//              before its predecessor has ended (stream_order.h). With "Stream Wait Event" rows
 //              they also follow the awaited operation. Without such rows they follow what the
 //              steps and ranks of the same program show together (learned_order.h). By the rule of
 //              c10d a communication kernel also follows the last operation launched before it
-//              elsewhere, unless the instants of a step contradict.
+//              elsewhere, unless the instants of a step contradict. An operation that still begins
+//              without reason, within 20 µs of the end of an operation of another stream that was
+//              launched before it, waited for that one: streams stand idle for events only.
+//              The first operation of a stream that begins 100 µs after its launch or later, with
+//              no such end before it, waits for work from before the recording.
 //   sync       The return of a call that waited for the device, or for room in its launch queue.
+//              It lasts at most 100 µs. If nothing ended within a long call, it waited for what
+//              was not recorded. A copy of pageable memory to the device waits until it may begin,
+//              and is its host's time from then on.
 //   held       A device that has run empty is taken away for a while, whatever is launched
 //              meanwhile: another process's time slice (device_holds.h).
 //   arrival → join → transfer

@@ -20,15 +20,17 @@ bool blocks(std::string_view call) {
   return contains(call, "Memcpy") && !contains(call, "Async");
 }
 
-// By call: true if it copied pageable memory. Such an asynchronous copy returns only after it is
-// done.
+// By call: true if it copied pageable memory. Such a call waits for its stream, asynchronous or
+// not: it returns when a copy to the host is done, and when a copy to the device has been staged
+// (CUDA Runtime API, "API synchronization behavior"). A small copy to the device is queued with the
+// call, which has returned when it begins.
 std::vector<bool> blocking_copies(const Trace& trace, const RankIndex& rank) {
   std::vector<bool> blocking;
   for (const DeviceLane& lane : rank.devices) {
     for (const SliceId op : lane.ops) {
       if (trace.slices.category[index(op)] != Category::memcpy) continue;
       const SliceId call = rank.launch(op);
-      if (call == no_slice || trace.slices.end(call) < trace.slices.end(op)) continue;
+      if (call == no_slice || trace.slices.end(call) <= trace.slices.start[index(op)]) continue;
       if (!contains(trace.name(op), "Pageable")) continue;
       blocking.resize(trace.slices.size());
       blocking[index(call)] = true;
