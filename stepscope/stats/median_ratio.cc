@@ -141,8 +141,7 @@ FarApart far_apart(std::span<const Series> a, const LongRun& run_a, std::span<co
                                      2);
   const double bound = rarely / std::sqrt(static_cast<double>(n)) * deviation;
   FarApart far{.half = bound * std::cbrt(chance / alpha)};
-  if (difference != 0)
-    far.p = std::min(1.0, chance * std::pow(bound / std::fabs(difference), 3));
+  if (difference != 0) far.p = std::min(1.0, chance * std::pow(bound / std::fabs(difference), 3));
   return far;
 }
 
@@ -274,8 +273,7 @@ RatioTest test_ratio(std::span<const Series> a, std::span<const Series> b,
   if (t.a.run.count < 2 || t.b.run.count < 2) return t;
   t.p_needed = options.alpha * strictness(t.a.run, t.b.run, options.least_effective);
   const Welch steps = welch(by_steps(in_a, t.a.run), by_steps(in_b, t.b.run));
-  const FarApart far =
-      far_apart(in_a, t.a.run, in_b, t.b.run, steps.difference, options.alpha);
+  const FarApart far = far_apart(in_a, t.a.run, in_b, t.b.run, steps.difference, options.alpha);
   const double centre = std::log(t.ratio);
   auto apart_by = separated(in_a, in_b);
   if (apart_by) t.p_separated = apart_by->p;

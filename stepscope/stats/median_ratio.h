@@ -68,11 +68,11 @@ struct RatioTest {
   RatioArm b;
   double ratio = 1;                                   // median of B / median of A
   std::optional<std::pair<double, double>> interval;  // of the ratio; absent below 2 values an arm
-  std::optional<double> p_steps;     // steps as the unit, corrected; the smallest that counts
+  std::optional<double> p_steps;      // steps as the unit, corrected; the smallest that counts
   std::optional<double> p_separated;  // of exchangeable steps (*separated*); absent: arms overlap
-  std::optional<double> p_launches;  // launches as the unit
-  std::optional<double> p;           // the larger
-  double p_needed = 0;               // a difference is called if p is below it
+  std::optional<double> p_launches;   // launches as the unit
+  std::optional<double> p;            // the larger
+  double p_needed = 0;                // a difference is called if p is below it
   Verdict verdict = Verdict::not_enough_data;
 };
 

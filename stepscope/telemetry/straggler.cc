@@ -6,10 +6,13 @@
 #include <string_view>
 #include <tuple>
 
-#include "stepscope/stats/persistence.h"
+#include "stepscope/stats/excess.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
+
+constexpr std::ptrdiff_t most_recent = 256;  // steps that are judged
 
 struct Member {
   std::size_t rank = 0;  // row in the window's ranks
@@ -109,7 +112,10 @@ void Lateness::add(const JobWindow& stretch) {
     for (const auto& [step, times] : accounts[r].steps) {
       at->late += times.late;
       at->latest += times.latest;
+      at->recent.push_back(static_cast<double>(times.late.count()));
     }
+    if (std::ssize(at->recent) > most_recent)
+      at->recent.erase(at->recent.begin(), at->recent.end() - most_recent);
     at->steps += static_cast<std::int64_t>(accounts[r].steps.size());
     at->latest_steps += latest[r];
   }
@@ -142,9 +148,10 @@ std::vector<PersistentStraggler> Lateness::ranks() const {
                             .latest = own.latest / own.steps,
                             .cost = own.cost};
     if (wall > 0) row.cost_share = seconds(own.cost).count() / wall;
-    row.persistent = persistently_worst(row.latest_steps, row.steps, std::ssize(accounts_)) &&
-                     waits_little(own) && row.late >= options_.least_late &&
-                     seconds(row.late).count() >= options_.least_share * step_wall;
+    const double usual = median(own.recent).value_or(0);
+    const double least = std::max(static_cast<double>(options_.least_late.count()),
+                                  options_.least_share * step_wall * 1e9);
+    row.persistent = usual >= least && stands_out(own.recent) && waits_little(own);
     if (tokens_ > 0 && wall > 0) {
       row.tokens_per_second = static_cast<double>(tokens_) / wall;
       const double without = wall - seconds(own.cost).count();

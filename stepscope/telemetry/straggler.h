@@ -29,8 +29,8 @@ struct PersistentStraggler {
   Ns latest{};                    // maximum over a step's collectives, mean over steps
   Ns cost{};                      // of all steps: wall time that the job lost
   double cost_share = 0;          // of the job's wall
-  // In its steps (stats/persistence.h), above the limits, and its main thread waits in these
-  // collectives for no longer than most other ranks'.
+  // Its lateness in the last 256 steps stands out (stats/excess.h), its median is above the limits,
+  // and its main thread waits in these collectives for no longer than most other ranks'.
   bool persistent = false;
   // The job's rate if this rank were as fast as the others; absent without tokens.
   std::optional<double> tokens_per_second{};
@@ -63,6 +63,7 @@ class Lateness {
     Ns latest{};
     std::int64_t steps = 0;
     std::int64_t latest_steps = 0;
+    std::vector<double> recent{};  // late in each of the last steps, ns
   };
   [[nodiscard]] bool waits_little(const Account& own) const;
   LatenessOptions options_;

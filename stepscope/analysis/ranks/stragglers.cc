@@ -8,8 +8,7 @@
 
 #include "stepscope/analysis/ranks/lateness.h"
 #include "stepscope/analysis/ranks/straggler_cause.h"
-#include "stepscope/stats/more_than_chance.h"
-#include "stepscope/stats/persistence.h"
+#include "stepscope/stats/excess.h"
 
 namespace stepscope {
 namespace {
@@ -77,23 +76,21 @@ LateOfRole late_of_roles(const Tallies& tallies) {
   return all;
 }
 
-// True if the rank was later than the median of the others by more than its steps vary. Steps may
-// depend on one another: one-sided Student's t. Fewer steps do not show the variation.
-bool later_than_chance(const Tally& mine, const LateOfRole& roles, double chance) {
+// By step: how much later the rank was than the median of the others that were earlier; 0 if none
+// was.
+std::vector<double> leads_of(const Tally& mine, const LateOfRole& roles) {
   std::vector<double> leads;
   for (const auto& [step, own] : mine.own_in) {
     std::vector<Ns> others = roles.at({mine.result.role, step});
     others.erase(std::ranges::lower_bound(others, own));
-    if (others.empty()) continue;
-    leads.push_back(static_cast<double>((own - others[(others.size() - 1) / 2]).count()));
+    const Ns lead = others.empty() ? Ns{0} : own - others[(others.size() - 1) / 2];
+    leads.push_back(static_cast<double>(lead.count()));
   }
-  if (leads.size() < least_for_chance) return true;
-  return more_than_chance(leads, chance);
+  return leads;
 }
 
 void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, int>& latest,
-            const LateOfRole& roles, std::int64_t of_role, const StragglerOptions& options,
-            double chance) {
+            const LateOfRole& roles, const StragglerOptions& options) {
   Straggler& result = mine.result;
   std::int64_t times = 0;
   for (const auto& [step, late] : mine.late_in) {
@@ -107,10 +104,10 @@ void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, in
     result.late_share =
         static_cast<double>(mine.own.count()) / static_cast<double>(mine.wall.count());
   }
+  const std::vector<double> leads = leads_of(mine, roles);
   result.significant = result.late_share >= options.least_share &&
                        result.upper_bound >= options.least_late &&
-                       persistently_worst(times, std::ssize(result.steps), of_role) &&
-                       later_than_chance(mine, roles, chance);
+                       (leads.size() < 2 || stands_out(leads));
 }
 
 }  // namespace
@@ -123,13 +120,10 @@ std::vector<Straggler> find_stragglers(std::span<const RankView> views, const Co
   Tallies tallies = tally(views, roles, arrivals);
   const auto latest = latest_of(tallies);
   const LateOfRole roles_late = late_of_roles(tallies);
-  std::map<std::string, std::int64_t> ranks;  // compared, by role
-  for (const auto& [rank, mine] : tallies) ++ranks[mine.result.role];
   std::vector<Straggler> stragglers;
   for (auto& [rank, mine] : tallies) {
     if (mine.result.late <= Ns{0}) continue;
-    finish(mine, latest, roles_late, ranks[mine.result.role], options,
-           job_chance / static_cast<double>(tallies.size()));
+    finish(mine, latest, roles_late, options);
     if (mine.result.significant) {
       std::ranges::stable_sort(mine.arrivals, std::ranges::greater{}, &LateArrival::late);
       mine.result.cause = straggler_cause(views, job, mine.arrivals, mine.result.steps.size());

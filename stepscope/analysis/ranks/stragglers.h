@@ -33,9 +33,8 @@ struct Straggler {
   // Upper bound of its cost per step: `late` without the delays that an earlier collective in
   // flight already showed.
   Ns upper_bound{};
-  // True if it is above the floors below, persistent (stats/persistence.h) and, given eight steps
-  // or more, later than the median of the others by more than chance (one-sided t,
-  // stats/long_run.h; 1 % risk of naming any rank wrongly).
+  // True if it is above the floors below, and the time by which it is later than the median of the
+  // others stands out of what the steps vary by (stats/excess.h), if there are two or more.
   bool significant = false;
   std::optional<StragglerCause> cause;  // absent unless significant
   std::vector<StragglerStep> steps;
