@@ -100,9 +100,9 @@ void state_range(const Explanation& e, WhatIf& w) {
   const bool either = w.scenario.change == Change::bucket || w.scenario.change == Change::prefetch;
   const bool saves = w.saved >= Ns{0};
   const Ns error = gain_error(e);
-  const Ns delays{e.refused ? std::llround(std::abs(e.residual_share) *
-                                           static_cast<double>(e.step.count()))
-                            : 0};
+  const Ns delays{
+      e.refused ? std::llround(std::abs(e.residual_share) * static_cast<double>(e.step.count()))
+                : 0};
   Ns longest = w.step + error;
   Ns shortest = w.shortest_step.value_or(w.step) - error - delays;
   if (e.refused && saves) longest = std::max(longest, e.step);
@@ -230,9 +230,9 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
   ask_shared(questions, inputs.threads);
   if (stopped()) return std::nullopt;
   e.unexplained_share = unexplained_share(e.path);
-  e.refused = e.unexplained_share > unexplained_refused ||
-              (mispredicts(e, replay_error_large) &&
-               e.held_out->fulfilled.value_or(1) < least_fulfilled);
+  e.refused =
+      e.unexplained_share > unexplained_refused ||
+      (mispredicts(e, replay_error_large) && e.held_out->fulfilled.value_or(1) < least_fulfilled);
   WhatIfInputs what{replay,  inputs.views,  inputs.collectives, roles,
                     medians, inputs.phases, inputs.units,       inputs.messages};
   what.pipeline = inputs.pipeline;

@@ -67,8 +67,8 @@ struct HeldDevice {
 };
 
 struct Explanation {
-  Ns step{};                             // replayed
-  std::optional<HeldOut> held_out{};     // absent: too few steps with the same work
+  Ns step{};                          // replayed
+  std::optional<HeldOut> held_out{};  // absent: too few steps with the same work
   double residual_share = 0;
   double unexplained_share = 0;  // of the critical path (CriticalPath)
   bool refused = false;          // no gain is stated: no faults, no standing what-ifs
@@ -97,7 +97,7 @@ struct ExplanationInputs {
   std::span<const UnitWaits> units{};   // by view; may be empty
   std::span<const Scenario> scenarios;  // requested scenarios
   const PipelineBubble* pipeline = nullptr;
-  std::optional<StepGraph> graph{};  // of these views; absent: built here
+  std::optional<StepGraph> graph{};            // of these views; absent: built here
   std::span<const std::vector<Step>> steps{};  // CountedSteps::of_view; empty: found here
   bool standing = true;
   const MessageModel* messages = nullptr;  // what_if.h

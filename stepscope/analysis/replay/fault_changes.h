@@ -55,6 +55,7 @@ struct StepFault {
   std::size_t count = 0;             // pauses; calls that wait, per step and rank
   std::vector<FaultPlace> places{};  // of the pauses
   std::string between{};             // of what no row tells: UnseenWork::between
+  bool at_most = false;              // the peers may be as slow, hidden while they wait
 };
 
 // A fault must give back this share of the step.

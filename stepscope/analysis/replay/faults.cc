@@ -31,20 +31,22 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t least_steps = 3;
-constexpr std::size_t most_suspects = 8;  // of one kind
-constexpr double suspect_share = 0.005;   // of the step: the excess of a suspect
-constexpr double group_slower = 1.08;     // than its siblings
-constexpr double stage_more = 1.04;       // than the other stages
-constexpr double long_step = 1.15;        // than the median step
-constexpr double long_cpu_step = 1.3;     // likewise, where other programs share the cores
-constexpr double least_of_cores = 0.04;   // likewise of a rank whose cores others may share
-constexpr double least_weak = 0.05;       // of the step: the gain where peers are missing
-constexpr double of_spread = 5;           // median deviations of step times
-constexpr double more_data = 2;           // than the other ranks that load data
-constexpr double many_of_all = 0.5;       // of ranks
-constexpr double habit = 1.0 / 3;         // of the gain counts where a cause compares nothing
-constexpr double as_much = 0.8;           // of the largest gain: the narrower cause explains it
-constexpr std::size_t most_named = 4;     // of one recording
+constexpr std::size_t most_suspects = 8;    // of one kind
+constexpr double suspect_share = 0.005;     // of the step: the excess of a suspect
+constexpr double group_slower = 1.08;       // than its siblings
+constexpr double stage_more = 1.04;         // than the other stages
+constexpr double long_step = 1.15;          // than the median step
+constexpr double long_cpu_step = 1.3;       // likewise, where other programs share the cores
+constexpr double least_of_cores = 0.04;     // likewise of a rank whose cores others may share
+constexpr double least_weak = 0.05;         // of the step: the gain where peers are missing
+constexpr double least_unseen_gain = 0.10;  // likewise of what no row of a job on CPUs tells
+constexpr double alike_share = 0.75;        // of the mean: each rank has as much of it
+constexpr double of_spread = 5;             // median deviations of step times
+constexpr double more_data = 2;             // than the other ranks that load data
+constexpr double many_of_all = 0.5;         // of ranks
+constexpr double habit = 1.0 / 3;           // of the gain counts where a cause compares nothing
+constexpr double as_much = 0.8;             // of the largest gain: the narrower cause explains it
+constexpr std::size_t most_named = 4;       // of one recording
 
 using Values = std::vector<double>;
 
@@ -117,6 +119,7 @@ class Search {
                                          std::span<const NodeChange> undone) const;
   [[nodiscard]] std::vector<NodeChange> all_undone() const;
   void replay_suspects(std::span<const NodeChange> undone);
+  [[nodiscard]] double least_gain(const StepFault& fault) const;
   void name_largest();
   [[nodiscard]] const PartTimes& part_of(std::size_t view, WorkPart part) const {
     return parts_[view][static_cast<std::size_t>(part)];
@@ -164,6 +167,15 @@ void Search::find_data(std::span<const NodeChange> data_free) {
   }
 }
 
+// Worker processes load while the rank waits for its peers, so what the peers' take is not seen.
+bool loads_in_workers(const RankView& view) {
+  const StringPool& strings = view.trace->strings;
+  for (std::uint32_t i = 0; i < strings.size(); ++i)
+    if (strings[StringId{i}].find("MultiProcessingDataLoaderIter") != std::string_view::npos)
+      return true;
+  return false;
+}
+
 void Search::suspect_part(std::size_t view, WorkPart part) {
   const PartTimes& times = part_of(view, part);
   const int rank = in_.views[view].rank;
@@ -181,7 +193,10 @@ void Search::suspect_part(std::size_t view, WorkPart part) {
               .excess = Ns{std::llround(mean_of(excess))},
               .ratio = peers > 0 ? own / peers : 1};
   if (part == WorkPart::host) f.kind = StepFaultKind::late_host;
-  if (part == WorkPart::data) f.kind = StepFaultKind::data_loader;
+  if (part == WorkPart::data) {
+    f.kind = StepFaultKind::data_loader;
+    f.at_most = loads_in_workers(in_.views[view]);
+  }
   if (throttled) {
     f.kind = StepFaultKind::throttling;
     f.steps = {step_number(view, begin)};
@@ -432,6 +447,10 @@ void Search::suspect_unseen() {
   if (changes.empty()) return;
   std::optional<UnseenWork> work = unseen_work(in_.views);
   if (!work) return;
+  // On CPUs a rank may wait for another where no row tells.
+  const auto alike = static_cast<double>(work->least.count()) >=
+                     alike_share * static_cast<double>(work->of_step.count());
+  if (cpu_ && (work->between.empty() || !alike)) return;
   suspect({.kind = StepFaultKind::unseen_host,
            .ranks = std::move(work->ranks),
            .scenario = {.change = Change::unseen_free},
@@ -461,6 +480,23 @@ std::vector<Ns> Search::gains_of(std::span<const std::vector<NodeChange>> change
   return gains;
 }
 
+// Of the step. Other programs may share the cores of a job without a device.
+double Search::least_gain(const StepFault& fault) const {
+  if (!cpu_) return least_fault_share;
+  switch (fault.kind) {
+    case StepFaultKind::late_host:
+      return alone_.contains(fault.ranks.front()) ? least_weak : least_of_cores;
+    case StepFaultKind::slow_rank:
+      return least_of_cores;
+    case StepFaultKind::data_loader:
+      return fault.ranks.empty() ? least_weak : least_fault_share;
+    case StepFaultKind::unseen_host:
+      return least_unseen_gain;
+    default:
+      return least_fault_share;
+  }
+}
+
 // What the suspects gain once `undone` is. Those that gain too little are none.
 void Search::replay_suspects(std::span<const NodeChange> undone) {
   std::vector<std::vector<NodeChange>> changes;
@@ -480,14 +516,7 @@ void Search::replay_suspects(std::span<const NodeChange> undone) {
     // Else it is mostly hidden: the host may have waited for the device unseen.
     if (s.fault.kind == StepFaultKind::unseen_host && 2 * s.fault.gain < s.fault.excess)
       return true;
-    const bool of_all = s.fault.kind == StepFaultKind::data_loader && s.fault.ranks.empty();
-    const bool weak = cpu_ && (of_all || (s.fault.kind == StepFaultKind::late_host &&
-                                          alone_.contains(s.fault.ranks.front())));
-    const bool of_cores = cpu_ && (s.fault.kind == StepFaultKind::slow_rank ||
-                                   s.fault.kind == StepFaultKind::late_host);
-    return share(static_cast<double>(s.left.count())) < (weak       ? least_weak
-                                                         : of_cores ? least_of_cores
-                                                                    : least_fault_share);
+    return share(static_cast<double>(s.left.count())) < least_gain(s.fault);
   });
 }
 
@@ -533,12 +562,11 @@ std::vector<StepFault> Search::run() {
   suspect_steps();
   suspect_groups();
   suspect_stages();
-  if (cpu_) {
+  suspect_unseen();
+  if (cpu_)
     suspect_early_waits();
-  } else {
+  else
     suspect_syncs();
-    suspect_unseen();
-  }
   replay_suspects({});
   while (!suspects_.empty() && named_.size() < most_named) {
     name_largest();

@@ -18,8 +18,7 @@ struct Stretch {
 // Of one view: its steps that count, else all of its recorded ones.
 Stretch stretch_of(const Replay& replay, std::size_t view, std::span<const Step> steps) {
   const StepGraph& graph = *replay.graph;
-  if (steps.empty())
-    return {replay.start(graph.begin[view]), graph.end[view], graph.steps[view]};
+  if (steps.empty()) return {replay.start(graph.begin[view]), graph.end[view], graph.steps[view]};
   const auto end = std::ranges::find(graph.step_ends, steps.back().index, &StepEnd::index);
   const bool ends = end != graph.step_ends.end() && end->follows;
   return {steps.front().start - graph.origin, ends ? end->node[view] : graph.end[view],
@@ -37,8 +36,7 @@ Stretch find_stretch(const Replay& replay, std::span<const std::vector<Step>> st
     if (found.last != no_node && graph.together) own.begin = std::min(own.begin, found.begin);
     if (graph.together) found.begin = own.begin;
     const Ns end = replay.end[own.last];
-    const Ns late =
-        graph.together ? end : (end - own.begin) / static_cast<std::int64_t>(own.steps);
+    const Ns late = graph.together ? end : (end - own.begin) / static_cast<std::int64_t>(own.steps);
     if (late <= most) continue;
     most = late;
     found = own;

@@ -8,17 +8,12 @@
 #include <vector>
 
 #include "stepscope/analysis/replay/scenario.h"
+#include "stepscope/analysis/replay/scenario_changes.h"
 #include "stepscope/analysis/replay/what_if_inputs.h"
 #include "stepscope/base/crew.h"
 #include "stepscope/base/stop.h"
 
 namespace stepscope {
-
-// The nodes that the change makes longer or shorter, ascending. Empty for prefetch, which changes
-// edges. With balanced stages only durations change. REQUIRES: not Change::bucket, which has other
-// nodes.
-[[nodiscard]] std::vector<NodeChange> changes_of(const WhatIfInputs& inputs,
-                                                 const Scenario& scenario);
 
 // The scenarios of `analyze`: no waiting, communication free (all, and each kind), host free, data
 // free, sync free, copies free, devices alone, matmuls and other compute a tenth faster, bandwidth

@@ -8,16 +8,20 @@
 #include <utility>
 
 #include "stepscope/analysis/steps/host_activity.h"
+#include "stepscope/analysis/steps/phase_names.h"
 
 namespace stepscope {
 namespace {
 
-// Whether a row tells what its thread does all the time. Annotations around other rows do not.
-bool tells(const Trace& trace, const Track& track, std::uint32_t row) {
+using Phases = std::vector<std::optional<Phase>>;  // by name
+
+// Whether a row tells what its thread does all the time. Annotations around other rows do not,
+// except those of data loaders.
+bool tells(const Trace& trace, const Phases& phases, const Track& track, std::uint32_t row) {
   const Slices& s = trace.slices;
   const Category c = s.category[row];
   if (c == Category::trace_window || c == Category::gpu_annotation) return false;
-  if (c != Category::user_annotation) return true;
+  if (c != Category::user_annotation || phases[index(s.name[row])] == Phase::data) return true;
   const std::uint32_t next = row + 1;
   return next == track.first + track.count || s.start[next] >= s.end(SliceId{row});
 }
@@ -30,12 +34,13 @@ std::vector<HostSpan> unseen_host(const RankView& view) {
   const Ns until = view.steps.back().host_end;
   const Trace& trace = *view.trace;
   const Slices& s = trace.slices;
+  const Phases phases = phases_of_names(trace.strings);
   std::vector<HostSpan> seen;
   for (const TrackId id : view.index->host_tracks) {
     const Track& track = trace.track(id);
     std::vector<HostSpan> of_thread;
     for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
-      if (s.start[i] < until && s.end(SliceId{i}) > from && tells(trace, track, i))
+      if (s.start[i] < until && s.end(SliceId{i}) > from && tells(trace, phases, track, i))
         extend(of_thread, s.start[i], s.end(SliceId{i}), SliceId{i});
     seen.insert(seen.end(), of_thread.begin(), of_thread.end());
   }
@@ -91,6 +96,7 @@ std::optional<UnseenWork> work_of(const RankView& view) {
   const std::ptrdiff_t with = std::ranges::count(has_some, true);
   if (with == 0 || 4 * with < 3 * std::ssize(view.steps)) return std::nullopt;
   return UnseenWork{.of_step = sum / std::ssize(view.steps),
+                    .least = sum / std::ssize(view.steps),
                     .between = place_of_most(view, std::move(stretches), sum),
                     .ranks = {}};
 }
@@ -101,6 +107,7 @@ std::optional<UnseenWork> unseen_work(std::span<const RankView> views) {
   std::set<int> ranks;
   std::ptrdiff_t with = 0;
   Ns sum{};
+  Ns least = Ns::max();
   std::optional<UnseenWork> most;
   for (const RankView& view : views) {
     std::optional<UnseenWork> work = work_of(view);
@@ -108,10 +115,12 @@ std::optional<UnseenWork> unseen_work(std::span<const RankView> views) {
     ranks.insert(view.rank);
     ++with;
     sum += work->of_step;
+    least = std::min(least, work->least);
     if (!most || work->of_step > most->of_step) most = std::move(work);
   }
   if (!most || 2 * with < std::ssize(views)) return std::nullopt;
   most->of_step = sum / with;
+  most->least = with < std::ssize(views) ? Ns{0} : least;
   if (with < std::ssize(views)) most->ranks = {ranks.begin(), ranks.end()};
   return most;
 }

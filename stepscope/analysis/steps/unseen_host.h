@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stretches of the steps of which no row of the host tells: no thread of the process shows an
-// operator, a call, a Python function, or an annotation without rows inside it. Python ran there
-// (logging, its garbage collector, a checkpoint), or it slept.
+// operator, a call, a Python function, a data loader, or an annotation without rows inside it.
+// Python ran there (logging, its garbage collector, a checkpoint), or it slept.
 #pragma once
 
 #include <chrono>
@@ -25,6 +25,7 @@ inline constexpr Ns least_unseen = std::chrono::milliseconds{1};
 
 struct UnseenWork {
   Ns of_step{};  // mean over the steps of the views with such work
+  Ns least{};    // likewise of the view with least; zero if a view has none
   // "between a and b", if half or more lies between such rows in the view with most; else empty.
   std::string between;
   std::vector<int> ranks;  // of these views, ascending; empty: all

@@ -71,6 +71,14 @@ TEST(UnseenHost, AnnotationsAroundOtherRowsTellNothing) {
             "between aten::first and aten::last in forward");
 }
 
+TEST(UnseenHost, WhatALoaderDoesIsLoading) {
+  TraceBuilder b = four_steps();
+  b.row(b.thread(1), Category::user_annotation,
+        "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 40'000 * us);
+  const OneRank r(b);
+  EXPECT_TRUE(unseen_host(r.view()).empty());
+}
+
 // One long stretch in one step is a pause, not what each step does.
 TEST(UnseenHost, OfFewStepsIsNoWorkOfEachStep) {
   TraceBuilder b = four_steps();
