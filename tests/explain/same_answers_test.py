@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every verb counts the same steps of a run, with the same lengths: same_steps_test.py STEPSCOPE FOLDER...
+"""Every verb says the same of a run: same_answers_test.py STEPSCOPE FOLDER...
 
 The steps that `analyze` says count have the mean that it calls the step, of the job and of the replay, and the parts of
-the budget sum to it. `compare` and `check` have just these steps. FOLDERs are recorded runs beside the simulated ones."""
+the budget sum to it. `compare` and `check` have just these steps. `check` accuses the ranks that `analyze` accuses, in
+the same words, and nobody else; the page has the same sentence. FOLDERs are recorded runs beside the simulated ones."""
 import json
 import os
 import subprocess
@@ -12,12 +13,31 @@ import tempfile
 
 import jobs
 
+# Kinds of verdicts that are no fault of a rank.
+NOT_OF_RANKS = ("slow_group", "stage_imbalance", "outlier_step", "exposed_communication", "exposed_copies",
+                "launch_bound", "bubble", "memory_bound", "compute_bound")
 DRAWS = [("pauses", 10), ("slow_rank", 1), ("healthy", 25), ("bubble", 3)]
 
 
 def asked(stepscope, *words):
     out = subprocess.run([stepscope, *words, "--json", "-"], capture_output=True, text=True, check=True)
     return json.loads(out.stdout)
+
+
+def accusations(tree):
+    """Sentences of the verdict and its alternatives that accuse some of the ranks, without full stops."""
+    verdict = tree["answer"].get("verdict")
+    said = [verdict, *verdict.get("alternatives", [])] if verdict else []
+    return [v["sentence"].rstrip(".") for v in said
+            if v["kind"] not in NOT_OF_RANKS and 0 < len(v["ranks"]) < len(tree["ranks"])]
+
+
+def page_of(stepscope, folder):
+    with tempfile.TemporaryDirectory() as made:
+        path = os.path.join(made, "page.html")
+        subprocess.run([stepscope, "analyze", folder, "--html", path], capture_output=True, check=True)
+        with open(path, encoding="utf-8") as f:
+            return f.read()
 
 
 def main():
@@ -49,7 +69,15 @@ def main():
             compared = asked(stepscope, "compare", folder, folder, "--warm-up", "0")["a"]
             expect(compared["launches"][0]["sorted_ns"] == lengths, folder + ": compare counts other steps")
             expect(abs(compared["mean_ns"] - mean) < 1, folder + ": compare has another mean")
-            checked = asked(stepscope, "check", folder)["steps"]["launches"][0]
+            check = asked(stepscope, "check", folder)
+            line = next(c for c in check["checks"] if c["name"] == "stragglers")
+            accused = accusations(tree)
+            expect((line["status"] == "look") == bool(accused), "%s: check says %r of %r" % (folder, line, accused))
+            expect(not accused or line["sentence"] == "; ".join(accused), "%s: check says %r" % (folder, line["sentence"]))
+            # JSON inside a page's script has "<" escaped.
+            sentence = json.dumps(tree["answer"]["sentence"], ensure_ascii=False).strip('"').replace("<", "\\u003c")
+            expect(sentence in page_of(stepscope, folder), folder + ": the page does not say: " + sentence)
+            checked = check["steps"]["launches"][0]
             kept = list(lengths)
             for length in checked["sorted_ns"]:
                 expect(length in kept, "%s: check has a step of %d ns" % (folder, length))
