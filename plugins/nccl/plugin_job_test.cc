@@ -97,7 +97,7 @@ void expect_planted_waits(int ranks) {
   EXPECT_NEAR(static_cast<double>(row.transfer->count()), static_cast<double>(calls * 2 * ms),
               static_cast<double>(2 * 20 * us * calls));
   for (const RankResult& rank : result.ranks) {
-    EXPECT_FALSE(rank.has_launch_rows);
+    EXPECT_FALSE(rank.recording.has_launch_rows());
     ASSERT_EQ(rank.kernels.classes.size(), 1U);
     EXPECT_EQ(rank.kernels.classes[0].kind, NameClass::communication);
   }

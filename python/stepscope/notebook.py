@@ -25,6 +25,7 @@ _COLOURS = {
     "idle_launch": "#e3cd22",
     "idle_dependency": "#d457b4",
     "idle_unexplained": "#dfe4e8",
+    "not_recorded": "#eef1f3",
 }
 
 

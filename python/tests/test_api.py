@@ -65,7 +65,7 @@ def test_attributes_are_the_keys_of_the_json(analysis):
 
 def test_tables_are_read_without_other_packages(analysis):
     budget = analysis.budget
-    assert len(budget) == 12 and budget.columns[:3] == ["category", "ns", "share"]
+    assert len(budget) == 13 and budget.columns[:3] == ["category", "ns", "share"]
     assert budget[0]["category"] == "compute" and budget["ns"] == list(analysis.budget_ns.values())
     assert sum(budget["share"]) == pytest.approx(1)
     assert [row["rank"] for row in analysis.ranks] == [0, 1]
@@ -76,7 +76,7 @@ def test_tables_are_read_without_other_packages(analysis):
     with pytest.raises(KeyError):
         budget["nothing"]
     with pytest.raises(IndexError):
-        budget[12]
+        budget[13]
 
 
 def test_a_replay_takes_the_steps_of_the_analysis():
@@ -94,7 +94,7 @@ def test_pages_and_notebooks_show_the_answer(analysis, tmp_path):
     assert analysis.sentence.split(".")[0] in analysis._repr_html_().replace("&#x27;", "'")
     assert (tmp_path / "report.html").stat().st_size > 100_000
     assert "<script" not in analysis._repr_html_()
-    assert analysis.budget._repr_html_().count("<tr>") == 13
+    assert analysis.budget._repr_html_().count("<tr>") == 14
     assert repr(analysis) == analysis.text()
     with pytest.raises(ss.Error) as error:
         analysis.save_html(tmp_path / "none" / "report.html")

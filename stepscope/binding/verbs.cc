@@ -39,7 +39,6 @@
 #include "stepscope/report/json/plan_result_json.h"
 #include "stepscope/report/json/predict_json.h"
 #include "stepscope/report/json/stacks_json.h"
-#include "stepscope/report/json/sweep_json.h"
 #include "stepscope/report/json/whatif_json.h"
 #include "stepscope/report/live/live_json.h"
 #include "stepscope/report/live/live_text.h"
@@ -57,7 +56,6 @@
 #include "stepscope/report/terminal/predict_text.h"
 #include "stepscope/report/terminal/stacks_text.h"
 #include "stepscope/report/terminal/straggler_job_text.h"
-#include "stepscope/report/terminal/sweep_text.h"
 
 namespace nb = nanobind;
 

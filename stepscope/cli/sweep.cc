@@ -9,8 +9,8 @@
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/report/csv/csv_tables.h"
-#include "stepscope/report/json/sweep_json.h"
-#include "stepscope/report/terminal/sweep_text.h"
+#include "stepscope/report/json/compare_json.h"
+#include "stepscope/report/terminal/compare_text.h"
 
 namespace stepscope {
 namespace {

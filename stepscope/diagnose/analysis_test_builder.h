@@ -14,9 +14,22 @@ namespace stepscope {
 
 using TestBudget = std::vector<std::pair<BudgetCategory, std::int64_t>>;  // ms of the step
 
+// A recording from which everything could be concluded, for jobs that a test makes by hand.
+inline void record_everything(JobResult& job) {
+  for (RankResult& r : job.ranks) {
+    r.recording.format = "kineto";
+    for (const Category c : {Category::cpu_op, Category::user_annotation, Category::sync})
+      r.recording.rows[static_cast<std::size_t>(c)] = 1;
+    r.recording.device_rows = r.recording.shaped_operators = 1;
+    if (r.memory.devices.empty()) r.memory.devices.emplace_back().device = 0;
+  }
+  job.collectives.matches.clocks_comparable = true;
+}
+
 class TestReport {
  public:
-  // One step for each rank; ranks are numbered in order.
+  // One step for each rank; ranks are numbered in order. Operators, kernels and launches are
+  // recorded.
   explicit TestReport(const std::vector<TestBudget>& ranks) {
     for (const TestBudget& budget : ranks) add(budget);
     for (std::size_t c = 0; c < budget_category_count; ++c) {
@@ -40,12 +53,7 @@ class TestReport {
   StringId name(std::string_view text) { return strings_.front().intern(text); }
   RankResult& rank(std::size_t i) { return job.ranks[i]; }
   // Recorded with everything, so that nothing is left to recommend.
-  void record_everything() {
-    for (RankResult& r : job.ranks) {
-      r.has_shapes = r.has_sync_rows = r.has_launch_rows = true;
-      r.memory.devices.emplace_back().device = 0;
-    }
-  }
+  void record_everything() { stepscope::record_everything(job); }
   KernelRow& kernel(std::string_view text, NameClass kind, double share) {
     KernelRow row;
     row.name = name(text);
@@ -86,6 +94,9 @@ class TestReport {
     if (job.steps.empty()) job.steps.push_back({5, Ns{}, Ns{}, {}});
     job.steps.front().wall = std::max(job.steps.front().wall, step.sum());
     job.steps.front().ranks.push_back(r.rank);
+    r.recording.format = "kineto";
+    r.recording.rows[static_cast<std::size_t>(Category::user_annotation)] = 1;
+    r.recording.device_rows = 1;
     job.ranks.push_back(std::move(r));
   }
 

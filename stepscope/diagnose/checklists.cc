@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "stepscope/analysis/runs/recorded_facts.h"
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/fit/collective_link.h"
@@ -65,7 +66,7 @@ std::optional<std::string> no_kernels(const ChecklistInput& in) {
   const auto any = [&](auto has) { return std::ranges::any_of(in.job->ranks, has); };
   if (any([](const RankResult& r) { return r.device != "cpu" && !r.kernels.kernels.empty(); }))
     return std::nullopt;
-  if (any([](const RankResult& r) { return r.device_unseen; }))
+  if (any([](const RankResult& r) { return r.recording.device_unseen(); }))
     return "kernels were launched and none is recorded: record with ProfilerActivity.CUDA";
   return "no kernel of a GPU is recorded: the ranks compute on CPUs, or the trace lacks "
          "ProfilerActivity.CUDA";
@@ -158,9 +159,7 @@ ChecklistLine mixed_precision(const ChecklistInput& in) {
   if (auto why = no_products(in)) return unknown(name, std::move(*why));
   if (auto line = found(in, name, {"fp32_matmuls"})) return *line;
   if (auto why = no_replay(in)) return unknown(name, std::move(*why));
-  const bool shapes =
-      std::ranges::any_of(in.job->ranks, [](const RankResult& r) { return r.has_shapes; });
-  if (!shapes)
+  if (!has(recorded_facts(*in.job), Fact::shapes))
     return unknown(name, "the number formats of operands are not recorded: record_shapes=True");
   return judged(name, true,
                 fmt::format("products of single precision take less than {} of the products' time, "

@@ -68,7 +68,7 @@ TEST(Checklists, WithoutCommunicationThereIsNothingToOverlap) {
 TEST(Checklists, AFindingIsEvidence) {
   TestReport t({{{compute, 90}, {idle_host, 10}}, {{compute, 90}, {idle_host, 10}}});
   t.kernel("gemm", NameClass::matmul, 0.9).tensor_core = true;
-  t.rank(0).has_shapes = true;
+  t.rank(0).recording.shaped_operators = 1;
   t.job.explanation.emplace();
   StepFacts facts = facts_of(t.job);
   const auto before = checklists({.facts = facts, .job = &t.job});

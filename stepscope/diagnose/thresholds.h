@@ -50,8 +50,10 @@ inline constexpr double good_product_share = 0.7;
 inline constexpr Ns short_product = std::chrono::microseconds{10};
 inline constexpr double many_short_products = 0.3;
 inline constexpr double many_slow_formats = 0.2;
-// Fusion saves at most this share of elementwise time.
+// Fusion saves at most this share of elementwise time. From the second share on that is fused, the
+// job is compiled.
 inline constexpr double fusion_saves = 0.5;
+inline constexpr double mostly_fused = 0.1;
 
 // Work of the ranks of one role: least to most, as a share of the mean; how well the products' time
 // must follow their FLOPs over how many points; and the share of their time that may lack shapes.
@@ -110,6 +112,14 @@ inline constexpr double least_in_passes = 0.1;
 // loses little, and one that idles for at least the second loses it as well.
 inline constexpr double hardly_idle = 0.1;
 inline constexpr double mostly_idle = 0.5;
+
+// The first sentence says so where this share of a step is not recorded, or is start-up: less
+// changes no verdict, which needs a tenth (least_bound of culprit.cc).
+inline constexpr double much_not_recorded = 0.1;
+inline constexpr double much_start_up = 0.1;
+// So it does where the window, which ends with the device's rows, is less than half of what was
+// recorded.
+inline constexpr double small_span = 0.5;
 
 // Of a step that is not recorded: a recorded step this much longer is slowed by the recording.
 inline constexpr double slowed_by_recording = 1.1;

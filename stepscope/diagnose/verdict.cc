@@ -87,7 +87,8 @@ Groups group_times(const JobResult& job, const CategoryMeans& means,
   of(groups, BoundBy::data) = mean(BudgetCategory::idle_data);
   of(groups, BoundBy::sync) = mean(BudgetCategory::idle_sync);
   of(groups, BoundBy::copy) = mean(BudgetCategory::copy_exposed);
-  of(groups, BoundBy::unexplained) = mean(BudgetCategory::idle_unexplained);
+  of(groups, BoundBy::unexplained) =
+      mean(BudgetCategory::idle_unexplained) + mean(BudgetCategory::not_recorded);
   return groups;
 }
 
@@ -187,7 +188,7 @@ std::optional<std::string> gap_text(const JobResult& job, BoundBy bound) {
       case BoundBy::sync:
         return c == BudgetCategory::idle_sync;
       case BoundBy::unexplained:
-        return c == BudgetCategory::idle_unexplained;
+        return c == BudgetCategory::idle_unexplained || c == BudgetCategory::not_recorded;
       default:
         return false;
     }
@@ -449,7 +450,7 @@ bool only_communication(const JobResult& job) {
     return row.kind == NameClass::communication;
   };
   return !job.ranks.empty() && std::ranges::all_of(job.ranks, [&](const RankResult& r) {
-    return !r.has_launch_rows && !r.kernels.classes.empty() &&
+    return !r.recording.has_launch_rows() && !r.kernels.classes.empty() &&
            std::ranges::all_of(r.kernels.classes, is_communication);
   });
 }

@@ -67,6 +67,7 @@ TEST(Verdict, OfCommunicationAloneNothingIsSaidOfWhatBindsTheStep) {
   KernelTable& kernels = t.rank(0).kernels;
   EXPECT_FALSE(only_communication(t.job));
   kernels.classes.push_back({.kind = NameClass::communication, .count = 3, .total = Ns{60}});
+  t.rank(0).recording.loose_rows = t.rank(0).recording.device_rows;
   EXPECT_TRUE(only_communication(t.job));
   const JobVerdict verdict = find_verdict(t.job, std::nullopt);
   EXPECT_EQ(verdict.bound_by, BoundBy::unexplained);
@@ -76,7 +77,7 @@ TEST(Verdict, OfCommunicationAloneNothingIsSaidOfWhatBindsTheStep) {
   kernels.classes.push_back({.kind = NameClass::matmul, .count = 1, .total = Ns{1}});
   EXPECT_FALSE(only_communication(t.job));
   kernels.classes.pop_back();
-  t.rank(0).has_launch_rows = true;
+  t.rank(0).recording.loose_rows = 0;
   EXPECT_FALSE(only_communication(t.job));
 }
 
@@ -298,7 +299,6 @@ struct Replayed : TestReport {
 TEST(Verdict, ALateRankIsNamedWhereNoReplayAnswers) {
   TestReport t({{{compute, 60}, {comm_exposed_wait, 40}}, {{compute, 60}, {idle_data, 40}}});
   late(t, 1);
-  for (const std::size_t rank : {0U, 1U}) t.rank(rank).has_launch_rows = true;
   Explanation& e = t.job.explanation.emplace();
   e.refused = true;
   e.held_out = HeldOut{.steps = 2, .error = 0.06, .variation = 0.02};

@@ -10,6 +10,8 @@
 
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/gpu_warnings.h"
+#include "stepscope/diagnose/needs.h"
+#include "stepscope/diagnose/recording_words.h"
 #include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/fit/collective_link.h"
@@ -28,66 +30,31 @@ void input_warnings(const Analysis& report, std::vector<std::string>& out) {
   for (const auto& [reason, count] : notes) out.push_back(import_note_in_words(reason, count));
 }
 
-bool only_window(const RankResult& r) { return r.steps.size() == 1 && r.steps[0].name == "window"; }
-
-bool all_nsys(const Analysis& report) {
-  const auto nsys = [](const InputRow& i) { return i.error || i.format == "nsys"; };
-  return !report.inputs.empty() && std::ranges::all_of(report.inputs, nsys);
-}
-
-// The same of Nsight Systems.
-void nsys_switch_warnings(const Analysis& report, std::vector<std::string>& out) {
-  const JobResult& job = report.job;
-  const auto all = [&](auto test) { return std::ranges::all_of(job.ranks, test); };
-  std::vector<std::string> switches;
-  if (all(only_window) && report.step_annotation.empty())
-    switches.emplace_back("a range \"iteration N\" of NVTX around each step (steps)");
-  if (all([](const RankResult& r) { return !r.has_shapes; }))
-    switches.emplace_back("emit_nvtx(record_shapes=True) (operators, FLOPs, rooflines)");
-  if (all([](const RankResult& r) { return r.memory.devices.empty(); }))
-    switches.emplace_back("--cuda-memory-usage=true (memory)");
-  if (!switches.empty())
-    out.push_back(fmt::format("to see more, record with {}; docs/reference/inputs.md",
-                              fmt::join(switches, ", ")));
-}
-
-// One line with every switch that would have shown more.
+// One line with every switch that would have shown more. Ranks and clocks have lines of their own.
 void switch_warnings(const Analysis& report, std::vector<std::string>& out) {
-  if (all_nsys(report)) return nsys_switch_warnings(report, out);
-  const JobResult& job = report.job;
-  const auto all = [&](auto test) { return std::ranges::all_of(job.ranks, test); };
-  if (only_communication(job)) return;
-  const bool gpu = !all([](const RankResult& r) { return r.device == "cpu"; });
+  if (only_communication(report.job)) return;
   std::vector<std::string> switches;
-  if (all(only_window) && report.step_annotation.empty())
-    switches.emplace_back("profiler.step() or --step-annotation NAME (steps)");
-  if (gpu && all([](const RankResult& r) { return !r.has_launch_rows; }))
-    switches.emplace_back("ProfilerActivity.CPU (why the device is idle)");
-  if (all([](const RankResult& r) { return !r.has_shapes; }))
-    switches.emplace_back("record_shapes=True (FLOPs, TFLOP/s, rooflines)");
-  if (all([](const RankResult& r) { return r.memory.devices.empty(); }))
-    switches.emplace_back("profile_memory=True (memory)");
-  if (all([](const RankResult& r) { return r.device == "cuda" && !r.has_sync_rows; }))
-    switches.emplace_back(
-        "_ExperimentalConfig(enable_cuda_sync_events=True) (waits of one stream for another)");
+  for (const MissingFact& m : missing_facts(report.job)) {
+    const bool told = m.fact == Fact::ranks || m.fact == Fact::clocks ||
+                      m.fact == Fact::device_rows ||
+                      (m.fact == Fact::steps && !report.step_annotation.empty());
+    if (!told && !m.record.empty()) switches.push_back(fmt::format("{} ({})", m.record, m.gives));
+  }
   if (!switches.empty())
-    out.push_back(fmt::format("to see more, record with {}; docs/how-to/record-a-trace.md",
-                              fmt::join(switches, ", ")));
+    out.push_back(fmt::format("to see more, record with {}; docs/{}", fmt::join(switches, ", "),
+                              report.job.ranks.front().recording.format == "kineto"
+                                  ? "how-to/record-a-trace.md"
+                                  : "reference/inputs.md"));
 }
 
 void rank_warnings(const Analysis& report, std::vector<std::string>& out) {
   const JobResult& job = report.job;
-  if (!report.step_annotation.empty() && std::ranges::all_of(job.ranks, only_window))
+  const auto window = [](const RankResult& r) { return is_window(r); };
+  if (!report.step_annotation.empty() && std::ranges::all_of(job.ranks, window))
     out.push_back(fmt::format(
         "no annotation \"{}\" (--step-annotation) is in the traces: the whole window is one step",
         report.step_annotation));
-  std::vector<int> unseen;
-  for (const RankResult& r : job.ranks)
-    if (r.device_unseen) unseen.push_back(r.rank);
-  if (!unseen.empty())
-    out.push_back(fmt::format(
-        "{} launched kernels but the trace has no row of the device: record with {}",
-        ranks_in_words(unseen), all_nsys(report) ? "--trace=cuda" : "ProfilerActivity.CUDA"));
+  for (std::string& line : lost_rows_warnings(job)) out.push_back(std::move(line));
 }
 
 // Captures that do not begin or end together are usual; calls that contradict each other are not.
@@ -117,6 +84,20 @@ void mismatch_warnings(const JobResult& job, std::vector<std::string>& out) {
                             contradictions == 1 ? "" : "the first in ", where, first->what));
 }
 
+void unsure_group_warning(const JobResult& job, std::vector<std::string>& out) {
+  std::set<int> ranks;
+  std::uint64_t calls = 0;
+  for (const UnsureGroup& unsure : job.collectives.matches.unsure) {
+    ranks.insert(unsure.rank);
+    calls += unsure.calls;
+  }
+  if (calls > 0)
+    out.push_back(fmt::format(
+        "the process groups of {} of {} are not certain: these are not matched across ranks; "
+        "record more steps, with record_shapes=True",
+        counted(calls, "call"), ranks_in_words({ranks.begin(), ranks.end()})));
+}
+
 void job_warnings(const Analysis& report, std::vector<std::string>& out) {
   const JobResult& job = report.job;
   if (job.ranks.size() > 1 && !job.collectives.matches.clocks_comparable)
@@ -138,6 +119,7 @@ void job_warnings(const Analysis& report, std::vector<std::string>& out) {
                                 : fmt::format("{} steps are missing", job.missing.size()),
         job.missing.size() == 1 ? "s" : ""));
   mismatch_warnings(job, out);
+  unsure_group_warning(job, out);
   if (auto units = unit_waits_warning(job)) out.push_back(*std::move(units));
   if (job.pipeline)
     out.insert(out.end(), job.pipeline->warnings.begin(), job.pipeline->warnings.end());
@@ -179,21 +161,6 @@ void mfu_warnings(const MfuBudget& mfu, std::vector<std::string>& out) {
   }
 }
 
-// "steps 5 and 6 of rank 0 are incomplete and left out"
-std::string broken_steps(const JobResult& job) {
-  std::set<std::int64_t> steps;
-  std::vector<int> ranks;
-  for (const CutRank& c : job.cut) {
-    steps.insert(c.steps.begin(), c.steps.end());
-    if (!c.steps.empty()) ranks.push_back(c.rank);
-  }
-  if (steps.empty() && is_window(job)) return "what was recorded before is whole";
-  if (steps.empty()) return "the steps before are whole";
-  return fmt::format("{} {} of {} {} incomplete and left out", steps.size() == 1 ? "step" : "steps",
-                     fmt::join(steps, ", "), ranks_in_words(ranks),
-                     steps.size() == 1 ? "is" : "are");
-}
-
 }  // namespace
 
 std::vector<std::string> analyze_warnings(const Analysis& report,
@@ -214,35 +181,6 @@ std::vector<std::string> analyze_warnings(const Analysis& report,
   if (report.mfu) mfu_warnings(*report.mfu, out);
   switch_warnings(report, out);
   return out;
-}
-
-std::string recording_sentence(const JobResult& job) {
-  std::vector<Ns> unrecorded;
-  for (const RankResult& r : job.ranks)
-    if (r.unrecorded_step) unrecorded.push_back(*r.unrecorded_step);
-  if (unrecorded.empty() || is_window(job)) return {};
-  const auto middle = unrecorded.begin() + std::ssize(unrecorded) / 2;
-  std::ranges::nth_element(unrecorded, middle);
-  const auto longer = static_cast<double>(step_length(job).count());
-  if (longer < threshold::slowed_by_recording * static_cast<double>(middle->count())) return {};
-  return fmt::format(
-      "Steps before the recording took {}: recording slows the host, so its part may be "
-      "overstated.",
-      format_time(*middle));
-}
-
-std::string cut_sentence(std::span<const InputRow> inputs, const JobResult& job) {
-  const auto cut = [](const InputRow& i) { return i.truncated && !i.error; };
-  const auto files = std::ranges::count_if(inputs, cut);
-  if (files == 0 || job.cut.empty()) return {};
-  const InputRow& first = *std::ranges::find_if(inputs, cut);
-  const std::string at = first.cut_at ? fmt::format(" at byte {}", *first.cut_at) : "";
-  std::string out = files == 1 ? fmt::format("{} is cut off{}", printable(first.path), at)
-                               : fmt::format("{} files are cut off, among them {}{}", files,
-                                             printable(first.path), at);
-  if (job.steps.empty())
-    return out + ": no whole step is left, so what bounds a step is not known.";
-  return out + ": " + broken_steps(job) + ".";
 }
 
 std::vector<std::string> replay_warnings(const JobResult& job) {

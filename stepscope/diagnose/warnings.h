@@ -16,14 +16,6 @@ namespace stepscope {
 [[nodiscard]] std::vector<std::string> analyze_warnings(const Analysis& report,
                                                         const std::optional<Error>& no_mfu);
 
-// The step before the recording, where recorded steps are longer by a tenth or more: "Steps before
-// the recording took 21.0 ms: recording slows the host, so its part may be overstated." Else empty.
-[[nodiscard]] std::string recording_sentence(const JobResult& job);
-
-// Which inputs end too early, where, and which steps that broke: "trace.json is cut off at byte
-// 512: steps 5 and 6 of rank 0 are incomplete and left out." Empty where nothing is cut.
-[[nodiscard]] std::string cut_sentence(std::span<const InputRow> inputs, const JobResult& job);
-
 // What limits the answers of the replay; empty where nothing does.
 [[nodiscard]] std::vector<std::string> replay_warnings(const JobResult& job);
 

@@ -32,21 +32,10 @@ TEST(Warnings, ARunRecordedWithEverythingHasNone) {
   EXPECT_EQ(warnings_of(complete(t)), std::vector<std::string>{});
 }
 
-TEST(Warnings, StepsThatTheRecordingMadeLongerAreTold) {
-  TestReport t({{{BudgetCategory::compute, 100}}});
-  const JobResult& job = t.report.job;
-  EXPECT_EQ(recording_sentence(job), "");
-  t.rank(0).unrecorded_step = step_length(job);
-  EXPECT_EQ(recording_sentence(job), "");
-  t.rank(0).unrecorded_step = step_length(job) / 2;
-  EXPECT_TRUE(recording_sentence(job).starts_with("Steps before the recording took "));
-  t.rank(0).steps.front().name = "window";
-  EXPECT_EQ(recording_sentence(job), "");
-}
-
 TEST(Warnings, EverythingThatWasNotRecordedIsOneLineWithItsSwitches) {
   TestReport t({{{BudgetCategory::compute, 100}}});
   t.rank(0).steps.front().name = "window";
+  t.rank(0).recording.loose_rows = t.rank(0).recording.device_rows;
   const auto warnings = warnings_of(t);
   ASSERT_EQ(warnings.size(), 1U);
   for (const char* needed :
@@ -72,7 +61,8 @@ TEST(Warnings, AnotherVendorsDeviceIsNotAskedForCudaRows) {
 
 TEST(Warnings, LaunchesWithoutADeviceAskForTheDevice) {
   TestReport t({{{BudgetCategory::compute, 100}}});
-  complete(t).rank(0).device_unseen = true;
+  complete(t).rank(0).recording.device_rows = 0;
+  t.rank(0).recording.lost_launches = 3;
   EXPECT_NE(with(warnings_of(t), "ProfilerActivity.CUDA"), "");
 }
 
@@ -169,8 +159,7 @@ TEST(Warnings, RanksNumberedByOrderAreSaid) {
 TEST(Warnings, AnExportOfNsightSystemsIsAskedForItsOwnSwitches) {
   TestReport t({{{BudgetCategory::compute, 100}}});
   t.rank(0).steps.front().name = "window";
-  t.report.inputs.resize(1);
-  t.report.inputs[0].format = "nsys";
+  t.rank(0).recording.format = "nsys";
   const std::string line = with(warnings_of(t), "to see more");
   for (const char* needed : {"\"iteration N\"", "emit_nvtx(record_shapes=True)",
                              "--cuda-memory-usage=true", "docs/reference/inputs.md"})

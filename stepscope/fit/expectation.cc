@@ -10,7 +10,7 @@ Result<Expectation> expect_by_shapes(const JobResult& job, const Machine& machin
   Expectation result;
   result.machine = machine.name;
   for (const RankResult& rank : job.ranks) {
-    if (!rank.has_shapes) continue;
+    if (rank.recording.shaped_operators == 0) continue;
     auto operators = expected_operators(rank, machine);
     if (!operators) return operators.error();
     for (const std::string& a : operators->assumptions)

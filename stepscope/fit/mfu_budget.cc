@@ -221,6 +221,7 @@ void split_rest(const Totals& sums, Terms& terms) {
   at(terms, MfuTerm::idle_launch) = mean(BudgetCategory::idle_launch);
   at(terms, MfuTerm::idle_dependency) = mean(BudgetCategory::idle_dependency);
   at(terms, MfuTerm::idle_unexplained) = mean(BudgetCategory::idle_unexplained);
+  at(terms, MfuTerm::not_recorded) = mean(BudgetCategory::not_recorded);
 }
 
 bool applies(MfuTerm term, bool has_model, bool has_work) {

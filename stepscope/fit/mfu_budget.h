@@ -42,8 +42,9 @@ enum class MfuTerm : std::uint8_t {
   idle_launch,
   idle_dependency,
   idle_unexplained,
+  not_recorded,
 };
-inline constexpr std::size_t mfu_term_count = 17;
+inline constexpr std::size_t mfu_term_count = 18;
 inline constexpr std::array<std::string_view, mfu_term_count> mfu_term_names = {
     "mfu",
     "recompute",
@@ -61,9 +62,9 @@ inline constexpr std::array<std::string_view, mfu_term_count> mfu_term_names = {
     "idle_sync",
     "idle_launch",
     "idle_dependency",
-    "idle_unexplained"};
-static_assert(mfu_term_names[static_cast<std::size_t>(MfuTerm::idle_unexplained)] ==
-              "idle_unexplained");
+    "idle_unexplained",
+    "not_recorded"};
+static_assert(mfu_term_names[static_cast<std::size_t>(MfuTerm::not_recorded)] == "not_recorded");
 
 struct MfuShare {
   MfuTerm term = MfuTerm::mfu;

@@ -15,6 +15,8 @@
 #include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/utf8.h"
 #include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/diagnose/needs.h"
+#include "stepscope/diagnose/recording_words.h"
 #include "stepscope/diagnose/straggler_job_verdict.h"
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/message_model.h"
@@ -44,17 +46,17 @@ JobOptions options_of(const AnalyzeRequest& request, const DescribedJob& describ
   return options;
 }
 
-// A capture that is cut says so first. Without a whole step it has no verdict and no advice.
-void begin_with_cut(Analysis& a) {
-  const std::string cut = cut_sentence(a.inputs, a.job);
-  if (cut.empty()) return;
-  if (a.job.steps.empty()) {
+// What the recording lacks is said first. Without a whole step there is no verdict and no advice.
+void begin_with_recording(Analysis& a) {
+  const std::string lacking = recording_sentence(a.inputs, a.job);
+  if (lacking.empty()) return;
+  if (a.job.steps.empty() || unaccountable(a.job)) {
     a.answer = JobVerdict();
-    a.answer.sentence = cut;
+    a.answer.sentence = lacking;
     a.findings.clear();
     return;
   }
-  a.answer.sentence = cut + ' ' + a.answer.sentence;
+  a.answer.sentence = lacking + ' ' + a.answer.sentence;
 }
 
 // The folder whose traces are just these inputs; empty if there is none.
@@ -117,14 +119,14 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
   a.link_fits = fit_transfers(a.job.transfers);
   a.traces = words_for_shell(request.traces.inputs);
   a.answer = find_verdict(a.job, a.mfu, machine);
-  if (const std::string slowed = recording_sentence(a.job); !slowed.empty())
+  if (const std::string slowed = slowed_sentence(a.job); !slowed.empty())
     a.answer.sentence += ' ' + slowed;
   a.findings = find_findings({.job = a.job,
                               .machine = machine,
                               .world_size = a.world_size,
                               .model = described.model ? &*described.model : nullptr});
   if (!impossible.empty()) a.answer.sentence = impossible + ' ' + a.answer.sentence;
-  begin_with_cut(a);
+  begin_with_recording(a);
   a.warnings = analyze_warnings(a, no_mfu);
   if (!impossible.empty()) a.warnings.insert(a.warnings.begin(), impossible);
   for (std::string& w : replay_warnings(a.job)) a.warnings.push_back(std::move(w));
@@ -282,7 +284,8 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
     options.visit = [&](const WhatIfInputs& in) { result.program = recorded_program(in); };
   a.job = analyze_job(read->ranks, options);
   if (a.job.interrupted) return interrupted();
-  if (auto none = no_such_steps(request.traces, a.job))
+  withhold_unfounded(a.job);
+  if (auto none = not_in_traces(request.traces, a.job))
     fail(progress, result.failures, std::move(*none));
   a.world_size = options.world_size ? options.world_size : a.job.collectives.matches.world_size;
   take_gpu_logs(request, *read, a);

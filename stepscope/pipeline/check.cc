@@ -13,6 +13,8 @@
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/diagnose/needs.h"
+#include "stepscope/diagnose/recording_words.h"
 #include "stepscope/diagnose/run_warnings.h"
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/diagnose/thresholds.h"
@@ -127,6 +129,7 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   JobOptions options = job_options(r.traces, progress, read->run.world_size);
   c.job = analyze_job(read->ranks, options);
   if (c.job->interrupted) return interrupted();
+  withhold_unfounded(*c.job);
   c.run = std::move(read->run);
   LaunchSteps launch{.name = c.input,
                      .source = fmt::format("trace of {}", counted(read->ranks.size(), "rank"))};

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <span>
 
+#include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
@@ -123,18 +124,9 @@ CheckLine headroom_line(const StepFacts& f, const LogFacts* log) {
 }
 
 void ask_of_traces(const JobResult& job, std::vector<std::string>& out) {
-  const auto any = [&](auto has) { return std::ranges::any_of(job.ranks, has); };
-  if (any([](const RankResult& r) { return r.steps.size() == 1 && r.steps[0].name == "window"; }))
-    out.emplace_back("step boundaries: call prof.step() after each step");
-  if (!any([](const RankResult& r) { return r.has_shapes; }))
-    out.emplace_back("shapes (record_shapes=True): FLOPs, matmul efficiency and MFU need them");
-  if (!any([](const RankResult& r) { return !r.memory.devices.empty(); }))
-    out.emplace_back("memory (profile_memory=True): headroom and what fills it need it");
-  if (job.ranks.size() == 1)
-    out.emplace_back(
-        "the other ranks of the same steps: waiting, balance and stragglers need them");
-  if (any([](const RankResult& r) { return r.device_unseen; }))
-    out.emplace_back("the device (ProfilerActivity.CUDA): kernels were launched and none is there");
+  for (const MissingFact& m : missing_facts(job))
+    if (!m.record.empty() && m.fact != Fact::stream_waits)
+      out.push_back(fmt::format("{} ({}): {}", m.what, m.record, m.gives));
 }
 
 }  // namespace

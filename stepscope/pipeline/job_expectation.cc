@@ -32,7 +32,7 @@ bool names(const PlanSettings& settings, std::string_view field) {
 
 std::string no_machine(const JobResult& job) {
   const RankResult& r = job.ranks.front();
-  if (r.device_unseen)
+  if (r.recording.device_unseen())
     return "no expected times: the traces have no row of the device; record with "
            "ProfilerActivity.CUDA";
   if (r.device == "cpu")

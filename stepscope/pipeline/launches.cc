@@ -11,7 +11,7 @@
 
 #include "stepscope/analysis/runs/step_parts.h"
 #include "stepscope/base/files/open_source.h"
-#include "stepscope/diagnose/warnings.h"
+#include "stepscope/diagnose/recording_words.h"
 #include "stepscope/pipeline/child_launch.h"
 #include "stepscope/pipeline/traces.h"
 #include "stepscope/words/format.h"

@@ -12,7 +12,7 @@
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/diagnose/culprit.h"
-#include "stepscope/diagnose/warnings.h"
+#include "stepscope/diagnose/recording_words.h"
 #include "stepscope/fit/expected_step.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/pipeline/version.h"
@@ -426,7 +426,7 @@ Result<ProjectResult> project(const ProjectRequest& r, const Progress& progress)
   options.visit = [&](const WhatIfInputs& in) { visit.answer = visit.ask(in); };
   const JobResult job = analyze_job(read->ranks, options);
   if (job.interrupted) return interrupted();
-  if (auto none = no_such_steps(r.traces, job)) return *none;
+  if (auto none = not_in_traces(r.traces, job)) return *none;
   if (!job.explanation || !visit.answer)
     return no_whole_step(read->inputs, r.traces.inputs.front());
   if (!*visit.answer) return visit.answer->error();

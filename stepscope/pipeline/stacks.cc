@@ -218,7 +218,7 @@ Result<Done> add_trace(const StacksRequest& request, const Progress& progress,
   StacksTrace beside{.inputs = std::move(read->inputs), .job = analyze_job(read->ranks, options)};
   if (beside.job.interrupted) return interrupted();
   beside.run = std::move(read->run);
-  if (auto none = no_such_steps(request.traces, beside.job))
+  if (auto none = not_in_traces(request.traces, beside.job))
     fail(progress, result.failures, std::move(*none));
   join_profiles(request, beside, progress, result);
   beside.findings = stack_findings(result.profile, result.rules, beside.job, beside.profiles);

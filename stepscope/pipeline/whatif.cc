@@ -9,6 +9,8 @@
 
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/culprit.h"
+#include "stepscope/diagnose/needs.h"
+#include "stepscope/diagnose/recording_words.h"
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/pipeline/version.h"
@@ -55,13 +57,13 @@ std::string listed(const std::set<Value>& values, const std::array<std::string_v
 void refuse_unrecorded(std::span<const Scenario> asked, const RecordedNames& names,
                        std::vector<WhatIf>& answers) {
   for (std::size_t i = 0; i < asked.size() && i < answers.size(); ++i)
-    if (std::string why = not_recorded(asked[i], names); !why.empty())
+    if (std::string why = why_not_recorded(asked[i], names); !why.empty())
       answers[i].refused = std::move(why);
 }
 
 }  // namespace
 
-std::string not_recorded(const Scenario& s, const RecordedNames& names) {
+std::string why_not_recorded(const Scenario& s, const RecordedNames& names) {
   if (s.rank && !std::ranges::binary_search(names.ranks, *s.rank))
     return fmt::format("rank {} is not in the traces, which have {}", *s.rank,
                        ranks_in_words(names.ranks));
@@ -110,13 +112,14 @@ Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>
   if (machine) options.messages = message_model(*machine, options.world_size);
   JobResult job = analyze_job(read.ranks, options);
   if (job.interrupted) return interrupted();
+  withhold_unfounded(job);
   WhatIfResult result{.version = std::string(version()),
                       .inputs = std::move(read.inputs),
                       .explanation = {},
                       .asked = !r.changes.empty(),
                       .warnings = replay_warnings(job),
                       .failures = std::move(read.failures)};
-  if (auto none = no_such_steps(r.traces, job)) fail(progress, result.failures, std::move(*none));
+  if (auto none = not_in_traces(r.traces, job)) fail(progress, result.failures, std::move(*none));
   if (!job.explanation) {
     const Error nothing = no_whole_step(result.inputs, r.traces.inputs.front());
     fail(progress, result.failures, nothing);

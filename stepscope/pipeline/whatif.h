@@ -49,7 +49,7 @@ struct RecordedNames {
 };
 // Why these traces cannot answer the scenario: the rank, the collective or the class that it names
 // is not in them. Empty: it is.
-[[nodiscard]] std::string not_recorded(const Scenario& scenario, const RecordedNames& names);
+[[nodiscard]] std::string why_not_recorded(const Scenario& scenario, const RecordedNames& names);
 
 // Errors: no rank is left (the first failure), no step to replay, interrupted.
 [[nodiscard]] Result<WhatIfResult> whatif(const WhatIfRequest& request,

@@ -32,7 +32,7 @@ constexpr std::array reasons = {
     Reason{"begin_without_end", "that begin and never end", "they last as long as the trace"},
     Reason{"end_without_begin", "that end without a beginning", "left out"},
     Reason{"end_of_other_name", "that end under another name", "taken for the one begun"},
-    Reason{"kernel_beyond_the_next", "that outlast the next of their stream (ROCm)",
+    Reason{"kernel_beyond_the_next", "that outlast the next of their stream",
            "they end where it begins"},
     Reason{"rows_of_no_rank", "that belong to no rank", "left out"},
     Reason{"timestamp_of_an_unknown_clock", "of a clock that no snapshot joins to the trace's",
@@ -113,6 +113,8 @@ constexpr std::array import_facts = {
     Fact{"nccl_calls_with_times_of_others",
          "the GPU times of {} calls are not used, because NCCL may have given them those of other "
          "calls: they have the times of its proxy or none (docs/reference/nccl-plugin.md)"},
+    Fact{"no_categories",
+         "no row of a file has a category (cat): nothing tells operators, calls and kernels apart"},
     Fact{"metric_of_no_rank", "{} samples of GPU metrics belong to no rank and are left out"},
 };
 

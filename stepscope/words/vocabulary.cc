@@ -64,6 +64,11 @@ constexpr std::array table = std::to_array<Term>({
      "stream"},
     {"budget", "idle_unexplained", "unexplained",
      "The device is idle, and the trace does not say why.", "unexplained"},
+    {"budget", "not_recorded", "not recorded",
+     "The recording lacks what the device did: launches without their kernels, work from before "
+     "the "
+     "recording, gaps between the nodes of one graph launch.",
+     "not recorded"},
 
     {"mfu", "mfu", "model FLOPs (MFU)",
      "The share of the peak that becomes FLOPs of the model, without recomputation."},
@@ -101,6 +106,10 @@ constexpr std::array table = std::to_array<Term>({
      "runs."},
     {"mfu", "idle_unexplained", "unexplained",
      "The device is idle, and the trace does not say why."},
+    {"mfu", "not_recorded", "not recorded",
+     "The recording lacks what the device did: launches without their kernels, work from before "
+     "the "
+     "recording, gaps between the nodes of one graph launch."},
 
     {"phase", "forward", "forward", "The forward pass."},
     {"phase", "backward", "backward", "The backward pass."},

@@ -30,8 +30,8 @@ def terms():
 
 CATEGORIES = ["compute", "comm_overlapped", "comm_exposed_wait", "comm_exposed_transfer", "comm_exposed_unsplit",
               "copy_exposed", "idle_data", "idle_host", "idle_sync", "idle_launch", "idle_dependency",
-              "idle_unexplained"]
-SHARES = [0.50, 0.12, 0.07, 0.09, 0.004, 0.015, 0.02, 0.11, 0.03, 0.02, 0.011, 0.01]
+              "idle_unexplained", "not_recorded"]
+SHARES = [0.50, 0.12, 0.07, 0.09, 0.004, 0.015, 0.02, 0.11, 0.03, 0.02, 0.008, 0.01, 0.003]
 PHASES = {"forward": 0.29, "backward": 0.47, "recompute": 0.06, "optimizer": 0.09, "data": 0.03, "other": 0.06}
 KERNELS = [
     ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1", "matmul", 900e3),
@@ -289,11 +289,27 @@ def timeline_of(rng, ranks, rows_a_step):
     return {"origin_ns": 0, "tracks": tracks, "names": names, "steps": steps, "truncated": False}
 
 
+def recording_of(ranks):
+    return {"lacks": [{"fact": "memory", "what": "events of the allocator", "record": "profile_memory=True",
+                       "findings": ["memory_near_limit", "fragmentation"]}],
+            "ranks": [{"rank": r["rank"], "format": "kineto", "clock": "unix",
+                       "rows": {"cpu_op": 81_000, "runtime": 42_000, "kernel": 21_000}, "launches": 20_400,
+                       "lost_launches": 3 if r["rank"] == 1 else 0, "device_rows": 21_000, "loose_rows": 4,
+                       "graph_launches": 0, "graph_rows": 0, "outside_rows": 0, "overlapping_rows": 0,
+                       "shaped_operators": 64_000, "memory_events": 0, "collectives": 640, "in_named_groups": 640,
+                       "messages": 0, "addressed_messages": 0, "stepping_processes": 1, "lost_steps": [],
+                       "steps": [{"index": s["index"], "launches": 1020, "lost_launches": 0, "device_rows": 1050}
+                                 for s in r["steps"]],
+                       "start_up": {"total_ns": 3_200_000, "idle_ns": 0,
+                                    "spans": [{"kind": "library", "what": "aten::mm", "start_ns": 10, "ns": 3_200_000}]},
+                       "notes": {}} for r in ranks]}
+
+
 def mfu_of(step):
     weights = [("mfu", 35.2), ("recompute", 4.1), ("kernel_inefficiency", 14.8), ("memory_bound_compute", 9.8),
                ("exposed_transfer", 10.7), ("exposed_wait", 6.9), ("exposed_copy", 1.2), ("pipeline_bubble", 0.0),
                ("idle_data", 0.8), ("idle_host", 12.1), ("idle_sync", 2.0), ("idle_launch", 1.5), ("idle_dependency", 0.6),
-               ("idle_unexplained", 0.3)]
+               ("idle_unexplained", 0.2), ("not_recorded", 0.1)]
     parts = split(step, [w for _, w in weights])
     terms = [{"name": n, "ns": ns, "percent": 100.0 * ns / step, "gpu_hours_per_day": 1536 * ns / step,
               "money_per_day": 1536 * 2.5 * ns / step} for (n, _), ns in zip(weights, parts)]
@@ -444,7 +460,7 @@ def report(args):
                     "notes": {"repaired_string": 2} if r == 1 else {}, "error": None} for r in range(args.ranks)],
         "warnings": ["No module ranges: record with with_modules=True to see time by module.",
                      "Rank 1 is truncated: its last step is left out."],
-        "ranks": ranks, "job": job, "collectives": collectives_of(rng, args),
+        "recording": recording_of(ranks), "ranks": ranks, "job": job, "collectives": collectives_of(rng, args),
         "groups": groups_of(ranks),
         "collective_mismatches": [{"group": "default_pg", "ordinal": 412, "ranks": [1], "what": "all_gather on rank 1, "
                                    "reduce_scatter on the others"}],
@@ -478,6 +494,7 @@ def reduced(data, variant):
                     expected=None, timeline=None, findings=[], explanation=None)
         data["job"].update(steps=[], phases=[], step_mean_ns=None, step_min_ns=None, step_max_ns=None, step_stdev_ns=None)
     elif variant == "zero_ranks":
+        data["recording"] = {"lacks": [], "ranks": []}
         data["inputs"] = [dict(data["inputs"][0], rank=None, events=0, error="broken.json: byte 17: expected a value; "
                                "is it <JSON>?")]
         data.update(ranks=[], collectives=[], groups=[], collective_mismatches=[], dimensions=[], ddp_buckets=[], unit_waits=None, stragglers=[],

@@ -43,8 +43,9 @@ struct Calls {
 
 class Thread {
  public:
-  Thread(const Trace& trace, std::span<const Step> steps, AllocationRetries& out)
-      : trace_(trace), steps_(steps), out_(out) {}
+  Thread(const Trace& trace, std::span<const Step> steps, const StartUp& start_up,
+         AllocationRetries& out)
+      : trace_(trace), steps_(steps), start_up_(start_up), out_(out) {}
 
   void row(SliceId row, Use use, bool launches) {
     const Slices& s = trace_.slices;
@@ -83,7 +84,7 @@ class Thread {
         calls_.before != no_slice && freed - s.end(calls_.before) - calls_.waited <= right_after;
     if (!failed && !(one_operator && calls_.frees >= 2)) return;
     const Ns start = failed ? s.start[index(calls_.before)] : freed;
-    if (!step_of_host(steps_, start)) return;
+    if (!step_of_host(steps_, start) || start_up_.holds(freed)) return;
     const Ns time = s.end(row) - start;
     ++out_.count;
     if (failed) ++out_.after_failure;
@@ -99,6 +100,7 @@ class Thread {
 
   const Trace& trace_;
   std::span<const Step> steps_;
+  const StartUp& start_up_;
   AllocationRetries& out_;
   Calls calls_;
   std::vector<SliceId> open_;  // operators around the row, outermost first
@@ -108,7 +110,7 @@ class Thread {
 }  // namespace
 
 AllocationRetries allocation_retries(const Trace& trace, const RankIndex& rank,
-                                     std::span<const Step> steps) {
+                                     std::span<const Step> steps, const StartUp& start_up) {
   AllocationRetries out;
   std::vector<Use> uses(trace.strings.size(), neutral);
   std::vector<bool> launches_kernel(trace.strings.size());
@@ -126,14 +128,13 @@ AllocationRetries allocation_retries(const Trace& trace, const RankIndex& rank,
     if (call != no_slice) launches[index(call)] = true;
   // Without rows of the device the calls themselves tell.
   for (std::uint32_t i = 0; i < s.size(); ++i)
-    if (s.category[i] == Category::runtime || s.category[i] == Category::driver)
-      launches[i] = launches[i] || launches_kernel[index(s.name[i])];
+    if (is_call(s.category[i])) launches[i] = launches[i] || launches_kernel[index(s.name[i])];
   for (const TrackId id : rank.host_tracks) {
     const Track& track = trace.track(id);
-    Thread thread(trace, steps, out);
+    Thread thread(trace, steps, start_up, out);
     for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
       const Category c = s.category[i];
-      if (c == Category::cpu_op || c == Category::runtime || c == Category::driver)
+      if (c == Category::cpu_op || is_call(c))
         thread.row(SliceId{i}, uses[index(s.name[i])], launches[i]);
     }
   }

@@ -6,13 +6,15 @@
 //   - an allocation less than 1 ms before the frees, calls that wait apart (the failed one), or
 //   - at least two frees, where one innermost operator holds the first free and the allocation.
 // Emptying the cache by hand is not a retry: it is inside no operator. The first cudaFree of a
-// context is not one either: it is a single free.
+// context is not one either: it is a single free. Nor is what a library frees and allocates when it
+// is set up (start_up.h).
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "stepscope/analysis/recording/start_up.h"
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
@@ -34,6 +36,7 @@ struct AllocationRetries {
 
 // Counts the retries that begin inside a step's annotation.
 [[nodiscard]] AllocationRetries allocation_retries(const Trace& trace, const RankIndex& rank,
-                                                   std::span<const Step> steps);
+                                                   std::span<const Step> steps,
+                                                   const StartUp& start_up = {});
 
 }  // namespace stepscope

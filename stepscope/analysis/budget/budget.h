@@ -25,8 +25,9 @@ enum class BudgetCategory : std::uint8_t {
   idle_launch,
   idle_dependency,
   idle_unexplained,
+  not_recorded,
 };
-inline constexpr std::size_t budget_category_count = 12;
+inline constexpr std::size_t budget_category_count = 13;
 inline constexpr std::array<std::string_view, budget_category_count> budget_category_names = {
     "compute",
     "comm_overlapped",
@@ -39,9 +40,11 @@ inline constexpr std::array<std::string_view, budget_category_count> budget_cate
     "idle_sync",
     "idle_launch",
     "idle_dependency",
-    "idle_unexplained"};
-static_assert(budget_category_names[static_cast<std::size_t>(BudgetCategory::idle_unexplained)] ==
-              "idle_unexplained");
+    "idle_unexplained",
+    "not_recorded"};
+static_assert(budget_category_names[static_cast<std::size_t>(BudgetCategory::not_recorded)] ==
+              "not_recorded");
+// Also what is not recorded: no row of work.
 constexpr bool is_idle(BudgetCategory c) { return c >= BudgetCategory::idle_data; }
 
 struct Budget {

@@ -81,11 +81,11 @@ void add_moving(const Trace& trace, const Track& track, Sweep& sweep) {
   }
 }
 
-// If a device's work was not recorded, operators only launch. Host activity other than loading and
-// waiting explains nothing then.
+// If a device's work was not recorded, operators only launch, and nothing tells what the device did
+// meanwhile.
 BudgetCategory unseen_category_of(const Sweep::Open& open) {
   if (open[loading] > 0) return idle_data;
-  return open[synchronizing] > 0 ? idle_sync : idle_unexplained;
+  return open[synchronizing] > 0 ? idle_sync : not_recorded;
 }
 
 Sweep sweep_of(const Trace& trace, const RankIndex& rank, const CommSplit& split) {
@@ -116,7 +116,7 @@ std::vector<BudgetPiece> cpu_pieces(const Trace& trace, const RankIndex& rank,
   StepCursor cursor(steps);
   sweep.run(steps.front().start, steps.back().end, [&](Ns start, Ns end, const Sweep::Open& open) {
     const BudgetCategory category =
-        rank.device_unseen ? unseen_category_of(open) : category_of(open);
+        rank.device_unseen() ? unseen_category_of(open) : category_of(open);
     cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
       const bool continues = !pieces.empty() && pieces.back().end == from &&
                              pieces.back().category == category && pieces.back().step == step;

@@ -210,8 +210,6 @@ bool is_allocator_call(std::string_view name) {
               inside, [&](std::string_view w) { return name.find(w) != std::string_view::npos; }));
 }
 
-bool is_launch_call(std::string_view name) { return name.find("Launch") != std::string_view::npos; }
-
 bool is_garbage_collection(std::string_view name) {
   constexpr auto words = std::to_array<std::string_view>(
       {"Python GC", "python_gc", "gc.collect", "gc_collect", "<built-in function collect>",

@@ -60,10 +60,6 @@ struct HostTable {
 // True if a runtime or driver call allocates, frees or maps memory.
 [[nodiscard]] bool is_allocator_call(std::string_view name);
 
-// True if a runtime or driver call launches kernels: cudaLaunchKernelExC, hipModuleLaunchKernel,
-// cudaGraphLaunch.
-[[nodiscard]] bool is_launch_call(std::string_view name);
-
 // True if a host row is Python's garbage collector.
 [[nodiscard]] bool is_garbage_collection(std::string_view name);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stepscope/analysis/budget/time_budget.h"
+#include "stepscope/analysis/recording/start_up.h"
 
 namespace stepscope {
 
@@ -35,5 +36,9 @@ struct IdleCause {
                                                  std::span<const Step> steps,
                                                  const DeviceBudget& budget,
                                                  std::size_t largest = 5);
+
+// The part of the pieces in which the device waits for its host or a launch while the host is at
+// start-up.
+[[nodiscard]] Ns idle_in_start_up(std::span<const IdlePiece> idle, const StartUp& start_up);
 
 }  // namespace stepscope

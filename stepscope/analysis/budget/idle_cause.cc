@@ -2,6 +2,7 @@
 #include "stepscope/analysis/budget/idle_cause.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace stepscope {
 namespace {
@@ -71,18 +72,86 @@ class Pieces {
   std::vector<IdlePiece>& out_;
 };
 
+Ns launched_at(const IdleContext& context, SliceId op, Ns otherwise) {
+  if (op == no_slice) return otherwise;
+  const SliceId call = context.rank.launch(op);
+  return context.trace.slices.start[index(call == no_slice ? op : call)];
+}
+
+// The first launch without a row between those of the operations around a gap.
+SliceId lost_between(const IdleContext& context, SliceId before, SliceId op) {
+  const std::vector<SliceId>& lost = context.rank.lost_launches;
+  const auto start = [&](SliceId call) { return context.trace.slices.start[index(call)]; };
+  const auto at =
+      std::ranges::upper_bound(lost, launched_at(context, before, Ns::min()), {}, start);
+  return at == lost.end() || start(*at) >= launched_at(context, op, Ns::max()) ? no_slice : *at;
+}
+
+// The operation before on the stream, or no_slice.
+SliceId before_on_stream(const Trace& trace, SliceId op) {
+  std::uint32_t row = index(op);
+  const std::uint32_t first = trace.track(trace.slices.track[row]).first;
+  while (row-- > first)
+    if (is_device_work(trace.slices.category[row])) return SliceId{row};
+  return no_slice;
+}
+
+// Whether work from before the recording held the operation back, which began so long after its
+// launch call.
+bool waits_for_earlier(const IdleContext& context, SliceId op, SliceId call) {
+  const Slices& s = context.trace.slices;
+  if (s.start[index(op)] - s.end(call) < first_row_delay) return false;
+  const SliceId previous = before_on_stream(context.trace, op);
+  if (previous == no_slice) return true;
+  const auto wait =
+      std::ranges::upper_bound(context.earlier, launched_at(context, previous, Ns::min()));
+  return wait != context.earlier.end() && *wait < s.start[index(call)];
+}
+
 }  // namespace
 
-void explain_gap(const IdleContext& context, Ns start, Ns end, SliceId op,
+std::vector<Ns> waits_for_earlier_work(const Trace& trace, const RankIndex& rank) {
+  const Slices& s = trace.slices;
+  std::vector<bool> records(trace.strings.size());
+  std::vector<bool> waits(trace.strings.size());
+  for (std::uint32_t i = 0; i < records.size(); ++i) {
+    const std::string_view name = trace.strings[StringId{i}];
+    records[i] = name.find("EventRecord") != std::string_view::npos;
+    waits[i] = name.find("StreamWaitEvent") != std::string_view::npos;
+  }
+  std::vector<Ns> called;
+  Ns first_record = Ns::max();
+  for (const TrackId id : rank.host_tracks) {
+    const Track& track = trace.track(id);
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+      if (!is_call(s.category[i])) continue;
+      if (records[index(s.name[i])]) first_record = std::min(first_record, s.start[i]);
+      if (waits[index(s.name[i])]) called.push_back(s.start[i]);
+    }
+  }
+  std::ranges::sort(called);
+  called.erase(std::ranges::lower_bound(called, first_record), called.end());
+  return called;
+}
+
+void explain_gap(const IdleContext& context, Ns start, Ns end, SliceId before, SliceId op,
                  std::vector<IdlePiece>& out) {
   const Slices& s = context.trace.slices;
   Pieces pieces(context, op, out);
+  if (const SliceId lost = lost_between(context, before, op); lost != no_slice) {
+    const Ns from = std::clamp(s.start[index(lost)], start, end);
+    pieces.before_launch(index(s.track[index(lost)]), start, from);
+    return pieces.add(from, end, not_recorded, index(s.track[index(lost)]), lost);
+  }
   if (op == no_slice) return pieces.after_last(start, end);
   const SliceId call = context.rank.launch(op);
   if (call == no_slice) return pieces.add(start, end, idle_unexplained, no_row);
 
   const Ns launched = s.start[index(call)];
   const std::uint32_t thread = index(s.track[index(call)]);
+  if (before != no_slice && context.rank.launch(before) == call && end - start > graph_node_gap &&
+      is_graph_launch(context.trace.name(call)))
+    return pieces.add(start, end, not_recorded, thread, call);
   const Ns split = std::clamp(launched, start, end);
   pieces.before_launch(thread, start, split);
   if (split == end) return;
@@ -91,8 +160,11 @@ void explain_gap(const IdleContext& context, Ns start, Ns end, SliceId op,
     producer = producer_of(context.events, context.trace, context.rank, op);
   const bool waited =
       producer != no_slice && s.end(producer) >= start && s.end(producer) >= launched;
-  pieces.add(split, end, waited ? idle_dependency : idle_launch, thread,
+  const bool earlier = !waited && waits_for_earlier(context, op, call);
+  const Ns returned = earlier ? std::clamp(s.end(call), split, end) : end;
+  pieces.add(split, returned, waited ? idle_dependency : idle_launch, thread,
              waited ? producer : no_slice);
+  pieces.add(returned, end, not_recorded, thread, call);
 }
 
 }  // namespace stepscope

@@ -79,6 +79,23 @@ TEST(Idle, OnlyTheLargestInstancesAreKeptLongestFirst) {
   EXPECT_EQ(causes[0].largest[1].wall, Ns{40});
 }
 
+TEST(Idle, InStartUpIsWhatTheDeviceWaitsForMeanwhile) {
+  StartUp start_up;
+  start_up.spans = {{Ns{10}, Ns{30}, StartUpKind::code, "a"},
+                    {Ns{20}, Ns{40}, StartUpKind::code, "b"}};
+  const auto piece = [](std::int64_t start, std::int64_t end, BudgetCategory cause) {
+    IdlePiece p;
+    p.start = Ns{start};
+    p.end = Ns{end};
+    p.cause = cause;
+    return p;
+  };
+  const std::vector<IdlePiece> idle = {piece(0, 15, BudgetCategory::idle_host),
+                                       piece(15, 18, BudgetCategory::idle_sync),
+                                       piece(25, 60, BudgetCategory::idle_launch)};
+  EXPECT_EQ(idle_in_start_up(idle, start_up), Ns{5 + 15});
+}
+
 TEST(Idle, ARankThatNeverIdlesHasNoCauses) {
   TraceBuilder b;
   b.kernel("k", 0, 10);

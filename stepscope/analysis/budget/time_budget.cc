@@ -69,7 +69,8 @@ bool is_free(const DeviceSweep::Open& open) {
                      [](auto count) { return count == 0; });
 }
 
-// The first operation that starts at or after `from`. Operations without length do not end a gap.
+// The first operation that starts at or after `from`, and the one before it. Operations without
+// length do not end a gap.
 class NextOperation {
  public:
   NextOperation(const Trace& trace, const DeviceLane& lane) : trace_(trace), lane_(lane) {}
@@ -83,6 +84,7 @@ class NextOperation {
     }
     return no_slice;
   }
+  [[nodiscard]] SliceId before() const { return at_ == 0 ? no_slice : lane_.ops[at_ - 1]; }
 
  private:
   const Trace& trace_;
@@ -119,7 +121,8 @@ DeviceBudget device_budget(const IdleContext& context, const DeviceLane& lane,
       return;
     }
     gap.clear();
-    explain_gap(context, start, end, next.at(end), gap);
+    const SliceId op = next.at(end);
+    explain_gap(context, start, end, next.before(), op, gap);
     if (open[idling_layer] > 0)
       for (IdlePiece& piece : gap)
         if (piece.cause == idle_launch || piece.cause == idle_unexplained)
@@ -158,7 +161,7 @@ TimeBudget time_budget(const Trace& trace, const RankIndex& rank, std::span<cons
   } else {
     const std::vector<ThreadWaits> waits = host_waits(trace, rank);
     const EventWaits events = event_waits(trace, rank);
-    const IdleContext context{trace, rank, waits, events};
+    const IdleContext context{trace, rank, waits, events, waits_for_earlier_work(trace, rank)};
     for (const DeviceLane& lane : rank.devices)
       budget.devices.push_back(device_budget(context, lane, steps, split));
   }

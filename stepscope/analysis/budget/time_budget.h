@@ -15,7 +15,7 @@
 // message is in flight, or if the main thread is in a communication operator. Time inside a data
 // loader is data. The rest is idle_host, because a trace of operators does not show Python between
 // them. If kernels were launched but none was recorded (RankIndex::device_unseen), all time except
-// data loading and synchronising calls is idle_unexplained.
+// data loading and synchronising calls is not_recorded.
 #pragma once
 
 #include <span>

@@ -6,59 +6,15 @@
 #include <map>
 #include <random>
 
-#include "stepscope/analysis/steps/trace_test_builder.h"
+#include "stepscope/analysis/budget/budget_test_builder.h"
+#include "stepscope/analysis/steps/host_waits.h"
 
 namespace stepscope {
 namespace {
 
 using enum BudgetCategory;
-using Expected = std::map<BudgetCategory, std::int64_t>;
 
 constexpr std::string_view all_reduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
-
-struct Case {
-  Trace trace;
-  RankIndex rank;
-  std::vector<Step> steps;
-  explicit Case(TraceBuilder& b) : trace(b.sealed()), rank(index_rank(trace)) {
-    steps = find_steps(trace, rank);
-  }
-  [[nodiscard]] TimeBudget budget(const CommSplit& split = {}) const {
-    return time_budget(trace, rank, steps, split);
-  }
-};
-
-void expect_budget(const Budget& budget, const Expected& expected) {
-  for (std::size_t c = 0; c < budget_category_count; ++c) {
-    const auto category = static_cast<BudgetCategory>(c);
-    const auto at = expected.find(category);
-    EXPECT_EQ(budget[category].count(), at == expected.end() ? 0 : at->second)
-        << budget_category_names[c];
-  }
-}
-
-// The pieces must tile the only step, adjacent pieces must differ, and `at` gives each nanosecond's
-// category.
-template <class At>
-void expect_pieces(const Case& c, const CommSplit& split, At&& at) {
-  const TimeBudget budget = c.budget(split);
-  const auto pieces = budget_pieces(c.trace, c.rank, c.steps, split, budget.rank());
-  Ns cursor = c.steps[0].start;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    ASSERT_EQ(pieces[i].start, cursor);
-    ASSERT_LT(pieces[i].start, pieces[i].end);
-    ASSERT_TRUE(i == 0 || pieces[i].category != pieces[i - 1].category);
-    for (; cursor < pieces[i].end; cursor += Ns{1})
-      ASSERT_EQ(pieces[i].category, at(cursor.count())) << cursor.count();
-  }
-  ASSERT_EQ(cursor, c.steps[0].end);
-}
-
-const IdlePiece* piece_of(const DeviceBudget& device, BudgetCategory cause) {
-  for (const IdlePiece& piece : device.idle)
-    if (piece.cause == cause) return &piece;
-  return nullptr;
-}
 
 TEST(TimeBudget, WorkIsExclusiveAcrossStreams) {
   TraceBuilder b;
@@ -68,7 +24,7 @@ TEST(TimeBudget, WorkIsExclusiveAcrossStreams) {
   b.row(nccl, Category::kernel, all_reduce, 60, 160);
   b.row(copies, Category::memcpy, "Memcpy HtoD (Pinned -> Device)", 90, 200);
   b.row(copies, Category::memset, "Memset (Device)", 200, 210);
-  const Case c(b);
+  const BudgetCase c(b);
   expect_budget(
       c.budget().total,
       {{compute, 60}, {comm_overlapped, 40}, {comm_exposed_unsplit, 60}, {copy_exposed, 50}});
@@ -84,7 +40,7 @@ TEST(TimeBudget, WaitingKernelsAreIdleTime) {
   b.kernel("gemm", 10, 50, 1);
   b.row(b.stream(0, 9), Category::kernel, "nvshmemi_barrier_all_kernel", 40, 200, 2);
   b.kernel("gemm", 200, 290, 3);
-  const Case c(b);
+  const BudgetCase c(b);
   const Budget total = c.budget().total;
   EXPECT_EQ(total[compute], Ns{40 + 90});
   EXPECT_EQ(total[idle_dependency], Ns{200 - 120});
@@ -101,7 +57,7 @@ TEST(TimeBudget, CommunicationAloneWaitsUntilAnyOfItTransfers) {
   TraceBuilder b;
   b.row(b.stream(0, 20), Category::kernel, "ncclDevKernel_AllReduce_a", 0, 100);
   b.row(b.stream(0, 21), Category::kernel, "ncclDevKernel_AllReduce_b", 20, 90);
-  const Case c(b);
+  const BudgetCase c(b);
   const SliceId first = find_slice(c.trace, "ncclDevKernel_AllReduce_a");
   const SliceId second = find_slice(c.trace, "ncclDevKernel_AllReduce_b");
   ASSERT_LT(index(first), index(second));
@@ -115,7 +71,7 @@ TEST(TimeBudget, CommunicationAloneWaitsUntilAnyOfItTransfers) {
 TEST(TimeBudget, ATransferStartOutsideTheOperationIsClamped) {
   TraceBuilder b;
   b.kernel("ncclDevKernel_AllReduce", 10, 50);
-  const Case c(b);
+  const BudgetCase c(b);
   const SliceId op = find_slice(c.trace, "ncclDevKernel_AllReduce");
   expect_budget(c.budget({{{op, Ns{0}, true}}}).total, {{comm_exposed_transfer, 40}});
   expect_budget(c.budget({{{op, Ns{99}, true}}}).total, {{comm_exposed_wait, 40}});
@@ -127,7 +83,7 @@ TEST(TimeBudget, ACollectiveOfOneRankIsTransfer) {
   alone.slice = b.row(b.stream(0, 7), Category::kernel, all_reduce, 0, 30);
   alone.group_size = 1;
   b.trace().collectives.push_back(alone);
-  expect_budget(Case(b).budget().total, {{comm_exposed_transfer, 30}});
+  expect_budget(BudgetCase(b).budget().total, {{comm_exposed_transfer, 30}});
 }
 
 TEST(TimeBudget, AGapIsHostTimeUntilTheLaunchAndLaunchTimeAfterIt) {
@@ -136,7 +92,7 @@ TEST(TimeBudget, AGapIsHostTimeUntilTheLaunchAndLaunchTimeAfterIt) {
   b.kernel("a", 10, 20, 1);
   b.launch(2, 50, 56);
   b.kernel("b", 60, 70, 2);
-  const Case c(b);
+  const BudgetCase c(b);
   const TimeBudget budget = c.budget();
   expect_budget(budget.total, {{compute, 20}, {idle_host, 30}, {idle_launch, 10}});
   const IdlePiece* host = piece_of(budget.rank(), idle_host);
@@ -154,7 +110,7 @@ TEST(TimeBudget, AQueuedKernelsGapIsLaunchTimeAndAnImpossibleLaunchIsHostTime) {
   b.kernel("a", 10, 20, 1);
   b.kernel("queued", 23, 30, 2);
   b.kernel("before its launch", 90, 100, 3);
-  expect_budget(Case(b).budget().total, {{compute, 27}, {idle_launch, 3}, {idle_host, 60}});
+  expect_budget(BudgetCase(b).budget().total, {{compute, 27}, {idle_launch, 3}, {idle_host, 60}});
 }
 
 TEST(TimeBudget, TheHostPartIsDividedByWhatTheLaunchingThreadDid) {
@@ -167,7 +123,7 @@ TEST(TimeBudget, TheHostPartIsDividedByWhatTheLaunchingThreadDid) {
   b.row(b.thread(1), Category::runtime, "cudaEventSynchronize", 40, 48);  // inside the loader
   b.launch(2, 60, 62);
   b.kernel("b", 64, 70, 2);
-  const Case c(b);
+  const BudgetCase c(b);
   const TimeBudget budget = c.budget();
   expect_budget(
       budget.total,
@@ -190,8 +146,27 @@ TEST(TimeBudget, OnlyABlockingCopyIsASync) {
   b.launch(4, 70, 71);
   b.kernel("b", 71, 75, 4);
   expect_budget(
-      Case(b).budget().total,
+      BudgetCase(b).budget().total,
       {{compute, 9}, {copy_exposed, 18}, {idle_sync, 10}, {idle_launch, 3}, {idle_host, 30}});
+}
+
+// A copy of pageable memory to the device waits for its stream, and its call may return before it
+// has ended. A small one is queued: its call has returned when it begins.
+TEST(TimeBudget, ACopyOfPageableMemoryToTheDeviceBlocks) {
+  TraceBuilder b;
+  const TrackId thread = b.thread(1);
+  b.launch(1, 0, 2);
+  b.kernel("a", 5, 10, 1);
+  b.row(thread, Category::runtime, "cudaMemcpyAsync", 9, 30, 2);
+  b.row(b.stream(0, 7), Category::memcpy, "Memcpy HtoD (Pageable -> Device)", 20, 32, 2);
+  b.row(thread, Category::runtime, "cudaMemcpyAsync", 34, 40, 3);
+  b.row(b.stream(0, 7), Category::memcpy, "Memcpy HtoD (Pageable -> Device)", 42, 44, 3);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  const auto sync = host_waits(trace, rank)[index(*rank.main_track)].sync;
+  ASSERT_EQ(sync.size(), 1U);
+  EXPECT_EQ(sync.front().start, Ns{9});
+  EXPECT_EQ(sync.front().end, Ns{30});
 }
 
 TEST(TimeBudget, BeforeItWakesTheBackwardThreadWaitsForWhatTheMainThreadDoes) {
@@ -204,7 +179,7 @@ TEST(TimeBudget, BeforeItWakesTheBackwardThreadWaitsForWhatTheMainThreadDoes) {
   b.row(backward, Category::cpu_op, "autograd::engine::evaluate_function: MmBackward0", 50, 80);
   b.row(backward, Category::runtime, "cudaLaunchKernel", 60, 62, 2);
   b.kernel("b", 65, 100, 2);
-  expect_budget(Case(b).budget().total,
+  expect_budget(BudgetCase(b).budget().total,
                 {{compute, 45}, {idle_sync, 20}, {idle_host, 20}, {idle_launch, 5}});
 }
 
@@ -212,7 +187,7 @@ TEST(TimeBudget, WithoutALaunchRowAGapStaysUnexplained) {
   TraceBuilder b;
   b.kernel("a", 0, 10);
   b.kernel("b", 25, 30);
-  expect_budget(Case(b).budget().total, {{compute, 15}, {idle_unexplained, 15}});
+  expect_budget(BudgetCase(b).budget().total, {{compute, 15}, {idle_unexplained, 15}});
 }
 
 TEST(TimeBudget, AfterTheLastOperationTheMainThreadTells) {
@@ -221,7 +196,7 @@ TEST(TimeBudget, AfterTheLastOperationTheMainThreadTells) {
   b.launch(1, 0, 2);
   b.kernel("a", 10, 20, 1);
   b.row(b.thread(1), Category::runtime, "cudaStreamSynchronize", 12, 30);
-  expect_budget(Case(b).budget().total, {{compute, 10}, {idle_sync, 10}, {idle_host, 70}});
+  expect_budget(BudgetCase(b).budget().total, {{compute, 10}, {idle_sync, 10}, {idle_host, 70}});
 }
 
 TEST(TimeBudget, AGapAtAStepsEndBelongsToTheOperationThatFollowsIt) {
@@ -232,7 +207,7 @@ TEST(TimeBudget, AGapAtAStepsEndBelongsToTheOperationThatFollowsIt) {
   b.kernel("a", 10, 20, 1);
   b.launch(2, 130, 132);
   b.kernel("b", 140, 200, 2);
-  const TimeBudget budget = Case(b).budget();
+  const TimeBudget budget = BudgetCase(b).budget();
   ASSERT_EQ(budget.rank().steps.size(), 2u);
   expect_budget(budget.rank().steps[0], {{compute, 10}, {idle_host, 110}, {idle_launch, 10}});
   expect_budget(budget.rank().steps[1], {{compute, 60}});
@@ -259,7 +234,7 @@ TraceBuilder waiting_stream(std::int64_t launched) {
 
 TEST(TimeBudget, AStreamThatIsProvenToWaitForAnothersEventDependsOnItsProducer) {
   TraceBuilder b = waiting_stream(20);
-  const Case c(b);
+  const BudgetCase c(b);
   const TimeBudget budget = c.budget();
   expect_budget(budget.total, {{compute, 35}, {comm_exposed_unsplit, 40}, {idle_dependency, 15}});
   const IdlePiece* piece = piece_of(budget.rank(), idle_dependency);
@@ -269,7 +244,7 @@ TEST(TimeBudget, AStreamThatIsProvenToWaitForAnothersEventDependsOnItsProducer) 
 
 TEST(TimeBudget, ALaunchAfterTheProducerEndedDependsOnNothing) {
   TraceBuilder b = waiting_stream(60);
-  expect_budget(Case(b).budget().total,
+  expect_budget(BudgetCase(b).budget().total,
                 {{compute, 35}, {comm_exposed_unsplit, 40}, {idle_host, 10}, {idle_launch, 5}});
 }
 
@@ -279,7 +254,7 @@ TEST(TimeBudget, WithoutSyncRowsNoDependencyIsInferred) {
   b.launch(2, 2, 3);
   b.row(b.stream(0, 20), Category::kernel, all_reduce, 10, 50, 1);
   b.kernel("gemm", 65, 100, 2);
-  expect_budget(Case(b).budget().total,
+  expect_budget(BudgetCase(b).budget().total,
                 {{compute, 35}, {comm_exposed_unsplit, 40}, {idle_launch, 15}});
 }
 
@@ -288,7 +263,7 @@ TEST(TimeBudget, TheRanksBudgetIsThatOfItsBusiestGpu) {
   b.row(b.stream(0, 7), Category::kernel, "gemm", 0, 10);
   b.row(b.stream(1, 7), Category::kernel, "gemm", 0, 90);
   b.row(b.stream(0, 7), Category::kernel, "gemm", 95, 100);
-  const TimeBudget budget = Case(b).budget();
+  const TimeBudget budget = BudgetCase(b).budget();
   ASSERT_EQ(budget.devices.size(), 2u);
   EXPECT_EQ(budget.rank().device, 1);
   expect_budget(budget.total, {{compute, 90}, {idle_unexplained, 10}});
@@ -300,12 +275,12 @@ TEST(TimeBudget, AKernelWithoutLengthNeitherWorksNorEndsAGap) {
   b.kernel("nothing", 15, 15, 0);
   b.launch(2, 20, 21);
   b.kernel("b", 30, 40, 2);
-  expect_budget(Case(b).budget().total, {{compute, 20}, {idle_host, 10}, {idle_launch, 10}});
+  expect_budget(BudgetCase(b).budget().total, {{compute, 20}, {idle_host, 10}, {idle_launch, 10}});
 }
 
 TEST(TimeBudget, NoStepsNoBudget) {
   TraceBuilder b;
-  EXPECT_TRUE(Case(b).budget().devices.empty());
+  EXPECT_TRUE(BudgetCase(b).budget().devices.empty());
 }
 
 TEST(CpuBudget, OperatorsComputeAndCollectivesElsewhereOverlap) {
@@ -315,7 +290,7 @@ TEST(CpuBudget, OperatorsComputeAndCollectivesElsewhereOverlap) {
   b.op("aten::addmm", 15, 35);
   b.row(b.thread(2), Category::user_annotation, "gloo:all_reduce", 30, 60);
   expect_budget(
-      Case(b).budget().total,
+      BudgetCase(b).budget().total,
       {{compute, 20}, {comm_overlapped, 10}, {comm_exposed_unsplit, 20}, {idle_host, 50}});
 }
 
@@ -328,14 +303,14 @@ TEST(CpuBudget, NodesAndRangesComputeOnlyWhereTheyCallNothing) {
   b.op("aten::mm", 20, 40);
   b.op("aten::resolve_conj", 21, 22);
   b.op("cpp_fused_add_0", 60, 70);
-  expect_budget(Case(b).budget().total, {{compute, 30}, {idle_host, 70}});
+  expect_budget(BudgetCase(b).budget().total, {{compute, 30}, {idle_host, 70}});
 }
 
 TEST(CpuBudget, ASynchronisingCallOfATraceWithoutDeviceRowsIsASync) {
   TraceBuilder b;
   b.step("ProfilerStep#0", 0, 100);
   b.row(b.thread(1), Category::runtime, "cudaDeviceSynchronize", 10, 40);
-  expect_budget(Case(b).budget().total, {{idle_sync, 30}, {idle_host, 70}});
+  expect_budget(BudgetCase(b).budget().total, {{idle_sync, 30}, {idle_host, 70}});
 }
 
 TEST(CpuBudget, TheMainThreadBlockedInACollectiveCommunicatesWhateverItCalls) {
@@ -344,7 +319,7 @@ TEST(CpuBudget, TheMainThreadBlockedInACollectiveCommunicatesWhateverItCalls) {
   b.op("c10d::allreduce_", 10, 40);
   b.op("aten::copy_", 15, 35);
   b.op("aten::mm", 40, 50);
-  expect_budget(Case(b).budget().total,
+  expect_budget(BudgetCase(b).budget().total,
                 {{compute, 10}, {comm_exposed_unsplit, 30}, {idle_host, 60}});
 }
 
@@ -354,19 +329,37 @@ TEST(CpuBudget, OperatorsOfATraceWhoseDeviceWasNotRecordedAreNoCompute) {
   b.op("aten::mm", 10, 40);
   b.launch(1, 20, 25);
   b.row(b.thread(1), Category::runtime, "cudaDeviceSynchronize", 50, 70);
-  const Case c(b);
-  EXPECT_TRUE(c.rank.device_unseen);
-  expect_budget(c.budget().total, {{idle_unexplained, 80}, {idle_sync, 20}});
+  const BudgetCase c(b);
+  EXPECT_TRUE(c.rank.device_unseen());
+  expect_budget(c.budget().total, {{not_recorded, 80}, {idle_sync, 20}});
 }
 
 TEST(CpuBudget, ASplitCollectiveInFlightWaitsThenTransfers) {
   TraceBuilder b;
   b.step("ProfilerStep#0", 0, 100);
   b.row(b.thread(2), Category::user_annotation, "gloo:all_reduce", 20, 60);
-  const Case c(b);
+  const BudgetCase c(b);
   const SliceId flight = find_slice(c.trace, "gloo:all_reduce");
   expect_budget(c.budget({{{flight, Ns{50}, true}}}).total,
                 {{comm_exposed_wait, 30}, {comm_exposed_transfer, 10}, {idle_host, 60}});
+}
+
+TEST(CpuBudget, AMessageInFlightDoesNotHoldTheThreadThatPostedIt) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.op("c10d::send", 10, 12);
+  b.row(b.thread(1), Category::user_annotation, "gloo:send", 11, 60);
+  b.op("aten::mm", 20, 40);
+  const BudgetCase c(b);
+  expect_budget(c.budget().total,
+                {{comm_overlapped, 20}, {comm_exposed_unsplit, 30}, {idle_host, 50}});
+  // It had come at 50 and was collected at 60. Before 11 the thread posts it.
+  const SliceId flight = find_slice(c.trace, "gloo:send");
+  expect_budget(c.budget({{{flight, Ns{45}, true, Ns{50}}}}).total, {{comm_overlapped, 20},
+                                                                     {comm_exposed_wait, 14},
+                                                                     {comm_exposed_transfer, 5},
+                                                                     {comm_exposed_unsplit, 1},
+                                                                     {idle_host, 60}});
 }
 
 TEST(CpuBudget, TheBackwardThreadComputesWhileTheMainOneWaitsForIt) {
@@ -377,7 +370,7 @@ TEST(CpuBudget, TheBackwardThreadComputesWhileTheMainOneWaitsForIt) {
   b.row(backward, Category::cpu_op, "autograd::engine::evaluate_function: MmBackward0", 20, 60);
   b.row(backward, Category::cpu_op, "aten::mm", 25, 55);
   b.row(b.thread(3), Category::cpu_op, "aten::stack", 70, 90);  // some worker
-  expect_budget(Case(b).budget().total, {{compute, 40}, {idle_host, 60}});
+  expect_budget(BudgetCase(b).budget().total, {{compute, 40}, {idle_host, 60}});
 }
 
 TEST(CpuBudget, WhatRunsInsideALoaderIsData) {
@@ -386,7 +379,7 @@ TEST(CpuBudget, WhatRunsInsideALoaderIsData) {
   b.op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 10, 50);
   b.op("aten::stack", 20, 30);
   b.op("aten::mm", 60, 70);
-  const TimeBudget budget = Case(b).budget();
+  const TimeBudget budget = BudgetCase(b).budget();
   expect_budget(budget.total, {{compute, 10}, {idle_data, 40}, {idle_host, 50}});
   ASSERT_EQ(budget.rank().idle.size(), 4u) << "neighbouring pieces of one cause are one";
 }
@@ -449,7 +442,7 @@ TEST(TimeBudget, AgreesWithACountOfEveryNanosecond) {
       b.row(b.stream(0, i % 3), category[row.kind], name, row.start, row.end,
             row.launch >= 0 ? i + 1 : 0);
     }
-    const Case c(b);
+    const BudgetCase c(b);
     for (const RandomRow& row : rows) {
       if (row.kind != 1) continue;
       for (std::uint32_t s = 0; s < c.trace.slices.size(); ++s) {
@@ -509,7 +502,7 @@ TEST(CpuBudget, AgreesWithACountOfEveryNanosecond) {
           kind == 0 || kind == 3 ? Category::cpu_op : Category::user_annotation;
       b.row(b.thread(kind == 1 ? 2 : 1), category, names[kind], start, end);
     }
-    const Case c(b);
+    const BudgetCase c(b);
     const TimeBudget budget = c.budget();
     Budget expected;
     for (std::int64_t t = 0; t < 300; ++t) expected[cpu_category_at(rows, t)] += Ns{1};

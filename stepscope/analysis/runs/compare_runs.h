@@ -52,7 +52,7 @@ struct ComparedLaunch {
   // Lasting changes of level among the remaining steps; `at` counts from the first of all steps.
   // Few of such steps are independent, so they say little of one level.
   std::vector<ChangePoint> changes{};
-  double median_ns = 0;     // of the remaining steps, like the next fields
+  double median_ns = 0;  // of the remaining steps, like the next fields
   double mean_ns = 0;
   std::vector<double> sorted_ns{};  // all of them, ascending
 };

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "stepscope/analysis/steps/counted_steps.h"
-#include "stepscope/analysis/steps/cut_steps.h"
 #include "stepscope/analysis/steps/host_phases.h"
+#include "stepscope/analysis/steps/incomplete_steps.h"
 #include "stepscope/analysis/steps/launch_class.h"
 #include "stepscope/analysis/steps/rank_view.h"
 #include "stepscope/analysis/work/op_work.h"
@@ -40,7 +40,7 @@ struct Prepared {
   RankIndex index;
   std::vector<Step> steps;
   std::optional<std::pair<std::int64_t, std::int64_t>> recorded;  // first and last Step::index
-  std::vector<Step> broken;  // by the early end of the file; not among `steps`
+  IncompleteSteps incomplete;                                     // not among `steps`
 };
 
 void list_cuts(std::span<const RankInput> ranks, std::span<const Prepared> prepared,
@@ -51,15 +51,16 @@ void list_cuts(std::span<const RankInput> ranks, std::span<const Prepared> prepa
     CutRank& cut = job.cut.emplace_back();
     cut.rank = ranks[i].rank;
     cut.whole = p.steps.size();
-    cut.window = p.broken.size() == 1 && p.broken.front().name == "window";
-    for (const Step& step : p.broken) cut.steps.push_back(step.index);
+    cut.window = p.incomplete.cut.size() == 1 && p.incomplete.cut.front().name == "window";
+    for (const Step& step : p.incomplete.cut) cut.steps.push_back(step.index);
   }
 }
 
-bool broken_on(const JobResult& job, int rank, std::int64_t index) {
-  return std::ranges::any_of(job.cut, [&](const CutRank& cut) {
-    return cut.rank == rank && std::ranges::binary_search(cut.steps, index);
-  });
+bool incomplete_on(const JobResult& job, const RankResult& rank, std::int64_t index) {
+  return std::ranges::binary_search(rank.recording.lost_steps, index) ||
+         std::ranges::any_of(job.cut, [&](const CutRank& cut) {
+           return cut.rank == rank.rank && std::ranges::binary_search(cut.steps, index);
+         });
 }
 
 std::vector<Step> wanted_steps(std::vector<Step> steps, const JobOptions& options) {
@@ -100,15 +101,10 @@ std::string device_kind(const Trace& trace, const RankIndex& index) {
 
 void describe(const Trace& trace, const Prepared& p, RankResult& r) {
   r.device = device_kind(trace, p.index);
+  if (!p.steps.empty())
+    r.recording.start_up.idle = idle_in_start_up(r.budget.rank().idle, r.recording.start_up);
   r.window_start = p.index.start;
   r.window_end = p.index.end;
-  r.device_unseen = p.index.device_unseen;
-  r.has_shapes =
-      std::ranges::any_of(trace.ops.input_dims, [](StringId id) { return id != empty_string; });
-  r.has_sync_rows =
-      std::ranges::find(trace.slices.category, Category::sync) != trace.slices.category.end();
-  r.has_launch_rows =
-      std::ranges::any_of(p.index.launch_of, [](SliceId id) { return id != no_slice; });
   if (const auto text = trace.metadata.texts.find(std::string(unrecorded_step_key));
       text != trace.metadata.texts.end()) {
     std::int64_t ns = 0;
@@ -146,7 +142,8 @@ void account(const RankInput& input, const Prepared& p, const Collectives& colle
        [&] {
          phases = host_phases(trace, p.index, p.steps);
          r.budget = time_budget(trace, p.index, p.steps, split);
-       }});
+       },
+       [&] { r.recording = recording_of(trace, p.index, p.steps, p.incomplete.lost); }});
   describe(trace, p, r);
   r.outside = outside_steps(p.index, p.steps);
   ask({[&] {
@@ -164,7 +161,7 @@ void account(const RankInput& input, const Prepared& p, const Collectives& colle
        [&] { r.overlap = overlap(trace, p.index, p.steps, r.budget); },
        [&] {
          r.host = host_table(trace, p.index, p.steps);
-         r.retries = allocation_retries(trace, p.index, p.steps);
+         r.retries = allocation_retries(trace, p.index, p.steps, r.recording.start_up);
          if (!p.steps.empty()) r.gil = gil_waits(trace, p.index, p.steps, r.budget.rank());
        },
        [&] { r.memory = memory_table(trace, p.index, p.steps, phases.host); },
@@ -197,7 +194,7 @@ void join_steps(JobResult& job) {
     }
     for (const RankResult& r : job.ranks)
       if (std::ranges::find(step.ranks, r.rank) == step.ranks.end() &&
-          !broken_on(job, r.rank, index))
+          !incomplete_on(job, r, index))
         job.missing.push_back({r.rank, index});
   }
 }
@@ -243,14 +240,13 @@ void account_counted(std::span<const RankView> views, std::span<const HostPhases
       for (DeviceBudget& device : budget.devices) release(device.idle);
       if (budget.devices.empty()) return;
       budget.chosen = r.budget.chosen;
-      counted[i].classes =
-          class_times(*view.trace, {.rank = *view.index,
-                                    .steps = r.counted_steps,
-                                    .phases = phases[i],
-                                    .split = job.collectives.splits[i],
-                                    .calls = job.collectives.matches.ranks[i],
-                                    .dimensions = job.collectives.dimension_of,
-                                    .budget = budget});
+      counted[i].classes = class_times(*view.trace, {.rank = *view.index,
+                                                     .steps = r.counted_steps,
+                                                     .phases = phases[i],
+                                                     .split = job.collectives.splits[i],
+                                                     .calls = job.collectives.matches.ranks[i],
+                                                     .dimensions = job.collectives.dimension_of,
+                                                     .budget = budget});
     });
   });
   for (std::size_t i = 0; i < views.size(); ++i) {
@@ -308,11 +304,22 @@ std::vector<std::vector<DdpBucket>> ddp_buckets(std::span<const RankView> views,
   return buckets;
 }
 
+// The groups that the user's sizes make of the job's ranks.
+std::vector<CommGroup> sized_groups(std::span<const RankInput> ranks, const JobOptions& options) {
+  int world = options.world_size.value_or(0);
+  for (const RankInput& r : ranks)
+    world = std::max({world, r.rank + 1, r.trace->metadata.world_size.value_or(0)});
+  return groups_of_sizes(options.sizes, world);
+}
+
 // The collectives of the job. If they align clocks, everything that contains instants is corrected.
 CollectiveMatches align(std::span<const RankInput> ranks, std::vector<Prepared>& prepared,
                         std::span<const RankView> views, const JobOptions& options,
                         ClockAlignment& clocks) {
-  MatchOptions how{.world_size = options.world_size, .threads = options.threads};
+  MatchOptions how{.world_size = options.world_size,
+                   .given = listed_groups(options.dimensions),
+                   .threads = options.threads};
+  for (CommGroup& group : sized_groups(ranks, options)) how.given.push_back(std::move(group));
   CollectiveMatches matches = match_collectives(views, how);
   clocks = align_clocks(views, matches, options.threads);
   if (!clocks.applied) {
@@ -346,6 +353,8 @@ CategoryMeans mean_step_of(const RankResult& r) {
   return mean;
 }
 
+bool is_window(const RankResult& r) { return r.steps.size() == 1 && r.steps[0].name == "window"; }
+
 std::int64_t most_steps(const JobResult& job) {
   std::size_t most = 1;
   for (const RankResult& r : job.ranks) most = std::max(most, r.steps.size());
@@ -363,8 +372,10 @@ std::vector<Prepared> prepare(std::span<const RankInput> ranks, const JobOptions
     classify_by_launch(*ranks[i].trace, prepared[i].index);
     std::vector<Step> steps = find_steps(*ranks[i].trace, prepared[i].index, options.steps);
     if (!steps.empty()) prepared[i].recorded = {steps.front().index, steps.back().index};
-    prepared[i].broken =
-        wanted_steps(take_broken_steps(*ranks[i].trace, prepared[i].index, steps), options);
+    IncompleteSteps& incomplete = prepared[i].incomplete;
+    incomplete = take_incomplete_steps(*ranks[i].trace, prepared[i].index, steps);
+    incomplete.cut = wanted_steps(std::move(incomplete.cut), options);
+    incomplete.lost = wanted_steps(std::move(incomplete.lost), options);
     prepared[i].steps = wanted_steps(std::move(steps), options);
   });
   list_cuts(ranks, prepared, job);
@@ -439,9 +450,11 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   const std::vector<RankView> views = views_of(ranks, prepared);
   CollectiveMatches matches = align(ranks, prepared, views, options, job.clocks);
   if (stopped()) return job;
-  job.collectives = analyze_collectives(
-      views, std::move(matches),
-      {.world_size = {}, .dimensions = options.dimensions, .threads = options.threads});
+  job.collectives = analyze_collectives(views, std::move(matches),
+                                        {.world_size = {},
+                                         .dimensions = options.dimensions,
+                                         .sized = sized_groups(ranks, options),
+                                         .threads = options.threads});
   if (stopped()) return job;
 
   std::vector<Accounted> accounted(ranks.size());

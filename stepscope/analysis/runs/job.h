@@ -34,6 +34,7 @@
 #include "stepscope/analysis/ranks/roles.h"
 #include "stepscope/analysis/ranks/stragglers.h"
 #include "stepscope/analysis/ranks/unit_waits.h"
+#include "stepscope/analysis/recording/recording.h"
 #include "stepscope/analysis/replay/explanation.h"
 #include "stepscope/analysis/steps/phases.h"
 #include "stepscope/analysis/work/counter_figures.h"
@@ -107,10 +108,7 @@ struct RankResult {
   GilWaits gil;
   AllocationRetries retries;
   MemoryTable memory;
-  bool has_shapes = false;
-  bool has_sync_rows = false;
-  bool has_launch_rows = false;
-  bool device_unseen = false;  // kernels were launched, but none has a row
+  RankRecording recording;
 };
 
 struct JobStep {
@@ -125,7 +123,7 @@ struct MissingStep {
   std::int64_t index = 0;
 };
 
-// A rank whose file ends too early (cut_steps.h).
+// A rank whose file ends too early (incomplete_steps.h).
 struct CutRank {
   int rank = 0;
   std::vector<std::int64_t> steps;  // broken and left out, ascending; of those asked for
@@ -179,6 +177,9 @@ using CategoryMeans = std::array<double, budget_category_count>;
 // The mean of the steps of a rank that count, else of its recorded steps. REQUIRES:
 // steps.
 [[nodiscard]] CategoryMeans mean_step_of(const RankResult& rank);
+
+// The trace of the rank has no steps: its whole window is taken for one.
+[[nodiscard]] bool is_window(const RankResult& rank);
 
 // Largest number of recorded steps of any rank, at least 1. A sum over a rank's steps divided by
 // this is per step.

@@ -180,9 +180,9 @@ TEST(Job, WhatWasRecordedIsToldOfEachRank) {
   run.add(1, host.sealed());
   const JobResult job = run.run();
   EXPECT_EQ(job.ranks[0].device, "cuda");
-  EXPECT_TRUE(job.ranks[0].has_launch_rows);
-  EXPECT_FALSE(job.ranks[0].has_shapes);
-  EXPECT_FALSE(job.ranks[0].has_sync_rows);
+  EXPECT_TRUE(job.ranks[0].recording.has_launch_rows());
+  EXPECT_EQ(job.ranks[0].recording.shaped_operators, 0U);
+  EXPECT_EQ(job.ranks[0].recording.of(Category::sync), 0U);
   EXPECT_EQ(job.ranks[1].device, "cpu");
   EXPECT_EQ(job.ranks[1].steps.at(0).name, "window");
 }

@@ -63,8 +63,7 @@ void add_kernels(const Trace& trace, const RankSteps& of, Parts& parts) {
   std::map<std::pair<StringId, std::size_t>, Ns> sums;
   for (const DeviceLane& lane : index_rank(trace).devices)
     for (const SliceId op : lane.ops)
-      if (const auto step = step_at(of.steps, trace.slices.start[index(op)]);
-          step && places[*step])
+      if (const auto step = step_at(of.steps, trace.slices.start[index(op)]); step && places[*step])
         sums[{trace.slices.name[index(op)], *places[*step]}] += trace.slices.dur[index(op)];
   for (const auto& [key, time] : sums)
     parts.add(PartKind::kernel, trace.strings[key.first], key.second, time);
@@ -79,8 +78,7 @@ std::vector<PartSeries> step_parts(const JobResult& job, std::span<const RankInp
     for (std::size_t s = 0; s < of.steps.size(); ++s) {
       if (!of.places[s]) continue;
       for (std::size_t c = 0; c < budget_category_count; ++c)
-        parts.add(PartKind::budget, budget_category_names[c], *of.places[s],
-                  of.budgets[s].time[c]);
+        parts.add(PartKind::budget, budget_category_names[c], *of.places[s], of.budgets[s].time[c]);
       if (rank.classes.empty()) continue;
       for (std::size_t c = 0; c < name_class_count; ++c)
         parts.add(PartKind::compute, name_class_names[c], *of.places[s],

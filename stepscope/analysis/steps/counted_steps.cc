@@ -37,8 +37,9 @@ Window window_of(const RankView& view) {
   return w;
 }
 
-// Ordinal of the step that launched a device operation; -1 if that was before them. One whose launch
-// has no row counts to the step in which it runs if most launches have none either, else to none.
+// Ordinal of the step that launched a device operation; -1 if that was before them. One whose
+// launch has no row counts to the step in which it runs if most launches have none either, else to
+// none.
 std::int32_t launching_step(const RankView& view, SliceId op, bool launches_recorded) {
   const SliceId call = view.index->launch(op);
   if (call == no_slice && launches_recorded) return -1;
@@ -73,7 +74,7 @@ std::vector<std::optional<Ns>> ends_of_steps(const RankView& view) {
 // A step that all views with steps have.
 struct JobEnd {
   std::int64_t index = 0;
-  bool follows = true;  // on each view, the step before it ended where it began
+  bool follows = true;   // on each view, the step before it ended where it began
   std::vector<Ns> ends;  // by view
   std::size_t views = 0;
 };

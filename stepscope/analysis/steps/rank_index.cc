@@ -125,8 +125,7 @@ std::vector<SliceId> calls_by_correlation(const Slices& s) {
   std::vector<SliceId> calls;
   for (std::uint32_t i = 0; i < s.size(); ++i) {
     if (s.correlation[i] == 0) continue;
-    if (s.category[i] == Category::runtime || s.category[i] == Category::driver)
-      calls.push_back(SliceId{i});
+    if (is_call(s.category[i])) calls.push_back(SliceId{i});
   }
   run_sort(calls, [&](SliceId a, SliceId b) {
     const auto key = [&](SliceId id) {
@@ -183,31 +182,145 @@ std::pair<std::uint32_t, std::uint32_t> device_rows(const RankIndex& rank) {
   return {first, last};
 }
 
-void join_launches(const Trace& trace, RankIndex& rank) {
-  if (rank.devices.empty()) return;
-  const Slices& s = trace.slices;
-  const auto [first, last] = device_rows(rank);
-  rank.first_device = first;
-  rank.launch_of.assign(last - first, no_slice);
-  const std::vector<SliceId> calls = calls_by_correlation(s);
-  auto near = calls.cbegin();
-  for (const DeviceLane& lane : rank.devices) {
-    for (const SliceId op : lane.ops) {
-      if (s.correlation[index(op)] != 0)
-        rank.launch_of[index(op) - first] = call_behind(s, calls, op, near);
-    }
-  }
+// By name: whether its calls launch kernels.
+std::vector<bool> launching_names(const StringPool& strings) {
+  std::vector<bool> launching(strings.size());
+  for (std::uint32_t i = 0; i < strings.size(); ++i)
+    launching[i] = is_launch_call(strings[StringId{i}]);
+  return launching;
 }
 
-// True if the trace has calls such as cudaLaunchKernel, hipExtModuleLaunchKernel, cuLaunchKernelEx
-// or cudaGraphLaunch.
-bool has_launches(const Trace& trace) {
+// Numbers of calls that the trace lacks.
+void number_unlaunched(const Trace& trace, RankIndex& rank) {
   const Slices& s = trace.slices;
-  for (std::uint32_t i = 0; i < s.size(); ++i) {
-    if (s.category[i] != Category::runtime && s.category[i] != Category::driver) continue;
-    if (trace.name(SliceId{i}).find("Launch") != std::string_view::npos) return true;
+  std::vector<std::uint32_t> last(trace.tracks.size(), 0);
+  std::size_t falls = 0;
+  std::size_t operations = 0;
+  for (const DeviceLane& lane : rank.devices) {
+    operations += lane.ops.size();
+    for (const SliceId op : lane.ops) {
+      const std::uint32_t number = s.correlation[index(op)];
+      if (number == 0 || rank.launch(op) != no_slice) continue;
+      std::uint32_t& before = last[index(s.track[index(op)])];
+      if (number < before) ++falls;
+      before = number;
+      rank.unlaunched.push_back({op, number});
+    }
   }
-  return false;
+  if (2 * rank.unlaunched.size() > operations || 100 * falls > rank.unlaunched.size())
+    rank.unlaunched.clear();
+  rank.unlaunched.shrink_to_fit();
+  std::ranges::sort(rank.unlaunched, {}, &RankIndex::Unlaunched::op);
+}
+
+// Rows without a launch may be those of calls that the writer never joins.
+bool has_loose_rows(const RankIndex& rank) {
+  return std::ranges::any_of(rank.devices, [&](const DeviceLane& lane) {
+    return std::ranges::any_of(lane.ops, [&](SliceId op) { return rank.launch(op) == no_slice; });
+  });
+}
+
+// Launches without a device row of their correlation. `calls` as calls_by_correlation() gives them;
+// `answered`: by slice, the calls behind device rows.
+std::vector<SliceId> unanswered_launches(const Trace& trace, const RankIndex& rank,
+                                         const std::vector<SliceId>& calls,
+                                         const std::vector<bool>& answered) {
+  const Slices& s = trace.slices;
+  const std::vector<bool> launching = launching_names(trace.strings);
+  std::vector<SliceId> lost;
+  if (rank.devices.empty()) {  // no correlation is needed to tell that none has a row
+    for (std::uint32_t i = 0; i < s.size(); ++i)
+      if (is_call(s.category[i]) && launching[index(s.name[i])]) lost.push_back(SliceId{i});
+    return lost;
+  }
+  std::vector<bool> joined(trace.strings.size());  // by name: some call has a row
+  for (std::size_t first = 0, last = 0; first < calls.size(); first = last) {
+    bool seen = false;
+    const std::uint32_t correlation = s.correlation[index(calls[first])];
+    for (; last < calls.size() && s.correlation[index(calls[last])] == correlation; ++last)
+      seen = seen || answered[index(calls[last])];
+    for (std::size_t i = first; i < last; ++i) {
+      const StringId name = s.name[index(calls[i])];
+      if (seen) joined[index(name)] = true;
+      if (!seen && launching[index(name)]) lost.push_back(calls[i]);
+    }
+  }
+  if (!lost.empty() && has_loose_rows(rank))
+    std::erase_if(lost, [&](SliceId call) { return !joined[index(s.name[index(call)])]; });
+  return lost;
+}
+
+struct GraphCapture {
+  Ns start{};
+  Ns end{};
+};
+
+// When launches go into a graph and run nothing. Other threads, such as that of the backward graph,
+// launch into the same capture.
+std::vector<GraphCapture> graph_captures(const Trace& trace) {
+  const Slices& s = trace.slices;
+  std::vector<GraphCapture> captures;
+  for (const Track& track : trace.tracks) {
+    if (track.device) continue;
+    bool open = false;
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+      if (!is_call(s.category[i])) continue;
+      const std::string_view name = trace.name(SliceId{i});
+      if (name.find("StreamBeginCapture") != std::string_view::npos) {
+        captures.push_back({s.start[i], Ns::max()});
+        open = true;
+      } else if (open && name.find("StreamEndCapture") != std::string_view::npos) {
+        captures.back().end = s.start[i];
+        open = false;
+      }
+    }
+  }
+  return captures;
+}
+
+// Takes launches into a graph out, and those around or inside another launch: a call of the runtime
+// makes one of the driver. The others are then by start.
+void keep_real_launches(const Trace& trace, const std::vector<bool>& answered,
+                        std::vector<SliceId>& lost) {
+  if (lost.empty()) return;
+  const Slices& s = trace.slices;
+  const std::vector<GraphCapture> captures = graph_captures(trace);
+  // Whether a row lies right inside the one before it, and both launch.
+  const auto nested = [&](std::uint32_t row) {
+    return row > 0 && row < s.size() && s.track[row] == s.track[row - 1] &&
+           is_call(s.category[row - 1]) && s.end(SliceId{row}) <= s.end(SliceId{row - 1}) &&
+           is_launch_call(trace.name(SliceId{row - 1})) && is_launch_call(trace.name(SliceId{row}));
+  };
+  std::erase_if(lost, [&](SliceId call) {
+    const std::uint32_t row = index(call);
+    return nested(row) || (nested(row + 1) && answered[row + 1]) ||
+           std::ranges::any_of(captures, [&](const GraphCapture& c) {
+             return s.start[row] >= c.start && s.start[row] < c.end;
+           });
+  });
+  std::ranges::sort(lost, {}, [&](SliceId call) { return std::pair(s.start[index(call)], call); });
+}
+
+void join_launches(const Trace& trace, RankIndex& rank) {
+  const Slices& s = trace.slices;
+  const std::vector<SliceId> calls = calls_by_correlation(s);
+  std::vector<bool> answered(s.size());
+  if (!rank.devices.empty()) {
+    const auto [first, last] = device_rows(rank);
+    rank.first_device = first;
+    rank.launch_of.assign(last - first, no_slice);
+    auto near = calls.cbegin();
+    for (const DeviceLane& lane : rank.devices) {
+      for (const SliceId op : lane.ops) {
+        if (s.correlation[index(op)] == 0) continue;
+        const SliceId call = call_behind(s, calls, op, near);
+        rank.launch_of[index(op) - first] = call;
+        if (call != no_slice) answered[index(call)] = true;
+      }
+    }
+  }
+  rank.lost_launches = unanswered_launches(trace, rank, calls, answered);
+  keep_real_launches(trace, answered, rank.lost_launches);
 }
 
 }  // namespace
@@ -221,9 +334,18 @@ RankIndex index_rank(const Trace& trace) {
   for (std::size_t i = 0; i < s.size(); ++i) rank.end = std::max(rank.end, s.start[i] + s.dur[i]);
   find_device_work(trace, rank);
   join_launches(trace, rank);
-  rank.device_unseen = rank.devices.empty() && has_launches(trace);
+  number_unlaunched(trace, rank);
   find_threads(trace, rank);
   return rank;
+}
+
+bool is_launch_call(std::string_view name) {
+  return name.find("Launch") != std::string_view::npos &&
+         name.find("HostFunc") == std::string_view::npos;
+}
+
+bool is_graph_launch(std::string_view name) {
+  return name.find("GraphLaunch") != std::string_view::npos;
 }
 
 }  // namespace stepscope

@@ -3,8 +3,10 @@
 // launch of each operation, and the main host thread. Built once per trace and passed beside it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "stepscope/event/trace.h"
@@ -27,24 +29,49 @@ struct RankIndex {
   // not in the trace. All kernels of one CUDA-graph launch share its call. Empty if the trace has
   // no device work.
   std::vector<SliceId> launch_of;
-  std::uint32_t first_device = 0;    // slice id of the first row of a device
+  std::uint32_t first_device = 0;  // slice id of the first row of a device
+  // Device work whose launch is not in the trace, as what was launched before the recording, by
+  // slice id. Recorders number calls in their order; the operation has the number of its call.
+  // Empty if the numbers do not grow along the streams (more than one in a hundred falls), or if
+  // most work has no launch.
+  struct Unlaunched {
+    SliceId op = no_slice;
+    std::uint32_t number = 0;
+  };
+  std::vector<Unlaunched> unlaunched;
   std::vector<TrackId> host_tracks;  // threads with at least one host row
   // The thread of the ProfilerSteps; else the thread with most operator time outside the backward
   // graph; else the thread with most time in ranges and calls of the device's runtime.
   std::optional<TrackId> main_track;
   Ns start{};  // first start and last end of any slice
   Ns end{};
-
-  // Kernels were launched, but the trace has no row of any: the device was not recorded.
-  bool device_unseen = false;
+  // Calls that launch kernels of which the device has no row, by start: the recording lost them.
+  // Launches into a graph that is being captured run nothing and are not among them, nor are
+  // launches inside another launch, nor calls that the writer never joins with rows.
+  std::vector<SliceId> lost_launches;
 
   [[nodiscard]] bool cpu_only() const { return devices.empty(); }
+  // Kernels were launched, but the trace has no row of any: the device was not recorded.
+  [[nodiscard]] bool device_unseen() const { return devices.empty() && !lost_launches.empty(); }
   [[nodiscard]] SliceId launch(SliceId op) const {
     const std::uint32_t at = index(op) - first_device;  // wraps for rows before it
     return at < launch_of.size() ? launch_of[at] : no_slice;
   }
+  // Of the call that is not in the trace; 0 if it is, or if the number is unknown.
+  [[nodiscard]] std::uint32_t launch_number(SliceId op) const {
+    const auto at = std::ranges::lower_bound(unlaunched, op, {}, &Unlaunched::op);
+    return at == unlaunched.end() || at->op != op ? 0 : at->number;
+  }
 };
 
 [[nodiscard]] RankIndex index_rank(const Trace& trace);
+
+// Whether a row is a call of the device's runtime or driver.
+constexpr bool is_call(Category c) { return c == Category::runtime || c == Category::driver; }
+// True if a runtime or driver call launches kernels: cudaLaunchKernelExC, hipModuleLaunchKernel,
+// cudaGraphLaunch.
+[[nodiscard]] bool is_launch_call(std::string_view name);
+// True if it launches a graph.
+[[nodiscard]] bool is_graph_launch(std::string_view name);
 
 }  // namespace stepscope

@@ -143,5 +143,98 @@ TEST(RankIndex, AThreadThatOnlyWaitsInTheOperatingSystemIsNotTheMainOne) {
   EXPECT_EQ(trace.track(*rank.main_track).tid, 2);
 }
 
+// The recording begins after the first two launches.
+TEST(RankIndex, WorkFromBeforeTheRecordingHasTheNumberOfItsCall) {
+  TraceBuilder b;
+  b.kernel("a", 0, 10, 40);
+  b.kernel("b", 11, 20, 41);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    b.launch(50 + i, 5 + i, 6 + i);
+    b.kernel("c", 21 + 10 * i, 30 + 10 * i, 50 + i);
+  }
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  EXPECT_EQ(rank.unlaunched.size(), 2U);
+  EXPECT_EQ(rank.launch_number(find_slice(trace, "a")), 40U);
+  EXPECT_EQ(rank.launch_number(find_slice(trace, "b")), 41U);
+  for (const SliceId op : rank.devices.front().ops)
+    EXPECT_EQ(rank.launch_number(op) == 0, rank.launch(op) != no_slice);
+}
+
+// Numbers that fall along a stream are no order; without most launches nothing is known either.
+TEST(RankIndex, NumbersThatAreNoOrderAreLeftOut) {
+  TraceBuilder falling;
+  falling.kernel("a", 0, 10, 41);
+  falling.kernel("b", 11, 20, 40);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    falling.launch(50 + i, 5 + i, 6 + i);
+    falling.kernel("c", 21 + 10 * i, 30 + 10 * i, 50 + i);
+  }
+  EXPECT_TRUE(index_rank(falling.sealed()).unlaunched.empty());
+  TraceBuilder without;
+  for (std::uint32_t i = 0; i < 3; ++i) without.kernel("c", 10 * i, 10 * i + 5, 50 + i);
+  EXPECT_TRUE(index_rank(without.sealed()).unlaunched.empty());
+}
+
+TEST(LostLaunches, AreLaunchCallsWithoutADeviceRow) {
+  TraceBuilder b;
+  b.launch(1, 0, 1);
+  b.kernel("a", 2, 3, 1);
+  b.launch(2, 4, 5);
+  b.launch(3, 6, 7);
+  b.row(b.thread(1), Category::runtime, "cudaLaunchHostFunc", 8, 9, 4);
+  b.row(b.thread(1), Category::runtime, "cudaMemcpyAsync", 9, 10, 5);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  ASSERT_EQ(rank.lost_launches.size(), 2u);
+  EXPECT_EQ(trace.slices.start[index(rank.lost_launches[0])], Ns{4});
+  EXPECT_EQ(trace.slices.start[index(rank.lost_launches[1])], Ns{6});
+  EXPECT_FALSE(rank.device_unseen());
+}
+
+TEST(LostLaunches, IntoAGraphThatIsCapturedRunNothing) {
+  TraceBuilder b;
+  b.launch(1, 0, 1);
+  b.kernel("a", 2, 3, 1);
+  b.row(b.thread(1), Category::runtime, "cudaStreamBeginCapture", 4, 5);
+  b.launch(2, 6, 7);
+  b.row(b.thread(2), Category::runtime, "cudaLaunchKernel", 8, 9, 3);  // of the backward graph
+  b.row(b.thread(1), Category::runtime, "cudaStreamEndCapture", 10, 11);
+  b.launch(4, 12, 13);
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  ASSERT_EQ(rank.lost_launches.size(), 1u);
+  EXPECT_EQ(trace.slices.start[index(rank.lost_launches[0])], Ns{12});
+}
+
+TEST(LostLaunches, ACallOfTheDriverInsideOneOfTheRuntimeIsTheSameLaunch) {
+  TraceBuilder b;
+  b.row(b.thread(1), Category::runtime, "cudaLaunchKernel", 0, 10, 1);
+  b.row(b.thread(1), Category::driver, "cuLaunchKernel", 2, 8, 2);
+  b.kernel("outer", 12, 13, 1);
+  b.row(b.thread(1), Category::runtime, "cudaLaunchKernel", 20, 30, 3);
+  b.row(b.thread(1), Category::driver, "cuLaunchKernel", 22, 28, 4);
+  b.kernel("inner", 32, 33, 4);
+  EXPECT_TRUE(index_rank(b.sealed()).lost_launches.empty());
+}
+
+TEST(LostLaunches, CallsThatTheWriterNeverJoinsAreNotLost) {
+  TraceBuilder b;
+  b.launch(1, 0, 1);
+  b.kernel("a", 2, 3, 1);
+  b.row(b.thread(1), Category::runtime, "hipGraphLaunch", 4, 5, 2);
+  b.kernel("node", 6, 7);
+  EXPECT_TRUE(index_rank(b.sealed()).lost_launches.empty());
+}
+
+TEST(LostLaunches, AreAllWhereNoDeviceIsRecorded) {
+  TraceBuilder b;
+  b.launch(0, 0, 1);
+  b.op("aten::mm", 2, 3);
+  const RankIndex rank = index_rank(b.sealed());
+  EXPECT_EQ(rank.lost_launches.size(), 1u);
+  EXPECT_TRUE(rank.device_unseen());
+}
+
 }  // namespace
 }  // namespace stepscope

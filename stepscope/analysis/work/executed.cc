@@ -24,7 +24,8 @@ OperandFormat precision_of_kernel(std::string_view name, NameClass kind) {
   if (has("fp16") || has("f16_") || has("half") || has("h884") || has("_HHS_"))
     return OperandFormat::fp16;
   if (has("dgemm")) return OperandFormat::fp64;
-  if (has("sgemm") || has("scudnn") || (kind == NameClass::matmul && has("<float")))
+  if (has("sgemm") || has("scudnn") || has("_ffma") || has("_f32f32_f32f32_") || has("_SB_") ||
+      (kind == NameClass::matmul && has("<float")))
     return OperandFormat::fp32;
   return OperandFormat::other;
 }

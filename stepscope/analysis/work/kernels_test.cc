@@ -127,6 +127,8 @@ TEST(tensor_cores, are_read_from_the_instruction_in_the_name) {
        {"volta_sgemm_128x64_tn", "ampere_sgemm_32x128_nt", "volta_scudnn_128x64_relu_small_nn_v1",
         "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x32_8x5_nn_align1>",
         "void gemv2T_kernel_val<int>", "Cijk_Ailk_Bljk_SB_MT64x64x8_SE_K1",
+        "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x128x8_stage3_warpsize1x4x1_ffma_aligna4",
+        "sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nhwckrsc_nchw",
         "void implicit_convolve_sgemm<float>"}) {
     EXPECT_EQ(uses_tensor_cores(name), false) << name;
   }

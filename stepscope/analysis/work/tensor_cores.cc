@@ -28,6 +28,11 @@ constexpr auto off_tensor_cores = std::to_array<std::string_view>(
     {"simt", "sgemm", "scudnn", "dgemm", "cgemm", "zgemm", "gemv", "gemmsn", "gemmk1",
      "convolve_sgemm", "naive_conv", "fft2d", "depthwise", "magma_"});
 
+// XMMA kernels name their instruction (ffma, dfma, hfma of the CUDA cores) and their formats: of
+// operands, of the computation and of the result. With TF32 the computation is tf32f32.
+constexpr auto fused_multiply_adds =
+    std::to_array<std::string_view>({"_ffma", "_dfma", "_hfma", "_f32f32_f32f32_"});
+
 template <std::size_t n>
 bool has_any(std::string_view text, const std::array<std::string_view, n>& parts) {
   return std::ranges::any_of(
@@ -43,6 +48,7 @@ std::optional<bool> uses_tensor_cores(std::string_view kernel_name) {
   // Tensile puts the matrix instruction, if any, into the name ("_MI16x16x1_").
   if (name.starts_with("cijk_") || name.starts_with("custom_cijk_"))
     return name.find("_mi") != std::string::npos;
+  if (has_any(name, fused_multiply_adds)) return false;
   // A plain vendor GEMM in single precision, "volta_sgemm_128x64_tn"; tested before a wider rule
   // matches "ampere_sgemm".
   if (has_any(name, on_tensor_cores)) return true;

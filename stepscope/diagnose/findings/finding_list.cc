@@ -9,6 +9,7 @@
 #include <set>
 
 #include "stepscope/diagnose/culprit.h"
+#include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/thresholds.h"
 
 namespace stepscope {
@@ -24,6 +25,22 @@ double FindingList::share(Ns time) const {
   const Ns whole = step();
   return whole <= Ns{0} ? 0
                         : static_cast<double>(time.count()) / static_cast<double>(whole.count());
+}
+
+bool FindingList::pytorch() const {
+  return std::ranges::any_of(job().ranks, [](const RankResult& r) { return r.recording.pytorch; });
+}
+
+bool FindingList::trains() const {
+  bool forward = false;
+  for (const RankResult& r : job().ranks) {
+    forward = forward || r.recording.of(Category::cpu_op) > 0;
+    for (const PhaseSummary& p : r.phase_summaries) {
+      if (p.phase == Phase::backward || p.phase == Phase::optimizer) return true;
+      forward = forward || p.phase == Phase::forward;
+    }
+  }
+  return !forward;
 }
 
 const WhatIf* FindingList::what_if(std::string_view name) const {
@@ -58,14 +75,18 @@ void FindingList::add_replayed(Finding finding, const WhatIf* scenario) {
   finding.gain_from = name_of(scenario->scenario);
   finding.confidence =
       replay_confidence(*job().explanation) == Confidence::low ? Confidence::low : Confidence::high;
-  findings_.push_back(std::move(finding));
+  add(std::move(finding));
 }
 
 void FindingList::add_bounded(Finding finding, Ns gain, std::string how) {
   if (share(gain) < threshold::least_gain) return;
   finding.gain = gain;
   finding.gain_from = std::move(how);
-  findings_.push_back(std::move(finding));
+  add(std::move(finding));
+}
+
+void FindingList::add(Finding finding) {
+  if (!lacks(facts_, needs_of(finding.id))) findings_.push_back(std::move(finding));
 }
 
 bool FindingList::has_fault(std::string_view id) const {

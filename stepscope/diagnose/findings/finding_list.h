@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The findings of a job while they are looked for, and the searches that fill the list.
+// The findings of a job while they are looked for, and the searches that fill the list. It takes
+// none whose needs the recording lacks (needs.h).
 #pragma once
 
 #include <optional>
@@ -8,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/analysis/runs/job.h"
+#include "stepscope/analysis/runs/recorded_facts.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/transformer.h"
 #include "stepscope/diagnose/finding.h"
@@ -24,13 +25,20 @@ struct FindingContext {
 
 class FindingList {
  public:
-  explicit FindingList(const FindingContext& context) : context_(context) {}
+  explicit FindingList(const FindingContext& context)
+      : context_(context), facts_(recorded_facts(context.job)) {}
 
   [[nodiscard]] const FindingContext& context() const { return context_; }
   [[nodiscard]] const JobResult& job() const { return context_.job; }
   // The mean step of the job; 0 without steps.
   [[nodiscard]] Ns step() const;
   [[nodiscard]] double share(Ns time) const;  // of it
+
+  // Whether the traces show PyTorch: advice that names it is for those.
+  [[nodiscard]] bool pytorch() const;
+  // False where they show that nothing is trained: a forward pass or operators, and neither a
+  // backward pass nor an optimizer.
+  [[nodiscard]] bool trains() const;
 
   // The standing what-if of this name; null where it changes nothing.
   [[nodiscard]] const WhatIf* what_if(std::string_view name) const;
@@ -47,7 +55,7 @@ class FindingList {
   [[nodiscard]] bool has_fault(std::string_view id) const;
 
   // Costs no time of its own, or has its gain already.
-  void add(Finding finding) { findings_.push_back(std::move(finding)); }
+  void add(Finding finding);
 
   // Faults and opportunities, largest gain first, then bounds; each with its key, and with what is
   // under it right behind it.
@@ -55,6 +63,7 @@ class FindingList {
 
  private:
   const FindingContext& context_;
+  Facts facts_;
   std::vector<Finding> findings_;
 };
 

@@ -24,13 +24,16 @@ std::string_view kind_name(CollectiveKind kind) {
   return collective_kind_names[static_cast<std::size_t>(kind)];
 }
 
-std::string advice_for(CollectiveKind kind, Dimension dimension) {
+std::string advice_for(CollectiveKind kind, Dimension dimension, bool trains) {
   if (dimension == Dimension::tp || dimension == Dimension::sp)
     return "Overlap it with the matrix products beside it (tp_comm_overlap of Megatron, async "
            "tensor parallelism of PyTorch), or use a smaller tensor-parallel size";
   if (dimension == Dimension::cp)
     return "Overlap it with attention over what has arrived (ring attention), or use a smaller "
            "context-parallel size";
+  if (!trains && kind != CollectiveKind::all_to_all)
+    return "Overlap it with compute that does not need it, or send fewer bytes (a smaller group, a "
+           "lower precision)";
   switch (kind) {
     case CollectiveKind::all_gather:
       return "Gather earlier: prefetch one unit more (FSDP forward_prefetch/backward_prefetch, "
@@ -91,7 +94,8 @@ void find_exposed(FindingList& list) {
     f.evidence.insert(f.evidence.begin(),
                       fmt::format("{} a step exposed, mean over the ranks",
                                   format_time(exposed_of(list.job().collectives, kind) / steps)));
-    f.advice = advice_for(kind, most == nullptr ? Dimension::unknown : most->dimension);
+    f.advice =
+        advice_for(kind, most == nullptr ? Dimension::unknown : most->dimension, list.trains());
     f.reasons = {"slow_link",     "sync_calls", "bucket_too_small",  "bucket_too_large",
                  "prefetch_miss", "congestion", "algorithm_not_best"};
     f.place = list.place_on_path(kind_name(kind));

@@ -187,9 +187,33 @@ void find_precision(FindingList& list) {
   }
 }
 
+// Of the device time that a compiler could fuse, the share that one has fused already: kernels that
+// torch.compile generates, and those of XLA, which fuses what it can.
+double fused_share(const FindingList& list) {
+  Ns all{};
+  Ns fused{};
+  for (const RankResult& r : list.job().ranks)
+    for (const KernelRow& k : r.kernels.kernels) {
+      switch (k.kind) {
+        case NameClass::elementwise:
+        case NameClass::norm:
+        case NameClass::softmax:
+        case NameClass::reduction:
+        case NameClass::quantize:
+        case NameClass::loss:
+          break;
+        default:
+          continue;
+      }
+      all += k.total;
+      if (r.recording.format == "xplane" || (*r.strings)[k.name].starts_with("triton_"))
+        fused += k.total;
+    }
+  return fraction(fused, all);
+}
+
 void find_fusable(FindingList& list) {
-  // The operators of an unseen device take time on its host only.
-  if (std::ranges::any_of(list.job().ranks, &RankResult::device_unseen)) return;
+  const double fused = fused_share(list);
   const Ns path = list.on_path("elementwise") + list.on_path("norm") + list.on_path("softmax") +
                   list.on_path("reduction") + list.on_path("quantize") + list.on_path("loss");
   Finding f;
@@ -209,10 +233,18 @@ void find_fusable(FindingList& list) {
     }
     break;
   }
-  f.advice = "torch.compile, fused norms, dropout, rotary embedding and cross-entropy, fused AdamW";
+  // Who compiles has this advice behind him.
+  const bool compiles = fused > threshold::mostly_fused;
+  f.advice =
+      std::string(list.pytorch() && !compiles ? "torch.compile, fused norms" : "Fused norms") +
+      ", dropout, rotary embedding" +
+      (list.trains() ? " and cross-entropy, fused AdamW" : " and sampling");
+  if (compiles)
+    f.evidence.push_back(
+        fmt::format("a compiler has fused {} of their device time already", percent(fused)));
   f.place = list.place_on_path("elementwise");
-  list.add_bounded(std::move(f), times(path, threshold::fusion_saves),
-                   "half of it on the critical path");
+  list.add_bounded(std::move(f), times(path, threshold::fusion_saves * (1 - fused)),
+                   "half of what no compiler has fused, on the critical path");
 }
 
 void find_contention(FindingList& list) {

@@ -20,6 +20,7 @@ struct SlowHost : TestReport {
     const std::vector<std::int64_t> walls = {100'000'000};
     job.step_summary = summarize(walls);
     job.explanation.emplace().step = Ns{100'000'000};
+    job.explanation->path.steps = 1;
     rank(0).host.launches = 10;
     rank(0).host.starved = Ns{40'000'000};
   }
@@ -57,7 +58,8 @@ TEST(LaunchBound, GraphsAreAdvisedOnDevicesThatHaveThem) {
 TEST(LaunchBound, FirstCallsWantAWarmUp) {
   SlowHost t;
   t.saves(Change::host_free, 30);
-  t.gap(idle_host, 15'000'000, "cudaLaunchKernel (its first call)");
+  t.gap(idle_host, 15'000'000, "cudaLaunchKernel");
+  t.rank(0).recording.start_up.idle = Ns{12'000'000};
   EXPECT_TRUE(says(t.found("launch_bound").advice, "warm-up"));
   t.rank(0).idle.front().total = Ns{40'000'000};  // most of the time passes elsewhere
   EXPECT_FALSE(says(t.found("launch_bound").advice, "warm-up"));
@@ -91,15 +93,18 @@ TEST(ExposedCommunication, IsTheMeanOverTheRanks) {
 
 TEST(Fusion, OfKernelsThatWereNotRecordedNothingIsSaid) {
   SlowHost t;
+  t.record_everything();
   t.job.explanation->path.shares = {{.label = "elementwise", .time = Ns{50'000'000}}};
   EXPECT_EQ(t.found("memory_bound").gain, Ns{25'000'000});
-  t.rank(0).device_unseen = true;
+  t.rank(0).recording.device_rows = 0;
+  t.rank(0).recording.lost_launches = 3;
   const std::vector<Finding> findings = find_findings({.job = t.job});
   EXPECT_EQ(std::ranges::count(findings, "memory_bound", &Finding::id), 0);
 }
 
 TEST(Precision, NoneIsAdvisedThatTheDeviceLacks) {
   SlowHost t;
+  t.record_everything();
   OperatorRow& product = t.rank(0).operators.emplace_back();
   product.kind = NameClass::matmul;
   product.precision = OperandFormat::fp32;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 
 namespace stepscope {
@@ -24,6 +25,7 @@ JobResult job_with(StepFault fault) {
   e.step = Ns{100};
   fault.gain = Ns{20};
   e.faults.push_back(std::move(fault));
+  record_everything(job);
   return job;
 }
 

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 
-#include "stepscope/analysis/steps/host_activity.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
@@ -41,17 +42,63 @@ std::optional<FindingPlace> longest_idle(const JobResult& job, BudgetCategory ca
   return place;
 }
 
-// Whether most of the time that a rank's device waits for its host passes in first calls.
-bool first_calls_prevail(const RankResult& r) {
+// Whether most of the time that a rank's device waits for its host passes in start-up.
+bool start_up_prevails(const RankResult& r) {
   Ns all{};
-  Ns first{};
+  for (const IdleCause& c : r.idle)
+    if (c.cause == BudgetCategory::idle_host || c.cause == BudgetCategory::idle_launch)
+      all += c.total;
+  return r.recording.start_up.idle > Ns{0} && 2 * r.recording.start_up.idle > all;
+}
+
+// An operator of ATen that takes this long does not only launch.
+constexpr Ns long_operator = std::chrono::microseconds{200};
+// A graph replaces the launches of a step by one: of fewer there is little to replace.
+constexpr std::uint64_t few_launches = 10;
+
+// The operator that computes on the host during most of the longest gaps; empty if none does.
+std::string computing_operator(const RankResult& r) {
+  std::map<std::string, Ns> by_operator;
+  Ns all{};
   for (const IdleCause& c : r.idle) {
-    if (c.cause != BudgetCategory::idle_host && c.cause != BudgetCategory::idle_launch) continue;
-    all += c.total;
-    for (const IdleInstance& i : c.largest)
-      if (i.host_activity.find(first_call) != std::string::npos) first += i.wall;
+    if (c.cause != BudgetCategory::idle_host) continue;
+    for (const IdleInstance& i : c.largest) {
+      all += i.wall;
+      if (i.culprit && i.culprit->starts_with("aten::") && i.wall >= long_operator)
+        by_operator[*i.culprit] += i.wall;
+    }
   }
-  return 2 * first > all;
+  for (const auto& [name, time] : by_operator)
+    if (2 * time >= all) return name;
+  return {};
+}
+
+std::string launch_advice(const FindingList& list, const RankResult& r) {
+  if (start_up_prevails(r))
+    return "Record after a warm-up (torch.profiler.schedule): start-up loads code and sets up "
+           "libraries and the device, and later steps do not repeat it";
+  if (const std::string name = computing_operator(r); !name.empty())
+    return fmt::format(
+        "Run {} on the device (device=), or ahead of its use in other threads or processes: the "
+        "host computes it while the device waits",
+        printable(name));
+  const bool graphs = r.recording.graph_launches > 0;
+  const std::uint64_t steps = std::max<std::uint64_t>(1, r.steps.size());
+  const bool many = r.host.launches >= few_launches * steps;
+  std::string advice;
+  if (!graphs && many && (r.device == "cuda" || r.device == "rocm"))
+    advice = list.pytorch() ? "CUDA graphs (torch.compile mode=reduce-overhead, torch.cuda.graphs)"
+             : r.device == "cuda" ? "CUDA graphs"
+                                  : "HIP graphs";
+  const auto add = [&](std::string_view part) {
+    advice += advice.empty() ? capitalised(std::string(part)) : fmt::format(", {}", part);
+  };
+  if (many && list.pytorch() && list.trains()) add("fused and foreach operators");
+  add(list.trains() || !list.pytorch() ? "larger batches" : "larger batches of requests");
+  return advice +
+         (list.pytorch() ? "; less Python between operators"
+                         : "; less on the host between launches") +
+         ". Before that, compare with steps that are not recorded: recording slows the host";
 }
 
 void find_launch_bound(FindingList& list) {
@@ -71,16 +118,7 @@ void find_launch_bound(FindingList& list) {
     f.evidence.push_back(fmt::format("longest: {} on rank {} before or in {}",
                                      format_time(f.place->time), f.place->rank,
                                      printable(culprit)));
-  f.advice = std::string(r->device == "cuda" || r->device == "rocm"
-                             ? "CUDA graphs (torch.compile mode=reduce-overhead, "
-                               "torch.cuda.graphs), fused"
-                             : "Fused") +
-             " and foreach operators, larger batches; less Python between operators. Before that, "
-             "compare with steps that are not recorded: recording slows the host";
-  if (first_calls_prevail(*r))
-    f.advice =
-        "Record after a warm-up (torch.profiler.schedule): first calls load code and set up the "
-        "device, and later steps do not repeat them";
+  f.advice = launch_advice(list, *r);
   // A late rank's gaps are host time too, but nothing that CUDA graphs would cure.
   const WhatIf* free = list.what_if("host_free");
   const WhatIf* late = nullptr;

@@ -20,8 +20,7 @@ std::int64_t steps_of(const RankResult& r) {
 void find_retries(FindingList& list) {
   const RankResult* most = nullptr;
   for (const RankResult& r : list.job().ranks)
-    if (!r.device_unseen && r.retries.count > 0 &&
-        (most == nullptr || r.retries.total > most->retries.total))
+    if (r.retries.count > 0 && (most == nullptr || r.retries.total > most->retries.total))
       most = &r;
   if (most == nullptr) return;
   const AllocationRetries& retries = most->retries;

@@ -8,6 +8,7 @@
 
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/words/format.h"
@@ -129,11 +130,13 @@ void find_short_capture(FindingList& list) {
            : is_window(list.job())
                ? "No step is marked: the whole recorded window counts as one"
                : fmt::format("Only {} recorded", steps == 1 ? "1 step is" : "2 steps are");
-  f.advice = is_window(list.job())
-                 ? "Mark steps (profiler.step(), or --step-annotation NAME for a range of your "
-                   "own) and record at least three after a warm-up"
-                 : "Record at least three steps after a warm-up (torch.profiler.schedule), so that "
-                   "chance can be told from habit";
+  const bool kineto = list.job().ranks.front().recording.format == "kineto";
+  f.advice = fmt::format("Record at least three steps after a warm-up{}",
+                         kineto ? " (torch.profiler.schedule)" : "");
+  for (const MissingFact& m : missing_facts(list.job()))
+    if (is_window(list.job()) && m.fact == Fact::steps && !m.record.empty())
+      f.advice =
+          fmt::format("Mark the steps ({}) and record at least three after a warm-up", m.record);
   list.add(std::move(f));
 }
 

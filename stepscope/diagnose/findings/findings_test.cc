@@ -8,6 +8,7 @@
 
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/time/collective_cost.h"
+#include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 
 namespace stepscope {
@@ -23,8 +24,9 @@ Finding found(std::string_view id, std::int64_t gain, std::vector<std::string_vi
 }
 
 std::vector<std::string_view> order_of(std::vector<Finding> findings) {
-  const JobResult job;
-  FindingList list({.job = job});
+  TestReport t({{{BudgetCategory::compute, 100}}, {{BudgetCategory::compute, 100}}});
+  t.record_everything();
+  FindingList list({.job = t.job});
   for (Finding& f : findings) list.add(std::move(f));
   std::vector<std::string_view> ids;
   for (const Finding& f : list.take()) ids.push_back(f.id);
@@ -226,6 +228,7 @@ TEST(EarlyWaits, AreNamedWithWhatNotWaitingWouldGiveBack) {
 TEST(EarlyWaits, AreAskedOfRanksWithoutADeviceOnly) {
   EarlyWaits e;
   for (RankResult& r : e.job.ranks) r.device = "cuda";
+  record_everything(e.job);
   e.job.explanation->faults.clear();
   const auto findings = e.findings();
   ASSERT_EQ(findings.size(), 1U);

@@ -18,6 +18,7 @@
 #include "stepscope/event/capture_cut.h"
 #include "stepscope/read/files/formats.h"
 #include "stepscope/read/files/one_job.h"
+#include "stepscope/read/kineto/kineto.h"
 #include "stepscope/read/rows/group_members.h"
 #include "stepscope/read/rows/rank_names.h"
 
@@ -95,6 +96,22 @@ void note_unprintable_names(Trace& trace) {
   if (names > 0) trace.notes.add("unprintable_name", 0, names);
 }
 
+// Why rows without categories cannot be accounted for.
+std::optional<Error> without_categories(std::span<const Trace> traces) {
+  for (const Trace& trace : traces)
+    if (const auto at = trace.notes.first_byte.find(no_categories);
+        at != trace.notes.first_byte.end())
+      return Error{.what =
+                       "no row has a category (cat): nothing tells operators, calls of the "
+                       "runtime and kernels apart",
+                   .file = trace.metadata.path,
+                   .byte = at->second,
+                   .hint =
+                       "record with torch.profiler, rocprofv3 or Nsight Systems, or write the "
+                       "categories that docs/reference/inputs.md lists"};
+  return std::nullopt;
+}
+
 // Calls options.progress several times a second during its lifetime.
 class ProgressReporter {
  public:
@@ -136,6 +153,10 @@ Files read_files(std::span<const std::string> paths, const ReadOptions& options,
         {.threads = threads, .stop = options.stop, .bytes_read = &done, .window = options.window});
     if (!result) {
       reads[i].error = result.error();
+      return;
+    }
+    if (const auto unusable = without_categories(*result)) {
+      reads[i].error = unusable;
       return;
     }
     reads[i].traces = std::move(*result);

@@ -57,6 +57,23 @@ TEST_F(ReadTraceTest, RanksComeSortedWithTheirSource) {
   EXPECT_EQ(run.inputs[0].notes.events, 1U);
 }
 
+TEST_F(ReadTraceTest, RowsWithoutCategoriesCannotBeAccountedFor) {
+  const auto file = [&](std::string_view name, std::string_view cat) {
+    return write(name,
+                 joined({R"({"traceEvents": [{"ph": "X", )", cat,
+                         R"("name": "cuLaunchKernel", "pid": 5, "tid": 5, "ts": 0, "dur": 4}]})"}));
+  };
+  const auto error_of = [](const std::string& path) {
+    return read_run(std::vector{path}).inputs.at(0).error;
+  };
+  const auto refused = error_of(file("none.json", ""));
+  ASSERT_TRUE(refused);
+  EXPECT_NE(refused->what.find("no row has a category"), std::string::npos);
+  EXPECT_FALSE(refused->hint.empty());
+  EXPECT_FALSE(error_of(file("unknown.json", R"("cat": "mine", )")));
+  EXPECT_FALSE(error_of(file("known.json", R"("cat": "cuda_driver", )")));
+}
+
 TEST_F(ReadTraceTest, WithoutMetadataNamesThenOrderTellTheRank) {
   stepscope::Run run =
       read_run(std::vector{write_rank("rank5.json", -1, "5"), write_rank("rank3.json", -1, "5")});

@@ -251,6 +251,7 @@ class Reading {
   }
 
   Result<Trace> complete(Events events, ByteSource& source, std::uint64_t text_bytes) {
+    const bool categorized = events.sink.categorized();
     Trace trace = events.sink.finish();
     const std::string format = trace.metadata.format;
     trace.metadata = std::move(metadata_);
@@ -278,9 +279,17 @@ class Reading {
           .file = path_,
           .byte = text_bytes,
           .hint = "record at least one step: see docs/how-to/record-a-trace.md"};
+    if (!categorized && of_unknown_kinds(trace)) trace.notes.add(no_categories, text_bytes);
     set_clock(trace);
     cut_overruns(trace);
     return trace;
+  }
+
+  // Rows, of none of which it is known what it is.
+  static bool of_unknown_kinds(const Trace& trace) {
+    return trace.slices.size() > 0 && std::ranges::all_of(trace.slices.category, [](Category c) {
+             return c == Category::other;
+           });
   }
 
   static void set_clock(Trace& trace) {

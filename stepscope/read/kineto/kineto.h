@@ -17,6 +17,10 @@
 
 namespace stepscope {
 
+// The note (ImportNotes) of a file in which no row has a category, so that nothing tells operators,
+// calls and kernels apart.
+inline constexpr const char* no_categories = "no_categories";
+
 // The traces of one file, unsealed, with the base time added; several if the file holds several
 // ranks. Errors: the file cannot be read, or it holds no trace events. Damage inside is counted in
 // the notes.

@@ -171,11 +171,13 @@ Event event_of(std::string_view bytes, const Plane& plane) {
   return event;
 }
 
-// Python's rows are "$file.py:12 function"; calls of CUDA and HIP have their own names.
+// Python's rows are "$file.py:12 function"; calls of CUDA and HIP have their own names. `calls`:
+// the plane has nothing else. On ROCm they stand among the host's rows, with their correlation.
 std::string_view host_category(const Event& event, bool calls) {
-  if (calls)
-    return event.name.starts_with("cuda") || event.name.starts_with("hip") ? "cuda_runtime"
-                                                                           : "cuda_driver";
+  const bool runtime = event.name.starts_with("cuda") || event.name.starts_with("hip");
+  const bool driver = event.name.starts_with("cu") || event.name.starts_with("hsa_");
+  if (calls || (event.correlation && (runtime || driver)))
+    return runtime ? "cuda_runtime" : "cuda_driver";
   if (event.step) return "user_annotation";
   if (event.name.starts_with('$')) return "python_function";
   return event.of_hlo ? "cpu_op" : "user_annotation";

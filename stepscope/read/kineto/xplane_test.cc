@@ -152,5 +152,21 @@ TEST(Xplane, IsToldFromPerfetto) {
   EXPECT_NE(nothing.error().message().find("TPU"), std::string::npos);
 }
 
+// On ROCm the calls stand among the host's rows.
+TEST(Xplane, ACallIsKnownByItsCorrelationInAnyPlane) {
+  const std::string host =
+      plane("/host:CPU",
+            joined({line(11, "main", 1000, event(1, 200, 10, statistic(2, 77)) + event(1, 400, 10)),
+                    name(4, 1, "hipModuleLaunchKernel"), name(5, 2, "correlation_id")}));
+  auto traces = read_xplane_text(host);
+  ASSERT_TRUE(traces);
+  Trace& t = traces->front();
+  seal(t);
+  ASSERT_EQ(t.slices.size(), 2U);
+  EXPECT_EQ(t.slices.category[0], Category::runtime);
+  EXPECT_EQ(t.slices.correlation[0], 77U);
+  EXPECT_EQ(t.slices.category[1], Category::user_annotation);
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -183,6 +183,7 @@ Category EventSink::category_of(const RawEvent& event, std::string_view name, co
   if (cat == last_category_text_ && cat != "mtia_ccp_events") return last_category_;
   last_category_ = stepscope::category_of(cat, name).value_or(Category::other);
   last_category_text_ = trace_.strings[trace_.strings.intern(cat)];
+  categorized_ = true;
   return last_category_;
 }
 
@@ -410,6 +411,7 @@ EventSink EventSink::join(std::vector<EventSink>&& parts, unsigned threads) {
   EventSink all;
   std::vector<std::uint64_t> first(trace.tracks.size(), std::numeric_limits<std::uint64_t>::max());
   for (std::size_t p = 0; p < parts.size(); ++p) {
+    all.categorized_ = all.categorized_ || parts[p].categorized_;
     const AbsorbMap& map = maps[p];
     const auto moved = [&](Id id) { return Id{id.number, map.strings[index(id.text)]}; };
     for (const TrackName& n : parts[p].names_)

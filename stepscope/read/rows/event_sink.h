@@ -41,6 +41,9 @@ class EventSink {
     note("truncated_event", byte);
   }
 
+  // Whether any row has a category (`cat`).
+  [[nodiscard]] bool categorized() const { return categorized_; }
+
   // Starts a chunk of the file. Chunks are numbered in file order.
   void begin_chunk(std::uint64_t number);
   // Joins the sinks that read the chunks of one file, as if one sink had read them in order.
@@ -95,6 +98,7 @@ class EventSink {
   std::vector<std::int8_t> concrete_;    // by name: 1 keep, 0 drop, -1 unknown
   std::string_view last_category_text_;  // the previous event's; points into the pool
   Category last_category_ = Category::other;
+  bool categorized_ = false;
   std::vector<char> list_room_;  // for a list without its line breaks
 };
 

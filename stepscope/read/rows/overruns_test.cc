@@ -61,9 +61,21 @@ TEST(Overruns, ACopyMayRunBesideAKernel) {
   EXPECT_EQ(test::slices_of(t), "hipMemcpyAsync 0 1000, k 20000 700000, c 50000 9000");
 }
 
-TEST(Overruns, OnlyHipStreamsAreKnownToBeSerial) {
-  const Trace t = trace_of_kernels("cudaLaunchKernel", {{3, 20, 700, 1}, {3, 120, 50, 2}});
-  EXPECT_EQ(test::slices_of(t), "cudaLaunchKernel 0 1000, k20 20000 700000, k120 120000 50000");
+TEST(Overruns, OnCudaAKernelMayOutlastOneThatWasLaunchedEarly) {
+  const Trace t =
+      trace_of_kernels("cudaLaunchKernel", {{3, 20, 700, 1}, {3, 120, 50, 2}, {4, 300, 600, 3}});
+  EXPECT_TRUE(t.notes.counts.empty());
+}
+
+TEST(Overruns, ButNotTwoOrAllOtherRows) {
+  const Trace two = trace_of_kernels(
+      "cudaLaunchKernel", {{3, 20, 700, 1}, {3, 120, 50, 2}, {3, 220, 50, 3}, {4, 300, 600, 4}});
+  EXPECT_EQ(test::slices_of(two),
+            "cudaLaunchKernel 0 1000, k20 20000 100000, k120 120000 50000, k220 220000 50000, "
+            "k300 300000 600000");
+  EXPECT_EQ(test::noted(two, "kernel_beyond_the_next"), 1U);
+  const Trace all = trace_of_kernels("cudaLaunchKernel", {{3, 20, 3400, 1}, {3, 120, 50, 2}});
+  EXPECT_EQ(test::slices_of(all), "cudaLaunchKernel 0 1000, k20 20000 100000, k120 120000 50000");
 }
 
 }  // namespace

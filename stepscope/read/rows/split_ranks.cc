@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "stepscope/read/bytes/document.h"
 
@@ -33,6 +34,53 @@ std::optional<int> rank_in_name(std::string_view name) {
        ++p)
     rank = rank * 10 + (lower[p] - '0');
   return rank;
+}
+
+// "TP00" of "[TP00] 100"; empty for other process ids.
+std::string_view tag_of(std::string_view pid) {
+  const std::size_t end = pid.find("] ");
+  return !pid.starts_with('[') || end == std::string_view::npos ? std::string_view()
+                                                                : pid.substr(1, end - 1);
+}
+
+// The number of a tag: 3 of "TP03"; nullopt unless it is the only one.
+std::optional<int> number_in(std::string_view tag) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto first = std::ranges::find_if(tag, digit);
+  if (first == tag.end() || tag.end() - first > 6 || !std::all_of(first, tag.end(), digit))
+    return std::nullopt;
+  return std::stoi(std::string(first, tag.end()));
+}
+
+// By the tags of their process ids; all without where fewer than two tags are.
+std::vector<std::optional<int>> ranks_by_tag(const Trace& trace) {
+  std::map<std::string_view, int> ranks;
+  for (const Track& track : trace.tracks)
+    if (const auto tag = tag_of(trace.strings[track.pid_text]); !tag.empty()) ranks[tag] = -1;
+  std::map<int, int> numbers;
+  for (const auto& [tag, rank] : ranks)
+    if (const auto number = number_in(tag)) ++numbers[*number];
+  const bool own = numbers.size() == ranks.size();  // each tag has a number of its own
+  int next = 0;
+  for (auto& [tag, rank] : ranks) rank = own ? *number_in(tag) : next++;
+  std::vector<std::optional<int>> found(trace.tracks.size());
+  if (ranks.size() < 2) return found;
+  for (std::size_t t = 0; t < found.size(); ++t)
+    if (const auto tag = tag_of(trace.strings[trace.tracks[t].pid_text]); !tag.empty())
+      found[t] = ranks[tag];
+  return found;
+}
+
+// By the names of their processes, else by their ids.
+std::vector<std::optional<int>> ranks_of_tracks(const Trace& trace) {
+  std::vector<std::optional<int>> found;
+  bool any = false;
+  for (const Track& track : trace.tracks) {
+    found.push_back(rank_in_name(trace.strings[track.process_name]));
+    if (!found.back()) found.back() = rank_in_name(trace.strings[track.pid_text]);
+    any = any || found.back();
+  }
+  return any ? found : ranks_by_tag(trace);
 }
 
 // One rank's part, and the map from ids of the whole to its ids.
@@ -179,12 +227,10 @@ void deal(const Trace& whole, Dealt& dealt) {
 }  // namespace
 
 std::vector<Trace> split_ranks(Trace&& trace) {
-  std::vector<std::optional<int>> rank_of_track;
+  const std::vector<std::optional<int>> rank_of_track = ranks_of_tracks(trace);
   std::map<int, bool> ranks;
-  for (const Track& track : trace.tracks) {
-    rank_of_track.push_back(rank_in_name(trace.strings[track.process_name]));
-    if (rank_of_track.back()) ranks[*rank_of_track.back()] = true;
-  }
+  for (const auto& rank : rank_of_track)
+    if (rank) ranks[*rank] = true;
   const bool ours = trace.metadata.texts.contains("stepscopeRanks");
   std::vector<Trace> traces;
   if (ranks.size() < 2) {

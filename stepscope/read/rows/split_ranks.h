@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splits one file with several ranks into one trace for each. Ranks are recognised as merging tools
-// write them: process names "rank N" (also "Rank N", "[rank N]", "rank N: python"), or our own
-// member stepscopeRanks.
+// write them: process names or process ids "rank N" (also "Rank N", "[rank N]", "rank N: python"),
+// process ids with a tag before the number of each process and device ("[TP00] 100", "[TP00-PP01]
+// 0"; SGLang's profile merger), or our own member stepscopeRanks. The number of a tag with one
+// number is the rank; other tags are numbered in their order.
 #pragma once
 
 #include <vector>

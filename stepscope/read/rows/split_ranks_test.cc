@@ -106,5 +106,25 @@ TEST(SplitRanks, OurOwnMemberTellsWhatEachProcessWas) {
   EXPECT_FALSE(traces[1].metadata.texts.contains("stepscopeRanks"));
 }
 
+TEST(SplitRanks, TagsOfProcessIdsTellRanksApart) {
+  const auto of = [](std::string_view first, std::string_view second) {
+    return traces_of(document(
+        joined({row("kernel", "b", joined({R"(")", second, R"( 0")"}), "1", R"({"stream": 7})"),
+                ",", row("cpu_op", "a", joined({R"(")", first, R"( 100")"}), "2"), ",",
+                row("cpu_op", "c", joined({R"(")", second, R"( 101")"}), "3")})));
+  };
+  const auto traces = of("[TP00]", "[TP01]");
+  ASSERT_EQ(traces.size(), 2U);
+  EXPECT_EQ(traces[0].metadata.rank, 0);
+  EXPECT_EQ(slices_of(traces[0]), "a 2000 1000");
+  EXPECT_EQ(traces[1].metadata.rank, 1);
+  EXPECT_EQ(traces[1].slices.size(), 2U);
+  // Tags of several numbers are numbered in their order.
+  const auto mesh = of("[TP01-PP00]", "[TP00-PP01]");
+  ASSERT_EQ(mesh.size(), 2U);
+  EXPECT_EQ(slices_of(mesh[1]), "a 2000 1000");
+  EXPECT_EQ(of("[TP03]", "[TP03]").size(), 1U);
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -38,7 +38,8 @@ constexpr std::string_view steps_columns =
     "budget_ns.comm_exposed_transfer:int budget_ns.comm_exposed_unsplit:int "
     "budget_ns.copy_exposed:int budget_ns.idle_data:int budget_ns.idle_host:int "
     "budget_ns.idle_sync:int budget_ns.idle_launch:int budget_ns.idle_dependency:int "
-    "budget_ns.idle_unexplained:int phases_ns.forward:int phases_ns.backward:int "
+    "budget_ns.idle_unexplained:int budget_ns.not_recorded:int "
+    "phases_ns.forward:int phases_ns.backward:int "
     "phases_ns.recompute:int phases_ns.optimizer:int phases_ns.data:int phases_ns.other:int";
 constexpr std::string_view gaps_columns =
     "rank:int cause:text start_ns:int wall_ns:int step:int host_activity:text culprit:text";
@@ -56,7 +57,8 @@ constexpr std::string_view ranks_columns =
     "budget_ns.comm_exposed_transfer:int budget_ns.comm_exposed_unsplit:int "
     "budget_ns.copy_exposed:int budget_ns.idle_data:int budget_ns.idle_host:int "
     "budget_ns.idle_sync:int budget_ns.idle_launch:int budget_ns.idle_dependency:int "
-    "budget_ns.idle_unexplained:int phases_ns.forward:int phases_ns.backward:int "
+    "budget_ns.idle_unexplained:int budget_ns.not_recorded:int "
+    "phases_ns.forward:int phases_ns.backward:int "
     "phases_ns.recompute:int phases_ns.optimizer:int phases_ns.data:int phases_ns.other:int "
     "outside_ns.before:int outside_ns.after:int outside_ns.between:int overlap.ratio:real "
     "overlap.efficiency:real overlap.compute_ns:int overlap.comm_ns:int overlap.overlap_ns:int "

@@ -15,6 +15,7 @@
 #include "stepscope/report/json/link_json.h"
 #include "stepscope/report/json/pipeline_json.h"
 #include "stepscope/report/json/rank_json.h"
+#include "stepscope/report/json/recording_json.h"
 #include "stepscope/report/json/straggler_job_json.h"
 #include "stepscope/report/json/unit_json.h"
 #include "stepscope/words/kernel_name.h"
@@ -127,6 +128,12 @@ Json mismatches(const JobResult& job) {
   for (const CollectiveMismatch& m : job.collectives.matches.mismatches)
     out.push_back(
         {{"group", m.group}, {"ordinal", value(m.ordinal)}, {"ranks", m.ranks}, {"what", m.what}});
+  for (const UnsureGroup& u : job.collectives.matches.unsure)
+    out.push_back(
+        {{"group", u.group.empty() ? "unknown" : u.group},
+         {"ordinal", nullptr},
+         {"ranks", {u.rank}},
+         {"what", std::to_string(u.calls) + " calls of uncertain group are not matched"}});
   return out;
 }
 
@@ -326,6 +333,7 @@ Json analyze_tree(const Analysis& report) {
             {"verdict", verdict_json(report.answer.culprits)}}},
           {"inputs", inputs_json(report.inputs)},
           {"warnings", report.warnings},
+          {"recording", recording_json(job)},
           {"ranks", std::move(ranks)},
           {"job", job_json(report)},
           {"rates", rates_json(report)},

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/report/json/compare_json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "stepscope/report/json/json_values.h"
 #include "stepscope/report/sentences/compare_sentence.h"
+#include "stepscope/report/sentences/sweep_sentence.h"
 
 namespace stepscope {
 namespace {
@@ -114,6 +117,35 @@ Json compare_tree(const Comparison& r) {
           {"drift", drift_tree(r.runs.drift)},
           {"parts", std::move(parts)},
           {"terms", terms_json({"budget", "kernel_class"})},
+          {"warnings", r.warnings}};
+}
+
+Json sweep_tree(const SweepResult& r) {
+  Json values = Json::array();
+  for (std::size_t i = 0; i < r.sweep.values.size(); ++i) {
+    const SweptValue& v = r.sweep.values[i];
+    Json row = {{"value", v.value}};
+    Json arm = arm_tree(fmt::format("{}={}", r.name, v.value), v.arm);
+    row.update(arm);
+    const auto& t = v.beside_best;
+    row["ratio"] = t ? t->ratio : 1;
+    row["interval"] =
+        t && t->interval ? Json::array({t->interval->first, t->interval->second}) : Json(nullptr);
+    row["p"] = t ? real(t->p) : Json(nullptr);
+    row["q"] = real(v.q);
+    row["tie"] = v.tie;
+    row["best"] = i == r.sweep.best;
+    values.push_back(std::move(row));
+  }
+  return {{"schema", "stepscope.sweep/1"},
+          {"version", r.version},
+          {"answer", {{"sentence", sweep_sentence(r)}}},
+          {"name", r.name},
+          {"best", r.sweep.values[r.sweep.best].value},
+          {"ties", ties_of(r.sweep)},
+          {"enough_data", r.sweep.enough_data},
+          {"values", std::move(values)},
+          {"order", r.order},
           {"warnings", r.warnings}};
 }
 

@@ -36,7 +36,7 @@ test('data without terms draws', () => {
 
 test('the glossary explains every category of the budget', () => {
   const {budget} = glossary_terms();
-  assert.equal(Object.keys(budget).length, 12);
+  assert.equal(Object.keys(budget).length, 13);
   for (const [key, {explanation}] of Object.entries(budget))
     assert.ok(explanation.endsWith('.'), key);
 });

@@ -22,6 +22,7 @@
 #include "stepscope/report/terminal/gpu_text.h"
 #include "stepscope/report/terminal/link_text.h"
 #include "stepscope/report/terminal/pipeline_text.h"
+#include "stepscope/report/terminal/recording_text.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/report/terminal/unit_text.h"
 #include "stepscope/words/format.h"
@@ -76,7 +77,8 @@ const std::vector<Share>& shares() {
                                          {"launch", {idle_launch}},
                                          {"sync", {idle_sync}},
                                          {"stream", {idle_dependency}},
-                                         {"unknown", {idle_unexplained}}};
+                                         {"unknown", {idle_unexplained}},
+                                         {"not rec.", {not_recorded}}};
   return all;
 }
 
@@ -259,7 +261,8 @@ std::string operators(const Analysis& report, std::size_t width) {
   std::vector<Column> columns = {
       {"operator", false, 40}, {"calls"}, {cpu ? "time" : "device"}, {"share"}};
   if (!cpu) columns.insert(columns.begin() + 2, {"host self"});
-  if (r.has_shapes) {
+  const bool shapes = r.recording.shaped_operators > 0;
+  if (shapes) {
     columns.insert(columns.begin() + 1, {"shape", false, 40});
     columns.push_back({"TFLOP/s"});
   }
@@ -267,12 +270,12 @@ std::string operators(const Analysis& report, std::size_t width) {
   for (const OperatorRow& o : r.operators) {
     if (rows.size() == most_rows) break;
     std::vector<std::string> row = {printable((*r.strings)[o.name])};
-    if (r.has_shapes) row.push_back(shape_text((*r.strings)[o.dims]));
+    if (shapes) row.push_back(shape_text((*r.strings)[o.dims]));
     row.push_back(std::to_string(o.calls));
     if (!cpu) row.push_back(format_time(o.host_self));
     row.push_back(format_time(o.device));
     row.push_back(format_percent(o.share));
-    if (r.has_shapes) row.push_back(o.rate ? format_digits(o.rate->value / 1e12) : "-");
+    if (shapes) row.push_back(o.rate ? format_digits(o.rate->value / 1e12) : "-");
     rows.push_back(std::move(row));
   }
   if (rows.empty()) return {};
@@ -523,6 +526,7 @@ std::string all_sections(const Analysis& report, std::size_t width) {
   add(unit_waits_text(report.job, width));
   for (const std::string& section : text_sections(report, width)) add(section);
   add(expected_shapes_text(report, width));
+  add(recording_text(report.job, width));
   std::string said;
   for (const std::string& n : notes(report)) said += note(n, width);
   add(said);

@@ -121,6 +121,7 @@ TEST(AnalyzeText, ACpuRunSpeaksOfNoDevice) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
   t.rank(0).device = "cpu";
   t.rank(0).gpu_name.clear();
+  t.rank(0).recording.device_rows = 0;
   t.gap(idle_host, 5'000'000, "aten::item");
   OperatorRow& row = t.rank(0).operators.emplace_back();
   row.name = t.name("aten::mm");

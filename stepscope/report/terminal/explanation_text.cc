@@ -40,9 +40,9 @@ std::string path_text(const CriticalPath& path, std::size_t width) {
     if (share_of_time(r.on_path, path.length) >= 0.1 && path.ranks.size() > 1)
       ranks.push_back(
           fmt::format("rank {} {}", r.rank, format_percent(share_of_time(r.on_path, path.length))));
-  std::string text = fmt::format(
-      "Critical path ({} a step): {}",
-      format_time(path.length / static_cast<std::int64_t>(path.steps)), fmt::join(parts, ", "));
+  std::string text = fmt::format("Critical path ({} a step): {}",
+                                 format_time(path.length / static_cast<std::int64_t>(path.steps)),
+                                 fmt::join(parts, ", "));
   if (!ranks.empty() && ranks.size() <= most_shares)
     text += fmt::format("; it runs on {}", fmt::join(ranks, ", "));
   return wrapped(text + ".", width);
@@ -105,11 +105,10 @@ std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenari
     }
     const Ns shortest = w.shortest_step.value_or(w.step);
     const Ns most = most_saved(w);
-    rows.push_back({scenario_words(w.scenario),
-                    range_text(format_time(shortest), format_time(w.step)),
-                    range_text(saved_text(w.saved), saved_text(most)),
-                    range_text(saved_share(w.saved, e.step), saved_share(most, e.step)),
-                    name_of(w.scenario)});
+    rows.push_back(
+        {scenario_words(w.scenario), range_text(format_time(shortest), format_time(w.step)),
+         range_text(saved_text(w.saved), saved_text(most)),
+         range_text(saved_share(w.saved, e.step), saved_share(most, e.step)), name_of(w.scenario)});
   }
   return text_table({{.title = "if", .right = false},
                      {.title = "step"},

@@ -250,7 +250,7 @@ double between(const Categories& c, BudgetCategory first, BudgetCategory last) {
 std::array<double, 4> groups(const Categories& c) {
   using enum BudgetCategory;
   return {between(c, compute, comm_overlapped), between(c, comm_exposed_wait, comm_exposed_unsplit),
-          between(c, copy_exposed, copy_exposed), between(c, idle_data, idle_unexplained)};
+          between(c, copy_exposed, copy_exposed), between(c, idle_data, not_recorded)};
 }
 
 std::string share_text(double part, double whole) {

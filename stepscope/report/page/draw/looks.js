@@ -13,7 +13,8 @@ const budget_looks = {
   idle_sync: {light: true},
   idle_launch: {light: true},
   idle_dependency: {light: true, pattern: 'barred'},
-  idle_unexplained: {light: true, pattern: 'dotted'}
+  idle_unexplained: {light: true, pattern: 'dotted'},
+  not_recorded: {light: true, pattern: 'hatched'}
 };
 
 // The budget's categories in order: {key, label, brief, explanation, light?, pattern?}.
@@ -70,7 +71,7 @@ const path_colours = {
   sync: 'idle_sync',
   unexplained: 'idle_unexplained',
   held: 'idle_dependency',
-  'not recorded': 'idle_unexplained',
+  'not recorded': 'not_recorded',
   copy: 'copy_exposed'
 };
 export const path_colour = (what) => path_colours[what] ||

@@ -48,7 +48,7 @@ function waterfall(report) {
   if (!account)
     return missing(
         'No step or window could be measured, so there is nothing to account for. ', record.steps);
-  const unexplained = (r) => (r.name === 'idle_unexplained' ? 1 : 0);
+  const unexplained = (r) => (['idle_unexplained', 'not_recorded'].includes(r.name) ? 1 : 0);
   const losses = account.rows.filter((r) => !account.kept.includes(r) && r.ns !== 0)
                      .sort((a, b) => unexplained(a) - unexplained(b) || b.ns - a.ns);
   let at = 1;

@@ -6,6 +6,7 @@ import {data_table} from '../../draw/table.js';
 import {notes_text, runs} from '../../format/names.js';
 import {bytes, count, digits, known, none, ns} from '../../format/numbers.js';
 import {record} from './record.js';
+import {recording_table} from './job/recording.js';
 
 export function inputs_section(report) {
   const rows = report.inputs;
@@ -41,6 +42,7 @@ export function inputs_section(report) {
             report.ranks.length > 1 ? record.clocks :
                                       'One rank: clocks of ranks do not matter.'),
     clocks_note(report),
+    recording_table(report),
     windows_table(report),
   ];
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/analysis/steps/cut_steps.h"
+#include "stepscope/analysis/steps/incomplete_steps.h"
 
 #include <algorithm>
 
@@ -27,30 +27,24 @@ Launches* step_of_instant(std::vector<Launches>& launches, const std::vector<Ste
   return &launches[static_cast<std::size_t>(after - 1 - steps.begin())];
 }
 
-// Launches are calls of a name that launched an operation somewhere in the trace.
 std::vector<Launches> launches_of(const Trace& trace, const RankIndex& rank,
                                   const std::vector<Step>& steps) {
   const Slices& s = trace.slices;
   std::vector<Launches> launches(steps.size());
-  std::vector<bool> answered(s.size());
-  std::vector<bool> launching(trace.strings.size());
+  std::vector<bool> seen(s.size());
   for (const DeviceLane& lane : rank.devices)
     for (const SliceId op : lane.ops) {
       const SliceId call = rank.launch(op);
       if (call == no_slice) continue;
-      answered[index(call)] = true;
-      launching[index(s.name[index(call)])] = true;
       Launches* step = step_of_instant(launches, steps, s.start[index(call)]);
       if (step == nullptr) continue;
       step->on_device = true;
       step->device_end = std::max(step->device_end, s.end(op));
+      if (!seen[index(call)]) ++step->answered;
+      seen[index(call)] = true;
     }
-  for (std::size_t i = 0; i < s.size(); ++i) {
-    const bool call = s.category[i] == Category::runtime || s.category[i] == Category::driver;
-    if (!call || !launching[index(s.name[i])]) continue;
-    if (Launches* step = step_of_instant(launches, steps, s.start[i]))
-      ++(answered[i] ? step->answered : step->lost);
-  }
+  for (const SliceId call : rank.lost_launches)
+    if (Launches* step = step_of_instant(launches, steps, s.start[index(call)])) ++step->lost;
   return launches;
 }
 
@@ -60,16 +54,16 @@ bool calls_runtime(const Trace& trace, std::uint32_t op) {
   const Track& track = trace.track(s.track[op]);
   const Ns end = s.start[op] + s.dur[op];
   for (std::uint32_t i = op + 1; i < track.first + track.count && s.start[i] < end; ++i)
-    if (s.category[i] == Category::runtime || s.category[i] == Category::driver) return true;
+    if (is_call(s.category[i])) return true;
   return false;
 }
 
 // Some profilers write their buffers in a ring, so a lost buffer may leave a hole in the middle.
-void find_holes(const Trace& trace, const std::vector<Step>& steps,
+void count_rows(const Trace& trace, const std::vector<Step>& steps,
                 std::vector<Launches>& launches) {
   const Slices& s = trace.slices;
   for (std::uint32_t i = 0; i < s.size(); ++i) {
-    const bool call = s.category[i] == Category::runtime || s.category[i] == Category::driver;
+    const bool call = is_call(s.category[i]);
     if (!call && s.category[i] != Category::cpu_op) continue;
     Launches* step = step_of_instant(launches, steps, s.start[i]);
     if (step == nullptr) continue;
@@ -93,34 +87,68 @@ bool is_of_nccl_plugin(const Trace& trace) {
   return writer != trace.metadata.texts.end() && writer->second == "stepscope nccl plugin";
 }
 
-}  // namespace
+// Moves the steps for which whole() is false to `out`.
+template <class Whole>
+void take(std::vector<Step>& steps, std::vector<Launches>& launches, std::vector<Step>& out,
+          Whole&& whole) {
+  std::vector<Step> kept;
+  std::vector<Launches> kept_launches;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!whole(i)) {
+      out.push_back(steps[i]);
+      continue;
+    }
+    kept.push_back(steps[i]);
+    kept_launches.push_back(launches[i]);
+  }
+  steps = std::move(kept);
+  launches = std::move(kept_launches);
+}
 
-std::vector<Step> take_broken_steps(const Trace& trace, const RankIndex& rank,
-                                    std::vector<Step>& steps) {
-  std::vector<Step> broken;
-  const std::vector<CaptureCut>& cuts = trace.notes.cuts;
-  if (cuts.empty() || steps.empty() || is_of_nccl_plugin(trace)) return broken;
-  std::vector<Launches> launches = launches_of(trace, rank, steps);
-  find_holes(trace, steps, launches);
+void take_cut(const std::vector<CaptureCut>& cuts, std::vector<Step>& steps,
+              std::vector<Launches>& launches, std::vector<Step>& out) {
   const double calling = calls_by_op(*std::ranges::max_element(launches, {}, calls_by_op));
   const double usual =
       steps.size() > 1 ? lost_share(*std::ranges::min_element(launches, {}, lost_share)) : 0;
-  std::vector<Step> kept;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
+  take(steps, launches, out, [&](std::size_t i) {
     const Step& step = steps[i];
     const Ns end = std::max({step.end, step.host_end, launches[i].device_end});
     const bool followed =
         i + 1 == steps.size() || launches[i + 1].on_device || !launches[i].on_device;
-    const bool whole = std::ranges::all_of(cuts, [&](const CaptureCut& cut) {
+    return std::ranges::all_of(cuts, [&](const CaptureCut& cut) {
       return step.host_start > cut.end || cut.complete_to == Ns::max() ||
              (end <= cut.complete_to && followed && !launches[i].hole &&
               lost_share(launches[i]) <= usual &&
               calls_by_op(launches[i]) >= least_calling * calling);
     });
-    (whole ? kept : broken).push_back(step);
-  }
-  steps = std::move(kept);
-  return broken;
+  });
+}
+
+void take_lost(std::vector<Step>& steps, std::vector<Launches>& launches, std::vector<Step>& out) {
+  const auto whole = [](const Launches& l) {
+    const bool silent = l.ops > 0 && l.calls == 0 && !l.on_device;
+    return !silent && lost_share(l) < most_lost_launches;
+  };
+  const bool some =
+      std::ranges::any_of(launches, [&](const Launches& l) { return l.on_device && whole(l); });
+  if (some) take(steps, launches, out, [&](std::size_t i) { return whole(launches[i]); });
+}
+
+}  // namespace
+
+IncompleteSteps take_incomplete_steps(const Trace& trace, const RankIndex& rank,
+                                      std::vector<Step>& steps) {
+  IncompleteSteps out;
+  const bool cut = !trace.notes.cuts.empty() && !is_of_nccl_plugin(trace);
+  if (steps.empty() || (!cut && (rank.cpu_only() || steps.size() < 2))) return out;
+  std::vector<Launches> launches = launches_of(trace, rank, steps);
+  const bool whole =
+      !cut && rank.lost_launches.empty() && std::ranges::all_of(launches, &Launches::on_device);
+  if (whole) return out;
+  count_rows(trace, steps, launches);
+  if (cut) take_cut(trace.notes.cuts, steps, launches, out.cut);
+  if (!rank.cpu_only()) take_lost(steps, launches, out.lost);
+  return out;
 }
 
 }  // namespace stepscope

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/diagnose/needs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "stepscope/base/result.h"
+
+namespace stepscope {
+namespace {
+
+// At most three facts.
+struct Needs {
+  std::array<Fact, 3> facts{};
+  std::size_t count = 0;
+
+  constexpr Needs(std::initializer_list<Fact> list) {
+    for (const Fact f : list) facts[count++] = f;
+  }
+  [[nodiscard]] constexpr std::span<const Fact> all() const { return {facts.data(), count}; }
+};
+
+struct FindingNeeds {
+  std::string_view id;
+  Needs needs;
+};
+
+constexpr auto finding_needs = [] {
+  using enum Fact;
+  return std::to_array<FindingNeeds>({
+      {"slow_rank", {ranks, device_rows}},
+      {"late_host", {ranks, device_rows, launches}},
+      {"throttling", {ranks, device_rows, steps}},
+      {"pauses", {device_rows, launches}},
+      {"outlier_step", {device_rows, steps}},
+      {"slow_group", {ranks, clocks}},
+      {"exposed_communication", {device_rows}},
+      {"slow_link", {rows}},
+      {"congestion", {ranks, clocks}},
+      {"bucket_too_small", {device_rows}},
+      {"bucket_too_large", {device_rows}},
+      {"prefetch_miss", {device_rows}},
+      {"algorithm_not_best", {rows}},
+      {"sync_calls", {device_rows, launches}},
+      {"unseen_host", {operators, device_rows}},
+      {"launch_bound", {device_rows, launches}},
+      {"data_loader", {operators}},
+      {"garbage_collection", {operators}},
+      {"allocator_in_step", {device_rows, launches}},
+      {"allocation_retries", {device_rows, launches}},
+      {"profiler_overhead", {rows}},
+      {"gil_contention", {rows}},
+      {"exposed_copies", {device_rows}},
+      {"device_shared", {device_rows, launches}},
+      {"sequence_imbalance", {ranks, shapes}},
+      {"stage_imbalance", {ranks, device_rows}},
+      {"padding", {shapes}},
+      {"low_matmul_efficiency", {shapes}},
+      {"small_matmuls", {device_rows}},
+      {"tensor_cores_unused", {rows}},
+      {"fp32_matmuls", {shapes}},
+      {"memory_bound", {device_rows}},
+      {"contention", {device_rows}},
+      {"recompute", {operators, shapes}},
+      {"memory_near_limit", {memory}},
+      {"fragmentation", {memory}},
+      {"gpu_slowdown", {rows}},
+      {"too_few_steps", {rows}},
+  });
+}();
+
+// Of the bounds of verdicts that are no findings.
+constexpr auto bound_needs = std::to_array<FindingNeeds>(
+    {{"bubble", {Fact::ranks, Fact::device_rows}}, {"compute_bound", {Fact::device_rows}}});
+
+// In the order of Change.
+constexpr auto change_needs = [] {
+  using enum Fact;
+  return std::to_array<Needs>({
+      {ranks, clocks},           // no_waiting
+      {device_rows},             // communication_free
+      {rows},                    // bandwidth
+      {rows},                    // latency
+      {device_rows},             // compute
+      {device_rows, launches},   // host_free
+      {device_rows, launches},   // host
+      {operators},               // data_free
+      {launches},                // allocator_free
+      {operators},               // collector_free
+      {operators, device_rows},  // unseen_free
+      {rows},                    // profiler_free
+      {device_rows, launches},   // sync_free
+      {device_rows, launches},   // syncs_once
+      {device_rows, launches},   // pauses_free
+      {device_rows},             // copies_free
+      {device_rows, launches},   // device_alone
+      {ranks, device_rows},      // rank_as_peers
+      {ranks, clocks},           // group_as_siblings
+      {steps, device_rows},      // step_as_others
+      {ranks, device_rows},      // stages_balanced
+      {ranks, device_rows},      // ranks_balanced
+      {device_rows},             // bucket
+      {device_rows},             // prefetch
+  });
+}();
+static_assert(change_needs.size() == static_cast<std::size_t>(Change::prefetch) + 1);
+
+// What records a fact, by the profiler that wrote the traces; empty: it cannot.
+struct Remedy {
+  Fact fact;
+  std::string_view what;
+  std::string_view gives;
+  std::string_view pytorch;
+  std::string_view nsys;
+  std::string_view rocprof;
+  std::string_view xla;
+};
+
+constexpr auto remedies = [] {
+  using enum Fact;
+  return std::to_array<Remedy>({
+      {steps, "marks of the steps", "steps", "profiler.step() or --step-annotation NAME",
+       "a range \"iteration N\" of NVTX around each step",
+       "a range \"iteration N\" of ROCTX around each step (--marker-trace)",
+       "jax.profiler.StepTraceAnnotation"},
+      {device_rows, "the device's rows of launched kernels", "what the device did",
+       "ProfilerActivity.CUDA", "--trace=cuda", "--kernel-trace", ""},
+      {launches, "the calls that launch the kernels", "why the device is idle",
+       "ProfilerActivity.CPU", "--trace=cuda", "--hip-trace", ""},
+      {operators, "operators of the host", "what the host does", "ProfilerActivity.CPU",
+       "NVTX ranges (emit_nvtx)", "ROCTX ranges (--marker-trace)", ""},
+      {shapes, "the shapes of the operators' inputs", "FLOPs, TFLOP/s, rooflines",
+       "record_shapes=True", "emit_nvtx(record_shapes=True)", "", ""},
+      {memory, "events of the allocator", "memory", "profile_memory=True",
+       "--cuda-memory-usage=true", "", ""},
+      {stream_waits, "waits of one stream for another", "waits of one stream for another",
+       "_ExperimentalConfig(enable_cuda_sync_events=True)", "", "", ""},
+      {ranks, "other ranks", "waiting, balance, late ranks", "every rank", "every rank",
+       "every rank", "every rank"},
+      {clocks, "clocks that can be compared", "waits between the ranks",
+       "the same steps on every rank, with absolute time", "the same steps on every rank",
+       "the same steps on every rank", "the same steps on every rank"},
+  });
+}();
+
+std::string_view record_with(const Remedy& r, const std::string& format) {
+  if (format == "nsys") return r.nsys;
+  if (format == "rocprof") return r.rocprof;
+  if (format == "xplane") return r.xla;
+  return r.pytorch;
+}
+
+}  // namespace
+
+std::span<const Fact> needs_of(std::string_view finding) {
+  const auto bound = std::ranges::find(bound_needs, finding, &FindingNeeds::id);
+  if (bound != bound_needs.end()) return bound->needs.all();
+  const auto at = std::ranges::find(finding_needs, finding, &FindingNeeds::id);
+  check(at != finding_needs.end(), "a finding has its needs");
+  return at->needs.all();
+}
+
+std::span<const Fact> needs_of(Change change) {
+  return change_needs[static_cast<std::size_t>(change)].all();
+}
+
+std::optional<Fact> lacks(const Facts& facts, std::span<const Fact> needs) {
+  const auto at = std::ranges::find_if(needs, [&](Fact f) { return !has(facts, f); });
+  return at == needs.end() ? std::nullopt : std::optional(*at);
+}
+
+std::vector<MissingFact> missing_facts(const JobResult& job) {
+  std::vector<MissingFact> missing;
+  if (job.ranks.empty()) return missing;
+  const Facts facts = recorded_facts(job);
+  for (const Remedy& r : remedies) {
+    if (has(facts, r.fact)) continue;
+    MissingFact& m = missing.emplace_back();
+    m.fact = r.fact;
+    m.what = r.what;
+    m.record = record_with(r, job.ranks.front().recording.format);
+    m.gives = r.gives;
+    for (const FindingNeeds& f : finding_needs)
+      if (lacks(facts, f.needs.all()) == r.fact) m.findings.push_back(f.id);
+  }
+  return missing;
+}
+
+void withhold_unfounded(JobResult& job) {
+  if (!job.explanation) return;
+  const Facts facts = recorded_facts(job);
+  Explanation& e = *job.explanation;
+  std::erase_if(e.faults, [&](const StepFault& f) {
+    return lacks(facts, needs_of(step_fault_names[static_cast<std::size_t>(f.kind)])).has_value();
+  });
+  std::erase_if(e.what_ifs, [&](const WhatIf& w) {
+    return lacks(facts, needs_of(w.scenario.change)).has_value();
+  });
+  // Then it is not known either which step a kernel is of, and what holds it.
+  const bool launches = has(facts, Fact::launches);
+  if (!launches) {
+    e.refused = true;
+    e.what_ifs.clear();
+    e.faults.clear();
+  }
+  for (WhatIf& w : e.asked) {
+    const auto lacking =
+        launches ? lacks(facts, needs_of(w.scenario.change)) : std::optional(Fact::launches);
+    if (!lacking || !w.refused.empty()) continue;
+    const auto r = std::ranges::find(remedies, *lacking, &Remedy::fact);
+    w.refused = fmt::format("the recording lacks {}", r->what);
+    if (const auto with = record_with(*r, job.ranks.front().recording.format); !with.empty())
+      w.refused += fmt::format(": record {}", with);
+  }
+}
+
+}  // namespace stepscope

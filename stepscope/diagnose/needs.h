@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a finding, a verdict and a what-if need of the recording. Absence is no evidence: where the
+// recording lacks what one needs it is not made, and the answer names what is missing and the
+// switch that records it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/runs/recorded_facts.h"
+
+namespace stepscope {
+
+// By the id of a finding or the kind of a verdict (culprit_kind_names). Each has at least one need
+// (Fact::rows for those that any recording shows). REQUIRES: one of these.
+[[nodiscard]] std::span<const Fact> needs_of(std::string_view finding);
+[[nodiscard]] std::span<const Fact> needs_of(Change change);
+
+// The first fact of the needs that the job lacks; absent: it has them all.
+[[nodiscard]] std::optional<Fact> lacks(const Facts& facts, std::span<const Fact> needs);
+
+// A fact that the recording lacks.
+struct MissingFact {
+  Fact fact = Fact::rows;
+  std::string_view what;                   // "the shapes of operators' inputs"
+  std::string record;                      // "record_shapes=True"; empty: its profiler cannot
+  std::string_view gives;                  // "FLOPs, TFLOP/s, rooflines"
+  std::vector<std::string_view> findings;  // ids of those that are not looked for
+};
+
+// In the order of Fact. What the profiler of the traces cannot record is among them.
+[[nodiscard]] std::vector<MissingFact> missing_facts(const JobResult& job);
+
+// Takes the faults out of the replay's answers that the recording cannot bear, and refuses such
+// what-ifs with the reason. Without launches all are.
+void withhold_unfounded(JobResult& job);
+
+}  // namespace stepscope

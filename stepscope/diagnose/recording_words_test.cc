@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/diagnose/recording_words.h"
+
+#include <gtest/gtest.h>
+
+#include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/diagnose/culprit.h"
+
+namespace stepscope {
+namespace {
+
+using enum BudgetCategory;
+
+std::string said_of(const TestReport& t) { return recording_sentence(t.report.inputs, t.job); }
+
+TEST(RecordingWords, OfAWholeRecordingNothingIsSaid) {
+  TestReport t({{{compute, 100}}});
+  t.rank(0).recording.launches = 40;
+  EXPECT_EQ(said_of(t), "");
+  EXPECT_TRUE(lost_rows_warnings(t.job).empty());
+}
+
+TEST(RecordingWords, LostKernelsAreSaidWithTheStepsThatAreLeftOut) {
+  TestReport t({{{compute, 100}}});
+  RankRecording& r = t.rank(0).recording;
+  r.launches = 16;
+  r.lost_launches = 7;
+  r.lost_steps = {0, 1};
+  EXPECT_EQ(said_of(t),
+            "The recording lost the kernels of 7 of 16 launches on rank 0: steps 0, 1 are left "
+            "out.");
+  ASSERT_EQ(lost_rows_warnings(t.job).size(), 1u);
+  EXPECT_NE(lost_rows_warnings(t.job)[0].find("ACTIVITIES_MAX_GPU_BUFFER_SIZE_MB"),
+            std::string::npos);
+  r.lost_steps.clear();
+  r.steps = {{.index = 5, .launches = 16, .lost_launches = 7, .device_rows = 9}};
+  EXPECT_EQ(said_of(t),
+            "The recording lost the kernels of 7 of 16 launches on rank 0: what the device did "
+            "there is not known.");
+}
+
+TEST(RecordingWords, ADeviceThatWasNotRecordedIsSaid) {
+  TestReport t({{{not_recorded, 100}}});
+  t.rank(0).recording.device_rows = 0;
+  t.rank(0).recording.lost_launches = 3;
+  EXPECT_EQ(said_of(t),
+            "Rank 0 launched kernels, but the trace has no row of the device: what it did is not "
+            "known.");
+}
+
+TEST(RecordingWords, TimeThatIsNotRecordedIsSaidWhereItIsMuch) {
+  TestReport little({{{compute, 95}, {not_recorded, 5}}});
+  EXPECT_EQ(said_of(little), "");
+  TestReport graph({{{compute, 70}, {not_recorded, 30}}});
+  graph.gap(not_recorded, 30'000'000, "hipGraphLaunch", "hipGraphLaunch");
+  EXPECT_EQ(said_of(graph),
+            "30.0 ms (30.0 %) of a step lies between the nodes of a graph launch: the host made "
+            "one call, and no row tells what the nodes wait for.");
+  TestReport earlier({{{compute, 70}, {not_recorded, 30}}});
+  EXPECT_EQ(said_of(earlier),
+            "30.0 ms (30.0 %) of a step is not recorded: the device waits for work from before the "
+            "recording.");
+}
+
+TEST(RecordingWords, StartUpIsSaidWhereItIsMuch) {
+  TestReport t({{{compute, 20}, {idle_host, 80}}});
+  StartUp& start_up = t.rank(0).recording.start_up;
+  start_up.spans = {{Ns{0}, Ns{50'000'000}, StartUpKind::library, "aten::mm"},
+                    {Ns{60'000'000}, Ns{70'000'000}, StartUpKind::first_launch, "gemm"}};
+  start_up.idle = Ns{9'000'000};
+  EXPECT_EQ(said_of(t), "");
+  start_up.idle = Ns{60'000'000};
+  EXPECT_EQ(said_of(t),
+            "Start-up takes 60.0 ms (60.0 %) of a step (mm sets up its library), which later "
+            "steps do not repeat: record after a warm-up.");
+}
+
+TEST(RecordingWords, AWindowThatIsASmallPartOfTheRecordingIsSaid) {
+  TestReport t({{{compute, 100}}});
+  t.rank(0).window_end = Ns{20'000'000'000};
+  EXPECT_EQ(said_of(t), "");
+  t.rank(0).steps.front().name = "window";
+  EXPECT_EQ(said_of(t),
+            "Of the 20.0 s recorded, the 100 ms from the device's first row to its last are "
+            "accounted for.");
+}
+
+TEST(RecordingWords, RowsOfSeveralRanksThatAreMixedAreNotAccountedFor) {
+  TestReport t({{{compute, 100}}});
+  EXPECT_FALSE(unaccountable(t.job));
+  t.rank(0).recording.stepping_processes = 2;
+  EXPECT_TRUE(unaccountable(t.job));
+  EXPECT_NE(said_of(t).find("holds 2 processes that mark the same steps"), std::string::npos);
+}
+
+TEST(RecordingWords, RowsOfNoKnownCategoryAreNotAccountedFor) {
+  TestReport t({{{idle_host, 100}}});
+  t.rank(0).recording.rows = {};
+  t.rank(0).recording.rows[static_cast<std::size_t>(Category::other)] = 3;
+  EXPECT_TRUE(unaccountable(t.job));
+  EXPECT_NE(said_of(t).find("No row has a category"), std::string::npos);
+}
+
+TEST(RecordingWords, StepsThatTheRecordingMadeLongerAreTold) {
+  TestReport t({{{compute, 100}}});
+  const JobResult& job = t.report.job;
+  EXPECT_EQ(slowed_sentence(job), "");
+  t.rank(0).unrecorded_step = step_length(job);
+  EXPECT_EQ(slowed_sentence(job), "");
+  t.rank(0).unrecorded_step = step_length(job) / 2;
+  EXPECT_TRUE(slowed_sentence(job).starts_with("Steps before the recording took "));
+  t.rank(0).steps.front().name = "window";
+  EXPECT_EQ(slowed_sentence(job), "");
+}
+
+}  // namespace
+}  // namespace stepscope
