@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "stepscope/analysis/collectives/collective_times.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -99,6 +100,25 @@ void take_alone(const WhatIfInputs& in, std::size_t view, RankParts& parts) {
 }
 
 }  // namespace
+
+std::vector<Ns> waits_of_steps(const WhatIfInputs& in) {
+  std::vector<Ns> waits(in.views.size());
+  for (std::size_t v = 0; v < waits.size(); ++v) {
+    const auto& calls = in.collectives.matches.ranks[v].calls;
+    for (std::size_t c = 0; c < calls.size(); ++c)
+      waits[v] += wait_of(calls[c], in.collectives.times.by_view[v][c]);
+    waits[v] /= std::max<std::int64_t>(1, std::ssize(in.views[v].steps));
+  }
+  return waits;
+}
+
+bool loads_in_workers(const RankView& view) {
+  const StringPool& strings = view.trace->strings;
+  for (std::uint32_t i = 0; i < strings.size(); ++i)
+    if (strings[StringId{i}].find("MultiProcessingDataLoaderIter") != std::string_view::npos)
+      return true;
+  return false;
+}
 
 std::vector<RankParts> rank_parts(const WhatIfInputs& in, std::span<const NodeChange> data_free) {
   std::vector<RankParts> parts(in.views.size());

@@ -34,4 +34,10 @@ using RankParts = std::array<PartTimes, work_part_names.size()>;
 [[nodiscard]] std::vector<RankParts> rank_parts(const WhatIfInputs& inputs,
                                                 std::span<const NodeChange> data_free);
 
+// By view: what its calls wait for others in the mean step.
+[[nodiscard]] std::vector<Ns> waits_of_steps(const WhatIfInputs& inputs);
+
+// Worker processes load while the rank waits for its peers, so what the peers' take is not seen.
+[[nodiscard]] bool loads_in_workers(const RankView& view);
+
 }  // namespace stepscope

@@ -113,6 +113,7 @@ class Search {
   void suspect_stages();
   void suspect_syncs();
   void suspect_unseen();
+  void suspect_unseen_alone();
   void suspect_early_waits();
   // By change: what a step saves beside `undone`.
   [[nodiscard]] std::vector<Ns> gains_of(std::span<const std::vector<NodeChange>> changes,
@@ -165,15 +166,6 @@ void Search::find_data(std::span<const NodeChange> data_free) {
       times.push_back(static_cast<double>(of_steps[v][k].count()));
     data_.push_back(mean_of(times));
   }
-}
-
-// Worker processes load while the rank waits for its peers, so what the peers' take is not seen.
-bool loads_in_workers(const RankView& view) {
-  const StringPool& strings = view.trace->strings;
-  for (std::uint32_t i = 0; i < strings.size(); ++i)
-    if (strings[StringId{i}].find("MultiProcessingDataLoaderIter") != std::string_view::npos)
-      return true;
-  return false;
 }
 
 void Search::suspect_part(std::size_t view, WorkPart part) {
@@ -459,6 +451,26 @@ void Search::suspect_unseen() {
           std::move(changes));
 }
 
+// A rank that is alone in its role has nobody to be compared with. Where no row tells what its host
+// does it may wait for others, unless half of these wait for half of that time or longer.
+void Search::suspect_unseen_alone() {
+  const std::vector<Ns> waits = waits_of_steps(in_);
+  for (std::size_t v = 0; v < in_.views.size(); ++v) {
+    const int rank = in_.views[v].rank;
+    if (!alone_.contains(rank)) continue;
+    std::optional<UnseenWork> work = unseen_work(in_.views.subspan(v, 1));
+    if (!work || work->between.empty()) continue;
+    const auto long_enough = [&](Ns wait) { return 2 * wait >= work->of_step; };
+    const auto others = std::ranges::count_if(waits, long_enough) - (long_enough(waits[v]) ? 1 : 0);
+    if (others == 0 || 2 * others < std::ssize(waits) - 1) continue;
+    suspect({.kind = StepFaultKind::unseen_host,
+             .ranks = {rank},
+             .scenario = {.change = Change::unseen_free, .rank = rank},
+             .excess = work->of_step,
+             .between = std::move(work->between)});
+  }
+}
+
 std::vector<Ns> Search::gains_of(std::span<const std::vector<NodeChange>> changes,
                                  std::span<const NodeChange> undone) const {
   std::vector<WorkChange> asked;
@@ -563,10 +575,12 @@ std::vector<StepFault> Search::run() {
   suspect_groups();
   suspect_stages();
   suspect_unseen();
-  if (cpu_)
+  if (cpu_) {
+    suspect_unseen_alone();
     suspect_early_waits();
-  else
+  } else {
     suspect_syncs();
+  }
   replay_suspects({});
   while (!suspects_.empty() && named_.size() < most_named) {
     name_largest();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 
+#include "stepscope/analysis/matching/gloo_test_builder.h"
 #include "stepscope/analysis/ranks/unit_test_builder.h"
 #include "stepscope/analysis/replay/faults.h"
 
@@ -186,6 +188,59 @@ TEST(CpuFaults, ARankOfWhichOneOperatorIsSlowIsSlow) {
   EXPECT_EQ(found.faults.front().ranks, std::vector{0});
   EXPECT_EQ(found.faults.front().excess, Ns{300 * 1000});
   EXPECT_EQ(found.faults.front().gain, Ns{300 * 1000});
+}
+
+// Two stages of a pipeline. The host of the second shows nothing for 3 ms of each step, and the
+// first waits for its gradients. `late`: the first is held instead: by 3 ms before it sends.
+std::vector<TestRank> stages_with_a_hole(bool late) {
+  std::vector<GlooRank> ranks(2);
+  for (GlooRank& rank : ranks) rank.group("0", "default_pg", {0, 1});
+  for (int step = 0; step < 8; ++step) {
+    const std::int64_t at = 5 * ms * step;
+    const std::int64_t sent = at + (late ? 3'300 : 300) * us;
+    for (GlooRank& rank : ranks)
+      rank.rows().step("ProfilerStep#" + std::to_string(step), at, at + 4'900 * us);
+    ranks[0].rows().op("aten::mm", at, sent);
+    ranks[0].message({.peer = 1, .asked = sent, .collected = sent + 2 * us});
+    ranks[0].message(
+        {.sends = false, .peer = 1, .asked = sent + 10 * us, .collected = at + 4'400 * us});
+    ranks[0].rows().op("aten::add_", at + 4'410 * us, at + 4'800 * us);
+    ranks[1].rows().op("aten::randn", at, at + 5 * us);
+    ranks[1].rows().op("aten::repeat", at + 3'005 * us, at + 3'010 * us);
+    ranks[1].message({.sends = false,
+                      .peer = 0,
+                      .asked = at + 3'012 * us,
+                      .collected = std::max(at + 3'014 * us, sent + 3 * us)});
+    ranks[1].rows().op("aten::mm", at + 3'320 * us, at + 4'380 * us);
+    ranks[1].message({.peer = 0, .asked = at + 4'390 * us, .collected = at + 4'392 * us});
+    ranks[1].rows().op("aten::add_", at + 4'410 * us, at + 4'800 * us);
+  }
+  std::vector<TestRank> built;
+  for (GlooRank& rank : ranks) built.push_back(std::move(rank.rank()));
+  return built;
+}
+
+std::vector<StepFault> faults_of_stages(bool late) {
+  const TestJob job(stages_with_a_hole(late));
+  const Collectives collectives = analyze_collectives(job.views());
+  const StepGraph graph = build_step_graph(job.views(), collectives);
+  const Replay replay = make_replay(graph, job.views());
+  const std::vector<std::string> roles = {"pp0", "pp1"};
+  const PeerMedians medians = peer_medians(replay, job.views(), roles);
+  return find_faults({replay, job.views(), collectives, roles, medians}, 1);
+}
+
+TEST(CpuFaults, WhatNoRowOfAStageTellsIsNamedIfTheOthersWaitMeanwhile) {
+  const auto of_rank_1 = [](const StepFault& f) {
+    return f.kind == StepFaultKind::unseen_host && f.ranks == std::vector{1};
+  };
+  const std::vector<StepFault> found = faults_of_stages(false);
+  ASSERT_FALSE(found.empty());
+  EXPECT_TRUE(of_rank_1(found.front()));
+  EXPECT_EQ(name_of(found.front().scenario), "unseen_free@1");
+  EXPECT_EQ(found.front().between, "between aten::randn and aten::repeat");
+  EXPECT_NEAR(in_us(found.front().gain), 2'700, 300);
+  EXPECT_TRUE(std::ranges::none_of(faults_of_stages(true), of_rank_1));
 }
 
 }  // namespace
