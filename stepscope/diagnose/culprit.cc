@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/stage_means.h"
@@ -232,6 +233,24 @@ Ns bubble_of_stages(const JobResult& job) {
   return stages.empty() ? Ns{0} : Ns{std::llround(sum / static_cast<double>(stages.size()))};
 }
 
+// The mean of a step on the rank where these categories take most.
+Ns most_of(const JobResult& job, std::initializer_list<BudgetCategory> categories) {
+  double most = 0;
+  for (const RankResult& r : job.ranks) {
+    if (r.steps.empty()) continue;
+    const CategoryMeans mean = mean_step_of(r);
+    double time = 0;
+    for (const BudgetCategory c : categories) time += mean[static_cast<std::size_t>(c)];
+    most = std::max(most, time);
+  }
+  return Ns{std::llround(most)};
+}
+
+Ns exposed_time(const JobResult& job) {
+  using enum BudgetCategory;
+  return most_of(job, {comm_exposed_wait, comm_exposed_transfer, comm_exposed_unsplit});
+}
+
 // What is largest of what a replay can take away, if it is much.
 Culprit largest_bound(const JobResult& job) {
   const Ns step = job.explanation->step;
@@ -245,7 +264,9 @@ Culprit largest_bound(const JobResult& job) {
     v.change = std::move(change);
   };
   if (const WhatIf* w = answer_of(job, Change::communication_free))
-    try_bound(CulpritKind::exposed_communication, most_saved(*w), name_of(w->scenario));
+    try_bound(CulpritKind::exposed_communication,
+              w->shortest_step ? std::min(most_saved(*w), exposed_time(job)) : w->saved,
+              name_of(w->scenario));
   if (const WhatIf* w = answer_of(job, Change::host_free))
     try_bound(CulpritKind::launch_bound, std::min(w->saved, time_without_work(job)),
               name_of(w->scenario));
@@ -317,7 +338,7 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
   const Explanation& e = *job.explanation;
   constexpr std::string_view how = "; docs/how-to/record-a-trace.md";
   if (!has(recorded_facts(job), Fact::launches))
-    return NoAnswer{"of most device work the launch has no row",
+    return NoAnswer{"most device work is work whose launch has no row, or was not recorded at all",
                     fmt::format("record the host rows with the launches{}", how)};
   if (e.unexplained_share <= unexplained_refused) {
     const std::string_view remedy = repeat_remedy(job);
@@ -353,17 +374,7 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
 
 Ns time_without_work(const JobResult& job) {
   using enum BudgetCategory;
-  Ns most{};
-  for (const RankResult& r : job.ranks) {
-    if (r.steps.empty()) continue;
-    const CategoryMeans mean = mean_step_of(r);
-    double time = 0;
-    for (const BudgetCategory c :
-         {idle_host, idle_launch, idle_sync, comm_exposed_wait, comm_exposed_unsplit})
-      time += mean[static_cast<std::size_t>(c)];
-    most = std::max(most, Ns{std::llround(time)});
-  }
-  return most;
+  return most_of(job, {idle_host, idle_launch, idle_sync, comm_exposed_wait, comm_exposed_unsplit});
 }
 
 Ns cost_of_retries(const JobResult& job, const RankResult& rank) {

@@ -429,8 +429,14 @@ std::string bound_sentence(const Culprit& c, const JobResult& job) {
   switch (c.kind) {
     case CulpritKind::exposed_communication: {
       const std::string unsplit = unsplit_text(job, static_cast<double>(c.gain.count()));
+      const auto free = std::ranges::find_if(job.explanation->what_ifs, [](const WhatIf& w) {
+        return w.scenario.change == Change::communication_free && !w.scenario.kind;
+      });
+      const bool range = free != job.explanation->what_ifs.end() && free->shortest_step;
       return fmt::format("Communication that no compute hides takes {} of it{}.", time,
-                         unsplit.empty() ? ": so much free communication would save" : unsplit);
+                         !unsplit.empty() ? unsplit
+                         : range          ? ": at most so much free communication would save"
+                                          : ": so much free communication would save");
     }
     case CulpritKind::exposed_copies:
       return fmt::format("Copies that no compute hides take {} of it.", time);

@@ -164,13 +164,14 @@ bool asks_beside_fault(const WhatIfInputs& in, const Asked& asked, const WhatIf&
              worth_saving * static_cast<double>(in.replay.step.count());
 }
 
-// What the calls expose of a step. Calls in flight together expose a time once.
+// What the calls expose of a step: within the steps, and once where calls are in flight together.
 Ns exposed_of_step(const RankView& view, std::span<const Step> steps,
                    std::vector<CollectiveCall> calls) {
   if (steps.empty() || calls.empty()) return Ns{0};
   std::ranges::sort(calls, {}, &CollectiveCall::start);
   Ns reach = steps.front().start;
   for (CollectiveCall& call : calls) {
+    call.end = std::min(call.end, steps.back().end);
     call.start = std::min(call.end, std::max(call.start, reach));
     reach = std::max(reach, call.end);
   }
@@ -179,11 +180,10 @@ Ns exposed_of_step(const RankView& view, std::span<const Step> steps,
   return sum / std::ssize(steps);
 }
 
-// Of a step, on the view where it is most: what the calls whose waiting and transfer are one
-// expose, and what all calls do; and how many the former are.
+// What the calls whose waiting and transfer are one expose of a step, on the view where it is most,
+// and how many they are there.
 struct Unsplit {
   Ns exposed{};
-  Ns of_all{};
   std::size_t calls = 0;
 };
 
@@ -203,8 +203,6 @@ Unsplit unsplit_calls(const WhatIfInputs& in, const Scenario& scenario) {
     if (of_view[v].empty()) continue;
     most.calls = std::max(most.calls, of_view[v].size());
     most.exposed = std::max(most.exposed, exposed_of_step(in.views[v], steps[v], of_view[v]));
-    const auto& all = in.collectives.matches.ranks[v].calls;
-    most.of_all = std::max(most.of_all, exposed_of_step(in.views[v], steps[v], all));
   }
   return most;
 }
@@ -216,12 +214,8 @@ void bound_unsplit(const WhatIfInputs& in, WhatIf& w) {
   const bool free = w.scenario.change == Change::communication_free;
   const double part = free ? 1 : std::max(0.0, 1 - 1 / w.scenario.factor);
   const Ns least = replay_step(in.replay, changes_of(in, w.scenario, nullptr, false));
-  const auto changed = [&](Ns time) {
-    return Ns{std::llround(part * static_cast<double>(time.count()))};
-  };
-  const Ns shortest =
-      std::max(least - changed(calls.exposed), in.replay.step - changed(calls.of_all));
-  w.shortest_step = std::max(Ns{0}, std::min(w.step, shortest));
+  const Ns exposed{std::llround(part * static_cast<double>(calls.exposed.count()))};
+  w.shortest_step = std::max(Ns{0}, std::min(w.step, least - exposed));
   w.step = std::max(w.step, least);
   w.saved = in.replay.step - w.step;
   w.beside_fault.reset();

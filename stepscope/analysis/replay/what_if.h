@@ -29,8 +29,7 @@ namespace stepscope {
 // and transfer are one. Their transfer takes between nothing and all of that time. So the answer is
 // a range: at least what the other calls give; at most what a replay gives in which all of their
 // time is transfer, or, if that is more, their exposed time of the rank that has most of it, times
-// the changed part: what waited for them may have no row, and then the replay keeps it. It is never
-// more than all calls of a rank expose.
+// the changed part: what waited for them may have no row, and then the replay keeps it.
 [[nodiscard]] std::vector<WhatIf> what_if(const WhatIfInputs& inputs,
                                           std::span<const Scenario> scenarios,
                                           const Workers& workers, const StopFlag* stop = nullptr);

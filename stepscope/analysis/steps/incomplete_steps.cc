@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepscope/analysis/steps/step_at.h"
+
 namespace stepscope {
 namespace {
 
@@ -22,9 +24,8 @@ struct Launches {
 // The step on the host in which an instant lies, or null.
 Launches* step_of_instant(std::vector<Launches>& launches, const std::vector<Step>& steps,
                           Ns time) {
-  auto after = std::ranges::upper_bound(steps, time, {}, &Step::host_start);
-  if (after == steps.begin() || time >= (after - 1)->host_end) return nullptr;
-  return &launches[static_cast<std::size_t>(after - 1 - steps.begin())];
+  const auto step = step_of_host(steps, time);
+  return step ? &launches[*step] : nullptr;
 }
 
 std::vector<Launches> launches_of(const Trace& trace, const RankIndex& rank,
