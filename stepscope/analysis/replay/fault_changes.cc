@@ -5,11 +5,13 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "stepscope/analysis/budget/host_calls.h"
+#include "stepscope/analysis/steps/step_at.h"
 #include "stepscope/base/string_pool.h"
 
 namespace stepscope {
@@ -214,14 +216,40 @@ std::vector<NodeChange> data_like_peers(const WhatIfInputs& in,
   return changes;
 }
 
+namespace {
+
+// The ordinal of a step of this number, -1 for the work before the first; no piece has lacks_step.
+std::int32_t ordinal_of(const RankView& view, std::int64_t index) {
+  const auto own = std::ranges::find(view.steps, index, &Step::index);
+  if (own != view.steps.end()) return static_cast<std::int32_t>(own - view.steps.begin());
+  return index == -1 ? -1 : lacks_step;
+}
+
+}  // namespace
+
+bool has_own_rows(const RankView& view, std::int64_t index) {
+  std::vector<std::uint64_t> names;  // by StringId, without digits: annotations count steps
+  for (std::uint32_t i = 0; i < view.trace->strings.size(); ++i) {
+    std::string name(view.trace->strings[StringId{i}]);
+    std::erase_if(name, [](char c) { return c >= '0' && c <= '9'; });
+    names.push_back(text_hash(name));
+  }
+  const Slices& slices = view.trace->slices;
+  std::unordered_set<std::uint64_t> own;
+  std::unordered_set<std::uint64_t> others;
+  for (std::size_t row = 0; row < slices.size(); ++row) {
+    if (!is_host(slices.category[row])) continue;
+    const auto step = step_of_host(view.steps, slices.start[row]);
+    const bool in_step = step && view.steps[*step].index == index;
+    (in_step ? own : others).insert(names[stepscope::index(slices.name[row])]);
+  }
+  return std::ranges::any_of(own, [&](std::uint64_t name) { return !others.contains(name); });
+}
+
 std::vector<NodeChange> step_like_others(const WhatIfInputs& in, std::int64_t index) {
   std::vector<NodeChange> changes;
   for (std::size_t v = 0; v < in.views.size(); ++v) {
-    const auto own = std::ranges::find(in.views[v].steps, index, &Step::index);
-    const std::int32_t step = own != in.views[v].steps.end()
-                                  ? static_cast<std::int32_t>(own - in.views[v].steps.begin())
-                              : index == -1 ? -1
-                                            : lacks_step;
+    const std::int32_t step = ordinal_of(in.views[v], index);
     std::unordered_map<std::uint64_t, std::vector<Ns>> others;  // by key
     const auto pieces = in.medians.pieces.of(v);
     for (const StepPiece& p : pieces)

@@ -89,6 +89,10 @@ struct Pause {
                                                       std::span<const NodeChange> data_free,
                                                       int rank);
 
+// Whether the host of the view has rows in the step whose names, digits apart, it has nowhere else.
+// `index`: Step::index.
+[[nodiscard]] bool has_own_rows(const RankView& view, std::int64_t index);
+
 // Each piece of the step takes the median of the same piece in the rank's other steps; pieces that
 // no other step has take no time. `index`: Step::index.
 [[nodiscard]] std::vector<NodeChange> step_like_others(const WhatIfInputs& inputs,

@@ -352,14 +352,15 @@ void Search::suspect_step(std::int64_t number, double length, double median) {
   const auto with = std::ranges::count_if(more, [&](double x) { return x >= most / 2; });
   const bool few =
       more.size() > 2 && static_cast<double>(with) < many_of_all * static_cast<double>(more.size());
-  // Longer work of few ranks is a pause, or a slow rank. Host work that no other step has is of the
-  // step even there: one rank writes the checkpoint.
+  // Longer work of few ranks is a pause, or a slow rank. It is of the step even there if the host
+  // has rows that no other step has: one rank writes the checkpoint.
   const NodeKind kind = graph.kind[largest.node];
   const bool pauses_elsewhere = std::ranges::any_of(pauses_, [&](const Pause& p) {
     return p.step < 0 || step_number(p.view, static_cast<std::size_t>(p.step)) != number;
   });
   const bool of_host = (kind == NodeKind::host || kind == NodeKind::launch) && !pauses_elsewhere;
-  if (most <= 0 || (few && !of_host)) return;
+  if (most <= 0 || (few && !(of_host && has_own_rows(in_.views[graph.view[largest.node]], number))))
+    return;
   suspect({.kind = StepFaultKind::outlier_step,
            .steps = {step_of_work(largest.node).value_or(number)},
            .scenario = {.change = Change::step_as_others, .step = number},

@@ -18,6 +18,7 @@ constexpr int steps = 8;
 struct StepOfRank {
   std::int64_t host = 20;      // before the first launch
   std::int64_t compute = 400;  // of each of its two kernels
+  bool saves = false;          // the host's work has a row
 };
 using Program = std::function<StepOfRank(int rank, int step)>;
 
@@ -44,6 +45,7 @@ std::vector<TestRank> ranks_of(const Program& program) {
       const std::int64_t launch = start - 5 * us;
       const auto id = static_cast<std::uint32_t>(10 * s + 1);
       rank.rows().step("ProfilerStep#" + std::to_string(s), begin, end + 10 * us);
+      if (work.saves) rank.rows().op("torch.save", begin + us, begin + (work.host - 1) * us);
       for (std::uint32_t k = 0; k < 3; ++k)
         rank.rows().launch(id + k, launch + k * us, launch + k * us + us / 2);
       rank.rows().kernel("sgemm", start, start + work.compute * us, id);
@@ -137,14 +139,21 @@ TEST(Faults, AStepThatIsLongOnAllRanksIsAnOutlier) {
   EXPECT_EQ(faults[0].gain, Ns{3000 * us / 7});
 }
 
-// One rank writes the checkpoint.
-TEST(Faults, OneStepThatOneRankHoldsUpIsAnOutlierAndNoPause) {
-  const auto faults = faults_of(
-      [](int rank, int step) { return StepOfRank{.host = rank == 1 && step == 5 ? 2020 : 20}; });
-  ASSERT_EQ(faults.size(), 1U);
-  EXPECT_EQ(faults[0].kind, StepFaultKind::outlier_step);
-  EXPECT_EQ(faults[0].steps, std::vector<std::int64_t>{5});
-  EXPECT_EQ(faults[0].gain, Ns{2000 * us / 7});
+// One rank writes the checkpoint: a row says so.
+TEST(Faults, OneStepThatOneRankHoldsUpIsAnOutlierIfItDoesWhatOtherStepsDoNot) {
+  for (const bool saves : {true, false}) {
+    const auto faults = faults_of([&](int rank, int step) {
+      const bool held_up = rank == 1 && step == 5;
+      return StepOfRank{.host = held_up ? 2020 : 20, .saves = held_up && saves};
+    });
+    ASSERT_EQ(faults.size(), 1U);
+    EXPECT_EQ(faults[0].kind, saves ? StepFaultKind::outlier_step : StepFaultKind::pauses);
+    EXPECT_EQ(faults[0].steps, std::vector<std::int64_t>{5});
+    EXPECT_EQ(faults[0].gain, Ns{2000 * us / 7});
+    if (!saves) {
+      EXPECT_EQ(faults[0].ranks, std::vector<int>{1});
+    }
+  }
 }
 
 // What the first step takes more is no part of the mean step.
