@@ -35,7 +35,7 @@ bool on_device(NodeKind kind) {
 }
 
 struct StepPart {
-  std::uint32_t same = 0;        // number of thread or stream, name, kind and size of the message
+  std::uint32_t same = 0;        // number of thread or stream, name, kind, part and message size
   std::uint32_t step = no_step;  // place in the common steps
   std::uint32_t piece = 0;       // in StepPieces::all
 };
@@ -103,7 +103,7 @@ class Prediction {
   [[nodiscard]] static std::optional<double> fulfilled(std::span<const Outcome> outcomes);
   [[nodiscard]] std::vector<std::uint32_t> places_of_steps(std::size_t view) const;
   void find_ends(std::size_t view);
-  [[nodiscard]] std::uint64_t same_as(const Slices& slices, std::uint32_t node) const;
+  [[nodiscard]] std::uint64_t same_as(const Slices& slices, std::size_t piece) const;
   void take_durations(std::size_t view);
   void pair(std::span<const StepPart> now, std::span<const StepPart> next,
             std::vector<StepWork>& work);
@@ -206,13 +206,16 @@ void Prediction::pair(std::span<const StepPart> now, std::span<const StepPart> n
   }
 }
 
-std::uint64_t Prediction::same_as(const Slices& slices, std::uint32_t node) const {
+std::uint64_t Prediction::same_as(const Slices& slices, std::size_t piece) const {
+  const std::uint32_t node = pieces_.all[piece].node;
   const std::size_t row = index(graph_.slice[node]);
   const std::uint64_t place =
       (std::uint64_t{index(slices.track[row])} << 32U) | std::uint64_t{index(slices.name[row])};
   const auto bytes = bytes_of(node);
   const std::uint64_t size = bytes ? static_cast<std::uint64_t>(bytes->value) + 1 : 0;
-  return hash_pair(hash_pair(place, static_cast<std::uint64_t>(graph_.kind[node])), size);
+  const std::uint64_t kind =
+      std::uint64_t{pieces_.part[piece]} << 8U | static_cast<std::uint64_t>(graph_.kind[node]);
+  return hash_pair(hash_pair(place, kind), size);
 }
 
 void Prediction::take_durations(std::size_t view) {
@@ -229,7 +232,7 @@ void Prediction::take_durations(std::size_t view) {
     duration_[i] = graph_.graph.duration[p.node];
     const std::uint32_t step = place(view, p);
     if (step == no_step) continue;
-    parts.push_back({numbers.insert(same_as(slices, p.node)).first, step, piece});
+    parts.push_back({numbers.insert(same_as(slices, i)).first, step, piece});
     ++of_steps.first[step + std::size_t{1}];
   }
   counting_sort(parts, &StepPart::step, common_.size());

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <string_view>
+#include <tuple>
 
 #include "stepscope/base/key_index.h"
 #include "stepscope/base/parallel_for.h"
@@ -25,15 +27,43 @@ StepPiece raw_piece(const StepGraph& graph, std::uint32_t node) {
           static_cast<std::int32_t>(index(graph.slice[node]))};
 }
 
+// Of raw pieces of a view: the part of its row that each is, the longest first.
+void number_parts(const Replay& replay, std::span<const StepPiece> pieces,
+                  std::span<std::uint8_t> parts) {
+  constexpr std::size_t last_part = std::numeric_limits<std::uint8_t>::max();
+  KeyIndex<std::uint64_t, std::identity> rows;  // of rows and kinds
+  std::vector<std::uint32_t> number;            // by piece
+  std::vector<std::uint32_t> count;             // by number
+  for (const StepPiece& p : pieces) {
+    const auto row = static_cast<std::uint64_t>(static_cast<std::uint32_t>(p.step));
+    number.push_back(rows.insert(p.key << 32U | row).first);
+    count.resize(rows.size());
+    ++count[number.back()];
+  }
+  std::vector<std::uint32_t> divided;  // pieces of rows with several parts
+  for (std::uint32_t i = 0; i < pieces.size(); ++i)
+    if (count[number[i]] > 1) divided.push_back(i);
+  std::ranges::sort(divided, {}, [&](std::uint32_t i) {
+    return std::tuple(number[i], -time_of(replay, pieces[i]), i);
+  });
+  for (std::size_t i = 1, part = 0; i < divided.size(); ++i) {
+    part = number[divided[i]] == number[divided[i - 1]] ? std::min(part + 1, last_part) : 0;
+    parts[divided[i]] = static_cast<std::uint8_t>(part);
+  }
+}
+
 // Gives raw pieces their steps and keys.
-void describe(const RankView& view, std::span<StepPiece> pieces) {
+void describe(const RankView& view, std::span<StepPiece> pieces,
+              std::span<const std::uint8_t> parts) {
   const std::vector<std::uint64_t> names = name_hashes(view.trace->strings);
-  KeyIndex<std::uint64_t, std::identity> numbers;  // of kind, name and step
+  KeyIndex<std::uint64_t, std::identity> numbers;  // of kind, name, part and step
   std::vector<std::uint64_t> seen;                 // by number
-  for (StepPiece& p : pieces) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    StepPiece& p = pieces[i];
     const SliceId row{static_cast<std::uint32_t>(p.step)};
     p.step = launch_step(view, row);
-    const std::uint64_t same = hash_pair(names[index(view.trace->slices.name[index(row)])], p.key);
+    const std::uint64_t same = hash_pair(names[index(view.trace->slices.name[index(row)])],
+                                         std::uint64_t{parts[i]} << 8U | p.key);
     const auto step = static_cast<std::uint64_t>(std::int64_t{p.step} + 1);
     const auto [number, fresh] = numbers.insert(hash_pair(same, step));
     if (fresh) seen.push_back(0);
@@ -54,12 +84,16 @@ StepPieces step_pieces(const Replay& replay, std::span<const RankView> views, un
     if (counts(n)) ++pieces.first[graph.view[n] + std::size_t{1}];
   std::partial_sum(pieces.first.begin(), pieces.first.end(), pieces.first.begin());
   pieces.all.resize(pieces.first.back());
+  pieces.part.resize(pieces.first.back());
   std::vector<std::size_t> next(pieces.first.begin(), pieces.first.end() - 1);
   for (std::uint32_t n = 0; n < graph.size(); ++n)
     if (counts(n)) pieces.all[next[graph.view[n]]++] = raw_piece(graph, n);
   parallel_for(views.size(), threads, [&](std::size_t v) {
-    describe(views[v],
-             std::span(pieces.all).subspan(pieces.first[v], pieces.first[v + 1] - pieces.first[v]));
+    const std::size_t count = pieces.first[v + 1] - pieces.first[v];
+    const auto of_view = std::span(pieces.all).subspan(pieces.first[v], count);
+    const auto parts = std::span(pieces.part).subspan(pieces.first[v], count);
+    number_parts(replay, of_view, parts);
+    describe(views[v], of_view, parts);
   });
   return pieces;
 }

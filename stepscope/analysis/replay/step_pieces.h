@@ -12,7 +12,9 @@
 namespace stepscope {
 
 // A host, launch, compute, copy, transfer or unjoined communication node that may move. Two pieces
-// of one key are the same: kind, name and occurrence within the step are equal.
+// of one key are the same: kind, name, part of the row and occurrence within the step are equal.
+// Work within a row divides it into parts, in some steps and not in others, so parts are numbered
+// by their length: the longest is the row's own work in all of them.
 struct StepPiece {
   std::uint64_t key = 0;
   std::uint32_t node = 0;
@@ -21,6 +23,7 @@ struct StepPiece {
 
 struct StepPieces {
   std::vector<StepPiece> all;      // by view, then by node
+  std::vector<std::uint8_t> part;  // of its row, parallel to `all`: the longest is 0, the last 255
   std::vector<std::size_t> first;  // by view: of its pieces in `all`; plus the end
 
   [[nodiscard]] std::span<const StepPiece> of(std::size_t view) const {
