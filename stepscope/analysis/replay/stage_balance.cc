@@ -19,6 +19,7 @@ namespace {
 constexpr double same_count = 1.02;  // of calls a step
 constexpr double much_hidden = 0.3;  // of the time of a dimension's communication
 constexpr double least_left = 0.01;  // of the time of a name whose layers are moved away
+constexpr double least_vote = 0.01;  // of the time of names with unequal calls: of one that tells
 constexpr double grows_along = 0.1;  // the time of a call per layer differs so much at most
 
 // Lower median of some values.
@@ -92,10 +93,13 @@ CallsOfStages calls_of_stages(const WhatIfInputs& in) {
   each_view(in, [&](std::uint32_t v, std::span<const std::uint32_t> nodes) {
     const Trace& trace = *in.views[v].trace;
     std::unordered_map<StringId, Sum> of_name;
+    std::vector<bool> counted(trace.slices.size());  // rows: others may divide them into nodes
     for (const std::uint32_t n : nodes) {
-      Sum& sum = of_name[trace.slices.name[index(graph.slice[n])]];
+      const std::size_t row = index(graph.slice[n]);
+      Sum& sum = of_name[trace.slices.name[row]];
       sum.time += static_cast<double>(in.replay.measured.duration[n].count());
-      ++sum.count;
+      if (!counted[row]) ++sum.count;
+      counted[row] = true;
     }
     for (const auto& [name, sum] : of_name)
       sums[trace.strings[name]][stage_of(in.roles[v])].emplace_back(v, sum);
@@ -155,13 +159,18 @@ bool agrees(const Counts& count, const Counts& layers) {
 }
 
 // Layers are what most names agree on, the ends of the model aside; then what most time agrees on.
+// Names that take next to no time count shapes and buffers rather than layers.
 std::optional<StageLayers> find_layers(const CallsOfStages& calls, std::int64_t batches) {
   struct Shape {
     std::int64_t divisor = 0;  // common to the calls of all names that have it
     std::size_t names = 0;
   };
+  double unequal = 0;
+  for (const auto& [name, c] : calls.names)
+    if (!c.same) unequal += c.mean;
   std::map<Counts, Shape> shapes;
   for (const auto& [name, c] : calls.names) {
+    if (c.mean < least_vote * unequal) continue;
     const std::int64_t unit = divisor_of(c.count);
     if (c.same || unit == 0) continue;
     Counts shape = c.count;

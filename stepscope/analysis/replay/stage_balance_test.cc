@@ -13,7 +13,8 @@ constexpr int recorded_steps = 2;
 
 // A rank that runs `layers` layers of four kernels for each micro-batch. The last stage also runs
 // the head, which has the name of a layer's kernel. One optimizer kernel updates all layers.
-TestRank stage_of_layers(int layers, bool last) {
+// `small`: names of short kernels that a batch has once more than layers.
+TestRank stage_of_layers(int layers, bool last, int small) {
   TestRank rank;
   std::int64_t at = 1000;
   std::uint32_t id = 0;
@@ -32,6 +33,8 @@ TestRank stage_of_layers(int layers, bool last) {
         kernel("gemm", 300);
       }
       if (last) kernel("gemm", 100);
+      for (int name = 0; name < small; ++name)
+        for (int k = 0; k <= layers; ++k) kernel("fill" + std::to_string(name), 1);
     }
     kernel("adam", 50 * layers);
     rank.rows().step("ProfilerStep#" + std::to_string(s), begin, at);
@@ -41,12 +44,12 @@ TestRank stage_of_layers(int layers, bool last) {
 }
 
 std::map<std::string_view, StageRatio> ratios_of(std::span<const int> layers,
-                                                 std::optional<int> micro_batches) {
+                                                 std::optional<int> micro_batches, int small = 0) {
   std::vector<TestRank> ranks;
   static std::vector<std::string> roles;
   roles.clear();
   for (std::size_t s = 0; s < layers.size(); ++s) {
-    ranks.push_back(stage_of_layers(layers[s], s + 1 == layers.size()));
+    ranks.push_back(stage_of_layers(layers[s], s + 1 == layers.size(), small));
     roles.push_back("pp" + std::to_string(s));
   }
   const TestJob job(std::move(ranks));
@@ -81,6 +84,13 @@ TEST(StageBalance, LayersMoveAndTheHeadStays) {
 }
 
 // Two and four layers have the counts of one and two: the micro-batches tell.
+TEST(StageBalance, KernelsThatTakeNextToNoTimeDoNotTellLayers) {
+  const auto ratios = ratios_of(std::array{2, 4, 3, 3}, batches_of_step, 5);
+  EXPECT_TRUE(ratios.at("pp1").movable);
+  EXPECT_DOUBLE_EQ(ratios.at("pp1").of("attention"), 4.0 / 3);
+  EXPECT_DOUBLE_EQ(ratios.at("pp0").of("attention"), 2.0 / 3);
+}
+
 TEST(StageBalance, MicroBatchesTellWhatALayerIs) {
   EXPECT_TRUE(ratios_of(std::array{2, 4}, batches_of_step).at("pp1").movable);
   EXPECT_FALSE(ratios_of(std::array{1, 2}, batches_of_step).at("pp1").movable);
