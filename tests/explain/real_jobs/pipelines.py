@@ -45,8 +45,13 @@ def build_pipeline(rank):
     mesh = mesh_of(("dp", ways), ("pp", pipeline)) if ways > 1 else None
     group = mesh.get_group("pp") if mesh else None
     modules, stages = [], []
-    # DDP counts one forward of its module a step where a rank has several stages.
-    wrapped = mesh and rank.options["ddp_stages"] and kind_.stages == pipeline
+    # DDP takes one forward before each backward: a rank with several stages has more, and so has GPipe.
+    wrapped = (
+        mesh
+        and rank.options["ddp_stages"]
+        and kind_.stages == pipeline
+        and not kind_.name.startswith("gpipe")
+    )
     for s in kind_.stages_of(rank.number):
         module = layers.Stack(kind_.layers_of_stage(s), style=rank.options["style"])
         modules.append(module)
