@@ -30,7 +30,6 @@ class Timer {
  private:
   void message(std::span<const CollectiveMember> members);
   void collective(const MatchedCollective& matched);
-  void set(CollectiveMember m, Ns ready) { times_[m.view][m.call] = {ready, true}; }
 
   std::span<const RankView> views_;
   const CollectiveMatches& matches_;
@@ -66,9 +65,13 @@ void Timer::collective(const MatchedCollective& matched) {
       if (!gate.buffered) error = std::max(error, last - matches_.call(members[i]).end);
     }
   }
+  Ns first_end = Ns::max();
+  if (is_barrier_like(matched.kind))
+    for (const CollectiveMember m : members) first_end = std::min(first_end, matches_.call(m).end);
   for (std::size_t i = 0; i < members.size(); ++i) {
     const CollectiveCall& call = matches_.call(members[i]);
-    if (call.end - call.start >= error) set(members[i], ready[i]);
+    if (call.end - call.start >= error)
+      times_[members[i].view][members[i].call] = {ready[i], true, first_end};
   }
 }
 

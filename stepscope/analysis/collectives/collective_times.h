@@ -19,6 +19,8 @@ namespace stepscope {
 struct CallTime {
   Ns ready{};  // when everything the call waits for had arrived; valid if `split`
   bool split = false;
+  // Of a split barrier-like collective: the first end of a member. It was done then on all of them.
+  Ns first_end = Ns::max();
 };
 
 // wait = max(0, ready - start), at most the call; transfer = end - max(start, ready), at least 0.

@@ -164,11 +164,16 @@ const CpuDraft::Done* CpuDraft::held_until(Ns from, Ns until) const {
 
 // The thread of a call records the call's start and end only when it has a core. The start is then
 // after the submission, and the end after the waiting thread has gone on. A call is recorded late
-// if it runs from shortly after the begin of a hole until shortly after the hole's end.
+// if it runs from shortly after the begin of a hole until shortly after the hole's end, or until
+// later if another member shows that the collective was done when the hole ended.
 bool CpuDraft::recorded_late(std::uint32_t node, Ns ready, Ns resumed) const {
   const std::uint32_t call = draft_.detail[node];
-  const bool arrived = !input_.joined[call] || input_.times[call].ready <= resumed;
-  const Ns delay = std::max(input_.calls.calls[call].start - ready, draft_.end_of(node) - resumed);
+  const CallTime& time = input_.times[call];
+  const bool arrived = !input_.joined[call] || time.ready <= resumed;
+  Ns delay = draft_.end_of(node) - resumed;
+  if (time.first_end != Ns::max())
+    delay = std::min(delay, std::chrono::abs(time.first_end - resumed));
+  delay = std::max(delay, input_.calls.calls[call].start - ready);
   return arrived && delay * late_record <= resumed - ready;
 }
 

@@ -304,6 +304,13 @@ TEST(StepGraph, ACallRecordedLateIsStillWhatTheThreadWaitedFor) {
   EXPECT_LE(b.ask({.change = Change::host_free}).saved, Ns{5 * us});
 }
 
+// The first end of a member shows when an all-reduce was done on all of them.
+TEST(StepGraph, ACallWhosePeerHasEndedIsWhatTheThreadWaitedForHoweverLateItsEnd) {
+  const BuiltGraph b(graph_ranks_of(gloo_rank(300, 880, 5), gloo_rank(700, 815, 5)));
+  ASSERT_EQ(b.graph.joined, 2U);
+  EXPECT_EQ(b.ask({.change = Change::rank_as_peers, .rank = 1}).saved, Ns{400 * us});
+}
+
 TEST(StepGraph, AThreadThatGoesOnLongBeforeACollectiveEndsDidNotWaitForIt) {
   const BuiltGraph b(graph_ranks_of(gloo_rank(300, 900), gloo_rank(310, 900)));
   ASSERT_EQ(b.graph.joined, 2U);
