@@ -11,8 +11,8 @@ cmake=/usr/bin/cmake
 [ -x $cmake ] || cmake=cmake
 configure=(--preset "$preset")
 [ ! -x /usr/bin/ninja ] || configure+=(-DCMAKE_MAKE_PROGRAM=/usr/bin/ninja)
-# The Python module is part of the release build where its environment can be made (tools/python_env.sh).
-if [ "$preset" = release ]; then
+# The Python module is part of the whole release build where its environment can be made (tools/python_env.sh).
+if [ "$preset" = release ] && [ $# -eq 0 ]; then
   if python=$(tools/python_env.sh); then
     configure+=(-DSTEPSCOPE_PYTHON=ON "-DPython_EXECUTABLE=$python")
   else
