@@ -82,10 +82,17 @@ void add_moving(const Trace& trace, const Track& track, Sweep& sweep) {
 }
 
 // If a device's work was not recorded, operators only launch, and nothing tells what the device did
-// meanwhile.
+// meanwhile. Without operators nothing tells what the host did.
 BudgetCategory unseen_category_of(const Sweep::Open& open) {
   if (open[loading] > 0) return idle_data;
   return open[synchronizing] > 0 ? idle_sync : not_recorded;
+}
+
+bool shows_work(const Trace& trace, const RankIndex& rank, const CommSplit& split) {
+  const std::vector<Category>& categories = trace.slices.category;
+  return !rank.device_unseen() &&
+         (!split.spans.empty() ||
+          std::ranges::find(categories, Category::cpu_op) != categories.end());
 }
 
 Sweep sweep_of(const Trace& trace, const RankIndex& rank, const CommSplit& split) {
@@ -114,9 +121,9 @@ std::vector<BudgetPiece> cpu_pieces(const Trace& trace, const RankIndex& rank,
   std::vector<BudgetPiece> pieces;
   Sweep sweep = sweep_of(trace, rank, split);
   StepCursor cursor(steps);
+  const bool shown = shows_work(trace, rank, split);
   sweep.run(steps.front().start, steps.back().end, [&](Ns start, Ns end, const Sweep::Open& open) {
-    const BudgetCategory category =
-        rank.device_unseen() ? unseen_category_of(open) : category_of(open);
+    const BudgetCategory category = shown ? category_of(open) : unseen_category_of(open);
     cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
       const bool continues = !pieces.empty() && pieces.back().end == from &&
                              pieces.back().category == category && pieces.back().step == step;
