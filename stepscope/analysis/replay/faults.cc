@@ -182,7 +182,7 @@ void Search::suspect_part(std::size_t view, WorkPart part) {
   StepFault f{.kind = StepFaultKind::slow_rank,
               .ranks = {rank},
               .scenario = {.change = Change::rank_as_peers, .rank = rank, .part = part},
-              .excess = Ns{std::llround(mean_of(excess))},
+              .excess = Ns{std::llround(std::max(mean_of(excess), mean_of(times.excess(since))))},
               .ratio = peers > 0 ? own / peers : 1};
   if (part == WorkPart::host) f.kind = StepFaultKind::late_host;
   if (part == WorkPart::data) {
