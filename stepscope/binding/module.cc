@@ -6,6 +6,7 @@
 
 #include "stepscope/binding/answer.h"
 #include "stepscope/binding/flag_tables.h"
+#include "stepscope/binding/loop_rules.h"
 #include "stepscope/binding/python_error.h"
 #include "stepscope/binding/python_tree.h"
 #include "stepscope/binding/run_verb.h"
@@ -207,4 +208,5 @@ NB_MODULE(_core, module) {
   bind_verbs(module);
   bind_traces(module);
   bind_flag_tables(module);
+  bind_loop_rules(module);
 }

@@ -27,8 +27,8 @@
 
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/base/quantity.h"
-#include "stepscope/live/late_rule.h"
 #include "stepscope/live/transfer_rule.h"
+#include "stepscope/stats/lateness/late_rule.h"
 
 namespace stepscope {
 

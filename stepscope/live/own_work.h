@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/live/late_rule.h"
 #include "stepscope/live/step_curve.h"
+#include "stepscope/stats/lateness/late_rule.h"
 
 namespace stepscope {
 

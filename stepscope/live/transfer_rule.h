@@ -14,7 +14,7 @@
 #include <deque>
 #include <vector>
 
-#include "stepscope/live/late_rule.h"
+#include "stepscope/stats/lateness/late_rule.h"
 
 namespace stepscope {
 

@@ -8,15 +8,29 @@
 
 namespace stepscope {
 
+namespace {
+
+std::vector<double> distances(std::span<const double> values, double middle) {
+  std::vector<double> away(values.size());
+  std::ranges::transform(values, away.begin(), [&](double x) { return std::fabs(x - middle); });
+  return away;
+}
+
+}  // namespace
+
+std::optional<double> robust_deviation(std::span<const double> values) {
+  const auto middle = median(values);
+  if (!middle) return std::nullopt;
+  constexpr double of_median = 1.482602218505602;  // 1 / the normal quantile of 3/4
+  return of_median * *median(distances(values, *middle));
+}
+
 std::optional<HampelLimits> hampel_limits(std::span<const double> values, double k) {
   const auto middle = median(values);
   if (!middle) return std::nullopt;
-  std::vector<double> away(values.size());
-  std::ranges::transform(values, away.begin(), [&](double x) { return std::fabs(x - *middle); });
-  constexpr double of_median = 1.482602218505602;  // 1 / the normal quantile of 3/4
-  constexpr double of_mean = 1.2533141373155003;   // sqrt(pi / 2)
-  double deviation = of_median * *median(away);
-  if (!(deviation > 0)) deviation = of_mean * *mean(away);
+  constexpr double of_mean = 1.2533141373155003;  // sqrt(pi / 2)
+  double deviation = *robust_deviation(values);
+  if (!(deviation > 0)) deviation = of_mean * *mean(distances(values, *middle));
   return HampelLimits{.median = *middle,
                       .deviation = deviation,
                       .low = *middle - k * deviation,

@@ -11,6 +11,10 @@
 
 namespace stepscope {
 
+// The standard deviation of normal values, from the median of their distances from their median.
+// Absent for no values.
+[[nodiscard]] std::optional<double> robust_deviation(std::span<const double> values);
+
 struct HampelLimits {
   double median = 0;
   double deviation = 0;  // robust; from the mean absolute one if half of the values are equal

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "stepscope/stats/excess.h"
+#include "stepscope/stats/lateness/excess.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -149,9 +149,8 @@ std::vector<PersistentStraggler> Lateness::ranks() const {
                             .cost = own.cost};
     if (wall > 0) row.cost_share = seconds(own.cost).count() / wall;
     const double usual = median(own.recent).value_or(0);
-    const double least = std::max(static_cast<double>(options_.least_late.count()),
-                                  options_.least_share * step_wall * 1e9);
-    row.persistent = usual >= least && stands_out(own.recent) && waits_little(own);
+    row.persistent = usual >= options_.limits.least(step_wall * 1e9) && stands_out(own.recent) &&
+                     waits_little(own);
     if (tokens_ > 0 && wall > 0) {
       row.tokens_per_second = static_cast<double>(tokens_) / wall;
       const double without = wall - seconds(own.cost).count();

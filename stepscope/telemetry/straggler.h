@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "stepscope/base/quantity.h"
+#include "stepscope/stats/lateness/late_decision.h"
 #include "stepscope/telemetry/job_window.h"
 
 namespace stepscope {
@@ -29,8 +30,9 @@ struct PersistentStraggler {
   Ns latest{};                    // maximum over a step's collectives, mean over steps
   Ns cost{};                      // of all steps: wall time that the job lost
   double cost_share = 0;          // of the job's wall
-  // Its lateness in the last 256 steps stands out (stats/excess.h), its median is above the limits,
-  // and its main thread waits in these collectives for no longer than most other ranks'.
+  // Its lateness in the last 256 steps stands out (stats/lateness/excess.h), its median is above
+  // the limits, and its main thread waits in these collectives for no longer than most other
+  // ranks'.
   bool persistent = false;
   // The job's rate if this rank were as fast as the others; absent without tokens.
   std::optional<double> tokens_per_second{};
@@ -38,9 +40,8 @@ struct PersistentStraggler {
 };
 
 struct LatenessOptions {
-  double least_share = 0.03;  // of the step's wall; smaller lateness is noise
-  Ns least_late{1'000'000};   // per step
-  Ns clock_uncertainty{};     // differences up to this are ignored
+  LateLimits limits{};
+  Ns clock_uncertainty{};  // differences up to this are ignored
 };
 
 // The lateness of a long run, added up stretch by stretch, so that arrivals need not be kept. A

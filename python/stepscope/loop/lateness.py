@@ -5,21 +5,21 @@ All ranks of a synchronous job have the same step time, because they wait for ea
 rank is the one that does not wait. So the *own work* of a step is compared: its wall time without
 the time in which the rank waited for a collective. No clocks are compared between ranks.
 
-A rank is late in a step if its own work takes longer than the median of its peers' (of an even
-number the earlier middle, as in telemetry) by at least LEAST_NS and LEAST_SHARE of the step. It is
-reported if that holds in more steps than chance explains, and if most of the others wait for it.
-Chance: a rank that is like its peers is above their median in at most half of the steps. The sign
-test gives the probability of so many late steps, times the number of ranks (Bonferroni); at most
-CHANCE. With two ranks 18 of 18 steps are enough, or 73 of 100; nothing is assumed of the noise but
-that steps are independent. The last SHORT and the last RECENT steps are judged, so that a rank that
-becomes late is named soon, and one that is late now and then too.
+How much longer than the median of its peers' (of an even number the earlier middle) a rank's own
+work takes is given to the native module round by round. It decides who is late, as for
+`stepscope live` (stepscope/stats/lateness/late_rule.h). A round is a step, which names a rank soon.
+Rounds of LONG steps are judged beside them, which name a rank whose lateness is small in the noise.
+A rank that is named is reported if most of the others wait for it.
 
-Units: integer nanoseconds. Pure functions and plain data; no torch."""
+Units: integer nanoseconds. No torch."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
+
+from stepscope._core import LateRule, stands_out
 
 PHASES = ("data", "forward", "loss", "backward", "wait", "after_backward", "optimizer", "other")
 WAIT = PHASES.index("wait")
@@ -34,11 +34,8 @@ WHERE = {
     "other": "outside forward, backward, optimizer and data loading",
 }
 
-LEAST_NS = 1_000_000
-LEAST_SHARE = 0.03
-CHANCE = 1e-5
-SHORT = 30  # steps
-RECENT = 100
+LONG = 12  # steps
+SURE_OF_LONG = 4  # standard errors: asked a twelfth as often, of means that are nearly normal
 SLOWER_SHARE = 0.05  # a smaller change of the step time is not reported
 REFERENCE = 50  # steps that a change of the step time is compared with
 
@@ -56,20 +53,13 @@ def median(values) -> int:
     return values[(len(values) - 1) // 2]
 
 
-def chance_of(times: int, trials: int) -> float:
-    """The probability of at least `times` heads in `trials` throws of a fair coin."""
-    return sum(math.comb(trials, k) for k in range(times, trials + 1)) / 2**trials
-
-
 @dataclass(frozen=True)
 class Late:
-    """A late rank. Times are medians over the judged steps, in ns."""
+    """A late rank, in the last steps since it was late."""
 
     rank: int
-    steps: int  # that were judged
-    late_steps: int
-    late_ns: int  # own work beyond the median of the peers
-    step_ns: int
+    late_ns: int  # own work beyond the median of the peers, mean of the late steps
+    step_ns: int  # this and the others: medians
     where: str  # the phase with most of it
     where_ns: int  # own work beyond the peers' median in that phase
     waiting: tuple[int, ...]  # ranks that wait at least half of late_ns longer than it
@@ -85,77 +75,91 @@ class Late:
             f" its peers' in a step of {words.span(self.step_ns)}, {most};"
             f" {words.ranks(self.waiting)} {'waits' if one else 'wait'}"
             f" {words.span(self.wait_ns)} longer than it"
-            f" ({self.late_steps} of the last {self.steps} steps)"
         )
 
 
-def late_ranks(group: dict[int, dict[int, Times]]) -> list[Late]:
-    """`group`: times by rank and step, of ranks that do the same work. Only steps that all ranks
-    have count. The latest rank first."""
-    if len(group) < 2:
-        return []
-    steps = sorted(set.intersection(*(set(rank) for rank in group.values())))[-RECENT:]
-    found = _late_in(group, steps[-SHORT:])
-    if len(steps) > SHORT:
-        named = {entry.rank for entry in found}
-        found += [entry for entry in _late_in(group, steps) if entry.rank not in named]
-    return sorted(found, key=lambda entry: -entry.late_ns)
+@dataclass
+class _Rounds:
+    length: int  # steps
+    rule: LateRule
+    own: list[float] = field(default_factory=list)  # by rank: sum over the steps of this round
+    wall: float = 0
+    steps: int = 0
+
+    def add(self, own: list[float], wall: int) -> None:
+        """`own` work by rank; NaN: unknown."""
+        self.own = [a + b for a, b in zip(self.own, own)] if self.steps else own
+        self.wall += wall
+        self.steps += 1
+        if self.steps == self.length:
+            middle = median(ns for ns in self.own if not math.isnan(ns))
+            late = [(ns - middle) / self.length for ns in self.own]
+            self.rule.add(late, self.wall / self.length)
+            self.wall = self.steps = 0
 
 
-def _late_in(group: dict[int, dict[int, Times]], steps: list[int]) -> list[Late]:
-    if not steps:
-        return []
-    late: dict[int, list[int]] = {rank: [] for rank in group}
-    hits = dict.fromkeys(group, 0)
-    for step in steps:
-        works = {rank: own(times[step]) for rank, times in group.items()}
-        middle = median(works.values())
-        least = max(LEAST_NS, LEAST_SHARE * median(sum(times[step]) for times in group.values()))
-        for rank, work in works.items():
-            late[rank].append(work - middle)
-            hits[rank] += work - middle >= least
-    waits = {rank: [times[step][WAIT] for step in steps] for rank, times in group.items()}
-    suspects = [rank for rank in group if len(group) * chance_of(hits[rank], len(steps)) <= CHANCE]
-    others = [rank for rank in group if rank not in suspects]
-    out = []
-    for rank in suspects:
-        late_ns = median(late[rank])
-        longer = {
-            other: median(w - mine for w, mine in zip(waits[other], waits[rank]))
-            for other in others
-        }
-        waiting = tuple(other for other in others if longer[other] >= late_ns / 2)
-        if not waiting or 2 * len(waiting) <= len(others):
-            continue
-        where, where_ns = _where(group, rank, steps)
-        out.append(
-            Late(
-                rank,
-                len(steps),
-                hits[rank],
-                late_ns,
-                median(sum(group[rank][step]) for step in steps),
-                where,
-                where_ns,
-                waiting,
-                median(longer[other] for other in waiting),
+class Group:
+    """Ranks that do the same work. Steps go in by add(), the late ranks come out of late()."""
+
+    def __init__(self, ranks):
+        self.ranks = tuple(ranks)
+        self._rounds = [
+            _Rounds(1, LateRule(len(self.ranks))),
+            _Rounds(LONG, LateRule(len(self.ranks), SURE_OF_LONG)),
+        ]
+        self._last: deque[dict[int, Times]] = deque(maxlen=(LateRule.window + 1) * LONG)
+        self._step = -1  # the last one that went in
+
+    def add(self, told: dict[int, dict[int, Times]]) -> None:
+        """`told`: times by rank and step, of two ranks or more. The steps that are new and that all
+        of them have count."""
+        for step in sorted(set.intersection(*map(set, told.values()))):
+            if step > self._step:
+                self._step = step
+                self._add_step({rank: times[step] for rank, times in told.items()})
+
+    def _add_step(self, times: dict[int, Times]) -> None:
+        works = [own(times[rank]) if rank in times else math.nan for rank in self.ranks]
+        for rounds in self._rounds:
+            rounds.add(works, median(map(sum, times.values())))
+        self._last.append(times)
+
+    def late(self) -> list[Late]:
+        """The latest rank first."""
+        named: dict[int, tuple[int, float]] = {}  # by rank: how many of the last steps, and ns
+        for rounds in self._rounds:
+            for at, rank in enumerate(self.ranks):
+                if rounds.rule.named(at):
+                    steps = rounds.rule.rounds_late(at) * rounds.length + rounds.steps
+                    named.setdefault(rank, (steps, rounds.rule.lateness(at)))
+        found = [self._late(rank, steps, round(ns), named) for rank, (steps, ns) in named.items()]
+        return sorted(filter(None, found), key=lambda entry: -entry.late_ns)
+
+    def _late(self, rank: int, last: int, late_ns: int, named) -> Late | None:
+        steps = [step for step in list(self._last)[-last:] if rank in step]
+        others = [r for r in self.ranks if r not in named and all(r in step for step in steps)]
+        longer = {r: median(step[r][WAIT] - step[rank][WAIT] for step in steps) for r in others}
+        waiting = tuple(r for r in others if longer[r] >= late_ns / 2)
+        if 2 * len(waiting) <= len(others):
+            return None
+        more = {
+            phase: median(
+                step[rank][index] - median(times[index] for times in step.values())
+                for step in steps
             )
+            for index, phase in enumerate(PHASES)
+            if index != WAIT
+        }
+        where = max(more, key=more.get)
+        return Late(
+            rank,
+            late_ns,
+            median(sum(step[rank]) for step in steps),
+            where,
+            more[where],
+            waiting,
+            median(longer[r] for r in waiting),
         )
-    return out
-
-
-def _where(group, rank: int, steps) -> tuple[str, int]:
-    best, most = "other", 0
-    for index, phase in enumerate(PHASES):
-        if index == WAIT:
-            continue
-        more = median(
-            group[rank][step][index] - median(times[step][index] for times in group.values())
-            for step in steps
-        )
-        if more > most:
-            best, most = phase, more
-    return best, most
 
 
 @dataclass(frozen=True)
@@ -185,7 +189,7 @@ class Slower:
 
 def slower(first: dict[int, dict[int, Times]], last: dict[int, dict[int, Times]]) -> Slower | None:
     """`first` and `last`: times by rank and step, REFERENCE steps each. The step times of `last`
-    are compared with the median of `first`: by the sign test as above, and by their ratio."""
+    are compared with the median of `first`: by the test of lateness, and by their ratio."""
     ranks = sorted(set(first) & set(last))
     if not ranks:
         return None
@@ -197,10 +201,8 @@ def slower(first: dict[int, dict[int, Times]], last: dict[int, dict[int, Times]]
     before, now = walls(first), walls(last)
     if len(before) < REFERENCE // 2 or len(now) < REFERENCE // 2:
         return None
-    usual = median(before.values())
-    longer = sum(wall > usual * (1 + SLOWER_SHARE / 2) for wall in now.values())
-    now_ns = median(now.values())
-    if now_ns < usual * (1 + SLOWER_SHARE) or chance_of(longer, len(now)) > CHANCE:
+    usual, now_ns = median(before.values()), median(now.values())
+    if now_ns < usual * (1 + SLOWER_SHARE) or not stands_out([w - usual for w in now.values()]):
         return None
 
     def grown(rank, index):

@@ -3,7 +3,7 @@
 
 As a program it is a process of its own beside rank 0: records on standard input, each behind its
 length (4 bytes, little endian). The length 0 asks for a judgement: one line of JSON {lines, state}
-on standard output. It ends with its standard input. Needs the standard library only.
+on standard output. It ends with its standard input. Needs the native module, and no torch.
 
 A record: a line of JSON {rank, world, peers, phase, age_s}, then a row of 64-bit integers for each
 step that has ended: its number and its times by phase (lateness.PHASES), in ns. `peers` are the
@@ -24,6 +24,7 @@ if __name__ == "__main__":  # the package's own folder is no place to import fro
 
 from stepscope.loop import lateness, words
 
+KEPT = 100  # last steps of a rank
 COLUMNS = 1 + len(lateness.PHASES)
 
 
@@ -59,6 +60,7 @@ class Watch:
         self._recent: dict[int, dict[int, lateness.Times]] = {}  # by rank and step
         self._first: dict[int, dict[int, lateness.Times]] = {}  # the first steps of each rank
         self._heard: dict[int, tuple[float, str, float]] = {}  # by rank: when, phase, age_s
+        self._groups: dict[tuple[int, ...], lateness.Group] = {}  # by their ranks
         self._late: dict[int, int] = {}  # ranks that were reported, and their lateness in ns
         self._slower: float = 1.0  # the ratio that was reported
         self._since = 0  # from which step on
@@ -79,7 +81,7 @@ class Watch:
             recent[number] = times
             if len(first) < lateness.REFERENCE:
                 first[number] = times
-        for number in sorted(recent)[: -lateness.RECENT]:
+        for number in sorted(recent)[:-KEPT]:
             del recent[number]
 
     def judge(self, now: float) -> list[str]:
@@ -101,20 +103,16 @@ class Watch:
             flat["stepscope/late_rank"] = max(self._late, key=self._late.get)
         return flat
 
-    def _groups(self) -> list[dict[int, dict[int, lateness.Times]]]:
-        out = []
-        for peers in sorted(set(self._peers.values())):
-            group = {
-                rank: self._recent[rank]
-                for rank in peers
-                if self._recent.get(rank) and rank not in self._lost
-            }
-            if len(group) > 1:
-                out.append(group)
-        return out
-
     def _lateness(self) -> list[str]:
-        found = [entry for group in self._groups() for entry in lateness.late_ranks(group)]
+        found = []
+        for peers in sorted(set(self._peers.values())):
+            if peers not in self._groups:
+                self._groups[peers] = lateness.Group(peers)
+            group = self._groups[peers]
+            told = {rank: self._recent.get(rank, {}) for rank in peers if rank not in self._lost}
+            if len(told) > 1:
+                group.add(told)
+            found += [entry for entry in group.late() if entry.rank not in self._lost]
         found.sort(key=lambda entry: -entry.late_ns)
         lines = []
         for entry in found:

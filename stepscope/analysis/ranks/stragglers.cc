@@ -8,7 +8,7 @@
 
 #include "stepscope/analysis/ranks/lateness.h"
 #include "stepscope/analysis/ranks/straggler_cause.h"
-#include "stepscope/stats/excess.h"
+#include "stepscope/stats/lateness/excess.h"
 
 namespace stepscope {
 namespace {
@@ -105,8 +105,10 @@ void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, in
         static_cast<double>(mine.own.count()) / static_cast<double>(mine.wall.count());
   }
   const std::vector<double> leads = leads_of(mine, roles);
-  result.significant = result.late_share >= options.least_share &&
-                       result.upper_bound >= options.least_late &&
+  const auto of_step = [&](Ns sum) {
+    return static_cast<double>(sum.count()) / static_cast<double>(steps);
+  };
+  result.significant = of_step(mine.own) >= options.limits.least(of_step(mine.wall)) &&
                        (leads.size() < 2 || stands_out(leads));
 }
 

@@ -14,6 +14,7 @@
 #include "stepscope/analysis/collectives/collectives.h"
 #include "stepscope/analysis/ranks/roles.h"
 #include "stepscope/analysis/ranks/straggler_cause.h"
+#include "stepscope/stats/lateness/late_decision.h"
 
 namespace stepscope {
 
@@ -34,7 +35,8 @@ struct Straggler {
   // flight already showed.
   Ns upper_bound{};
   // True if it is above the floors below, and the time by which it is later than the median of the
-  // others stands out of what the steps vary by (stats/excess.h), if there are two or more.
+  // others stands out of what the steps vary by (stats/lateness/excess.h), if there are two or more
+  // steps.
   bool significant = false;
   std::optional<StragglerCause> cause;  // absent unless significant
   std::vector<StragglerStep> steps;
@@ -42,9 +44,7 @@ struct Straggler {
 
 struct StragglerOptions {
   ParallelSizes sizes;
-  // Floors of effect size: smaller lateness is noise or variation from rank to rank.
-  double least_share = 0.03;                     // of the step
-  Ns least_late = std::chrono::milliseconds{1};  // per step
+  LateLimits limits{};  // floors of effect size
 };
 
 // Latest first, without ranks that are never late. Empty if nothing is matched.

@@ -96,8 +96,7 @@ TEST(Stragglers, ASingleLateStepIsListedButNotSignificant) {
 
 TEST(Stragglers, TheFloorsAreTheUsersToSet) {
   const TestJob job = job_of(2, 4, [](TestRank&, std::int64_t) {});
-  const auto found = stragglers_of(
-      job, {.sizes = {}, .least_share = 0.5, .least_late = std::chrono::milliseconds{1}});
+  const auto found = stragglers_of(job, {.sizes = {}, .limits = {.least_share = 0.5}});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_FALSE(found[0].significant);
 }

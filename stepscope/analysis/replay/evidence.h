@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The evidence of a rank: what its own work takes in each step, and what its peers take for the
-// same. stats/excess.h tells whether the difference is more than the spread of the steps.
+// same. stats/lateness/excess.h tells whether the difference is more than the spread of the steps.
 #pragma once
 
 #include <array>

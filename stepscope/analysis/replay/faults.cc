@@ -24,7 +24,7 @@
 #include "stepscope/analysis/replay/stage_balance.h"
 #include "stepscope/analysis/replay/what_if.h"
 #include "stepscope/analysis/steps/unseen_host.h"
-#include "stepscope/stats/excess.h"
+#include "stepscope/stats/lateness/excess.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {

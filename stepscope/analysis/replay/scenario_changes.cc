@@ -11,7 +11,7 @@
 #include "stepscope/analysis/collectives/message_latency.h"
 #include "stepscope/analysis/replay/fault_changes.h"
 #include "stepscope/analysis/replay/stage_balance.h"
-#include "stepscope/stats/excess.h"
+#include "stepscope/stats/lateness/excess.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {

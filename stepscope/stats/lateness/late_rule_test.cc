@@ -3,7 +3,7 @@
 // several steps (of the rank, and of all ranks of a host), a lasting difference between ranks, and
 // rare long pauses with a heavy tail. Four collectives a step tell how long each rank was in them,
 // and nothing else.
-#include "stepscope/live/late_rule.h"
+#include "stepscope/stats/lateness/late_rule.h"
 
 #include <gtest/gtest.h>
 

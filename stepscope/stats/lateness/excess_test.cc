@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/stats/excess.h"
+#include "stepscope/stats/lateness/excess.h"
 
 #include <gtest/gtest.h>
 
