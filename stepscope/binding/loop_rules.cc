@@ -27,17 +27,18 @@ void add_round(LateRule& rule, const std::vector<float>& late, double step_ns) {
 
 void bind_loop_rules(nb::module_& module) {
   nb::class_<LateRule> rule(module, "LateRule");
-  rule.def(nb::init<std::size_t, double>(), nb::arg("members"), nb::arg("sure") = sure_again)
+  rule.def(nb::init<std::size_t>(), nb::arg("members"))
       .def("add", add_round, nb::arg("late"), nb::arg("step_ns"))
       .def("named", [](const LateRule& r, std::size_t m) { return r.named(member_of(r, m)); })
       .def("lateness", [](const LateRule& r, std::size_t m) { return r.lateness(member_of(r, m)); })
       .def("rounds_late",
            [](const LateRule& r, std::size_t m) { return r.rounds_late(member_of(r, m)); });
-  rule.attr("window") = late_window;
+  rule.def_static(
+      "least", [](double step_ns) { return LateLimits{}.least(step_ns); }, nb::arg("step_ns"));
   module.def(
       "stands_out",
-      [](const std::vector<double>& excess) { return stands_out(excess, sure_again); },
-      nb::arg("excess"));
+      [](const std::vector<double>& excess, double sure) { return stands_out(excess, sure); },
+      nb::arg("excess"), nb::arg("sure") = sure_again);
 }
 
 }  // namespace stepscope::binding

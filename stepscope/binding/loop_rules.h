@@ -6,8 +6,7 @@
 
 namespace stepscope::binding {
 
-// LateRule (stats/lateness/late_rule.h), and stands_out(excess) of a question that is asked again
-// and again (stats/lateness/excess.h).
+// LateRule (stats/lateness/late_rule.h) and stands_out (stats/lateness/excess.h).
 void bind_loop_rules(nanobind::module_& module);
 
 }  // namespace stepscope::binding

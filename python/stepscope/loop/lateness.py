@@ -6,10 +6,10 @@ rank is the one that does not wait. So the *own work* of a step is compared: its
 the time in which the rank waited for a collective. No clocks are compared between ranks.
 
 How much longer than the median of its peers' (of an even number the earlier middle) a rank's own
-work takes is given to the native module round by round. It decides who is late, as for
-`stepscope live` (stepscope/stats/lateness/late_rule.h). A round is a step, which names a rank soon.
-Rounds of LONG steps are judged beside them, which name a rank whose lateness is small in the noise.
-A rank that is named is reported if most of the others wait for it.
+work takes is given to the native module. It decides who is late (stepscope/stats/lateness): the rule
+for a stream of steps, as for `stepscope live`, names a rank soon. The test of a batch, as for
+`stepscope analyze`, finds in the last SHORT and the last RECENT steps what is small in the noise. A
+rank that is named is reported if most of the others wait for it.
 
 Units: integer nanoseconds. No torch."""
 
@@ -34,8 +34,9 @@ WHERE = {
     "other": "outside forward, backward, optimizer and data loading",
 }
 
-LONG = 12  # steps
-SURE_OF_LONG = 4  # standard errors: asked a twelfth as often, of means that are nearly normal
+SHORT = 30  # steps of a batch
+RECENT = 100
+SURE = 5  # standard errors of a batch: it is asked again and again, of steps that mostly were asked of
 SLOWER_SHARE = 0.05  # a smaller change of the step time is not reported
 REFERENCE = 50  # steps that a change of the step time is compared with
 
@@ -78,36 +79,14 @@ class Late:
         )
 
 
-@dataclass
-class _Rounds:
-    length: int  # steps
-    rule: LateRule
-    own: list[float] = field(default_factory=list)  # by rank: sum over the steps of this round
-    wall: float = 0
-    steps: int = 0
-
-    def add(self, own: list[float], wall: int) -> None:
-        """`own` work by rank; NaN: unknown."""
-        self.own = [a + b for a, b in zip(self.own, own)] if self.steps else own
-        self.wall += wall
-        self.steps += 1
-        if self.steps == self.length:
-            middle = median(ns for ns in self.own if not math.isnan(ns))
-            late = [(ns - middle) / self.length for ns in self.own]
-            self.rule.add(late, self.wall / self.length)
-            self.wall = self.steps = 0
-
-
 class Group:
     """Ranks that do the same work. Steps go in by add(), the late ranks come out of late()."""
 
     def __init__(self, ranks):
         self.ranks = tuple(ranks)
-        self._rounds = [
-            _Rounds(1, LateRule(len(self.ranks))),
-            _Rounds(LONG, LateRule(len(self.ranks), SURE_OF_LONG)),
-        ]
-        self._last: deque[dict[int, Times]] = deque(maxlen=(LateRule.window + 1) * LONG)
+        self._rule = LateRule(len(self.ranks))
+        self._last: deque[dict[int, Times]] = deque(maxlen=RECENT)
+        self._late_by: deque[list[float]] = deque(maxlen=RECENT)  # of each of these steps, by rank
         self._step = -1  # the last one that went in
 
     def add(self, told: dict[int, dict[int, Times]]) -> None:
@@ -119,19 +98,32 @@ class Group:
                 self._add_step({rank: times[step] for rank, times in told.items()})
 
     def _add_step(self, times: dict[int, Times]) -> None:
-        works = [own(times[rank]) if rank in times else math.nan for rank in self.ranks]
-        for rounds in self._rounds:
-            rounds.add(works, median(map(sum, times.values())))
+        middle = median(map(own, times.values()))
+        late = [own(times[r]) - middle if r in times else math.nan for r in self.ranks]
+        self._rule.add(late, median(map(sum, times.values())))
         self._last.append(times)
+        self._late_by.append(late)
+
+    def _stands_out(self, at: int, steps: int) -> float | None:
+        """The lateness of the rank at this place in the last steps; None if it does not stand out."""
+        late = [row[at] for row in list(self._late_by)[-steps:]]
+        if len(late) < steps or any(map(math.isnan, late)):
+            return None
+        usual = median(late)
+        step_ns = median(median(map(sum, times.values())) for times in list(self._last)[-steps:])
+        return usual if usual >= LateRule.least(step_ns) and stands_out(late, SURE) else None
 
     def late(self) -> list[Late]:
         """The latest rank first."""
         named: dict[int, tuple[int, float]] = {}  # by rank: how many of the last steps, and ns
-        for rounds in self._rounds:
-            for at, rank in enumerate(self.ranks):
-                if rounds.rule.named(at):
-                    steps = rounds.rule.rounds_late(at) * rounds.length + rounds.steps
-                    named.setdefault(rank, (steps, rounds.rule.lateness(at)))
+        for at, rank in enumerate(self.ranks):
+            if self._rule.named(at):
+                named[rank] = (self._rule.rounds_late(at), self._rule.lateness(at))
+                continue
+            for steps in (SHORT, RECENT):
+                late = self._stands_out(at, steps)
+                if late is not None:
+                    named.setdefault(rank, (steps, late))
         found = [self._late(rank, steps, round(ns), named) for rank, (steps, ns) in named.items()]
         return sorted(filter(None, found), key=lambda entry: -entry.late_ns)
 

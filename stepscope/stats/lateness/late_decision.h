@@ -6,8 +6,7 @@
 // - large, where the question is about ranks: 3 % of a step and 1 ms (LateLimits).
 // Two tests use it. They differ in what they know of the error.
 // - A batch of steps (excess.h): the usual excess is the median. Its error is from the spread of
-// the
-//   steps and their number. A step has the excess with three tenths of the usual one.
+//   the steps and their number. A step has the excess with three tenths of the usual one.
 // - A stream of rounds (late_rule.h): the usual excess is the median of the last 8. Its error is
 //   the spread of such medians, of the members now or in their past. A round has the excess
 //   if it is large.

@@ -25,9 +25,8 @@ constexpr std::size_t most_rows = 50;
 
 }  // namespace
 
-LateRule::LateRule(std::size_t members, double sure, const LateLimits& limits)
+LateRule::LateRule(std::size_t members, const LateLimits& limits)
     : limits_(limits),
-      sure_(sure),
       recent_(members * late_window),
       steps_(late_window),
       means_(members),
@@ -52,7 +51,7 @@ void LateRule::add(std::span<const float> late, double step_ns) {
     room_.assign(jumps_.begin(), jumps_.end());
     usual = std::max(usual, share_of_jump * lower_median(room_));
   }
-  const double noise = sure_ * usual;
+  const double noise = sure_again * usual;
   for (std::size_t m = 0; m < members(); ++m) judge(m, noise);
   if (!many && rounds_ % rounds_a_row == 0) remember_means();
   if (now > 0) {

@@ -9,7 +9,7 @@
 // A member is late in a round if it is late by LateLimits. It is named if this holds in 6 of its
 // last 8 rounds, and if the median of these rounds is far beyond what is usual for such medians.
 // Medians of 8 rounds are compared with medians of 8 rounds, so jitter that lasts for several
-// rounds counts as usual. Usual is the larger of two, of which 7 times are needed (`sure`):
+// rounds counts as usual. Usual is the larger of two, of which sure_again times are needed:
 // - The spread of such medians (1.4826 x the median absolute deviation), in the first rounds up to
 //   twice as much. In a group of five or more it is the larger of two: that of the members now, and
 //   its mean over the last 200 rounds or so, without the named members. A smaller group has only
@@ -35,7 +35,7 @@ inline constexpr std::size_t late_window = 8;  // rounds
 
 class LateRule {
  public:
-  explicit LateRule(std::size_t members, double sure = sure_again, const LateLimits& limits = {});
+  explicit LateRule(std::size_t members, const LateLimits& limits = {});
 
   // A round: lateness by member in ns, NaN if unknown; `step_ns`: the time of the round, 0 if
   // unknown (then least_late alone counts). REQUIRES: one value per member.
@@ -67,7 +67,6 @@ class LateRule {
   void remember_means();
 
   LateLimits limits_;
-  double sure_;
   std::vector<float> recent_;  // late_window rows of one value per member
   std::vector<double> steps_;  // of the rows
   std::vector<double> means_;
