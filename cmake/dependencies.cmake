@@ -8,7 +8,6 @@ find_package(CLI11 REQUIRED)
 find_package(Isal REQUIRED)
 find_package(Zstd REQUIRED)
 find_package(Sqlite REQUIRED)
-find_package(Snappy REQUIRED)
 find_package(Microhttpd REQUIRED)
 set(STEPSCOPE_BASE_LIBS Isal::Isal Zstd::Zstd Sqlite::Sqlite nlohmann_json::nlohmann_json Threads::Threads
     ${CMAKE_DL_LIBS})  # curl_library.cc loads libcurl

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/job_table/straggler_job.h"
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/string_pool.h"
 #include "stepscope/cost/machine/machine.h"
@@ -45,7 +44,6 @@ struct Analysis {
   std::vector<InputRow> inputs;
   std::string traces = "TRACES";  // the inputs as a shell takes them, for commands to paste
   JobResult job;
-  std::optional<StragglerJob> straggler_job;  // of a table of operations; `job` is empty then
   std::optional<int> world_size;
   std::optional<Machine> machine;  // of the ranks' GPU; absent = not in the catalogue
   std::optional<FlopRate> peak_override;
