@@ -69,8 +69,4 @@ std::optional<Result<Done>> CheckpointWriter::wait() {
   return take();
 }
 
-Bytes CheckpointWriter::snapshot_bytes() const {
-  return {static_cast<std::int64_t>(copy_.size() * sizeof(float))};
-}
-
 }  // namespace stepscope::zero

@@ -34,7 +34,6 @@ class CheckpointWriter {
   [[nodiscard]] std::optional<Result<Done>> finished();
   // The same, but waits for the write.
   [[nodiscard]] std::optional<Result<Done>> wait();
-  [[nodiscard]] Bytes snapshot_bytes() const;
 
  private:
   enum class State : std::uint8_t { idle, writing, written };
