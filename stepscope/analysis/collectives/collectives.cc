@@ -79,7 +79,7 @@ class RowBuilder {
 
 RowKey RowBuilder::key_of(const CollectiveCall& call, std::optional<Bytes> bytes) const {
   RowKey key;
-  key.kind = is_point_to_point(call.kind) ? CollectiveKind::send_recv : call.kind;
+  key.kind = joined_kind(call.kind);
   key.group = call.group == no_row ? "unknown" : group_label(matches_.groups[call.group]);
   if (call.group != no_row) key.group_size = matches_.groups[call.group].size;
   key.dtype = call.dtype;

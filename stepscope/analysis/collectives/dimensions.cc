@@ -125,7 +125,7 @@ std::vector<GroupUse> uses_of(std::span<const RankView> views, const CollectiveM
     for (const CollectiveCall& call : matches.ranks[v].calls) {
       if (call.group == no_row) continue;
       GroupUse& use = uses[call.group];
-      const bool message = call.edge_count != 0 || is_point_to_point(call.kind);
+      const bool message = call.edge_count != 0 || is_message(call.kind);
       ++(message ? use.messages : use.collectives);
       if (call.edge_count != 0)
         answers[call.group].add(

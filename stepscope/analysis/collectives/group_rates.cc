@@ -45,10 +45,8 @@ std::map<FamilyKey, BySize> timed_families(const Collectives& job) {
     if (matched.group == no_row) continue;
     const auto instance = timed(job, matched);
     if (!instance) continue;
-    const CollectiveKind kind =
-        is_point_to_point(matched.kind) ? CollectiveKind::send_recv : matched.kind;
     const FamilyKey key{job.dimension_of[matched.group], job.matches.groups[matched.group].size,
-                        kind};
+                        joined_kind(matched.kind)};
     families[key][instance->first.value][matched.group].push_back(instance->second.count());
   }
   return families;

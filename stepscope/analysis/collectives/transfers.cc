@@ -36,12 +36,11 @@ std::optional<Transfer> transfer_of_all(const Collectives& job, const MatchedCol
   }
   const auto middle = Ns{std::llround(*median(std::span<const std::int64_t>(times)))};
   if (!bytes || bytes->value <= 0 || middle <= Ns{0}) return std::nullopt;
-  return Transfer{
-      .kind = is_point_to_point(matched.kind) ? CollectiveKind::send_recv : matched.kind,
-      .group_size = static_cast<int>(members.size()),
-      .placement = placement_of(members, clocks),
-      .bytes = *bytes,
-      .time = middle};
+  return Transfer{.kind = joined_kind(matched.kind),
+                  .group_size = static_cast<int>(members.size()),
+                  .placement = placement_of(members, clocks),
+                  .bytes = *bytes,
+                  .time = middle};
 }
 
 }  // namespace

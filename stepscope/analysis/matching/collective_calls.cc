@@ -34,7 +34,7 @@ void learn(const CollectiveCall& call, StreamFacts& facts) {
   }
   if (call.kind_by_name) return;
   facts.all_to_all = facts.all_to_all || call.kind == CollectiveKind::all_to_all;
-  facts.other_messages = facts.other_messages || is_point_to_point(call.kind);
+  facts.other_messages = facts.other_messages || is_message(call.kind);
 }
 
 // The kernels of one communicator share a stream. A kernel launched before the capture began takes
@@ -323,8 +323,7 @@ Sources CallReader::sources_of(SliceId kernel, CollectiveKind by_name, SliceId& 
   // message that was recorded before the launch may be one of several in the kernel.
   const auto at = by_external_id_.find(trace_.slices.external_id[index(kernel)]);
   if (from.op_meta == nullptr && at != by_external_id_.end() &&
-      (at->second->kind == by_name ||
-       (!is_known(by_name) && !is_point_to_point(at->second->kind)))) {
+      (at->second->kind == by_name || (!is_known(by_name) && !is_message(at->second->kind)))) {
     from.op_meta = at->second->meta;
     if (innermost == no_slice) innermost = at->second->slice;
   }

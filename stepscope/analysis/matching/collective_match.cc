@@ -71,7 +71,7 @@ AlignItem item_of(std::uint32_t view, std::uint32_t row, const CollectiveCall& c
 
 // True for every call except messages and fused kernels that may contain messages.
 bool is_collective(const CollectiveCall& call) {
-  return call.edge_count == 0 && !is_point_to_point(call.kind);
+  return call.edge_count == 0 && !is_message(call.kind);
 }
 
 std::optional<int> world_of(std::span<const RankView> views, const MatchOptions& options) {
