@@ -15,6 +15,7 @@
 #include "stepscope/analysis/matching/host_askers.h"
 #include "stepscope/analysis/matching/host_communication.h"
 #include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/analysis/steps/step_at.h"
 #include "stepscope/analysis/work/op_inputs.h"
 
 namespace stepscope {
@@ -56,10 +57,7 @@ void infer_from_streams(const RankView& view, RankCalls& rank) {
 // Fills CollectiveCall::step.
 void find_steps_of_calls(std::span<const Step> steps, RankCalls& rank) {
   for (CollectiveCall& call : rank.calls) {
-    const auto after = std::ranges::upper_bound(steps, call.start, {}, &Step::start);
-    if (after == steps.begin()) continue;
-    const auto step = static_cast<std::uint32_t>(after - steps.begin() - 1);
-    if (call.start < steps[step].end) call.step = step;
+    if (const auto step = step_at(steps, call.start)) call.step = static_cast<std::uint32_t>(*step);
   }
 }
 
