@@ -12,7 +12,6 @@
 #include "stepscope/analysis/matching/coarse_offset.h"
 #include "stepscope/analysis/matching/message_groups.h"
 #include "stepscope/analysis/matching/message_peers.h"
-#include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/matching/message_times.h"
 #include "stepscope/analysis/matching/sequence_align.h"
 #include "stepscope/analysis/matching/sequence_match.h"

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "stepscope/analysis/budget/time_budget.h"
-#include "stepscope/analysis/matching/message_size.h"
 
 namespace stepscope {
 namespace {
