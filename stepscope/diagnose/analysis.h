@@ -6,12 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "stepscope/analysis/runs/job.h"
-#include "stepscope/base/string_pool.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/finding.h"
 #include "stepscope/diagnose/verdict.h"
@@ -38,7 +36,7 @@ struct InputRow {
   std::optional<std::string> error;
 };
 
-// Names of job.ranks lie in the string pools of the traces until keep_names() moves them here.
+// Names of job.ranks lie in the string pools of the traces.
 struct Analysis {
   std::string version;
   std::vector<InputRow> inputs;
@@ -55,11 +53,6 @@ struct Analysis {
   std::vector<Finding> findings;  // largest gain first
   std::vector<std::string> warnings;
   double read_seconds = 0;
-  std::vector<StringPool> names;  // of job.ranks, after keep_names()
 };
-
-// Moves the names of the traces into the analysis, which then needs the traces no more. `traces`
-// are those that job.ranks was made of; their rows have no names afterwards.
-void keep_names(Analysis& analysis, std::span<const RankInput> traces);
 
 }  // namespace stepscope
