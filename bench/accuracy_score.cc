@@ -93,7 +93,7 @@ void add_groups(const TrainingRows& data, const std::vector<std::size_t>& rows,
   }
   s.rank = mean(rank);
   s.regret = mean(regret);
-  s.worst_regret = max_of(regret);
+  if (!regret.empty()) s.worst_regret = std::ranges::max(regret);
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ void print_line(const std::string& source, const std::string& op, Method method,
   for (const double e : errors.relative) sizes.push_back(std::abs(e));
   fmt::print("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:+.1f} | {:.0f} |\n", source, op,
              method_names[static_cast<std::size_t>(method)], sizes.size(), 100 * *mean(sizes),
-             100 * *median(sizes), 100 * *mean(errors.relative), 100 * *max_of(sizes));
+             100 * *median(sizes), 100 * *mean(errors.relative), 100 * std::ranges::max(sizes));
 }
 
 void print(const Bench& bench) {

@@ -106,8 +106,8 @@ struct Bench {
     for (const Row& row : rows) {
       std::vector<double> beside(row.ns);
       for (std::size_t i = 0; i < beside.size(); ++i) beside[i] -= row.readings * rows[0].ns[i];
-      fmt::print("{:24} {:8.1f} {:8.1f} {:8.1f}   {:.1f}\n", row.name, *min_of(row.ns),
-                 *median(row.ns), *max_of(row.ns), *median(beside));
+      fmt::print("{:24} {:8.1f} {:8.1f} {:8.1f}   {:.1f}\n", row.name, std::ranges::min(row.ns),
+                 *median(row.ns), std::ranges::max(row.ns), *median(beside));
     }
   }
 };

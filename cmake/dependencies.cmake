@@ -8,7 +8,6 @@ find_package(CLI11 REQUIRED)
 find_package(Isal REQUIRED)
 find_package(Zstd REQUIRED)
 find_package(Sqlite REQUIRED)
-find_package(Snappy REQUIRED)
 find_package(Microhttpd REQUIRED)
 set(STEPSCOPE_BASE_LIBS Isal::Isal Zstd::Zstd Sqlite::Sqlite nlohmann_json::nlohmann_json Threads::Threads
     ${CMAKE_DL_LIBS})  # curl_library.cc loads libcurl
@@ -25,20 +24,6 @@ if(Uring_FOUND)
   message(STATUS "io_uring for the offload tier: on")
 else()
   message(STATUS "io_uring for the offload tier: off, no liburing (Debian: liburing-dev); pread and pwrite instead")
-endif()
-
-option(STEPSCOPE_CUDA "Memory of CUDA devices as a tier of offload" OFF)
-set(STEPSCOPE_CUDA_ROOT "" CACHE PATH "Where include/cuda.h is, if not in a CUDA toolkit that CMake finds")
-if(STEPSCOPE_CUDA)
-  find_package(CudaDriver)
-  if(NOT CudaDriver_FOUND)
-    message(FATAL_ERROR "STEPSCOPE_CUDA=ON needs CUDA's header include/cuda.h, which was not found. Give its folder: "
-      "-DSTEPSCOPE_CUDA_ROOT=/usr/local/cuda, or the folder nvidia/cu13 (nvidia/cuda_runtime of CUDA 12) that "
-      "`pip install nvidia-cuda-runtime` (nvidia-cuda-runtime-cu12) makes; or leave out STEPSCOPE_CUDA.")
-  endif()
-  message(STATUS "CUDA devices for the offload tier: on, ${CUDA_DRIVER_INCLUDE_DIR}")
-else()
-  message(STATUS "CUDA devices for the offload tier: off, by STEPSCOPE_CUDA")
 endif()
 
 option(STEPSCOPE_MPI "Ranks on several machines, over MPI" ON)

@@ -67,7 +67,6 @@
 #include "stepscope/report/terminal/plan_text.h"
 #include "stepscope/report/terminal/predict_text.h"
 #include "stepscope/report/terminal/stacks_text.h"
-#include "stepscope/report/terminal/straggler_job_text.h"
 #include "stepscope/report/terminal/train_text.h"
 #include "stepscope/telemetry/rank_recorder.h"
 #include "stepscope/telemetry/stats_json.h"

@@ -139,8 +139,7 @@ def analyze(
     first.
 
     inputs: Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories,
-        patterns, URLs (https://, s3://); or a job's table of operations (CSV, Parquet). Logs of
-        GPUs (nvidia-smi, DCGM) may lie beside traces.
+        patterns, URLs (https://, s3://). Logs of GPUs (nvidia-smi, DCGM) may lie beside traces.
     steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
     ranks: Only these ranks: 0,2,8-15.
     model: Model of the run, for its FLOPs and the expected step: a name, a file of ours or a

@@ -2,6 +2,7 @@
 // Classes and trimming of ASCII characters, independent of the locale.
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 
 namespace stepscope {
@@ -13,6 +14,13 @@ namespace stepscope {
 
 [[nodiscard]] constexpr bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+template <class Parts = std::initializer_list<std::string_view>>
+[[nodiscard]] constexpr bool contains_any(std::string_view text, const Parts& parts) {
+  for (const std::string_view part : parts)
+    if (contains(text, part)) return true;
+  return false;
 }
 
 // `text` without blanks and line ends at both ends.

@@ -34,6 +34,16 @@ inline constexpr std::array<std::string_view, collective_kind_count> collective_
 static_assert(collective_kind_names[static_cast<std::size_t>(CollectiveKind::unknown)] ==
               "unknown");
 
+// True for messages between two ranks.
+[[nodiscard]] constexpr bool is_message(CollectiveKind kind) {
+  return kind == CollectiveKind::send || kind == CollectiveKind::recv ||
+         kind == CollectiveKind::send_recv;
+}
+// The kind under which both ends of a message are one.
+[[nodiscard]] constexpr CollectiveKind joined_kind(CollectiveKind kind) {
+  return is_message(kind) ? CollectiveKind::send_recv : kind;
+}
+
 // busbw = algbw × factor for a group of n ranks: 2(n-1)/n for all-reduce; (n-1)/n for all-gather,
 // reduce-scatter, all-to-all, gather and scatter; 1 for broadcast, reduce, send and recv
 // (nccl-tests, PERFORMANCE.md). 0 for a group of one; absent for kinds without a message.

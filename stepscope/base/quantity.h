@@ -60,7 +60,5 @@ inline constexpr double tera = 1e12;
 inline constexpr double ns_per_s = 1e9;
 constexpr double nanoseconds_of(Ns t) { return static_cast<double>(t.count()); }
 constexpr double nanoseconds_of(Seconds t) { return t.count() * ns_per_s; }
-// Rounds to the nearest whole nanosecond.
-inline Ns rounded_ns(Seconds t) { return Ns{std::llround(nanoseconds_of(t))}; }
 
 }  // namespace stepscope

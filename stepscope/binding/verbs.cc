@@ -55,7 +55,6 @@
 #include "stepscope/report/terminal/plan_text.h"
 #include "stepscope/report/terminal/predict_text.h"
 #include "stepscope/report/terminal/stacks_text.h"
-#include "stepscope/report/terminal/straggler_job_text.h"
 
 namespace nb = nanobind;
 
@@ -111,34 +110,32 @@ Answer analyze_answer(const Arguments& arguments) {
   const auto request = shared(understood(analyze_request(flags)));
   const auto result =
       shared(run_verb([&](const StopFlag& stop) { return analyze(*request, {.stop = &stop}); }));
-  const bool some = !result->analysis.job.ranks.empty() || result->analysis.straggler_job;
-  if (!some && !result->failures.empty()) raise(result->failures.front());
+  if (result->analysis.job.ranks.empty() && !result->failures.empty())
+    raise(result->failures.front());
   const auto alone = std::make_shared<std::mutex>();  // for what uses the traces again
-  return {.tree = [result] { return analyze_tree(result->analysis); },
-          .brief = [result] { return brief_tree(result->analysis); },
-          .text =
-              [result](const TextOptions& options) {
-                const Analysis& a = result->analysis;
-                return a.straggler_job ? straggler_text(a, options) : analyze_text(a, options);
-              },
-          .tables = analyze_tables,
-          .page =
-              [request, result, alone](Json tree) {
-                const std::lock_guard lock(*alone);
-                add_timeline(*request, *result);
-                return render_html(analyze_page_json(std::move(tree), result->analysis.job));
-              },
-          .whatif =
-              [request, result, alone](const Arguments& changes, const std::string& machine) {
-                WhatIfRequest asked{.traces = request->traces, .machine = machine, .changes = {}};
-                for (const std::string& text : changes)
-                  asked.changes.push_back(understood(parse_scenario(text)));
-                return answer_of(shared(run_verb([&](const StopFlag& stop) {
-                  const std::lock_guard lock(*alone);
-                  return whatif(asked, *result, {.stop = &stop});
-                })));
-              },
-          .failures = result->failures};
+  return {
+      .tree = [result] { return analyze_tree(result->analysis); },
+      .brief = [result] { return brief_tree(result->analysis); },
+      .text =
+          [result](const TextOptions& options) { return analyze_text(result->analysis, options); },
+      .tables = analyze_tables,
+      .page =
+          [request, result, alone](Json tree) {
+            const std::lock_guard lock(*alone);
+            add_timeline(*request, *result);
+            return render_html(analyze_page_json(std::move(tree), result->analysis.job));
+          },
+      .whatif =
+          [request, result, alone](const Arguments& changes, const std::string& machine) {
+            WhatIfRequest asked{.traces = request->traces, .machine = machine, .changes = {}};
+            for (const std::string& text : changes)
+              asked.changes.push_back(understood(parse_scenario(text)));
+            return answer_of(shared(run_verb([&](const StopFlag& stop) {
+              const std::lock_guard lock(*alone);
+              return whatif(asked, *result, {.stop = &stop});
+            })));
+          },
+      .failures = result->failures};
 }
 
 Answer whatif_answer(const Arguments& arguments) {

@@ -18,7 +18,6 @@
 #include "stepscope/report/json/brief_json.h"
 #include "stepscope/report/page/html.h"
 #include "stepscope/report/terminal/analyze_text.h"
-#include "stepscope/report/terminal/straggler_job_text.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
 #include "stepscope/write/merged_trace.h"
@@ -82,10 +81,6 @@ void write_fitted_machine(const AnalyzeFlags& flags, const Analysis& analysis, F
                format_percent(fitted->mean_error));
 }
 
-std::string text_of(const Analysis& a, const TextOptions& options) {
-  return a.straggler_job ? straggler_text(a, options) : analyze_text(a, options);
-}
-
 int answer(const AnalyzeFlags& flags) {
   const bool silent = is_silent();
   auto request = analyze_request(flags);
@@ -99,15 +94,15 @@ int answer(const AnalyzeFlags& flags) {
   const auto result = analyze(*request, progress_of(failures));
   if (!result) return silent ? exit_done : ended(result.error(), failures);
   const Analysis& a = result->analysis;
-  const bool some = !a.job.ranks.empty() || a.straggler_job;
+  const bool some = !a.job.ranks.empty();
   if (silent) return exit_done;
   if (flags.json != "-" && some)
-    print_text(text_of(a, {.width = terminal_width(),
-                           .colour = wants_colour(),
-                           .detail = flags.brief     ? TextDetail::brief
-                                     : flags.verbose ? TextDetail::all
-                                                     : TextDetail::usual,
-                           .details = flags.html}));
+    print_text(analyze_text(a, {.width = terminal_width(),
+                                .colour = wants_colour(),
+                                .detail = flags.brief     ? TextDetail::brief
+                                          : flags.verbose ? TextDetail::all
+                                                          : TextDetail::usual,
+                                .details = flags.html}));
   if (some || !flags.json.empty()) write_outputs(flags, *result, stop, failures);
   if (!flags.write_machine.empty()) write_fitted_machine(flags, a, failures);
   flush_output(failures);

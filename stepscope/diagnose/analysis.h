@@ -6,13 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/job_table/straggler_job.h"
 #include "stepscope/analysis/runs/job.h"
-#include "stepscope/base/string_pool.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/finding.h"
 #include "stepscope/diagnose/verdict.h"
@@ -39,13 +36,12 @@ struct InputRow {
   std::optional<std::string> error;
 };
 
-// Names of job.ranks lie in the string pools of the traces until keep_names() moves them here.
+// Names of job.ranks lie in the string pools of the traces.
 struct Analysis {
   std::string version;
   std::vector<InputRow> inputs;
   std::string traces = "TRACES";  // the inputs as a shell takes them, for commands to paste
   JobResult job;
-  std::optional<StragglerJob> straggler_job;  // of a table of operations; `job` is empty then
   std::optional<int> world_size;
   std::optional<Machine> machine;  // of the ranks' GPU; absent = not in the catalogue
   std::optional<FlopRate> peak_override;
@@ -57,11 +53,6 @@ struct Analysis {
   std::vector<Finding> findings;  // largest gain first
   std::vector<std::string> warnings;
   double read_seconds = 0;
-  std::vector<StringPool> names;  // of job.ranks, after keep_names()
 };
-
-// Moves the names of the traces into the analysis, which then needs the traces no more. `traces`
-// are those that job.ranks was made of; their rows have no names afterwards.
-void keep_names(Analysis& analysis, std::span<const RankInput> traces);
 
 }  // namespace stepscope

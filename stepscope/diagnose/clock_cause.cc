@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "stepscope/diagnose/thresholds.h"
+#include "stepscope/stats/summary.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/phrases.h"
 
@@ -41,19 +42,12 @@ std::vector<GpuState> peers_of(const JobResult& job, const RankResult& own,
   return peers;
 }
 
-std::optional<double> median_of(std::vector<double> values) {
-  if (values.empty()) return std::nullopt;
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 template <class Of>
 std::optional<double> median_over(const std::vector<GpuState>& states, Of&& of) {
   std::vector<double> values;
   for (const GpuState& s : states)
     if (const std::optional<double> value = of(s)) values.push_back(*value);
-  return median_of(std::move(values));
+  return median(values);
 }
 
 void add_reasons(const GpuState& own, const std::vector<GpuState>& peers, ClockCause& cause) {

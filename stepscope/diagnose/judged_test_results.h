@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/analysis/job_table/straggler_job.h"
 #include "stepscope/analysis/ranks/unit_test_builder.h"
 #include "stepscope/analysis/runs/compare_runs.h"
 #include "stepscope/analysis/runs/job.h"
@@ -21,32 +20,6 @@
 namespace stepscope {
 
 namespace test {
-
-inline StragglerJob slow_job() {
-  StragglerJob job;
-  job.meta = {.trial_name = "AR", .dp_size = 2, .pp_size = 2, .tp_size = 4, .world_size = 16};
-  job.dp_ranks = {0, 1};
-  job.stages = 2;
-  job.operations = 1200;
-  job.steps = {{.step = 3}, {.step = 9}};
-  job.measured = Seconds{4.2};
-  job.replayed = Seconds{4};
-  job.ideal = Seconds{2};
-  job.s = 2;
-  job.waste = 0.5;
-  job.s_host = 2.1;
-  job.launch_slowdown = 1.05;
-  job.worst = {4};
-  job.m_w = {.removed = Seconds{2}, .added = Seconds{4}, .rem = 1.0, .add = 1.0};
-  job.m_s = {.removed = Seconds{4.1}, .added = Seconds{2}, .rem = -0.05, .add = 0.0};
-  job.by_operation = {{.name = "backward-compute", .slowdown = 1.6, .steps = {1.6, 1.6}}};
-  job.workers = {{.rank = 4, .dp_rank = 1, .stage = 0, .score = 2, .rem = 1.0},
-                 {.rank = 0, .score = 1, .rem = 0.0}};
-  job.comm_free = {{"pipeline", Seconds{4}, 1.0}};
-  job.fwd_bwd_correlation = 0.3;
-  job.fwd_variation = 0.02;
-  return job;
-}
 
 // Two stages; the second works longer, and the first waits for it.
 inline PipelineBubble two_stages() {

@@ -10,6 +10,7 @@
 #include "stepscope/analysis/runs/recorded_facts.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/thresholds.h"
+#include "stepscope/stats/summary.h"
 #include "stepscope/words/format.h"
 #include "stepscope/words/kernel_name.h"
 #include "stepscope/words/phrases.h"
@@ -204,14 +205,13 @@ std::string slowed_sentence(const JobResult& job) {
   for (const RankResult& r : job.ranks)
     if (r.unrecorded_step) unrecorded.push_back(*r.unrecorded_step);
   if (unrecorded.empty() || is_window(job)) return {};
-  const auto middle = unrecorded.begin() + std::ssize(unrecorded) / 2;
-  std::ranges::nth_element(unrecorded, middle);
+  const Ns middle = upper_median(unrecorded);
   const auto longer = static_cast<double>(step_length(job).count());
-  if (longer < threshold::slowed_by_recording * static_cast<double>(middle->count())) return {};
+  if (longer < threshold::slowed_by_recording * static_cast<double>(middle.count())) return {};
   return fmt::format(
       "Steps before the recording took {}: recording slows the host, so its part may be "
       "overstated.",
-      format_time(*middle));
+      format_time(middle));
 }
 
 bool unaccountable(const JobResult& job) {

@@ -30,16 +30,6 @@ void add(const StageTimes& t, const BubbleShares& due, double steps, StageMean& 
   m.rest += a_step(due.rest);
 }
 
-// "4 stages, 8 micro-batches, 2 chunks a stage, interleaved".
-std::string pipeline_words(int stages, std::optional<int> micro_batches, std::optional<int> chunks,
-                           PipelineSchedule schedule) {
-  std::string words = fmt::format("{} stages", stages);
-  if (micro_batches) words += fmt::format(", {} micro-batches", *micro_batches);
-  if (chunks.value_or(1) > 1) words += fmt::format(", {} chunks a stage", *chunks);
-  if (schedule != PipelineSchedule::unknown) words += fmt::format(", {}", words_of(schedule));
-  return words;
-}
-
 }  // namespace
 
 std::vector<BubbleShares> bubble_shares_of(const JobResult& job) {
@@ -64,36 +54,22 @@ std::vector<StageMean> stage_means(const JobResult& job) {
   return stages;
 }
 
-std::vector<StageMean> stage_means(const JobBubble& bubble) {
-  std::vector<StageMean> stages;
-  for (const JobStageBubble& s : bubble.by_stage) {
-    StageMean& m = stages.emplace_back();
-    m.ranks = 1;
-    add(s.total, s.due_to, static_cast<double>(bubble.steps), m);
-  }
-  return stages;
-}
-
 std::string signed_or_dash(std::optional<double> ns) {
   if (!ns || std::abs(*ns) < 0.5) return "-";
   return fmt::format("{}{}", *ns < 0 ? "-" : "", format_time(std::abs(*ns)));
 }
 
 std::string shape_words(const PipelineBubble& p) {
-  return pipeline_words(p.stages, p.micro_batches, p.chunks, p.schedule);
-}
-
-std::string shape_words(const JobBubble& b) {
-  return pipeline_words(b.stages, b.micro_batches, b.chunks, b.schedule);
+  std::string words = fmt::format("{} stages", p.stages);
+  if (p.micro_batches) words += fmt::format(", {} micro-batches", *p.micro_batches);
+  if (p.chunks.value_or(1) > 1) words += fmt::format(", {} chunks a stage", *p.chunks);
+  if (p.schedule != PipelineSchedule::unknown) words += fmt::format(", {}", words_of(p.schedule));
+  return words;
 }
 
 std::optional<double> schedule_share(const PipelineBubble& p) {
   if (!p.passes) return std::nullopt;
   return static_cast<double>(p.stages - 1) / *p.passes;
-}
-
-double schedule_share(const JobBubble& b) {
-  return static_cast<double>(b.stages - 1) / (b.micro_batches * b.chunks);
 }
 
 std::optional<BusiestStage> busiest_stage(const JobResult& job) {

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/job_table/job_bubble.h"
 #include "stepscope/analysis/replay/bubble_shares.h"
 #include "stepscope/analysis/runs/job.h"
 
@@ -17,7 +16,7 @@ namespace stepscope {
 // One stage, means over its ranks and steps, in ns.
 struct StageMean {
   std::size_t ranks = 0;
-  std::optional<int> rank;  // of one of them; absent in a job's table
+  int rank = 0;  // of one of them
   double wall = 0;
   double work = 0;
   double fill = 0;
@@ -38,15 +37,12 @@ struct StageMean {
 // there is one; and each stage.
 [[nodiscard]] std::vector<BubbleShares> bubble_shares_of(const JobResult& job);
 [[nodiscard]] std::vector<StageMean> stage_means(const JobResult& job);
-[[nodiscard]] std::vector<StageMean> stage_means(const JobBubble& bubble);
 
 // Idle time over work of a stage, were all stages alike.
 [[nodiscard]] std::optional<double> schedule_share(const PipelineBubble& bubble);
-[[nodiscard]] double schedule_share(const JobBubble& bubble);
 
 // "4 stages, 8 micro-batches, 2 chunks a stage, interleaved".
 [[nodiscard]] std::string shape_words(const PipelineBubble& bubble);
-[[nodiscard]] std::string shape_words(const JobBubble& bubble);
 
 // "-" for none.
 [[nodiscard]] std::string signed_or_dash(std::optional<double> ns);

@@ -90,15 +90,6 @@ inline constexpr double little_headroom = 0.10;
 // A capture needs so many steps.
 inline constexpr std::size_t enough_steps = 3;
 
-// Tables of operations: a job of less than this times its ideal step has no straggler (the paper's
-// bound); workers or a stage explain its loss if mending them gives back half; forward and backward
-// of a micro-batch correlate like this where sequence lengths differ; a replay may be off by so
-// much.
-inline constexpr double straggling = 1.1;
-inline constexpr double explains_loss = 0.5;
-inline constexpr double uneven_sequences = 0.9;
-inline constexpr double replay_tolerated = 0.02;
-
 // Clocks of GPUs: how far below its peers' the clock of a rank is alike; the share of what a rank
 // is slower that a lower clock explains; and the share of the time from which a reason that limits
 // a clock is named (beyond its peers' share).

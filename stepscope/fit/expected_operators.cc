@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/cost/time/compute_time.h"
 #include "stepscope/event/name_class.h"
 #include "stepscope/fit/mfu_rank.h"
@@ -13,10 +14,6 @@ namespace stepscope {
 namespace {
 
 constexpr std::string_view aten = "aten::";
-
-bool has(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
-}
 
 // True for assumptions about launches, the host, and work beside communication: they do not matter
 // here.
@@ -151,7 +148,7 @@ class Expectations {
 
   std::optional<double> product(const OperatorRow& row, double flops, double bytes) {
     const std::string_view name = strings_[row.name];
-    if (has(name, "conv")) return std::nullopt;
+    if (contains(name, "conv")) return std::nullopt;
     const auto dtype = format(row);
     const ComputeModel* model = dtype ? models_.of(*dtype, false) : nullptr;
     if (model == nullptr) return std::nullopt;
@@ -163,9 +160,9 @@ class Expectations {
   std::optional<double> attention(const OperatorRow& row, double flops, double bytes) {
     const std::string_view name = strings_[row.name];
     const auto dtype = format(row);
-    const ComputeModel* model = dtype ? models_.of(*dtype, has(name, "cudnn")) : nullptr;
+    const ComputeModel* model = dtype ? models_.of(*dtype, contains(name, "cudnn")) : nullptr;
     if (model == nullptr) return std::nullopt;
-    const bool backward = has(name, "backward") || has(name, "bwd");
+    const bool backward = contains(name, "backward") || contains(name, "bwd");
     return attention_seconds(*model, backward ? Direction::backward : Direction::forward, flops,
                              bytes);
   }

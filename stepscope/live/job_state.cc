@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "stepscope/stats/summary.h"
+
 namespace stepscope {
 namespace {
 
@@ -266,14 +268,14 @@ void JobState::settle_lateness(double now) {
     for (std::size_t r = 0; r < members_[c].size(); ++r)
       if (members_[c][r] >= 0) elsewhere.push_back(inside_others(r));
     if (elsewhere.empty()) continue;
-    const auto at = elsewhere.begin() + static_cast<std::ptrdiff_t>((elsewhere.size() - 1) / 2);
-    std::nth_element(elsewhere.begin(), at, elsewhere.end());
+    const double middle = lower_median(elsewhere);
     for (const LiveCommunicator::LateMember& late : members) {
       const auto r = static_cast<std::size_t>(late.rank);
       if (members_[c][r] < 0) continue;
       LiveProcess& p = processes_[static_cast<std::size_t>(members_[c][r])];
       if (p.replaced || !p.late_in.empty() ||
-          inside_others(r) - *at + communicator.last_wait(r) > passed_on * communicator.lateness(r))
+          inside_others(r) - middle + communicator.last_wait(r) >
+              passed_on * communicator.lateness(r))
         continue;
       p.late_in = communicator.name().empty() ? communicator.id() : communicator.name();
       p.late_ns = late.late_ns;

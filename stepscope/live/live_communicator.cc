@@ -7,6 +7,7 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/live/find_period.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -148,9 +149,7 @@ void LiveCommunicator::close(Key key) {
   }
   if (sorted_.size() >= 2) {
     const float least = *std::ranges::min_element(sorted_);
-    const auto at = sorted_.begin() + static_cast<std::ptrdiff_t>(sorted_.size() / 2);
-    std::nth_element(sorted_.begin(), at, sorted_.end());
-    const float middle = *at;
+    const float middle = upper_median(sorted_);
     if (all) transfer_ += least;
     part_transfer_ += all ? least : std::numeric_limits<double>::quiet_NaN();
     for (std::size_t r = 0; r < ranks(); ++r) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "stepscope/stats/summary.h"
+
 namespace stepscope {
 namespace {
 
@@ -122,9 +124,7 @@ void OwnWork::judge(std::span<const float> own_ns, double step_ns, std::int64_t 
   for (const float own : own_ns)
     if (!std::isnan(own)) room_.push_back(own);
   if (room_.size() < 2) return;
-  const auto at = room_.begin() + static_cast<std::ptrdiff_t>((room_.size() - 1) / 2);
-  std::nth_element(room_.begin(), at, room_.end());
-  const float middle = *at;
+  const float middle = lower_median(room_);
   std::vector<float> late(own_ns.begin(), own_ns.end());
   for (float& own : late) own -= middle;
   std::vector<std::uint8_t> before(ranks());
@@ -162,9 +162,7 @@ std::string OwnWork::phase_of(std::size_t slot, double late_ns) {
                             ? recent_phases_[s][p]
                             : 0.0F);
     if (room_.empty() || std::isnan(recent_phases_[slot][p])) continue;
-    const auto at = room_.begin() + static_cast<std::ptrdiff_t>((room_.size() - 1) / 2);
-    std::nth_element(room_.begin(), at, room_.end());
-    const float behind = recent_phases_[slot][p] - *at;
+    const float behind = recent_phases_[slot][p] - lower_median(room_);
     if (behind < most) continue;
     most = behind;
     found = p;

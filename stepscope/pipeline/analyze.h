@@ -18,11 +18,11 @@
 namespace stepscope {
 
 struct AnalyzeRequest {
-  TracesRequest traces{};  // or a job's table of operations (CSV, Parquet), one file
-  JobDescription job{};    // what the traces do not tell
-  bool timeline = false;   // also the reduced timeline that the page draws
-  bool program = false;    // also the steps as a program for simulators
-  bool details = true;     // of the rows in AnalyzeResult::run stay, for who reads them again
+  TracesRequest traces{};
+  JobDescription job{};   // what the traces do not tell
+  bool timeline = false;  // also the reduced timeline that the page draws
+  bool program = false;   // also the steps as a program for simulators
+  bool details = true;    // of the rows in AnalyzeResult::run stay, for who reads them again
 };
 
 struct AnalyzeResult {

@@ -50,18 +50,6 @@ void TreeBuilder::grow() {
   slots_ = std::move(larger);
 }
 
-std::vector<std::uint32_t> TreeBuilder::graft(const TreeBuilder& other, std::uint32_t under,
-                                              const std::vector<StringId>& frames, double factor) {
-  std::vector<std::uint32_t> here(other.nodes_.size(), under);
-  add(under, other.nodes_[0].self * factor);
-  for (std::size_t n = 1; n < other.nodes_.size(); ++n) {
-    const Node& node = other.nodes_[n];
-    here[n] = child(here[node.parent], frames[index(node.frame)]);
-    add(here[n], node.self * factor);
-  }
-  return here;
-}
-
 CallTree TreeBuilder::seal(std::vector<std::uint32_t>* place) const {
   const std::size_t n = nodes_.size();
   std::vector<double> total(n);

@@ -41,11 +41,6 @@ class TreeBuilder {
   [[nodiscard]] std::uint32_t parent(std::uint32_t node) const { return nodes_[node].parent; }
   [[nodiscard]] double self(std::uint32_t node) const { return nodes_[node].self; }
   [[nodiscard]] std::uint64_t left_off() const { return left_off_; }
-  // Adds all of `other` below `under`. Frames are mapped through `frames`, weights multiplied by
-  // `factor`. Element i of the result is the node here of its node i.
-  std::vector<std::uint32_t> graft(const TreeBuilder& other, std::uint32_t under,
-                                   const std::vector<StringId>& frames, double factor);
-
   // Element i of `place`, if given, receives the sealed number of node i.
   [[nodiscard]] CallTree seal(std::vector<std::uint32_t>* place = nullptr) const;
 

@@ -42,17 +42,6 @@ TEST(CallTree, HoldsItsLimitAndCountsWhatItCutsShort) {
   EXPECT_EQ(b.size(), 3U);
 }
 
-TEST(CallTree, GraftsUnderANodeWithOtherNames) {
-  TreeBuilder from;
-  from.add(from.child(from.child(TreeBuilder::root, StringId{1}), StringId{2}), 2);
-  TreeBuilder to;
-  const std::uint32_t thread = to.child(TreeBuilder::root, StringId{7});
-  to.graft(from, thread, {StringId{0}, StringId{5}, StringId{6}}, 10);
-  const CallTree t = to.seal();
-  EXPECT_EQ(t.frame, (std::vector<StringId>{StringId{0}, StringId{7}, StringId{5}, StringId{6}}));
-  EXPECT_EQ(t.total, (std::vector<double>{20, 20, 20, 20}));
-}
-
 // Compares random stacks with a map of whole stacks.
 TEST(CallTree, IsTheSumOfItsStacks) {
   std::mt19937 engine(7);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
@@ -91,8 +92,8 @@ TEST(BlockBootstrap, SurvivesTwoModes) {
   for (int i = 0; i < 5000; ++i) x.push_back((i / 50) % 2 == 0 ? 1.0 : 2.0);
   const auto boot = of(x, {.replicates = 200, .block = 50});
   EXPECT_EQ(boot.replicates.size(), 200U);
-  EXPECT_EQ(*min_of(boot.replicates), 1);
-  EXPECT_EQ(*max_of(boot.replicates), 2);
+  EXPECT_EQ(std::ranges::min(boot.replicates), 1);
+  EXPECT_EQ(std::ranges::max(boot.replicates), 2);
 }
 
 }  // namespace

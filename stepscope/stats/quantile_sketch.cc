@@ -121,17 +121,4 @@ std::uint64_t QuantileSketch::count_up_to(double bound) const {
   return below;
 }
 
-bool QuantileSketch::same_distribution(const QuantileSketch& other) const {
-  if (count_ != other.count_) return false;
-  if (count_ == 0) return true;
-  if (min_ != other.min_ || max_ != other.max_) return false;
-  const auto at = [](const QuantileSketch& s, int bucket) {
-    const auto i = static_cast<std::size_t>(bucket - s.first_);
-    return bucket >= s.first_ && i < s.counts_.size() ? s.counts_[i] : 0;
-  };
-  for (int b = std::min(first_, other.first_); b < bucket_count; ++b)
-    if (at(*this, b) != at(other, b)) return false;
-  return true;
-}
-
 }  // namespace stepscope

@@ -65,8 +65,6 @@ class QuantileSketch {
 
   [[nodiscard]] std::span<const std::uint64_t> counts() const { return counts_; }
   [[nodiscard]] int first_bucket() const { return first_; }
-  // Equal in all but sum(), which depends on the order of additions beyond 2^53.
-  [[nodiscard]] bool same_distribution(const QuantileSketch& other) const;
 
   // The bucket of a value, and the upper edge of a bucket.
   [[nodiscard]] static int bucket(double value) {

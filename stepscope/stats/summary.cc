@@ -103,15 +103,6 @@ std::optional<double> sample_stdev(std::span<const std::int64_t> values) {
   return stdev_of(values);
 }
 
-std::optional<double> min_of(std::span<const double> values) {
-  return values.empty() ? std::nullopt
-                        : std::optional(*std::min_element(values.begin(), values.end()));
-}
-std::optional<double> max_of(std::span<const double> values) {
-  return values.empty() ? std::nullopt
-                        : std::optional(*std::max_element(values.begin(), values.end()));
-}
-
 std::optional<double> quantile(std::span<const double> values, double q) {
   return quantile_of(values, q);
 }

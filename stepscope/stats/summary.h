@@ -32,9 +32,6 @@ struct Summary {
 [[nodiscard]] std::optional<double> sample_stdev(std::span<const double> values);
 [[nodiscard]] std::optional<double> sample_stdev(std::span<const std::int64_t> values);
 
-[[nodiscard]] std::optional<double> min_of(std::span<const double> values);
-[[nodiscard]] std::optional<double> max_of(std::span<const double> values);
-
 // Linear interpolation between order statistics at (n - 1) q: Hyndman and Fan's type 7 (numpy's
 // default), with q clamped to [0, 1]. Copies the values and selects, O(n). Absent for an empty
 // span. NaN values are not allowed.

@@ -31,8 +31,6 @@ TEST(Summary, OfNothingIsAbsent) {
   EXPECT_FALSE(median(Integers{}));
   EXPECT_FALSE(quantile(Doubles{}, 0.1));
   EXPECT_FALSE(quantile_sorted(Doubles{}, 0.1));
-  EXPECT_FALSE(min_of(Doubles{}));
-  EXPECT_FALSE(max_of(Doubles{}));
 }
 
 TEST(Summary, OneValueHasAMeanButNoDeviation) {

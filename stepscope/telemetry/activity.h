@@ -53,8 +53,6 @@ inline constexpr std::array<std::string_view, collective_purpose_count> collecti
 // when needed. wasted: evicted without use.
 enum class PrefetchOutcome : std::uint8_t { hit, late, miss, wasted };
 inline constexpr std::size_t prefetch_outcome_count = 4;
-inline constexpr std::array<std::string_view, prefetch_outcome_count> prefetch_outcome_names = {
-    "hit", "late", "miss", "wasted"};
 
 enum class MemoryClass : std::uint8_t {
   parameters,

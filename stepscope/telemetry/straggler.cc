@@ -36,11 +36,6 @@ struct StretchAccount {
 
 using Key = std::tuple<std::string_view, std::uint64_t>;  // group, sequence
 
-bool is_message(CollectiveKind kind) {
-  return kind == CollectiveKind::send || kind == CollectiveKind::recv ||
-         kind == CollectiveKind::send_recv;
-}
-
 std::map<Key, std::vector<Member>> matched(const JobWindow& window) {
   std::map<Key, std::vector<Member>> calls;
   for (std::size_t r = 0; r < window.ranks.size(); ++r) {

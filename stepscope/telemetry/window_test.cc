@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "stepscope/stats/quantile_sketch_test_match.h"
 #include "stepscope/telemetry/interval_union.h"
 #include "stepscope/telemetry/job_window.h"
 #include "stepscope/telemetry/rank_window.h"
@@ -33,7 +34,7 @@ void expect_same(const JobWindow& a, const JobWindow& b) {
   EXPECT_EQ(one.tokens, other.tokens);
   EXPECT_EQ(one.model_flops, other.model_flops);
   EXPECT_EQ(one.longest, other.longest);
-  EXPECT_TRUE(one.step_wall.same_distribution(other.step_wall));
+  EXPECT_TRUE(test::same_distribution(one.step_wall, other.step_wall));
 }
 
 JobWindow gathered(const std::vector<RankWindow>& ranks) {
@@ -115,7 +116,7 @@ TEST(Windows, GatheringThenAppendingIsAppendingThenGathering) {
     EXPECT_EQ(kept.wall, summed.wall);
     EXPECT_EQ(kept.longest, summed.longest);
     EXPECT_EQ(kept.tokens, summed.tokens);
-    EXPECT_TRUE(kept.step_wall.same_distribution(summed.step_wall));
+    EXPECT_TRUE(test::same_distribution(kept.step_wall, summed.step_wall));
     const auto error = gather(folded, gathered({window_of(1, 0, 4, 12)}));
     ASSERT_FALSE(error);
     EXPECT_NE(error.error().message().find("before folding"), std::string::npos);

@@ -13,6 +13,7 @@
 #include "stepscope/base/proto_wire.h"
 #include "stepscope/write/chakra_trace_queues.h"
 #include "stepscope/write/goal_schedule.h"
+#include "stepscope/write/job_program_test_replay.h"
 
 namespace stepscope {
 namespace {
@@ -65,13 +66,13 @@ struct Scratch {
 
 TEST(JobProgram, AReplayWaitsForTheLastMember) {
   // 10 us of the later host, 1.4 us, 20 us, 3 us.
-  EXPECT_EQ(replayed_time(two_ranks()), Ns{34400});
+  EXPECT_EQ(test::replayed_time(two_ranks()), Ns{34400});
 }
 
 TEST(JobProgram, ACollectiveWithoutAMemberNeverEnds) {
   JobProgram program = two_ranks();
   program.ranks[1].nodes.resize(2);
-  EXPECT_FALSE(replayed_time(program));
+  EXPECT_FALSE(test::replayed_time(program));
 }
 
 // A node of a file.
@@ -196,7 +197,7 @@ TEST(Queues, HostsBesideEachOtherAreCut) {
   rank.nodes.push_back(work(ProgramWork::host, 0, {1, 3}));
   program.ranks.push_back(std::move(rank));
   const JobProgram queued = in_queues(program);
-  EXPECT_EQ(replayed_time(queued), Ns{15000});
+  EXPECT_EQ(test::replayed_time(queued), Ns{15000});
   Ns host{};
   std::uint32_t before = 0;
   std::uint32_t n = 0;
@@ -224,7 +225,7 @@ TEST(Queues, ALaunchOnItsWayKeepsNoCore) {
   rank.nodes.push_back(work(ProgramWork::host, 1000, {3}));
   program.ranks.push_back(std::move(rank));
   const JobProgram queued = in_queues(program);
-  EXPECT_EQ(replayed_time(queued), Ns{12000});
+  EXPECT_EQ(test::replayed_time(queued), Ns{12000});
   Ns host{};
   Ns device{};
   for (const ProgramNode& node : queued.ranks.at(0).nodes)
@@ -252,9 +253,9 @@ TEST(Queues, GroupsHaveOneOrderOnAllRanks) {
     }
     program.ranks.push_back(std::move(rank));
   }
-  const auto replayed = replayed_time(program);
+  const auto replayed = test::replayed_time(program);
   const JobProgram queued = in_queues(program);
-  EXPECT_EQ(replayed_time(queued), replayed);
+  EXPECT_EQ(test::replayed_time(queued), replayed);
   for (const RankProgram& rank : queued.ranks) {
     std::vector<std::uint32_t> order;
     for (const ProgramNode& node : rank.nodes)

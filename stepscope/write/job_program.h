@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,10 +45,5 @@ struct JobProgram {
   std::size_t steps = 1;  // of the job in it
   std::vector<std::string> notes{};
 };
-
-// How long the program takes if every node begins when it can: no limit of cores or streams beyond
-// `after`, a collective when all members have come, a message when both ends have.
-// Absent if something waits for what never comes.
-[[nodiscard]] std::optional<Ns> replayed_time(const JobProgram& program);
 
 }  // namespace stepscope

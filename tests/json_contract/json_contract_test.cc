@@ -6,7 +6,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "stepscope/analysis/runs/job_test_pipeline.h"
 #include "tests/json_contract/contract.h"
 #include "tests/json_contract/documented.h"
 #include "tests/json_contract/gpu_run.h"
@@ -64,40 +63,6 @@ Comparison gpu_run_of_a_model() {
 
 Comparison pipeline_run() { return gpu_run({"--timeline"}, gpu_stage); }
 
-// A job of two DP ranks and two stages; the last stage is slow.
-Comparison job_table_run() {
-  test::PipelineJob job{.stages = 2};
-  job.lasts = [](JobOp op, std::int64_t step, int, int stage, int batch) {
-    const double longer = static_cast<double>(step + stage + batch % 2);
-    return op <= JobOp::backward_compute ? 0.1 * longer : 0.01;
-  };
-  const JobOperations table = test::table_of(job);
-  const program::ScratchFolder scratch;
-  std::ofstream(scratch.file("meta-J.yaml"))
-      << "trial_name: J\ndp_size: 2\npp_size: 2\ntp_size: 1\ndsp_size: 1\nvpp_size: 1\n"
-         "world_size: 4\n";
-  std::ofstream out(scratch.file("trace-J.csv"));
-  out.precision(17);
-  out << "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc\n";
-  for (std::size_t r = 0; r < table.size(); ++r)
-    out << table.dp_rank[r] << ',' << table.stage[r] << ',' << table.rank[r] << ',' << table.step[r]
-        << ',' << name_of(table.op[r]) << ',' << table.start[r].count() << ','
-        << table.duration[r].count() << ',' << table.seq_id[r] << ',' << table.mc[r] << ','
-        << table.mb_id[r] << ',' << table.gmc[r] << '\n';
-  out.close();
-  const auto run = program::analyze({scratch.file("trace-J.csv")});
-  EXPECT_EQ(run.outcome.exit_code, 0) << run.outcome.errors;
-  Comparison comparison;
-  compare(without_timeline(analyze_contract()), run.json, comparison);
-  return comparison;
-}
-
-TEST(JsonContract, HoldsForAJobsTable) {
-  const Comparison comparison = job_table_run();
-  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
-  EXPECT_TRUE(comparison.seen.contains("straggler_job.workers.rem"));
-}
-
 TEST(JsonContract, HoldsForTheBundledExample) {
   for (const char* name : {"ddp", "fsdp"}) {
     const Comparison comparison = example(name);
@@ -121,8 +86,8 @@ TEST(JsonContract, HoldsForAPipeline) {
 
 TEST(JsonContract, IsCoveredByTheseRuns) {
   std::set<std::string> unseen = paths(analyze_contract());
-  for (const Comparison& run : {example("ddp"), example("fsdp"), gpu_run(), gpu_run_of_a_model(),
-                                pipeline_run(), job_table_run()})
+  for (const Comparison& run :
+       {example("ddp"), example("fsdp"), gpu_run(), gpu_run_of_a_model(), pipeline_run()})
     for (const std::string& path : run.seen) unseen.erase(path);
   // Only for failed inputs, ranks that lack a step, and captures that do not match.
   for (const char* rare :

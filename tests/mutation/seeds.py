@@ -6,7 +6,6 @@ import json
 import os
 import struct
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -131,19 +130,6 @@ def prepared(m, program, folder):
     ranked = [File(n + ".digest", (folder / "digests" / (n + ".digest")).read_bytes(), BINARY, True) for n in ranks]
     m.add("analyze", "digest", ranked, weight=6, flags=ANALYZE_FLAGS)
     m.add("whatif", "digest", ranked, weight=2, flags=TRACE_FLAGS + [["--change", c] for c in CHANGES])
-
-
-def job_tables(m):
-    made = subprocess.run([sys.executable, m.root / "bench" / "make_job_table.py", "2", "2", "2", "2"], check=True,
-                          stdout=subprocess.PIPE).stdout
-    meta = b"trial_name: 'T'\nrun_id: 0\ndp_size: 2\npp_size: 2\ntp_size: 1\nvpp_size: 1\nworld_size: 4\n"
-    m.add("analyze", "job table", [File("trace-T.csv", made, TEXT, True), File("meta-T.yaml", meta, TEXT)],
-          ["trace-T.csv"], 5, [["--steps", "1:2"], ["-v"]])
-    for name in m.of("job_csv"):
-        if not name.startswith(("yaml", "meta")):
-            m.add("analyze", "job table", [File("trace-T.csv", m.read("job_csv", name), TEXT, True)], weight=0.7)
-    for name in m.of("parquet"):
-        m.add("analyze", "parquet", [File("trace-T.parquet", m.read("parquet", name), BINARY)], weight=1)
 
 
 def logs(m):
@@ -318,7 +304,7 @@ def side_files(m):
 
 def all_seeds(root, program, folder):
     m = Makers(root)
-    for make in (traces, job_tables, logs, recorded_training, memory, stacks, hangs, followed, models, benchmarks, training, pages):
+    for make in (traces, logs, recorded_training, memory, stacks, hangs, followed, models, benchmarks, training, pages):
         make(m)
     prepared(m, program, folder)
     return m.seeds, side_files(m)

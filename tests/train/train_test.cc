@@ -340,14 +340,6 @@ TEST(Train, SaysWhatIsWrongBeforeItStarts) {
             std::string::npos);
   EXPECT_NE(complaint({"--data", "x", "--offload", "weights:/tmp"}).find("\"weights\" is none"),
             std::string::npos);
-  EXPECT_NE(complaint({"--data", "x", "--offload-device", "weights"}).find("\"weights\" is none"),
-            std::string::npos);
-  if (STEPSCOPE_WITH_CUDA == 0) {  // else tests/cuda
-    const std::string device =
-        complaint({"--data", text_of_the_project(), "--offload-device", "optimizer"});
-    EXPECT_NE(device.find("--offload-device is not in this build"), std::string::npos) << device;
-    EXPECT_NE(device.find("-DSTEPSCOPE_CUDA=ON"), std::string::npos) << device;
-  }
   EXPECT_NE(complaint({"--data", text_of_the_project(), "--ranks", "1", "--offload",
                        "optimizer:/nowhere"})
                 .find("cannot create the offload file: No such file"),

@@ -90,10 +90,6 @@ with_cmake() {
 }
 
 build_fmtlib() { with_cmake -DFMT_TEST=OFF -DFMT_DOC=OFF; }
-build_snappy() {
-  sed -i 's/OUTPUT_NAME snappy)/OUTPUT_NAME snappy-again)/' CMakeLists.txt  # Debian's second target, static like the first
-  with_cmake -DSNAPPY_BUILD_TESTS=OFF -DSNAPPY_BUILD_BENCHMARKS=OFF
-}
 build_nlohmann-json3() { with_cmake -DJSON_BuildTests=OFF; }
 build_cli11() { with_cmake -DCLI11_BUILD_TESTS=OFF -DCLI11_BUILD_EXAMPLES=OFF -DCLI11_BUILD_DOCS=OFF; }
 build_onednn() {
@@ -138,7 +134,7 @@ build_liburing() {
 }
 
 # The version of each library is that of Debian 12, which the other builds use; oneDNN is that of Debian 13.
-packages=(bookworm:fmtlib bookworm:nlohmann-json3 bookworm:cli11 bookworm:libisal bookworm:libzstd bookworm:snappy
+packages=(bookworm:fmtlib bookworm:nlohmann-json3 bookworm:cli11 bookworm:libisal bookworm:libzstd
           bookworm:sqlite3 bookworm:libmicrohttpd)
 [ "$system" != linux ] || packages+=(bookworm:liburing)
 mkdir -p "$sources" "$prefix/stamps"

@@ -68,17 +68,12 @@ BudgetCategory category_of(const Sweep::Open& open) {
   return open[synchronizing] > 0 ? idle_sync : idle_host;
 }
 
-constexpr std::array<std::string_view, 2> moving_names = {"stepscope::file_io",
-                                                          "stepscope::device_copy"};
-
 void add_moving(const Trace& trace, const Track& track, Sweep& sweep) {
-  for (const std::string_view text : moving_names) {
-    const StringId name = trace.strings.find(text);
-    if (name == empty_string) continue;
-    const Slices& s = trace.slices;
-    for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
-      if (s.name[i] == name) sweep.add(moving, s.start[i], s.start[i] + s.dur[i]);
-  }
+  const StringId name = trace.strings.find("stepscope::file_io");
+  if (name == empty_string) return;
+  const Slices& s = trace.slices;
+  for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
+    if (s.name[i] == name) sweep.add(moving, s.start[i], s.start[i] + s.dur[i]);
 }
 
 // If a device's work was not recorded, operators only launch, and nothing tells what the device did

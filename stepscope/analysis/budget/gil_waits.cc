@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stepscope/analysis/steps/step_at.h"
+#include "stepscope/base/ascii.h"
 
 namespace stepscope {
 namespace {
@@ -34,8 +35,7 @@ bool is_gil_wait(std::string_view name) {
   constexpr auto words = std::to_array<std::string_view>(
       {"take_gil", "PyEval_AcquireThread", "PyGILState_Ensure", "Waiting for GIL",
        "waiting for GIL", "wait for GIL", "GIL wait", "Wait for GIL"});
-  return std::ranges::any_of(
-      words, [&](std::string_view w) { return name.find(w) != std::string_view::npos; });
+  return contains_any(name, words);
 }
 
 GilWaits gil_waits(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,

@@ -9,6 +9,7 @@
 #include "stepscope/analysis/steps/interval_sweep.h"
 #include "stepscope/analysis/steps/step_at.h"
 #include "stepscope/analysis/steps/step_cursor.h"
+#include "stepscope/base/ascii.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -206,16 +207,14 @@ bool is_allocator_call(std::string_view name) {
       {"Malloc", "HostAlloc", "HostFree", "FreeHost", "USMDeviceAlloc", "USMFree"});
   return std::ranges::any_of(starts, [&](std::string_view w) { return name.starts_with(w); }) ||
          ((name.starts_with("cu") || name.starts_with("hip") || name.starts_with("ur")) &&
-          std::ranges::any_of(
-              inside, [&](std::string_view w) { return name.find(w) != std::string_view::npos; }));
+          contains_any(name, inside));
 }
 
 bool is_garbage_collection(std::string_view name) {
   constexpr auto words = std::to_array<std::string_view>(
       {"Python GC", "python_gc", "gc.collect", "gc_collect", "<built-in function collect>",
        "<built-in method collect of"});
-  return std::ranges::any_of(
-      words, [&](std::string_view w) { return name.find(w) != std::string_view::npos; });
+  return contains_any(name, words);
 }
 
 HostTable host_table(const Trace& trace, const RankIndex& rank, std::span<const Step> steps) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "stepscope/analysis/steps/step_at.h"
+
 namespace stepscope {
 namespace {
 
@@ -115,9 +117,8 @@ std::size_t count_blocks(const std::vector<Row>& rows, Ns tolerance) {
 }
 
 std::int32_t step_around(std::span<const Step> steps, Ns at) {
-  const auto after = std::ranges::upper_bound(steps, at, {}, &Step::start);
-  if (after == steps.begin() || std::prev(after)->end <= at) return -1;
-  return static_cast<std::int32_t>(std::prev(after)->index);
+  const auto step = step_at(steps, at);
+  return step ? static_cast<std::int32_t>(steps[*step].index) : -1;
 }
 
 }  // namespace

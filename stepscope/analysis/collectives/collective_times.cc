@@ -2,6 +2,7 @@
 #include "stepscope/analysis/collectives/collective_times.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "stepscope/analysis/matching/collective_gates.h"
 #include "stepscope/analysis/matching/message_size.h"
@@ -9,11 +10,6 @@
 
 namespace stepscope {
 namespace {
-
-std::optional<Ns> median_ns(std::vector<Ns> values) {
-  if (values.empty()) return std::nullopt;
-  return lower_median(values);
-}
 
 // Accumulates the arrivals that each call waits for; a fused call waits for all of its messages.
 class Timer {
@@ -117,6 +113,12 @@ std::optional<Ns> end_spread(const CollectiveMatches& matches, const MatchedColl
   return high - low;
 }
 
+std::optional<Ns> median_time(std::span<const std::int64_t> times) {
+  const auto middle = median(times);
+  if (!middle) return std::nullopt;
+  return Ns{std::llround(*middle)};
+}
+
 CollectiveTimes collective_times(std::span<const RankView> views,
                                  const CollectiveMatches& matches) {
   CollectiveTimes times;
@@ -125,7 +127,7 @@ CollectiveTimes collective_times(std::span<const RankView> views,
   for (const MatchedCollective& matched : matches.matched) {
     if (const auto spread = end_spread(matches, matched)) spreads.push_back(*spread);
   }
-  times.clock_uncertainty = median_ns(std::move(spreads));
+  if (!spreads.empty()) times.clock_uncertainty = lower_median(spreads);
   return times;
 }
 

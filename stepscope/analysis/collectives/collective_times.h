@@ -34,6 +34,9 @@ struct CollectiveTimes {
   std::optional<Ns> clock_uncertainty;
 };
 
+// The median of times in ns, rounded; absent for none.
+[[nodiscard]] std::optional<Ns> median_time(std::span<const std::int64_t> times);
+
 [[nodiscard]] CollectiveTimes collective_times(std::span<const RankView> views,
                                                const CollectiveMatches& matches);
 

@@ -13,18 +13,11 @@
 #include "stepscope/analysis/collectives/message_end.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/base/parallel_for.h"
-#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
 
 using Values = std::vector<std::int64_t>;  // ns
-
-std::optional<Ns> median_of(const Values& values) {
-  const auto middle = median(std::span<const std::int64_t>(values));
-  if (!middle) return std::nullopt;
-  return Ns{std::llround(*middle)};
-}
 
 // The key of a row. Groups of one label and size (all tensor-parallel groups) share a row.
 struct RowKey {
@@ -79,7 +72,7 @@ class RowBuilder {
 
 RowKey RowBuilder::key_of(const CollectiveCall& call, std::optional<Bytes> bytes) const {
   RowKey key;
-  key.kind = is_point_to_point(call.kind) ? CollectiveKind::send_recv : call.kind;
+  key.kind = joined_kind(call.kind);
   key.group = call.group == no_row ? "unknown" : group_label(matches_.groups[call.group]);
   if (call.group != no_row) key.group_size = matches_.groups[call.group].size;
   key.dtype = call.dtype;
@@ -162,9 +155,9 @@ void RowBuilder::add_timing(const MatchedCollective& matched, Sums& sums) {
   }
   if (const auto spread = end_spread(matches_, matched)) sums.spreads.push_back(spread->count());
   if (!split) return;
-  sums.transfers.push_back(median_of(transfers)->count());
+  sums.transfers.push_back(median_time(transfers)->count());
   ++sums.row.split;
-  sums.row.transfer = sums.row.transfer.value_or(Ns{0}) + *median_of(shares);
+  sums.row.transfer = sums.row.transfer.value_or(Ns{0}) + *median_time(shares);
   sums.row.wait = sums.row.wait.value_or(Ns{0}) + wait;
 }
 
@@ -185,7 +178,7 @@ void RowBuilder::add_matched(const MatchedCollective& matched) {
     matched_[m.view][m.call] = true;
     add_exposed(m, sums);
   }
-  sums.row.duration += *median_of(durations);
+  sums.row.duration += *median_time(durations);
   add_timing(matched, sums);
 }
 
@@ -217,7 +210,7 @@ CollectiveRow RowBuilder::finish(Sums& sums) {
     durations.push_back(unmatched.second.count());
   }
   row.count += most;
-  row.duration += median_of(durations).value_or(Ns{0});
+  row.duration += median_time(durations).value_or(Ns{0});
   Ns exposed{};
   for (const auto& [rank, time] : sums.exposed) exposed += time;
   if (!sums.exposed.empty()) row.exposed = exposed / static_cast<std::int64_t>(sums.exposed.size());
@@ -225,8 +218,8 @@ CollectiveRow RowBuilder::finish(Sums& sums) {
     const double mean = sums.bytes_sum / static_cast<double>(sums.bytes_count);
     row.bytes = Bytes{std::llround(mean)};
   }
-  row.skew = median_of(sums.skews);
-  row.clock_uncertainty = median_of(sums.spreads);
+  row.skew = median_time(sums.skews);
+  row.clock_uncertainty = median_time(sums.spreads);
   for (const auto& [rank, times] : sums.last) {
     if (!row.last_rank || times > sums.last.at(*row.last_rank)) row.last_rank = rank;
   }
@@ -234,7 +227,7 @@ CollectiveRow RowBuilder::finish(Sums& sums) {
     row.last_rank_share =
         static_cast<double>(sums.last.at(*row.last_rank)) / static_cast<double>(sums.ranked);
   }
-  const auto transfer = median_of(sums.transfers);
+  const auto transfer = median_time(sums.transfers);
   if (transfer && *transfer > Ns{0} && row.bytes && row.bytes->value > 0) {
     row.algbw = *row.bytes / seconds(*transfer);
     const auto factor = busbw_factor(row.kind, row.group_size.value_or(-1));

@@ -3,21 +3,15 @@
 
 #include <algorithm>
 #include <map>
-#include <string_view>
+
+#include "stepscope/base/ascii.h"
 
 namespace stepscope {
 namespace {
 
 class BucketFinder {
  public:
-  explicit BucketFinder(const RankView& view) : view_(view), trace_(*view.trace) {
-    accumulates_.resize(trace_.strings.size());
-    for (std::uint32_t i = 0; i < accumulates_.size(); ++i) {
-      const std::string_view name = trace_.strings[StringId{i}];
-      accumulates_[i] = name.find("AccumulateGrad") != std::string_view::npos;
-    }
-  }
-  [[nodiscard]] bool inside_accumulate(SliceId launch) const;
+  explicit BucketFinder(const RankView& view) : view_(view), trace_(*view.trace) {}
   [[nodiscard]] std::optional<Ns> ready(const CollectiveCall& call) const;
 
  private:
@@ -26,22 +20,7 @@ class BucketFinder {
 
   const RankView& view_;
   const Trace& trace_;
-  std::vector<bool> accumulates_;  // by StringId
 };
-
-bool BucketFinder::inside_accumulate(SliceId launch) const {
-  constexpr std::uint32_t walk = 256;  // rows inside one hook
-  const Slices& s = trace_.slices;
-  const Track& track = trace_.track(s.track[index(launch)]);
-  const Ns at = s.start[index(launch)];
-  std::uint32_t i = index(launch);
-  for (std::uint32_t steps = 0; steps < walk; ++steps) {
-    if (accumulates_[index(s.name[i])] && s.end(SliceId{i}) >= at) return true;
-    if (i == track.first) return false;
-    --i;
-  }
-  return false;
-}
 
 // The reducer's kernel waits for earlier launches of its thread: the last of them to start.
 std::optional<Ns> BucketFinder::ready_on_device(const CollectiveCall& call) const {
@@ -82,15 +61,32 @@ std::optional<Ns> BucketFinder::ready(const CollectiveCall& call) const {
 
 }  // namespace
 
+AccumulateRows::AccumulateRows(const Trace& trace) : trace_(&trace), names_(trace.strings.size()) {
+  for (std::uint32_t i = 0; i < names_.size(); ++i)
+    names_[i] = contains(trace.strings[StringId{i}], "AccumulateGrad");
+}
+
+bool AccumulateRows::contain(SliceId launch) const {
+  constexpr std::uint32_t most_rows = 256;  // inside one hook
+  if (launch == no_slice) return false;
+  const Slices& s = trace_->slices;
+  const std::uint32_t first = trace_->track(s.track[index(launch)]).first;
+  const Ns at = s.start[index(launch)];
+  for (std::uint32_t i = index(launch) + 1, seen = 0; i-- > first && seen < most_rows; ++seen)
+    if (named(s.name[i]) && s.end(SliceId{i}) >= at) return true;
+  return false;
+}
+
 std::vector<DdpBucket> find_ddp_buckets(const RankView& view, const RankCalls& rank,
                                         std::span<const Ns> exposed) {
   const BucketFinder finder(view);
+  const AccumulateRows accumulates(*view.trace);
   std::vector<DdpBucket> buckets;
   std::map<std::uint32_t, std::uint32_t> next;  // step → bucket
   for (std::size_t c = 0; c < rank.calls.size(); ++c) {
     const CollectiveCall& call = rank.calls[c];
     if (call.kind != CollectiveKind::all_reduce || call.launch == no_slice || !call.step) continue;
-    if (!finder.inside_accumulate(call.launch)) continue;
+    if (!accumulates.contain(call.launch)) continue;
     DdpBucket bucket;
     bucket.step = view.steps[*call.step].index;
     bucket.bucket = next[*call.step]++;

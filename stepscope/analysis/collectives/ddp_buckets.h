@@ -22,6 +22,19 @@ struct DdpBucket {
   Ns exposed{};
 };
 
+// The rows of AccumulateGrad in a trace. DDP's reducer is a hook of it.
+class AccumulateRows {
+ public:
+  explicit AccumulateRows(const Trace& trace);
+  [[nodiscard]] bool named(StringId name) const { return names_[index(name)]; }
+  // True if such a row contains the begin of this one; false for no_slice.
+  [[nodiscard]] bool contain(SliceId launch) const;
+
+ private:
+  const Trace* trace_;
+  std::vector<bool> names_;  // by StringId
+};
+
 // A bucket's all-reduce is launched inside a parameter's AccumulateGrad, because the reducer is a
 // hook of it. `exposed` is parallel to rank.calls. Empty for FSDP and for traces without such rows.
 [[nodiscard]] std::vector<DdpBucket> find_ddp_buckets(const RankView& view, const RankCalls& rank,

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <initializer_list>
 
-#include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/base/ascii.h"
 
 namespace stepscope {
 namespace {
@@ -31,13 +31,6 @@ std::string ranks_key(const std::vector<int>& ranks) {
     key += std::to_string(rank);
   }
   return key;
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r";
-  const auto first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
 std::optional<Dimension> dimension_word(std::string_view word) {
@@ -72,8 +65,7 @@ bool shows_data_parallelism(const Trace& trace) {
 bool is_expert_kernel(std::string_view name) {
   constexpr std::array<std::string_view, 4> signs = {"deep_ep", "ep::intranode", "ep::internode",
                                                      "ep::hybrid"};
-  return std::ranges::any_of(
-      signs, [&](std::string_view sign) { return name.find(sign) != std::string_view::npos; });
+  return contains_any(name, signs);
 }
 
 // The use of one group by its calls.
@@ -125,7 +117,7 @@ std::vector<GroupUse> uses_of(std::span<const RankView> views, const CollectiveM
     for (const CollectiveCall& call : matches.ranks[v].calls) {
       if (call.group == no_row) continue;
       GroupUse& use = uses[call.group];
-      const bool message = call.edge_count != 0 || is_point_to_point(call.kind);
+      const bool message = call.edge_count != 0 || is_message(call.kind);
       ++(message ? use.messages : use.collectives);
       if (call.edge_count != 0)
         answers[call.group].add(

@@ -2,12 +2,11 @@
 #include "stepscope/analysis/collectives/group_rates.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
 
-#include "stepscope/stats/summary.h"
+#include "stepscope/analysis/collectives/transfers.h"
 
 namespace stepscope {
 namespace {
@@ -18,37 +17,14 @@ using FamilyKey = std::tuple<Dimension, int, CollectiveKind>;
 using ByGroup = std::map<std::uint32_t, Instants>;
 using BySize = std::map<std::int64_t, ByGroup>;
 
-Ns middle_of(const Instants& times) {
-  return Ns{std::llround(median(std::span<const std::int64_t>(times)).value_or(0))};
-}
-
-// The size and the transfer of an instance, if both are known.
-std::optional<std::pair<Bytes, Ns>> timed(const Collectives& job,
-                                          const MatchedCollective& matched) {
-  Instants times;
-  std::optional<Bytes> bytes;
-  for (const CollectiveMember m : job.matches.members_of(matched)) {
-    const CollectiveCall& call = job.matches.call(m);
-    const CallTime& time = job.times.by_view[m.view][m.call];
-    if (!time.split || call.edge_count > 1) return std::nullopt;
-    times.push_back(transfer_of(call, time).count());
-    bytes = std::max(bytes, call.bytes);
-  }
-  const Ns transfer = middle_of(times);
-  if (!bytes || bytes->value <= 0 || transfer <= Ns{0}) return std::nullopt;
-  return std::pair(*bytes, transfer);
-}
-
 std::map<FamilyKey, BySize> timed_families(const Collectives& job) {
   std::map<FamilyKey, BySize> families;
   for (const MatchedCollective& matched : job.matches.matched) {
     if (matched.group == no_row) continue;
-    const auto instance = timed(job, matched);
+    const auto instance = timed_size(job, matched);
     if (!instance) continue;
-    const CollectiveKind kind =
-        is_point_to_point(matched.kind) ? CollectiveKind::send_recv : matched.kind;
     const FamilyKey key{job.dimension_of[matched.group], job.matches.groups[matched.group].size,
-                        kind};
+                        joined_kind(matched.kind)};
     families[key][instance->first.value][matched.group].push_back(instance->second.count());
   }
   return families;
@@ -81,7 +57,7 @@ void append_rates(CollectiveKind kind, int size, std::int64_t bytes, const ByGro
                 .kind = kind,
                 .bytes = Bytes{bytes},
                 .count = times.size(),
-                .transfer = middle_of(times)};
+                .transfer = median_time(times).value_or(Ns{0})};
     if (factor) r.busbw = ByteRate{(r.bytes / seconds(r.transfer)).value * *factor};
     middles.push_back(r.transfer.count());
     rates.push_back(std::move(r));

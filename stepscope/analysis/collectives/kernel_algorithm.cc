@@ -4,14 +4,9 @@
 #include <map>
 #include <tuple>
 
+#include "stepscope/base/ascii.h"
+
 namespace stepscope {
-namespace {
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-}  // namespace
 
 NamedAlgorithm named_algorithm(std::string_view kernel, CollectiveKind kind) {
   kernel = kernel.substr(0, kernel.find('('));
@@ -19,15 +14,15 @@ NamedAlgorithm named_algorithm(std::string_view kernel, CollectiveKind kind) {
   const bool reduces_all = kind == CollectiveKind::all_reduce;
   if (kernel.starts_with("ncclDevKernel_")) {
     if (!reduces_all) return NamedAlgorithm::unknown;
-    if (has(kernel, "_TREE_")) return NamedAlgorithm::tree;
-    return has(kernel, "_RING_") ? NamedAlgorithm::not_tree : NamedAlgorithm::unknown;
+    if (contains(kernel, "_TREE_")) return NamedAlgorithm::tree;
+    return contains(kernel, "_RING_") ? NamedAlgorithm::not_tree : NamedAlgorithm::unknown;
   }
   // A generic kernel runs any algorithm.
-  if (has(kernel, "SendRecv")) return NamedAlgorithm::unknown;
-  if (has(kernel, "_NVLS") || has(kernel, "_COLLNET") || has(kernel, "CollNet"))
+  if (contains(kernel, "SendRecv")) return NamedAlgorithm::unknown;
+  if (contains(kernel, "_NVLS") || contains(kernel, "_COLLNET") || contains(kernel, "CollNet"))
     return NamedAlgorithm::in_switch;
-  if (has(kernel, "_TREE_") || has(kernel, "Tree")) return NamedAlgorithm::tree;
-  if (has(kernel, "_RING_") || has(kernel, "Ring")) return NamedAlgorithm::ring;
+  if (contains(kernel, "_TREE_") || contains(kernel, "Tree")) return NamedAlgorithm::tree;
+  if (contains(kernel, "_RING_") || contains(kernel, "Ring")) return NamedAlgorithm::ring;
   return NamedAlgorithm::unknown;
 }
 

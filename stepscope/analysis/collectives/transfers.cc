@@ -2,12 +2,9 @@
 #include "stepscope/analysis/collectives/transfers.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "stepscope/analysis/matching/host_clock.h"
-#include "stepscope/analysis/matching/message_size.h"
-#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -24,27 +21,33 @@ HostPlacement placement_of(std::span<const CollectiveMember> members, const Host
 
 std::optional<Transfer> transfer_of_all(const Collectives& job, const MatchedCollective& matched,
                                         const HostClocks& clocks) {
+  const auto timed = timed_size(job, matched);
+  if (!timed) return std::nullopt;
   const auto members = job.matches.members_of(matched);
-  std::vector<std::int64_t> times;
-  std::optional<Bytes> bytes;
-  for (const CollectiveMember m : members) {
-    const CollectiveCall& call = job.matches.call(m);
-    const CallTime& time = job.times.by_view[m.view][m.call];
-    if (!time.split || call.edge_count > 1) return std::nullopt;
-    times.push_back(stepscope::transfer_of(call, time).count());
-    bytes = std::max(bytes, call.bytes);
-  }
-  const auto middle = Ns{std::llround(*median(std::span<const std::int64_t>(times)))};
-  if (!bytes || bytes->value <= 0 || middle <= Ns{0}) return std::nullopt;
-  return Transfer{
-      .kind = is_point_to_point(matched.kind) ? CollectiveKind::send_recv : matched.kind,
-      .group_size = static_cast<int>(members.size()),
-      .placement = placement_of(members, clocks),
-      .bytes = *bytes,
-      .time = middle};
+  return Transfer{.kind = joined_kind(matched.kind),
+                  .group_size = static_cast<int>(members.size()),
+                  .placement = placement_of(members, clocks),
+                  .bytes = timed->first,
+                  .time = timed->second};
 }
 
 }  // namespace
+
+std::optional<std::pair<Bytes, Ns>> timed_size(const Collectives& job,
+                                               const MatchedCollective& matched) {
+  std::vector<std::int64_t> times;
+  std::optional<Bytes> bytes;
+  for (const CollectiveMember m : job.matches.members_of(matched)) {
+    const CollectiveCall& call = job.matches.call(m);
+    const CallTime& time = job.times.by_view[m.view][m.call];
+    if (!time.split || call.edge_count > 1) return std::nullopt;
+    times.push_back(transfer_of(call, time).count());
+    bytes = std::max(bytes, call.bytes);
+  }
+  const Ns transfer = median_time(times).value_or(Ns{0});
+  if (!bytes || bytes->value <= 0 || transfer <= Ns{0}) return std::nullopt;
+  return std::pair(*bytes, transfer);
+}
 
 std::vector<Transfer> find_transfers(std::span<const RankView> views, const Collectives& job) {
   const HostClocks clocks = find_clocks(views);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "stepscope/analysis/collectives/collectives.h"
@@ -23,6 +24,10 @@ struct Transfer {
   Bytes bytes{};  // S, the total buffer
   Ns time{};      // median over its ranks
 };
+
+// The size of an instance and the median transfer of its members, if both are known and not 0.
+[[nodiscard]] std::optional<std::pair<Bytes, Ns>> timed_size(const Collectives& job,
+                                                             const MatchedCollective& matched);
 
 // Instances of known size that took more than 0 ns. Messages that share a fused call are left out.
 // Hosts come from host_clock.h. Several ranks of unknown host have an unknown placement.

@@ -313,28 +313,6 @@ void replay(const ReplayGraph& graph, std::span<const Ns> work, const WorkChange
   go_to(graph.size());
 }
 
-void replay_lanes(const ReplayGraph& graph, std::size_t lanes, std::span<const Ns* const> work,
-                  std::span<Ns> end) {
-  for (std::size_t n = 0; n < graph.size(); ++n) {
-    Ns* const to = &end[n * lanes];
-    const Ns* const own = work[n];
-    const std::uint32_t* pred = graph.preds.data() + graph.first_pred[n];
-    const std::uint32_t* const last = graph.preds.data() + graph.first_pred[n + 1];
-    if (pred == last) {
-      std::copy_n(own, lanes, to);
-      continue;
-    }
-    const Ns* ready = &end[*pred * lanes];
-    for (++pred; pred + 1 < last; ++pred) {
-      const Ns* const other = &end[*pred * lanes];
-      for (std::size_t l = 0; l < lanes; ++l) to[l] = std::max(ready[l], other[l]);
-      ready = to;
-    }
-    const Ns* const other = pred < last ? &end[*pred * lanes] : ready;
-    for (std::size_t l = 0; l < lanes; ++l) to[l] = std::max(ready[l], other[l]) + own[l];
-  }
-}
-
 std::uint32_t latest_pred(const ReplayGraph& graph, std::span<const Ns> end, std::uint32_t node) {
   std::uint32_t latest = no_node;
   for (const std::uint32_t p : graph.preds_of(node))

@@ -141,12 +141,6 @@ inline void replay(const ReplayGraph& graph, std::span<Ns> end) {
   replay(graph, graph.work, {}, end);
 }
 
-// Several replays of one graph at once (steps of a job, what-ifs). In lane l node n takes
-// work[n][l] after its predecessors and ends at end[n * lanes + l]. Nodes may share their row of
-// `lanes` values. The graph's own durations and delays are ignored.
-void replay_lanes(const ReplayGraph& graph, std::size_t lanes, std::span<const Ns* const> work,
-                  std::span<Ns> end);
-
 // The predecessor that a node waited for: the one with the last end, of equal ends the last one in
 // preds_of(); no_node without predecessors.
 [[nodiscard]] std::uint32_t latest_pred(const ReplayGraph& graph, std::span<const Ns> end,

@@ -187,29 +187,6 @@ TEST(ReplayGraph, PredecessorsAreInTheOrderOfTimeWhateverTheLines) {
   EXPECT_EQ(order.order[latest_pred(order.graph, end, order.position[4])], 0U);
 }
 
-TEST(ReplayGraph, LanesAreReplaysOfTheirOwn) {
-  for (std::uint32_t seed = 0; seed < 50; ++seed) {
-    const RandomGraph r = random_graph(seed, 60);
-    const std::size_t lanes = 1 + seed % 7;
-    std::mt19937 draw(seed);
-    // Every third node shares its row with the first.
-    std::vector<Ns> values(r.graph.size() * lanes);
-    for (Ns& v : values) v = Ns{static_cast<std::int64_t>(draw() % 1000) - 200};
-    std::vector<const Ns*> work;
-    for (std::size_t n = 0; n < r.graph.size(); ++n)
-      work.push_back(&values[n % 3 == 0 ? 0 : n * lanes]);
-    std::vector<Ns> end(values.size());
-    replay_lanes(r.graph, lanes, work, end);
-    for (std::size_t l = 0; l < lanes; ++l) {
-      std::vector<Ns> alone_work;
-      for (const Ns* const row : work) alone_work.push_back(row[l]);
-      std::vector<Ns> alone(alone_work.size());
-      replay(r.graph, alone_work, {}, alone);
-      for (std::size_t n = 0; n < alone.size(); ++n) ASSERT_EQ(end[n * lanes + l], alone[n]);
-    }
-  }
-}
-
 TEST(ReplayGraph, SlackIsHowMuchANodeMayGrow) {
   for (std::uint32_t seed = 0; seed < 100; ++seed) {
     RandomGraph r = random_graph(seed, 30);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "stepscope/analysis/steps/step_at.h"
 #include "stepscope/base/release.h"
 #include "stepscope/base/string_pool.h"
 
@@ -266,10 +267,7 @@ void DeviceDraft::close_launches() {
 
 // Ordinal of the step whose annotation, or the time after it, contains the call; -1 before all.
 std::int32_t DeviceDraft::step_of_call(Ns instant) const {
-  const auto& steps = input_.view.steps;
-  return static_cast<std::int32_t>(std::ranges::upper_bound(steps, instant, {}, &Step::host_start) -
-                                   steps.begin()) -
-         1;
+  return last_step_of_host(input_.view.steps, instant);
 }
 
 // Ordinal of the step that launched the operation; -1 for what was launched before the recording
@@ -277,10 +275,7 @@ std::int32_t DeviceDraft::step_of_call(Ns instant) const {
 std::int32_t DeviceDraft::step_of(SliceId op) const {
   if (const SliceId call = index_.launch(op); call != no_slice) return step_of_call(start(call));
   if (launches_recorded_) return -1;
-  const auto& steps = input_.view.steps;
-  return static_cast<std::int32_t>(std::ranges::upper_bound(steps, start(op), {}, &Step::start) -
-                                   steps.begin()) -
-         1;
+  return last_step(input_.view.steps, start(op));
 }
 
 // A kernel follows the last two calls of communication that its host awaited before it.

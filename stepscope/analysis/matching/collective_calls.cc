@@ -15,6 +15,7 @@
 #include "stepscope/analysis/matching/host_askers.h"
 #include "stepscope/analysis/matching/host_communication.h"
 #include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/analysis/steps/step_at.h"
 #include "stepscope/analysis/work/op_inputs.h"
 
 namespace stepscope {
@@ -34,7 +35,7 @@ void learn(const CollectiveCall& call, StreamFacts& facts) {
   }
   if (call.kind_by_name) return;
   facts.all_to_all = facts.all_to_all || call.kind == CollectiveKind::all_to_all;
-  facts.other_messages = facts.other_messages || is_point_to_point(call.kind);
+  facts.other_messages = facts.other_messages || is_message(call.kind);
 }
 
 // The kernels of one communicator share a stream. A kernel launched before the capture began takes
@@ -56,10 +57,7 @@ void infer_from_streams(const RankView& view, RankCalls& rank) {
 // Fills CollectiveCall::step.
 void find_steps_of_calls(std::span<const Step> steps, RankCalls& rank) {
   for (CollectiveCall& call : rank.calls) {
-    const auto after = std::ranges::upper_bound(steps, call.start, {}, &Step::start);
-    if (after == steps.begin()) continue;
-    const auto step = static_cast<std::uint32_t>(after - steps.begin() - 1);
-    if (call.start < steps[step].end) call.step = step;
+    if (const auto step = step_at(steps, call.start)) call.step = static_cast<std::uint32_t>(*step);
   }
 }
 
@@ -323,8 +321,7 @@ Sources CallReader::sources_of(SliceId kernel, CollectiveKind by_name, SliceId& 
   // message that was recorded before the launch may be one of several in the kernel.
   const auto at = by_external_id_.find(trace_.slices.external_id[index(kernel)]);
   if (from.op_meta == nullptr && at != by_external_id_.end() &&
-      (at->second->kind == by_name ||
-       (!is_known(by_name) && !is_point_to_point(at->second->kind)))) {
+      (at->second->kind == by_name || (!is_known(by_name) && !is_message(at->second->kind)))) {
     from.op_meta = at->second->meta;
     if (innermost == no_slice) innermost = at->second->slice;
   }

@@ -12,7 +12,6 @@
 #include "stepscope/analysis/matching/coarse_offset.h"
 #include "stepscope/analysis/matching/message_groups.h"
 #include "stepscope/analysis/matching/message_peers.h"
-#include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/matching/message_times.h"
 #include "stepscope/analysis/matching/sequence_align.h"
 #include "stepscope/analysis/matching/sequence_match.h"
@@ -71,7 +70,7 @@ AlignItem item_of(std::uint32_t view, std::uint32_t row, const CollectiveCall& c
 
 // True for every call except messages and fused kernels that may contain messages.
 bool is_collective(const CollectiveCall& call) {
-  return call.edge_count == 0 && !is_point_to_point(call.kind);
+  return call.edge_count == 0 && !is_message(call.kind);
 }
 
 std::optional<int> world_of(std::span<const RankView> views, const MatchOptions& options) {

@@ -180,7 +180,7 @@ void Divider::add_worker(std::uint32_t view) {
   const RankCalls& rank = ranks_[view];
   for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
     const CollectiveCall& call = rank.calls[c];
-    if (call.group != no_row || call.edge_count != 0 || is_point_to_point(call.kind)) continue;
+    if (call.group != no_row || call.edge_count != 0 || is_message(call.kind)) continue;
     if (!on_worker_thread(trace, call)) continue;
     threads[{trace.track(call.stream).tid, index(call.stream)}].push_back(c);
   }

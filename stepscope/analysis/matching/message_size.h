@@ -50,9 +50,5 @@ constexpr bool is_rooted(CollectiveKind kind) {
   return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce ||
          kind == CollectiveKind::scatter || kind == CollectiveKind::gather;
 }
-constexpr bool is_point_to_point(CollectiveKind kind) {
-  return kind == CollectiveKind::send || kind == CollectiveKind::recv ||
-         kind == CollectiveKind::send_recv;
-}
 
 }  // namespace stepscope

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/analysis/matching/sequence_steps.h"
 
-#include <algorithm>
 #include <map>
 
 #include "stepscope/analysis/steps/iteration_name.h"
+#include "stepscope/analysis/steps/step_at.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -87,11 +87,13 @@ std::optional<std::vector<Places>> places_by_step(std::span<const std::vector<St
 std::optional<std::int64_t> launching_step(const RankView& view, const CollectiveCall& call) {
   if (call.launch == no_slice) return std::nullopt;
   const Ns at = view.trace->slices.start[index(call.launch)];
-  const auto after = std::ranges::upper_bound(view.steps, at, {}, &Step::host_start);
-  if (after == view.steps.begin() || !step_number((after - 1)->name)) return std::nullopt;
+  const std::int32_t last = last_step_of_host(view.steps, at);
+  if (last < 0) return std::nullopt;
+  const Step& step = view.steps[static_cast<std::size_t>(last)];
   // The last step ends with its annotation; an earlier one goes on to the next.
-  if (after == view.steps.end() && at >= (after - 1)->host_end) return std::nullopt;
-  return (after - 1)->index;
+  if (!step_number(step.name) || (&step == &view.steps.back() && at >= step.host_end))
+    return std::nullopt;
+  return step.index;
 }
 
 }  // namespace stepscope

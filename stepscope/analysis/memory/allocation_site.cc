@@ -9,15 +9,11 @@
 #include <span>
 #include <string_view>
 
+#include "stepscope/base/ascii.h"
+
 namespace stepscope {
 namespace {
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::ranges::any_of(parts, [&](std::string_view part) { return has(text, part); });
-}
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> all) {
   return std::ranges::find(all, text) != all.end();
 }
@@ -27,8 +23,9 @@ bool is_python(std::string_view file) {
 }
 bool is_library(std::string_view file) {
   if (file.starts_with("<frozen") || file.starts_with("torch/")) return true;
-  if (has_any(file, {"/torch/", "/einops/", "/functorch/", "/triton/", "/jaxtyping/"})) return true;
-  return has(file, "/lib/python") && !has(file, "-packages/");
+  if (contains_any(file, {"/torch/", "/einops/", "/functorch/", "/triton/", "/jaxtyping/"}))
+    return true;
+  return contains(file, "/lib/python") && !contains(file, "-packages/");
 }
 
 // "AddmmBackward0" of "torch::autograd::generated::AddmmBackward0::apply(...)", also for custom
@@ -39,7 +36,7 @@ std::string_view backward_node(std::string_view name) {
   const std::string_view path = name.substr(0, apply);
   const std::size_t colon = path.rfind("::");
   const std::string_view node = colon == std::string_view::npos ? path : path.substr(colon + 2);
-  if (has(node, "Backward")) return node;
+  if (contains(node, "Backward")) return node;
   return node == "AccumulateGrad" || node == "CopySlices" || node == "PyNode" ? node
                                                                               : std::string_view();
 }
@@ -60,19 +57,19 @@ bool is_optimizer_file(std::string_view file) {
   std::string last(slash == std::string_view::npos ? file : file.substr(slash + 1));
   std::ranges::transform(last, last.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return has_any(file, {"/optim/", "/optimizers/", "/optimizer/"}) ||
-         has_any(last, {"optim", "adam", "lamb.py", "lion.py", "muon", "sgd", "adafactor"});
+  return contains_any(file, {"/optim/", "/optimizers/", "/optimizer/"}) ||
+         contains_any(last, {"optim", "adam", "lamb.py", "lion.py", "muon", "sgd", "adafactor"});
 }
 
 AllocationPhase phase_of(std::string_view name, std::string_view file) {
-  if (has_any(name, {"torch::autograd::Engine::", "_engine_run_backward"}) ||
+  if (contains_any(name, {"torch::autograd::Engine::", "_engine_run_backward"}) ||
       !backward_node(name).empty())
     return AllocationPhase::backward;
-  if (name == "backward" && has_any(file, {"torch/_tensor.py", "torch/autograd/"}))
+  if (name == "backward" && contains_any(file, {"torch/_tensor.py", "torch/autograd/"}))
     return AllocationPhase::backward;
   if (is_optimizer_file(file) &&
       (is_one_of(name, {"step", "_init_group", "zero_grad", "_step", "init_state"}) ||
-       has_any(name, {"foreach_", "multi_tensor", "_single_tensor", "_use_grad"})))
+       contains_any(name, {"foreach_", "multi_tensor", "_single_tensor", "_use_grad"})))
     return AllocationPhase::optimizer;
   if (is_one_of(name, {"forward", "_call_impl", "_wrapped_call_impl"}) && is_python(file))
     return AllocationPhase::forward;
@@ -80,7 +77,7 @@ AllocationPhase phase_of(std::string_view name, std::string_view file) {
       (is_one_of(name, {"__init__", "_apply", "reset_parameters", "init_weights", "_init_weights",
                         "load_state_dict", "from_pretrained", "to_empty",
                         "_load_state_dict_into_model", "_sync_module_states"}) ||
-       has(file, "torch/nn/init.py")))
+       contains(file, "torch/nn/init.py")))
     return AllocationPhase::setup;
   return AllocationPhase::unknown;
 }
@@ -107,7 +104,7 @@ FrameFacts facts_of(std::string_view name, std::string_view file) {
   facts.node = backward_node(name);
   if (is_python(file))
     facts.kind = is_library(file) ? FrameKind::library : FrameKind::program;
-  else if (is_telling_frame(name, file) && !has_any(name, {"at::", "c10::", "torch::"}))
+  else if (is_telling_frame(name, file) && !contains_any(name, {"at::", "c10::", "torch::"}))
     facts.kind = FrameKind::native;
   return facts;
 }
@@ -155,22 +152,23 @@ AllocationSite site_of(const MemorySnapshot& snapshot, std::span<const std::uint
 bool is_telling_frame(std::string_view name, std::string_view file) {
   if (is_python(file)) return true;
   if (name.empty() || name == "??") return false;
-  if (has_any(name, {"unwind::unwind",  "CapturedTraceback::gather",
-                     "gather_with_cpp", "_PyEval_",
-                     "PyEval_",         "PyObject_",
-                     "PyFunction_",     "_PyFunction",
-                     "_PyObject",       "__libc_",
-                     "pymain_",         "Py_RunMain",
-                     "Py_BytesMain",    "c10::impl::wrap_kernel",
-                     "_PyRun_",         "pyrun_file",
-                     "run_mod",         "run_eval_code",
-                     "cfunction_call",  "method_vectorcall",
-                     "slot_tp_",        "_PyVectorcall",
-                     "::redispatch(",   "CUDACachingAllocator"}))
+  if (contains_any(name, {"unwind::unwind",  "CapturedTraceback::gather",
+                          "gather_with_cpp", "_PyEval_",
+                          "PyEval_",         "PyObject_",
+                          "PyFunction_",     "_PyFunction",
+                          "_PyObject",       "__libc_",
+                          "pymain_",         "Py_RunMain",
+                          "Py_BytesMain",    "c10::impl::wrap_kernel",
+                          "_PyRun_",         "pyrun_file",
+                          "run_mod",         "run_eval_code",
+                          "cfunction_call",  "method_vectorcall",
+                          "slot_tp_",        "_PyVectorcall",
+                          "::redispatch(",   "CUDACachingAllocator"}))
     return false;
   if (is_one_of(name, {"_start", "start_thread", "__clone3", "clone", "__xmknodat"})) return false;
-  return !has_any(file, {"core/boxing", "/Register", "Objects/call.c", "Objects/methodobject.c",
-                         "Modules/main.c", "pythonrun.c", "ceval.c", "cpython/abstract.h"});
+  return !contains_any(file,
+                       {"core/boxing", "/Register", "Objects/call.c", "Objects/methodobject.c",
+                        "Modules/main.c", "pythonrun.c", "ceval.c", "cpython/abstract.h"});
 }
 
 std::vector<AllocationSite> allocation_sites(const MemorySnapshot& snapshot) {

@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "stepscope/stats/summary.h"
+
 namespace stepscope {
 namespace {
 
@@ -32,9 +34,7 @@ std::optional<Ns> median_distance(std::span<const GpuReading> readings) {
   for (std::size_t i = 1; i < readings.size(); ++i)
     if (const Ns d = readings[i].time - readings[i - 1].time; d > Ns{0}) distances.push_back(d);
   if (distances.empty()) return std::nullopt;
-  const auto middle = distances.begin() + std::ssize(distances) / 2;
-  std::ranges::nth_element(distances, middle);
-  return *middle;
+  return upper_median(distances);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "stepscope/analysis/budget/time_budget.h"
-#include "stepscope/analysis/matching/message_size.h"
 
 namespace stepscope {
 namespace {
@@ -453,7 +452,7 @@ std::optional<Ns> PipelineBubble::by_schedule(const StageBubble& stage) const {
 
 bool is_stage_message(const CollectiveCall& call, std::span<const Dimension> dimension_of) {
   return call.group < dimension_of.size() && dimension_of[call.group] == Dimension::pp &&
-         (call.edge_count > 0 || is_point_to_point(call.kind));
+         (call.edge_count > 0 || is_message(call.kind));
 }
 
 std::optional<PipelineBubble> pipeline_bubble(const PipelineInputs& inputs) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "stepscope/analysis/budget/cpu_work.h"
+#include "stepscope/analysis/steps/step_at.h"
 
 namespace stepscope {
 namespace {
@@ -142,7 +143,6 @@ class MarkFinder {
   void find_rows();
   void order_calls();
   [[nodiscard]] std::vector<std::uint32_t> asked_in(const Row& row) const;
-  [[nodiscard]] std::optional<std::uint32_t> step_at(Ns instant) const;
   [[nodiscard]] bool waited_in(const Row& row, std::uint32_t call) const;
   [[nodiscard]] bool waited_at_once(const UnitUse& use, std::uint32_t call) const;
   std::uint32_t unit(std::string_view name);
@@ -211,12 +211,6 @@ std::vector<std::uint32_t> MarkFinder::asked_in(const Row& row) const {
   return found;
 }
 
-std::optional<std::uint32_t> MarkFinder::step_at(Ns instant) const {
-  const auto after = std::ranges::upper_bound(view_.steps, instant, {}, &Step::host_start);
-  if (after == view_.steps.begin() || instant >= (after - 1)->host_end) return std::nullopt;
-  return static_cast<std::uint32_t>(after - view_.steps.begin() - 1);
-}
-
 // Without a device, a thread still inside the row when the parameters arrive waited for them inside
 // that row.
 bool MarkFinder::waited_in(const Row& row, std::uint32_t call) const {
@@ -245,12 +239,12 @@ std::uint32_t MarkFinder::unit(std::string_view name) {
 }
 
 UnitUse* MarkFinder::add_use(const Row& row, std::string_view name, UnitPass pass, Ns from) {
-  const auto step = step_at(row.start);
+  const auto step = step_of_host(view_.steps, row.start);
   if (!step) return nullptr;
   UnitUse use;
   use.unit = unit(name);
   use.pass = pass;
-  use.step = *step;
+  use.step = static_cast<std::uint32_t>(*step);
   use.thread = row.thread;
   use.begin = row.start;
   use.go = row.name.mark == Mark::engine_pass ? row.start : row.end;
@@ -261,9 +255,10 @@ UnitUse* MarkFinder::add_use(const Row& row, std::string_view name, UnitPass pas
 
 void MarkFinder::add_reduction(const Row& row, std::string_view name,
                                std::vector<std::uint32_t> calls, Ns begin) {
-  const auto step = step_at(row.start);
+  const auto step = step_of_host(view_.steps, row.start);
   if (!step || calls.empty()) return;
-  out_.reductions.push_back({unit(name), *step, row.thread, begin, std::move(calls)});
+  out_.reductions.push_back(
+      {unit(name), static_cast<std::uint32_t>(*step), row.thread, begin, std::move(calls)});
 }
 
 // The row over a call names its unit. Both begin and end together.
@@ -301,7 +296,7 @@ void MarkFinder::engine() {
     // A call requested in an earlier step belongs to the update (stages 1 and 2) and is not a
     // fetch.
     for (; !calls.empty() && calls_[calls.front()].start < row.end; calls.pop_front()) {
-      const bool fetched = step_at(calls_[calls.front()].start) == use->step;
+      const bool fetched = step_of_host(view_.steps, calls_[calls.front()].start) == use->step;
       (fetched ? use->calls : use->updates).push_back(calls.front());
       use->waits_in_row = use->waits_in_row || (fetched && waited_at_once(*use, calls.front()));
     }
@@ -381,8 +376,8 @@ void MarkFinder::take_pending(std::size_t hook, UnitUse& use) {
 // Units without names: a hook takes the gathers requested before it let the unit go on, except
 // those it requested for another unit.
 void MarkFinder::numbered_units() {
-  std::map<std::pair<std::uint32_t, UnitPass>, std::uint32_t> next;  // by step and pass
-  std::map<std::uint32_t, std::uint32_t> next_reduction;
+  std::map<std::pair<std::size_t, UnitPass>, std::uint32_t> next;  // by step and pass
+  std::map<std::size_t, std::uint32_t> next_reduction;
   const auto numbered = [](std::uint32_t n) { return "unit " + std::to_string(n); };
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];
@@ -390,7 +385,7 @@ void MarkFinder::numbered_units() {
     const bool reduces = mark == Mark::fsdp1_reduce || mark == Mark::deepspeed_reduce;
     const bool hook = mark == Mark::fsdp1_pre_forward || mark == Mark::fsdp1_pre_backward ||
                       mark == Mark::deepspeed_fetch;
-    const auto step = step_at(row.start);
+    const auto step = step_of_host(view_.steps, row.start);
     if (!step || (!reduces && !hook && mark != Mark::fsdp1_prefetch)) continue;
     std::vector<std::uint32_t> calls = asked_in(row);
     if (reduces) {

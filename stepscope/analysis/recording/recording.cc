@@ -92,11 +92,6 @@ void count_device(const Trace& trace, const RankIndex& rank, std::span<const Ste
   }
 }
 
-bool is_message(CollectiveKind kind) {
-  return kind == CollectiveKind::send || kind == CollectiveKind::recv ||
-         kind == CollectiveKind::send_recv;
-}
-
 void count_collectives(const Trace& trace, RankRecording& r) {
   r.collectives = trace.collectives.size();
   for (const Collective& c : trace.collectives) {

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "stepscope/base/ascii.h"
+
 namespace stepscope {
 namespace {
 
@@ -17,19 +19,15 @@ enum class SetUp : std::uint8_t {
   other
 };
 
-bool has_any(std::string_view name, std::initializer_list<std::string_view> parts) {
-  return std::ranges::any_of(
-      parts, [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
-}
-
 SetUp set_up_of(std::string_view name) {
-  if (has_any(name, {"ModuleLoad", "LibraryLoad", "LinkAdd", "LinkCreate", "LinkComplete"}))
+  if (contains_any(name, {"ModuleLoad", "LibraryLoad", "LinkAdd", "LinkCreate", "LinkComplete"}))
     return SetUp::loads;
-  if (is_launch_call(name) || has_any(name, {"Synchronize", "Wait", "Memcpy", "Memset", "Query"}))
+  if (is_launch_call(name) ||
+      contains_any(name, {"Synchronize", "Wait", "Memcpy", "Memset", "Query"}))
     return SetUp::nothing;
-  if (has_any(name, {"DeviceGetAttribute", "GetDeviceProperties", "DeviceGetProperties"}))
+  if (contains_any(name, {"DeviceGetAttribute", "GetDeviceProperties", "DeviceGetProperties"}))
     return SetUp::queries;
-  if (has_any(name, {"Alloc", "Free", "MemCreate", "MemRelease", "MemMap", "MemUnmap"}) ||
+  if (contains_any(name, {"Alloc", "Free", "MemCreate", "MemRelease", "MemMap", "MemUnmap"}) ||
       name.starts_with("cudaMalloc") || name.starts_with("hipMalloc"))
     return SetUp::reserves;
   return SetUp::other;

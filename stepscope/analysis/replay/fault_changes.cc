@@ -13,6 +13,7 @@
 #include "stepscope/analysis/budget/host_calls.h"
 #include "stepscope/analysis/steps/step_at.h"
 #include "stepscope/base/string_pool.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -30,12 +31,6 @@ constexpr double repeated = 1.5;            // waits of a call a step, at least
 constexpr double at_the_end = 0.1;       // of a step's launches come after its last wait, at most
 constexpr std::int32_t lacks_step = -2;  // of a view that lacks the step
 constexpr std::size_t rare_steps = 2;    // at most one step in so many of a rank
-
-Ns lower_middle(std::vector<Ns> values) {
-  const auto at = values.begin() + (std::ssize(values) - 1) / 2;
-  std::ranges::nth_element(values, at);
-  return *at;
-}
 
 // The piece takes `time`. A kept delay stays.
 void set_time(const WhatIfInputs& in, std::uint32_t node, Ns time,
@@ -86,9 +81,7 @@ void find_pauses(const WhatIfInputs& in, std::span<const std::uint32_t> views,
       times.push_back(work[last].time);
     // A row that most steps do not have usually takes no time.
     const bool rare = rare_steps * times.size() <= steps;
-    const Ns usual = rare                          ? Ns{0}
-                     : times.size() < least_values ? Ns::max()
-                                                   : lower_middle(std::move(times));
+    const Ns usual = rare ? Ns{0} : times.size() < least_values ? Ns::max() : lower_median(times);
     for (std::size_t i = first; i < last && usual != Ns::max(); ++i) {
       const Host& h = work[i];
       const Ns excess = h.time - usual;
@@ -191,7 +184,7 @@ std::vector<std::vector<Ns>> data_of_peers(const WhatIfInputs& in,
       std::vector<Ns> others;
       for (const OfRank& r : of_step[{in.roles[v], step.index}])
         if (r.view != v) others.push_back(r.time);
-      peers[v].push_back(others.empty() ? Ns{-1} : lower_middle(std::move(others)));
+      peers[v].push_back(others.empty() ? Ns{-1} : lower_median(others));
     }
   return peers;
 }
@@ -262,8 +255,8 @@ std::vector<NodeChange> step_like_others(const WhatIfInputs& in, std::int64_t in
     }
     for (const StepPiece& p : pieces) {
       if (p.step != step) continue;
-      const std::vector<Ns>& times = others[p.key];
-      set_time(in, p.node, times.empty() ? Ns{0} : std::max(Ns{0}, lower_middle(times)), changes);
+      std::vector<Ns>& times = others[p.key];
+      set_time(in, p.node, times.empty() ? Ns{0} : std::max(Ns{0}, lower_median(times)), changes);
     }
   }
   std::ranges::sort(changes, {}, &NodeChange::node);
@@ -416,8 +409,7 @@ using GroupMedians = std::map<std::uint32_t, std::map<MessageKey, Ns>>;  // by g
 GroupMedians medians_of(const std::map<std::uint32_t, GroupTransfers>& groups) {
   GroupMedians medians;
   for (const auto& [row, transfers] : groups)
-    for (const auto& [message, times] : transfers.times)
-      medians[row][message] = lower_middle(times);
+    for (auto [message, times] : transfers.times) medians[row][message] = lower_median(times);
   return medians;
 }
 

@@ -23,6 +23,7 @@
 #include "stepscope/analysis/replay/evidence.h"
 #include "stepscope/analysis/replay/stage_balance.h"
 #include "stepscope/analysis/replay/what_if.h"
+#include "stepscope/analysis/steps/step_at.h"
 #include "stepscope/analysis/steps/unseen_host.h"
 #include "stepscope/stats/lateness/excess.h"
 #include "stepscope/stats/summary.h"
@@ -375,9 +376,8 @@ std::optional<std::int64_t> Search::step_of_work(std::uint32_t node) const {
   if (graph.kind[node] != NodeKind::host) return std::nullopt;
   const RankView& view = in_.views[graph.view[node]];
   const Ns middle = graph.origin + in_.replay.start(node) + graph.graph.duration[node] / 2;
-  const auto after = std::ranges::upper_bound(view.steps, middle, {}, &Step::host_start);
-  if (after == view.steps.begin()) return std::nullopt;
-  return (after - 1)->index;
+  const std::int32_t step = last_step_of_host(view.steps, middle);
+  return step < 0 ? std::nullopt : std::optional(view.steps[static_cast<std::size_t>(step)].index);
 }
 
 void Search::suspect_groups() {

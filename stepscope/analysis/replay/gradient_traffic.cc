@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "stepscope/analysis/collectives/ddp_buckets.h"
 #include "stepscope/base/run_sort.h"
 
 namespace stepscope {
@@ -44,10 +45,8 @@ class TrafficFinder {
  private:
   void find_nodes();
   void find_compute();
-  void find_accumulates();
   [[nodiscard]] Ns launched(std::uint32_t view, const CollectiveCall& call) const;
   [[nodiscard]] bool carries_gradients(CollectiveMember member) const;
-  [[nodiscard]] bool inside_accumulate(std::uint32_t view, SliceId launch) const;
   [[nodiscard]] std::uint32_t accumulates_between(const Found& found, Ns from) const;
   [[nodiscard]] Ns backward_begin(const Found& found) const;
   [[nodiscard]] bool may_carry(const MatchedCollective& matched) const;
@@ -59,8 +58,8 @@ class TrafficFinder {
 
   const WhatIfInputs& in_;
   const StepGraph& graph_;
-  std::vector<std::vector<CallNodes>> nodes_;   // by view and call
-  std::vector<std::vector<bool>> accumulates_;  // by view and StringId
+  std::vector<std::vector<CallNodes>> nodes_;  // by view and call
+  std::vector<AccumulateRows> accumulates_;    // by view
   std::map<std::tuple<CollectiveKind, std::uint32_t>, std::vector<Found>> found_;
   GradientTraffic out_;
 };
@@ -98,14 +97,6 @@ void TrafficFinder::find_compute() {
              [](const ComputePiece& a, const ComputePiece& b) { return a.launched < b.launched; });
 }
 
-void TrafficFinder::find_accumulates() {
-  for (const RankView& view : in_.views) {
-    auto& names = accumulates_.emplace_back(view.trace->strings.size());
-    for (std::uint32_t i = 0; i < names.size(); ++i)
-      names[i] = view.trace->strings[StringId{i}].find("AccumulateGrad") != std::string_view::npos;
-  }
-}
-
 std::span<const ComputePiece> TrafficFinder::launched_in(std::uint32_t view, Ns from,
                                                          Ns until) const {
   const auto& pieces = out_.compute[view];
@@ -119,21 +110,10 @@ Ns TrafficFinder::launched(std::uint32_t view, const CollectiveCall& call) const
   return device ? in_.views[view].trace->slices.start[index(call.launch)] : call.start;
 }
 
-bool TrafficFinder::inside_accumulate(std::uint32_t view, SliceId launch) const {
-  constexpr std::uint32_t walk = 256;  // rows inside one hook
-  if (launch == no_slice) return false;
-  const Slices& s = in_.views[view].trace->slices;
-  const Track& track = in_.views[view].trace->track(s.track[index(launch)]);
-  const Ns at = s.start[index(launch)];
-  for (std::uint32_t i = index(launch) + 1, seen = 0; i-- > track.first && seen < walk; ++seen)
-    if (accumulates_[view][index(s.name[i])] && s.end(SliceId{i}) >= at) return true;
-  return false;
-}
-
 bool TrafficFinder::carries_gradients(CollectiveMember m) const {
   const CollectiveCall& call = in_.collectives.matches.call(m);
   if (!call.bytes || call.bytes->value <= 0 || !call.step) return false;
-  if (inside_accumulate(m.view, call.launch)) return true;
+  if (accumulates_[m.view].contain(call.launch)) return true;
   const auto before = launched_in(m.view, Ns::min(), launched(m.view, call));
   return !before.empty() &&
          (before.back().phase == Phase::backward || before.back().phase == Phase::recompute);
@@ -152,7 +132,7 @@ void TrafficFinder::add(const MatchedCollective& matched) {
     }
     found.message.bytes = std::max(found.message.bytes, call.bytes.value_or(Bytes{}));
     found.message.members.push_back({m.view, nodes.arrival, nodes.transfer, launched(m.view, call),
-                                     inside_accumulate(m.view, call.launch)});
+                                     accumulates_[m.view].contain(call.launch)});
   }
   found.step = *in_.collectives.matches.call(members.front()).step;
   found.call = members.front().call;
@@ -189,7 +169,7 @@ std::uint32_t TrafficFinder::accumulates_between(const Found& found, Ns from) co
   std::uint32_t count = 0;
   Ns inner = Ns::max();  // start of the last counted row
   for (std::uint32_t i = index(call.launch) + 1; i-- > track.first && s.start[i] >= from;) {
-    if (!accumulates_[v][index(s.name[i])]) continue;
+    if (!accumulates_[v].named(s.name[i])) continue;
     if (s.end(SliceId{i}) <= inner || inner == Ns::max()) ++count;
     inner = s.start[i];
   }
@@ -226,7 +206,7 @@ GradientTraffic TrafficFinder::find() {
     return std::move(out_);
   find_nodes();
   find_compute();
-  find_accumulates();
+  for (const RankView& view : in_.views) accumulates_.emplace_back(*view.trace);
   for (const MatchedCollective& matched : all_matched) add(matched);
   for (auto& [key, all] : found_) {
     std::ranges::stable_sort(

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "stepscope/stats/summary.h"
+
 namespace stepscope {
 namespace {
 
@@ -21,13 +23,6 @@ constexpr double much_hidden = 0.3;  // of the time of a dimension's communicati
 constexpr double least_left = 0.01;  // of the time of a name whose layers are moved away
 constexpr double least_vote = 0.01;  // of the time of names with unequal calls: of one that tells
 constexpr double grows_along = 0.1;  // the time of a call per layer differs so much at most
-
-// Lower median of some values.
-double middle_of(std::vector<double> values) {
-  const auto place = values.begin() + (std::ssize(values) - 1) / 2;
-  std::ranges::nth_element(values, place);
-  return *place;
-}
 
 // The value below which half of the weight lies.
 double weighted_median(std::vector<std::pair<double, double>> value_and_weight) {
@@ -50,7 +45,10 @@ struct StageCalls {
   double mean = 0;  // of the times
   bool same = true;
 
-  [[nodiscard]] double middle() const { return middle_of(time); }
+  [[nodiscard]] double middle() const {
+    std::vector<double> values = time;
+    return lower_median(values);
+  }
 };
 
 struct CallsOfStages {
@@ -116,8 +114,8 @@ CallsOfStages calls_of_stages(const WhatIfInputs& in) {
         time.push_back(sum.time / steps);
         count.push_back(sum.count / steps);
       }
-      of_name.time.push_back(middle_of(std::move(time)));
-      counts.push_back(middle_of(std::move(count)));
+      of_name.time.push_back(lower_median(time));
+      counts.push_back(lower_median(count));
       of_name.count.push_back(std::llround(counts.back()));
     }
     const auto [fewest, most] = std::ranges::minmax(counts);
@@ -233,7 +231,7 @@ double time_of_call(const StageCalls& calls, const Counts& layers, std::int64_t 
   for (std::size_t s = 0; s < layers.size(); ++s)
     if (calls.count[s] > 0 && calls.count[s] == each * layers[s])
       times.push_back(calls.time[s] / static_cast<double>(calls.count[s]));
-  return times.empty() ? 0 : middle_of(std::move(times));
+  return times.empty() ? 0 : lower_median(times);
 }
 
 void move_layers(const CallsOfStages& calls, const StageLayers& layers,

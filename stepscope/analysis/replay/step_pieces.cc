@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/analysis/replay/step_pieces.h"
 
-#include <algorithm>
 #include <functional>
 #include <limits>
 #include <numeric>
 #include <string_view>
 #include <tuple>
 
+#include "stepscope/analysis/steps/step_at.h"
 #include "stepscope/base/key_index.h"
 #include "stepscope/base/parallel_for.h"
 #include "stepscope/base/string_pool.h"
@@ -108,9 +108,7 @@ std::int32_t launch_step(const RankView& view, SliceId row) {
   const Ns at = view.trace->slices.start[index(call == no_slice ? row : call)];
   const bool host = call != no_slice || view.index->cpu_only() ||
                     is_host(view.trace->slices.category[index(row)]);
-  const auto after =
-      std::ranges::upper_bound(view.steps, at, {}, host ? &Step::host_start : &Step::start);
-  return static_cast<std::int32_t>(after - view.steps.begin()) - 1;
+  return host ? last_step_of_host(view.steps, at) : last_step(view.steps, at);
 }
 
 std::uint64_t hash_pair(std::uint64_t a, std::uint64_t b) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "stepscope/analysis/steps/step_at.h"
 #include "stepscope/base/parallel_for.h"
 
 namespace stepscope {
@@ -44,11 +45,8 @@ std::int32_t launching_step(const RankView& view, SliceId op, bool launches_reco
   const SliceId call = view.index->launch(op);
   if (call == no_slice && launches_recorded) return -1;
   const auto& starts = view.trace->slices.start;
-  const auto after =
-      call != no_slice
-          ? std::ranges::upper_bound(view.steps, starts[index(call)], {}, &Step::host_start)
-          : std::ranges::upper_bound(view.steps, starts[index(op)], {}, &Step::start);
-  return static_cast<std::int32_t>(after - view.steps.begin()) - 1;
+  return call != no_slice ? last_step_of_host(view.steps, starts[index(call)])
+                          : last_step(view.steps, starts[index(op)]);
 }
 
 // By step: the end of the last device operation that it launched; absent without one. Empty for a

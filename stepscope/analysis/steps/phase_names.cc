@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/analysis/steps/phase_names.h"
 
-#include <algorithm>
 #include <cctype>
 #include <string>
 
@@ -9,12 +8,6 @@
 
 namespace stepscope {
 namespace {
-
-template <std::size_t n>
-bool has_any(std::string_view text, const std::array<std::string_view, n>& parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view p) { return contains(text, p); });
-}
 
 // Fragments of names of annotations and operators, in lower case.
 constexpr std::array<std::string_view, 6> optimizer_parts = {
@@ -72,7 +65,7 @@ std::optional<Phase> phase_of_name(std::string_view name) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (contains(lower, "checkpointfunctionbackward") || contains(lower, "recompute"))
     return Phase::recompute;
-  if (has_any(lower, data_parts)) return Phase::data;
+  if (contains_any(lower, data_parts)) return Phase::data;
   if (lower.starts_with("autograd::engine::evaluate_function") || contains(lower, "accumulategrad"))
     return Phase::backward;
   if (contains(lower, "ddp.reducer::") || contains(lower, "distributed::reducer::"))
@@ -80,7 +73,7 @@ std::optional<Phase> phase_of_name(std::string_view name) {
   const bool backward = contains(lower, "backward") || contains(lower, "bwd");
   const bool forward = contains(lower, "forward") || contains(lower, "fwd");
   if (backward != forward) return backward ? Phase::backward : Phase::forward;
-  if (!backward && has_any(lower, optimizer_parts)) return Phase::optimizer;
+  if (!backward && contains_any(lower, optimizer_parts)) return Phase::optimizer;
   return std::nullopt;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "stepscope/analysis/steps/iteration_name.h"
+#include "stepscope/analysis/steps/step_at.h"
 
 namespace stepscope {
 namespace {
@@ -70,13 +71,9 @@ std::vector<DeviceSpan> device_spans(const Trace& trace, const RankIndex& rank,
     for (const SliceId op : lane.ops) {
       const SliceId call = rank.launch(op);
       if (call == no_slice) continue;
-      const Ns launched = trace.slices.start[index(call)];
-      auto after = std::upper_bound(steps.begin(), steps.end(), launched,
-                                    [](Ns t, const Step& step) { return t < step.host_start; });
-      if (after == steps.begin()) continue;
-      --after;
-      if (launched >= after->host_end) continue;
-      DeviceSpan& span = spans[static_cast<std::size_t>(after - steps.begin())];
+      const auto step = step_of_host(steps, trace.slices.start[index(call)]);
+      if (!step) continue;
+      DeviceSpan& span = spans[*step];
       span.start = std::min(span.start, trace.slices.start[index(op)]);
       span.end = std::max(span.end, trace.slices.end(op));
     }

@@ -9,6 +9,7 @@
 
 #include "stepscope/analysis/steps/host_activity.h"
 #include "stepscope/analysis/steps/phase_names.h"
+#include "stepscope/analysis/steps/step_at.h"
 
 namespace stepscope {
 namespace {
@@ -64,6 +65,11 @@ std::vector<HostSpan> unseen_host(const RankView& view) {
 
 namespace {
 
+// The step in which a stretch lies.
+std::size_t step_around(const RankView& view, const HostSpan& stretch) {
+  return static_cast<std::size_t>(last_step_of_host(view.steps, stretch.start));
+}
+
 // Where the longest stretches lie, if half of `all` lies between the same rows. Finding the rows
 // around one reads those of its step.
 std::string place_of_most(const RankView& view, std::vector<HostSpan> stretches, Ns all) {
@@ -73,9 +79,8 @@ std::string place_of_most(const RankView& view, std::vector<HostSpan> stretches,
   std::map<std::string, Ns> by_place;
   for (const HostSpan& stretch : stretches | std::views::take(most_read)) {
     if (stretch.row == no_slice) continue;
-    const auto after = std::ranges::upper_bound(view.steps, stretch.start, {}, &Step::host_start);
     const TrackId thread = view.trace->slices.track[index(stretch.row)];
-    const Ns since = (after - 1)->host_start;
+    const Ns since = view.steps[step_around(view, stretch)].host_start;
     by_place[host_activity(*view.trace, thread, since, stretch.start, stretch.end).text] +=
         length(stretch);
   }
@@ -89,8 +94,7 @@ std::optional<UnseenWork> work_of(const RankView& view) {
   std::vector<bool> has_some(view.steps.size());
   Ns sum{};
   for (const HostSpan& stretch : stretches) {
-    const auto after = std::ranges::upper_bound(view.steps, stretch.start, {}, &Step::host_start);
-    has_some[static_cast<std::size_t>(after - view.steps.begin()) - 1] = true;
+    has_some[step_around(view, stretch)] = true;
     sum += stretch.end - stretch.start;
   }
   const std::ptrdiff_t with = std::ranges::count(has_some, true);

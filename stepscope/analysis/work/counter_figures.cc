@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "stepscope/analysis/steps/step_at.h"
+
 namespace stepscope {
 namespace {
 
@@ -173,8 +175,8 @@ std::optional<CounterSamples> counter_samples(const Trace& trace, std::span<cons
     const auto [known, fresh] = figure_of.try_emplace(counters.metric[i]);
     if (fresh) known->second = sampled_figure(trace.strings[counters.metric[i]]);
     if (!known->second) continue;
-    const auto after = std::ranges::upper_bound(steps, counters.time[i], {}, &Step::start);
-    if (after == steps.begin() || counters.time[i] >= (after - 1)->end) continue;
+    const auto step = step_at(steps, counters.time[i]);
+    if (!step) continue;
     double value = counters.value[i];
     if (!std::isfinite(value) || value < 0) continue;
     constexpr double hz = 1e6;
@@ -185,8 +187,7 @@ std::optional<CounterSamples> counter_samples(const Trace& trace, std::span<cons
     else
       value /= 100;
     const auto figure = static_cast<std::size_t>(*known->second);
-    for (SampleSum* sum :
-         {&sums[static_cast<std::size_t>(after - 1 - steps.begin())][figure], &whole[figure]}) {
+    for (SampleSum* sum : {&sums[*step][figure], &whole[figure]}) {
       sum->sum += value;
       ++sum->count;
     }

@@ -8,6 +8,7 @@
 #include "stepscope/analysis/steps/step_at.h"
 #include "stepscope/analysis/steps/step_cursor.h"
 #include "stepscope/analysis/work/kernels.h"
+#include "stepscope/base/ascii.h"
 
 namespace stepscope {
 namespace {
@@ -17,7 +18,7 @@ using Sweep = IntervalSweep<3>;
 
 // The precision that a kernel's name suggests, for calls without shapes.
 OperandFormat precision_of_kernel(std::string_view name, NameClass kind) {
-  const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
+  const auto has = [&](std::string_view word) { return contains(name, word); };
   if (has("bf16") || has("bfloat16") || has("BFloat16") || has("_BBS_")) return OperandFormat::bf16;
   if (has("e4m3") || has("e5m2") || has("fp8")) return OperandFormat::fp8;
   if (has("tf32") || has("s1688")) return OperandFormat::tf32;

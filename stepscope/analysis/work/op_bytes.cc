@@ -6,6 +6,7 @@
 #include <span>
 
 #include "stepscope/analysis/work/op_flops.h"
+#include "stepscope/base/ascii.h"
 
 namespace stepscope {
 namespace {
@@ -195,9 +196,7 @@ Count fused_bytes(std::string_view name, const OpInputs& inputs) {
   static constexpr auto partial =
       std::to_array<std::string_view>({"embedding", "index", "gather", "scatter", "slice", "select",
                                        "unbind", "split", "chunk", "unfold"});
-  const bool picks = std::ranges::any_of(
-      partial, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
-  return picks ? std::nullopt : read_bytes(inputs);
+  return contains_any(name, partial) ? std::nullopt : read_bytes(inputs);
 }
 
 // Rows of a table: indices are read; rows are read and written.

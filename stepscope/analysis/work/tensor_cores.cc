@@ -8,6 +8,7 @@
 #include <string>
 
 #include "stepscope/analysis/work/kernels.h"
+#include "stepscope/base/ascii.h"
 
 namespace stepscope {
 namespace {
@@ -33,12 +34,6 @@ constexpr auto off_tensor_cores = std::to_array<std::string_view>(
 constexpr auto fused_multiply_adds =
     std::to_array<std::string_view>({"_ffma", "_dfma", "_hfma", "_f32f32_f32f32_"});
 
-template <std::size_t n>
-bool has_any(std::string_view text, const std::array<std::string_view, n>& parts) {
-  return std::ranges::any_of(
-      parts, [&](std::string_view p) { return text.find(p) != std::string_view::npos; });
-}
-
 }  // namespace
 
 std::optional<bool> uses_tensor_cores(std::string_view kernel_name) {
@@ -48,11 +43,11 @@ std::optional<bool> uses_tensor_cores(std::string_view kernel_name) {
   // Tensile puts the matrix instruction, if any, into the name ("_MI16x16x1_").
   if (name.starts_with("cijk_") || name.starts_with("custom_cijk_"))
     return name.find("_mi") != std::string::npos;
-  if (has_any(name, fused_multiply_adds)) return false;
+  if (contains_any(name, fused_multiply_adds)) return false;
   // A plain vendor GEMM in single precision, "volta_sgemm_128x64_tn"; tested before a wider rule
   // matches "ampere_sgemm".
-  if (has_any(name, on_tensor_cores)) return true;
-  if (has_any(name, off_tensor_cores)) return false;
+  if (contains_any(name, on_tensor_cores)) return true;
+  if (contains_any(name, off_tensor_cores)) return false;
   return std::nullopt;
 }
 

@@ -10,7 +10,6 @@
 #include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/read/gpu_log/monitor_time.h"
-#include "stepscope/read/job_table/job_table.h"
 
 namespace stepscope {
 namespace {
@@ -26,15 +25,6 @@ void declare_plan_of_run(CLI::App& app, PlanSource& plan) {
   declare_fields(app, plan, names);
 }
 
-// What the flags ask of traces and a table of operations cannot give; empty where there is none.
-std::string_view of_traces_only(const AnalyzeFlags& flags) {
-  if (!flags.csv.empty()) return "--csv";
-  if (!flags.perfetto.empty()) return "--perfetto";
-  if (!flags.chakra.empty()) return "--chakra";
-  if (!flags.goal.empty()) return "--goal";
-  return flags.timeline ? "--timeline" : std::string_view();
-}
-
 }  // namespace
 
 void declare(CLI::App& app, AnalyzeFlags& f) {
@@ -44,8 +34,7 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
   declare_traces(app, f.traces);
   app.get_option("INPUT")->description(
       "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, patterns, URLs "
-      "(https://, s3://); or a job's table of operations (CSV, Parquet). Logs of GPUs (nvidia-smi, "
-      "DCGM) may lie beside traces.");
+      "(https://, s3://). Logs of GPUs (nvidia-smi, DCGM) may lie beside traces.");
   app.add_option("--gpu-log-zone", f.gpu_log_zone,
                  "Zone of the times in logs of GPUs that name none: UTC, +01:00, -03:30. Without "
                  "it the zone in which log and capture overlap, if there is only one.")
@@ -95,11 +84,6 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
 Result<AnalyzeRequest> analyze_request(const AnalyzeFlags& flags) {
   auto traces = traces_request(flags.traces);
   if (!traces) return traces.error();
-  if (const std::string_view flag = of_traces_only(flags); !flag.empty())
-    if (const auto tables = find_job_tables(traces->inputs); !tables.empty())
-      return Error{.what = std::string(flag) + " is for traces, and " + tables.front() +
-                           " is a job's table of operations",
-                   .hint = "leave " + std::string(flag) + " out"};
   if (!flags.gpu_log_zone.empty()) {
     traces->gpu_log_zone = zone_offset(flags.gpu_log_zone);
     if (!traces->gpu_log_zone)

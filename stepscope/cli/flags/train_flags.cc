@@ -150,12 +150,6 @@ void declare_memory_of_ranks(CLI::App& app, TrainFlags& f) {
                  "on the drive of DIR instead of memory")
       ->type_name("PARTS:DIR")
       ->group(group);
-  app.add_option("--offload-device", f.offload_device,
-                 "Keep optimizer, gradients or parameters (several with commas) in the memory of "
-                 "CUDA device NUMBER instead of host memory. Without NUMBER: the device of the "
-                 "rank's number, modulo the number of devices.")
-      ->type_name("PARTS[:NUMBER]")
-      ->group(group);
   app.add_flag("--plan-only,--plan", f.request.plan_only,
                "Print the memory and communication plan and stop")
       ->group(group);
@@ -364,22 +358,6 @@ Result<nn::RecomputePlan> recompute_of(const std::string& text) {
                .hint = "write none, selective, full or every:K"};
 }
 
-// "optimizer,gradients" before the first colon of `text`. Calls `take` for each part; it returns
-// false if the part is unknown or has a place. `error` gives the error about a reason.
-template <class Take, class Wrong>
-Result<Done> each_part(const std::string& text, const Take& take, const Wrong& error) {
-  const std::size_t end = std::min(text.find(':'), text.size());
-  for (std::size_t from = 0; from <= end;) {
-    const std::size_t to = std::min(text.find(',', from), end);
-    const std::string_view part = std::string_view(text).substr(from, to - from);
-    if (part != "optimizer" && part != "gradients" && part != "parameters")
-      return error(fmt::format("\"{}\" is none of its parts", part));
-    if (!take(part)) return error(fmt::format("\"{}\" has two places", part));
-    from = to + 1;
-  }
-  return Done{};
-}
-
 // "optimizer,gradients:/mnt/nvme", as often as wanted; each part has one place.
 Result<Done> add_offload_files(const std::vector<std::string>& texts, zero::OffloadPlaces& places) {
   for (const std::string& text : texts) {
@@ -391,55 +369,18 @@ Result<Done> add_offload_files(const std::vector<std::string>& texts, zero::Offl
     };
     const std::size_t colon = text.find(':');
     if (colon == std::string::npos || colon + 1 == text.size()) return wrong("names no directory");
-    const auto take = [&](std::string_view part) {
-      std::string& place = part == "optimizer"   ? places.optimizer
-                           : part == "gradients" ? places.gradients
-                                                 : places.parameters;
-      if (!place.empty()) return false;
-      place = text.substr(colon + 1);
-      return true;
-    };
-    if (auto done = each_part(text, take, wrong); !done) return done;
-  }
-  return Done{};
-}
-
-// "optimizer,gradients:0", as often as wanted. All parts of a rank are in one device.
-Result<Done> add_offload_device(const std::vector<std::string>& texts,
-                                zero::OffloadPlaces& places) {
-  std::optional<std::string> earlier;
-  for (const std::string& text : texts) {
-    const auto wrong = [&](std::string_view why) {
-      return Error{.what = fmt::format("--offload-device {}: {}", text, why),
-                   .hint =
-                       "write optimizer, gradients, parameters or several of them with commas, "
-                       "then perhaps : and the number of a device, such as optimizer:0; each part "
-                       "has one place, in a device or in a file (--offload)"};
-    };
-    const std::size_t colon = text.find(':');
-    const std::string number = colon == std::string::npos ? "" : text.substr(colon + 1);
-    if (colon != std::string::npos) {
-      int value = 0;
-      const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
-      if (read.ec != std::errc() || read.ptr != number.data() + number.size() || value < 0)
-        return wrong(fmt::format("\"{}\" is no number of a device", number));
-      places.device_number = value;
+    for (std::size_t from = 0; from <= colon;) {
+      const std::size_t to = std::min(text.find(',', from), colon);
+      const std::string_view part = std::string_view(text).substr(from, to - from);
+      std::string* const place = part == "optimizer"    ? &places.optimizer
+                                 : part == "gradients"  ? &places.gradients
+                                 : part == "parameters" ? &places.parameters
+                                                        : nullptr;
+      if (place == nullptr) return wrong(fmt::format("\"{}\" is none of its parts", part));
+      if (!place->empty()) return wrong(fmt::format("\"{}\" has two places", part));
+      *place = text.substr(colon + 1);
+      from = to + 1;
     }
-    if (earlier && *earlier != number) return wrong("names another device than before");
-    earlier = number;
-    const auto take = [&](std::string_view part) {
-      const bool optimizer = part == "optimizer";
-      const bool gradients = part == "gradients";
-      const zero::OffloadParts files = places.files();
-      bool& in_device = optimizer   ? places.device.optimizer
-                        : gradients ? places.device.gradients
-                                    : places.device.parameters;
-      const bool in_file = optimizer   ? files.optimizer
-                           : gradients ? files.gradients
-                                       : files.parameters;
-      return !in_file && !std::exchange(in_device, true);
-    };
-    if (auto done = each_part(text, take, wrong); !done) return done;
   }
   return Done{};
 }
@@ -482,7 +423,6 @@ Result<TrainRequest> request_of(const TrainFlags& f) {
     return Error{.what = fmt::format("--bucket {} is no size", f.bucket), .hint = "write 16MiB"};
   r.bucket = Bytes{*bucket};
   if (auto done = add_offload_files(f.offload, r.offload); !done) return done.error();
-  if (auto done = add_offload_device(f.offload_device, r.offload); !done) return done.error();
   const auto schedule = parse_trace_schedule(f.trace_steps);
   if (!schedule) return schedule.error();
   r.trace_steps = *schedule;

@@ -22,8 +22,7 @@ struct TrainFlags {
   std::string on_nan = "stop";
   std::string bucket = "16MiB";
   std::string recompute = "none";
-  std::vector<std::string> offload;         // PARTS:DIR
-  std::vector<std::string> offload_device;  // PARTS[:NUMBER]
+  std::vector<std::string> offload;  // PARTS:DIR
   std::string trace_steps;
   std::vector<std::string> inject;
   double peak_tflops = 0;  // 0: measured

@@ -74,7 +74,6 @@ TEST(TrainFlags, MeanARequest) {
   EXPECT_EQ(request->recompute.every, 2);
   EXPECT_EQ(request->offload.gradients, "/mnt/a");
   EXPECT_TRUE(request->offload.parameters.empty());
-  EXPECT_FALSE(request->offload.device.any());
   EXPECT_EQ(request->trace_steps.active, 2);
   ASSERT_EQ(request->faults.size(), 1U);
   EXPECT_EQ(request->faults[0].text, "sync:1");
@@ -99,41 +98,11 @@ TEST(TrainFlags, WithoutFlagsTheRequestIsTheLibrarysOwn) {
   EXPECT_TRUE(none->outputs.empty());
 }
 
-TEST(TrainFlags, EachOffloadedPartHasOnePlace) {
-  const auto device = [](const char* line) {
-    const auto request = request_of(train_typed(line));
-    return request ? std::optional(request->offload) : std::nullopt;
-  };
-  const auto one = device("--offload-device optimizer,parameters --offload gradients:/mnt/a");
-  ASSERT_TRUE(one);
-  EXPECT_EQ(one->device, (zero::OffloadParts{.optimizer = true, .parameters = true}));
-  EXPECT_EQ(one->gradients, "/mnt/a");
-  EXPECT_TRUE(one->optimizer.empty());
-  EXPECT_FALSE(one->device_number);
-  EXPECT_EQ(one->parts(),
-            (zero::OffloadParts{.optimizer = true, .gradients = true, .parameters = true}));
-  const auto third = device("--offload-device gradients:2 --offload-device optimizer:2");
-  ASSERT_TRUE(third);
-  EXPECT_EQ(third->device, (zero::OffloadParts{.optimizer = true, .gradients = true}));
-  EXPECT_EQ(third->device_number, 2);
-  for (const char* line : {"--offload-device weights", "--offload-device optimizer,",
-                           "--offload-device optimizer:", "--offload-device optimizer:-1",
-                           "--offload-device optimizer:gpu", "--offload-device optimizer:1x",
-                           "--offload-device optimizer,optimizer",
-                           "--offload-device optimizer:0 --offload-device gradients:1",
-                           "--offload-device optimizer:0 --offload-device gradients",
-                           "--offload-device optimizer --offload optimizer:/mnt/a"}) {
-    const auto request = request_of(train_typed(line));
-    ASSERT_FALSE(request) << line;
-    EXPECT_TRUE(request.error().what.starts_with("--offload-device ")) << request.error().what;
-    EXPECT_FALSE(request.error().hint.empty());
-  }
-}
-
 TEST(TrainFlags, NameTheFlagThatCannotBeRead) {
-  for (const char* line : {"--recompute some", "--offload optimizer", "--offload weights:/mnt/a",
-                           "--trace-steps 1", "--inject fast:1:5ms", "--json a --plan-only",
-                           "--trace a --plan-only", "--export a --plan-only"}) {
+  for (const char* line :
+       {"--recompute some", "--offload optimizer", "--offload weights:/mnt/a",
+        "--offload optimizer,optimizer:/mnt/a", "--trace-steps 1", "--inject fast:1:5ms",
+        "--json a --plan-only", "--trace a --plan-only", "--export a --plan-only"}) {
     const auto request = request_of(train_typed(line));
     ASSERT_FALSE(request) << line;
     EXPECT_EQ(request.error().what.substr(0, 5), std::string(line).substr(0, 5));

@@ -49,24 +49,7 @@ void add_to(PassSum& sum, const PassRow& row, double times) {
   sum.communication += times * row.communication;
 }
 
-Error lacks(const Machine& machine, std::string_view what) {
-  return {.what = machine.name + " has no " + std::string(what),
-          .hint = "give a machine file that has it (--machine FILE)"};
-}
-
 }  // namespace
-
-Result<IdealRates> ideal_rates(const Machine& machine, Dtype dtype) {
-  const auto matrix = peak(machine, dtype);
-  const auto vector = peak(machine, Dtype::fp32);
-  if (!matrix) return lacks(machine, "peak_tflops." + std::string(name(dtype)));
-  if (!vector) return lacks(machine, "peak_tflops.fp32, the rate of its vector units");
-  if (!machine.memory_rate) return lacks(machine, "memory_gb_per_s");
-  if (!machine.scale_up || !machine.scale_up->per_direction) {
-    return lacks(machine, "scale_up.gb_per_s_per_direction");
-  }
-  return IdealRates{*matrix, *vector, *machine.memory_rate, *machine.scale_up->per_direction};
-}
 
 std::int64_t group_size(const Plan& plan, ParallelDim dim) {
   switch (dim) {

@@ -9,9 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/base/result.h"
+#include "stepscope/base/quantity.h"
 #include "stepscope/cost/layer/operation.h"
-#include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/plan/parallelism.h"
 
 namespace stepscope {
@@ -27,10 +26,6 @@ struct IdealRates {
   ByteRate link;  // of the scale-up domain, one direction
   LinkVolume volume = LinkVolume::ring;
 };
-
-// The machine's rates: `dtype` on the matrix units, fp32 on the vector units. Errors name what the
-// machine lacks.
-[[nodiscard]] Result<IdealRates> ideal_rates(const Machine& machine, Dtype dtype);
 
 // The number of devices in a communication over `dim`. REQUIRES: check_plan accepts the plan.
 [[nodiscard]] std::int64_t group_size(const Plan& plan, ParallelDim dim);

@@ -66,32 +66,5 @@ TEST(LayerTable, GroupsHaveTheSizesOfTheirDimensions) {
   EXPECT_EQ(group_size(plan, ParallelDim::shard), 2);
 }
 
-TEST(IdealRates, AreTheMachinesOrAnErrorThatNamesWhatItLacks) {
-  const auto machine = parse_machine(R"({
-    "name": "box", "peak_tflops": {"bf16": 100, "fp32": 10}, "memory_gb_per_s": 1000,
-    "scale_up": {"name": "link", "gb_per_s_per_direction": 50}, "sources": ["here"]})",
-                                     "box.json");
-  ASSERT_TRUE(machine) << machine.error().message();
-  const auto found = ideal_rates(*machine, Dtype::bf16);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->matrix, FlopRate{1e14});
-  EXPECT_EQ(found->vector, FlopRate{1e13});
-  EXPECT_EQ(found->memory, ByteRate{1e12});
-  EXPECT_EQ(found->link, ByteRate{5e10});
-  const auto lacks = [&machine](auto change) {
-    Machine m = *machine;
-    change(m);
-    const auto result = ideal_rates(m, Dtype::bf16);
-    return result ? std::string() : result.error().what;
-  };
-  EXPECT_EQ(lacks([](Machine& m) { m.peak_rates[index(Dtype::bf16)].reset(); }),
-            "box has no peak_tflops.bf16");
-  EXPECT_EQ(lacks([](Machine& m) { m.peak_rates[index(Dtype::fp32)].reset(); }),
-            "box has no peak_tflops.fp32, the rate of its vector units");
-  EXPECT_EQ(lacks([](Machine& m) { m.memory_rate.reset(); }), "box has no memory_gb_per_s");
-  EXPECT_EQ(lacks([](Machine& m) { m.scale_up.reset(); }),
-            "box has no scale_up.gb_per_s_per_direction");
-}
-
 }  // namespace
 }  // namespace stepscope

@@ -14,6 +14,7 @@
 #include "stepscope/cost/layer/layer_operations.h"
 #include "stepscope/cost/layer/layer_table.h"
 #include "stepscope/cost/layer/notebook_test_tables.h"
+#include "stepscope/cost/machine/machine.h"
 
 namespace stepscope {
 namespace {
@@ -73,10 +74,11 @@ class Notebook : public testing::Test {
     ASSERT_TRUE(machine) << machine.error().message();
     ASSERT_TRUE(machine->scale_up && machine->scale_up->domain);
     domain = *machine->scale_up->domain;
-    auto found = ideal_rates(*machine, Dtype::fp16);
-    ASSERT_TRUE(found) << found.error().message();
-    rates = *found;
-    rates.volume = notebook.volume;
+    rates = {.matrix = *peak(*machine, Dtype::fp16),
+             .vector = *peak(*machine, Dtype::fp32),
+             .memory = *machine->memory_rate,
+             .link = *machine->scale_up->per_direction,
+             .volume = notebook.volume};
   }
 
   // One row of layer 0 under `plan`.

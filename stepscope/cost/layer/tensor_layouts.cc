@@ -172,14 +172,4 @@ LinearLayout linear_layout(TensorLayout layout, const DeviceGrid& grid, const Li
   return {};
 }
 
-double elements_sent(const std::vector<LayoutCall>& calls) {
-  double sum = 0;
-  for (const LayoutCall& c : calls) {
-    const auto n = static_cast<double>(c.group);
-    const double passes = c.kind == all_reduce ? 2 : 1;
-    sum += static_cast<double>(c.count) * passes * c.elements * (n - 1) / n;
-  }
-  return sum;
-}
-
 }  // namespace stepscope

@@ -90,9 +90,4 @@ struct LinearLayout {
 void add_reduction(std::vector<LayoutCall>& calls, std::int64_t tp, std::int64_t sequence_parts,
                    double elements);
 
-// Elements sent per device for the calls, on average over the group (rings: all-gather and
-// reduce-scatter S (n-1)/n, all-reduce 2 S (n-1)/n; in a broadcast or reduction n - 1 of the n
-// members pass S on).
-[[nodiscard]] double elements_sent(const std::vector<LayoutCall>& calls);
-
 }  // namespace stepscope

@@ -29,6 +29,19 @@ using Size = std::size_t;
 // Elements sent by each device in the three products, in order Y, dX, dW.
 using Sent = std::array<std::vector<Size>, 3>;
 
+// Elements sent per device for the calls, on average over the group (rings: all-gather and
+// reduce-scatter S (n-1)/n, all-reduce 2 S (n-1)/n; in a broadcast or reduction n - 1 of the n
+// members pass S on).
+double elements_sent(const std::vector<LayoutCall>& calls) {
+  double sum = 0;
+  for (const LayoutCall& c : calls) {
+    const auto n = static_cast<double>(c.group);
+    const double passes = c.kind == CollectiveKind::all_reduce ? 2 : 1;
+    sum += static_cast<double>(c.count) * passes * c.elements * (n - 1) / n;
+  }
+  return sum;
+}
+
 // 1d: t devices share a product, s devices a sequence, side by side; of lcm(t, s) devices.
 struct Line {
   Size t;

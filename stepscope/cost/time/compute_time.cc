@@ -202,7 +202,7 @@ N peak_reached(const MatmulRates& rates) {
 // One product of `batch` at the rate of its shape.
 template <Number N>
 N product_time(const ComputeModel& model, const MatmulRates& rates, const MatmulShape& s,
-               std::int64_t kernels = 1) {
+               std::int64_t kernels) {
   const N all = flops<N>(2, "2") * count<N>(static_cast<double>(s.m), "m") *
                 count<N>(static_cast<double>(s.n), "n") * count<N>(static_cast<double>(s.k), "k") *
                 count<N>(static_cast<double>(s.batch), "batch");
@@ -330,11 +330,6 @@ N time_of(const ComputeModel& model, const Operation& operation, Direction direc
 }
 
 }  // namespace
-
-Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
-                          const MatmulShape& shape) {
-  return Seconds{product_time<double>(model, rates, shape)};
-}
 
 Seconds memory_time(const ComputeModel& model, double bytes, double mixed) {
   return Seconds{traffic_time<double>(model, bytes, 0, mixed)};

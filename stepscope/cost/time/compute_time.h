@@ -95,10 +95,6 @@ enum class Direction : std::uint8_t { forward, backward };
 // side is 0.
 [[nodiscard]] double matmul_waves(const ComputeModel& model, const MatmulShape& shape);
 
-// One product of `batch`, without launch and traffic.
-[[nodiscard]] Seconds matmul_arithmetic(const ComputeModel& model, const MatmulRates& rates,
-                                        const MatmulShape& shape);
-
 // A pass over memory of `bytes`, without launch; `mixed` of them in kernels that cast.
 [[nodiscard]] Seconds memory_time(const ComputeModel& model, double bytes, double mixed = 0);
 

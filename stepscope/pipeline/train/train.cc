@@ -123,9 +123,7 @@ Result<TrainResult> train(const TrainRequest& asked, const TrainProgress& progre
   TrainRequest request = asked;
   if (request.offload.any() && request.isolate)
     return refused_request({.what = "--isolate measures steps whose states are all in host memory",
-                            .hint = "leave out --offload and --offload-device, or --isolate"});
-  if (request.offload.device.any())
-    if (const auto cuda = zero::cuda_in_build(); !cuda) return cuda.error();
+                            .hint = "leave out --offload or --isolate"});
   const bool spawned = is_spawned_rank() && request.transport != "threads";
   const auto launched = spawned ? std::nullopt : launched_rank();
   const auto transport =

@@ -5,12 +5,10 @@
 #include <array>
 #include <set>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "stepscope/fit/time_collectives.h"
 #include "stepscope/stats/alpha_beta.h"
-#include "stepscope/zero/drive/device_store.h"
 #include "stepscope/zero/drive/offload_file.h"
 #include "stepscope/zero/drive/shard_stores.h"
 
@@ -48,39 +46,19 @@ Result<Done> measure_collectives(Communicator& comm, Bytes largest, ReferenceRat
 constexpr Bytes measured_bytes{64 << 20};
 constexpr Bytes measured_block{4 << 20};
 
-// Pinned buffers, two copies in flight.
-Result<zero::OffloadBandwidth> measure_device(int rank, const zero::EngineConfig& config) {
-  auto device =
-      zero::open_offload_device(config.offload.device_number, rank, config.open_device, 2);
-  if (!device) return device.error();
-  auto store = zero::DeviceStore::create(**device, measured_bytes);
-  if (!store) return store.error();
-  std::vector<zero::OffloadBuffer> buffers;
-  std::vector<zero::PinnedMemory> pinned;
-  for (int i = 0; i < 2; ++i) {
-    buffers.emplace_back(static_cast<std::size_t>(measured_block.value));
-    auto one = zero::PinnedMemory::pin(**device, buffers.back().bytes());
-    if (!one) return one.error();
-    pinned.push_back(*std::move(one));
-  }
-  return zero::measure_store(*store, buffers);
-}
-
-// Means over `rates` and ranks. Where one rank cannot measure, none has the reference.
-struct Measured {
-  std::vector<Result<zero::OffloadBandwidth>> rates;
-  TransferDirection write{};
-  TransferDirection read{};
-  std::string_view what;  // "the drive"
-};
-Result<Done> share_rates(Communicator& comm, const Measured& measured, TrainReferences& found) {
-  if (measured.rates.empty()) return Done{};
+// Means over drives and ranks. Where one rank cannot measure, none has the reference.
+Result<Done> measure_transfers(Communicator& comm, const zero::OffloadPlaces& places,
+                               TrainReferences& found) {
+  std::set<std::string> folders = {places.optimizer, places.gradients, places.parameters};
+  folders.erase("");
+  if (folders.empty()) return Done{};
   std::array<double, 3> sums{};
-  for (const auto& rate : measured.rates) {
+  for (const std::string& folder : folders) {
+    const auto rate = zero::measure_offload(folder, measured_bytes, measured_block);
     if (!rate) {
       sums[0] = 1;
-      found.warnings.push_back("no efficiency of transfers: " + std::string(measured.what) +
-                               " could not be measured: " + rate.error().message());
+      found.warnings.push_back("no efficiency of transfers: the drive could not be measured: " +
+                               rate.error().message());
       continue;
     }
     sums[1] += rate->read.value;
@@ -89,33 +67,13 @@ Result<Done> share_rates(Communicator& comm, const Measured& measured, TrainRefe
   const auto told = wait_for(comm, all_reduce(comm, sums, "transfer rates"));
   if (!told) return told.error();
   if (sums[0] > 0) return Done{};
-  const double n = static_cast<double>(measured.rates.size()) * comm.size();
+  const double n = static_cast<double>(folders.size()) * comm.size();
   const auto set = [&](TransferDirection direction, double sum) {
     found.rates.transfers[slot(direction)] = LinkReference{.rate = ByteRate{sum / n}};
   };
-  set(measured.read, sums[1]);
-  set(measured.write, sums[2]);
+  set(TransferDirection::nvme_to_host, sums[1]);
+  set(TransferDirection::host_to_nvme, sums[2]);
   return Done{};
-}
-
-Result<Done> measure_transfers(Communicator& comm, const zero::EngineConfig& config,
-                               TrainReferences& found) {
-  Measured drives{.rates = {},
-                  .write = TransferDirection::host_to_nvme,
-                  .read = TransferDirection::nvme_to_host,
-                  .what = "the drive"};
-  const zero::OffloadPlaces& places = config.offload;
-  std::set<std::string> folders = {places.optimizer, places.gradients, places.parameters};
-  folders.erase("");
-  for (const std::string& folder : folders)
-    drives.rates.push_back(zero::measure_offload(folder, measured_bytes, measured_block));
-  if (auto done = share_rates(comm, drives, found); !done) return done;
-  Measured device{.rates = {},
-                  .write = TransferDirection::host_to_device,
-                  .read = TransferDirection::device_to_host,
-                  .what = "the device"};
-  if (places.device.any()) device.rates.push_back(measure_device(comm.rank(), config));
-  return share_rates(comm, device, found);
 }
 
 }  // namespace
@@ -125,7 +83,7 @@ Result<TrainReferences> measure_references(Communicator& comm, const zero::Engin
   if (comm.size() > 1)
     if (auto done = measure_collectives(comm, config.bucket_bytes, found.rates); !done)
       return done.error();
-  if (auto done = measure_transfers(comm, config, found); !done) return done.error();
+  if (auto done = measure_transfers(comm, config.offload, found); !done) return done.error();
   return found;
 }
 

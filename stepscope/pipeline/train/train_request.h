@@ -112,7 +112,7 @@ struct TrainRequest {
   Bytes bucket{16 << 20};         // of one reduction or gathering message
   int prefetch = 1;               // passes that parameters are gathered ahead
   nn::RecomputePlan recompute{};  // which activations are computed again
-  zero::OffloadPlaces offload{};  // files or a device that keep states instead of host memory
+  zero::OffloadPlaces offload{};  // files that keep states instead of host memory
   bool plan_only = false;         // lays out memory and communication (TrainResult::plan), no step
 
   // Evaluation, checkpoints, generated text.

@@ -65,33 +65,8 @@ void add_collectives(const CommunicationStats& stats, TrainResult& result) {
   }
 }
 
-// "To files", the way of a transfer as the begin of a sentence, and what it is measured against;
-// nothing for checkpoints.
-struct TransferWords {
-  std::string_view way;
-  std::string_view reference;
-};
-TransferWords words_of(TransferDirection direction) {
-  using enum TransferDirection;
-  switch (direction) {
-    case host_to_device:
-      return {"To the device", "the device's"};
-    case device_to_host:
-      return {"From the device", "the device's"};
-    case nvme_to_host:
-      return {"From files", "the drive's"};
-    case host_to_nvme:
-      return {"To files", "the drive's"};
-    case nvme_to_device:
-      return {"From checkpoints to the device", ""};
-    case device_to_nvme:
-      return {"From the device to checkpoints", ""};
-  }
-  return {};
-}
-
-// What moved between host memory, files and a device, and what of it the training thread saw: means
-// over ranks and steps.
+// What moved between host memory and files, and what of it the training thread saw: means over
+// ranks and steps.
 void add_offload(const zero::Engine& engine, const MemoryTransferMetrics& transfers,
                  TrainResult& result) {
   for (const std::string& store : engine.offload_descriptions())
@@ -109,19 +84,12 @@ void add_offload(const zero::Engine& engine, const MemoryTransferMetrics& transf
   if (result.offload.empty() || rank_steps == 0) return;
   const auto mean = [&](Ns t) { return format_time(static_cast<double>(t.count()) / rank_steps); };
   for (const TransferLinkStats& link : transfers.links) {
-    const TransferWords words = words_of(link.direction);
-    if (words.reference.empty()) {  // not in every step
-      result.offload.push_back(
-          fmt::format("{}: {} of all ranks and steps, under way for {} (sum of the ranks).",
-                      words.way, format_bytes(static_cast<double>(link.sum.bytes.value)),
-                      format_time(nanoseconds_of(link.sum.busy))));
-      continue;
-    }
     result.offload.push_back(fmt::format(
-        "{}: {} a step, under way for {} of it{}.", words.way,
+        "{}: {} a step, under way for {} of it{}.",
+        link.direction == TransferDirection::host_to_nvme ? "To files" : "From files",
         format_bytes(static_cast<double>(link.sum.bytes.value) / rank_steps), mean(link.sum.busy),
         link.efficiency
-            ? fmt::format(": {:.0f} % of {} measured rate", 100 * *link.efficiency, words.reference)
+            ? fmt::format(": {:.0f} % of the drive's measured rate", 100 * *link.efficiency)
             : ""));
   }
   result.offload.push_back(

@@ -55,7 +55,6 @@ class PlainValue {
 
   [[nodiscard]] PlainKind kind() const { return node().kind; }
   [[nodiscard]] std::uint32_t id() const { return node_; }
-  [[nodiscard]] bool is_none() const { return kind() == PlainKind::none; }
   // nullopt for another kind; real() also accepts integers.
   [[nodiscard]] std::optional<bool> boolean() const;
   [[nodiscard]] std::optional<std::int64_t> integer() const {

@@ -52,8 +52,8 @@ bool may_be_gpu_log(std::string_view path) {
 }
 
 bool ends_as_traces_do(std::string_view path) {
-  static constexpr std::array<std::string_view, 8> endings = {
-      ".json", ".pftrace", ".perfetto-trace", ".sqlite", ".pb", ".nsys-rep", ".qdrep", ".parquet"};
+  static constexpr std::array<std::string_view, 7> endings = {
+      ".json", ".pftrace", ".perfetto-trace", ".sqlite", ".pb", ".nsys-rep", ".qdrep"};
   return ends_in_one_of(path, endings);
 }
 

@@ -66,10 +66,6 @@ std::string from_hexadecimal(std::string_view text) {
   return bytes;
 }
 
-bool is_message(CollectiveKind kind) {
-  return kind == CollectiveKind::send || kind == CollectiveKind::recv;
-}
-
 // A kernel of NCCL and the instant of its launch call.
 struct Launch {
   std::uint32_t track = 0;

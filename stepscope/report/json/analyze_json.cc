@@ -16,7 +16,6 @@
 #include "stepscope/report/json/pipeline_json.h"
 #include "stepscope/report/json/rank_json.h"
 #include "stepscope/report/json/recording_json.h"
-#include "stepscope/report/json/straggler_job_json.h"
 #include "stepscope/report/json/unit_json.h"
 #include "stepscope/words/kernel_name.h"
 
@@ -325,9 +324,8 @@ Json analyze_tree(const Analysis& report) {
           {"version", report.version},
           {"origin_unix_ns", std::to_string(job.origin.count())},
           {"answer",
-           {{"bound_by", job.steps.empty() && !report.straggler_job
-                             ? Json(nullptr)
-                             : Json(name_of(bound_by_names, report.answer.bound_by))},
+           {{"bound_by", job.steps.empty() ? Json(nullptr)
+                                           : Json(name_of(bound_by_names, report.answer.bound_by))},
             {"sentence", report.answer.sentence},
             {"culprit", value(report.answer.culprit)},
             {"verdict", verdict_json(report.answer.culprits)}}},
@@ -345,8 +343,6 @@ Json analyze_tree(const Analysis& report) {
           {"unit_waits", unit_waits_json(job)},
           {"stragglers", stragglers(job)},
           {"pipeline", pipeline_json(job)},
-          {"straggler_job",
-           report.straggler_job ? straggler_job_json(*report.straggler_job) : Json(nullptr)},
           {"clock_alignment", clock_alignment_json(job.clocks)},
           {"link_fits", link_fits_json(report.link_fits)},
           {"gpu_readings", gpu_readings_json(job)},

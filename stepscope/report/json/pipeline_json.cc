@@ -60,25 +60,4 @@ Json pipeline_json(const JobResult& job) {
           {"ranks", std::move(ranks)}};
 }
 
-Json job_bubble_json(const std::optional<JobBubble>& bubble) {
-  if (!bubble) return nullptr;
-  Json stages = Json::array();
-  for (const JobStageBubble& s : bubble->by_stage)
-    stages.push_back({{"stage", s.stage},
-                      {"wall_ns", value(s.total.wall)},
-                      {"work_ns", value(s.total.work)},
-                      {"passes_ns", value(s.total.passes)},
-                      {"bubble_ns", value(s.total.bubble())},
-                      {"fill_ns", part_json(s.total.fill)},
-                      {"between_ns", part_json(s.total.between)},
-                      {"drain_ns", part_json(s.total.drain)},
-                      {"due_to_ns", due_json(s.due_to)}});
-  return {{"micro_batches", bubble->micro_batches},
-          {"chunks", bubble->chunks},
-          {"schedule", pipeline_schedule_names[static_cast<std::size_t>(bubble->schedule)]},
-          {"schedule_share", schedule_share(*bubble)},
-          {"steps", bubble->steps},
-          {"by_stage", std::move(stages)}};
-}
-
 }  // namespace stepscope

@@ -15,7 +15,6 @@ using namespace test;
 TEST(PipelineJson, IsNullWithoutAPipeline) {
   const TestReport t({{}, {}});
   EXPECT_TRUE(pipeline_json(t.job).is_null());
-  EXPECT_TRUE(job_bubble_json({}).is_null());
 }
 
 TEST(PipelineJson, WithoutAReplayOnlyTheScheduleIsKnown) {

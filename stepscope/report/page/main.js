@@ -16,12 +16,11 @@ import {memory_page} from './views/memory/page.js';
 import {plan_page} from './views/plan/page.js';
 import {predict_page} from './views/predict/page.js';
 import {stacks_page} from './views/stacks/page.js';
-import {straggler_job_page} from './views/straggler_job/page.js';
 import {sweep_page} from './views/sweep/page.js';
 import {train_page} from './views/train/page.js';
 
 const pages = {
-  analyze: (report) => (report.straggler_job ? straggler_job_page : analyze_page)(report),
+  analyze: analyze_page,
   predict: predict_page,
   plan: plan_page,
   stacks: stacks_page,

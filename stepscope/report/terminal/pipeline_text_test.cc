@@ -13,7 +13,6 @@ using namespace test;
 TEST(PipelineText, IsEmptyWithoutAPipeline) {
   const TestReport t({{}, {}});
   EXPECT_EQ(pipeline_text(t.job, 120), "");
-  EXPECT_EQ(job_bubble_text({}, 120), "");
 }
 
 TEST(PipelineText, SaysWhatEachStageIdlesAndWhy) {

@@ -363,25 +363,11 @@ Result<Done> Checkpoint::load(std::span<const StateExtent> extents) const {
   for (const StateExtent& e : extents) {
     const std::array<std::span<float>, 3> parts = {e.master, e.m, e.v};
     for (std::size_t p = 0; p < parts.size(); ++p) {
-      const auto part = static_cast<StatePart>(p);
-      const DeviceValues& device = e.device[p];
-      auto loaded = device.staging == nullptr ? read(e.unit, part, e.first, parts[p])
-                                              : load_device(e, part, device);
+      auto loaded = read(e.unit, static_cast<StatePart>(p), e.first, parts[p]);
       if (!loaded) return loaded.error();
     }
   }
   return Done{};
-}
-
-Result<Done> Checkpoint::load_device(const StateExtent& extent, StatePart part,
-                                     const DeviceValues& device) const {
-  constexpr auto size = static_cast<std::int64_t>(sizeof(float));
-  return device.staging->from_disk(
-      device.column, device.address, Bytes{device.count * size},
-      [&](std::uint64_t at, std::span<std::byte> into) {
-        return read(extent.unit, part, extent.first + static_cast<std::int64_t>(at) / size,
-                    {reinterpret_cast<float*>(into.data()), into.size() / sizeof(float)});
-      });
 }
 
 Result<Done> Checkpoint::verify() const {

@@ -61,8 +61,8 @@ class Checkpoint {
   [[nodiscard]] const std::string& path() const { return path_; }
   // Error: the checkpoint is of another model; it names the first difference.
   [[nodiscard]] Result<Done> check_model(const CheckpointModel& model) const;
-  // Fills the extents, in host memory or in a device; any number of ranks may have written them.
-  // Reads only the blocks that hold them.
+  // Fills the extents; any number of ranks may have written them. Reads only the blocks that hold
+  // them.
   [[nodiscard]] Result<Done> load(std::span<const StateExtent> extents) const;
   // Reads elements [first, first + into.size()) of a unit.
   [[nodiscard]] Result<Done> read(std::size_t unit, StatePart part, std::int64_t first,
@@ -79,8 +79,6 @@ class Checkpoint {
   };
   Checkpoint(std::string path, CheckpointInfo info)
       : path_(std::move(path)), info_(std::move(info)) {}
-  [[nodiscard]] Result<Done> load_device(const StateExtent& extent, StatePart part,
-                                         const DeviceValues& device) const;
   [[nodiscard]] Result<Done> open_files(std::span<const RankFileSummary> expected);
 
   std::string path_;

@@ -28,43 +28,9 @@ void CheckpointWriter::begin(const CheckpointInfo& info, std::span<const StateEx
       at += part->size();
     }
   }
-  auto copied = copy_device_parts();
   const std::lock_guard lock(mutex_);
-  state_ = copied ? State::writing : State::written;
-  if (!copied) result_ = std::move(copied);
+  state_ = State::writing;
   changed_.notify_all();
-}
-
-// The extents then name the copy.
-Result<Done> CheckpointWriter::copy_device_parts() {
-  DeviceStaging* staging = nullptr;
-  std::int64_t bytes = 0;
-  constexpr auto size = static_cast<std::int64_t>(sizeof(float));
-  for (const StateExtent& e : extents_) {
-    for (const DeviceValues& values : e.device) {
-      if (values.staging == nullptr) continue;
-      staging = values.staging;
-      bytes += values.count * size;
-    }
-  }
-  if (staging == nullptr) return Done{};
-  if (device_copy_.bytes().value != bytes) {
-    device_copy_ = DeviceBlock();
-    auto block = DeviceBlock::allocate(staging->device(), Bytes{bytes});
-    if (!block) return block.error();
-    device_copy_ = *std::move(block);
-  }
-  DeviceAddress at = device_copy_.address();
-  for (StateExtent& e : extents_) {
-    for (DeviceValues& values : e.device) {
-      if (values.staging == nullptr) continue;
-      const Bytes part{values.count * size};
-      if (auto done = staging->copy(values.address, at, part); !done) return done;
-      values.address = at;
-      at += static_cast<DeviceAddress>(part.value);
-    }
-  }
-  return Done{};
 }
 
 void CheckpointWriter::run(const std::stop_token& stop) {
@@ -101,10 +67,6 @@ std::optional<Result<Done>> CheckpointWriter::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return state_ != State::writing; });
   return take();
-}
-
-Bytes CheckpointWriter::snapshot_bytes() const {
-  return {static_cast<std::int64_t>(copy_.size() * sizeof(float))};
 }
 
 }  // namespace stepscope::zero

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a rank's part of a checkpoint while training continues. The state is copied, and a
-// separate thread writes the copy. What is in a device is copied within the device.
+// separate thread writes the copy.
 #pragma once
 
 #include <condition_variable>
@@ -25,8 +25,7 @@ class CheckpointWriter {
   ~CheckpointWriter();  // waits for a write that has begun
 
   // Copies the state and returns; the caller may then change it. The copy's memory (12 bytes per
-  // element, of the host or the device) is allocated at the first call and kept. If the device has
-  // too little, the result is that error. Must not be called while busy().
+  // element) is allocated at the first call and kept. Must not be called while busy().
   void begin(const CheckpointInfo& info, std::span<const StateExtent> extents);
   // True from begin() until its result has been returned.
   [[nodiscard]] bool busy() const;
@@ -35,19 +34,16 @@ class CheckpointWriter {
   [[nodiscard]] std::optional<Result<Done>> finished();
   // The same, but waits for the write.
   [[nodiscard]] std::optional<Result<Done>> wait();
-  [[nodiscard]] Bytes snapshot_bytes() const;  // of the host
 
  private:
   enum class State : std::uint8_t { idle, writing, written };
   void run(const std::stop_token& stop);
   [[nodiscard]] std::optional<Result<Done>> take();
-  [[nodiscard]] Result<Done> copy_device_parts();
 
   std::string dir_;
   int rank_;
   CheckpointInfo info_;
   std::vector<float> copy_;
-  DeviceBlock device_copy_;
   std::vector<StateExtent> extents_;  // of the copy
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -138,25 +138,12 @@ class BlockWriter {
   std::vector<std::uint32_t> checksums_;
 };
 
-// From the device, if the values are there.
-Result<Done> write_part(const DeviceValues& device, std::span<const float> memory,
-                        BlockWriter& out) {
-  if (device.staging == nullptr) return out.write(std::as_bytes(memory));
-  return device.staging->to_disk(
-      device.column, device.address, Bytes{device.count * static_cast<std::int64_t>(sizeof(float))},
-      [&](std::span<const std::byte> bytes) { return out.write(bytes); });
-}
-
 Result<RankFileSummary> write_all(const DiskFile& file, const RankFileHeader& header,
                                   std::span<const StateExtent> extents) {
   std::uint64_t data_bytes = 0;
   for (const StateExtent& e : extents) {
-    const std::array<std::int64_t, 3> lengths = {std::ssize(e.master), std::ssize(e.m),
-                                                 std::ssize(e.v)};
-    for (std::size_t p = 0; p < lengths.size(); ++p)
-      check(e.first >= 0 &&
-                (e.device[p].staging != nullptr ? e.device[p].count : lengths[p]) == e.count(),
-            "master, m and v of an extent are equally long");
+    check(e.first >= 0 && e.m.size() == e.master.size() && e.v.size() == e.master.size(),
+          "master, m and v of an extent are equally long");
     data_bytes += extent_data(e);
   }
   std::vector<std::byte> head = header_of(header, extents, data_bytes);
@@ -165,11 +152,8 @@ Result<RankFileSummary> write_all(const DiskFile& file, const RankFileHeader& he
   if (auto written = file.write(0, head); !written) return written.error();
   BlockWriter out(file, head.size());
   for (const StateExtent& e : extents) {
-    const std::array<std::span<const float>, 3> parts = {e.master, e.m, e.v};
-    for (std::size_t p = 0; p < parts.size(); ++p) {
-      auto written = write_part(e.device[p], parts[p], out);
-      if (!written) return written.error();
-    }
+    for (const std::span<const float> part : {e.master, e.m, e.v})
+      if (auto written = out.write(std::as_bytes(part)); !written) return written.error();
   }
   const auto checksum = out.finish();
   if (!checksum) return checksum.error();

@@ -42,6 +42,11 @@ bool is_aligned(std::uint64_t value) { return value % offload_alignment == 0; }
 
 }  // namespace
 
+OffloadBuffer::OffloadBuffer(std::size_t bytes) : size_(offload_aligned(bytes)) {
+  // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): make_unique cannot align
+  memory_.reset(new (std::align_val_t{offload_alignment}) std::byte[size_]());
+}
+
 struct OffloadFile::State {
   std::string path;  // of the former name, for messages
   int fd = -1;
@@ -236,12 +241,57 @@ void OffloadFile::poll() noexcept {
 Bytes OffloadFile::size() const { return {static_cast<std::int64_t>(state_->bytes)}; }
 const std::string& OffloadFile::description() const { return state_->description; }
 
+namespace {
+
+// Moves the whole file with one operation a buffer in flight.
+Result<Done> move_whole(OffloadFile& file, std::span<OffloadBuffer> buffers, bool write) {
+  const auto bytes = static_cast<std::uint64_t>(file.size().value);
+  std::vector<std::optional<OffloadTicket>> under_way(buffers.size());
+  std::size_t slot = 0;
+  for (std::uint64_t at = 0; at < bytes; slot = (slot + 1) % buffers.size()) {
+    if (under_way[slot]) {
+      if (auto done = file.wait(*std::exchange(under_way[slot], std::nullopt)); !done)
+        return done.error();
+    }
+    const auto all = buffers[slot].bytes();
+    const auto part = all.first(std::min<std::size_t>(all.size(), bytes - at));
+    const auto ticket = write ? file.write(at, part) : file.read(at, part);
+    if (!ticket) return ticket.error();
+    under_way[slot] = *ticket;
+    at += part.size();
+  }
+  for (auto& ticket : under_way) {
+    if (!ticket) continue;
+    if (auto done = file.wait(*ticket); !done) return done.error();
+  }
+  return Done{};
+}
+
+}  // namespace
+
 Result<OffloadBandwidth> measure_offload(const std::string& dir, Bytes file_bytes, Bytes block) {
   auto file = OffloadFile::create({.dir = dir, .bytes = file_bytes, .outstanding = 2});
   if (!file) return file.error();
   std::vector<OffloadBuffer> buffers;
   for (int i = 0; i < 2; ++i) buffers.emplace_back(static_cast<std::size_t>(block.value));
-  return measure_store(*file, buffers);
+  for (OffloadBuffer& buffer : buffers) {
+    // No zeros: some devices do not store zeros.
+    std::uint64_t x = 88172645463325252ULL;
+    for (std::byte& b : buffer.bytes()) {
+      x ^= x << 13U;
+      x ^= x >> 7U;
+      x ^= x << 17U;
+      b = static_cast<std::byte>(x);
+    }
+  }
+  OffloadBandwidth result{.description = file->description()};
+  for (const bool write : {true, false}) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (auto moved = move_whole(*file, buffers, write); !moved) return moved.error();
+    const Seconds time = std::chrono::steady_clock::now() - begin;
+    (write ? result.write : result.read) = file->size() / time;
+  }
+  return result;
 }
 
 }  // namespace stepscope::zero

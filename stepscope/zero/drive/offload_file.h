@@ -10,14 +10,49 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
-#include "stepscope/zero/drive/offload_store.h"
 
 namespace stepscope::zero {
+
+// Offsets, sizes and addresses of all operations must be multiples of this.
+inline constexpr std::size_t offload_alignment = 4096;
+[[nodiscard]] constexpr std::uint64_t offload_aligned(std::uint64_t bytes) {
+  return (bytes + offload_alignment - 1) / offload_alignment * offload_alignment;
+}
+
+// Zeroed, aligned memory for operations. The size is rounded up.
+class OffloadBuffer {
+ public:
+  OffloadBuffer() = default;
+  explicit OffloadBuffer(std::size_t bytes);
+  [[nodiscard]] std::span<std::byte> bytes() { return {memory_.get(), size_}; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const {
+      ::operator delete[](p, std::align_val_t{offload_alignment});
+    }
+  };
+  std::unique_ptr<std::byte[], Free> memory_;
+  std::size_t size_ = 0;
+};
+
+struct OffloadTicket {
+  std::uint64_t sequence = 0;
+};
+
+// Times on CLOCK_MONOTONIC. An operation begins when it is submitted and ends when poll(), test()
+// or wait() sees its end.
+struct OffloadInstants {
+  Ns begin{};
+  Ns end{};
+};
 
 struct OffloadOptions {
   std::string dir{};    // directory on the device to use
@@ -27,7 +62,7 @@ struct OffloadOptions {
   bool direct = true;
 };
 
-class OffloadFile final : public OffloadStore {
+class OffloadFile {
  public:
   // Errors: no such directory, no permission to write there, no space for `bytes`.
   [[nodiscard]] static Result<OffloadFile> create(const OffloadOptions& options);
@@ -35,18 +70,21 @@ class OffloadFile final : public OffloadStore {
   OffloadFile& operator=(OffloadFile&&) noexcept;
   OffloadFile(const OffloadFile&) = delete;
   OffloadFile& operator=(const OffloadFile&) = delete;
-  ~OffloadFile() override;
+  ~OffloadFile();  // waits for unfinished operations
 
-  [[nodiscard]] Result<OffloadTicket> read(std::uint64_t offset,
-                                           std::span<std::byte> into) override;
-  [[nodiscard]] Result<OffloadTicket> write(std::uint64_t offset,
-                                            std::span<const std::byte> bytes) override;
-  [[nodiscard]] bool test(OffloadTicket ticket) override;
-  [[nodiscard]] Result<OffloadInstants> wait(OffloadTicket ticket) override;
-  void poll() noexcept override;
-  [[nodiscard]] Bytes size() const override;
+  // Begins to move the whole span. The caller owns its memory and must keep it until wait(). Two
+  // operations on the same bytes are not ordered: wait for the first.
+  [[nodiscard]] Result<OffloadTicket> read(std::uint64_t offset, std::span<std::byte> into);
+  [[nodiscard]] Result<OffloadTicket> write(std::uint64_t offset, std::span<const std::byte> bytes);
+  // True when the operation is complete or has failed; wait() tells which. Does not block.
+  [[nodiscard]] bool test(OffloadTicket ticket);
+  // Call it once for each ticket, in any order. Errors name the file and the offset.
+  [[nodiscard]] Result<OffloadInstants> wait(OffloadTicket ticket);
+  // Records finished operations without blocking.
+  void poll() noexcept;
+  [[nodiscard]] Bytes size() const;
   // "io_uring, O_DIRECT", or the substitutes and the reason.
-  [[nodiscard]] const std::string& description() const override;
+  [[nodiscard]] const std::string& description() const;
 
  private:
   struct State;
@@ -54,7 +92,13 @@ class OffloadFile final : public OffloadStore {
   std::unique_ptr<State> state_;
 };
 
-// Writes a file of `bytes` bytes in `dir` and reads it back, with two blocks in flight.
+// Read and write rates of a file with two operations of `block` bytes in flight.
+struct OffloadBandwidth {
+  ByteRate write{};
+  ByteRate read{};
+  std::string description{};  // of the measured file
+};
+// Writes a file of `file` bytes in `dir` and reads it back.
 [[nodiscard]] Result<OffloadBandwidth> measure_offload(const std::string& dir, Bytes file,
                                                        Bytes block);
 

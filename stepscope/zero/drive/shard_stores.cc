@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "stepscope/zero/drive/offload_file.h"
-
 namespace stepscope::zero {
 namespace {
 
@@ -32,38 +30,7 @@ StoreLayout lay_out(const ShardColumns& columns, std::span<const std::int64_t> c
   return layout;
 }
 
-// Tells the observer while the thread is at a device. Null: it is not, or nobody is told.
-class AtDevice {
- public:
-  explicit AtDevice(ShardObserver* observer) : observer_(observer) {
-    if (observer_ != nullptr) observer_->device_begin();
-  }
-  AtDevice(const AtDevice&) = delete;
-  AtDevice& operator=(const AtDevice&) = delete;
-  ~AtDevice() {
-    if (observer_ != nullptr) observer_->device_end();
-  }
-
- private:
-  ShardObserver* observer_;
-};
-
 }  // namespace
-
-Result<std::unique_ptr<Device>> open_offload_device(std::optional<int> number, int rank,
-                                                    const OpenDevice& open, int copies) {
-  if (number) return open(*number, copies);
-  const auto count = cuda_devices();
-  if (!count) return count.error();
-  return open(rank % *count, copies);
-}
-
-OffloadParts OffloadPlaces::parts() const {
-  const OffloadParts in_files = files();
-  return {.optimizer = in_files.optimizer || device.optimizer,
-          .gradients = in_files.gradients || device.gradients,
-          .parameters = in_files.parameters || device.parameters};
-}
 
 bool ShardColumns::any() const { return std::ranges::find(stored, true) != stored.end(); }
 
@@ -86,78 +53,39 @@ Bytes ShardStores::bytes_for(const ShardColumns& columns, std::span<const std::i
 
 Result<ShardStores> ShardStores::create(const OffloadPlaces& places, const ShardColumns& columns,
                                         std::span<const std::int64_t> counts, int outstanding,
-                                        int rank, const OpenDevice& open_device, bool io_uring) {
+                                        bool io_uring) {
   ShardStores made;
   made.columns_ = columns;
   StoreLayout layout = lay_out(columns, counts);
   made.offsets_ = std::move(layout.offsets);
   const std::array<const std::string*, store_count> dirs = {&places.parameters, &places.gradients,
                                                             &places.optimizer};
-  const std::array<bool, store_count> in_device = {
-      places.device.parameters, places.device.gradients, places.device.optimizer};
-  if (places.device.any()) {
-    auto device = open_offload_device(places.device_number, rank, open_device,
-                                      outstanding * static_cast<int>(shard_column_count));
-    if (!device) return device.error();
-    made.device_ = *std::move(device);
-  }
   for (std::size_t s = 0; s < store_count; ++s) {
     const auto columns_of_store = static_cast<int>(std::ranges::count_if(
         shard_columns, [&](ShardColumn c) { return columns.has(c) && store_of(c) == s; }));
     if (columns_of_store == 0) continue;
     const Bytes bytes{static_cast<std::int64_t>(layout.sizes[s])};
-    if (in_device[s] && !dirs[s]->empty())
-      return Error{.what = std::string(store_names[s]) + " have two places: a device, and files",
-                   .file = *dirs[s],
-                   .hint = "give one"};
-    if (in_device[s]) {
-      auto store = DeviceStore::create(*made.device_, bytes);
-      if (!store) return store.error();
-      auto owned = std::make_unique<DeviceStore>(*std::move(store));
-      made.device_stores_[s] = owned.get();
-      made.stores_[s] = std::move(owned);
-    } else {
-      auto file = OffloadFile::create({.dir = *dirs[s],
-                                       .bytes = bytes,
-                                       .outstanding = outstanding * columns_of_store,
-                                       .io_uring = io_uring});
-      if (!file) return file.error();
-      made.stores_[s] = std::make_unique<OffloadFile>(*std::move(file));
-    }
+    auto file = OffloadFile::create({.dir = *dirs[s],
+                                     .bytes = bytes,
+                                     .outstanding = outstanding * columns_of_store,
+                                     .io_uring = io_uring});
+    if (!file) return file.error();
+    made.stores_[s] = *std::move(file);
   }
   return made;
 }
 
-Result<Done> ShardStores::use_memory(std::span<std::byte> memory) {
-  if (!device_) return Done{};
-  auto pinned = PinnedMemory::pin(*device_, memory);
-  if (!pinned) return pinned.error();
-  pinned_ = *std::move(pinned);
-  return Done{};
-}
-
-OffloadStore& ShardStores::store(ShardColumn column) {
+OffloadFile& ShardStores::store(ShardColumn column) {
   check(columns_.has(column), "the column is in a store");
   return *stores_[store_of(column)];
-}
-
-bool ShardStores::in_device(ShardColumn column) const {
-  return columns_.has(column) && device_stores_[store_of(column)] != nullptr;
 }
 
 std::uint64_t ShardStores::place(ShardColumn column, std::size_t unit, std::int64_t first) const {
   return offsets_[at(column)][unit] + static_cast<std::uint64_t>(first * columns_.bytes(column));
 }
 
-std::optional<DeviceAddress> ShardStores::device_address(ShardColumn column, std::size_t unit,
-                                                         std::int64_t first) const {
-  if (!in_device(column)) return std::nullopt;
-  return device_stores_[store_of(column)]->address() + place(column, unit, first);
-}
-
 Result<ShardTicket> ShardStores::read(ShardColumn column, std::size_t unit, std::int64_t first,
                                       std::span<std::byte> into) {
-  const AtDevice at_device(in_device(column) ? observer_ : nullptr);
   const auto ticket = store(column).read(place(column, unit, first), into);
   if (!ticket) return ticket.error();
   return ShardTicket{
@@ -166,7 +94,6 @@ Result<ShardTicket> ShardStores::read(ShardColumn column, std::size_t unit, std:
 
 Result<ShardTicket> ShardStores::write(ShardColumn column, std::size_t unit, std::int64_t first,
                                        std::span<const std::byte> bytes) {
-  const AtDevice at_device(in_device(column) ? observer_ : nullptr);
   const auto ticket = store(column).write(place(column, unit, first), bytes);
   if (!ticket) return ticket.error();
   return ShardTicket{.ticket = *ticket,
@@ -180,18 +107,12 @@ bool ShardStores::test(const ShardTicket& ticket) {
 }
 
 Result<Done> ShardStores::wait(const ShardTicket& ticket) {
-  using enum TransferDirection;
-  const bool device = in_device(ticket.column);
-  const auto times = [&] {
-    const AtDevice at_device(device ? observer_ : nullptr);
-    return store(ticket.column).wait(ticket.ticket);
-  }();
+  const auto times = store(ticket.column).wait(ticket.ticket);
   if (!times) return times.error();
   if (observer_ != nullptr) {
-    const TransferDirection direction = device ? (ticket.write ? host_to_device : device_to_host)
-                                               : (ticket.write ? host_to_nvme : nvme_to_host);
     observer_->moved({.column = ticket.column,
-                      .direction = direction,
+                      .direction = ticket.write ? TransferDirection::host_to_nvme
+                                                : TransferDirection::nvme_to_host,
                       .bytes = ticket.bytes,
                       .begin = times->begin,
                       .end = times->end});
@@ -209,8 +130,7 @@ std::vector<std::string> ShardStores::descriptions() const {
   for (std::size_t s = 0; s < store_count; ++s) {
     if (!stores_[s]) continue;
     lines.push_back(std::string(store_names[s]) +
-                    (device_stores_[s] != nullptr ? " in device memory: " : " in a file: ") +
-                    std::to_string(stores_[s]->size().value) + " bytes, " +
+                    " in a file: " + std::to_string(stores_[s]->size().value) + " bytes, " +
                     stores_[s]->description());
   }
   return lines;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a rank's shards that are in stores instead of host memory, as columns: in files, or
-// in the memory of a device. Parameters and gradients have the engine's element type; AdamW's
-// states are f32. Each unit has a place in each column; the elements of a place are consecutive.
+// The parts of a rank's shards that are in files instead of host memory, as columns. Parameters and
+// gradients have the engine's element type; AdamW's states are f32. Each unit has a place in each
+// column; the elements of a place are consecutive.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,9 +17,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/telemetry/activity.h"
-#include "stepscope/zero/drive/cuda_device.h"
-#include "stepscope/zero/drive/device_store.h"
-#include "stepscope/zero/drive/offload_store.h"
+#include "stepscope/zero/drive/offload_file.h"
 
 namespace stepscope::zero {
 
@@ -33,30 +30,19 @@ struct OffloadParts {
   bool operator==(const OffloadParts&) const = default;
 };
 
-// Where the parts are. A part that is in no place is in host memory; in two places is an error.
+// Directories on the drives to use, one for each part's file. A part without one is in host memory.
 struct OffloadPlaces {
-  // Directories on the drives to use, one for each part's file.
   std::string optimizer{};
   std::string gradients{};
   std::string parameters{};
-  // In the memory of a CUDA device.
-  OffloadParts device{};
-  std::optional<int> device_number{};  // absent: the rank modulo the number of devices
 
-  [[nodiscard]] OffloadParts files() const {
+  [[nodiscard]] OffloadParts parts() const {
     return {.optimizer = !optimizer.empty(),
             .gradients = !gradients.empty(),
             .parameters = !parameters.empty()};
   }
-  // Of files and device.
-  [[nodiscard]] OffloadParts parts() const;
   [[nodiscard]] bool any() const { return parts().any(); }
 };
-
-// Opens the device, for `rank`. Errors: those of cuda_devices() and of `open`.
-[[nodiscard]] Result<std::unique_ptr<Device>> open_offload_device(std::optional<int> number,
-                                                                  int rank, const OpenDevice& open,
-                                                                  int copies);
 
 enum class ShardColumn : std::uint8_t { parameters, gradients, master, m, v };
 inline constexpr std::size_t shard_column_count = 5;
@@ -95,9 +81,6 @@ class ShardObserver {
  public:
   virtual ~ShardObserver() = default;
   virtual void moved(const ShardMove& move) noexcept = 0;
-  // The calling thread is about to submit a copy of a device or to wait for one, and afterwards.
-  virtual void device_begin() noexcept {}
-  virtual void device_end() noexcept {}
 };
 
 struct ShardTicket {
@@ -110,22 +93,16 @@ struct ShardTicket {
 class ShardStores {
  public:
   // Makes zeroed places for counts[u] elements of each unit u. A column may have at most
-  // `outstanding` unfinished operations. `rank` chooses a device. Errors: those of
-  // OffloadFile::create() and of `open_device`; a part with two places.
+  // `outstanding` unfinished operations. Errors: those of OffloadFile::create().
   [[nodiscard]] static Result<ShardStores> create(const OffloadPlaces& places,
                                                   const ShardColumns& columns,
                                                   std::span<const std::int64_t> counts,
-                                                  int outstanding, int rank = 0,
-                                                  const OpenDevice& open_device = open_cuda_device,
-                                                  bool io_uring = true);
+                                                  int outstanding, bool io_uring = true);
   // The bytes of the places of these columns.
   [[nodiscard]] static Bytes bytes_for(const ShardColumns& columns,
                                        std::span<const std::int64_t> counts);
 
   [[nodiscard]] const ShardColumns& columns() const { return columns_; }
-  // All reads and writes use this memory. It is pinned if a part is in a device, and must outlive
-  // the stores. Errors: it cannot be pinned.
-  [[nodiscard]] Result<Done> use_memory(std::span<std::byte> memory);
   // Moves elements from `first` of the unit's place on. Offset and size must be whole blocks
   // (offload_alignment).
   [[nodiscard]] Result<ShardTicket> read(ShardColumn column, std::size_t unit, std::int64_t first,
@@ -136,12 +113,6 @@ class ShardStores {
   [[nodiscard]] Result<Done> wait(const ShardTicket& ticket);
   void poll() noexcept;
 
-  // Null: no part is in a device.
-  [[nodiscard]] Device* device() const { return device_.get(); }
-  // The address of an element of a column that is in the device; empty for other columns.
-  [[nodiscard]] std::optional<DeviceAddress> device_address(ShardColumn column, std::size_t unit,
-                                                            std::int64_t first) const;
-
   // Receives each operation at its wait(). Null: no observer.
   void observe(ShardObserver* observer) { observer_ = observer; }
   // One line per store: "optimizer states in a file: 16777216 bytes, io_uring, O_DIRECT".
@@ -149,16 +120,12 @@ class ShardStores {
 
  private:
   static constexpr std::size_t store_count = 3;  // parameters, gradients, optimizer states
-  [[nodiscard]] OffloadStore& store(ShardColumn column);
+  [[nodiscard]] OffloadFile& store(ShardColumn column);
   [[nodiscard]] std::uint64_t place(ShardColumn column, std::size_t unit, std::int64_t first) const;
-  [[nodiscard]] bool in_device(ShardColumn column) const;
 
   ShardColumns columns_;
-  std::unique_ptr<Device> device_;
-  PinnedMemory pinned_;
-  std::array<std::unique_ptr<OffloadStore>, store_count> stores_;
-  std::array<DeviceStore*, store_count> device_stores_{};  // those of stores_ in the device
-  ByColumn<std::vector<std::uint64_t>> offsets_;           // by unit
+  std::array<std::optional<OffloadFile>, store_count> stores_;
+  ByColumn<std::vector<std::uint64_t>> offsets_;  // by unit
   ShardObserver* observer_ = nullptr;
 };
 

@@ -27,9 +27,8 @@ class ShardStreamTest : public DiskTest {
   [[nodiscard]] Offloaded open(const ShardColumns& columns, const std::vector<std::int64_t>& counts,
                                Bytes buffer, bool io_uring = true) const {
     Offloaded made;
-    auto files =
-        ShardStores::create({.optimizer = dir_, .gradients = dir_, .parameters = dir_}, columns,
-                            counts, ShardStream::outstanding, 0, open_cuda_device, io_uring);
+    auto files = ShardStores::create({.optimizer = dir_, .gradients = dir_, .parameters = dir_},
+                                     columns, counts, ShardStream::outstanding, io_uring);
     EXPECT_TRUE(files) << files.error().message();
     made.memory = OffloadBuffer(
         static_cast<std::size_t>(ShardStream::buffers_for(columns, counts, buffer).value));

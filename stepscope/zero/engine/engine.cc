@@ -9,8 +9,7 @@
 namespace stepscope::zero {
 
 // Runs between two operations of the network: messages and files make progress, and an observer is
-// told of the operation. Also records finished transfers from and to stores, and the time at a
-// device.
+// told of the operation. Also records finished transfers from and to stores.
 struct Engine::Progress final : nn::OpObserver, ShardObserver {
   Progress(Exchange& exchange, RankRecorder& recorder, Offload* offload)
       : exchange_(exchange), recorder_(recorder), offload_(offload) {
@@ -30,17 +29,12 @@ struct Engine::Progress final : nn::OpObserver, ShardObserver {
                        move.column == ShardColumn::parameters);
     if (next_ != nullptr) next_->moved(move);
   }
-  void device_begin() noexcept override {
-    before_device_ = recorder_.enter(Activity::wait_transfer);
-  }
-  void device_end() noexcept override { recorder_.enter(before_device_); }
   void forward_to(EngineObserver* next) { next_ = next; }
 
  private:
   Exchange& exchange_;
   RankRecorder& recorder_;
   Offload* offload_;  // null: no offload
-  Activity before_device_ = Activity::other;
   EngineObserver* next_ = nullptr;
 };
 
@@ -61,7 +55,6 @@ Result<std::unique_ptr<Engine>> Engine::create(const EngineConfig& config, Commu
                          .activation_bytes = network->activation_bytes(),
                          .scratch_bytes = network->scratch_bytes(),
                          .offload = config.offload.parts(),
-                         .offload_device = config.offload.device,
                          .offload_buffer = config.offload_buffer},
                         nn::network_units(config.network),
                         nn::training_passes(config.network, config.recompute),
@@ -69,8 +62,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const EngineConfig& config, Commu
   if (!plan) return plan.error();
   auto memory = RankArenas::map(*plan);
   if (!memory) return memory.error();
-  auto offload = Offload::create(*plan, config.offload, config.open_device,
-                                 (*memory)[ArenaClass::offload_buffers].bytes());
+  auto offload =
+      Offload::create(*plan, config.offload, (*memory)[ArenaClass::offload_buffers].bytes());
   if (!offload) return offload.error();
   std::unique_ptr<Engine> engine(new Engine(config, comm, recorder, *std::move(plan),
                                             *std::move(network), *std::move(memory),
@@ -161,10 +154,7 @@ Result<Done> Engine::settle() {
   return finish_update();
 }
 
-Result<TrainingState> Engine::state() { return state(false); }
-Result<TrainingState> Engine::state_in_place() { return state(true); }
-
-Result<TrainingState> Engine::state(bool in_place) {
+Result<TrainingState> Engine::state() {
   read_back_.clear();
   if (auto done = exchange_.await_all(); !done) return done.error();
   if (auto done = finish_update(); !done) return done.error();
@@ -173,7 +163,7 @@ Result<TrainingState> Engine::state(bool in_place) {
     state.unit_names.push_back(plan_.units[u].name);
     state.unit_elements.push_back(plan_.units[u].count);
     if (plan_.places[u].shard.shard_size() == 0) continue;
-    if (auto done = add_extent(u, in_place, state); !done) return done.error();
+    if (auto done = add_extent(u, state); !done) return done.error();
   }
   if (offload_) extents_ = state.extents;
   extents_read_ = true;

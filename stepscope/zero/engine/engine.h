@@ -108,8 +108,6 @@ class Engine {
   // the last step's unfinished messages. Extents in stores are read into memory, which is kept
   // until the next step.
   [[nodiscard]] Result<TrainingState> state();
-  // The same, but parts in a device's memory stay there, for checkpoints.
-  [[nodiscard]] Result<TrainingState> state_in_place();
   // Call it after all ranks have written new values to their extents: it derives all other state
   // from them.
   [[nodiscard]] Result<Done> state_loaded(const TrainingCursor& cursor);
@@ -138,9 +136,6 @@ class Engine {
   [[nodiscard]] const NonFiniteReport& last_non_finite() const { return non_finite_; }
   // Null: no observer.
   void observe(EngineObserver* observer);
-  // What checkpoints moved between a device and disk since the last call becomes known to recorder
-  // and observer. Not while a checkpoint is written.
-  void report_staged();
   // One line per store: its contents, and the way it is read and written.
   [[nodiscard]] std::vector<std::string> offload_descriptions() const;
 
@@ -197,8 +192,7 @@ class Engine {
   [[nodiscard]] Result<Done> initialize_stored(std::size_t unit);
   // All master weights of the unit that this rank holds, part by part.
   [[nodiscard]] Result<Done> visit_master(std::size_t unit, const MasterVisitor& visit);
-  [[nodiscard]] Result<TrainingState> state(bool in_place);
-  [[nodiscard]] Result<Done> add_extent(std::size_t unit, bool in_place, TrainingState& state);
+  [[nodiscard]] Result<Done> add_extent(std::size_t unit, TrainingState& state);
   [[nodiscard]] Result<std::span<float>> state_part(std::size_t unit, ShardColumn column,
                                                     std::span<float> memory);
   [[nodiscard]] Result<Done> store_extents();

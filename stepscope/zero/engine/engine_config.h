@@ -45,8 +45,7 @@ struct EngineConfig {
   std::uint64_t seed = 0;  // of initial values and dropout
   OptimizerConfig optimizer{};
   NonFinite non_finite = NonFinite::skip;
-  OffloadPlaces offload{};  // the results have the same bits
-  OpenDevice open_device = open_cuda_device;
+  OffloadPlaces offload{};         // the results have the same bits
   Bytes offload_buffer{12 << 20};  // of each of the update's three buffers
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's offload. Data in stores passes through memory once per step, and completely when
-// states are loaded or saved; what is in a device only through its staging.
+// states are loaded or saved.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -71,8 +71,7 @@ Result<std::span<float>> Engine::state_part(std::size_t unit, ShardColumn column
   return values;
 }
 
-// Parts in a device stay there if `in_place`.
-Result<Done> Engine::add_extent(std::size_t unit, bool in_place, TrainingState& state) {
+Result<Done> Engine::add_extent(std::size_t unit, TrainingState& state) {
   const UnitPlace& place = plan_.places[unit];
   const UnitMemory& memory = memory_.units[unit];
   StateExtent extent{.unit = unit, .first = place.shard.param_start};
@@ -80,18 +79,6 @@ Result<Done> Engine::add_extent(std::size_t unit, bool in_place, TrainingState& 
   const std::array<std::span<float>, 3> memories = {memory.master, memory.m, memory.v};
   const std::array<std::span<float>*, 3> parts = {&extent.master, &extent.m, &extent.v};
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    const auto address =
-        in_place && offload_
-            ? offload_->stores.device_address(columns[p], unit,
-                                              place.shard.param_start - place.held.param_start)
-            : std::nullopt;
-    if (address) {
-      extent.device[p] = {.staging = &*offload_->staging,
-                          .column = columns[p],
-                          .address = *address,
-                          .count = place.shard.shard_size()};
-      continue;
-    }
     auto values = state_part(unit, columns[p], memories[p]);
     if (!values) return values.error();
     *parts[p] = *values;
@@ -100,13 +87,7 @@ Result<Done> Engine::add_extent(std::size_t unit, bool in_place, TrainingState& 
   return Done{};
 }
 
-void Engine::report_staged() {
-  if (!offload_ || !offload_->staging) return;
-  for (const ShardMove& move : offload_->staging->take_moves()) progress_->moved(move);
-}
-
-// Writes values loaded into the extents of state() to the stores. What was loaded in place is
-// there.
+// Writes values loaded into the extents of state() to the stores.
 Result<Done> Engine::store_extents() {
   if (!offload_) return Done{};
   check(extents_read_, "extents are loaded between state() and the next step");

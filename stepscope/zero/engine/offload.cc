@@ -28,21 +28,17 @@ Offload::Offload(const Plan& plan, ShardStores made, std::span<std::byte> memory
     parameters.emplace(stores, std::move(elements), buffers.parameter_slots, buffers.parameter_slot,
                        memory);
   }
-  if (stores.device() != nullptr) staging.emplace(*stores.device());
 }
 
 Result<std::unique_ptr<Offload>> Offload::create(const Plan& plan, const OffloadPlaces& places,
-                                                 const OpenDevice& open_device,
                                                  std::span<std::byte> memory) {
   const ShardColumns columns = stored_columns(plan.request);
   if (!columns.any()) return std::unique_ptr<Offload>();
   const OffloadBuffers buffers = offload_buffers(plan);
   const std::size_t most = std::max(buffers.gradient_slots, buffers.parameter_slots);
   auto stores = ShardStores::create(places, columns, stored_elements(plan),
-                                    ShardStream::outstanding + static_cast<int>(most),
-                                    plan.request.rank, open_device);
+                                    ShardStream::outstanding + static_cast<int>(most));
   if (!stores) return stores.error();
-  if (auto used = stores->use_memory(memory); !used) return used.error();
   return std::make_unique<Offload>(plan, *std::move(stores), memory);
 }
 

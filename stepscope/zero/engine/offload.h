@@ -9,7 +9,6 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/zero/drive/block_reader.h"
-#include "stepscope/zero/drive/device_staging.h"
 #include "stepscope/zero/drive/gradient_staging.h"
 #include "stepscope/zero/drive/shard_stores.h"
 #include "stepscope/zero/drive/shard_stream.h"
@@ -19,10 +18,9 @@ namespace stepscope::zero {
 
 struct Offload {
   // `memory` is that of the plan's offload buffers and must outlive it. Null if nothing is
-  // offloaded. Errors: those of ShardStores::create() and use_memory().
+  // offloaded. Errors: those of ShardStores::create().
   [[nodiscard]] static Result<std::unique_ptr<Offload>> create(const Plan& plan,
                                                                const OffloadPlaces& places,
-                                                               const OpenDevice& open_device,
                                                                std::span<std::byte> memory);
   Offload(const Plan& plan, ShardStores made, std::span<std::byte> memory);
 
@@ -30,7 +28,6 @@ struct Offload {
   ShardStream stream;                        // of the update
   std::optional<GradientStaging> gradients;  // if they are in a store
   std::optional<BlockReader> parameters;     // likewise
-  std::optional<DeviceStaging> staging;      // if a part is in a device
 };
 
 }  // namespace stepscope::zero

@@ -3,7 +3,6 @@
 // the same at every ZeRO stage, and the progress of training.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,21 +10,11 @@
 #include <vector>
 
 #include "stepscope/base/element.h"
-#include "stepscope/zero/drive/device_staging.h"
 
 namespace stepscope::zero {
 
-// f32 values in the memory of a device, which go to disk and come from it through `staging`.
-struct DeviceValues {
-  DeviceStaging* staging = nullptr;  // null: the values are not in a device
-  ShardColumn column = ShardColumn::master;
-  DeviceAddress address = 0;
-  std::int64_t count = 0;
-};
-
 // Elements [first, first + count()) of a unit's flat vector: master weights in f32 (f32 training:
-// the parameters themselves) and AdamW's moments, equally long. Each part is in host memory, or
-// with state_in_place() in a device; then its span is empty. The engine owns the memory. It is
+// the parameters themselves) and AdamW's moments, equally long. The engine owns the memory. It is
 // writable, so a checkpoint can be loaded into it.
 struct StateExtent {
   std::size_t unit = 0;  // index into network_units()
@@ -33,11 +22,8 @@ struct StateExtent {
   std::span<float> master{};
   std::span<float> m{};
   std::span<float> v{};
-  std::array<DeviceValues, 3> device{};  // of master, m and v
 
-  [[nodiscard]] std::int64_t count() const {
-    return device[0].staging != nullptr ? device[0].count : std::ssize(master);
-  }
+  [[nodiscard]] std::int64_t count() const { return std::ssize(master); }
 };
 
 // The progress of training. All random values follow from the seed and these counts, so nothing

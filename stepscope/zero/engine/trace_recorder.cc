@@ -26,8 +26,6 @@ std::string_view row_name(Activity activity) {
       return "stepscope::wait_reduce";
     case Activity::wait_gather:
       return "stepscope::wait_gather";
-    case Activity::wait_transfer:
-      return "stepscope::device_copy";
     case Activity::wait_io:
       return "stepscope::file_io";
     case Activity::data:
@@ -174,29 +172,9 @@ class TraceText {
 };
 
 std::string move_name(const ShardMove& move) {
-  using enum TransferDirection;
   const std::string column(shard_column_names[at(move.column)]);
-  switch (move.direction) {
-    case host_to_device:
-      return "copy " + column + " to device";
-    case device_to_host:
-      return "copy " + column + " from device";
-    case nvme_to_host:
-      return "read " + column + " from file";
-    case host_to_nvme:
-      return "write " + column + " to file";
-    case nvme_to_device:
-      return "read " + column + " from checkpoint to device";
-    case device_to_nvme:
-      return "write " + column + " from device to checkpoint";
-  }
-  return column;
-}
-
-std::string_view move_lane(TransferDirection direction) {
-  using enum TransferDirection;
-  if (direction == host_to_device || direction == device_to_host) return "device copies";
-  return direction == nvme_to_host || direction == host_to_nvme ? "files" : "checkpoints";
+  return move.direction == TransferDirection::host_to_nvme ? "write " + column + " to file"
+                                                           : "read " + column + " from file";
 }
 
 void describe(const TraceOptions& options, Metadata& metadata) {
@@ -306,9 +284,8 @@ Trace make_trace(const TraceOptions& options, const RecordedRows& rows) {
              Category::user_annotation, TrackId{0});
   for (const ActivitySpan& piece : rows.activities) {
     const std::string_view name = row_name(piece.activity);
-    const bool computes_or_talks = piece.activity != Activity::data &&
-                                   piece.activity != Activity::wait_io &&
-                                   piece.activity != Activity::wait_transfer;
+    const bool computes_or_talks =
+        piece.activity != Activity::data && piece.activity != Activity::wait_io;
     const Category category = computes_or_talks ? Category::cpu_op : Category::user_annotation;
     if (!name.empty()) text.row(piece.begin, piece.end, name, category, TrackId{0});
   }
@@ -344,7 +321,7 @@ Trace make_trace(const TraceOptions& options, const RecordedRows& rows) {
   std::ranges::stable_sort(moves, {}, &ShardMove::begin);
   for (const ShardMove& move : moves) {
     text.row(move.begin, move.end, move_name(move), Category::user_annotation,
-             text.lane(move_lane(move.direction), move.begin, move.end));
+             text.lane("files", move.begin, move.end));
   }
   if (rows.left_out > 0) trace.notes.add("left_out_by_the_recorder", 0, rows.left_out);
   trace.notes.events = trace.slices.size();

@@ -10,9 +10,6 @@
 //                       what it carries: "block 3 parameters", "block 3 gradients"
 //   files               "read m from file", "write m to file", …, from submission to end; the main
 //                       thread inside them: "stepscope::file_io"
-//   device              "copy m from device", "copy m to device", …, from the begin to the end that
-//                       the device says; the main thread at them: "stepscope::device_copy"
-//   checkpoints         "write m from device to checkpoint", "read m from checkpoint to device"
 //   steps               "ProfilerStep#n", exactly the recorder's steps
 #pragma once
 

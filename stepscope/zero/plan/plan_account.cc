@@ -99,8 +99,6 @@ std::string plan_text(const Plan& plan) {
   }
   add_row(out, "all", plan.total(), {});
   if (const Bytes files = file_bytes(plan); files.value > 0) add_row(out, "in files", files, {});
-  if (const Bytes device = device_bytes(plan); device.value > 0)
-    add_row(out, "in device memory", device, {});
   out += "A step, in order (unit):\n ";
   std::size_t column = 1;
   for (const Action& action : plan.step) {

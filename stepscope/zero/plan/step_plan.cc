@@ -300,17 +300,7 @@ OffloadBuffers offload_buffers(const Plan& plan) {
 }
 
 Bytes file_bytes(const Plan& plan) {
-  const OffloadParts& all = plan.request.offload;
-  const OffloadParts& device = plan.request.offload_device;
-  const OffloadParts files{.optimizer = all.optimizer && !device.optimizer,
-                           .gradients = all.gradients && !device.gradients,
-                           .parameters = all.parameters && !device.parameters};
-  return ShardStores::bytes_for(offloaded_columns(files, plan.request.type), stored_elements(plan));
-}
-
-Bytes device_bytes(const Plan& plan) {
-  return ShardStores::bytes_for(offloaded_columns(plan.request.offload_device, plan.request.type),
-                                stored_elements(plan));
+  return ShardStores::bytes_for(stored_columns(plan.request), stored_elements(plan));
 }
 
 Bytes Plan::model_state() const {

@@ -51,7 +51,6 @@ struct PlanRequest {
   Bytes activation_bytes{};      // of nn::Network, for the account
   Bytes scratch_bytes{};
   OffloadParts offload{};          // the parts in stores instead of host memory
-  OffloadParts offload_device{};   // those of them in the memory of a device
   Bytes offload_buffer{12 << 20};  // limit of each of the update's three buffers
 };
 
@@ -185,9 +184,8 @@ struct OffloadBuffers {
 // can hold, including the padding of gathered parameters.
 [[nodiscard]] std::vector<std::int64_t> held_elements(const Plan& plan);
 [[nodiscard]] std::vector<std::int64_t> stored_elements(const Plan& plan);
-// The columns in stores, and the space that the places in files and in a device take.
+// The columns in stores, and the space that their files take.
 [[nodiscard]] ShardColumns stored_columns(const PlanRequest& request);
 [[nodiscard]] Bytes file_bytes(const Plan& plan);
-[[nodiscard]] Bytes device_bytes(const Plan& plan);
 
 }  // namespace stepscope::zero

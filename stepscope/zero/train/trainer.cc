@@ -73,7 +73,6 @@ class Loop {
   }
 
   [[nodiscard]] Result<Done> run() {
-    engine_.report_staged();  // what a checkpoint was loaded from
     bool stopping = false;
     while (engine_.cursor().step < config_.steps && !stopping) {
       if (auto done = step(); !done) return done;
@@ -173,7 +172,7 @@ class Loop {
     if (!writer_) return Done{};
     if (auto done = collect_checkpoint(true); !done) return done;
     const ActivityScope copying(recorder_, Activity::wait_io);
-    auto state = engine_.state_in_place();
+    auto state = engine_.state();
     if (!state) return state.error();
     written_ = info();
     saved_ = engine_.cursor().step;
@@ -189,7 +188,6 @@ class Loop {
     auto unfinished = any(!outcome_.has_value(), "checkpoint parts that are being written");
     if (!unfinished) return unfinished.error();
     if (*unfinished) return Done{};
-    engine_.report_staged();
     const Result<Done> mine = *std::exchange(outcome_, std::nullopt);
     auto failed = any(!mine, "checkpoint parts that failed");
     if (!failed) return failed.error();
@@ -264,7 +262,7 @@ Result<Done> train(Engine& engine, Communicator& comm, RankRecorder& recorder,
 }
 
 Result<Done> load_checkpoint(Engine& engine, Communicator& comm, const std::string& path) {
-  auto state = engine.state_in_place();
+  auto state = engine.state();
   if (!state) return state.error();
   TrainingCursor cursor;
   const auto read = [&]() -> Result<Done> {

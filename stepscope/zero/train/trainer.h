@@ -59,8 +59,7 @@ struct TrainerHooks {
                                  const TrainerHooks& hooks);
 
 // Loads the checkpoint into the engine; any stage and number of ranks may have written it. All
-// ranks call it. If one rank cannot read it, all return an error. What it moves into a device
-// counts in the steps that train() runs.
+// ranks call it. If one rank cannot read it, all return an error.
 [[nodiscard]] Result<Done> load_checkpoint(Engine& engine, Communicator& comm,
                                            const std::string& path);
 

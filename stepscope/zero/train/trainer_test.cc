@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "stepscope/comm/groups/thread_group.h"
-#include "stepscope/zero/drive/device_test_copies.h"
 #include "stepscope/zero/drive/disk_test_files.h"
 #include "stepscope/zero/engine/engine_test_run.h"
 
@@ -149,85 +148,6 @@ TEST_F(Trainer, GoesOnWithAnotherNumberOfRanks) {
   one.resume = part.checkpoints[0];
   const Trained resumed = run_job(one);
   EXPECT_EQ(differences(resumed.state, reference.state), 0);
-}
-
-std::int64_t moved(const Trained& trained, std::size_t rank, TransferDirection direction) {
-  return trained.windows[rank].totals.transfers[slot(direction)].bytes.value;
-}
-
-// What is in a device goes to disk and back without the host's memory for states: the checkpoints'
-// files have the same bytes as those of a run in memory, and both kinds go on from either. With
-// gradients in files, a run moves bytes in all six directions.
-TEST_F(Trainer, CheckpointsOfADeviceHaveTheBytesOfMemory) {
-  using enum TransferDirection;
-  TestDeviceCounts counts;
-  for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
-    for (const int stage : {0, 2, 3}) {
-      const std::string name = path(std::to_string(stage) + std::string(element_name(type)));
-      Job memory = job();
-      memory.engine.type = type;
-      memory.engine.stage = stage;
-      memory.trainer = {.steps = 4, .checkpoints = {.dir = name + "m", .every = 2, .keep = 0}};
-      const Trained expected = run_job(memory);
-      Job device = memory;
-      device.engine.offload.device = {.optimizer = true, .parameters = stage == 3};
-      device.engine.offload.device_number = 0;
-      if (stage > 0) device.engine.offload.gradients = dir_;
-      device.engine.open_device = test_devices(counts, {.delay = Ns{10'000}});
-      device.trainer.checkpoints.dir = name + "d";
-      const Trained trained = run_job(device);
-      EXPECT_EQ(differences(trained.state, expected.state), 0) << name;
-      ASSERT_EQ(trained.checkpoints.size(), 2U);
-      for (std::size_t c = 0; c < 2; ++c) {
-        for (const char* file : {"/manifest.json", "/rank-00000.state", "/rank-00001.state"})
-          EXPECT_TRUE(bytes_of(trained.checkpoints[c] + file) ==
-                      bytes_of(expected.checkpoints[c] + file))
-              << name << file;
-      }
-      std::int64_t elements = 0;
-      for (const auto& unit : expected.state.m) elements += std::ssize(unit);
-      const bool with_master = type == ElementType::bf16 || stage == 3;
-      EXPECT_EQ(moved(trained, 0, device_to_nvme) + moved(trained, 1, device_to_nvme),
-                2 * elements * (with_master ? 12 : 8));
-      // From the first checkpoint, on the device and in memory.
-      for (Job rest : {device, memory}) {
-        rest.trainer.checkpoints = {};
-        rest.resume = (rest.engine.offload.any() ? expected : trained).checkpoints[0];
-        const Trained resumed = run_job(rest);
-        EXPECT_EQ(differences(resumed.state, expected.state), 0) << name;
-        if (!rest.engine.offload.any()) continue;
-        EXPECT_EQ(moved(resumed, 0, nvme_to_device) + moved(resumed, 1, nvme_to_device),
-                  elements * (with_master ? 12 : 8));
-        for (const TransferDirection d : {host_to_device, device_to_host})
-          EXPECT_GT(moved(resumed, 0, d), 0);
-        for (const TransferDirection d : {host_to_nvme, nvme_to_host})
-          EXPECT_EQ(moved(resumed, 0, d) > 0, stage > 0);
-      }
-    }
-  }
-  EXPECT_EQ(counts.clashes, 0);
-  EXPECT_EQ(counts.unpinned, 0);
-  EXPECT_EQ(counts.allocated, 0);
-}
-
-// A device without room for the copy of its states: the hook gets the error, training goes on.
-TEST_F(Trainer, ADeviceWithoutRoomForACheckpointFailsOnlyTheCheckpoint) {
-  TestDeviceCounts counts;
-  Job device = job();
-  device.ranks = 1;
-  device.trainer = {.steps = 2, .checkpoints = {.dir = path("checkpoints"), .every = 1}};
-  device.engine.offload.device = {.optimizer = true};
-  device.engine.offload.device_number = 0;
-  std::int64_t states = 0;
-  for (const nn::Unit& unit : nn::network_units(device.engine.network))
-    states += 2 * static_cast<std::int64_t>(
-                      offload_aligned(static_cast<std::uint64_t>(unit.count) * sizeof(float)));
-  device.engine.open_device = test_devices(counts, {.most_bytes = states + 4096});
-  const Trained trained = run_job(device);
-  EXPECT_EQ(trained.cursors[0].step, 2);
-  ASSERT_FALSE(trained.checkpoints.empty());
-  for (const std::string& checkpoint : trained.checkpoints)
-    EXPECT_NE(checkpoint.find("test device: cannot take "), std::string::npos) << checkpoint;
 }
 
 TEST_F(Trainer, EvaluatesAndStopsTogether) {

@@ -96,10 +96,10 @@ const sections = [
   {id: 'host', title: 'Host', draw: host_section},
   {id: 'memory', title: 'Memory', draw: memory_section}
 ];
-export const inputs = {id: 'inputs', title: 'Inputs', draw: inputs_section};
+const inputs = {id: 'inputs', title: 'Inputs', draw: inputs_section};
 
 // The keys that every section needs; with them the report of an older or a broken run still opens.
-export function completed(report) {
+function completed(report) {
   const lists = [
     'inputs', 'warnings', 'ranks', 'collectives', 'groups', 'collective_mismatches',
     'dimensions', 'ddp_buckets', 'stragglers', 'findings'

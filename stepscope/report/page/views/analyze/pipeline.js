@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bubble of each pipeline stage: the time in a step that it works, fills, waits between passes
-// and drains, and the causes. Traces give one row per rank, a job's table one row per stage.
+// and drains, and the causes.
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {bubble_colours} from '../../draw/looks.js';
@@ -75,7 +75,7 @@ function bubble_table(rows) {
   });
 }
 
-export function bubble_view(pipeline, rows) {
+function bubble_view(pipeline, rows) {
   const full = largest(rows.map((r) => r.wall)) || 1;
   const share = known(pipeline.schedule_share) ?
       ` Stages that are all alike would idle ${percent(pipeline.schedule_share)} of their work.` :

@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/write/job_program.h"
+// How long a program takes if every node begins when it can: no limit of cores or streams beyond
+// `after`, a collective when all members have come, a message when both ends have.
+#pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
-namespace stepscope {
-namespace {
+#include "stepscope/write/job_program.h"
 
-struct Place {
+namespace stepscope::test {
+
+struct ProgramPlace {
   std::uint32_t rank = 0;
   std::uint32_t node = 0;
 };
 
 // A collective or a message, and who has come to it.
-struct Meeting {
+struct ProgramMeeting {
   std::size_t all = 2;
-  std::vector<Place> came{};
+  std::vector<ProgramPlace> came{};
   Ns last{};
 };
 
@@ -40,7 +47,7 @@ class ProgramReplay {
 
   std::optional<Ns> run() {
     while (!work_.empty()) {
-      const Place p = work_.back();
+      const ProgramPlace p = work_.back();
       work_.pop_back();
       begin(p);
     }
@@ -54,24 +61,24 @@ class ProgramReplay {
     std::vector<std::vector<std::uint32_t>> followers;
   };
 
-  [[nodiscard]] const ProgramNode& node(Place p) const {
+  [[nodiscard]] const ProgramNode& node(ProgramPlace p) const {
     return program_.ranks[p.rank].nodes[p.node];
   }
 
-  void begin(Place p) {
+  void begin(ProgramPlace p) {
     const ProgramNode& n = node(p);
     const Ns ready = ranks_[p.rank].ready[p.node];
     if (n.work == ProgramWork::host || n.work == ProgramWork::kernel) return end(p, ready);
     const bool collective = n.work == ProgramWork::collective;
-    Meeting& m = meetings_[{collective, n.tag}];
+    ProgramMeeting& m = meetings_[{collective, n.tag}];
     if (collective) m.all = program_.groups[n.group].ranks.size();
     m.came.push_back(p);
     m.last = std::max(m.last, ready);
     if (m.came.size() < m.all) return;
-    for (const Place member : m.came) end(member, m.last);
+    for (const ProgramPlace member : m.came) end(member, m.last);
   }
 
-  void end(Place p, Ns start) {
+  void end(ProgramPlace p, Ns start) {
     Rank& rank = ranks_[p.rank];
     const Ns at = start + node(p).duration;
     last_ = std::max(last_, at);
@@ -84,14 +91,15 @@ class ProgramReplay {
 
   const JobProgram& program_;
   std::vector<Rank> ranks_;
-  std::vector<Place> work_;
-  std::map<std::pair<bool, std::uint64_t>, Meeting> meetings_;
+  std::vector<ProgramPlace> work_;
+  std::map<std::pair<bool, std::uint64_t>, ProgramMeeting> meetings_;
   std::size_t left_ = 0;
   Ns last_{};
 };
 
-}  // namespace
+// Absent if something waits for what never comes.
+inline std::optional<Ns> replayed_time(const JobProgram& program) {
+  return ProgramReplay(program).run();
+}
 
-std::optional<Ns> replayed_time(const JobProgram& program) { return ProgramReplay(program).run(); }
-
-}  // namespace stepscope
+}  // namespace stepscope::test
