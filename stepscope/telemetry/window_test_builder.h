@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/stats/quantile_sketch_test_match.h"
 #include "stepscope/telemetry/rank_recorder.h"
 
 namespace stepscope {
@@ -90,7 +91,7 @@ inline void expect_same(const CollectiveTotals& a, const CollectiveTotals& b) {
   EXPECT_EQ(a.transfer, b.transfer);
   EXPECT_EQ(a.peer_wait, b.peer_wait);
   EXPECT_EQ(a.peer_stall, b.peer_stall);
-  EXPECT_TRUE(a.durations.same_distribution(b.durations));
+  EXPECT_TRUE(test::same_distribution(a.durations, b.durations));
 }
 
 // Compares all but instants: two builders of one seed start at different clock times.
@@ -101,9 +102,9 @@ inline void expect_same(const RankWindow& a, const RankWindow& b) {
   EXPECT_EQ(a.end_step, b.end_step);
   EXPECT_EQ(a.end - a.begin, b.end - b.begin);
   EXPECT_EQ(a.totals, b.totals);
-  EXPECT_TRUE(a.step_wall.same_distribution(b.step_wall));
+  EXPECT_TRUE(test::same_distribution(a.step_wall, b.step_wall));
   for (std::size_t i = 0; i < pass_count; ++i)
-    EXPECT_TRUE(a.pass_times[i].same_distribution(b.pass_times[i]));
+    EXPECT_TRUE(test::same_distribution(a.pass_times[i], b.pass_times[i]));
   EXPECT_EQ(a.groups, b.groups);
   EXPECT_EQ(a.layers, b.layers);
   ASSERT_EQ(a.collectives.size(), b.collectives.size());
