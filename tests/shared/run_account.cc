@@ -111,7 +111,8 @@ class RankCheck {
     if (windows().empty()) return;
     std::int64_t running = 0;
     for (const auto& [category, ns] : rank_.at("budget_ns").items())
-      if (!category.starts_with("idle") && category != "not_recorded") running += ns.get<std::int64_t>();
+      if (!category.starts_with("idle") && category != "not_recorded")
+        running += ns.get<std::int64_t>();
     hold(total + longest >= running, "kernels and copies take the time in which any runs");
   }
 

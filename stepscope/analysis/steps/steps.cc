@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "stepscope/analysis/steps/iteration_name.h"
-#include "stepscope/analysis/steps/step_at.h"
 
 namespace stepscope {
 namespace {
@@ -71,9 +70,10 @@ std::vector<DeviceSpan> device_spans(const Trace& trace, const RankIndex& rank,
     for (const SliceId op : lane.ops) {
       const SliceId call = rank.launch(op);
       if (call == no_slice) continue;
-      const auto step = step_of_host(steps, trace.slices.start[index(call)]);
-      if (!step) continue;
-      DeviceSpan& span = spans[*step];
+      const Ns launched = trace.slices.start[index(call)];
+      const auto after = std::ranges::upper_bound(steps, launched, {}, &Step::host_start);
+      if (after == steps.begin() || launched >= (after - 1)->host_end) continue;
+      DeviceSpan& span = spans[static_cast<std::size_t>(after - steps.begin()) - 1];
       span.start = std::min(span.start, trace.slices.start[index(op)]);
       span.end = std::max(span.end, trace.slices.end(op));
     }
