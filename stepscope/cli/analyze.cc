@@ -19,8 +19,8 @@
 #include "stepscope/report/page/html.h"
 #include "stepscope/report/terminal/analyze_text.h"
 #include "stepscope/report/terminal/straggler_job_text.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 #include "stepscope/write/merged_trace.h"
 
 namespace stepscope {

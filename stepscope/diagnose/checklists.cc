@@ -11,8 +11,8 @@
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/fit/collective_link.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -10,9 +10,9 @@
 #include "stepscope/analysis/runs/recorded_facts.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/thresholds.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/kernel_name.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/kernel_name.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -9,10 +9,10 @@
 #include "stepscope/diagnose/labels.h"
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/diagnose/thresholds.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/kernel_name.h"
-#include "stepscope/words/phrases.h"
-#include "stepscope/words/vocabulary.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/kernel_name.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
 namespace {

@@ -15,9 +15,9 @@
 #include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/fit/collective_link.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/import_words.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/import_words.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/culprit.h"
-#include "stepscope/words/import_words.h"
+#include "stepscope/say/import_words.h"
 
 namespace stepscope {
 namespace {

@@ -24,8 +24,8 @@
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/train_summary.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

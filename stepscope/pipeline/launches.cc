@@ -14,8 +14,8 @@
 #include "stepscope/diagnose/recording_words.h"
 #include "stepscope/pipeline/child_launch.h"
 #include "stepscope/pipeline/traces.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -16,7 +16,7 @@
 #include "stepscope/fit/expected_step.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/pipeline/version.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -10,9 +10,9 @@
 #include "stepscope/base/json_reader.h"
 #include "stepscope/fit/stack_join.h"
 #include "stepscope/read/rows/rank_names.h"
+#include "stepscope/say/format.h"
 #include "stepscope/stack/profile_builder.h"
 #include "stepscope/stack/read_profile.h"
-#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -14,7 +14,7 @@
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/pipeline/version.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 

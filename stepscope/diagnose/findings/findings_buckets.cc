@@ -4,7 +4,7 @@
 
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 

@@ -14,8 +14,8 @@
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/fit/expected_collectives.h"
+#include "stepscope/say/format.h"
 #include "stepscope/stats/summary.h"
-#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -10,9 +10,9 @@
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/fit/roofline.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/kernel_name.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/kernel_name.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

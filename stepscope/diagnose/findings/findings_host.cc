@@ -9,8 +9,8 @@
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -5,7 +5,7 @@
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/unit_fetches.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

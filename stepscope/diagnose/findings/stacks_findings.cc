@@ -7,8 +7,8 @@
 
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
+#include "stepscope/say/format.h"
 #include "stepscope/stack/flame.h"
-#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -19,8 +19,8 @@
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/read/log/step_times.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

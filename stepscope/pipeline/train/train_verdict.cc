@@ -10,7 +10,7 @@
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/verdict.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

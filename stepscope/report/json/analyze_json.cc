@@ -18,7 +18,7 @@
 #include "stepscope/report/json/recording_json.h"
 #include "stepscope/report/json/straggler_job_json.h"
 #include "stepscope/report/json/unit_json.h"
-#include "stepscope/words/kernel_name.h"
+#include "stepscope/say/kernel_name.h"
 
 namespace stepscope {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "stepscope/diagnose/culprit.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "stepscope/report/sentences/scenario_words.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

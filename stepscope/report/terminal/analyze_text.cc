@@ -25,9 +25,9 @@
 #include "stepscope/report/terminal/recording_text.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/report/terminal/unit_text.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/kernel_name.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/kernel_name.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -9,7 +9,7 @@
 #include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/report/sentences/memory_sentence.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "stepscope/diagnose/stage_means.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

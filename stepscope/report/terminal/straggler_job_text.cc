@@ -13,8 +13,8 @@
 #include "stepscope/diagnose/straggler_job_verdict.h"
 #include "stepscope/report/terminal/pipeline_text.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {
