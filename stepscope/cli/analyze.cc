@@ -21,6 +21,7 @@
 #include "stepscope/report/terminal/straggler_job_text.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 #include "stepscope/write/merged_trace.h"
 
 namespace stepscope {
@@ -31,7 +32,7 @@ std::vector<TraceMark> marks_of(const std::vector<Finding>& findings, int rank) 
   std::vector<TraceMark> marks;
   for (const Finding& f : findings) {
     const auto add = [&](const FindingPlace& p) {
-      if (p.rank == rank) marks.push_back({p.start, p.time, f.what, f.advice});
+      if (p.rank == rank) marks.push_back({p.start, p.time, say(f.what), say(f.advice)});
     };
     for (const FindingPlace& p : f.places) add(p);
     if (f.places.empty() && f.place) add(*f.place);

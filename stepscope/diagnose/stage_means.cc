@@ -31,13 +31,10 @@ void add(const StageTimes& t, const BubbleShares& due, double steps, StageMean& 
 }
 
 // "4 stages, 8 micro-batches, 2 chunks a stage, interleaved".
-std::string pipeline_words(int stages, std::optional<int> micro_batches, std::optional<int> chunks,
-                           PipelineSchedule schedule) {
-  std::string words = fmt::format("{} stages", stages);
-  if (micro_batches) words += fmt::format(", {} micro-batches", *micro_batches);
-  if (chunks.value_or(1) > 1) words += fmt::format(", {} chunks a stage", *chunks);
-  if (schedule != PipelineSchedule::unknown) words += fmt::format(", {}", words_of(schedule));
-  return words;
+Message pipeline_words(int stages, std::optional<int> micro_batches, std::optional<int> chunks,
+                       PipelineSchedule schedule) {
+  return msg::pipeline_shape(stages, micro_batches, value_if(chunks.value_or(1) > 1, chunks),
+                             value_if(schedule != PipelineSchedule::unknown, words_of(schedule)));
 }
 
 }  // namespace
@@ -79,11 +76,11 @@ std::string signed_or_dash(std::optional<double> ns) {
   return fmt::format("{}{}", *ns < 0 ? "-" : "", format_time(std::abs(*ns)));
 }
 
-std::string shape_words(const PipelineBubble& p) {
+Message shape_words(const PipelineBubble& p) {
   return pipeline_words(p.stages, p.micro_batches, p.chunks, p.schedule);
 }
 
-std::string shape_words(const JobBubble& b) {
+Message shape_words(const JobBubble& b) {
   return pipeline_words(b.stages, b.micro_batches, b.chunks, b.schedule);
 }
 
@@ -117,15 +114,13 @@ std::optional<BusiestStage> busiest_stage(const JobResult& job) {
   BusiestStage busiest;
   busiest.stage = static_cast<int>(most);
   busiest.more = stages[most].work * (traced - 1) / others - 1;
-  busiest.evidence.push_back(fmt::format("it works {} a step, the mean stage {}",
-                                         format_time(stages[most].work),
-                                         format_time(sum / traced)));
+  busiest.evidence.push_back(
+      msg::stage_works(Nanoseconds(stages[most].work), Nanoseconds(sum / traced)));
   if (idlest) {
     const StageMean& m = stages[*idlest];
     busiest.evidence.push_back(
-        fmt::format("stage {} idles {} a step, of it {} for imbalance and {} by the schedule ({})",
-                    *idlest, format_time(m.bubble()), format_time(*m.imbalance),
-                    signed_or_dash(m.schedule), shape_words(*job.pipeline)));
+        msg::stage_idles(*idlest, Nanoseconds(m.bubble()), Nanoseconds(*m.imbalance),
+                         signed_or_dash(m.schedule), shape_words(*job.pipeline)));
   }
   return busiest;
 }

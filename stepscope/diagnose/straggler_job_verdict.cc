@@ -131,20 +131,20 @@ JobVerdict straggler_verdict(const StragglerJob& job) {
       "its kind's usual time",
       format_time(nanoseconds_of(job.replayed)), format_time(nanoseconds_of(job.ideal)));
   if (job.s < threshold::straggling) {
-    answer.sentence = fmt::format(
-        "This job runs at {:.2f} × its ideal step and has no straggler to "
-        "speak of: {}.",
-        job.s, steps);
+    answer.sentence =
+        msg::plain(fmt::format("This job runs at {:.2f} × its ideal step and has no straggler to "
+                               "speak of: {}",
+                               job.s, steps));
     if (is_unbalanced(job))
-      answer.culprit = fmt::format("pipeline stage {} is the slowest: {}", job.balance->slowest,
-                                   balance_words(job));
+      answer.culprit = msg::plain(fmt::format("pipeline stage {} is the slowest: {}",
+                                              job.balance->slowest, balance_words(job)));
     return answer;
   }
   answer.bound_by = BoundBy::straggler;
-  answer.sentence =
-      fmt::format("This job runs at {:.2f} × its ideal step and wastes {} of its time: {}.", job.s,
-                  format_percent(job.waste), steps);
-  answer.culprit = causes_in_words(job);
+  answer.sentence = msg::plain(
+      fmt::format("This job runs at {:.2f} × its ideal step and wastes {} of its time: {}", job.s,
+                  format_percent(job.waste), steps));
+  answer.culprit = msg::plain(causes_in_words(job));
   return answer;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stepscope/diagnose/judged_test_results.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -18,25 +19,25 @@ using namespace test;
 TEST(StragglerVerdict, NamesTheWorker) {
   const JobVerdict answer = straggler_verdict(slow_job());
   EXPECT_EQ(answer.bound_by, BoundBy::straggler);
-  EXPECT_EQ(answer.sentence,
+  EXPECT_EQ(say_stopped(answer.sentence),
             "This job runs at 2.00 × its ideal step and wastes 50.0 % of its time: a step takes "
             "4.00 s without launch delays and would take 2.00 s if every operation took its kind's "
             "usual time.");
-  EXPECT_EQ(*answer.culprit, "one worker explains 100 % of it: rank 4 (DP rank 1, stage 0)");
+  EXPECT_EQ(say(answer.culprit), "one worker explains 100 % of it: rank 4 (DP rank 1, stage 0)");
 }
 
 TEST(StragglerVerdict, NamesTheLastStageAndUnevenSequences) {
   StragglerJob job = slow_job();
   std::swap(job.m_w, job.m_s);
   job.m_s.rem = 1.2;
-  EXPECT_EQ(*straggler_verdict(job).culprit, "the last pipeline stage explains 100 % of it");
+  EXPECT_EQ(say(straggler_verdict(job).culprit), "the last pipeline stage explains 100 % of it");
   job.fwd_bwd_correlation = 0.95;
   job.m_s.rem = 0.2;
-  EXPECT_EQ(*straggler_verdict(job).culprit,
+  EXPECT_EQ(say(straggler_verdict(job).culprit),
             "forward and backward of a microbatch take longer together (r = 0.95), so sequence "
             "lengths differ");
   job.fwd_bwd_correlation = std::nullopt;
-  EXPECT_EQ(*straggler_verdict(job).culprit,
+  EXPECT_EQ(say(straggler_verdict(job).culprit),
             "no few workers and no last stage explain it: the worst 1 worker 0 %, the last stage "
             "20 %");
 }
@@ -46,9 +47,10 @@ TEST(StragglerVerdict, SaysPlainlyThatThereIsNone) {
   job.s = 1.04;
   const JobVerdict answer = straggler_verdict(job);
   EXPECT_EQ(answer.bound_by, BoundBy::unexplained);
-  EXPECT_TRUE(answer.sentence.starts_with(
-      "This job runs at 1.04 × its ideal step and has no straggler to speak of: "));
-  EXPECT_FALSE(answer.culprit);
+  EXPECT_TRUE(say(answer.sentence)
+                  .starts_with(
+                      "This job runs at 1.04 × its ideal step and has no straggler to speak of: "));
+  EXPECT_TRUE(answer.culprit.empty());
 }
 
 TEST(StragglerVerdict, SaysWhatIsDoubtful) {

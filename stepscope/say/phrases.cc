@@ -21,6 +21,17 @@ std::string ranks_in_words(const std::vector<int>& ranks) {
   return fmt::format("ranks {}", fmt::join(ranks, ", "));
 }
 
+std::string listed_ranks(const std::vector<int>& ranks) {
+  if (ranks.size() < 2) return ranks_in_words(ranks);
+  if (ranks.size() > 8)
+    return fmt::format("ranks {}, {}, {} … {} ({} in all)", ranks[0], ranks[1], ranks[2],
+                       ranks.back(), ranks.size());
+  std::string text = "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : (i + 1 == ranks.size() ? " and " : ", "), ranks[i]);
+  return text;
+}
+
 std::string capitalised(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
   return text;

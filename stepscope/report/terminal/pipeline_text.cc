@@ -9,6 +9,7 @@
 #include "stepscope/diagnose/stage_means.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -59,13 +60,13 @@ std::string table_of(const std::string& shape, std::optional<double> share,
 
 std::string pipeline_text(const JobResult& job, std::size_t width) {
   if (!job.pipeline) return {};
-  return table_of(shape_words(*job.pipeline), schedule_share(*job.pipeline), stage_means(job),
+  return table_of(say(shape_words(*job.pipeline)), schedule_share(*job.pipeline), stage_means(job),
                   width);
 }
 
 std::string job_bubble_text(const std::optional<JobBubble>& bubble, std::size_t width) {
   if (!bubble) return {};
-  return table_of(shape_words(*bubble), schedule_share(*bubble), stage_means(*bubble), width);
+  return table_of(say(shape_words(*bubble)), schedule_share(*bubble), stage_means(*bubble), width);
 }
 
 }  // namespace stepscope

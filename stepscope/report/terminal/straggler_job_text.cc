@@ -15,6 +15,7 @@
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -112,9 +113,10 @@ std::string straggler_text(const Analysis& report, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
   std::string out = headline(report, job) + '\n';
   out += fmt::format("{}{}{}", options.colour ? "\033[1m" : "",
-                     wrapped(report.answer.sentence, width), options.colour ? "\033[0m" : "");
-  if (report.answer.culprit) {
-    out += wrapped(capitalised(printable(*report.answer.culprit)) + ".", width);
+                     wrapped(say_stopped(report.answer.sentence), width),
+                     options.colour ? "\033[0m" : "");
+  if (!report.answer.culprit.empty()) {
+    out += wrapped(capitalised(printable(say(report.answer.culprit))) + ".", width);
   }
   out += '\n' + facts(job);
   out += details_line(options);
