@@ -18,8 +18,9 @@
 #include "stepscope/report/json/brief_json.h"
 #include "stepscope/report/page/html.h"
 #include "stepscope/report/terminal/analyze_text.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 #include "stepscope/write/merged_trace.h"
 
 namespace stepscope {
@@ -30,7 +31,7 @@ std::vector<TraceMark> marks_of(const std::vector<Finding>& findings, int rank) 
   std::vector<TraceMark> marks;
   for (const Finding& f : findings) {
     const auto add = [&](const FindingPlace& p) {
-      if (p.rank == rank) marks.push_back({p.start, p.time, f.what, f.advice});
+      if (p.rank == rank) marks.push_back({p.start, p.time, say(f.what), say(f.advice)});
     };
     for (const FindingPlace& p : f.places) add(p);
     if (f.places.empty() && f.place) add(*f.place);

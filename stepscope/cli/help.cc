@@ -17,7 +17,7 @@
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/vocabulary.h"
+#include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
 namespace {

@@ -21,8 +21,8 @@
 #include "stepscope/report/live/live_page.h"
 #include "stepscope/report/live/live_sentence.h"
 #include "stepscope/report/live/live_text.h"
+#include "stepscope/say/format.h"
 #include "stepscope/telemetry/metrics_output.h"
-#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -18,7 +18,7 @@
 #include "stepscope/cli/terminal.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/report/page/html.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 #include "stepscope/write/chakra_trace.h"
 #include "stepscope/write/goal_schedule.h"
 

@@ -19,7 +19,7 @@
 #include "stepscope/cli/help/suggest.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

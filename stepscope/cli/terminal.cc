@@ -12,7 +12,7 @@
 #include <cstdlib>
 
 #include "stepscope/pipeline/progress.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

@@ -19,7 +19,7 @@
 #include "stepscope/report/csv/csv_tables.h"
 #include "stepscope/report/json/train_json.h"
 #include "stepscope/report/terminal/train_text.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 #include "stepscope/zero/plan/step_plan.h"
 
 namespace stepscope {

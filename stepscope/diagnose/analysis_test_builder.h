@@ -45,7 +45,7 @@ class TestReport {
     InputRow& input = report.inputs.emplace_back();
     input.path = "rank0.json";
     input.rank = 0;
-    report.answer.sentence = "A step takes 1.00 s and is bound by compute.";
+    report.answer.sentence = msg::plain("A step takes 1.00 s and is bound by compute");
   }
   TestReport(const TestReport&) = delete;
   TestReport& operator=(const TestReport&) = delete;

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/finding.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -25,12 +25,12 @@ inline constexpr std::array<std::string_view, 3> checklist_result_names = {"fine
 struct ChecklistLine {
   std::string_view name;  // "mixed_precision"
   ChecklistResult result = ChecklistResult::unknown;
-  std::string evidence;  // one sentence without a full stop; of `unknown` the reason and the remedy
+  Message evidence;  // of `unknown` the reason and the remedy
 };
 
 struct Checklist {
-  std::string_view name;   // "low_mfu", "communication", "memory", "timeline", "stragglers"
-  std::string_view title;  // "Low MFU"
+  std::string_view name;  // "low_mfu", "communication", "memory", "timeline", "stragglers"
+  Message title;          // "Low MFU"
   std::vector<ChecklistLine> lines;
 };
 
@@ -41,8 +41,8 @@ struct ChecklistInput {
   const Machine* machine = nullptr;     // of the ranks' GPU, null: unknown
   std::optional<int> world_size{};
   std::optional<double> memory_share{};  // of the device's memory at the peak, if a log tells it
-  std::string_view lacking{};    // without a job: why the input does not tell, and the remedy
-  std::string_view no_device{};  // likewise of kernels and memory of a GPU; empty: as `lacking`
+  Message lacking{};    // without a job: why the input does not tell, and the remedy
+  Message no_device{};  // likewise of kernels and memory of a GPU; nothing: as `lacking`
 };
 
 // The five lists, in the order of their names above.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -43,8 +44,8 @@ StepFacts facts_with(std::int64_t data, std::int64_t exposed) {
 TEST(Checklists, SharesAreJudgedByTheirBounds) {
   const StepFacts good = facts_with(4, 9);
   const StepFacts bad = facts_with(6, 11);
-  const auto fine = checklists({.facts = good, .lacking = "no trace"});
-  const auto look = checklists({.facts = bad, .lacking = "no trace"});
+  const auto fine = checklists({.facts = good, .lacking = msg::plain("no trace")});
+  const auto look = checklists({.facts = bad, .lacking = msg::plain("no trace")});
   for (const auto& [list, name] :
        std::vector<std::pair<const char*, const char*>>{{"low_mfu", "data_loading"},
                                                         {"communication", "overlap"},
@@ -53,15 +54,15 @@ TEST(Checklists, SharesAreJudgedByTheirBounds) {
     EXPECT_EQ(result_of(fine, list, name), ChecklistResult::fine) << name;
     EXPECT_EQ(result_of(look, list, name), ChecklistResult::look) << name;
   }
-  EXPECT_EQ(line_of(look, "timeline", "copies").evidence, "no trace");
+  EXPECT_EQ(say(line_of(look, "timeline", "copies").evidence), "no trace");
 }
 
 TEST(Checklists, WithoutCommunicationThereIsNothingToOverlap) {
   const StepFacts facts = facts_with(0, 0);
-  const auto lists = checklists({.facts = facts, .lacking = "no trace"});
+  const auto lists = checklists({.facts = facts, .lacking = msg::plain("no trace")});
   EXPECT_EQ(result_of(lists, "communication", "overlap"), ChecklistResult::unknown);
   EXPECT_EQ(result_of(lists, "timeline", "collective_tails"), ChecklistResult::unknown);
-  EXPECT_NE(line_of(lists, "communication", "overlap").evidence.find("every rank"),
+  EXPECT_NE(say(line_of(lists, "communication", "overlap").evidence).find("every rank"),
             std::string::npos);
 }
 
@@ -79,14 +80,14 @@ TEST(Checklists, AFindingIsEvidence) {
                          "data_loader", "exposed_copies", "memory_near_limit"}) {
     Finding& f = findings.emplace_back();
     f.id = id;
-    f.what = "It is so.";
-    f.evidence = {"twice"};
+    f.what = msg::plain("It is so");
+    f.evidence = {msg::plain("twice")};
   }
   const auto after = checklists({.facts = facts, .job = &t.job, .findings = findings});
   for (const char* name :
        {"mixed_precision", "tensor_cores", "batch_size", "memory_bandwidth", "data_loading"}) {
     EXPECT_EQ(result_of(after, "low_mfu", name), ChecklistResult::look) << name;
-    EXPECT_EQ(line_of(after, "low_mfu", name).evidence, "It is so; twice");
+    EXPECT_EQ(say(line_of(after, "low_mfu", name).evidence), "It is so; twice");
   }
   EXPECT_EQ(result_of(after, "timeline", "copies"), ChecklistResult::look);
   EXPECT_EQ(result_of(after, "memory", "limit"), ChecklistResult::look);
@@ -106,9 +107,9 @@ TEST(Checklists, MemoryIsThatOfTheFullestDevice) {
   facts.headroom = Bytes{5};
   facts.capacity = Bytes{100};
   const auto lists = checklists({.facts = facts, .job = &t.job});
-  EXPECT_EQ(line_of(lists, "memory", "peak").evidence,
+  EXPECT_EQ(say(line_of(lists, "memory", "peak").evidence),
             "rank 1 allocates most, 60.0 MB at the peak, and reserves 80.0 MB");
-  EXPECT_EQ(line_of(lists, "memory", "fragmentation").evidence,
+  EXPECT_EQ(say(line_of(lists, "memory", "fragmentation").evidence),
             "25.0 % of what is reserved is not allocated at the peak");
   EXPECT_EQ(result_of(lists, "memory", "fragmentation"), ChecklistResult::look);
   t.rank(1).gpu_memory = Bytes{800'000'000};

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/diagnose/clock_cause.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/stats/summary.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -68,54 +64,41 @@ void add_reasons(const GpuState& own, const std::vector<GpuState>& peers, ClockC
   std::ranges::stable_sort(cause.reasons, std::ranges::greater{}, &ActiveReason::share);
 }
 
-std::string reasons_in_words(const ClockCause& cause) {
-  std::string text;
-  for (const ActiveReason& r : cause.reasons) {
-    text += fmt::format("{}{} in {} of the time", text.empty() ? "" : ", ", in_words(r.reason),
-                        format_percent(r.share));
-    if (r.peers_share) text += fmt::format(" (peers {})", format_percent(*r.peers_share));
-  }
-  return text;
-}
-
-std::string sentence_of_clock(const ClockCause& c, int rank, double ratio) {
-  const std::string_view peers = c.peers == 1 ? "its peer" : "its peers (median)";
-  std::string text = fmt::format("The SM clock of rank {} is {} against {} of {}", rank,
-                                 format_clock(c.clock_mhz), format_clock(c.peers_mhz), peers);
-  if (c.verdict == ClockVerdict::alike)
-    return text + ": the readings do not show the clock as the cause.";
-  if (const std::string reasons = reasons_in_words(c); !reasons.empty())
-    text += ", limited by " + reasons;
-  if (c.verdict == ClockVerdict::part)
-    text += fmt::format("; it accounts for at most {:.2f} × of the {:.2f} ×",
-                        c.peers_mhz / c.clock_mhz, ratio);
-  return text + ".";
+Message sentence_of_clock(const ClockCause& c, int rank, double ratio) {
+  Messages reasons;
+  for (const ActiveReason& r : c.reasons)
+    reasons.push_back(
+        msg::clock_limited(in_words(r.reason), Percent{r.share}, percent_of(r.peers_share)));
+  return msg::clocks_compared(
+      rank, Digits{c.clock_mhz / 1000}, Digits{c.peers_mhz / 1000}, c.peers,
+      c.verdict == ClockVerdict::alike, std::move(reasons),
+      value_if(c.verdict == ClockVerdict::part, Digits{c.peers_mhz / c.clock_mhz}), Digits{ratio});
 }
 
 }  // namespace
 
-std::string_view in_words(ClockReason reason) {
+Message in_words(ClockReason reason) {
   switch (reason) {
     case ClockReason::idle:
-      return "an idle GPU";
+      return msg::clock_idle();
     case ClockReason::applications_clocks:
-      return "the setting of the application clocks";
+      return msg::clock_applications();
     case ClockReason::sw_power_cap:
-      return "the power limit";
+      return msg::clock_power_cap();
     case ClockReason::hw_slowdown:
-      return "hardware slowdown";
+      return msg::clock_hw_slowdown();
     case ClockReason::sync_boost:
-      return "a sync boost group";
+      return msg::clock_sync_boost();
     case ClockReason::sw_thermal_slowdown:
-      return "software thermal slowdown";
+      return msg::clock_sw_thermal();
     case ClockReason::hw_thermal_slowdown:
-      return "hardware thermal slowdown";
+      return msg::clock_hw_thermal();
     case ClockReason::hw_power_brake:
-      return "hardware power brake";
+      return msg::clock_power_brake();
     case ClockReason::display_clocks:
-      return "the setting of the display clocks";
+      return msg::clock_display();
   }
-  return "an unknown reason";
+  return {};
 }
 
 bool is_protection(ClockReason reason) {
@@ -123,36 +106,26 @@ bool is_protection(ClockReason reason) {
          reason == ClockReason::hw_thermal_slowdown || reason == ClockReason::hw_power_brake;
 }
 
-std::string format_clock(double mhz) { return fmt::format("{:.2f} GHz", mhz / 1000); }
-
-std::string advice_for_clock(const ClockCause& cause) {
-  if (cause.verdict == ClockVerdict::alike)
-    return "Compare its work (shapes, batch), its memory and its links with a peer's: its clock "
-           "is that of its peers";
-  if (cause.reasons.empty())
-    return "See what limits its clock: read clocks_event_reasons.active (nvidia-smi -q -d "
-           "PERFORMANCE), and its locked clocks (nvidia-smi -q -d CLOCK)";
+Message advice_for_clock(const ClockCause& cause) {
+  if (cause.verdict == ClockVerdict::alike) return msg::look_beyond_clock();
+  if (cause.reasons.empty()) return msg::see_what_limits_clock();
   switch (cause.reasons.front().reason) {
     case ClockReason::sw_thermal_slowdown:
     case ClockReason::hw_thermal_slowdown:
-      return "Look at the cooling of its GPU and at its host: fans, air flow, temperature of the "
-             "room, cold plate; until it is mended, leave the GPU out";
+      return msg::look_at_cooling();
     case ClockReason::hw_power_brake:
-      return "Look at the power supply of its host: the supply asked the GPU to slow down";
+      return msg::look_at_power_supply();
     case ClockReason::sw_power_cap:
-      return "Compare its power limit with a peer's (nvidia-smi -q -d POWER) and set the same one "
-             "(nvidia-smi -pl)";
+      return msg::compare_power_limit();
     case ClockReason::applications_clocks:
     case ClockReason::display_clocks:
-      return "Reset its application clocks (nvidia-smi -rac), or give all GPUs the same "
-             "(nvidia-smi -ac)";
+      return msg::reset_clocks();
     case ClockReason::sync_boost:
-      return "Look at the other GPUs of its sync boost group: the slowest of them sets its clock";
+      return msg::look_at_boost_group();
     case ClockReason::hw_slowdown:
-      return "Look at its temperature and its power supply (nvidia-smi -q -d "
-             "TEMPERATURE,POWER,PERFORMANCE)";
+      return msg::look_at_heat_and_power();
     case ClockReason::idle:
-      return "See why its GPU idles in its steps";
+      return msg::see_why_idle();
   }
   return {};
 }

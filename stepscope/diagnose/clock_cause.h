@@ -6,11 +6,11 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "stepscope/analysis/runs/job.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -37,7 +37,7 @@ struct ClockCause {
   std::optional<double> temperature_celsius{};
   std::optional<double> peers_power_watts{};
   std::optional<double> peers_temperature_celsius{};
-  std::string sentence{};  // "The SM clock of rank 3 is 1.20 GHz, …", with a full stop
+  Message sentence{};  // "The SM clock of rank 3 is 1.20 GHz, …"
 };
 
 // Of a rank whose kernels take `ratio` times as long as its peers', in its steps from `first_step`
@@ -47,12 +47,10 @@ struct ClockCause {
                                                     std::optional<std::int64_t> first_step);
 
 // "hardware thermal slowdown".
-[[nodiscard]] std::string_view in_words(ClockReason reason);
+[[nodiscard]] Message in_words(ClockReason reason);
 // Reasons that say that a GPU protects itself or its supply, not that it idles or was set so.
 [[nodiscard]] bool is_protection(ClockReason reason);
-// "1.98 GHz".
-[[nodiscard]] std::string format_clock(double mhz);
 // What to do about a clock that these reasons limit.
-[[nodiscard]] std::string advice_for_clock(const ClockCause& cause);
+[[nodiscard]] Message advice_for_clock(const ClockCause& cause);
 
 }  // namespace stepscope

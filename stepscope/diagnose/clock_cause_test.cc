@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -53,10 +54,10 @@ TEST(ClockCause, SaysThatALowerClockExplainsTheKernels) {
   EXPECT_EQ(cause->verdict, ClockVerdict::lower);
   EXPECT_EQ(cause->peers, 3U);
   ASSERT_EQ(cause->reasons.size(), 1U);
-  EXPECT_EQ(cause->sentence,
+  EXPECT_EQ(say_stopped(cause->sentence),
             "The SM clock of rank 0 is 1.20 GHz against 1.98 GHz of its peers (median), limited by "
             "hardware thermal slowdown in 93.0 % of the time (peers 0.0 %).");
-  EXPECT_NE(advice_for_clock(*cause).find("cooling"), std::string::npos);
+  EXPECT_NE(say(advice_for_clock(*cause)).find("cooling"), std::string::npos);
 }
 
 TEST(ClockCause, SaysHowMuchALowerClockExplains) {
@@ -66,7 +67,7 @@ TEST(ClockCause, SaysHowMuchALowerClockExplains) {
   const auto cause = clock_cause(made.job, 0, 1.6, std::nullopt);
   ASSERT_TRUE(cause);
   EXPECT_EQ(cause->verdict, ClockVerdict::part);
-  EXPECT_EQ(cause->sentence,
+  EXPECT_EQ(say_stopped(cause->sentence),
             "The SM clock of rank 0 is 1.80 GHz against 1.98 GHz of its peer; it accounts for at "
             "most 1.10 × of the 1.60 ×.");
 }
@@ -80,7 +81,8 @@ TEST(ClockCause, SpeaksAgainstTheClockWhereItIsThatOfThePeers) {
     ASSERT_TRUE(cause);
     EXPECT_EQ(cause->verdict, ClockVerdict::alike);
     EXPECT_TRUE(cause->reasons.empty());
-    EXPECT_NE(cause->sentence.find("do not show the clock as the cause"), std::string::npos);
+    EXPECT_NE(say_stopped(cause->sentence).find("do not show the clock as the cause"),
+              std::string::npos);
   }
 }
 
@@ -136,7 +138,7 @@ TEST(ClockCause, KeepsOneOfTheTwoBitsOfTheHardware) {
   const auto cause = clock_cause(made.job, 0, 1.6, std::nullopt);
   ASSERT_EQ(cause->reasons.size(), 1U);
   EXPECT_EQ(cause->reasons.front().reason, ClockReason::hw_power_brake);
-  EXPECT_NE(advice_for_clock(*cause).find("power supply"), std::string::npos);
+  EXPECT_NE(say(advice_for_clock(*cause)).find("power supply"), std::string::npos);
 }
 
 TEST(FindClocks, NamesGpusThatProtectThemselves) {
@@ -152,7 +154,8 @@ TEST(FindClocks, NamesGpusThatProtectThemselves) {
   EXPECT_EQ(found[0].id, "gpu_slowdown");
   EXPECT_FALSE(found[0].gain);
   ASSERT_EQ(found[0].evidence.size(), 1U);
-  EXPECT_NE(found[0].evidence[0].find("hardware thermal slowdown in 50.0 %"), std::string::npos);
+  EXPECT_NE(say(found[0].evidence[0]).find("hardware thermal slowdown in 50.0 %"),
+            std::string::npos);
 }
 
 }  // namespace

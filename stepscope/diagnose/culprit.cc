@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/diagnose/culprit.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,8 +9,7 @@
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/stage_means.h"
 #include "stepscope/diagnose/thresholds.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {
@@ -31,33 +28,18 @@ double share_of(Ns part, Ns whole) {
                         : static_cast<double>(part.count()) / static_cast<double>(whole.count());
 }
 
-// "rank 3", "ranks 0, 4 and 8", "ranks 0, 2, 4 … 30 (16 in all)".
-std::string listed_ranks(const std::vector<int>& ranks) {
-  if (ranks.size() < 2) return ranks_in_words(ranks);
-  if (ranks.size() > 8)
-    return fmt::format("ranks {}, {}, {} … {} ({} in all)", ranks[0], ranks[1], ranks[2],
-                       ranks.back(), ranks.size());
-  std::string text = "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : (i + 1 == ranks.size() ? " and " : ", "), ranks[i]);
-  return text;
-}
-
 // "4.65 ms (12.3 %) of each step of 37.9 ms".
-std::string of_steps(Ns gain, const JobResult& job) {
+Message of_steps(Ns gain, const JobResult& job) {
   const Ns step = job.explanation->step;
-  return fmt::format("{} ({}) of {} of {}", format_time(gain), format_percent(share_of(gain, step)),
-                     is_window(job) ? "the recorded window" : "each step", format_time(step));
+  return msg::of_steps(gain, Percent{share_of(gain, step)}, is_window(job), step);
 }
 
 // Names of groups may be hashes of 40 letters: the beginning of such a name tells.
-std::string group_words(const CommGroup& group, std::string_view dim) {
+Message group_words(const CommGroup& group, const std::string& dim) {
   constexpr std::size_t long_name = 32;
   const bool hash = group.name.size() >= long_name && group.name.find(' ') == std::string::npos;
-  std::string text = "process group " + (hash ? group.name.substr(0, 8) + "…" : group.name);
-  if (dim != "unknown") text += fmt::format(" ({})", dim);
-  if (!group.ranks.empty()) text += ", " + listed_ranks(group.ranks) + ",";
-  return text;
+  return msg::process_group(hash ? group.name.substr(0, 8) + "…" : group.name,
+                            value_if(dim != "unknown", dim), group.ranks);
 }
 
 bool on_cores(const JobResult& job) {
@@ -65,86 +47,43 @@ bool on_cores(const JobResult& job) {
 }
 
 // One rank has no peers: its loader is compared with a loader that keeps up.
-std::string loader_sentence(const StepFault& f, const JobResult& job, const std::string& cost) {
-  const std::string_view a_step = is_window(job) ? "" : " a step";
-  if (job.ranks.size() == 1)
-    return fmt::format("Waiting for the data loader takes {}{}: {}.", format_time(f.excess), a_step,
-                       cost);
-  if (f.ranks.empty())
-    return fmt::format("All ranks wait for their data loaders, {}{}: {}.", format_time(f.excess),
-                       a_step, cost);
-  return fmt::format("The data loader of {} takes {}{} longer than its peers': {}.{}",
-                     ranks_in_words(f.ranks), format_time(f.excess), a_step, cost,
-                     f.at_most ? " Those may be as slow: their worker processes load while the "
-                                 "ranks wait."
-                               : "");
+Message loader_sentence(const StepFault& f, const JobResult& job, const Message& cost) {
+  const bool a_step = !is_window(job);
+  if (job.ranks.size() == 1) return msg::loader_of_one_rank(f.excess, a_step, cost);
+  if (f.ranks.empty()) return msg::loaders_of_all(f.excess, a_step, cost);
+  Message of_ranks = msg::loader_of_ranks(f.ranks, f.excess, a_step, cost);
+  if (!f.at_most) return of_ranks;
+  return msg::sentences(Messages{std::move(of_ranks), msg::other_loaders()});
 }
 
-std::string sync_sentence(const StepFault& f, const JobResult& job, const std::string& cost) {
-  if (on_cores(job))
-    return fmt::format("{} for collectives long before their results are needed, {} a step: {}.",
-                       f.ranks.empty() ? "Ranks wait"
-                                       : capitalised(listed_ranks(f.ranks)) +
-                                             (f.ranks.size() == 1 ? " waits" : " wait"),
-                       counted(f.count, "time"), cost);
-  return fmt::format("Synchronising calls make the host {}wait for its device {}{}: {}.",
-                     job.ranks.size() == 1 ? "" : "of each rank ", counted(f.count, "time"),
-                     is_window(job) ? "" : " within a step", cost);
-}
-
-std::string unseen_sentence(const StepFault& f, const JobResult& job, const std::string& cost) {
-  const std::string_view a_step = is_window(job) ? "" : " of each step";
-  return fmt::format("No row tells what the host {}does for {}{}{}{}: {}.",
-                     job.ranks.size() == 1 ? ""
-                     : f.ranks.empty()     ? "of each rank "
-                                           : fmt::format("of {} ", listed_ranks(f.ranks)),
-                     format_time(f.excess), a_step, f.between.empty() ? "" : ", mostly ",
-                     printable(f.between), cost);
-}
-
-std::string sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) {
-  const std::string cost =
-      (f.at_most ? "this costs at most " : "this costs ") + of_steps(f.gain, job);
-  const std::string rank = f.ranks.size() == 1 ? fmt::format("rank {}", f.ranks.front()) : "";
+Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) {
+  const Message cost = msg::costs(f.at_most, of_steps(f.gain, job));
   const bool cpu = on_cores(job);
-  const std::string work = cpu ? "operators" : "kernels";
+  const bool several = job.ranks.size() > 1;
   switch (f.kind) {
     case StepFaultKind::slow_rank:
-      return fmt::format("{} of {} take {} × as long as the same {} of its peers: {}.",
-                         capitalised(work), rank, format_digits(f.ratio), work, cost);
+      return msg::slow_rank(cpu, f.ranks, Digits{f.ratio}, cost);
     case StepFaultKind::throttling:
-      return fmt::format(
-          "From step {} on, {} of {} take {} × as long as the same {} of its peers: {} on "
-          "average.",
-          f.steps.front(), work, rank, format_digits(f.ratio), work, cost);
+      return msg::throttling(f.steps.front(), cpu, f.ranks, Digits{f.ratio}, cost);
     case StepFaultKind::late_host:
-      if (cpu)
-        return fmt::format("{} spends {} a step more than its peers between its operators: {}.",
-                           capitalised(rank), format_time(f.excess), cost);
-      return fmt::format(
-          "The host of {} needs {} a step more than its peers' to launch its work: {}.", rank,
-          format_time(f.excess), cost);
+      return (cpu ? msg::late_host_on_cores : msg::late_host)(f.ranks, f.excess, cost);
     case StepFaultKind::data_loader:
       return loader_sentence(f, job, cost);
     case StepFaultKind::pauses:
-      return fmt::format("{} of the host on {} cost {} on average.",
-                         capitalised(counted(f.count, "long pause")), listed_ranks(f.ranks),
-                         of_steps(f.gain, job));
+      return msg::pauses(f.count, f.ranks, of_steps(f.gain, job));
     case StepFaultKind::outlier_step:
-      return fmt::format(
-          "Step {} takes {} × as long as the others, {} more: over all steps that is {}.",
-          f.steps.front(), format_digits(f.ratio), format_time(f.excess), of_steps(f.gain, job));
+      return msg::outlier_step(f.steps.front(), Digits{f.ratio}, f.excess, of_steps(f.gain, job));
     case StepFaultKind::slow_group:
-      return fmt::format("Transfers of {} take {} × as long as in its sibling groups: {}.",
-                         group_words(job.collectives.matches.groups[*f.group], v.dim),
-                         format_digits(f.ratio), cost);
+      return msg::slow_group(group_words(job.collectives.matches.groups[*f.group], v.dim),
+                             Digits{f.ratio}, cost);
     case StepFaultKind::stage_imbalance:
-      return fmt::format("Pipeline stage {} ({}) computes {} × as long as an even stage would: {}.",
-                         f.stage.value_or(-1), listed_ranks(f.ranks), format_digits(f.ratio), cost);
+      return msg::stage_imbalance(f.stage.value_or(-1), f.ranks, Digits{f.ratio}, cost);
     case StepFaultKind::sync_calls:
-      return sync_sentence(f, job, cost);
+      return cpu ? msg::early_waits(f.ranks, f.count, cost)
+                 : msg::sync_calls(several, f.count, !is_window(job), cost);
     case StepFaultKind::unseen_host:
-      return unseen_sentence(f, job, cost);
+      return msg::unseen_host(several, f.ranks, f.excess, !is_window(job), printable(f.between),
+                              cost);
   }
   return {};
 }
@@ -198,8 +137,7 @@ std::optional<Culprit> shared_device(const JobResult& job) {
   for (const HeldDevice& held : job.explanation->held)
     if (held.slice) v.ranks.push_back(held.rank);
   if (v.ranks.empty()) return std::nullopt;
-  v.sentence = fmt::format("Another process takes time slices of the device of {}: this costs {}.",
-                           listed_ranks(v.ranks), of_steps(v.gain, job));
+  v.sentence = msg::device_shared(v.ranks, msg::costs(false, of_steps(v.gain, job)));
   return v;
 }
 
@@ -217,10 +155,7 @@ std::optional<Culprit> retried_allocations(const JobResult& job) {
   }
   v.share = share_of(v.gain, job.explanation->step);
   if (v.share < threshold::least_retries) return std::nullopt;
-  v.sentence = fmt::format(
-      "The device of {} has no room for an allocation until cached memory is freed: this costs at "
-      "most {}.",
-      listed_ranks(v.ranks), of_steps(v.gain, job));
+  v.sentence = msg::allocation_retries(v.ranks, msg::costs(true, of_steps(v.gain, job)));
   return v;
 }
 
@@ -279,7 +214,7 @@ Culprit largest_bound(const JobResult& job) {
 }
 
 // What to record where calls have no peers: messages, or collectives.
-std::string_view peers_remedy(const JobResult& job) {
+Message peers_remedy(const JobResult& job) {
   std::array<std::size_t, 2> without{};
   for (std::size_t v = 0; v < job.collectives.times.by_view.size(); ++v) {
     const auto& calls = job.collectives.matches.ranks[v].calls;
@@ -293,34 +228,29 @@ std::string_view peers_remedy(const JobResult& job) {
     });
   };
   return without[1] > without[0] && std::ranges::all_of(job.collectives.matches.groups, traced)
-             ? "send messages one by one while you record: a batch (batch_isend_irecv) shows no "
-               "peers"
-             : "give the traces of all ranks, with the process group of each collective";
+             ? msg::send_one_by_one()
+             : msg::record_peers();
 }
 
 // What to record where delays have no cause although the launches are known.
-std::string_view cause_remedy(const JobResult& job) {
+Message cause_remedy(const JobResult& job) {
   const auto lacks_waits = [](const RankResult& r) {
     return r.device == "cuda" && r.recording.of(Category::sync) == 0;
   };
-  return std::ranges::any_of(job.ranks, lacks_waits)
-             ? "record whole steps, with host rows, device rows and the waits of one stream for "
-               "another"
-             : "record whole steps, with host rows and device rows";
+  return msg::record_causes(std::ranges::any_of(job.ranks, lacks_waits));
 }
 
-// What to record where replayed steps differ from the recorded ones; empty if nothing known is
-// missing.
-std::string_view repeat_remedy(const JobResult& job) {
+// What to record where replayed steps differ from the recorded ones; nothing if nothing known
+// is missing.
+Message repeat_remedy(const JobResult& job) {
   constexpr std::size_t few_steps = 10;
   const std::optional<int>& world = job.collectives.matches.world_size;
-  if (world && static_cast<std::size_t>(*world) > job.ranks.size()) return "record all ranks";
+  if (world && static_cast<std::size_t>(*world) > job.ranks.size()) return msg::record_all_ranks();
   const auto lacks_launches = [](const RankResult& r) {
     return r.device == "cuda" && !r.recording.has_launch_rows();
   };
-  if (std::ranges::any_of(job.ranks, lacks_launches)) return "record host and device rows";
-  if (job.steps.size() < few_steps)
-    return "record ten or more steps after a warm-up, so that chance can be told from habit";
+  if (std::ranges::any_of(job.ranks, lacks_launches)) return msg::record_host_and_device();
+  if (job.steps.size() < few_steps) return msg::record_ten_steps();
   return {};
 }
 
@@ -336,40 +266,31 @@ Confidence replay_confidence(const Explanation& e) {
 std::optional<NoAnswer> no_answer(const JobResult& job) {
   if (!job.explanation || !job.explanation->refused) return std::nullopt;
   const Explanation& e = *job.explanation;
-  constexpr std::string_view how = "; docs/how-to/record-a-trace.md";
   if (!has(recorded_facts(job), Fact::launches))
-    return NoAnswer{"most device work is work whose launch has no row, or was not recorded at all",
-                    fmt::format("record the host rows with the launches{}", how)};
+    return NoAnswer{msg::launches_unseen(), msg::see_recording(msg::record_launches())};
   if (e.unexplained_share <= unexplained_refused) {
-    const std::string_view remedy = repeat_remedy(job);
-    return NoAnswer{
-        fmt::format("a replay with the durations of a neighbouring step misses its length by {} "
-                    "(median of {} steps, which differ by {})",
-                    format_percent(e.held_out->error), e.held_out->steps,
-                    format_percent(e.held_out->variation)),
-        remedy.empty() ? std::string() : fmt::format("{}{}", remedy, how)};
+    const Message remedy = repeat_remedy(job);
+    return NoAnswer{msg::replay_misses(Percent{e.held_out->error}, e.held_out->steps,
+                                       Percent{e.held_out->variation}),
+                    remedy.empty() ? Message() : msg::see_recording(remedy)};
   }
   struct Part {
     Ns time{};
-    std::string_view words;
-    std::string_view remedy;
+    MessageMaker<1> words;
+    Message remedy;
   };
   std::array<Part, 4> parts = {
-      Part{e.path.unlaunched, "in delays of device work whose launch has no row",
-           "record the host rows with the launches"},
-      Part{e.path.residual - e.path.unlaunched, "in delays without a cause", cause_remedy(job)},
-      Part{e.path.not_recorded, "before the first row of a rank",
-           "record the same whole steps on every rank"},
-      Part{e.path.unjoined, "in collectives without their peers", peers_remedy(job)}};
+      Part{e.path.unlaunched, msg::path_unlaunched, msg::record_launches()},
+      Part{e.path.residual - e.path.unlaunched, msg::path_without_cause, cause_remedy(job)},
+      Part{e.path.not_recorded, msg::path_before_rows, msg::record_same_steps()},
+      Part{e.path.unjoined, msg::path_without_peers, peers_remedy(job)}};
   std::ranges::stable_sort(parts, std::ranges::greater{}, &Part::time);
-  std::string list;
+  Messages list;
   for (const Part& p : parts)
-    if (share_of(p.time, e.path.length) >= least_part)
-      list += fmt::format("{}{} {}", list.empty() ? "" : ", ",
-                          format_percent(share_of(p.time, e.path.length)), p.words);
-  return NoAnswer{fmt::format("{} of the critical path is not explained ({})",
-                              format_percent(e.unexplained_share), list),
-                  fmt::format("{}{}", parts.front().remedy, how)};
+    if (const double share = share_of(p.time, e.path.length); share >= least_part)
+      list.push_back(p.words(Percent{share}));
+  return NoAnswer{msg::path_unexplained(Percent{e.unexplained_share}, std::move(list)),
+                  msg::see_recording(parts.front().remedy)};
 }
 
 Ns time_without_work(const JobResult& job) {

@@ -13,6 +13,7 @@
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/diagnose/clock_cause.h"
 #include "stepscope/diagnose/finding.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -64,7 +65,7 @@ struct Culprit {
                                       // that nothing known removes
   double share = 0;                   // of the step
   Confidence confidence = Confidence::high;
-  std::string sentence{};
+  Message sentence{};
   std::vector<FaultPlace> places{};   // of pauses
   std::optional<ClockCause> clock{};  // of a rank whose kernels are slow, if its clock was read
   std::string change{};               // for `stepscope whatif --change`; empty: none
@@ -84,8 +85,8 @@ struct Culprit {
 
 // Why the replay answers nothing, and what to record.
 struct NoAnswer {
-  std::string reason;  // "61.0 % of the critical path is not explained (…)"
-  std::string remedy;  // "record …"; empty if nothing known is missing
+  Message reason;  // "61.0 % of the critical path is not explained (…)"
+  Message remedy;  // "record …"; empty if nothing known is missing
 };
 // Absent if it answers (Explanation::refused).
 [[nodiscard]] std::optional<NoAnswer> no_answer(const JobResult& job);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stepscope/base/quantity.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -41,16 +42,17 @@ inline constexpr std::array<std::string_view, 3> finding_sort_names = {"fault", 
 struct Finding {
   std::string_view id;  // "exposed_communication"
   FindingSort sort = FindingSort::opportunity;
-  std::string key{};                  // of one list: "exposed_communication:all_reduce"
-  std::string under{};                // key of the finding that recovers the same time, if any
-  std::string what;                   // one sentence
-  std::vector<std::string> evidence;  // numbers
+  std::string key{};    // of one list: "exposed_communication:all_reduce"
+  std::string under{};  // key of the finding that recovers the same time, if any
+  Message what;         // one sentence
+  Messages evidence;    // numbers
   std::optional<FindingPlace> place;
   std::vector<FindingPlace> places{};  // of a fault: all that it names, by time on each rank
-  std::string advice;
+  Message advice;
   // A step; absent where it costs no time of its own (memory, too few steps).
   std::optional<Ns> gain;
-  std::string gain_from{};  // the what-if that says so, or how it was bounded
+  std::string change{};  // the what-if that says so; empty: it is bounded
+  Message bounded_by{};  // how
   Confidence confidence = Confidence::medium;
   // Findings that give the cause of this one. It is under a cause that gives back half of its gain.
   std::vector<std::string_view> reasons{};

@@ -1,48 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/diagnose/gpu_warnings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::size_t most_log_warnings = 4;
 
-void log_problems(const GpuEvidence& gpus, std::vector<std::string>& out) {
+void log_problems(const GpuEvidence& gpus, Messages& out) {
   std::size_t silent = 0;
   for (const GpuLogResult& log : gpus.logs) {
     if (log.use.problem.empty()) continue;
     if (++silent > most_log_warnings) continue;
-    out.push_back(fmt::format("{} tells of {}: {}", log.path,
-                              log.ranks.empty() ? "no rank" : ranks_in_words(log.ranks) + " alone",
-                              log.use.problem));
+    out.push_back(msg::log_tells_of(log.path, log.ranks, log.use.problem));
   }
-  if (silent > most_log_warnings)
-    out.push_back(
-        fmt::format("{} logs of GPUs more do not tell of all their ranks; the JSON says "
-                    "why (gpu_readings.logs)",
-                    silent - most_log_warnings));
+  if (silent > most_log_warnings) out.push_back(msg::more_logs(silent - most_log_warnings));
 }
 
-void unused_rows(const GpuEvidence& gpus, std::vector<std::string>& out) {
+void unused_rows(const GpuEvidence& gpus, Messages& out) {
   for (const GpuLogResult& log : gpus.logs)
     for (const auto& [reason, count] : log.notes.counts) {
       const auto byte = log.notes.first_byte.find(reason);
-      out.push_back(fmt::format("{} of {} not used ({}){}", counted(count, "row"), log.path, reason,
-                                byte == log.notes.first_byte.end()
-                                    ? ""
-                                    : fmt::format(", the first at byte {}", byte->second)));
+      out.push_back(
+          msg::rows_not_used(count, log.path, reason,
+                             byte == log.notes.first_byte.end() ? Value() : Value(byte->second)));
     }
 }
 
 // Ranks of which no log tells, though there are logs that tell of others; and ranks whose readings
 // are too far apart.
-void ranks_without(const JobResult& job, std::vector<std::string>& out) {
+void ranks_without(const JobResult& job, Messages& out) {
   std::vector<int> missing;
   std::vector<int> sparse;
   for (const RankResult& r : job.ranks) {
@@ -52,19 +40,14 @@ void ranks_without(const JobResult& job, std::vector<std::string>& out) {
     else if (!at->whole.tells())
       sparse.push_back(r.rank);
   }
-  if (!missing.empty() && missing.size() < job.ranks.size())
-    out.push_back("no log tells of the GPU of " + ranks_in_words(missing));
-  if (!sparse.empty())
-    out.push_back(
-        fmt::format("the readings of the GPU of {} stand for less than half of the time "
-                    "of the steps and are not used",
-                    ranks_in_words(sparse)));
+  if (!missing.empty() && missing.size() < job.ranks.size()) out.push_back(msg::no_log_of(missing));
+  if (!sparse.empty()) out.push_back(msg::sparse_readings(sparse));
 }
 
 }  // namespace
 
-std::vector<std::string> gpu_log_warnings(const JobResult& job) {
-  std::vector<std::string> out;
+Messages gpu_log_warnings(const JobResult& job) {
+  Messages out;
   if (!job.gpus) return out;
   log_problems(*job.gpus, out);
   unused_rows(*job.gpus, out);

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "stepscope/words/vocabulary.h"
+#include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
 

@@ -7,27 +7,28 @@
 #include <vector>
 
 #include "stepscope/analysis/memory/memory_account.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
 // Worth a sentence: what is the matter, and what to try.
 struct MemoryFinding {
-  std::string id{};        // "out_of_memory", "stranded", "retries", "rounding", "activations", …
-  std::string sentence{};  // begins with a capital and ends with a full stop
-  std::string advice{};    // the same; may be empty
-  Bytes bytes{};           // that it is about
+  std::string id{};  // "out_of_memory", "stranded", "retries", "rounding", "activations", …
+  Message sentence{};
+  Message advice{};  // may be nothing
+  Bytes bytes{};     // that it is about
 };
 // Most urgent first.
 [[nodiscard]] std::vector<MemoryFinding> memory_findings(const MemorySnapshot& snapshot,
                                                          const DeviceMemoryAccount& device);
 
 // What the snapshot cannot tell, and what was not understood in it.
-[[nodiscard]] std::vector<std::string> memory_warnings(const MemorySnapshot& snapshot,
-                                                       const MemoryAccount& account);
+[[nodiscard]] Messages memory_warnings(const MemorySnapshot& snapshot,
+                                       const MemoryAccount& account);
 
 // "forward (model.py:12)", "AddmmBackward0 in autograd", "no stack recorded".
-[[nodiscard]] std::string site_in_words(const AllocationSite& site);
+[[nodiscard]] Message site_in_words(const AllocationSite& site);
 // "device 0", "pinned host memory".
-[[nodiscard]] std::string device_in_words(int device);
+[[nodiscard]] Message device_in_words(int device);
 
 }  // namespace stepscope

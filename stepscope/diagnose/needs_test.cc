@@ -7,7 +7,7 @@
 
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/culprit.h"
-#include "stepscope/words/vocabulary.h"
+#include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
 namespace {

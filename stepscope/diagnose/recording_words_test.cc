@@ -5,13 +5,16 @@
 
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/culprit.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
 
 using enum BudgetCategory;
 
-std::string said_of(const TestReport& t) { return recording_sentence(t.report.inputs, t.job); }
+std::string said_of(const TestReport& t) {
+  return say_stopped(recording_sentence(t.report.inputs, t.job));
+}
 
 TEST(RecordingWords, OfAWholeRecordingNothingIsSaid) {
   TestReport t({{{compute, 100}}});
@@ -30,7 +33,7 @@ TEST(RecordingWords, LostKernelsAreSaidWithTheStepsThatAreLeftOut) {
             "The recording lost the kernels of 7 of 16 launches on rank 0: steps 0, 1 are left "
             "out.");
   ASSERT_EQ(lost_rows_warnings(t.job).size(), 1u);
-  EXPECT_NE(lost_rows_warnings(t.job)[0].find("ACTIVITIES_MAX_GPU_BUFFER_SIZE_MB"),
+  EXPECT_NE(say(lost_rows_warnings(t.job)[0]).find("ACTIVITIES_MAX_GPU_BUFFER_SIZE_MB"),
             std::string::npos);
   r.lost_steps.clear();
   r.steps = {{.index = 5, .launches = 16, .lost_launches = 7, .device_rows = 9}};
@@ -104,13 +107,13 @@ TEST(RecordingWords, RowsOfNoKnownCategoryAreNotAccountedFor) {
 TEST(RecordingWords, StepsThatTheRecordingMadeLongerAreTold) {
   TestReport t({{{compute, 100}}});
   const JobResult& job = t.report.job;
-  EXPECT_EQ(slowed_sentence(job), "");
+  EXPECT_EQ(say_stopped(slowed_sentence(job)), "");
   t.rank(0).unrecorded_step = step_length(job);
-  EXPECT_EQ(slowed_sentence(job), "");
+  EXPECT_EQ(say_stopped(slowed_sentence(job)), "");
   t.rank(0).unrecorded_step = step_length(job) / 2;
-  EXPECT_TRUE(slowed_sentence(job).starts_with("Steps before the recording took "));
+  EXPECT_TRUE(say_stopped(slowed_sentence(job)).starts_with("Steps before the recording took "));
   t.rank(0).steps.front().name = "window";
-  EXPECT_EQ(slowed_sentence(job), "");
+  EXPECT_EQ(say_stopped(slowed_sentence(job)), "");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "stepscope/diagnose/judged_test_results.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -16,7 +17,7 @@ bool has(const std::string& text, const char* part) { return text.find(part) != 
 
 TEST(LogWarnings, WarnsOfWhatWasCutAndOfARegression) {
   const MadeLog made;
-  const auto warnings = log_warnings(made.report());
+  const auto warnings = say_all(log_warnings(made.report()));
   ASSERT_EQ(warnings.size(), 2U);
   EXPECT_TRUE(has(warnings[0], "2 lines that report on a step are cut"));
   EXPECT_TRUE(has(warnings[1], "longer at step 310"));
@@ -26,7 +27,7 @@ TEST(LogWarnings, SaysThatTheStepDrifts) {
   MadeLog made;
   made.account.changes.clear();
   made.account.drift = Drift{.first = 470e6, .last = 660e6, .p = 1e-9};
-  const auto warnings = log_warnings(made.report());
+  const auto warnings = say_all(log_warnings(made.report()));
   EXPECT_TRUE(has(warnings.back(), "becomes 40.4 % longer from one end")) << warnings.back();
 }
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {
@@ -59,12 +59,11 @@ std::string signed_or_dash(std::optional<double> ns) {
   return fmt::format("{}{}", *ns < 0 ? "-" : "", format_time(std::abs(*ns)));
 }
 
-std::string shape_words(const PipelineBubble& p) {
-  std::string words = fmt::format("{} stages", p.stages);
-  if (p.micro_batches) words += fmt::format(", {} micro-batches", *p.micro_batches);
-  if (p.chunks.value_or(1) > 1) words += fmt::format(", {} chunks a stage", *p.chunks);
-  if (p.schedule != PipelineSchedule::unknown) words += fmt::format(", {}", words_of(p.schedule));
-  return words;
+// "4 stages, 8 micro-batches, 2 chunks a stage, interleaved".
+Message shape_words(const PipelineBubble& p) {
+  return msg::pipeline_shape(
+      p.stages, p.micro_batches, value_if(p.chunks.value_or(1) > 1, p.chunks),
+      value_if(p.schedule != PipelineSchedule::unknown, words_of(p.schedule)));
 }
 
 std::optional<double> schedule_share(const PipelineBubble& p) {
@@ -93,15 +92,13 @@ std::optional<BusiestStage> busiest_stage(const JobResult& job) {
   BusiestStage busiest;
   busiest.stage = static_cast<int>(most);
   busiest.more = stages[most].work * (traced - 1) / others - 1;
-  busiest.evidence.push_back(fmt::format("it works {} a step, the mean stage {}",
-                                         format_time(stages[most].work),
-                                         format_time(sum / traced)));
+  busiest.evidence.push_back(
+      msg::stage_works(Nanoseconds(stages[most].work), Nanoseconds(sum / traced)));
   if (idlest) {
     const StageMean& m = stages[*idlest];
     busiest.evidence.push_back(
-        fmt::format("stage {} idles {} a step, of it {} for imbalance and {} by the schedule ({})",
-                    *idlest, format_time(m.bubble()), format_time(*m.imbalance),
-                    signed_or_dash(m.schedule), shape_words(*job.pipeline)));
+        msg::stage_idles(*idlest, Nanoseconds(m.bubble()), Nanoseconds(*m.imbalance),
+                         signed_or_dash(m.schedule), shape_words(*job.pipeline)));
   }
   return busiest;
 }

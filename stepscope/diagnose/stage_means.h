@@ -10,6 +10,7 @@
 
 #include "stepscope/analysis/replay/bubble_shares.h"
 #include "stepscope/analysis/runs/job.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -42,7 +43,7 @@ struct StageMean {
 [[nodiscard]] std::optional<double> schedule_share(const PipelineBubble& bubble);
 
 // "4 stages, 8 micro-batches, 2 chunks a stage, interleaved".
-[[nodiscard]] std::string shape_words(const PipelineBubble& bubble);
+[[nodiscard]] Message shape_words(const PipelineBubble& bubble);
 
 // "-" for none.
 [[nodiscard]] std::string signed_or_dash(std::optional<double> ns);
@@ -51,7 +52,7 @@ struct StageMean {
 struct BusiestStage {
   int stage = 0;
   double more = 0;  // its work ÷ the mean of the other stages' − 1
-  std::vector<std::string> evidence;
+  Messages evidence;
 };
 [[nodiscard]] std::optional<BusiestStage> busiest_stage(const JobResult& job);
 

@@ -9,6 +9,7 @@
 
 #include "stepscope/diagnose/findings/findings.h"
 #include "stepscope/diagnose/judged_test_results.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -25,7 +26,7 @@ TEST(BusiestStage, IsTheOneThatWorksMost) {
   ASSERT_TRUE(busiest);
   EXPECT_EQ(busiest->stage, 1);
   EXPECT_DOUBLE_EQ(busiest->more, 1.0);
-  EXPECT_EQ(busiest->evidence,
+  EXPECT_EQ(say_all(busiest->evidence),
             (std::vector<std::string>{
                 "it works 80.0 ms a step, the mean stage 60.0 ms",
                 "stage 0 idles 60.0 ms a step, of it 40.0 ms for imbalance and 15.0 ms by the "
@@ -51,9 +52,10 @@ TEST(StageImbalance, NamesTheStageThatHasMore) {
   const auto findings = findings_with(1.3);
   ASSERT_FALSE(findings.empty());
   EXPECT_EQ(findings[0].id, "stage_imbalance");
-  EXPECT_EQ(findings[0].what, "Pipeline stage 1 has 30.0 % more to do than the mean of the others");
+  EXPECT_EQ(say(findings[0].what),
+            "Pipeline stage 1 has 30.0 % more to do than the mean of the others");
   EXPECT_EQ(findings[0].gain, Ns{15'000'000});
-  EXPECT_EQ(findings[0].evidence.at(0), "it works 52.0 ms a step, the mean stage 46.0 ms");
+  EXPECT_EQ(say(findings[0].evidence.at(0)), "it works 52.0 ms a step, the mean stage 46.0 ms");
 }
 
 TEST(StageImbalance, IsNoneWhereStagesDifferLittle) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "stepscope/say/say.h"
+
 namespace stepscope {
 namespace {
 
@@ -23,13 +25,14 @@ StragglerCause gemm() {
 
 TEST(StragglerWords, ACauseSaysHowMuchOfWhatAndInHowManySteps) {
   StragglerCause cause = gemm();
-  EXPECT_EQ(cause_in_words(cause), "40.0 ms more compute than rank 2, most of it gemm each step");
+  EXPECT_EQ(say(cause_in_words(cause)),
+            "40.0 ms more compute than rank 2, most of it gemm each step");
   cause.in_steps = 3;
-  EXPECT_EQ(cause_in_words(cause),
+  EXPECT_EQ(say(cause_in_words(cause)),
             "40.0 ms more compute than rank 2, most of it gemm in 3 of 4 steps");
   cause.steps = 1;
   cause.what.clear();
-  EXPECT_EQ(cause_in_words(cause), "40.0 ms more compute than rank 2");
+  EXPECT_EQ(say(cause_in_words(cause)), "40.0 ms more compute than rank 2");
 }
 
 TEST(StragglerWords, EachThingThatDelaysHasItsWords) {
@@ -46,40 +49,41 @@ TEST(StragglerWords, EachThingThatDelaysHasItsWords) {
     cause.amount = Ns{999'990'000};
     cause.what = "between a and b";
     cause.in_steps = cause.steps = 1;
-    EXPECT_EQ(cause_in_words(cause), "1.00 s " + expected);
+    EXPECT_EQ(say(cause_in_words(cause)), "1.00 s " + expected);
   }
 }
 
 TEST(StragglerWords, ALongKernelNameIsCut) {
   StragglerCause cause = gemm();
   cause.what = std::string(60, 'k') + "tail";
-  EXPECT_EQ(cause_in_words(cause), "40.0 ms more compute than rank 2, most of it " +
-                                       std::string(60, 'k') + "... each step");
+  EXPECT_EQ(say(cause_in_words(cause)), "40.0 ms more compute than rank 2, most of it " +
+                                            std::string(60, 'k') + "... each step");
 }
 
 TEST(StragglerWords, ACutNameEndsWithAWholeCharacter) {
   StragglerCause cause = gemm();
   cause.what = std::string(59, 'k') + "µtail";
-  EXPECT_EQ(cause_in_words(cause), "40.0 ms more compute than rank 2, most of it " +
-                                       std::string(59, 'k') + "... each step");
+  EXPECT_EQ(say(cause_in_words(cause)), "40.0 ms more compute than rank 2, most of it " +
+                                            std::string(59, 'k') + "... each step");
 }
 
 TEST(StragglerWords, WhoWaitsIsSaidBehindTheCause) {
   StragglerCause cause = gemm();
-  EXPECT_EQ(waiting_in_words(cause), "");
-  EXPECT_EQ(cause_and_waiting(cause), cause_in_words(cause));
+  EXPECT_EQ(say(waiting_in_words(cause)), "");
+  EXPECT_EQ(say(cause_and_waiting(cause)), say(cause_in_words(cause)));
   cause.waiting = {0};
   cause.wait = Ns{31'240'000};
   cause.collectives = {CollectiveKind::reduce_scatter, CollectiveKind::all_gather};
-  EXPECT_EQ(waiting_in_words(cause),
+  EXPECT_EQ(say(waiting_in_words(cause)),
             "rank 0 waits 31.2 ms a step for it in all_gather, reduce_scatter");
-  EXPECT_EQ(cause_and_waiting(cause), cause_in_words(cause) + "; " + waiting_in_words(cause));
+  EXPECT_EQ(say(cause_and_waiting(cause)),
+            say(cause_in_words(cause)) + "; " + say(waiting_in_words(cause)));
   cause.waiting = {0, 1, 3};
   cause.steps = 1;
-  EXPECT_EQ(waiting_in_words(cause),
+  EXPECT_EQ(say(waiting_in_words(cause)),
             "ranks 0, 1, 3 wait 31.2 ms each for it in all_gather, reduce_scatter");
   cause.waiting = {0, 1, 2, 3, 4, 5, 6};
-  EXPECT_TRUE(waiting_in_words(cause).starts_with("7 ranks wait 31.2 ms each for it"));
+  EXPECT_TRUE(say(waiting_in_words(cause)).starts_with("7 ranks wait 31.2 ms each for it"));
 }
 
 }  // namespace

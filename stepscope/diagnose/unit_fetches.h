@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the parameters of sharded units came in time, in words.
+// Whether the parameters of sharded units came in time.
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "stepscope/analysis/runs/job.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
 // What tells the units of the job's ranks.
 [[nodiscard]] UnitSource unit_source(const JobResult& job);
 // "32 of 64 fetches came after their unit was needed: …"
-[[nodiscard]] std::string fetches_in_words(const JobResult& job);
+[[nodiscard]] Message fetches_in_words(const JobResult& job);
 // Sharded parameters were gathered, and no row tells for which unit: what would record it.
-[[nodiscard]] std::optional<std::string> unit_waits_warning(const JobResult& job);
+[[nodiscard]] Message unit_waits_warning(const JobResult& job);
 
 }  // namespace stepscope

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/diagnose/verdict.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "stepscope/diagnose/labels.h"
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/diagnose/thresholds.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/kernel_name.h"
-#include "stepscope/words/phrases.h"
-#include "stepscope/words/vocabulary.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/kernel_name.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
 namespace {
@@ -143,7 +141,7 @@ Excess excess_of(const JobResult& job, int rank) {
 }
 
 // "rank 2 arrives 1.00 s a step late …; ranks 0, 1, 3 lose 1.01 s of each step waiting".
-std::string straggler_text(const JobResult& job, const Straggler& s) {
+Message straggler_text(const JobResult& job, const Straggler& s) {
   const auto wait = static_cast<std::size_t>(BudgetCategory::comm_exposed_wait);
   std::vector<int> losers;
   double lost = 0;
@@ -156,29 +154,26 @@ std::string straggler_text(const JobResult& job, const Straggler& s) {
     losers.push_back(r.rank);
     lost += waiting;
   }
-  const bool window = is_window(job);
-  std::string text = fmt::format("rank {} arrives {}{} late", s.rank, format_time(s.upper_bound),
-                                 window ? "" : " a step");
+  const bool a_step = !is_window(job);
   const Excess more = excess_of(job, s.rank);
-  if (more.time >= threshold::share_of_lateness * static_cast<double>(s.upper_bound.count()))
-    text +=
-        fmt::format(": {} takes {}{} more than on its peers", words_of(more.category, on_cpu(job)),
-                    format_time(more.time), window ? "" : " a step");
+  const bool much =
+      more.time >= threshold::share_of_lateness * static_cast<double>(s.upper_bound.count());
   // Who waits for it is said below, by the time budget. What the host did explains no launch
   // latency.
-  if (s.cause && more.category != BudgetCategory::idle_launch &&
-      more.category != BudgetCategory::idle_data)
-    text += fmt::format(" ({})", cause_in_words(*s.cause));
-  if (!losers.empty())
-    text += fmt::format("; {} {} {} of {} waiting for it", ranks_in_words(losers),
-                        losers.size() == 1 ? "loses" : "lose",
-                        format_time(lost / static_cast<double>(losers.size())),
-                        window ? "the recorded window" : "each step");
-  return text;
+  const bool host = s.cause && more.category != BudgetCategory::idle_launch &&
+                    more.category != BudgetCategory::idle_data;
+  const double mean = lost / static_cast<double>(std::max<std::size_t>(losers.size(), 1));
+  return msg::late_rank(
+      s.rank, s.upper_bound, a_step,
+      much ? msg::more_than_peers(words_of(more.category, on_cpu(job)), Nanoseconds(more.time),
+                                  a_step)
+           : Message(),
+      host ? cause_in_words(*s.cause) : Message(),
+      losers.empty() ? Message() : msg::lose_waiting(losers, Nanoseconds(mean), !a_step));
 }
 
 // The longest idle gap of the cause that binds, on any rank.
-std::optional<std::string> gap_text(const JobResult& job, BoundBy bound) {
+Message gap_text(const JobResult& job, BoundBy bound) {
   const auto belongs = [&](BudgetCategory c) {
     switch (bound) {
       case BoundBy::host:
@@ -205,27 +200,23 @@ std::optional<std::string> gap_text(const JobResult& job, BoundBy bound) {
         worst = &i;
         rank = r.rank;
       }
-  if (worst == nullptr) return std::nullopt;
-  const IdleInstance& i = *worst;
-  std::string text = fmt::format("the longest gap takes {}", format_time(i.wall));
-  if (job.ranks.size() > 1) text += fmt::format(" on rank {}", rank);
-  return text + " while " + host_doing(i.host_activity);
+  if (worst == nullptr) return {};
+  return msg::longest_gap(worst->wall, value_if(job.ranks.size() > 1, rank),
+                          host_doing(worst->host_activity));
 }
 
 // How many launches found nothing left to run, on the rank where that costs most.
-std::optional<std::string> queue_text(const JobResult& job) {
+Message queue_text(const JobResult& job) {
   const auto most =
       std::ranges::max_element(job.ranks, {}, [](const RankResult& r) { return r.host.starved; });
-  if (most == job.ranks.end() || !most->host.launch_bound) return std::nullopt;
-  const std::string where =
-      job.ranks.size() > 1 ? fmt::format(" of rank {}", most->rank) : std::string();
-  return fmt::format("{} of {} launches{} find the device idle", most->host.empty_queue_launches,
-                     most->host.launches, where);
+  if (most == job.ranks.end() || !most->host.launch_bound) return {};
+  return msg::launches_find_idle(most->host.empty_queue_launches, most->host.launches,
+                                 value_if(job.ranks.size() > 1, most->rank));
 }
 
 // Kernels that start long after their launch returned although the device is idle: not the host's
 // doing, nor what a launch costs.
-std::optional<std::string> shared_device_text(const JobResult& job) {
+Message shared_device_text(const JobResult& job) {
   for (const RankResult& r : job.ranks)
     for (const IdleCause& cause : r.idle) {
       if (cause.cause != BudgetCategory::idle_launch || cause.count == 0 || cause.largest.empty())
@@ -241,41 +232,33 @@ std::optional<std::string> shared_device_text(const JobResult& job) {
       if (in_launch || !much || !long_ones ||
           r.host.slack_p50.value_or(Ns{}) < threshold::late_start_slack)
         continue;
-      return fmt::format(
-          "kernels of rank {} start late although they are launched and the GPU is idle ({} a "
-          "step): another process may be using it",
-          r.rank, format_time(cause.total / static_cast<std::int64_t>(r.steps.size())));
+      return msg::kernels_start_late(r.rank,
+                                     cause.total / static_cast<std::int64_t>(r.steps.size()));
     }
-  return std::nullopt;
+  return {};
 }
 
-std::optional<std::string> copy_text(const JobResult& job) {
+Message copy_text(const JobResult& job) {
   const RankResult& r = job.ranks.front();
   const auto at = std::ranges::find(r.kernels.kernels, NameClass::copy, &KernelRow::kind);
-  if (at == r.kernels.kernels.end() || at->count == 0) return std::nullopt;
+  if (at == r.kernels.kernels.end() || at->count == 0) return {};
   const std::string name = printable((*r.strings)[at->name]);
-  std::string text = fmt::format("{} takes {} of the device time in {}", shorten(name, 60),
-                                 format_percent(at->share), counted(at->count, "call"));
-  if (name.find("Pageable") != std::string::npos)
-    text += fmt::format("; {} pinned host memory it is faster and can overlap compute",
-                        name.find("-> Pageable") == std::string::npos ? "from" : "into");
-  return text;
+  return msg::copies_take(shorten(name, 60), Percent{at->share}, at->count,
+                          name.find("Pageable") != std::string::npos,
+                          name.find("-> Pageable") != std::string::npos);
 }
 
 // A row counts the calls of all its groups; a rank has those of one.
-std::optional<std::string> collective_text(const JobResult& job) {
-  if (job.collectives.rows.empty() || job.steps.empty()) return std::nullopt;
+Message collective_text(const JobResult& job) {
+  if (job.collectives.rows.empty() || job.steps.empty()) return {};
   const CollectiveRow& row = job.collectives.rows.front();
-  if (row.exposed.count() <= 0) return std::nullopt;
+  if (row.exposed.count() <= 0) return {};
   const auto groups = static_cast<double>(std::max<std::size_t>(row.groups.size(), 1));
   const double calls =
       static_cast<double>(row.count) / groups / static_cast<double>(job.steps.size());
-  std::string text(collective_kind_names[static_cast<std::size_t>(row.kind)]);
-  if (row.bytes) text += fmt::format(" of {}", format_bytes(static_cast<double>(row.bytes->value)));
-  if (row.group != "unknown")
-    text += fmt::format(" in group{} {}", row.groups.size() > 1 ? "s" : "", printable(row.group));
-  return text + fmt::format(" is exposed most, {} calls{}", format_digits(calls),
-                            is_window(job) ? "" : " a step");
+  return msg::most_exposed(collective_kind_names[static_cast<std::size_t>(row.kind)], row.bytes,
+                           value_if(row.group != "unknown", printable(row.group)),
+                           row.groups.size() > 1, Digits{calls}, !is_window(job));
 }
 
 bool is_product(NameClass kind) {
@@ -283,8 +266,7 @@ bool is_product(NameClass kind) {
 }
 
 // The costliest kernel of the sort that binds: products, or what streams through memory.
-std::optional<std::string> kernel_text(const JobResult& job, BoundBy bound,
-                                       const Machine* machine) {
+Message kernel_text(const JobResult& job, BoundBy bound, const Machine* machine) {
   const RankResult& r = job.ranks.front();
   const auto binds = [&](const KernelRow& k) {
     if (k.kind == NameClass::communication || k.kind == NameClass::wait) return false;
@@ -294,102 +276,87 @@ std::optional<std::string> kernel_text(const JobResult& job, BoundBy bound,
                : true;
   };
   const auto at = std::ranges::find_if(r.kernels.kernels, binds);
-  if (at == r.kernels.kernels.end() || at->count == 0) return std::nullopt;
-  std::string text =
-      fmt::format("the costliest {}, {} ({}), takes {} of {} device time",
-                  bound == BoundBy::memory ? "of them" : "kernel",
-                  shorten(short_kernel_name(printable((*r.strings)[at->name])), 60),
-                  name_class_names[static_cast<std::size_t>(at->kind)], format_percent(at->share),
-                  job.ranks.size() > 1 ? fmt::format("rank {}'s", r.rank) : "the");
-  if (bound == BoundBy::memory && at->bandwidth && machine && machine->memory_rate)
-    text += fmt::format(" and reaches {} of the memory bandwidth",
-                        format_percent(at->bandwidth->value / machine->memory_rate->value));
-  else if (bound == BoundBy::compute && at->rate)
-    text += fmt::format(" at {} TFLOP/s", format_digits(at->rate->value / 1e12));
-  return text;
+  if (at == r.kernels.kernels.end() || at->count == 0) return {};
+  const bool memory = bound == BoundBy::memory;
+  const bool reaches = memory && at->bandwidth && machine && machine->memory_rate;
+  return msg::costliest_kernel(
+      memory, shorten(short_kernel_name(printable((*r.strings)[at->name])), 60),
+      name_class_names[static_cast<std::size_t>(at->kind)], Percent{at->share},
+      value_if(job.ranks.size() > 1, r.rank),
+      reaches ? Value(Percent{at->bandwidth->value / machine->memory_rate->value}) : Value(),
+      bound == BoundBy::compute && at->rate ? Value(Digits{at->rate->value / 1e12}) : Value());
 }
 
 // On a CPU run operators are what runs; the costliest shapes are in the table.
-std::optional<std::string> operator_text(const JobResult& job) {
+Message operator_text(const JobResult& job) {
   const RankResult& r = job.ranks.front();
   const auto at = std::ranges::find_if(
       r.operators, [&](const OperatorRow& o) { return o.kind != NameClass::communication; });
-  if (at == r.operators.end() || at->device.count() <= 0) return std::nullopt;
+  if (at == r.operators.end() || at->device.count() <= 0) return {};
   const double wall = static_cast<double>(r.budget.total.sum().count());
   Ns time{};
   for (const OperatorRow& o : r.operators)
     if (o.name == at->name) time += o.device;
-  if (wall <= 0) return std::nullopt;
-  return fmt::format("the operator {} takes {} of {}step",
-                     shorten(printable((*r.strings)[at->name]), 60),
-                     format_percent(static_cast<double>(time.count()) / wall),
-                     job.ranks.size() > 1 ? fmt::format("rank {}'s ", r.rank) : "the ");
+  if (wall <= 0) return {};
+  return msg::costliest_operator(shorten(printable((*r.strings)[at->name]), 60),
+                                 Percent{static_cast<double>(time.count()) / wall},
+                                 value_if(job.ranks.size() > 1, r.rank));
 }
 
 // Products run at this share of the peak while they run.
-std::optional<std::string> product_text(const std::optional<MfuBudget>& mfu) {
-  if (!mfu || mfu->hfu.value_or(0) <= 0) return std::nullopt;
+Message product_text(const std::optional<MfuBudget>& mfu) {
+  if (!mfu || mfu->hfu.value_or(0) <= 0) return {};
   for (const MfuShare& t : mfu->terms)
     if (t.term == MfuTerm::kernel_inefficiency && t.percent > 0)
-      return fmt::format("matrix products and attention run at {} of the peak",
-                         format_percent(*mfu->hfu / (*mfu->hfu + t.percent / 100)));
-  return std::nullopt;
+      return msg::products_run_at(Percent{*mfu->hfu / (*mfu->hfu + t.percent / 100)});
+  return {};
 }
 
-std::string joined(std::initializer_list<std::optional<std::string>> parts) {
-  std::string text;
-  for (const auto& part : parts)
-    if (part) text += (text.empty() ? "" : "; ") + *part;
-  return text;
-}
-
-std::string find_culprit(const JobResult& job, BoundBy bound, const std::optional<MfuBudget>& mfu,
-                         const Machine* machine) {
+Message find_culprit(const JobResult& job, BoundBy bound, const std::optional<MfuBudget>& mfu,
+                     const Machine* machine) {
+  const auto both = [](Message first, Message second) {
+    return joined(msg::clauses, {std::move(first), std::move(second)});
+  };
   switch (bound) {
     case BoundBy::straggler:
-      return joined({straggler_text(job, *worst_straggler(job)), shared_device_text(job)});
+      return both(straggler_text(job, *worst_straggler(job)), shared_device_text(job));
     case BoundBy::communication:
     case BoundBy::bubble:
-      return joined({collective_text(job)});
+      return collective_text(job);
     case BoundBy::compute:
-      if (on_cpu(job)) return joined({product_text(mfu), operator_text(job)});
-      return joined({product_text(mfu), kernel_text(job, bound, machine)});
+      return both(product_text(mfu),
+                  on_cpu(job) ? operator_text(job) : kernel_text(job, bound, machine));
     case BoundBy::memory:
-      return joined({on_cpu(job) ? operator_text(job) : kernel_text(job, bound, machine)});
+      return on_cpu(job) ? operator_text(job) : kernel_text(job, bound, machine);
     case BoundBy::host:
-      return joined({shared_device_text(job), queue_text(job), gap_text(job, bound)});
+      return joined(msg::clauses, {shared_device_text(job), queue_text(job), gap_text(job, bound)});
     case BoundBy::copy:
-      return joined({copy_text(job)});
+      return copy_text(job);
     default:
-      return joined({gap_text(job, bound)});
+      return gap_text(job, bound);
   }
 }
 
-std::string mfu_text(const MfuBudget& mfu) {
-  if (mfu.mfu)
-    return fmt::format(
-        " {} of the peak becomes model FLOPs (MFU{}).", format_percent(*mfu.mfu),
-        mfu.convention.empty() || mfu.convention == flops_as_given ? "" : ", " + mfu.convention);
+Message mfu_text(const std::optional<MfuBudget>& mfu) {
+  if (!mfu) return {};
+  if (mfu->mfu)
+    return msg::mfu_of_peak(Percent{*mfu->mfu},
+                            value_if(mfu->convention != flops_as_given, mfu->convention));
   // Without model FLOPs the products' share is all that can be said, and only where it says much.
-  if (mfu.hfu && *mfu.hfu >= threshold::least_hfu)
-    return fmt::format(" Matrix products and attention use {} of the peak (HFU).",
-                       format_percent(*mfu.hfu));
+  if (mfu->hfu && *mfu->hfu >= threshold::least_hfu) return msg::hfu_of_peak(Percent{*mfu->hfu});
   return {};
 }
 
 // Why waiting is not told from transfer, where most of what binds is neither.
-std::string unsplit_text(const JobResult& job, double group) {
+Message unsplit_text(const JobResult& job, double group) {
   const auto unsplit =
       job.spread[static_cast<std::size_t>(BudgetCategory::comm_exposed_unsplit)].mean;
   if (unsplit < group / 2) return {};
   const CollectiveMatches& matches = job.collectives.matches;
-  std::string text = "; waiting and transfer cannot be told apart";
-  if (matches.world_size && static_cast<std::size_t>(*matches.world_size) > job.ranks.size())
-    return text + fmt::format(": the traces of {} of {} ranks are here", job.ranks.size(),
-                              *matches.world_size);
-  if (job.ranks.size() > 1 && !matches.clocks_comparable)
-    return text + ": the ranks' clocks are not comparable";
-  return text;
+  const bool some =
+      matches.world_size && static_cast<std::size_t>(*matches.world_size) > job.ranks.size();
+  return msg::cannot_split(some ? Value(*matches.world_size) : Value(), job.ranks.size(),
+                           job.ranks.size() > 1 && !matches.clocks_comparable);
 }
 
 // Of a job whose compute is mostly other work than products: their share of the mean step.
@@ -405,17 +372,16 @@ double memory_share(const JobResult& job, double group) {
 }
 
 // `step` is the mean recorded step, of which the budget is.
-std::string bound_text(const JobResult& job, BoundBy bound, double group, double step) {
+Message bound_text(const JobResult& job, BoundBy bound, double group, double step) {
   const bool cpu = on_cpu(job);
   const auto told = static_cast<double>(step_length(job).count());
   const bool alike = !replay_tells(job) || std::abs(step - told) <= same_step * told;
-  const std::string of_it = alike ? " of it" : " of the mean recorded step";
   if (bound == BoundBy::memory)
-    return fmt::format("compute ({}{}), most of it in memory-bound {} ({}).",
-                       format_percent(group / step), of_it, cpu ? "operators" : "kernels",
-                       format_percent(memory_share(job, group) / step));
-  return fmt::format("{} ({}{}{}).", in_words(bound, cpu), format_percent(group / step), of_it,
-                     bound == BoundBy::communication ? unsplit_text(job, group) : "");
+    return msg::bound_by_memory(Percent{group / step}, alike, cpu,
+                                Percent{memory_share(job, group) / step});
+  return msg::bound_by_category(
+      in_words(bound, cpu), Percent{group / step}, alike,
+      bound == BoundBy::communication ? unsplit_text(job, group) : Message());
 }
 
 BoundBy bound_of(CulpritKind kind) {
@@ -424,28 +390,23 @@ BoundBy bound_of(CulpritKind kind) {
   return kind == CulpritKind::bubble ? BoundBy::bubble : BoundBy::host;
 }
 
-std::string bound_sentence(const Culprit& c, const JobResult& job) {
-  const std::string time = fmt::format("{} ({})", format_time(c.gain), format_percent(c.share));
+Message bound_sentence(const Culprit& c, const JobResult& job) {
+  const Percent share{c.share};
   switch (c.kind) {
     case CulpritKind::exposed_communication: {
-      const std::string unsplit = unsplit_text(job, static_cast<double>(c.gain.count()));
       const auto free = std::ranges::find_if(job.explanation->what_ifs, [](const WhatIf& w) {
         return w.scenario.change == Change::communication_free && !w.scenario.kind;
       });
       const bool range = free != job.explanation->what_ifs.end() && free->shortest_step;
-      return fmt::format("Communication that no compute hides takes {} of it{}.", time,
-                         !unsplit.empty() ? unsplit
-                         : range          ? ": at most so much free communication would save"
-                                          : ": so much free communication would save");
+      return msg::communication_binds(
+          c.gain, share, unsplit_text(job, static_cast<double>(c.gain.count())), range);
     }
     case CulpritKind::exposed_copies:
-      return fmt::format("Copies that no compute hides take {} of it.", time);
+      return msg::copies_bind(c.gain, share);
     case CulpritKind::bubble:
-      return fmt::format("The stages of the pipeline idle for {} of it: its bubble.", time);
+      return msg::bubble_binds(c.gain, share);
     default:
-      if (on_cpu(job))
-        return fmt::format("The main thread spends {} of it between its operators.", time);
-      return fmt::format("Launches from the host hold the device back for {} of it.", time);
+      return (on_cpu(job) ? msg::operators_bind : msg::launches_bind)(c.gain, share);
   }
 }
 
@@ -466,73 +427,62 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
   JobVerdict verdict;
   const double step = mean_step(job);
   if (job.ranks.empty() || step <= 0) {
-    verdict.sentence = job.ranks.empty()
-                           ? "No rank could be read."
-                           : "No step could be accounted for: the ranks have no step in common.";
+    verdict.sentence = job.ranks.empty() ? msg::no_rank_read() : msg::no_common_step();
     return verdict;
   }
+  const Straggler* const straggler = worst_straggler(job);
+  const Message late = straggler == nullptr ? Message() : straggler_text(job, *straggler);
   if (only_communication(job)) {
-    verdict.sentence = fmt::format(
-        "Only communication was recorded, over {}: what the devices did meanwhile is not known, so "
-        "idle time and exposure below are upper bounds.",
-        format_time(step));
-    if (const Straggler* s = worst_straggler(job); s != nullptr)
-      verdict.culprit = straggler_text(job, *s);
+    verdict.sentence = msg::only_communication(Nanoseconds(step));
+    verdict.culprit = late;
     return verdict;
   }
   const auto none = no_answer(job);
   verdict.culprits = find_culprits(job);
-  const bool wrong = !verdict.culprits.empty() && is_fault(verdict.culprits.front().kind);
+  const bool window = is_window(job);
+  const Ns length = replay_tells(job) ? step_length(job) : Ns{std::llround(step)};
   Groups groups = group_times(job, means_of_all(job), mfu);
   verdict.bound_by = binding_group(job, groups, mfu);
-  verdict.sentence = fmt::format(
-      "{} takes {} and is bound by {}", is_window(job) ? "The recorded window" : "A step",
-      format_time(replay_tells(job) ? step_length(job) : Ns{std::llround(step)}),
-      bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step));
-  if (mfu) verdict.sentence += mfu_text(*mfu);
+  Messages said = {
+      msg::bound_by(window, length,
+                    bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step)),
+      mfu_text(mfu)};
   if (none) {
-    verdict.sentence += fmt::format(" What a change would save is not known: {}.", none->reason);
-    std::string culprit;
-    if (const Straggler* s = worst_straggler(job)) culprit = straggler_text(job, *s);
-    if (!none->remedy.empty())
-      culprit += culprit.empty() ? none->remedy : ". " + capitalised(none->remedy);
-    if (!culprit.empty()) verdict.culprit = std::move(culprit);
+    said.push_back(msg::saving_unknown(none->reason));
+    verdict.sentence = joined(msg::sentences, std::move(said));
+    verdict.culprit = late.empty() || none->remedy.empty()
+                          ? (late.empty() ? none->remedy : late)
+                          : msg::late_and_remedy(late, none->remedy);
     return verdict;
   }
-  if (wrong && replay_tells(job)) {
-    const Culprit& first = verdict.culprits.front();
-    verdict.sentence = first.sentence + (first.clock ? " " + first.clock->sentence : "") +
-                       (mfu ? mfu_text(*mfu) : std::string());
-    verdict.culprit = fmt::format(
-        "to replay the step without it: stepscope whatif TRACES --change {}", first.change);
+  if (verdict.culprits.empty() || !replay_tells(job)) {
+    verdict.sentence = joined(msg::sentences, std::move(said));
+  } else if (Culprit& first = verdict.culprits.front(); is_fault(first.kind)) {
+    verdict.sentence =
+        joined(msg::sentences,
+               {first.sentence, first.clock ? first.clock->sentence : Message(), mfu_text(mfu)});
+    verdict.culprit = msg::replay_without(first.change, "TRACES");
     return verdict;
-  }
-  if (!verdict.culprits.empty() && replay_tells(job)) {
-    Culprit& first = verdict.culprits.front();
+  } else {
     if (first.kind == CulpritKind::compute_bound) {
       if (verdict.bound_by == BoundBy::memory) first.kind = CulpritKind::memory_bound;
     } else {
       verdict.bound_by = bound_of(first.kind);
-      verdict.sentence =
-          fmt::format("{} takes {}. {}", is_window(job) ? "The recorded window" : "A step",
-                      format_time(step_length(job)), bound_sentence(first, job));
-      if (mfu) verdict.sentence += mfu_text(*mfu);
+      said = {msg::step_takes(window, length), bound_sentence(first, job), mfu_text(mfu)};
     }
     if (job.ranks.size() > 1 && job.explanation->held.empty() && verdict.culprits.size() == 1 &&
         job.explanation->unexplained_share <= unexplained_doubtful)
-      verdict.sentence += " No rank, process group, stage or step stands out.";
-    first.sentence = verdict.sentence;
+      said.push_back(msg::none_stands_out());
+    first.sentence = verdict.sentence = joined(msg::sentences, std::move(said));
     // Nothing that a replay removes binds the step, and neither does compute: no verdict.
     const bool computes =
         verdict.bound_by == BoundBy::compute || verdict.bound_by == BoundBy::memory;
     if (first.kind == CulpritKind::compute_bound && !computes) verdict.culprits.clear();
   }
-  std::string culprit = find_culprit(job, verdict.bound_by, mfu, machine);
+  verdict.culprit = find_culprit(job, verdict.bound_by, mfu, machine);
   // A late rank is named even where something else takes more of the mean step.
-  if (const Straggler* s = worst_straggler(job);
-      s != nullptr && verdict.bound_by != BoundBy::straggler)
-    culprit = straggler_text(job, *s) + (culprit.empty() ? "" : "; " + culprit);
-  if (!culprit.empty()) verdict.culprit = std::move(culprit);
+  if (verdict.bound_by != BoundBy::straggler)
+    verdict.culprit = joined(msg::clauses, {late, std::move(verdict.culprit)});
   return verdict;
 }
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/fit/mfu_budget.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -35,9 +35,9 @@ static_assert(bound_by_names[static_cast<std::size_t>(BoundBy::unexplained)] == 
 
 struct JobVerdict {
   BoundBy bound_by = BoundBy::unexplained;
-  std::string sentence;
-  std::optional<std::string> culprit;  // the largest single cause with its numbers
-  std::vector<Culprit> culprits{};     // the verdict, then its alternatives (culprit.h)
+  Message sentence;
+  Message culprit{};                // the largest single cause with its numbers; may be nothing
+  std::vector<Culprit> culprits{};  // the verdict, then its alternatives (culprit.h)
 };
 
 // Whether the traces hold communication kernels and no launches: a recorder of communication (the

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/diagnose/warnings.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,50 +12,46 @@
 #include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/fit/collective_link.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/import_words.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/import_words.h"
 
 namespace stepscope {
 namespace {
 
 // Damage and doubt of the files, one line for each reason.
-void input_warnings(const Analysis& report, std::vector<std::string>& out) {
+void input_warnings(const Analysis& report, Messages& out) {
   std::map<std::string, std::uint64_t> notes;
   for (const InputRow& i : report.inputs)
     for (const auto& [reason, count] : i.notes) notes[reason] += count;
-  for (const auto& [reason, count] : notes) out.push_back(import_note_in_words(reason, count));
+  for (const auto& [reason, count] : notes)
+    out.push_back(msg::plain(import_note_in_words(reason, count)));
 }
 
 // One line with every switch that would have shown more. Ranks and clocks have lines of their own.
-void switch_warnings(const Analysis& report, std::vector<std::string>& out) {
+void switch_warnings(const Analysis& report, Messages& out) {
   if (only_communication(report.job)) return;
-  std::vector<std::string> switches;
+  Messages switches;
   for (const MissingFact& m : missing_facts(report.job)) {
     const bool told = m.fact == Fact::ranks || m.fact == Fact::clocks ||
                       m.fact == Fact::device_rows ||
                       (m.fact == Fact::steps && !report.step_annotation.empty());
-    if (!told && !m.record.empty()) switches.push_back(fmt::format("{} ({})", m.record, m.gives));
+    if (!told && !m.record.empty()) switches.push_back(msg::switch_gives(m.record, m.gives));
   }
   if (!switches.empty())
-    out.push_back(fmt::format("to see more, record with {}; docs/{}", fmt::join(switches, ", "),
-                              report.job.ranks.front().recording.format == "kineto"
-                                  ? "how-to/record-a-trace.md"
-                                  : "reference/inputs.md"));
+    out.push_back(
+        msg::see_more(std::move(switches), report.job.ranks.front().recording.format == "kineto"));
 }
 
-void rank_warnings(const Analysis& report, std::vector<std::string>& out) {
+void rank_warnings(const Analysis& report, Messages& out) {
   const JobResult& job = report.job;
   const auto window = [](const RankResult& r) { return is_window(r); };
   if (!report.step_annotation.empty() && std::ranges::all_of(job.ranks, window))
-    out.push_back(fmt::format(
-        "no annotation \"{}\" (--step-annotation) is in the traces: the whole window is one step",
-        report.step_annotation));
-  for (std::string& line : lost_rows_warnings(job)) out.push_back(std::move(line));
+    out.push_back(msg::no_annotation(report.step_annotation));
+  for (Message& line : lost_rows_warnings(job)) out.push_back(std::move(line));
 }
 
 // Captures that do not begin or end together are usual; calls that contradict each other are not.
-void mismatch_warnings(const JobResult& job, std::vector<std::string>& out) {
+void mismatch_warnings(const JobResult& job, Messages& out) {
   std::set<int> shifted;
   std::uint64_t contradictions = 0;
   const CollectiveMismatch* first = nullptr;
@@ -70,68 +63,41 @@ void mismatch_warnings(const JobResult& job, std::vector<std::string>& out) {
     if (contradictions++ == 0) first = &m;
   }
   if (!shifted.empty())
-    out.push_back(fmt::format(
-        "the captures do not begin and end at the same collective: {} lack{} some of the first or "
-        "last, which stay unmatched",
-        ranks_in_words({shifted.begin(), shifted.end()}), shifted.size() == 1 ? "s" : ""));
-  if (first == nullptr) return;
-  std::string where = "group " + first->group;
-  if (first->ordinal) where += fmt::format(", call {}", *first->ordinal);
-  if (!first->ranks.empty()) where += ", " + ranks_in_words(first->ranks);
-  out.push_back(fmt::format("{} {} not match across ranks; {}{}: {}",
-                            counted(contradictions, "collective"),
-                            contradictions == 1 ? "does" : "do",
-                            contradictions == 1 ? "" : "the first in ", where, first->what));
+    out.push_back(msg::captures_shifted(std::vector(shifted.begin(), shifted.end())));
+  if (first != nullptr)
+    out.push_back(msg::calls_contradict(contradictions, first->group, first->ordinal, first->ranks,
+                                        first->what));
 }
 
-void unsure_group_warning(const JobResult& job, std::vector<std::string>& out) {
+void unsure_group_warning(const JobResult& job, Messages& out) {
   std::set<int> ranks;
   std::uint64_t calls = 0;
   for (const UnsureGroup& unsure : job.collectives.matches.unsure) {
     ranks.insert(unsure.rank);
     calls += unsure.calls;
   }
-  if (calls > 0)
-    out.push_back(fmt::format(
-        "the process groups of {} of {} are not certain: these are not matched across ranks; "
-        "record more steps, with record_shapes=True",
-        counted(calls, "call"), ranks_in_words({ranks.begin(), ranks.end()})));
+  if (calls > 0) out.push_back(msg::groups_unsure(calls, std::vector(ranks.begin(), ranks.end())));
 }
 
-void job_warnings(const Analysis& report, std::vector<std::string>& out) {
+void job_warnings(const Analysis& report, Messages& out) {
   const JobResult& job = report.job;
   if (job.ranks.size() > 1 && !job.collectives.matches.clocks_comparable)
-    out.emplace_back(
-        "the ranks' clocks are not comparable or their windows do not overlap: collectives are not "
-        "matched across ranks, so there are no waits and no skew; record the same steps on every "
-        "rank with a profiler whose traces carry absolute time");
+    out.push_back(msg::clocks_differ());
   if (report.world_size && static_cast<std::size_t>(*report.world_size) > job.ranks.size() &&
       !job.collectives.rows.empty())
-    out.push_back(fmt::format(
-        "the traces of {} of {} ranks are here: collectives with the others cannot be split into "
-        "wait and transfer; give every rank's",
-        job.ranks.size(), *report.world_size));
-  if (!job.missing.empty())
-    out.push_back(fmt::format(
-        "{} on some rank and stay{} out of the means: record the same steps "
-        "on every rank",
-        job.missing.size() == 1 ? "1 step is missing"
-                                : fmt::format("{} steps are missing", job.missing.size()),
-        job.missing.size() == 1 ? "s" : ""));
+    out.push_back(msg::ranks_absent(job.ranks.size(), *report.world_size));
+  if (!job.missing.empty()) out.push_back(msg::steps_missing(job.missing.size()));
   mismatch_warnings(job, out);
   unsure_group_warning(job, out);
-  if (auto units = unit_waits_warning(job)) out.push_back(*std::move(units));
+  if (Message units = unit_waits_warning(job); !units.empty()) out.push_back(std::move(units));
   if (job.pipeline)
-    out.insert(out.end(), job.pipeline->warnings.begin(), job.pipeline->warnings.end());
+    for (const std::string& w : job.pipeline->warnings) out.push_back(msg::plain(w));
   const auto ordered = std::ranges::find(report.inputs, "order", &InputRow::rank_source);
-  if (ordered != report.inputs.end())
-    out.emplace_back(
-        "ranks are numbered in the order of the files: neither the traces nor their names say "
-        "them; put the rank into the file name");
+  if (ordered != report.inputs.end()) out.push_back(msg::ranks_by_order());
 }
 
 // A bandwidth that the links of the machine do not have.
-void link_warnings(const Analysis& report, std::vector<std::string>& out) {
+void link_warnings(const Analysis& report, Messages& out) {
   if (!report.machine) return;
   const CollectiveRow* most = nullptr;
   double highest = most_link_share;
@@ -143,78 +109,59 @@ void link_warnings(const Analysis& report, std::vector<std::string>& out) {
     most = &row;
   }
   if (most == nullptr) return;
-  out.push_back(fmt::format(
-      "{} in group {} moves {:.3g} times what the links of {} can carry, which is impossible: the "
-      "machine or the placement of the ranks is not this job's, or the recorded size is not that "
-      "of one call; such shares of a link are left out (--machine FILE describes other links)",
-      collective_kind_names[static_cast<std::size_t>(most->kind)], printable(most->group), highest,
-      report.machine->name));
+  out.push_back(msg::impossible_link(collective_kind_names[static_cast<std::size_t>(most->kind)],
+                                     printable(most->group), Digits{highest},
+                                     report.machine->name));
 }
 
 // What the MFU budget says beyond what is said already: a mismatch, an unknown peak, a coverage.
-void mfu_warnings(const MfuBudget& mfu, std::vector<std::string>& out) {
+void mfu_warnings(const MfuBudget& mfu, Messages& out) {
   for (const std::string& w : mfu.warnings) {
     const bool said = w.starts_with("the traces have no shapes") ||
                       w.starts_with("pipeline_bubble is not separated") ||
                       w.ends_with("they stand for the others");
-    if (!said) out.push_back(w);
+    if (!said) out.push_back(msg::plain(w));
   }
 }
 
 }  // namespace
 
-std::vector<std::string> analyze_warnings(const Analysis& report,
-                                          const std::optional<Error>& no_mfu) {
-  std::vector<std::string> out;
+Messages analyze_warnings(const Analysis& report, const std::optional<Error>& no_mfu) {
+  Messages out;
   if (report.job.ranks.empty()) return out;
-  if (!report.job.cut.empty())
-    out.emplace_back(
-        "a file is cut off: copy it again, or let the process live until the profiler has written "
-        "the file; the JSON lists the byte (inputs[].cut_at) and the steps left out "
-        "(job.cut_steps)");
+  if (!report.job.cut.empty()) out.push_back(msg::file_cut());
   input_warnings(report, out);
   rank_warnings(report, out);
   job_warnings(report, out);
   link_warnings(report, out);
-  for (std::string& said : gpu_log_warnings(report.job)) out.push_back(std::move(said));
-  if (no_mfu) out.push_back("no MFU: " + no_mfu->message());
+  for (Message& said : gpu_log_warnings(report.job)) out.push_back(std::move(said));
+  if (no_mfu) out.push_back(msg::no_mfu(no_mfu->message()));
   if (report.mfu) mfu_warnings(*report.mfu, out);
   switch_warnings(report, out);
   return out;
 }
 
-std::vector<std::string> replay_warnings(const JobResult& job) {
-  std::vector<std::string> warnings;
+Messages replay_warnings(const JobResult& job) {
+  Messages warnings;
   if (!job.explanation) return warnings;
   const Explanation& e = *job.explanation;
   if (const auto none = no_answer(job))
-    warnings.push_back(fmt::format("no gain is stated: {}{}{}", none->reason,
-                                   none->remedy.empty() ? "" : "; ", none->remedy));
+    warnings.push_back(msg::no_gain_stated(none->reason, none->remedy));
   else if (mispredicts(e, replay_error_warning))
-    warnings.push_back(fmt::format("the replay misses held-out steps by {}: what-ifs are rough",
-                                   format_percent(e.held_out->error)));
+    warnings.push_back(msg::rough_what_ifs(Percent{e.held_out->error}));
   if (!e.refused && std::abs(e.residual_share) > residual_doubtful)
-    warnings.push_back(fmt::format(
-        "{} of a step is delay that nothing in the traces explains; what-ifs keep it as it is",
-        format_percent(std::abs(e.residual_share))));
+    warnings.push_back(msg::unexplained_delay(Percent{std::abs(e.residual_share)}));
   return warnings;
 }
 
-std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios) {
-  std::vector<std::string> notes;
+Messages scenario_notes(std::span<const WhatIf> scenarios) {
+  Messages notes;
   for (const WhatIf& w : scenarios) {
-    if (w.nodes == 0 && w.refused.empty())
-      notes.push_back(name_of(w.scenario) + " changes nothing that these traces show");
-    if (w.unsplit > 0)
-      notes.push_back(fmt::format(
-          "{}: only the range is known, because waiting and transfer of {} are one; give the "
-          "traces of all ranks",
-          name_of(w.scenario), counted(w.unsplit, "call")));
-    if (w.doubted)
-      notes.push_back(name_of(w.scenario) +
-                      ": only the range is known, because the replay's error may hide the gain");
-    for (const std::string& note : w.notes)
-      notes.push_back(fmt::format("{}: {}", name_of(w.scenario), note));
+    const std::string name = name_of(w.scenario);
+    if (w.nodes == 0 && w.refused.empty()) notes.push_back(msg::changes_nothing(name));
+    if (w.unsplit > 0) notes.push_back(msg::range_of_unsplit(name, w.unsplit));
+    if (w.doubted) notes.push_back(msg::range_of_error(name));
+    for (const std::string& note : w.notes) notes.push_back(msg::note_on(name, note));
   }
   return notes;
 }

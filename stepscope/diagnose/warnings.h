@@ -4,22 +4,20 @@
 
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "stepscope/base/result.h"
 #include "stepscope/diagnose/analysis.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
 // `no_mfu`: why there is no MFU budget.
-[[nodiscard]] std::vector<std::string> analyze_warnings(const Analysis& report,
-                                                        const std::optional<Error>& no_mfu);
+[[nodiscard]] Messages analyze_warnings(const Analysis& report, const std::optional<Error>& no_mfu);
 
 // What limits the answers of the replay; empty where nothing does.
-[[nodiscard]] std::vector<std::string> replay_warnings(const JobResult& job);
+[[nodiscard]] Messages replay_warnings(const JobResult& job);
 
 // What a reader of the replay's answers should know: changes that change nothing, and their notes.
-[[nodiscard]] std::vector<std::string> scenario_notes(std::span<const WhatIf> scenarios);
+[[nodiscard]] Messages scenario_notes(std::span<const WhatIf> scenarios);
 
 }  // namespace stepscope

@@ -5,13 +5,14 @@
 
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/culprit.h"
-#include "stepscope/words/import_words.h"
+#include "stepscope/say/import_words.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
 
 std::vector<std::string> warnings_of(const TestReport& t) {
-  return analyze_warnings(t.report, std::nullopt);
+  return say_all(analyze_warnings(t.report, std::nullopt));
 }
 
 // The only warning that has the text, or empty.
@@ -130,8 +131,8 @@ TEST(Warnings, ShiftedCapturesAndContradictionsAreToldApart) {
 TEST(Warnings, WhyThereIsNoMfuIsSaidOnce) {
   TestReport t({{{BudgetCategory::compute, 100}}});
   complete(t);
-  const auto warnings = analyze_warnings(
-      t.report, Error{.what = "no peak is known for a CPU", .hint = "give --peak-tflops N"});
+  const auto warnings = say_all(analyze_warnings(
+      t.report, Error{.what = "no peak is known for a CPU", .hint = "give --peak-tflops N"}));
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_TRUE(warnings[0].starts_with("no MFU: "));
   EXPECT_NE(warnings[0].find("--peak-tflops"), std::string::npos);

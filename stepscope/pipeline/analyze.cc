@@ -22,6 +22,7 @@
 #include "stepscope/pipeline/programs/recorded_program.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/files/input_files.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -44,15 +45,15 @@ JobOptions options_of(const AnalyzeRequest& request, const DescribedJob& describ
 
 // What the recording lacks is said first. Without a whole step there is no verdict and no advice.
 void begin_with_recording(Analysis& a) {
-  const std::string lacking = recording_sentence(a.inputs, a.job);
+  Message lacking = recording_sentence(a.inputs, a.job);
   if (lacking.empty()) return;
   if (a.job.steps.empty() || unaccountable(a.job)) {
     a.answer = JobVerdict();
-    a.answer.sentence = lacking;
+    a.answer.sentence = std::move(lacking);
     a.findings.clear();
     return;
   }
-  a.answer.sentence = lacking + ' ' + a.answer.sentence;
+  a.answer.sentence = joined(msg::sentences, {std::move(lacking), a.answer.sentence});
 }
 
 // The folder whose traces are just these inputs; empty if there is none.
@@ -102,12 +103,9 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
                                 .price_per_gpu_hour = described.price,
                                 .machine = machine,
                                 .world_size = a.world_size});
-  std::string impossible;
+  Message impossible;
   if (mfu && mfu->mfu.value_or(0) > 1)
-    impossible = fmt::format(
-        "The model FLOPs cannot be right: they need {:.3g} times the peak of the devices. Check "
-        "the model, the batch, the world size and the peak (--peak-tflops); no MFU is shown.",
-        *mfu->mfu);
+    impossible = msg::impossible_mfu(Digits{*mfu->mfu});
   else if (mfu)
     a.mfu = std::move(*mfu);
   else
@@ -115,17 +113,16 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
   a.link_fits = fit_transfers(a.job.transfers);
   a.traces = words_for_shell(request.traces.inputs);
   a.answer = find_verdict(a.job, a.mfu, machine);
-  if (const std::string slowed = slowed_sentence(a.job); !slowed.empty())
-    a.answer.sentence += ' ' + slowed;
+  a.answer.sentence =
+      joined(msg::sentences, {impossible, a.answer.sentence, slowed_sentence(a.job)});
   a.findings = find_findings({.job = a.job,
                               .machine = machine,
                               .world_size = a.world_size,
                               .model = described.model ? &*described.model : nullptr});
-  if (!impossible.empty()) a.answer.sentence = impossible + ' ' + a.answer.sentence;
   begin_with_recording(a);
-  a.warnings = analyze_warnings(a, no_mfu);
-  if (!impossible.empty()) a.warnings.insert(a.warnings.begin(), impossible);
-  for (std::string& w : replay_warnings(a.job)) a.warnings.push_back(std::move(w));
+  a.warnings = say_all(analyze_warnings(a, no_mfu));
+  if (!impossible.empty()) a.warnings.insert(a.warnings.begin(), say_stopped(impossible));
+  for (std::string& w : say_all(replay_warnings(a.job))) a.warnings.push_back(std::move(w));
   std::vector<Error> failures;
   a.expected = expected_of_job(request.job, described, request.traces.sizes, a, recorded_world,
                                a.warnings, failures);

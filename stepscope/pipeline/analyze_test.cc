@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "stepscope/say/say.h"
+
 namespace stepscope {
 namespace {
 
@@ -95,10 +97,12 @@ TEST_F(CutCapture, HasTheVerdictOfItsWholeStepsOrNone) {
       const AnalyzeResult cut = analyzed(text.substr(0, end));
       const Analysis& a = cut.analysis;
       if (a.job.ranks.empty()) continue;
-      EXPECT_NE(a.answer.sentence.find(" is cut off at byte "), std::string::npos) << end;
+      EXPECT_NE(say_stopped(a.answer.sentence).find(" is cut off at byte "), std::string::npos)
+          << end;
       EXPECT_TRUE(a.inputs.front().cut_at && *a.inputs.front().cut_at <= end);
       if (a.job.steps.empty()) {
-        EXPECT_TRUE(a.answer.sentence.ends_with("what bounds a step is not known.")) << end;
+        EXPECT_TRUE(say_stopped(a.answer.sentence).ends_with("what bounds a step is not known."))
+            << end;
         EXPECT_TRUE(a.findings.empty());
         continue;
       }
@@ -108,7 +112,9 @@ TEST_F(CutCapture, HasTheVerdictOfItsWholeStepsOrNone) {
       ASSERT_EQ(whole.analysis.job.steps.size(), a.job.steps.size()) << end;
       EXPECT_EQ(whole.analysis.job.mean.time, a.job.mean.time) << end;
       EXPECT_EQ(whole.analysis.answer.bound_by, a.answer.bound_by) << end;
-      EXPECT_TRUE(a.answer.sentence.ends_with(whole.analysis.answer.sentence)) << end;
+      EXPECT_TRUE(
+          say_stopped(a.answer.sentence).ends_with(say_stopped(whole.analysis.answer.sentence)))
+          << end;
     }
     EXPECT_GT(verdicts, 10);
   }
@@ -119,9 +125,10 @@ TEST_F(CutCapture, NamesTheStepsThatAreLeftOut) {
   const Analysis a = analyzed(text.substr(0, text.size() / 2)).analysis;
   ASSERT_EQ(a.job.cut.size(), 1U);
   EXPECT_EQ(a.job.cut.front().whole, a.job.steps.size());
-  EXPECT_NE(a.answer.sentence.find(": step 2 of rank 0 is incomplete and left out. A step takes "),
+  EXPECT_NE(say_stopped(a.answer.sentence)
+                .find(": step 2 of rank 0 is incomplete and left out. A step takes "),
             std::string::npos)
-      << a.answer.sentence;
+      << say_stopped(a.answer.sentence);
 }
 
 // Model FLOPs beyond the peak give no MFU, and the answer begins with that.
@@ -131,11 +138,12 @@ TEST_F(CutCapture, ImpossibleModelFlopsAreSaidFirst) {
   request.job.peak_tflops = 100;
   const Analysis a = analyzed(Capture::text(Capture::Order::by_time), {}, {}, request).analysis;
   EXPECT_FALSE(a.mfu);
-  EXPECT_TRUE(a.answer.sentence.starts_with("The model FLOPs cannot be right: they need "))
-      << a.answer.sentence;
+  EXPECT_TRUE(
+      say_stopped(a.answer.sentence).starts_with("The model FLOPs cannot be right: they need "))
+      << say_stopped(a.answer.sentence);
   ASSERT_FALSE(a.warnings.empty());
   EXPECT_TRUE(a.warnings.front().starts_with("The model FLOPs cannot be right"));
-  EXPECT_EQ(a.answer.sentence.find("(MFU"), std::string::npos);
+  EXPECT_EQ(say_stopped(a.answer.sentence).find("(MFU"), std::string::npos);
 }
 
 // All traces of a folder are named by the folder in a command to paste, others one by one.

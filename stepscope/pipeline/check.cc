@@ -24,8 +24,9 @@
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/train_summary.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -47,16 +48,12 @@ void take_checklists(const DescribedJob& r, CheckResult& c) {
 
 // Those of an input that is no trace.
 void take_checklists(CheckResult& c) {
-  const std::string_view lacking =
-      c.kind == CheckedKind::train
-          ? "the JSON of stepscope train does not tell: record a trace (--trace DIR)"
-      : c.kind == CheckedKind::log
-          ? "a log does not tell: record a trace of five steps of every rank"
-          : "a list of step times does not tell: record a trace of five steps of every rank";
+  const Message lacking = c.kind == CheckedKind::train ? msg::json_of_train_lacks()
+                          : c.kind == CheckedKind::log ? msg::log_lacks()
+                                                       : msg::list_lacks();
   const double used = c.log ? c.log->account.memory_share.value_or(0) : 0;
   ChecklistInput input{.facts = c.facts, .lacking = lacking};
-  if (c.kind == CheckedKind::train)
-    input.no_device = "stepscope train computes on CPUs and uses no kernels and no memory of a GPU";
+  if (c.kind == CheckedKind::train) input.no_device = msg::train_has_no_device();
   if (used > 0 && used <= 1) input.memory_share = used;
   c.checklists = checklists(input);
 }
@@ -103,20 +100,19 @@ bool accuses_ranks(const Culprit& c, const JobResult& job) {
          c.kind != outlier_step && !c.ranks.empty() && c.ranks.size() < job.ranks.size();
 }
 
-// Sentences without a full stop. Where the replay tells what each fault costs, only its faults
+// Where the replay tells what each fault costs, only its faults
 // accuse: a rank that arrives late may be a victim.
 std::vector<std::string> late_ranks_of(const JobResult& job) {
   std::vector<std::string> late;
   if (replay_tells(job)) {
     for (const Culprit& c : find_culprits(job))
-      if (accuses_ranks(c, job))
-        late.push_back(c.sentence.substr(0, c.sentence.find_last_not_of('.') + 1));
+      if (accuses_ranks(c, job)) late.push_back(say(c.sentence));
     return late;
   }
   for (const Straggler& s : job.stragglers)
     if (s.significant)
-      late.push_back(fmt::format("rank {} is late{}", s.rank,
-                                 s.cause ? ": " + cause_and_waiting(*s.cause) : std::string()));
+      late.push_back(
+          say(msg::rank_is_late(s.rank, s.cause ? cause_and_waiting(*s.cause) : Message())));
   return late;
 }
 
@@ -139,8 +135,8 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
     steps.push_back({.number = s.index, .wall_ns = launch.wall_ns.back()});
   }
   if (launch.wall_ns.empty()) return no_whole_step(read->inputs, c.input);
-  if (const std::string cut = cut_sentence(read->inputs, *c.job); !cut.empty())
-    c.warnings.push_back(cut);
+  if (const Message cut = cut_sentence(read->inputs, *c.job); !cut.empty())
+    c.warnings.push_back(say_stopped(cut));
   launch.parts = step_parts(*c.job, {});
   c.facts = facts_of(*c.job);
   c.facts.arm = describe_arm({&launch, 1});
@@ -270,7 +266,7 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
                  : !peak ? "needs the peak: give --machine NAME or --peak-tflops N"
                          : "the log does not say on how many devices";
   c.kind = CheckedKind::log;
-  c.warnings = log_warnings(of);
+  c.warnings = say_all(log_warnings(of));
   return Done{};
 }
 

@@ -10,8 +10,8 @@
 
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/thresholds.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

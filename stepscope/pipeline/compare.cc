@@ -8,6 +8,7 @@
 #include "stepscope/diagnose/run_warnings.h"
 #include "stepscope/pipeline/traces.h"
 #include "stepscope/pipeline/version.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -104,7 +105,7 @@ Result<Comparison> compare(const CompareRequest& r, const Progress& progress) {
   c.runs = compare_runs(arms.a, arms.b, arms.order, c.options);
   c.regression = regression_of(c.runs, c.max_regression);
   for (const bool in_b : arms.order) c.order += in_b ? 'B' : 'A';
-  c.warnings = compare_warnings(c.runs);
+  c.warnings = say_all(compare_warnings(c.runs));
   c.warnings.insert(c.warnings.end(), arms.remarks.begin(), arms.remarks.end());
   c.failures = std::move(arms.failures);
   return c;

@@ -3,6 +3,7 @@
 
 #include "stepscope/diagnose/hang_warnings.h"
 #include "stepscope/read/nccl/comm_files.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 
@@ -13,7 +14,7 @@ Result<HangResult> hang(const HangRequest& request, const Progress& progress) {
   progress.report(result.failures);
   if (result.records.inputs.empty()) return result.failures.front();
   result.account = find_hang(result.records);
-  result.warnings = hang_warnings(result.records, result.account);
+  result.warnings = say_all(hang_warnings(result.records, result.account));
   result.warnings.insert(result.warnings.end(), files.remarks.begin(), files.remarks.end());
   return result;
 }

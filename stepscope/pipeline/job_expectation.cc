@@ -7,7 +7,7 @@
 
 #include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/fit/plan_evidence.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

@@ -14,8 +14,9 @@
 #include "stepscope/diagnose/recording_words.h"
 #include "stepscope/pipeline/child_launch.h"
 #include "stepscope/pipeline/traces.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -76,7 +77,8 @@ std::optional<LaunchSteps> launch_of_traces(const std::string& input, const Laun
     fail(progress, failures, no_whole_step(read->inputs, input));
     return std::nullopt;
   }
-  if (const std::string cut = cut_sentence(read->inputs, job); !cut.empty()) remarks.push_back(cut);
+  if (const Message cut = cut_sentence(read->inputs, job); !cut.empty())
+    remarks.push_back(say_stopped(cut));
   if (job.ranks.front().steps.size() == 1 && job.ranks.front().steps.front().name == "window")
     remarks.push_back(input + " has no step annotations: the whole trace counts as one step");
   return launch;

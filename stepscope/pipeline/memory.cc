@@ -4,6 +4,7 @@
 #include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
 #include "stepscope/read/rows/rank_names.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 
@@ -22,7 +23,7 @@ Result<MemoryResult> memory(const MemoryRequest& request, const Progress& progre
   for (std::size_t i = 0; i < paths.size(); ++i) {
     MemoryAccount account = memory_account(files.snapshots[i]);
     if (progress.stopped()) return interrupted();
-    for (std::string& w : memory_warnings(files.snapshots[i], account))
+    for (std::string& w : say_all(memory_warnings(files.snapshots[i], account)))
       result.warnings.push_back(std::move(w));
     result.snapshots.push_back({.snapshot = std::move(files.snapshots[i]),
                                 .account = std::move(account),

@@ -16,7 +16,8 @@
 #include "stepscope/fit/expected_step.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/pipeline/version.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -431,20 +432,20 @@ Result<ProjectResult> project(const ProjectRequest& r, const Progress& progress)
     return no_whole_step(read->inputs, r.traces.inputs.front());
   if (!*visit.answer) return visit.answer->error();
   if (const auto none = no_answer(job))
-    return Error{.what = "the traces carry no projection: " + none->reason,
+    return Error{.what = "the traces carry no projection: " + say(none->reason),
                  .file = r.traces.inputs.front(),
-                 .hint = none->remedy};
+                 .hint = say(none->remedy)};
   auto projection = project_step(job, *visit.recorded, visit.question, **visit.answer);
   if (!projection) return projection.error();
   ProjectResult result{.version = std::string(version()),
                        .inputs = std::move(read->inputs),
                        .projection = std::move(*projection),
                        .held_out = job.explanation->held_out,
-                       .warnings = replay_warnings(job),
+                       .warnings = say_all(replay_warnings(job)),
                        .failures = std::move(read->failures)};
   add_batch_warnings(r, visit, result.warnings);
-  if (const std::string cut = cut_sentence(result.inputs, job); !cut.empty())
-    result.warnings.insert(result.warnings.begin(), cut);
+  if (const Message cut = cut_sentence(result.inputs, job); !cut.empty())
+    result.warnings.insert(result.warnings.begin(), say_stopped(cut));
   return result;
 }
 

@@ -10,9 +10,10 @@
 #include "stepscope/base/json_reader.h"
 #include "stepscope/fit/stack_join.h"
 #include "stepscope/read/rows/rank_names.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 #include "stepscope/stack/profile_builder.h"
 #include "stepscope/stack/read_profile.h"
-#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -111,7 +112,7 @@ void fill(StacksResult& r, std::optional<Profile> before) {
   const InstructionTable* table = r.table ? &*r.table : nullptr;
   r.phases = phases_of(r.profile, r.rules, table);
   r.summary = summarize(r.profile, r.rules, r.phases);
-  r.warnings = input_remarks(r.profile);
+  r.warnings = say_all(input_remarks(r.profile));
   for (std::string& remark : remarks_on_lines(r)) r.warnings.push_back(std::move(remark));
   if (!before) {
     r.flame = flame_graph(r.profile, r.phases, drawn_nodes);
@@ -119,7 +120,7 @@ void fill(StacksResult& r, std::optional<Profile> before) {
   }
   const NodePhases phases = phases_of(*before, r.rules, table);
   r.flame = flame_difference(r.profile, r.phases, *before, phases, drawn_nodes).graph;
-  for (const std::string& remark : input_remarks(*before)) r.warnings.push_back(remark);
+  for (const Message& remark : input_remarks(*before)) r.warnings.push_back(say(remark));
   StackSummary summary = summarize(*before, r.rules, phases);
   r.before = StacksBefore{.profile = std::move(*before), .summary = std::move(summary)};
 }

@@ -15,7 +15,7 @@
 #include "stepscope/pipeline/other_verbs.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/read/gpu_log/read_gpu_log.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -14,7 +14,8 @@
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/pipeline/version.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 
@@ -117,7 +118,7 @@ Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>
                       .inputs = std::move(read.inputs),
                       .explanation = {},
                       .asked = !r.changes.empty(),
-                      .warnings = replay_warnings(job),
+                      .warnings = say_all(replay_warnings(job)),
                       .failures = std::move(read.failures)};
   if (auto none = not_in_traces(r.traces, job)) fail(progress, result.failures, std::move(*none));
   if (!job.explanation) {
@@ -129,14 +130,14 @@ Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>
   if (result.asked)
     refuse_unrecorded(r.changes, names_in(read.ranks, job.collectives.matches),
                       result.explanation.asked);
-  if (const std::string cut = cut_sentence(result.inputs, job); !cut.empty())
-    result.warnings.insert(result.warnings.begin(), cut);
+  if (const Message cut = cut_sentence(result.inputs, job); !cut.empty())
+    result.warnings.insert(result.warnings.begin(), say_stopped(cut));
   if (const auto none = no_answer(job); none && !result.asked)
     fail(progress, result.failures,
-         {.what = "the traces answer no what-if: " + none->reason,
+         {.what = "the traces answer no what-if: " + say(none->reason),
           .file = r.traces.inputs.front(),
-          .hint = none->remedy});
-  for (std::string& note : scenario_notes(shown_answers(result)))
+          .hint = say(none->remedy)});
+  for (std::string& note : say_all(scenario_notes(shown_answers(result))))
     result.warnings.push_back(std::move(note));
   for (const WhatIf& w : shown_answers(result))
     if (!w.refused.empty())

@@ -28,8 +28,8 @@
 #include "stepscope/event/name_class.h"
 #include "stepscope/fit/mfu_budget.h"
 #include "stepscope/fit/step_class.h"
+#include "stepscope/say/vocabulary.h"
 #include "stepscope/stack/phase_rules.h"
-#include "stepscope/words/vocabulary.h"
 
 namespace stepscope {
 namespace {

@@ -72,16 +72,16 @@ void FindingList::add_replayed(Finding finding, const WhatIf* scenario) {
       replay_tells(job()) && !findings_.empty() && findings_.front().sort == FindingSort::fault)
     finding.under = findings_.front().key;
   finding.gain = scenario->saved;
-  finding.gain_from = name_of(scenario->scenario);
+  finding.change = name_of(scenario->scenario);
   finding.confidence =
       replay_confidence(*job().explanation) == Confidence::low ? Confidence::low : Confidence::high;
   add(std::move(finding));
 }
 
-void FindingList::add_bounded(Finding finding, Ns gain, std::string how) {
+void FindingList::add_bounded(Finding finding, Ns gain, Message how) {
   if (share(gain) < threshold::least_gain) return;
   finding.gain = gain;
-  finding.gain_from = std::move(how);
+  finding.bounded_by = std::move(how);
   add(std::move(finding));
 }
 

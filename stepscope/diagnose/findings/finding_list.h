@@ -50,7 +50,7 @@ class FindingList {
   // With the gain that the replay says; dropped below threshold::least_gain of a step.
   void add_replayed(Finding finding, const WhatIf* scenario);
   // With at most `gain`; likewise.
-  void add_bounded(Finding finding, Ns gain, std::string how);
+  void add_bounded(Finding finding, Ns gain, Message how);
   // Whether a fault with this id was added.
   [[nodiscard]] bool has_fault(std::string_view id) const;
 

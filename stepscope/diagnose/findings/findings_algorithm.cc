@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // All-reduces that ran on another algorithm than the model of the machine's links would choose.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -11,7 +9,7 @@
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/fit/expected_collectives.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {
@@ -105,23 +103,19 @@ void find_algorithms(FindingList& list) {
   if (found.empty() || exposed <= Ns{0} || free == nullptr) return;
   std::ranges::stable_sort(found, std::ranges::greater{},
                            [](const Worse& w) { return w.row->exposed; });
-  const auto time = [](double s) { return format_time(Ns{std::llround(s * 1e9)}); };
+  const auto time = [](double s) { return Ns{std::llround(s * 1e9)}; };
   Finding f;
   f.id = "algorithm_not_best";
-  f.what = fmt::format("All-reduces run on another algorithm than {} would be fastest with",
-                       context.machine->name);
+  f.what = msg::found_algorithm(context.machine->name);
   for (const Worse& w : found) {
     if (f.evidence.size() == 3) break;
-    f.evidence.push_back(fmt::format(
-        "{} calls of {} in group {} ran on a {}: {} a call, {} by the model; a {} takes {}",
-        w.row->count, format_bytes(static_cast<double>(w.row->bytes->value)),
-        printable(w.row->group), named_algorithm_names[static_cast<std::size_t>(w.ran)],
-        time(w.measured), time(w.ran_time.time.count()),
-        algorithm_names[static_cast<std::size_t>(w.best.algorithm)], time(w.best.time.count())));
+    f.evidence.push_back(msg::ran_on_algorithm(
+        w.row->count, w.row->bytes, printable(w.row->group),
+        named_algorithm_names[static_cast<std::size_t>(w.ran)], time(w.measured),
+        time(w.ran_time.time.count()), algorithm_names[static_cast<std::size_t>(w.best.algorithm)],
+        time(w.best.time.count())));
   }
-  f.advice =
-      "Look for NCCL_ALGO, NCCL_PROTO, NCCL_NVLS_ENABLE or a tuner plugin that forces it "
-      "(NCCL_DEBUG_SUBSYS=TUNING says why it was chosen), else try NCCL_ALGO on that size";
+  f.advice = msg::look_for_forced_algorithm();
   f.place = list.place_on_path("all_reduce");
   // The replayed step is a maximum of sums, so convex in what all transfers take: a part of their
   // time gives back at least that part of what free ones do. Of some transfers by exposed time.
@@ -129,7 +123,7 @@ void find_algorithms(FindingList& list) {
   list.add_bounded(
       std::move(f),
       Ns{std::llround(part * static_cast<double>(std::max(Ns{0}, most_saved(*free)).count()))},
-      fmt::format("{} of communication_free:all_reduce", format_percent(part)));
+      msg::part_of_free(Percent{part}, "communication_free:all_reduce"));
 }
 
 }  // namespace stepscope

@@ -8,6 +8,7 @@
 #include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -72,8 +73,8 @@ TEST_F(AlgorithmNotBest, IsARingWhereATreeIsClearlyFaster) {
   EXPECT_NEAR(static_cast<double>(f->gain->count()), part * 1e8, 1e5);
   EXPECT_EQ(f->confidence, Confidence::medium);
   ASSERT_EQ(f->evidence.size(), 1U);
-  EXPECT_NE(f->evidence[0].find("ran on a ring or in-network"), std::string::npos);
-  EXPECT_NE(f->evidence[0].find("a tree takes"), std::string::npos);
+  EXPECT_NE(say(f->evidence[0]).find("ran on a ring or in-network"), std::string::npos);
+  EXPECT_NE(say(f->evidence[0]).find("a tree takes"), std::string::npos);
 }
 
 TEST_F(AlgorithmNotBest, IsNotTheBestOne) {

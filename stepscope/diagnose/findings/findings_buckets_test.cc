@@ -5,6 +5,7 @@
 
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -37,9 +38,9 @@ TEST(BucketSize, TooSmallWhereLargerOnesPay) {
   const Finding* f = with_id(findings, "bucket_too_small");
   ASSERT_NE(f, nullptr);
   EXPECT_EQ(*f->gain, Ns{30'000'000});
-  EXPECT_EQ(f->gain_from, "bucket:16MB");
+  EXPECT_EQ(f->change, "bucket:16MB");
   EXPECT_EQ(f->confidence, Confidence::high);
-  EXPECT_EQ(f->evidence.at(0),
+  EXPECT_EQ(say(f->evidence.at(0)),
             "all_reduce: half of the bytes in messages of 4.00 MB or more, 40 messages over the "
             "recorded steps");
   EXPECT_EQ(with_id(findings, "bucket_too_large"), nullptr);
@@ -49,7 +50,7 @@ TEST(BucketSize, TooLargeWhereSmallerOnesPay) {
   const auto findings = findings_with(1'000'000, 30);
   const Finding* f = with_id(findings, "bucket_too_large");
   ASSERT_NE(f, nullptr);
-  EXPECT_EQ(f->gain_from, "bucket:1MB");
+  EXPECT_EQ(f->change, "bucket:1MB");
   EXPECT_EQ(with_id(findings, "bucket_too_small"), nullptr);
 }
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPUs that slow down to protect themselves, by the readings of logs beside the traces.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -45,18 +41,15 @@ std::vector<int> told_by_faults(const JobResult& job) {
   return ranks;
 }
 
-std::string slowed_in_words(const SlowedGpu& s) {
-  std::string text = fmt::format("rank {}: {} in {} of the time of its steps", s.gpu->rank,
-                                 in_words(s.reason), format_percent(s.share));
-  if (const auto clock = s.gpu->whole.sm_clock_mhz.mean()) {
-    text += fmt::format(", SM clock {}", format_clock(*clock));
-    if (s.gpu->gpu.max_sm_clock_mhz)
-      text += fmt::format(" of {}", format_clock(*s.gpu->gpu.max_sm_clock_mhz));
-  }
-  if (const auto heat = s.gpu->whole.temperature_celsius.mean())
-    text += fmt::format(", {:.0f} °C", *heat);
-  if (const auto power = s.gpu->whole.power_watts.mean()) text += fmt::format(", {:.0f} W", *power);
-  return text;
+Message slowed_in_words(const SlowedGpu& s) {
+  const GpuState& state = s.gpu->whole;
+  const auto ghz = [](std::optional<double> mhz) {
+    return mhz ? Value(Digits{*mhz / 1000}) : Value();
+  };
+  return msg::gpu_slowed(s.gpu->rank, in_words(s.reason), Percent{s.share},
+                         ghz(state.sm_clock_mhz.mean()), ghz(s.gpu->gpu.max_sm_clock_mhz),
+                         digits_of(state.temperature_celsius.mean()),
+                         digits_of(state.power_watts.mean()));
 }
 
 }  // namespace
@@ -76,10 +69,7 @@ void find_clocks(FindingList& list) {
   Finding f;
   f.id = "gpu_slowdown";
   f.sort = FindingSort::fault;
-  f.what =
-      fmt::format("The GPU{} of {} slow{} down to protect {} from heat or for the power supply",
-                  ranks.size() == 1 ? "" : "s", ranks_in_words(ranks), ranks.size() == 1 ? "s" : "",
-                  ranks.size() == 1 ? "itself" : "themselves");
+  f.what = msg::found_slowdown(ranks);
   for (const SlowedGpu& s : all)
     if (f.evidence.size() < most_slowed_rows) f.evidence.push_back(slowed_in_words(s));
   ClockCause cause{.verdict = ClockVerdict::lower};

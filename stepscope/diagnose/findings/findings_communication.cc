@@ -14,8 +14,8 @@
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/fit/expected_collectives.h"
+#include "stepscope/say/format.h"
 #include "stepscope/stats/summary.h"
-#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -24,35 +24,25 @@ std::string_view kind_name(CollectiveKind kind) {
   return collective_kind_names[static_cast<std::size_t>(kind)];
 }
 
-std::string advice_for(CollectiveKind kind, Dimension dimension, bool trains) {
+Message advice_for(CollectiveKind kind, Dimension dimension, bool trains) {
   if (dimension == Dimension::tp || dimension == Dimension::sp)
-    return "Overlap it with the matrix products beside it (tp_comm_overlap of Megatron, async "
-           "tensor parallelism of PyTorch), or use a smaller tensor-parallel size";
-  if (dimension == Dimension::cp)
-    return "Overlap it with attention over what has arrived (ring attention), or use a smaller "
-           "context-parallel size";
-  if (!trains && kind != CollectiveKind::all_to_all)
-    return "Overlap it with compute that does not need it, or send fewer bytes (a smaller group, a "
-           "lower precision)";
+    return msg::overlap_tensor_parallel();
+  if (dimension == Dimension::cp) return msg::overlap_context_parallel();
+  if (!trains && kind != CollectiveKind::all_to_all) return msg::overlap_inference();
   switch (kind) {
     case CollectiveKind::all_gather:
-      return "Gather earlier: prefetch one unit more (FSDP forward_prefetch/backward_prefetch, "
-             "DeepSpeed stage3_prefetch_bucket_size), or keep parameters between forward and "
-             "backward where memory allows";
+      return msg::gather_earlier();
     case CollectiveKind::reduce_scatter:
     case CollectiveKind::all_reduce:
-      return "Start it earlier beside the backward: smaller first buckets, overlap_comm / "
-             "overlap_grad_reduce on, no synchronisation on every micro-step (no_sync)";
+      return msg::reduce_earlier();
     case CollectiveKind::all_to_all:
-      return "Overlap it with compute that does not need it (shared experts, another micro-batch), "
-             "or send fewer bytes (lower precision, node-limited routing)";
+      return msg::overlap_routing();
     case CollectiveKind::send:
     case CollectiveKind::recv:
     case CollectiveKind::send_recv:
-      return "More micro-batches or an interleaved schedule; overlap sends with compute "
-             "(overlap_p2p_comm)";
+      return msg::overlap_messages();
     default:
-      return "Overlap it with compute, or call it less often";
+      return msg::overlap_collective();
   }
 }
 
@@ -76,7 +66,7 @@ void find_exposed(FindingList& list) {
     f.id = "exposed_communication";
     f.sort = FindingSort::bound;
     f.key = fmt::format("exposed_communication:{}", kind_name(kind));
-    f.what = fmt::format("{} is exposed: the step waits for its transfer", kind_name(kind));
+    f.what = msg::found_exposed_communication(kind_name(kind));
     const CollectiveRow* most = nullptr;
     const std::int64_t steps = most_steps(list.job());
     for (const CollectiveRow& row : list.job().collectives.rows) {
@@ -85,15 +75,12 @@ void find_exposed(FindingList& list) {
       const double times = static_cast<double>(steps) *
                            static_cast<double>(std::max<std::size_t>(row.groups.size(), 1));
       if (f.evidence.size() < 2 && row.bytes && row.busbw)
-        f.evidence.push_back(fmt::format("{} calls a step of {} in group {}: {} GB/s bus bandwidth",
-                                         format_digits(static_cast<double>(row.count) / times),
-                                         format_bytes(static_cast<double>(row.bytes->value)),
-                                         printable(row.group),
-                                         format_digits(row.busbw->value / 1e9)));
+        f.evidence.push_back(msg::calls_of_size(Digits{static_cast<double>(row.count) / times},
+                                                row.bytes, printable(row.group),
+                                                Digits{row.busbw->value / 1e9}));
     }
     f.evidence.insert(f.evidence.begin(),
-                      fmt::format("{} a step exposed, mean over the ranks",
-                                  format_time(exposed_of(list.job().collectives, kind) / steps)));
+                      msg::exposed_a_step(exposed_of(list.job().collectives, kind) / steps));
     f.advice =
         advice_for(kind, most == nullptr ? Dimension::unknown : most->dimension, list.trains());
     f.reasons = {"slow_link",     "sync_calls", "bucket_too_small",  "bucket_too_large",
@@ -163,20 +150,15 @@ void find_small_messages(FindingList& list) {
   if (small < threshold::least_calls || small * 2 < all) return;
   Finding f;
   f.id = "bucket_too_small";
-  f.what = "Most collectives are so small that their latency, not their size, is what they take";
-  f.evidence.push_back(fmt::format(
-      "{} of {} calls over all ranks and steps, up to {}, spend at least half of their transfer in "
-      "latency (up to {}, from the times of several message sizes)",
-      small, all, format_bytes(static_cast<double>(largest_small)), format_time(longest)));
-  f.advice =
-      "Fewer, larger messages: bucket_cap_mb of DDP, reduce_bucket_size and "
-      "allgather_bucket_size of DeepSpeed, larger FSDP units, coalesced collectives";
+  f.what = msg::found_small_messages();
+  f.evidence.push_back(msg::calls_in_latency(small, all, Bytes{largest_small}, longest));
+  f.advice = msg::send_larger_messages();
   list.add_replayed(std::move(f), gain);
 }
 
 void find_congestion(FindingList& list) {
   double lost = 0;
-  std::string worst;
+  Message worst;
   double worst_ratio = 0;
   for (const auto& [key, group] : transfers_of(list.job().collectives)) {
     if (group.times.size() < threshold::least_calls) continue;
@@ -186,9 +168,8 @@ void find_congestion(FindingList& list) {
     for (const double t : group.times) lost += std::max(0.0, t - median);
     if (tail / median <= worst_ratio) continue;
     worst_ratio = tail / median;
-    worst = fmt::format("{} of {}: median {}, slowest tenth from {}", kind_name(std::get<0>(key)),
-                        format_bytes(static_cast<double>(std::get<2>(key))), format_time(median),
-                        format_time(tail));
+    worst = msg::spread_of_calls(kind_name(std::get<0>(key)), Bytes{std::get<2>(key)},
+                                 Nanoseconds(median), Nanoseconds(tail));
   }
   std::size_t steps = 0;  // of all ranks, as `lost`
   for (const RankResult& r : list.job().ranks) steps += r.steps.size();
@@ -196,16 +177,14 @@ void find_congestion(FindingList& list) {
   Finding f;
   f.id = "congestion";
   f.sort = FindingSort::fault;
-  f.what = "Equal collectives take very different times: something shares their links";
+  f.what = msg::found_congestion();
   f.evidence.push_back(worst);
-  f.advice =
-      "Look for other jobs or other groups of this job on the same links (NIC counters, "
-      "switch ports), and at the placement of groups on nodes";
+  f.advice = msg::look_for_other_jobs();
   f.confidence = Confidence::low;
   const WhatIf* free = list.what_if("communication_free");
   const Ns above{static_cast<std::int64_t>(lost / static_cast<double>(steps))};
   list.add_bounded(std::move(f), std::min(above, free == nullptr ? Ns{0} : most_saved(*free)),
-                   "transfers at their median, at most what free communication saves");
+                   msg::by_median_transfers());
 }
 
 Ns whole_ns(double s) { return Ns{std::llround(s * 1e9)}; }
@@ -256,26 +235,22 @@ void find_slow_links(FindingList& list) {
     f.id = "slow_link";
     f.sort = FindingSort::fault;
     f.key = fmt::format("slow_link:{}", several ? name : slow.rows.front()->row->group);
-    f.what = fmt::format("Transfers of {} take {} times what the links of {} allow",
-                         several ? fmt::format("{} {} groups", slow_ones.size(), name)
-                                 : "group " + printable(slow.rows.front()->row->group),
-                         format_digits(slow.measured / slow.expected), context.machine->name);
+    f.what =
+        msg::found_slow_link(several ? msg::several_groups(slow_ones.size(), name)
+                                     : msg::one_group(printable(slow.rows.front()->row->group)),
+                             Digits{slow.measured / slow.expected}, context.machine->name);
     for (const ExpectedCollective* e : slow.rows) {
       if (f.evidence.size() == 3) break;
       const double calls = static_cast<double>(e->calls);
-      f.evidence.push_back(fmt::format("{} of {}: {} a call, {} on {}", kind_name(e->row->kind),
-                                       format_bytes(static_cast<double>(e->row->bytes->value)),
-                                       format_time(whole_ns(e->measured / calls)),
-                                       format_time(whole_ns(e->expected / calls)),
-                                       context.machine->name));
+      f.evidence.push_back(msg::call_beside_machine(
+          kind_name(e->row->kind), e->row->bytes, whole_ns(e->measured / calls),
+          whole_ns(e->expected / calls), context.machine->name));
     }
-    f.advice =
-        "Check NCCL_DEBUG=INFO for the transport and the rings it chose (P2P disabled, wrong "
-        "NCCL_SOCKET_IFNAME, no GPUDirect), nvidia-smi topo -m, and the link's error counters";
+    f.advice = msg::check_transport();
     const WhatIf* free = list.what_if("communication_free");
     const Ns lost = whole_ns(slow.lost / static_cast<double>(most_steps(list.job())));
     list.add_bounded(std::move(f), std::min(lost, free == nullptr ? Ns{0} : most_saved(*free)),
-                     "its exposed time, were transfers as fast as the machine's links");
+                     msg::by_links());
   }
 }
 
@@ -286,11 +261,10 @@ void find_imbalance(FindingList& list) {
   Finding f;
   f.id = "stage_imbalance";
   f.sort = replay_tells(list.job()) ? FindingSort::opportunity : FindingSort::fault;
-  f.what = busiest ? fmt::format("Pipeline stage {} has {} more to do than the mean of the others",
-                                 busiest->stage, format_percent(busiest->more))
-                   : "Pipeline stages have different amounts of compute";
+  f.what = busiest ? msg::found_stage_imbalance(busiest->stage, Percent{busiest->more})
+                   : msg::found_stage_imbalance(Value(), Value());
   if (busiest) f.evidence = busiest->evidence;
-  f.advice = "Move layers off the slowest stage; count the embedding and the head as layers";
+  f.advice = msg::move_layers_off_slowest();
   list.add_replayed(std::move(f), list.what_if("stages_balanced"));
 }
 

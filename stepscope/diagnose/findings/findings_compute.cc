@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the device's own time could do without.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,14 +8,11 @@
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/fit/roofline.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/kernel_name.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/kernel_name.h"
 
 namespace stepscope {
 namespace {
-
-std::string percent(double share) { return format_percent(share); }
 
 struct ProductTime {
   Ns all{};
@@ -65,19 +60,15 @@ void find_product_efficiency(FindingList& list) {
   if (p.worst == nullptr) return;
   Finding f;
   f.id = "low_matmul_efficiency";
-  f.what = fmt::format("Matrix products run below {} of the peak of their format",
-                       percent(threshold::good_product_share));
-  f.evidence.push_back(
-      fmt::format("{} of the products' device time is below; most in {} {} at {} of the peak",
-                  percent(fraction(p.below, p.all)), printable((*p.rank->strings)[p.worst->name]),
-                  printable((*p.rank->strings)[p.worst->dims]), percent(p.worst_share)));
-  f.advice =
-      "Larger micro-batches, dimensions that are multiples of 64 (vocabulary padded), fused "
-      "projections (QKV, gate and up), a lower precision, torch.compile max-autotune";
+  f.what = msg::found_slow_products(Percent{threshold::good_product_share});
+  f.evidence.push_back(msg::products_below(
+      Percent{fraction(p.below, p.all)}, printable((*p.rank->strings)[p.worst->name]),
+      printable((*p.rank->strings)[p.worst->dims]), Percent{p.worst_share}));
+  f.advice = msg::larger_products();
   f.place = list.place_on_path("matmul");
   const Ns path = list.on_path("matmul") + list.on_path("attention");
   list.add_bounded(std::move(f), times(path, fraction(p.below - p.at_good, p.all)),
-                   "products on the critical path at 70 % of the peak");
+                   msg::by_good_products());
 }
 
 void find_short_products(FindingList& list) {
@@ -97,14 +88,13 @@ void find_short_products(FindingList& list) {
   if (fraction(small, all) < threshold::many_short_products) return;
   Finding f;
   f.id = "small_matmuls";
-  f.what = "Many matrix products are too short to fill the device";
-  f.evidence.push_back(fmt::format("{} products of less than {} on average are {} of their time",
-                                   count, format_time(threshold::short_product),
-                                   percent(fraction(small, all))));
-  f.advice = "Batch them (bmm, grouped GEMM for experts), fuse projections, larger micro-batches";
+  f.what = msg::found_short_products();
+  f.evidence.push_back(
+      msg::short_products(count, threshold::short_product, Percent{fraction(small, all)}));
+  f.advice = msg::batch_products();
   f.place = list.place_on_path("matmul");
   list.add_bounded(std::move(f), times(list.on_path("matmul"), fraction(small, all) / 2),
-                   "half of their time on the critical path");
+                   msg::by_half_of_products());
 }
 
 // Whether a GPU that the catalogue lacks has neither bf16 nor TF32: NVIDIA's before Ampere, by its
@@ -124,20 +114,14 @@ bool before_ampere(const JobResult& job) {
 }
 
 // Formats with a higher peak than fp32 that the device has.
-std::string faster_formats(const FindingContext& context) {
+Message faster_formats(const FindingContext& context) {
   const auto has = [&](Dtype d) {
     return context.machine->peak_rates[static_cast<std::size_t>(d)].has_value();
   };
   const bool known = context.machine != nullptr;
   const bool old = before_ampere(context.job);
-  if (!known && !old)
-    return "autocast to bf16 (fp16 on devices without it), TF32 where the device has it "
-           "(torch.set_float32_matmul_precision('high'))";
-  const std::string autocast =
-      known && has(Dtype::bf16) && !old ? "autocast to bf16" : "autocast to fp16 with loss scaling";
-  return known && has(Dtype::tf32)
-             ? autocast + ", or torch.set_float32_matmul_precision('high') for TF32"
-             : autocast;
+  if (!known && !old) return msg::any_faster_format();
+  return msg::faster_format(known && has(Dtype::bf16) && !old, known && has(Dtype::tf32));
 }
 
 // Products in single precision, and those that do not use tensor cores.
@@ -163,27 +147,23 @@ void find_precision(FindingList& list) {
   if (fraction(without, all) > threshold::many_slow_formats && !example.empty()) {
     Finding f;
     f.id = "tensor_cores_unused";
-    f.what = "Matrix products do not use the tensor cores";
-    f.evidence.push_back(fmt::format("{} of their time, e.g. {}",
-                                     percent(std::min(1.0, fraction(without, all))), example));
-    if (single > Ns{0})
-      f.evidence.push_back(
-          fmt::format("{} of it has single-precision operands", percent(fraction(single, all))));
-    f.advice = capitalised(faster_formats(list.context())) +
-               "; dimensions that are multiples of 8 (16-bit) or 16 (8-bit)";
+    f.what = msg::found_no_tensor_cores();
+    f.evidence.push_back(
+        msg::time_and_example(Percent{std::min(1.0, fraction(without, all))}, example));
+    if (single > Ns{0}) f.evidence.push_back(msg::single_operands(Percent{fraction(single, all)}));
+    f.advice = msg::use_tensor_cores(faster_formats(list.context()));
     f.place = list.place_on_path("matmul");
     list.add_bounded(std::move(f), times(path, std::min(1.0, fraction(without, all)) / 2),
-                     "half of their time on the critical path");
+                     msg::by_half_of_products());
   } else if (fraction(single, all) > threshold::many_slow_formats) {
     Finding f;
     f.id = "fp32_matmuls";
-    f.what = "Matrix products have single-precision operands";
-    f.evidence.push_back(percent(fraction(single, all)) + " of their time");
-    f.advice =
-        capitalised(faster_formats(list.context())) + "; keep fp32 for sums, norms and the loss";
+    f.what = msg::found_single_products();
+    f.evidence.push_back(msg::of_their_time(Percent{fraction(single, all)}));
+    f.advice = msg::use_faster_format(faster_formats(list.context()));
     f.place = list.place_on_path("matmul");
     list.add_bounded(std::move(f), times(path, fraction(single, all) / 2),
-                     "half of their time on the critical path");
+                     msg::by_half_of_products());
   }
 }
 
@@ -218,33 +198,23 @@ void find_fusable(FindingList& list) {
                   list.on_path("reduction") + list.on_path("quantize") + list.on_path("loss");
   Finding f;
   f.id = "memory_bound";
-  f.what =
-      "Elementwise kernels, norms, reductions, quantization and losses that a compiler could fuse "
-      "take part of the step";
-  f.evidence.push_back(fmt::format("{} a step of the critical path ({})", format_time(path),
-                                   percent(list.share(path))));
+  f.what = msg::found_memory_bound();
+  f.evidence.push_back(msg::of_critical_path(path, Percent{list.share(path)}));
   for (const RankResult& r : list.job().ranks) {
     for (const KernelRow& k : r.kernels.kernels) {
       if (k.kind != NameClass::elementwise && k.kind != NameClass::norm) continue;
-      f.evidence.push_back(fmt::format("most in {}: {} runs, {}",
-                                       short_kernel_name((*r.strings)[k.name]), k.count,
-                                       format_time(k.total)));
+      f.evidence.push_back(msg::most_in(short_kernel_name((*r.strings)[k.name]), k.count, k.total));
       break;
     }
     break;
   }
   // Who compiles has this advice behind him.
   const bool compiles = fused > threshold::mostly_fused;
-  f.advice =
-      std::string(list.pytorch() && !compiles ? "torch.compile, fused norms" : "Fused norms") +
-      ", dropout, rotary embedding" +
-      (list.trains() ? " and cross-entropy, fused AdamW" : " and sampling");
-  if (compiles)
-    f.evidence.push_back(
-        fmt::format("a compiler has fused {} of their device time already", percent(fused)));
+  f.advice = msg::fuse(list.pytorch() && !compiles, list.trains());
+  if (compiles) f.evidence.push_back(msg::fused_already(Percent{fused}));
   f.place = list.place_on_path("elementwise");
   list.add_bounded(std::move(f), times(path, threshold::fusion_saves * (1 - fused)),
-                   "half of what no compiler has fused, on the critical path");
+                   msg::by_half_of_fusable());
 }
 
 void find_contention(FindingList& list) {
@@ -262,14 +232,11 @@ void find_contention(FindingList& list) {
   if (most == nullptr) return;
   Finding f;
   f.id = "contention";
-  f.what = "Kernels run slower while communication shares the device with them";
-  f.evidence.push_back(fmt::format("{} takes {} × as long beside communication ({} runs)",
-                                   short_kernel_name(most->name), format_digits(most->slowdown),
-                                   most->count));
-  f.advice =
-      "Fewer channels or blocks for the communication (NCCL_MAX_CTAS, NCCL_NCHANNELS_PER_NET_"
-      "PEER), copy engines or in-network reduction, another place to overlap it";
-  list.add_bounded(std::move(f), worst, "time above the runs alone, of the worst rank");
+  f.what = msg::found_contention();
+  f.evidence.push_back(msg::kernel_beside_communication(short_kernel_name(most->name),
+                                                        Digits{most->slowdown}, most->count));
+  f.advice = msg::fewer_channels();
+  list.add_bounded(std::move(f), worst, msg::by_runs_alone());
 }
 
 void find_recompute(FindingList& list) {
@@ -289,18 +256,13 @@ void find_recompute(FindingList& list) {
         headroom = d.headroom;
   Finding f;
   f.id = "recompute";
-  f.what = "Activations are computed twice (checkpointing)";
-  f.evidence.push_back(
-      fmt::format("{} of the products' time is repeated", percent(fraction(repeated, step_time))));
-  if (headroom)
-    f.evidence.push_back(fmt::format("{} of device memory is free at the peak",
-                                     format_bytes(static_cast<double>(headroom->value))));
-  f.advice =
-      "Where memory allows: checkpoint fewer layers or only attention (selective), or trade it "
-      "for a larger ZeRO stage";
+  f.what = msg::found_recompute();
+  f.evidence.push_back(msg::products_repeated(Percent{fraction(repeated, step_time)}));
+  if (headroom) f.evidence.push_back(msg::memory_free(*headroom));
+  f.advice = msg::checkpoint_less();
   const Ns path = list.on_path("matmul") + list.on_path("attention");
   list.add_bounded(std::move(f), times(path, fraction(repeated, step_time)),
-                   "repeated products on the critical path");
+                   msg::by_repeated_products());
 }
 
 }  // namespace

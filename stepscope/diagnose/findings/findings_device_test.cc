@@ -8,6 +8,7 @@
 
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -50,9 +51,9 @@ TEST(LaunchBound, CostsNoMoreThanTheDeviceIsWithoutWork) {
 TEST(LaunchBound, GraphsAreAdvisedOnDevicesThatHaveThem) {
   SlowHost t;
   t.saves(Change::host_free, 30);
-  EXPECT_TRUE(says(t.found("launch_bound").advice, "CUDA graphs"));
+  EXPECT_TRUE(says(say(t.found("launch_bound").advice), "CUDA graphs"));
   t.rank(0).device = "mtia";
-  EXPECT_FALSE(says(t.found("launch_bound").advice, "CUDA graphs"));
+  EXPECT_FALSE(says(say(t.found("launch_bound").advice), "CUDA graphs"));
 }
 
 TEST(LaunchBound, FirstCallsWantAWarmUp) {
@@ -60,9 +61,9 @@ TEST(LaunchBound, FirstCallsWantAWarmUp) {
   t.saves(Change::host_free, 30);
   t.gap(idle_host, 15'000'000, "cudaLaunchKernel");
   t.rank(0).recording.start_up.idle = Ns{12'000'000};
-  EXPECT_TRUE(says(t.found("launch_bound").advice, "warm-up"));
+  EXPECT_TRUE(says(say(t.found("launch_bound").advice), "warm-up"));
   t.rank(0).idle.front().total = Ns{40'000'000};  // most of the time passes elsewhere
-  EXPECT_FALSE(says(t.found("launch_bound").advice, "warm-up"));
+  EXPECT_FALSE(says(say(t.found("launch_bound").advice), "warm-up"));
 }
 
 // Two ranks of two groups of tensor parallelism, 3 and 5 ms of exposed all-reduces.
@@ -87,8 +88,8 @@ TEST(ExposedCommunication, IsTheMeanOverTheRanks) {
   const std::vector<Finding> findings = find_findings({.job = t.job});
   const auto f = std::ranges::find(findings, "exposed_communication", &Finding::id);
   ASSERT_NE(f, findings.end());
-  EXPECT_EQ(f->evidence.front(), "4.00 ms a step exposed, mean over the ranks");
-  EXPECT_TRUE(says(f->advice, "tensor-parallel")) << f->advice;
+  EXPECT_EQ(say(f->evidence.front()), "4.00 ms a step exposed, mean over the ranks");
+  EXPECT_TRUE(says(say(f->advice), "tensor-parallel")) << say(f->advice);
 }
 
 TEST(Fusion, OfKernelsThatWereNotRecordedNothingIsSaid) {
@@ -110,9 +111,9 @@ TEST(Precision, NoneIsAdvisedThatTheDeviceLacks) {
   product.precision = OperandFormat::fp32;
   product.device = Ns{50'000'000};
   t.job.explanation->path.shares = {{.label = "matmul", .time = Ns{50'000'000}}};
-  EXPECT_TRUE(says(t.found("fp32_matmuls").advice, "TF32"));
+  EXPECT_TRUE(says(say(t.found("fp32_matmuls").advice), "TF32"));
   t.rank(0).gpu_name = "Tesla V100-PCIE-32GB";
-  EXPECT_EQ(t.found("fp32_matmuls").advice,
+  EXPECT_EQ(say(t.found("fp32_matmuls").advice),
             "Autocast to fp16 with loss scaling; keep fp32 for sums, norms and the loss");
 }
 
@@ -120,16 +121,16 @@ TEST(SharedDevice, TheToolOfTheDeviceListsItsProcesses) {
   SlowHost t;
   t.saves(Change::device_alone, 20);
   t.job.explanation->held = {{.rank = 0, .count = 24, .slice = Ns{2'000'000}}};
-  EXPECT_TRUE(says(t.found("device_shared").advice, "(nvidia-smi)"));
+  EXPECT_TRUE(says(say(t.found("device_shared").advice), "(nvidia-smi)"));
   t.rank(0).device = "rocm";
-  EXPECT_TRUE(says(t.found("device_shared").advice, "(rocm-smi --showpids)"));
+  EXPECT_TRUE(says(say(t.found("device_shared").advice), "(rocm-smi --showpids)"));
 }
 
 TEST(ShortCapture, AWindowIsNoStep) {
   SlowHost t;
-  EXPECT_EQ(t.found("too_few_steps").what, "Only 1 step is recorded");
+  EXPECT_EQ(say(t.found("too_few_steps").what), "Only 1 step is recorded");
   t.rank(0).steps.front().name = "window";
-  EXPECT_EQ(t.found("too_few_steps").what,
+  EXPECT_EQ(say(t.found("too_few_steps").what),
             "No step is marked: the whole recorded window counts as one");
 }
 
@@ -137,9 +138,9 @@ TEST(Retries, GiveBackNoMoreThanAFreeAllocator) {
   SlowHost t;
   t.rank(0).retries = {.count = 2, .frees = 7, .total = Ns{30'000'000}};
   EXPECT_EQ(t.found("allocation_retries").gain, Ns{30'000'000});
-  EXPECT_EQ(t.found("allocation_retries").gain_from, "those calls");
+  EXPECT_EQ(say(t.found("allocation_retries").bounded_by), "those calls");
   t.saves(Change::allocator_free, 12);
-  EXPECT_EQ(t.found("allocation_retries").gain_from, "allocator_free");  // as the verdict's
+  EXPECT_EQ(t.found("allocation_retries").change, "allocator_free");  // as the verdict's
   EXPECT_EQ(t.found("allocation_retries").gain, Ns{12'000'000});
 }
 

@@ -6,8 +6,7 @@
 
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {
@@ -31,72 +30,31 @@ std::string_view clocks_command(const RankResult* r) {
                    : "nvidia-smi -q -d CLOCK,POWER,TEMPERATURE,PERFORMANCE";
 }
 
-// Of ranks without a device, where it is another than below.
-std::string_view cpu_advice_for(CulpritKind kind) {
-  switch (kind) {
-    case CulpritKind::slow_rank:
-      return "Compare the frequency and the load of its cores with a peer's (other processes, "
-             "pinning); if they agree, it has more work: balance the batch";
-    case CulpritKind::throttling:
-      return "Look at the frequency and the temperature of its cores while it is slow, and at "
-             "other "
-             "processes on them";
-    case CulpritKind::sync_calls:
-      return "Wait where the result is used: keep the handle (async_op=True), no synchronize or "
-             "barrier after a call or inside a hook, overlap_comm of DeepSpeed on";
-    default:
-      return {};
-  }
-}
-
-std::string advice_for(const Culprit& c, const JobResult& job) {
+Message advice_for(const Culprit& c, const JobResult& job) {
   const RankResult* r = result_of(job, c.ranks);
-  if (r != nullptr && r->device == "cpu")
-    if (const std::string_view advice = cpu_advice_for(c.kind); !advice.empty())
-      return std::string(advice);
-  if (c.clock) return advice_for_clock(*c.clock);
+  const bool cpu = r != nullptr && r->device == "cpu";
+  if (c.clock && !cpu) return advice_for_clock(*c.clock);
   switch (c.kind) {
     case CulpritKind::slow_rank:
-      return fmt::format(
-          "Compare its clocks, power and temperature with a peer's ({}); if they agree, it has "
-          "more "
-          "work: balance the batch",
-          clocks_command(r));
+      return cpu ? msg::compare_cores() : msg::compare_gpus(clocks_command(r));
     case CulpritKind::throttling:
-      return fmt::format("Look at its power, temperature and clocks while it is slow ({})",
-                         clocks_command(r));
+      return cpu ? msg::look_at_cores() : msg::look_at_gpu(clocks_command(r));
     case CulpritKind::late_host:
-      return "Look at what its process does there: py-spy record, other processes on its cores, "
-             "the "
-             "CPU's frequency, logging or checkpoints of one rank";
+      return msg::look_at_process();
     case CulpritKind::data_loader:
-      return c.ranks.empty()
-                 ? "More workers, prefetch_factor, persistent_workers, pinned memory; decode and "
-                   "tokenise ahead of time"
-                 : "Give its data loader more workers or prefetch, and look at its storage";
+      return c.ranks.empty() ? msg::speed_up_loaders() : msg::speed_up_its_loader();
     case CulpritKind::pauses:
-      return "Collect Python's garbage on all ranks at the same step (gc.disable() and "
-             "gc.collect() "
-             "every N steps); if that is not it, record with_stack to see what the host does there";
+      return msg::collect_together();
     case CulpritKind::outlier_step:
-      return "See what the job does there (checkpoint, evaluation, recompilation); if it recurs, "
-             "do "
-             "it beside the training or less often";
+      return msg::see_outlier_step();
     case CulpritKind::slow_group:
-      return fmt::format(
-          "Measure the links between its ranks ({} on them alone), see NCCL_DEBUG=INFO for their "
-          "transport, and read the error counters of the links and NICs",
-          is_amd(r) ? "rccl-tests" : "nccl-tests");
+      return msg::measure_links(is_amd(r) ? "rccl-tests" : "nccl-tests");
     case CulpritKind::stage_imbalance:
-      return "Move layers off this stage; count the embedding and the head as layers";
+      return msg::move_layers();
     case CulpritKind::sync_calls:
-      return "Remove .item(), .cpu(), nonzero and printing of tensors from the step, or do them "
-             "once "
-             "in many steps; copy with non_blocking=True from pinned memory";
+      return cpu ? msg::wait_where_used() : msg::remove_syncs();
     case CulpritKind::unseen_host:
-      return "Record some steps with with_stack=True, or watch the process with py-spy: what takes "
-             "so long there may be garbage collection, logging, a checkpoint, or batches made "
-             "outside a DataLoader";
+      return msg::record_stacks();
     default:
       return {};
   }
@@ -108,9 +66,7 @@ void add_blame(const JobResult& job, int rank, Finding& f) {
   for (const Blame& b : job.explanation->blame) {
     if (b.rank != rank || !b.excess || listed == most_blamed) continue;
     ++listed;
-    f.evidence.push_back(fmt::format(
-        "all ranks together wait {} over the recorded steps for its {}{}", format_time(b.wait),
-        b.label, b.name.empty() ? "" : ", most of it before " + b.name));
+    f.evidence.push_back(msg::all_wait_for(b.wait, b.label, b.name));
     if (!f.place) f.place = FindingPlace{rank, b.worst_at - b.worst, b.worst};
   }
 }
@@ -119,10 +75,7 @@ void add_early_waits(const JobResult& job, Finding& f) {
   const std::vector<EarlyWaitSum>& sums = job.explanation->early_waits;
   for (const EarlyWaitSum& s : sums) {
     if (f.evidence.size() == 3) break;
-    f.evidence.push_back(fmt::format(
-        "rank {} stands still in {} of {} collectives, {} over the recorded steps, and then "
-        "computes something else",
-        s.rank, s.count, s.collectives, format_time(s.total)));
+    f.evidence.push_back(msg::stands_still(s.rank, s.count, s.collectives, s.total));
   }
   if (!sums.empty())
     f.place = FindingPlace{sums.front().rank, sums.front().worst_at, sums.front().worst};
@@ -131,9 +84,8 @@ void add_early_waits(const JobResult& job, Finding& f) {
 void add_syncs(const RankResult& r, Finding& f) {
   for (const CallSum& call : r.host.sync_calls) {
     if (f.evidence.size() == 2) break;
-    f.evidence.push_back(fmt::format("rank {}: {} calls of {} block for {} over its {}", r.rank,
-                                     call.count, printable((*r.strings)[call.name]),
-                                     format_time(call.total), counted(r.steps.size(), "step")));
+    f.evidence.push_back(msg::calls_block(r.rank, call.count, printable((*r.strings)[call.name]),
+                                          call.total, r.steps.size()));
   }
 }
 
@@ -211,15 +163,14 @@ std::string key_of(const Culprit& c) {
   return key;
 }
 
-// The sentence about the clock without its full stop, with power and temperature.
-std::string evidence_of(const ClockCause& c) {
-  std::string text = c.sentence.substr(0, c.sentence.size() - 1);
-  if (c.temperature_celsius && c.peers_temperature_celsius)
-    text += fmt::format("; {:.0f} °C (peers {:.0f} °C)", *c.temperature_celsius,
-                        *c.peers_temperature_celsius);
-  if (c.power_watts && c.peers_power_watts)
-    text += fmt::format("; {:.0f} W (peers {:.0f} W)", *c.power_watts, *c.peers_power_watts);
-  return text;
+// The sentence about the clock, with power and temperature.
+Message evidence_of(const ClockCause& c) {
+  const bool heat = c.temperature_celsius && c.peers_temperature_celsius;
+  const bool power = c.power_watts && c.peers_power_watts;
+  return msg::clock_evidence(c.sentence, heat ? digits_of(c.temperature_celsius) : Value(),
+                             digits_of(c.peers_temperature_celsius),
+                             power ? digits_of(c.power_watts) : Value(),
+                             digits_of(c.peers_power_watts));
 }
 
 Finding finding_of(const Culprit& c, const JobResult& job) {
@@ -227,10 +178,10 @@ Finding finding_of(const Culprit& c, const JobResult& job) {
   f.id = culprit_kind_names[static_cast<std::size_t>(c.kind)];
   f.sort = FindingSort::fault;
   f.key = key_of(c);
-  f.what = c.sentence.substr(0, c.sentence.size() - 1);  // findings have no full stop
+  f.what = c.sentence;
   f.advice = advice_for(c, job);
   f.gain = c.gain;
-  f.gain_from = c.change;
+  f.change = c.change;
   f.confidence = c.confidence == Confidence::low ? Confidence::low : Confidence::high;
   f.places = places_of(c, job);
   if (c.clock) f.evidence.push_back(evidence_of(*c.clock));

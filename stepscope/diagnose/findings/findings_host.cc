@@ -9,8 +9,7 @@
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {
@@ -73,32 +72,21 @@ std::string computing_operator(const RankResult& r) {
   return {};
 }
 
-std::string launch_advice(const FindingList& list, const RankResult& r) {
-  if (start_up_prevails(r))
-    return "Record after a warm-up (torch.profiler.schedule): start-up loads code and sets up "
-           "libraries and the device, and later steps do not repeat it";
+Message launch_advice(const FindingList& list, const RankResult& r) {
+  if (start_up_prevails(r)) return msg::record_after_warm_up();
   if (const std::string name = computing_operator(r); !name.empty())
-    return fmt::format(
-        "Run {} on the device (device=), or ahead of its use in other threads or processes: the "
-        "host computes it while the device waits",
-        printable(name));
+    return msg::run_on_device(printable(name));
   const bool graphs = r.recording.graph_launches > 0;
   const std::uint64_t steps = std::max<std::uint64_t>(1, r.steps.size());
   const bool many = r.host.launches >= few_launches * steps;
-  std::string advice;
+  Messages advice;
   if (!graphs && many && (r.device == "cuda" || r.device == "rocm"))
-    advice = list.pytorch() ? "CUDA graphs (torch.compile mode=reduce-overhead, torch.cuda.graphs)"
-             : r.device == "cuda" ? "CUDA graphs"
-                                  : "HIP graphs";
-  const auto add = [&](std::string_view part) {
-    advice += advice.empty() ? capitalised(std::string(part)) : fmt::format(", {}", part);
-  };
-  if (many && list.pytorch() && list.trains()) add("fused and foreach operators");
-  add(list.trains() || !list.pytorch() ? "larger batches" : "larger batches of requests");
-  return advice +
-         (list.pytorch() ? "; less Python between operators"
-                         : "; less on the host between launches") +
-         ". Before that, compare with steps that are not recorded: recording slows the host";
+    advice.push_back(list.pytorch()       ? msg::graphs_of_pytorch()
+                     : r.device == "cuda" ? msg::graphs_of_cuda()
+                                          : msg::graphs_of_hip());
+  if (many && list.pytorch() && list.trains()) advice.push_back(msg::fused_operators());
+  advice.push_back(msg::larger_batches(list.pytorch() && !list.trains()));
+  return msg::launch_less(std::move(advice), list.pytorch());
 }
 
 void find_launch_bound(FindingList& list) {
@@ -107,17 +95,13 @@ void find_launch_bound(FindingList& list) {
   Finding f;
   f.id = "launch_bound";
   f.sort = FindingSort::bound;
-  f.what = "The host does not launch work fast enough for the device";
-  f.evidence.push_back(
-      fmt::format("{} of {} launches of rank {} find the device idle, for {} over its {}",
-                  r->host.empty_queue_launches, r->host.launches, r->rank,
-                  format_time(r->host.starved), counted(r->steps.size(), "step")));
+  f.what = msg::found_launch_bound();
+  f.evidence.push_back(msg::launches_find_idle_for(r->host.empty_queue_launches, r->host.launches,
+                                                   r->rank, r->host.starved, r->steps.size()));
   std::string culprit;
   f.place = longest_idle(list.job(), BudgetCategory::idle_host, culprit);
   if (!culprit.empty())
-    f.evidence.push_back(fmt::format("longest: {} on rank {} before or in {}",
-                                     format_time(f.place->time), f.place->rank,
-                                     printable(culprit)));
+    f.evidence.push_back(msg::longest_before(f.place->time, f.place->rank, printable(culprit)));
   f.advice = launch_advice(list, *r);
   // A late rank's gaps are host time too, but nothing that CUDA graphs would cure.
   const WhatIf* free = list.what_if("host_free");
@@ -132,11 +116,11 @@ void find_launch_bound(FindingList& list) {
     if (free->saved <= most_idle)
       list.add_replayed(std::move(f), free);
     else
-      list.add_bounded(std::move(f), most_idle, "time of the device without work");
+      list.add_bounded(std::move(f), most_idle, msg::by_time_without_work());
     return;
   }
   list.add_bounded(std::move(f), std::min(free->saved - late->saved, most_idle),
-                   name_of(free->scenario) + " less " + name_of(late->scenario));
+                   msg::one_less_other(name_of(free->scenario), name_of(late->scenario)));
 }
 
 void find_syncs(FindingList& list) {
@@ -144,21 +128,17 @@ void find_syncs(FindingList& list) {
   if (r->device == "cpu" || list.has_fault("sync_calls")) return;
   Finding f;
   f.id = "sync_calls";
-  f.what = "Calls that wait for the device keep the host from running ahead";
+  f.what = msg::found_sync_calls();
   for (const CallSum& call : r->host.sync_calls) {
     if (f.evidence.size() == 2) break;
-    f.evidence.push_back(fmt::format("rank {}: {} calls of {} block for {} over its {}", r->rank,
-                                     call.count, name_of_call(*r, call), format_time(call.total),
-                                     counted(r->steps.size(), "step")));
+    f.evidence.push_back(
+        msg::calls_block(r->rank, call.count, name_of_call(*r, call), call.total, r->steps.size()));
   }
   std::string culprit;
   f.place = longest_idle(list.job(), BudgetCategory::idle_sync, culprit);
   if (!culprit.empty())
-    f.evidence.push_back(fmt::format("the longest that left the device idle: {} in {}",
-                                     format_time(f.place->time), printable(culprit)));
-  f.advice =
-      "Remove .item(), .cpu(), nonzero and printing of tensors from the step, or do them once "
-      "in many steps; copy with non_blocking=True from pinned memory";
+    f.evidence.push_back(msg::longest_idle_sync(f.place->time, printable(culprit)));
+  f.advice = msg::remove_syncs();
   list.add_replayed(std::move(f), list.what_if("sync_free"));
 }
 
@@ -170,52 +150,40 @@ void find_rows(FindingList& list) {
   Finding data;
   data.id = "data_loader";
   data.sort = replay_tells(list.job()) ? FindingSort::opportunity : FindingSort::fault;
-  data.what = "Training waits for the data loader";
-  data.evidence.push_back(fmt::format("rank {} spends {} a step in it", r->rank,
-                                      format_time(per_step(*r, r->host.data))));
+  data.what = msg::found_data_loader();
+  data.evidence.push_back(msg::rank_spends(r->rank, per_step(*r, r->host.data)));
   std::string culprit;
   data.place = longest_idle(list.job(), BudgetCategory::idle_data, culprit);
-  data.advice =
-      "More workers, prefetch_factor, persistent_workers, pinned memory; decode and tokenise "
-      "ahead of time";
+  data.advice = msg::speed_up_loaders();
   if (!list.has_fault("data_loader")) list.add_replayed(std::move(data), list.what_if("data_free"));
 
   r = most(list.job(), [](const RankResult& x) { return x.host.allocator; });
   Finding allocator;
   allocator.id = "allocator_in_step";
-  allocator.what = "Device memory is allocated or freed within the step";
+  allocator.what = msg::found_allocator();
   for (const CallSum& call : r->host.allocator_calls) {
     if (allocator.evidence.size() == 2) break;
-    allocator.evidence.push_back(fmt::format(
-        "rank {}: {} calls of {} take {} over its {}", r->rank, call.count, name_of_call(*r, call),
-        format_time(call.total), counted(r->steps.size(), "step")));
+    allocator.evidence.push_back(
+        msg::calls_take(r->rank, call.count, name_of_call(*r, call), call.total, r->steps.size()));
   }
-  allocator.advice =
-      "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, no empty_cache in the loop, "
-      "equal shapes (pad or bucket sequences), headroom";
+  allocator.advice = msg::configure_allocator();
   allocator.reasons = {"allocation_retries"};
   list.add_replayed(std::move(allocator), list.what_if("allocator_free"));
 
   r = most(list.job(), [](const RankResult& x) { return x.host.gc; });
   Finding gc;
   gc.id = "garbage_collection";
-  gc.what = "Python's garbage collector runs within the step";
-  gc.evidence.push_back(fmt::format("rank {} spends {} a step in it", r->rank,
-                                    format_time(per_step(*r, r->host.gc))));
-  gc.advice =
-      "gc.disable() and gc.collect() every N steps on all ranks at once (gc.freeze() after the "
-      "first)";
+  gc.what = msg::found_collector();
+  gc.evidence.push_back(msg::rank_spends(r->rank, per_step(*r, r->host.gc)));
+  gc.advice = msg::collect_rarely();
   list.add_replayed(std::move(gc), list.what_if("collector_free"));
 
   r = most(list.job(), [](const RankResult& x) { return x.host.overhead; });
   Finding profiler;
   profiler.id = "profiler_overhead";
-  profiler.what = "The profiler itself takes part of what was recorded";
-  profiler.evidence.push_back(
-      fmt::format("rank {}: {} over its steps", r->rank, format_time(r->host.overhead)));
-  profiler.advice =
-      "Judge the step without it: fewer options (with_stack, profile_memory, "
-      "record_shapes), warm-up steps before the active ones";
+  profiler.what = msg::found_profiler();
+  profiler.evidence.push_back(msg::rank_over_steps(r->rank, r->host.overhead));
+  profiler.advice = msg::record_less();
   list.add_replayed(std::move(profiler), list.what_if("profiler_free"));
 }
 
@@ -223,21 +191,19 @@ void find_rows(FindingList& list) {
 void find_copies(FindingList& list) {
   Finding f;
   f.id = "exposed_copies";
-  f.what = "The step waits for copies between host and device";
+  f.what = msg::found_copies();
   bool pageable = false;
   for (const RankResult& r : list.job().ranks)
     for (const CopyRow& copy : r.memory.copies) {
       if (f.evidence.size() >= 3 || (copy.direction != "HtoD" && copy.direction != "DtoH"))
         continue;
       pageable = pageable || copy.pinned == false;
-      f.evidence.push_back(fmt::format(
-          "rank {}: {} {} copies{} take {} over its {}", r.rank, copy.count, copy.direction,
-          copy.pinned ? (*copy.pinned ? " (pinned)" : " (pageable)") : "", format_time(copy.total),
-          counted(r.steps.size(), "step")));
+      const auto host = [](bool held) { return held ? msg::pinned() : msg::pageable(); };
+      f.evidence.push_back(msg::copies_of_rank(r.rank, copy.count, copy.direction,
+                                               copy.pinned ? host(*copy.pinned) : Message(),
+                                               copy.total, r.steps.size()));
     }
-  f.advice = pageable ? "Pin the host memory (pin_memory=True) and copy with non_blocking=True on "
-                        "another stream ahead of use"
-                      : "Copy ahead of use on another stream";
+  f.advice = pageable ? msg::pin_memory() : msg::copy_ahead();
   f.place = list.place_on_path("copy");
   list.add_replayed(std::move(f), list.what_if("copies_free"));
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two things that hold the host up and that traces show only in part: Python's lock, and an
 // allocator that finds no room. The lock is also seen in stacks (stacks_findings.cc).
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -27,25 +23,16 @@ void find_retries(FindingList& list) {
   Finding f;
   f.id = "allocation_retries";
   f.sort = FindingSort::fault;
-  f.what = "The device has no room for an allocation until cached memory is freed";
-  f.evidence.push_back(fmt::format(
-      "rank {}: {} of an allocation that freed cached blocks ({}) and allocated again with nothing "
-      "launched between{}; {} in all",
-      most->rank, counted(retries.count, "case"), counted(retries.frees, "free"),
-      retries.after_failure == 0
-          ? ""
-          : fmt::format(", {} of them after a first try", retries.after_failure),
-      format_time(retries.total)));
-  f.evidence.emplace_back(
-      "inferred from the order of the calls: a trace does not carry what an allocation returned");
+  f.what = msg::found_retries();
+  f.evidence.push_back(msg::retries_of_rank(
+      most->rank, retries.count, retries.frees,
+      value_if(retries.after_failure > 0, retries.after_failure), retries.total));
+  f.evidence.push_back(msg::inferred_retries());
   f.place = FindingPlace{most->rank, retries.worst_at, retries.worst};
-  f.advice =
-      "Leave the device more room: a smaller micro-batch, more recomputation or sharding; "
-      "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True and equal shapes against fragmentation; "
-      "torch.cuda.memory_stats()['num_alloc_retries'] counts them";
+  f.advice = msg::leave_room();
   const bool replayed = replay_tells(list.job()) && list.what_if("allocator_free") != nullptr;
-  list.add_bounded(std::move(f), cost_of_retries(list.job(), *most),
-                   replayed ? "allocator_free" : "those calls");
+  if (replayed) f.change = "allocator_free";
+  list.add_bounded(std::move(f), cost_of_retries(list.job(), *most), msg::by_those_calls());
 }
 
 void find_lock_rows(FindingList& list) {
@@ -54,12 +41,10 @@ void find_lock_rows(FindingList& list) {
     if (r.gil.count > 0 && (most == nullptr || r.gil.idle > most->gil.idle)) most = &r;
   if (most == nullptr) return;
   Finding f = lock_finding();
-  f.evidence.push_back(fmt::format(
-      "rank {}: {} for {}, during {} of which the device had nothing to do", most->rank,
-      counted(most->gil.count, "wait"), format_time(most->gil.total), format_time(most->gil.idle)));
+  f.evidence.push_back(
+      msg::waits_for_lock(most->rank, most->gil.count, most->gil.total, most->gil.idle));
   f.place = FindingPlace{most->rank, most->gil.worst_at, most->gil.worst};
-  list.add_bounded(std::move(f), most->gil.idle / steps_of(*most),
-                   "idle time of the device in those waits");
+  list.add_bounded(std::move(f), most->gil.idle / steps_of(*most), msg::by_idle_in_waits());
 }
 
 }  // namespace
@@ -69,11 +54,8 @@ Finding lock_finding() {
   f.id = "gil_contention";
   f.key = f.id;
   f.sort = FindingSort::fault;
-  f.what = "A thread that launches work waits for Python's global interpreter lock";
-  f.advice =
-      "Move what the other threads compute into processes (the data loader's workers, logging, "
-      "pinning), have them release the lock (native code, larger batches of work), or start fewer "
-      "of them";
+  f.what = msg::found_lock();
+  f.advice = msg::free_the_lock();
   return f;
 }
 

@@ -6,6 +6,7 @@
 
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -39,7 +40,7 @@ TEST(LockAndRetries, RetriesCostTheTimeOfTheirCalls) {
   EXPECT_EQ(f->confidence, Confidence::medium);
   ASSERT_TRUE(f->place);
   EXPECT_EQ(f->place->time, Ns{2'000'000});
-  EXPECT_NE(f->evidence.at(1).find("inferred"), std::string::npos);
+  EXPECT_NE(say(f->evidence.at(1)).find("inferred"), std::string::npos);
 }
 
 TEST(LockAndRetries, RetriesBelowAHundredthOfAStepAreLeftOut) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory near its limit, a device that others use too, and captures too short to judge by.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -11,8 +9,6 @@
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/verdict.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -27,14 +23,10 @@ void find_memory(FindingList& list) {
           static_cast<double>(d.headroom->value) < threshold::memory_near_limit * whole) {
         Finding f;
         f.id = "memory_near_limit";
-        f.what = fmt::format("Device memory of rank {} is nearly full", r.rank);
-        f.evidence.push_back(fmt::format("{} of {} left at the peak",
-                                         format_bytes(static_cast<double>(d.headroom->value)),
-                                         format_bytes(whole)));
+        f.what = msg::found_full_memory(r.rank);
+        f.evidence.push_back(msg::left_at_peak(*d.headroom, *r.gpu_memory));
         f.place = FindingPlace{r.rank, d.peak_time, Ns{0}};
-        f.advice =
-            "The allocator retries (and synchronises) near the limit: a smaller micro-batch, "
-            "more recomputation, or a higher ZeRO stage";
+        f.advice = msg::use_less_memory();
         list.add(std::move(f));
       }
       if (!d.peak_reserved) continue;
@@ -45,13 +37,9 @@ void find_memory(FindingList& list) {
         continue;
       Finding f;
       f.id = "fragmentation";
-      f.what = fmt::format("Rank {} reserves much more device memory than it ever uses", r.rank);
-      f.evidence.push_back(fmt::format("{} reserved, at most {} allocated",
-                                       format_bytes(static_cast<double>(d.peak_reserved->value)),
-                                       format_bytes(static_cast<double>(d.peak_allocated.value))));
-      f.advice =
-          "Cache or fragmentation, which a memory snapshot tells apart "
-          "(torch.cuda.memory._snapshot); expandable_segments:True helps the latter";
+      f.what = msg::found_fragmentation(r.rank);
+      f.evidence.push_back(msg::reserved_and_used(*d.peak_reserved, d.peak_allocated));
+      f.advice = msg::take_snapshot();
       f.confidence = Confidence::low;
       list.add(std::move(f));
     }
@@ -59,11 +47,11 @@ void find_memory(FindingList& list) {
 }
 
 // The tool that lists the processes on the device of a rank.
-std::string process_tool(const JobResult& job, int rank) {
+Value process_tool(const JobResult& job, int rank) {
   const auto r = std::ranges::find(job.ranks, rank, &RankResult::rank);
   const std::string_view device = r == job.ranks.end() ? "" : std::string_view(r->device);
   if (device == "cuda") return "nvidia-smi";
-  return device == "rocm" ? "rocm-smi --showpids" : "the device's own tool";
+  return device == "rocm" ? Value("rocm-smi --showpids") : Value(msg::devices_tool());
 }
 
 // Their stretches without work are as long as one another: another process's time slice.
@@ -78,18 +66,11 @@ void find_time_slices(FindingList& list, std::span<const HeldDevice> all) {
     ranks.push_back(held.rank);
     if (worst == nullptr || held.total > worst->total) worst = &held;
     if (f.evidence.size() == 3) continue;
-    f.evidence.push_back(fmt::format(
-        "rank {}: {} times work waited for an idle device, {} in all; it stands idle for {} "
-        "whenever it has run empty, whatever is launched meanwhile",
-        held.rank, held.count, format_time(held.total), format_time(*held.slice)));
+    f.evidence.push_back(msg::slices_of_rank(held.rank, held.count, held.total, held.slice));
   }
   if (worst == nullptr) return;
-  f.what =
-      fmt::format("Another process takes time slices of the device of {}", ranks_in_words(ranks));
-  f.advice = fmt::format(
-      "Find the other process on that device ({}) and move it; until then each moment with an "
-      "empty queue (a call that synchronises, a slow launch) costs a slice",
-      process_tool(list.job(), worst->rank));
+  f.what = msg::found_time_slices(ranks);
+  f.advice = msg::find_process(process_tool(list.job(), worst->rank));
   f.place = FindingPlace{worst->rank, worst->worst_at, worst->worst};
   list.add_replayed(std::move(f), list.what_if("device_alone"));
 }
@@ -104,20 +85,14 @@ void find_shared_device(FindingList& list) {
     Finding f;
     f.id = "device_shared";
     f.sort = FindingSort::fault;
-    f.what = fmt::format(
-        "Rank {}'s device often starts nothing although work was launched long before", held.rank);
-    f.evidence.push_back(fmt::format("{} times, {} each (the middle of them), {} in all",
-                                     held.count, format_time(held.median),
-                                     format_time(held.total)));
-    f.advice = fmt::format(
-        "Look for another process on that device ({}; two ranks on one device take turns in time "
-        "slices of about 2 ms), else for power or thermal throttling",
-        process_tool(list.job(), held.rank));
+    f.what = msg::found_late_starts(held.rank);
+    f.evidence.push_back(msg::late_starts(held.count, held.median, held.total));
+    f.advice = msg::look_for_process(process_tool(list.job(), held.rank));
     f.place = FindingPlace{held.rank, held.worst_at, held.worst};
     const std::int64_t steps =
         std::max<std::int64_t>(1, list.job().steps.empty() ? 1 : std::ssize(list.job().steps));
     f.confidence = Confidence::low;
-    list.add_bounded(std::move(f), held.total / steps, "those delays");
+    list.add_bounded(std::move(f), held.total / steps, msg::by_those_delays());
   }
 }
 
@@ -126,17 +101,13 @@ void find_short_capture(FindingList& list) {
   if (steps >= threshold::enough_steps) return;
   Finding f;
   f.id = "too_few_steps";
-  f.what = steps == 0 ? "No step was recorded by every rank"
-           : is_window(list.job())
-               ? "No step is marked: the whole recorded window counts as one"
-               : fmt::format("Only {} recorded", steps == 1 ? "1 step is" : "2 steps are");
-  const bool kineto = list.job().ranks.front().recording.format == "kineto";
-  f.advice = fmt::format("Record at least three steps after a warm-up{}",
-                         kineto ? " (torch.profiler.schedule)" : "");
+  f.what = steps == 0              ? msg::found_no_common_step()
+           : is_window(list.job()) ? msg::found_no_mark()
+                                   : msg::found_few_steps(steps);
+  f.advice = msg::record_three_steps(list.job().ranks.front().recording.format == "kineto");
   for (const MissingFact& m : missing_facts(list.job()))
     if (is_window(list.job()) && m.fact == Fact::steps && !m.record.empty())
-      f.advice =
-          fmt::format("Mark the steps ({}) and record at least three after a warm-up", m.record);
+      f.advice = msg::mark_steps(m.record);
   list.add(std::move(f));
 }
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters of sharded units that were not there when they were needed.
-#include <fmt/format.h>
-
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/unit_fetches.h"
-#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -27,22 +24,16 @@ const WhatIf* best_prefetch(const JobResult& job) {
   return best;
 }
 
-std::string advice_for(UnitSource source, double ahead) {
+Message advice_for(UnitSource source, double ahead) {
   switch (source) {
     case UnitSource::stepscope:
-      return fmt::format("stepscope train --prefetch {}", ahead);
+      return msg::prefetch_stepscope(Digits{ahead});
     case UnitSource::fsdp1:
-      return "forward_prefetch=True and backward_prefetch=BackwardPrefetch.BACKWARD_PRE of FSDP; "
-             "limit_all_gathers=False where memory allows";
+      return msg::prefetch_fsdp1();
     case UnitSource::fsdp2:
-      return fmt::format(
-          "set_modules_to_forward_prefetch and set_modules_to_backward_prefetch with the next {} "
-          "units of each",
-          ahead);
+      return msg::prefetch_fsdp2(Digits{ahead});
     case UnitSource::deepspeed:
-      return "Raise stage3_prefetch_bucket_size (and stage3_max_live_parameters with it) so that "
-             "it holds that many modules, and look for \"Invalidate trace cache\" in the log: "
-             "after it nothing is prefetched";
+      return msg::prefetch_deepspeed();
     case UnitSource::none:
       break;
   }
@@ -59,20 +50,16 @@ void find_prefetch(FindingList& list) {
   Finding f;
   f.id = "prefetch_miss";
   f.sort = FindingSort::fault;
-  f.what = fmt::format("Parameters are fetched too late: {} unit{} ahead would do",
-                       best->scenario.factor, best->scenario.factor == 1 ? "" : "s");
+  f.what = msg::found_late_fetches(Digits{best->scenario.factor});
   f.evidence.push_back(fetches_in_words(job));
   const UnitFetch& fetch = worst.worst.fetch;
-  f.evidence.push_back(fmt::format("{} ({}): {} after it was needed, of a transfer of {}",
-                                   worst.unit,
-                                   unit_pass_names[static_cast<std::size_t>(worst.pass)],
-                                   format_time(fetch.late()), format_time(fetch.transfer)));
+  f.evidence.push_back(msg::worst_fetch(worst.unit,
+                                        unit_pass_names[static_cast<std::size_t>(worst.pass)],
+                                        fetch.late(), fetch.transfer));
   if (const auto ahead = recorded_prefetch(job.unit_waits))
-    f.evidence.push_back(
-        fmt::format("most fetches are issued {} unit{} ahead", *ahead, *ahead == 1 ? "" : "s"));
+    f.evidence.push_back(msg::usual_fetches(*ahead));
   f.place = FindingPlace{worst.worst.rank, fetch.needed, fetch.late()};
-  f.advice = advice_for(unit_source(job), best->scenario.factor) +
-             "; it takes the memory of so many more units";
+  f.advice = msg::prefetch_costs(advice_for(unit_source(job), best->scenario.factor));
   list.add_replayed(std::move(f), best);
 }
 

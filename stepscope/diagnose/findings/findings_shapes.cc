@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the recorded shapes say: ranks that are given different numbers of tokens, and products
 // whose dimensions the tensor cores have to fill up.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -11,7 +9,7 @@
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/fit/expected_operators.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {
@@ -137,22 +135,22 @@ std::optional<TokenRows> token_rows(std::span<const RankResult* const> ranks) {
   return found;
 }
 
-// "rank 3: 4096"; of many ranks the least and the most.
-std::string rows_text(const RoleWork& role, const TokenRows& rows) {
+// The mean rows of each rank; of many ranks the least and the most.
+Message rows_text(const RoleWork& role, const TokenRows& rows) {
   constexpr std::size_t most_named = 4;
-  std::string text;
+  Messages named;
   const auto name = [&](std::size_t i) {
-    text += fmt::format("{}{:.0f} on rank {}", text.empty() ? "" : ", ", rows.mean[i],
-                        role.ranks[i]->rank);
+    named.push_back(msg::rows_on_rank(Digits{rows.mean[i]}, role.ranks[i]->rank));
   };
-  if (rows.mean.size() <= most_named) {
+  const bool many = rows.mean.size() > most_named;
+  if (many) {
+    const auto [low, high] = std::ranges::minmax_element(rows.mean);
+    name(static_cast<std::size_t>(low - rows.mean.begin()));
+    name(static_cast<std::size_t>(high - rows.mean.begin()));
+  } else {
     for (std::size_t i = 0; i < rows.mean.size(); ++i) name(i);
-    return text;
   }
-  const auto [low, high] = std::ranges::minmax_element(rows.mean);
-  name(static_cast<std::size_t>(low - rows.mean.begin()));
-  name(static_cast<std::size_t>(high - rows.mean.begin()));
-  return text + " (least and most)";
+  return msg::mean_rows(rows.k, rows.n, std::move(named), many);
 }
 
 void find_sequence_imbalance(FindingList& list) {
@@ -176,18 +174,11 @@ void find_sequence_imbalance(FindingList& list) {
   Finding f;
   f.id = "sequence_imbalance";
   f.sort = FindingSort::fault;
-  f.what = "Ranks of one role are given different amounts of work, and their compute follows it";
-  f.evidence.push_back(fmt::format(
-      "the rank with most has {} more FLOPs in a step than the one with least (of the mean, over "
-      "{} ranks); compute follows it with a correlation of {}",
-      format_percent(worst->spread), worst->ranks.size(), format_digits(*follows)));
-  if (rows)
-    f.evidence.push_back(fmt::format("mean rows (tokens) a call through the {} × {} weights: {}",
-                                     rows->k, rows->n, rows_text(*worst, *rows)));
-  f.advice =
-      "Give all ranks equal work: batches by tokens and not by samples, sequences sorted or packed "
-      "so that the sums of length (and of length squared, for attention) agree; of experts: a "
-      "balancing loss or a capacity";
+  f.what = msg::found_uneven_work();
+  f.evidence.push_back(
+      msg::work_spread(Percent{worst->spread}, worst->ranks.size(), Digits{*follows}));
+  if (rows) f.evidence.push_back(rows_text(*worst, *rows));
+  f.advice = msg::balance_tokens();
   f.place = list.place_on_path("matmul");
   list.add_replayed(std::move(f), gain);
 }
@@ -276,26 +267,18 @@ std::optional<double> aligned_rate(std::span<const Product> products, const Prod
   return std::nullopt;
 }
 
-// Which size of the model a dimension is; empty: none, or the model is not known.
-std::string_view size_in(const Transformer* model, std::int64_t dim) {
+// Which size of the model a dimension is; nothing: none, or the model is not known.
+Message size_in(const Transformer* model, std::int64_t dim) {
   if (model == nullptr) return {};
-  if (dim == model->vocabulary) return "vocabulary";
-  if (dim == model->feed_forward) return "feed-forward size";
-  if (dim == model->hidden) return "hidden size";
-  return dim == model->head_size ? "head size" : "";
+  if (dim == model->vocabulary) return msg::size_vocabulary();
+  if (dim == model->feed_forward) return msg::size_feed_forward();
+  if (dim == model->hidden) return msg::size_hidden();
+  return dim == model->head_size ? msg::size_head() : Message();
 }
 
-std::string padding_advice(std::string_view size, std::int64_t to) {
-  if (size == "vocabulary")
-    return fmt::format(
-        "Pad the vocabulary to {} (pad_vocab_size_to_multiple_of, make-vocab-size-divisible-by)",
-        to);
-  if (!size.empty()) return fmt::format("Choose a {} of {}", size, to);
-  return fmt::format(
-      "Pad that dimension to {}: the vocabulary (pad_vocab_size_to_multiple_of, "
-      "make-vocab-size-divisible-by), the hidden or the head size; of tokens the batch or the "
-      "packed length",
-      to);
+Message padding_advice(const Message& size, std::int64_t to) {
+  if (size.kind == MessageKind::size_vocabulary) return msg::pad_vocabulary(to);
+  return size.empty() ? msg::pad_dimension(to) : msg::choose_size(size, to);
 }
 
 void find_padding(FindingList& list) {
@@ -330,24 +313,18 @@ void find_padding(FindingList& list) {
   if (worst == nullptr || all <= 0) return;
   Finding f;
   f.id = "padding";
-  const std::string_view size = size_in(list.context().model, worst->odd());
-  f.what = fmt::format(
-      "Matrix products have dimensions that do not fill the tensor cores ({}{} is no multiple of "
-      "{})",
-      size.empty() ? "" : fmt::format("the {} ", size), worst->odd(), worst->alignment.least);
-  f.evidence.push_back(fmt::format(
-      "{} {} runs at {} TFLOP/s; aligned products of that format and size at {}",
-      printable((*rank->strings)[worst->row->name]), printable((*rank->strings)[worst->row->dims]),
-      format_digits(worst->rate() / 1e3), format_digits(reference / 1e3)));
+  const Message size = size_in(list.context().model, worst->odd());
+  f.what = msg::found_padding(size, worst->odd(), worst->alignment.least);
+  f.evidence.push_back(msg::aligned_products(printable((*rank->strings)[worst->row->name]),
+                                             printable((*rank->strings)[worst->row->dims]),
+                                             Digits{worst->rate() / 1e3}, Digits{reference / 1e3}));
   const std::int64_t to = filled_up(worst->odd(), worst->alignment.best);
-  f.evidence.push_back(
-      fmt::format("filled up to {} it has {} more FLOPs", to, format_percent(worst->growth() - 1)));
+  f.evidence.push_back(msg::filled_up(to, Percent{worst->growth() - 1}));
   f.advice = padding_advice(size, to);
   f.place = list.place_on_path("matmul");
   const auto path =
       static_cast<double>((list.on_path("matmul") + list.on_path("attention")).count());
-  list.add_bounded(std::move(f), Ns{std::llround(path * lost / all)},
-                   "those products on the critical path at the rate of the aligned ones");
+  list.add_bounded(std::move(f), Ns{std::llround(path * lost / all)}, msg::by_aligned_products());
 }
 
 }  // namespace

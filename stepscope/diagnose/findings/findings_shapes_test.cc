@@ -6,6 +6,7 @@
 
 #include "stepscope/analysis/runs/job_test_builder.h"
 #include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -83,12 +84,12 @@ TEST(SequenceImbalance, IsWorkThatDiffersAndComputeThatFollows) {
   ASSERT_NE(f, nullptr);
   ASSERT_TRUE(f->gain);
   EXPECT_EQ(*f->gain, Ns{500 * us});  // 1500 each instead of 1000 and 2000
-  EXPECT_EQ(f->gain_from, "ranks_balanced");
+  EXPECT_EQ(f->change, "ranks_balanced");
   ASSERT_EQ(f->evidence.size(), 2U);
-  EXPECT_EQ(f->evidence[0],
+  EXPECT_EQ(say(f->evidence[0]),
             "the rank with most has 66.7 % more FLOPs in a step than the one with least (of the "
             "mean, over 2 ranks); compute follows it with a correlation of 1.00");
-  EXPECT_EQ(f->evidence[1],
+  EXPECT_EQ(say(f->evidence[1]),
             "mean rows (tokens) a call through the 64 × 32 weights: 1333 on rank 0, 1667 on rank "
             "1");
 }
@@ -147,13 +148,13 @@ TEST(Padding, IsAnOddDimensionThatRunsSlowerThanAlignedProducts) {
   const Finding* f = job.finding("padding");
   ASSERT_NE(f, nullptr);
   EXPECT_EQ(
-      f->what,
+      say(f->what),
       "Matrix products have dimensions that do not fill the tensor cores (1001 is no multiple "
       "of 8)");
-  EXPECT_EQ(f->evidence.at(0),
+  EXPECT_EQ(say(f->evidence.at(0)),
             "aten::mm [[512, 256], [256, 1001]] runs at 0.05 TFLOP/s; aligned products of that "
             "format and size at 0.10");
-  EXPECT_EQ(f->evidence.at(1), "filled up to 1024 it has 2.3 % more FLOPs");
+  EXPECT_EQ(say(f->evidence.at(1)), "filled up to 1024 it has 2.3 % more FLOPs");
   ASSERT_TRUE(f->gain);
   const double flops = 2.0 * 512 * 256 * 1001;
   const double saved = flops / 100 * 2 - 2.0 * 512 * 256 * 1024 / 100;
@@ -170,14 +171,15 @@ TEST(Padding, NamesTheSizeOfTheModelThatIsOdd) {
     const auto f = std::ranges::find(findings, "padding", &Finding::id);
     return f == findings.end() ? Finding{} : *f;
   };
-  EXPECT_NE(padding().what.find("(the vocabulary 1001 is no multiple of 8)"), std::string::npos);
-  EXPECT_EQ(padding().advice,
+  EXPECT_NE(say(padding().what).find("(the vocabulary 1001 is no multiple of 8)"),
+            std::string::npos);
+  EXPECT_EQ(say(padding().advice),
             "Pad the vocabulary to 1024 (pad_vocab_size_to_multiple_of, "
             "make-vocab-size-divisible-by)");
   std::swap(model.vocabulary, model.feed_forward);
-  EXPECT_EQ(padding().advice, "Choose a feed-forward size of 1024");
+  EXPECT_EQ(say(padding().advice), "Choose a feed-forward size of 1024");
   model.feed_forward = 4096;
-  EXPECT_NE(padding().what.find("(1001 is no multiple of 8)"), std::string::npos);
+  EXPECT_NE(say(padding().what).find("(1001 is no multiple of 8)"), std::string::npos);
 }
 
 TEST(Padding, IsNotAnOddDimensionThatRunsAsFast) {

@@ -10,6 +10,7 @@
 #include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -125,7 +126,7 @@ TEST_F(SlowLink, IsNamedWithTheTimeItsRateWouldGiveBack) {
   ASSERT_NE(f, nullptr);
   const double exposed = seconds(job.collectives.rows[0].exposed).count() / 10;
   EXPECT_NEAR(seconds(*f->gain).count(), 0.9 * exposed, 1e-6);
-  EXPECT_NE(f->what.find("10.0 times"), std::string::npos) << f->what;
+  EXPECT_NE(say(f->what).find("10.0 times"), std::string::npos) << say(f->what);
 }
 
 TEST_F(SlowLink, GivesBackNoMoreThanFreeCommunication) {
@@ -161,7 +162,7 @@ TEST_F(SlowLink, SiblingsThatAreAllSlowAreOneFinding) {
   job.collectives.matches.groups.push_back({.name = "dp1", .description = {}, .ranks = {2, 3}});
   const Finding* f = slow_link();
   ASSERT_NE(f, nullptr);
-  EXPECT_TRUE(f->what.starts_with("Transfers of 2 dp groups take 10.0 times")) << f->what;
+  EXPECT_TRUE(say(f->what).starts_with("Transfers of 2 dp groups take 10.0 times")) << say(f->what);
   EXPECT_EQ(std::ranges::count(findings, "slow_link", &Finding::id), 1);
 }
 
@@ -211,15 +212,15 @@ TEST(EarlyWaits, AreNamedWithWhatNotWaitingWouldGiveBack) {
   ASSERT_EQ(findings.size(), 1U);
   const Finding& f = findings[0];
   EXPECT_EQ(f.id, "sync_calls");
-  EXPECT_EQ(f.what,
+  EXPECT_EQ(say(f.what),
             "Ranks wait for collectives long before their results are needed, 3 times a step: this "
             "costs 30.0 ms (3.0 %) of each step of 1.00 s");
   EXPECT_EQ(f.gain, Ns{30'000'000});
-  EXPECT_EQ(f.gain_from, "sync_free");
+  EXPECT_EQ(f.change, "sync_free");
   ASSERT_EQ(f.evidence.size(), 2U);
-  EXPECT_NE(f.evidence[0].find("rank 1 stands still in 30 of 40 collectives, 400 ms"),
+  EXPECT_NE(say(f.evidence[0]).find("rank 1 stands still in 30 of 40 collectives, 400 ms"),
             std::string::npos)
-      << f.evidence[0];
+      << say(f.evidence[0]);
   EXPECT_EQ(f.place->rank, 1);
   EXPECT_EQ(f.place->start, Ns{7});
 }

@@ -7,8 +7,9 @@
 
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/thresholds.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 #include "stepscope/stack/flame.h"
-#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {
@@ -69,15 +70,11 @@ std::optional<Finding> lock_in_stacks(const Stacks& s, const ProfileBesideTrace&
   if (worst == nullptr || lock.idle() < threshold::least_gain * worst->meanwhile.inside())
     return std::nullopt;
   Finding f = lock_finding();
-  f.evidence.push_back(
-      fmt::format("{} does so in {} of its {} within the steps of rank {}; the "
-                  "device is idle in {} of that",
-                  thread_label(s.profile, worst->thread),
-                  format_percent(lock.inside() / worst->meanwhile.inside()),
-                  s.profile.unit == WeightUnit::nanoseconds ? "time" : "samples", rank.rank,
-                  format_percent(lock.idle() / lock.inside())));
+  f.evidence.push_back(msg::thread_in_lock(
+      thread_label(s.profile, worst->thread), Percent{lock.inside() / worst->meanwhile.inside()},
+      s.profile.unit == WeightUnit::nanoseconds, rank.rank, Percent{lock.idle() / lock.inside()}));
   if (const std::string other = other_worker(s, *p.join, *worst); !other.empty())
-    f.evidence.push_back(fmt::format("{} has most to do of the other threads", other));
+    f.evidence.push_back(msg::busiest_other_thread(other));
   // Samples without a duration are counts, which no time follows from.
   if (s.profile.unit != WeightUnit::nanoseconds) {
     f.confidence = Confidence::low;
@@ -85,7 +82,7 @@ std::optional<Finding> lock_in_stacks(const Stacks& s, const ProfileBesideTrace&
   }
   f.gain = Ns{static_cast<std::int64_t>(lock.idle())} /
            std::max<std::int64_t>(1, std::ssize(rank.steps));
-  f.gain_from = "idle time of the device in those waits";
+  f.bounded_by = msg::by_idle_in_waits();
   return f;
 }
 
@@ -121,16 +118,13 @@ std::string thread_label(const Profile& profile, std::uint32_t number) {
   return printable(name);
 }
 
-std::vector<std::string> input_remarks(const Profile& profile) {
-  std::vector<std::string> out;
+Messages input_remarks(const Profile& profile) {
+  Messages out;
   for (const ProfileInput& i : profile.inputs) {
     const std::string name = printable(i.path.substr(i.path.rfind('/') + 1));
-    if (i.truncated)
-      out.push_back(fmt::format("{} ends too early; what came before is counted", name));
+    if (i.truncated) out.push_back(msg::ends_too_early(name));
     for (const auto& [reason, count] : i.notes) {
-      std::string words = reason;
-      std::ranges::replace(words, '_', ' ');
-      out.push_back(fmt::format("{}: {}: {}", name, words, count));
+      out.push_back(msg::counted_reason(name, spaced(reason), count));
     }
   }
   return out;

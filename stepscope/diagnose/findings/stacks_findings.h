@@ -33,6 +33,6 @@ struct ProfileBesideTrace {
 // A thread for people: without addresses and numbers where that still tells it apart.
 [[nodiscard]] std::string thread_label(const Profile& profile, std::uint32_t thread);
 // "reads collapsed stacks: 3 lines without a count were skipped", one a reason.
-[[nodiscard]] std::vector<std::string> input_remarks(const Profile& profile);
+[[nodiscard]] Messages input_remarks(const Profile& profile);
 
 }  // namespace stepscope

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stepscope/diagnose/judged_test_results.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -23,10 +24,10 @@ TEST(LockInStacks, GivesBackTheIdleTimeOfItsWaits) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].id, "gil_contention");
   EXPECT_EQ(found[0].gain, Ns{20'000'000});
-  EXPECT_NE(found[0].evidence.at(0).find("50.0 % of its time"), std::string::npos)
-      << found[0].evidence[0];
-  EXPECT_NE(found[0].evidence.at(0).find("40.0 % of that"), std::string::npos);
-  EXPECT_NE(found[0].evidence.at(1).find("loader"), std::string::npos);
+  EXPECT_NE(say(found[0].evidence.at(0)).find("50.0 % of its time"), std::string::npos)
+      << say(found[0].evidence[0]);
+  EXPECT_NE(say(found[0].evidence.at(0)).find("40.0 % of that"), std::string::npos);
+  EXPECT_NE(say(found[0].evidence.at(1)).find("loader"), std::string::npos);
 }
 
 TEST(LockInStacks, ABusyDeviceLosesNothing) {

@@ -19,8 +19,9 @@
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/read/log/step_times.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -101,9 +102,9 @@ void describe(const Analysis& analysis, PastRun& run) {
   if (analysis.mfu) run.mfu = analysis.mfu->mfu;
   if (!analysis.answer.culprits.empty())
     run.cause = culprit_kind_names[static_cast<std::size_t>(analysis.answer.culprits.front().kind)];
-  run.sentence = analysis.answer.sentence;
+  run.sentence = say_stopped(analysis.answer.sentence);
   for (const Finding& f : analysis.findings)
-    run.findings.push_back({.key = f.key, .what = f.what, .gain = f.gain});
+    run.findings.push_back({.key = f.key, .what = say(f.what), .gain = f.gain});
 }
 
 // Digests of the run's traces: the files themselves where they are digests, else new ones below

@@ -9,8 +9,8 @@
 
 #include "stepscope/pipeline/train/train_settings.h"
 #include "stepscope/pipeline/version.h"
+#include "stepscope/say/format.h"
 #include "stepscope/telemetry/zero3_performance_stats.h"
-#include "stepscope/words/format.h"
 
 namespace stepscope {
 namespace {

@@ -10,7 +10,8 @@
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/verdict.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -102,8 +103,8 @@ TrainVerdict verdict_of(std::vector<RankRows> ranks, std::int64_t first_step) {
   verdict.culprits = std::move(found.culprits);
   if (!verdict.culprits.empty()) return verdict;
   const auto none = no_answer(job);
-  verdict.why_none = none ? none->reason : "the recorded steps cannot be replayed";
-  if (found.culprit) verdict.why_none += ". " + capitalised(*found.culprit);
+  verdict.why_none = none ? say(none->reason) : "the recorded steps cannot be replayed";
+  if (!found.culprit.empty()) verdict.why_none += ". " + capitalised(say(found.culprit));
   return verdict;
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "stepscope/pipeline/analyze.h"
+#include "stepscope/say/say.h"
 #include "stepscope/write/chrome_trace.h"
 #include "stepscope/zero/drive/disk_test_files.h"
 
@@ -83,7 +84,7 @@ TEST_F(TrainVerdictTest, IsThatOfAnalyzeForTheSameRows) {
   EXPECT_EQ(of_train.ranks, std::vector{1});
   EXPECT_EQ(of_train.gain, Ns{25 * ms});
   EXPECT_EQ(
-      of_train.sentence,
+      say_stopped(of_train.sentence),
       "The data loader of rank 1 takes 25.0 ms a step longer than its peers': this costs 25.0 "
       "ms (23.6 %) of each step of 106 ms.");
   EXPECT_EQ(verdict.first_step, 0);
@@ -100,9 +101,9 @@ TEST_F(TrainVerdictTest, IsThatOfAnalyzeForTheSameRows) {
   ASSERT_TRUE(analyzed) << analyzed.error().message();
   ASSERT_FALSE(analyzed->analysis.answer.culprits.empty());
   const Culprit& of_analyze = analyzed->analysis.answer.culprits.front();
-  EXPECT_EQ(of_analyze.sentence, of_train.sentence);
+  EXPECT_EQ(say(of_analyze.sentence), say(of_train.sentence));
   EXPECT_EQ(of_analyze.gain, of_train.gain);
-  EXPECT_EQ(analyzed->analysis.answer.sentence, of_train.sentence);
+  EXPECT_EQ(say(analyzed->analysis.answer.sentence), say(of_train.sentence));
 }
 
 TEST_F(TrainVerdictTest, EqualRanksAreNotAccused) {
@@ -123,7 +124,7 @@ TEST_F(TrainVerdictTest, TheFirstStepOfTheRunIsLeftOut) {
   EXPECT_EQ(verdict.last_step, 5);
   ASSERT_FALSE(verdict.culprits.empty()) << verdict.why_none;
   EXPECT_EQ(
-      verdict.culprits.front().sentence,
+      say_stopped(verdict.culprits.front().sentence),
       "The data loader of rank 1 takes 25.0 ms a step longer than its peers': this costs 25.0 "
       "ms (23.6 %) of each step of 106 ms.");
   // Steps of a run that went on at step 4: none of them is its first.

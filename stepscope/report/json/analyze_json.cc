@@ -17,7 +17,8 @@
 #include "stepscope/report/json/rank_json.h"
 #include "stepscope/report/json/recording_json.h"
 #include "stepscope/report/json/unit_json.h"
-#include "stepscope/words/kernel_name.h"
+#include "stepscope/say/kernel_name.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -180,7 +181,7 @@ Json stragglers(const JobResult& job) {
                    {"persistence", s.persistence},
                    {"upper_bound_ns", value(s.upper_bound)},
                    {"significant", s.significant},
-                   {"cause", s.cause ? Json(cause_and_waiting(*s.cause)) : Json(nullptr)},
+                   {"cause", s.cause ? Json(say(cause_and_waiting(*s.cause))) : Json(nullptr)},
                    {"steps", std::move(steps)}});
   }
   return out;
@@ -282,7 +283,7 @@ Json verdict_row(const Culprit& v) {
           {"gain_ns", value(v.gain)},
           {"share", v.share},
           {"confidence", name_of(confidence_names, v.confidence)},
-          {"sentence", text_or_null(v.sentence)},
+          {"sentence", text_or_null(say_stopped(v.sentence))},
           {"clock", clock_json(v.clock)},
           {"change", text_or_null(v.change)}};
 }
@@ -326,8 +327,8 @@ Json analyze_tree(const Analysis& report) {
           {"answer",
            {{"bound_by", job.steps.empty() ? Json(nullptr)
                                            : Json(name_of(bound_by_names, report.answer.bound_by))},
-            {"sentence", report.answer.sentence},
-            {"culprit", value(report.answer.culprit)},
+            {"sentence", say_stopped(report.answer.sentence)},
+            {"culprit", text_or_null(say(report.answer.culprit))},
             {"verdict", verdict_json(report.answer.culprits)}}},
           {"inputs", inputs_json(report.inputs)},
           {"warnings", report.warnings},

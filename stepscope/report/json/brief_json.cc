@@ -7,8 +7,9 @@
 #include <string_view>
 
 #include "stepscope/diagnose/culprit.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -64,21 +65,21 @@ Json findings(const Analysis& report) {
   for (const Finding& f : report.findings) {
     if (!f.under.empty() || out.size() == most_findings) continue;
     Json evidence = Json::array();
-    for (const std::string& e : f.evidence)
-      if (evidence.size() < most_evidence) evidence.push_back(cut(e));
+    for (const Message& e : f.evidence)
+      if (evidence.size() < most_evidence) evidence.push_back(cut(say(e)));
     const bool replayed = f.confidence == Confidence::high || f.sort == FindingSort::fault;
     out.push_back(
         {{"key", f.key},
          {"sort", finding_sort_names[static_cast<std::size_t>(f.sort)]},
-         {"what", cut(f.what)},
+         {"what", cut(say(f.what))},
          {"gain_ns", value(f.gain)},
          {"share",
           f.gain && step > 0 ? Json(static_cast<double>(f.gain->count()) / step) : Json(nullptr)},
          {"confidence", name_of(confidence_names, f.confidence)},
          {"evidence", std::move(evidence)},
-         {"advice", cut(f.advice)},
-         {"next", replayed && parse_scenario(f.gain_from) ? Json(next_command(report, f.gain_from))
-                                                          : Json(nullptr)}});
+         {"advice", cut(say(f.advice))},
+         {"next", replayed && parse_scenario(f.change) ? Json(next_command(report, f.change))
+                                                       : Json(nullptr)}});
   }
   return out;
 }
@@ -107,7 +108,7 @@ Json brief_tree(const Analysis& report) {
           {"steps", job.steps.empty() ? Json(nullptr)
                                       : Json({job.steps.front().index, job.steps.back().index})},
           {"step_ns", value(step_length(job))},
-          {"sentence", report.answer.sentence},
+          {"sentence", say_stopped(report.answer.sentence)},
           {"verdict", verdict(report)},
           {"budget_ns", budget(job)},
           {"findings", findings(report)},

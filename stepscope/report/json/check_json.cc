@@ -7,6 +7,7 @@
 #include "stepscope/report/json/compare_json.h"
 #include "stepscope/report/json/log_json.h"
 #include "stepscope/report/sentences/check_sentence.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -69,8 +70,8 @@ Json checklists_tree(const std::vector<Checklist>& lists) {
     for (const ChecklistLine& l : list.lines)
       lines.push_back({{"name", l.name},
                        {"result", name_of(checklist_result_names, l.result)},
-                       {"evidence", l.evidence}});
-    out.push_back({{"name", list.name}, {"title", list.title}, {"lines", std::move(lines)}});
+                       {"evidence", say(l.evidence)}});
+    out.push_back({{"name", list.name}, {"title", say(list.title)}, {"lines", std::move(lines)}});
   }
   return out;
 }

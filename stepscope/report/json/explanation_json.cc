@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "stepscope/report/sentences/scenario_words.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -126,17 +127,19 @@ Json findings_json(std::span<const Finding> findings, const JobResult& job) {
   for (const Finding& f : findings) {
     Json places = Json::array();
     for (const FindingPlace& p : f.places) places.push_back(place_json(p));
+    Json evidence = Json::array();
+    for (const Message& e : f.evidence) evidence.push_back(say(e));
     out.push_back({{"id", f.id},
                    {"key", f.key},
                    {"sort", finding_sort_names[static_cast<std::size_t>(f.sort)]},
                    {"under", text_or_null(f.under)},
-                   {"what", f.what},
-                   {"evidence", f.evidence},
+                   {"what", say(f.what)},
+                   {"evidence", std::move(evidence)},
                    {"place", f.place ? place_json(*f.place) : Json(nullptr)},
                    {"places", std::move(places)},
-                   {"advice", f.advice},
+                   {"advice", say(f.advice)},
                    {"gain_ns", value(f.gain)},
-                   {"gain_from", text_or_null(f.gain_from)},
+                   {"gain_from", text_or_null(f.change.empty() ? say(f.bounded_by) : f.change)},
                    {"confidence", confidence_names[static_cast<std::size_t>(f.confidence)]}});
   }
   return out;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "stepscope/say/say.h"
+
 namespace stepscope {
 namespace {
 
@@ -164,7 +166,7 @@ Json clock_json(const std::optional<ClockCause>& cause) {
           {"peers_power_watts", real(cause->peers_power_watts)},
           {"temperature_celsius", real(cause->temperature_celsius)},
           {"peers_temperature_celsius", real(cause->peers_temperature_celsius)},
-          {"sentence", cause->sentence}};
+          {"sentence", say_stopped(cause->sentence)}};
 }
 
 Json counters_json(const Analysis& report) {

@@ -16,7 +16,7 @@ TEST(ClockJson, HasTheFiguresOfBothSides) {
                                {ClockReason::sw_power_cap, 0.2, std::nullopt}},
                    .power_watts = 400,
                    .temperature_celsius = 88,
-                   .sentence = "It is hot."};
+                   .sentence = msg::plain("It is hot")};
   const Json json = clock_json(cause);
   EXPECT_EQ(json["verdict"], "part");
   EXPECT_EQ(json["sm_clock_mhz"], 1200);

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "stepscope/base/utf8.h"
-#include "stepscope/words/vocabulary.h"
+#include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
 

@@ -42,7 +42,7 @@ inline Json real(std::optional<double> d) { return d ? Json(*d) : Json(nullptr);
 // The same as a line.
 [[nodiscard]] std::string json_text(const Json& tree);
 
-// `terms` of a tree, the labels and explanations of its keys (stepscope/words/vocabulary.h):
+// `terms` of a tree, the labels and explanations of its keys (stepscope/say/vocabulary.h):
 // {group: {key: {label, brief, explanation, unit}}} in the vocabulary's order, with the labels of
 // runs without a device where `on_cpu`.
 [[nodiscard]] Json terms_json(std::initializer_list<std::string_view> groups, bool on_cpu = false);

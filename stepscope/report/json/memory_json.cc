@@ -8,6 +8,7 @@
 #include "stepscope/pipeline/version.h"
 #include "stepscope/report/json/json_values.h"
 #include "stepscope/report/sentences/memory_sentence.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -48,7 +49,7 @@ Json holder_json(const MemorySnapshot& s, const MemoryHolder& h) {
           {"blocks", h.blocks},
           {"use", memory_use_names[static_cast<std::size_t>(h.use)]},
           {"phase", allocation_phase_names[static_cast<std::size_t>(h.site.phase)]},
-          {"place", site_in_words(h.site)},
+          {"place", say(site_in_words(h.site))},
           {"function", text_or_null(h.site.name)},
           {"file", text_or_null(h.site.file)},
           {"line", h.site.line > 0 ? Json(h.site.line) : Json(nullptr)},
@@ -128,8 +129,8 @@ Json findings_json(const std::vector<MemoryFinding>& findings) {
   Json out = Json::array();
   for (const MemoryFinding& f : findings)
     out.push_back({{"id", f.id},
-                   {"sentence", f.sentence},
-                   {"advice", text_or_null(f.advice)},
+                   {"sentence", say_stopped(f.sentence)},
+                   {"advice", text_or_null(say_stopped(f.advice))},
                    {"bytes", value(f.bytes)}});
   return out;
 }

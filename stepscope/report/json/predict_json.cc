@@ -11,7 +11,7 @@
 #include "stepscope/report/json/json_values.h"
 #include "stepscope/report/sentences/plan_words.h"
 #include "stepscope/report/sentences/predict_sentence.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

@@ -10,7 +10,7 @@
 #include "stepscope/report/json/explanation_json.h"
 #include "stepscope/report/json/json_values.h"
 #include "stepscope/report/sentences/stacks_sentence.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

@@ -35,8 +35,10 @@ TEST(TrainJson, HasTheVerdictOfAnalyzeAndItsSteps) {
   r.verdict.why_none = "too few steps";
   EXPECT_EQ(train_tree(r)["answer"]["no_verdict"], "too few steps");
   r.verdict = {.first_step = 3, .last_step = 7};
-  r.verdict.culprits.push_back(
-      {.kind = CulpritKind::late_host, .ranks = {1}, .gain = Ns{5}, .sentence = "Late."});
+  r.verdict.culprits.push_back({.kind = CulpritKind::late_host,
+                                .ranks = {1},
+                                .gain = Ns{5},
+                                .sentence = msg::plain("Late")});
   const Json answer = train_tree(r)["answer"];
   EXPECT_EQ(answer["verdict"], verdict_json(r.verdict.culprits));
   EXPECT_EQ(answer["verdict"]["kind"], "late_host");

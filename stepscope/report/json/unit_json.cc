@@ -2,6 +2,7 @@
 #include "stepscope/report/json/unit_json.h"
 
 #include "stepscope/diagnose/unit_fetches.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -77,7 +78,7 @@ Json unit_waits_json(const JobResult& job) {
                        {"exposed_ns", value(u.exposed)},
                        {"lag_ns", value(u.lag)}});
   return {{"source", name_of(unit_source_names, source)},
-          {"sentence", job.units.empty() ? Json(nullptr) : Json(fetches_in_words(job))},
+          {"sentence", job.units.empty() ? Json(nullptr) : Json(say(fetches_in_words(job)))},
           {"units", std::move(units)},
           {"reductions", std::move(reduced)},
           {"fetches", fetches_json(job)},

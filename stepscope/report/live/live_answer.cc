@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "stepscope/report/live/live_sentence.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

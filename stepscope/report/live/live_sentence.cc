@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

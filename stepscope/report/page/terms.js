@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Labels and explanations of the data's keys. They stand in the data (`terms`, from
-// stepscope/words/vocabulary.cc): {group: {key: {label, brief, explanation}}}. A group holds the
+// stepscope/say/vocabulary.cc): {group: {key: {label, brief, explanation}}}. A group holds the
 // keys of one object or enumeration; its order is the order of legends.
 
 import {plain} from './format/names.js';

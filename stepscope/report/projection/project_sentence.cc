@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 

@@ -7,7 +7,7 @@
 
 #include "stepscope/report/projection/project_sentence.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "stepscope/report/sentences/names.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

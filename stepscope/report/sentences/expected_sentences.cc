@@ -9,9 +9,9 @@
 #include <functional>
 
 #include "stepscope/report/sentences/names.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
-#include "stepscope/words/vocabulary.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
 namespace {

@@ -6,8 +6,9 @@
 #include <algorithm>
 
 #include "stepscope/diagnose/memory_findings.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -24,7 +25,7 @@ std::string use_in_words(std::size_t use) {
 }  // namespace
 
 std::string place_in_words(const AccountedSnapshot& s, int device) {
-  std::string out = device_in_words(device);
+  std::string out = say(device_in_words(device));
   if (s.rank) out += fmt::format(" of rank {}", *s.rank);
   return out;
 }

@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "stepscope/report/sentences/plan_words.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/report/sentences/names.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/vocabulary.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
 

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "stepscope/say/format.h"
 #include "stepscope/stack/flame.h"
-#include "stepscope/words/format.h"
 
 namespace stepscope {
 

@@ -8,7 +8,7 @@
 
 #include "stepscope/diagnose/findings/stacks_findings.h"
 #include "stepscope/diagnose/thresholds.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

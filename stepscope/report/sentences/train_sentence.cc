@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 
@@ -30,7 +31,7 @@ std::string train_verdict_sentence(const TrainResult& r) {
   if (v.culprits.empty())
     return v.why_none.empty() ? std::string() : fmt::format("No verdict: {}.", v.why_none);
   const std::string steps = fmt::format("Steps {}–{}: ", v.first_step, v.last_step);
-  if (is_fault(v.culprits.front().kind)) return steps + v.culprits.front().sentence;
+  if (is_fault(v.culprits.front().kind)) return steps + say_stopped(v.culprits.front().sentence);
   return r.setup.ranks < 2 ? std::string() : steps + "no rank stands out.";
 }
 

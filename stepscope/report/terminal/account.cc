@@ -10,7 +10,7 @@
 
 #include "stepscope/diagnose/labels.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

@@ -25,9 +25,10 @@
 #include "stepscope/report/terminal/recording_text.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/report/terminal/unit_text.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/kernel_name.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/kernel_name.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -216,7 +217,7 @@ std::string stragglers(const Analysis& report, std::size_t width) {
                     format_time(s.upper_bound), format_percent(s.late_share),
                     fmt::format("{} of {}", s.last_count, s.collectives),
                     format_percent(s.persistence),
-                    s.cause ? printable(cause_and_waiting(*s.cause)) : ""});
+                    s.cause ? printable(say(cause_and_waiting(*s.cause))) : ""});
   }
   if (rows.empty()) return {};
   return "Late ranks (behind the median arrival a step: at most what it costs)\n" +
@@ -482,7 +483,7 @@ const Finding* said_finding(const Analysis& report) {
   const Culprit& verdict = report.answer.culprits.front();
   const auto said = std::ranges::find_if(report.findings, [&](const Finding& f) {
     return f.sort == FindingSort::fault && f.id == name_of(culprit_kind_names, verdict.kind) &&
-           f.gain_from == verdict.change;
+           f.change == verdict.change;
   });
   return said == report.findings.end() ? nullptr : &*said;
 }
@@ -492,14 +493,13 @@ std::string answer_text(const Analysis& report, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
   const std::string_view bold = options.colour ? "\033[1m" : "";
   const std::string_view plain = options.colour ? "\033[0m" : "";
-  std::string out = fmt::format("{}{}{}", bold, wrapped(report.answer.sentence, width), plain);
-  if (const Finding* said = said_finding(report)) out += wrapped("→ " + said->advice + ".", width);
-  if (report.answer.culprit) {
-    std::string culprit = capitalised(printable(*report.answer.culprit)) + ".";
-    constexpr std::string_view traces = " TRACES ";
-    if (const std::size_t at = culprit.find(traces); at != std::string::npos)
-      culprit.replace(at + 1, traces.size() - 2, report.traces);
-    out += wrapped(culprit, width);
+  std::string out =
+      fmt::format("{}{}{}", bold, wrapped(say_stopped(report.answer.sentence), width), plain);
+  if (const Finding* said = said_finding(report))
+    out += wrapped("→ " + say(said->advice) + ".", width);
+  if (Message culprit = report.answer.culprit; !culprit.empty()) {
+    if (culprit.kind == MessageKind::replay_without) culprit.values.back() = report.traces;
+    out += wrapped(capitalised(printable(say(culprit))) + ".", width);
   }
   return out;
 }
@@ -537,7 +537,7 @@ std::string all_sections(const Analysis& report, std::size_t width) {
 
 std::string analyze_text(const Analysis& report, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
-  if (report.job.ranks.empty()) return report.answer.sentence + '\n';
+  if (report.job.ranks.empty()) return say_stopped(report.answer.sentence) + '\n';
   const std::string where = details_line(options);
   if (options.detail == TextDetail::brief) {
     const std::string tries = first_findings(report, width);

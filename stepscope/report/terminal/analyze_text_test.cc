@@ -25,7 +25,7 @@ std::string all_text(const Analysis& report) {
 TEST(AnalyzeText, TheAnswerComesFirstThenTheAccountThenTablesThenNotes) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
   t.gap(idle_host, 5'000'000, "aten::item");
-  t.report.answer.culprit = "the host is slow";
+  t.report.answer.culprit = msg::plain("the host is slow");
   t.report.warnings = {"to see more, record with record_shapes=True"};
   const std::string text = all_text(t.report);
   const std::vector<std::string> parts = {"rank 0 · NVIDIA H100", "A step takes 1.00 s",
@@ -72,7 +72,7 @@ TEST(AnalyzeText, ColourOnlyWhereItIsWanted) {
 
 TEST(AnalyzeText, NamesInTheAnswerDoNotSteerTheTerminal) {
   TestReport t({{{compute, 60}}});
-  t.report.answer.culprit = "most of it gemm\033]0;title\007";
+  t.report.answer.culprit = msg::plain("most of it gemm\033]0;title\007");
   EXPECT_FALSE(says(all_text(t.report), "\033"));
 }
 
@@ -145,18 +145,19 @@ TEST(AnalyzeText, FortyLinesAreEnoughForAnyNumberOfRanks) {
   std::vector<TestBudget> ranks(500, TestBudget{{compute, 50}, {comm_exposed_wait, 50}});
   ranks[33] = {{compute, 99}, {comm_exposed_wait, 1}};
   TestReport t(ranks);
-  t.report.answer.culprit = "to replay the step without it: stepscope whatif TRACES --change x";
+  t.report.answer.culprit = msg::replay_without("x", "TRACES");
   t.report.traces = "runs/today";
   t.job.explanation.emplace();
   for (int i = 0; i < 30; ++i) {
     t.report.warnings.push_back(std::string(300, 'w') + " and more");
-    t.report.findings.push_back({.id = "congestion",
-                                 .key = "congestion:" + std::to_string(i),
-                                 .what = "finding " + std::to_string(i) + std::string(400, ' '),
-                                 .evidence = {"evidence"},
-                                 .place = {},
-                                 .advice = "do this",
-                                 .gain = Ns{1'000'000'000 - i}});
+    t.report.findings.push_back(
+        {.id = "congestion",
+         .key = "congestion:" + std::to_string(i),
+         .what = msg::plain("finding " + std::to_string(i) + std::string(400, ' ')),
+         .evidence = {msg::plain("evidence")},
+         .place = {},
+         .advice = msg::plain("do this"),
+         .gain = Ns{1'000'000'000 - i}});
   }
   const std::string text = analyze_text(t.report);
   EXPECT_LE(std::ranges::count(text, '\n'), 40) << text;
@@ -177,9 +178,9 @@ TEST(AnalyzeText, TheAdviceBelowTheAnswerIsThatOfItsFaultAndNotOfTheLargestFindi
     f.id = id;
     f.sort = FindingSort::fault;
     f.key = id;
-    f.what = "what";
-    f.advice = std::move(advice);
-    f.gain_from = std::move(change);
+    f.what = msg::plain("what");
+    f.advice = msg::plain(std::move(advice));
+    f.change = std::move(change);
     return f;
   };
   t.report.answer.culprits = {
@@ -199,7 +200,7 @@ TEST(AnalyzeText, ATruncatedInputIsSaid) {
 
 TEST(AnalyzeText, WithoutAnyRankThereIsOnlyTheSentence) {
   Analysis report;
-  report.answer.sentence = "No rank could be read.";
+  report.answer.sentence = msg::no_rank_read();
   EXPECT_EQ(analyze_text(report), "No rank could be read.\n");
 }
 

@@ -12,8 +12,9 @@
 #include "stepscope/report/terminal/compare_text.h"
 #include "stepscope/report/terminal/log_text.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -78,10 +79,10 @@ std::string checklists_text(const std::vector<Checklist>& lists, std::size_t wid
   constexpr std::size_t indent = 34;
   std::string out;
   for (const Checklist& list : lists) {
-    out += fmt::format("\n{}:\n", list.title);
+    out += fmt::format("\n{}:\n", say(list.title));
     for (const ChecklistLine& l : list.lines) {
       const std::string text =
-          wrapped(printable(l.evidence), std::max(indent + 40, width) - indent);
+          wrapped(printable(say(l.evidence)), std::max(indent + 40, width) - indent);
       out += fmt::format("  {:<5} {:<24}  ",
                          l.result == ChecklistResult::fine   ? "ok"
                          : l.result == ChecklistResult::look ? "look"

@@ -9,7 +9,7 @@
 
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

@@ -8,7 +8,7 @@
 #include "stepscope/report/sentences/compare_sentence.h"
 #include "stepscope/report/sentences/sweep_sentence.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

@@ -11,8 +11,8 @@
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/report/sentences/plan_words.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -9,7 +9,8 @@
 
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -48,21 +49,21 @@ std::string gain_text(const Finding& f, Ns step) {
 
 std::string what_text(const Finding& f, Ns step) {
   const std::string gain = gain_text(f, step);
-  return printable(f.what) + (gain.empty() ? "" : ": " + gain) + ".";
+  return printable(say(f.what)) + (gain.empty() ? "" : ": " + gain) + ".";
 }
 
 // Faults of the replay state their gain themselves.
 std::string head_of(const Finding& f, Ns step) {
-  const bool says = f.gain && f.what.find(format_time(*f.gain)) != std::string::npos;
-  return says ? printable(f.what) + "." : what_text(f, step);
+  const bool says = f.gain && says_time(f.what, *f.gain);
+  return says ? printable(say(f.what)) + "." : what_text(f, step);
 }
 
 std::string whole_finding(std::span<const Finding> findings, std::size_t i, std::size_t number,
                           Ns step, std::size_t width) {
   const Finding& f = findings[i];
   std::string out = indented(fmt::format("{}. {}", number, head_of(f, step)), 2, width);
-  for (const std::string& e : f.evidence) out += indented(printable(e) + ".", 5, width);
-  out += indented("→ " + f.advice + ".", 5, width);
+  for (const Message& e : f.evidence) out += indented(printable(say(e)) + ".", 5, width);
+  out += indented("→ " + say(f.advice) + ".", 5, width);
   for (const Finding& under : findings.subspan(i + 1)) {
     if (under.under != f.key) continue;
     out += indented("the same time: " + head_of(under, step), 5, width);
@@ -109,7 +110,7 @@ std::string first_findings_text(std::span<const Finding> findings, const JobResu
   std::string out;
   for (std::size_t i = 0; i < first.size(); ++i)
     out += indented(fmt::format("{}. {}", i + 1, head_of(*first[i], step)), 2, width, 2) +
-           indented("→ " + first[i]->advice + ".", 5, width, 2);
+           indented("→ " + say(first[i]->advice) + ".", 5, width, 2);
   return out;
 }
 

@@ -8,9 +8,9 @@
 
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/kernel_name.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/kernel_name.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "stepscope/cost/model/model_flops.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

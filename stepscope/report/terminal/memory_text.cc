@@ -9,7 +9,8 @@
 #include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/report/sentences/memory_sentence.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -55,7 +56,7 @@ std::string holders_table(const DeviceMemoryAccount& d, std::size_t top, std::si
     if (rows.size() == top) break;
     rows.push_back({format_bytes(h.bytes), std::to_string(h.blocks),
                     std::string(memory_use_names[static_cast<std::size_t>(h.use)]),
-                    printable(site_in_words(h.site)), printable(h.site.operation)});
+                    printable(say(site_in_words(h.site))), printable(h.site.operation)});
   }
   std::string out =
       "\nWho asked for it:\n" +
@@ -101,15 +102,15 @@ std::string device_text(const AccountedSnapshot& s, const DeviceMemoryAccount& d
   std::string out = headline(s, d) + '\n' + wrapped(printable(device_memory_sentence(s, d)), width);
   const std::vector<MemoryFinding> findings = memory_findings(s.snapshot, d);
   if (!findings.empty())
-    out += wrapped("First thing to try: " + printable(findings.front().advice.empty()
-                                                          ? findings.front().sentence
-                                                          : findings.front().advice),
+    out += wrapped("First thing to try: " + printable(say_stopped(findings.front().advice.empty()
+                                                                      ? findings.front().sentence
+                                                                      : findings.front().advice)),
                    width);
   if (d.peak.fragments.live().value > 0) out += uses_table(d, width) + holders_table(d, top, width);
   out += fragments_table(d);
   if (!findings.empty()) out += '\n';
   for (const MemoryFinding& f : findings)
-    out += wrapped("- " + printable(f.sentence + ' ' + f.advice), width);
+    out += wrapped("- " + printable(say_stopped(f.sentence) + ' ' + say_stopped(f.advice)), width);
   return out;
 }
 

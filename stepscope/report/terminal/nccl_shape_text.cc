@@ -12,7 +12,7 @@
 
 #include "stepscope/analysis/hang/nccl_shape.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {

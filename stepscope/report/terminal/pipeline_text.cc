@@ -7,7 +7,8 @@
 
 #include "stepscope/diagnose/stage_means.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -31,7 +32,7 @@ std::string pipeline_text(const JobResult& job, std::size_t width) {
                     signed_or_dash(m.message), signed_or_dash(m.wait), signed_or_dash(m.schedule),
                     signed_or_dash(m.imbalance), signed_or_dash(m.links), signed_or_dash(m.rest)});
   }
-  std::string title = "Pipeline bubble a step (" + shape_words(*job.pipeline);
+  std::string title = "Pipeline bubble a step (" + say(shape_words(*job.pipeline));
   if (const auto share = schedule_share(*job.pipeline))
     title += fmt::format("; stages all alike would idle {} of their work", format_percent(*share));
   std::string text = wrapped(title + ")", width) + text_table({{"stage"},

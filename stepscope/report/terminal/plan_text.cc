@@ -11,7 +11,7 @@
 #include "stepscope/report/sentences/plan_sentence.h"
 #include "stepscope/report/sentences/plan_words.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

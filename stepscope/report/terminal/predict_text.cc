@@ -12,7 +12,7 @@
 #include "stepscope/report/sentences/predict_sentence.h"
 #include "stepscope/report/terminal/account.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

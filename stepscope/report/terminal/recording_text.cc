@@ -10,8 +10,8 @@
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
-#include "stepscope/words/vocabulary.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
 namespace {

@@ -16,7 +16,7 @@
 #include "stepscope/report/sentences/stacks_sentence.h"
 #include "stepscope/report/terminal/findings_text.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {

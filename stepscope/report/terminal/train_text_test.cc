@@ -35,7 +35,7 @@ TEST(TrainText, StatesTheVerdictOfTheRecordedSteps) {
   r.verdict = {.first_step = 3, .last_step = 7};
   r.verdict.culprits.push_back({.kind = CulpritKind::data_loader,
                                 .ranks = {1},
-                                .sentence = "The data loader of rank 1 takes long."});
+                                .sentence = msg::plain("The data loader of rank 1 takes long")});
   EXPECT_TRUE(said("Steps 3–7: The data loader of rank 1 takes long."));
   r.verdict.culprits = {{.kind = CulpritKind::compute_bound}};
   EXPECT_TRUE(said("Steps 3–7: no rank stands out."));

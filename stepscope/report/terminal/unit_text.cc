@@ -8,7 +8,8 @@
 #include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/report/terminal/text_table.h"
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -26,7 +27,7 @@ std::string unit_waits_text(const JobResult& job, std::size_t width) {
   if (job.units.empty()) return {};
   std::string out =
       wrapped(fmt::format("Parameters of units ({}): {}.",
-                          name_of(unit_source_names, unit_source(job)), fetches_in_words(job)),
+                          name_of(unit_source_names, unit_source(job)), say(fetches_in_words(job))),
               width);
   std::vector<std::vector<std::string>> rows;
   std::size_t waited = 0;

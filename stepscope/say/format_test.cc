@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 #include <gtest/gtest.h>
 

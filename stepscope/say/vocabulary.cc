@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/words/vocabulary.h"
+#include "stepscope/say/vocabulary.h"
 
 #include <fmt/format.h>
 
@@ -412,7 +412,7 @@ static_assert(groups_are_in_order(), "terms of one group stand together, in the 
 
 constexpr std::string_view glossary_opening =
     "# Terms\n\n"
-    "This page lists the terms of stepscope. It is generated from `stepscope/words/vocabulary.cc`, "
+    "This page lists the terms of stepscope. It is generated from `stepscope/say/vocabulary.cc`, "
     "which also feeds the\nterminal, the page, the help, and the object `terms` of the JSON. The "
     "key is the name in the JSON.\n";
 

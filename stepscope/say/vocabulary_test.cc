@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/words/vocabulary.h"
+#include "stepscope/say/vocabulary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/phrases.h"
 
 #include <gtest/gtest.h>
 

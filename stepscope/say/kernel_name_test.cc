@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/words/kernel_name.h"
+#include "stepscope/say/kernel_name.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/words/phrases.h"
+#include "stepscope/say/phrases.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "stepscope/words/format.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 
@@ -19,6 +19,17 @@ std::string ranks_in_words(const std::vector<int>& ranks) {
   if (ranks.size() == 1) return fmt::format("rank {}", ranks[0]);
   if (ranks.size() > 6) return fmt::format("{} ranks", ranks.size());
   return fmt::format("ranks {}", fmt::join(ranks, ", "));
+}
+
+std::string listed_ranks(const std::vector<int>& ranks) {
+  if (ranks.size() < 2) return ranks_in_words(ranks);
+  if (ranks.size() > 8)
+    return fmt::format("ranks {}, {}, {} … {} ({} in all)", ranks[0], ranks[1], ranks[2],
+                       ranks.back(), ranks.size());
+  std::string text = "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : (i + 1 == ranks.size() ? " and " : ", "), ranks[i]);
+  return text;
 }
 
 std::string capitalised(std::string text) {

@@ -14,6 +14,8 @@ namespace stepscope {
 
 // "rank 3", "ranks 0, 1, 3", "9 ranks".
 [[nodiscard]] std::string ranks_in_words(const std::vector<int>& ranks);
+// "rank 3", "ranks 0, 4 and 8", "ranks 0, 2, 4 … 30 (16 in all)".
+[[nodiscard]] std::string listed_ranks(const std::vector<int>& ranks);
 
 // "Rank 3 waits" of "rank 3 waits".
 [[nodiscard]] std::string capitalised(std::string text);

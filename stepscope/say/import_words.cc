@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/words/import_words.h"
+#include "stepscope/say/import_words.h"
 
 #include <fmt/format.h>
 
