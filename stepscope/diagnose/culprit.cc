@@ -60,11 +60,12 @@ Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) 
   const Message cost = msg::costs(f.at_most, of_steps(f.gain, job));
   const bool cpu = on_cores(job);
   const bool several = job.ranks.size() > 1;
+  const Value of_host = f.scenario.part ? Value() : Value(f.excess);  // of a slow rank
   switch (f.kind) {
     case StepFaultKind::slow_rank:
-      return msg::slow_rank(cpu, f.ranks, Digits{f.ratio}, cost);
+      return msg::slow_rank(cpu, f.ranks, Digits{f.ratio}, cost, of_host);
     case StepFaultKind::throttling:
-      return msg::throttling(f.steps.front(), cpu, f.ranks, Digits{f.ratio}, cost);
+      return msg::throttling(f.steps.front(), cpu, f.ranks, Digits{f.ratio}, cost, of_host);
     case StepFaultKind::late_host:
       return (cpu ? msg::late_host_on_cores : msg::late_host)(f.ranks, f.excess, cost);
     case StepFaultKind::data_loader:

@@ -50,7 +50,8 @@ struct StepFault {
                                       // throttling
   Scenario scenario{};
   Ns gain{};                         // per step, by the replay of `scenario`
-  Ns excess{};                       // per step, on the rank: what it takes more
+  Ns excess{};                       // per step, on the rank: what it takes more; of a slow rank
+                                     // whose scenario has no part, its host's
   double ratio = 1;                  // its time over that of what it is compared with
   std::size_t count = 0;             // pauses; calls that wait, per step and rank
   std::vector<FaultPlace> places{};  // of the pauses

@@ -45,6 +45,7 @@ constexpr double alike_share = 0.75;        // of the mean: each rank has as muc
 constexpr double of_spread = 5;             // median deviations of step times
 constexpr double more_data = 2;             // than the other ranks that load data
 constexpr double many_of_all = 0.5;         // of ranks
+constexpr double least_of_host = 0.25;      // of the excess of compute: the host is as slow
 constexpr double habit = 1.0 / 3;           // of the gain counts where a cause compares nothing
 constexpr double as_much = 0.8;             // of the largest gain: the narrower cause explains it
 constexpr std::size_t most_named = 4;       // of one recording
@@ -104,6 +105,7 @@ class Search {
   void find_data(std::span<const NodeChange> data_free);
   void suspect_ranks();
   void suspect_part(std::size_t view, WorkPart part);
+  void suspect_whole(std::size_t view, std::size_t since, const StepFault& compute);
   void suspect_lone_loaders();
   void suspect_data();
   void suspect_pauses();
@@ -194,6 +196,20 @@ void Search::suspect_part(std::size_t view, WorkPart part) {
     f.kind = StepFaultKind::throttling;
     f.steps = {step_number(view, begin)};
   }
+  if (cpu_ && part == WorkPart::compute) suspect_whole(view, since, f);
+  suspect(std::move(f));
+}
+
+// A slow core is slow between operators, too.
+void Search::suspect_whole(std::size_t view, std::size_t since, const StepFault& compute) {
+  const Values host = part_of(view, WorkPart::host).excess(since);
+  const double more = mean_of(host);
+  if (more < least_of_host * static_cast<double>(compute.excess.count()) || !stands_out(host) ||
+      share(std::abs(mean_of(part_of(view, WorkPart::data).excess(since)))) >= suspect_share)
+    return;
+  StepFault f = compute;
+  f.scenario.part.reset();
+  f.excess = Ns{std::llround(more)};
   suspect(std::move(f));
 }
 
