@@ -60,7 +60,8 @@ Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) 
   const Message cost = msg::costs(f.at_most, of_steps(f.gain, job));
   const bool cpu = on_cores(job);
   const bool several = job.ranks.size() > 1;
-  const Value of_host = f.scenario.part ? Value() : Value(f.excess);  // of a slow rank
+  // Of a slow rank.
+  const Value of_host = f.scenario.part || f.excess <= Ns{0} ? Value() : Value(f.excess);
   switch (f.kind) {
     case StepFaultKind::slow_rank:
       return msg::slow_rank(cpu, f.ranks, Digits{f.ratio}, cost, of_host);

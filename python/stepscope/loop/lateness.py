@@ -36,7 +36,7 @@ WHERE = {
 
 SHORT = 30  # steps of a batch
 RECENT = 100
-SURE = 5  # standard errors of a batch: it is asked again and again, of steps that mostly were asked of
+SURE = 5  # standard errors of a batch, and a third for each doubling of the ranks that are asked of
 SLOWER_SHARE = 0.05  # a smaller change of the step time is not reported
 REFERENCE = 50  # steps that a change of the step time is compared with
 
@@ -85,6 +85,7 @@ class Group:
     def __init__(self, ranks):
         self.ranks = tuple(ranks)
         self._rule = LateRule(len(self.ranks))
+        self._sure = SURE + math.log2(len(self.ranks)) / 3
         self._last: deque[dict[int, Times]] = deque(maxlen=RECENT)
         self._late_by: deque[list[float]] = deque(maxlen=RECENT)  # of each of these steps, by rank
         self._step = -1  # the last one that went in
@@ -111,7 +112,7 @@ class Group:
             return None
         usual = median(late)
         step_ns = median(median(map(sum, times.values())) for times in list(self._last)[-steps:])
-        return usual if usual >= LateRule.least(step_ns) and stands_out(late, SURE) else None
+        return usual if usual >= LateRule.least(step_ns) and stands_out(late, self._sure) else None
 
     def late(self) -> list[Late]:
         """The latest rank first."""

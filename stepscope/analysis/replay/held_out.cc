@@ -213,9 +213,8 @@ std::uint64_t Prediction::same_as(const Slices& slices, std::size_t piece) const
       (std::uint64_t{index(slices.track[row])} << 32U) | std::uint64_t{index(slices.name[row])};
   const auto bytes = bytes_of(node);
   const std::uint64_t size = bytes ? static_cast<std::uint64_t>(bytes->value) + 1 : 0;
-  const std::uint64_t kind =
-      std::uint64_t{pieces_.part[piece]} << 8U | static_cast<std::uint64_t>(graph_.kind[node]);
-  return hash_pair(hash_pair(place, kind), size);
+  const auto kind = static_cast<std::uint64_t>(graph_.kind[node]);
+  return hash_pair(hash_pair(hash_pair(place, kind), size), pieces_.part[piece]);
 }
 
 void Prediction::take_durations(std::size_t view) {

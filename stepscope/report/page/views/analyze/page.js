@@ -99,7 +99,7 @@ const sections = [
 const inputs = {id: 'inputs', title: 'Inputs', draw: inputs_section};
 
 // The keys that every section needs; with them the report of an older or a broken run still opens.
-function completed(report) {
+export function completed(report) {
   const lists = [
     'inputs', 'warnings', 'ranks', 'collectives', 'groups', 'collective_mismatches',
     'dimensions', 'ddp_buckets', 'stragglers', 'findings'
