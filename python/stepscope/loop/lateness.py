@@ -87,6 +87,7 @@ class Group:
         self._rule = LateRule(len(self.ranks))
         self._sure = SURE + math.log2(len(self.ranks)) / 3
         self._last: deque[dict[int, Times]] = deque(maxlen=RECENT)
+        self._walls: deque[int] = deque(maxlen=RECENT)  # of each of these steps, median
         self._late_by: deque[list[float]] = deque(maxlen=RECENT)  # of each of these steps, by rank
         self._step = -1  # the last one that went in
 
@@ -101,18 +102,10 @@ class Group:
     def _add_step(self, times: dict[int, Times]) -> None:
         middle = median(map(own, times.values()))
         late = [own(times[r]) - middle if r in times else math.nan for r in self.ranks]
-        self._rule.add(late, median(map(sum, times.values())))
+        self._walls.append(median(map(sum, times.values())))
+        self._rule.add(late, self._walls[-1])
         self._last.append(times)
         self._late_by.append(late)
-
-    def _stands_out(self, at: int, steps: int) -> float | None:
-        """The lateness of the rank at this place in the last steps; None if it does not stand out."""
-        late = [row[at] for row in list(self._late_by)[-steps:]]
-        if len(late) < steps or any(map(math.isnan, late)):
-            return None
-        usual = median(late)
-        step_ns = median(median(map(sum, times.values())) for times in list(self._last)[-steps:])
-        return usual if usual >= LateRule.least(step_ns) and stands_out(late, self._sure) else None
 
     def late(self) -> list[Late]:
         """The latest rank first."""
@@ -120,11 +113,15 @@ class Group:
         for at, rank in enumerate(self.ranks):
             if self._rule.named(at):
                 named[rank] = (self._rule.rounds_late(at), self._rule.lateness(at))
-                continue
-            for steps in (SHORT, RECENT):
-                late = self._stands_out(at, steps)
-                if late is not None:
-                    named.setdefault(rank, (steps, late))
+        for steps in (SHORT, RECENT):
+            if len(self._last) < steps:
+                break
+            least = LateRule.least(median(list(self._walls)[-steps:]))
+            for rank, late in zip(self.ranks, zip(*list(self._late_by)[-steps:])):
+                if rank in named or any(map(math.isnan, late)) or median(late) < least:
+                    continue
+                if stands_out(list(late), self._sure):
+                    named[rank] = (steps, median(late))
         found = [self._late(rank, steps, round(ns), named) for rank, (steps, ns) in named.items()]
         return sorted(filter(None, found), key=lambda entry: -entry.late_ns)
 

@@ -112,6 +112,29 @@ std::vector<Ns> waits_of_steps(const WhatIfInputs& in) {
   return waits;
 }
 
+std::vector<std::pair<std::int64_t, double>> step_lengths(const WhatIfInputs& in, bool cpu) {
+  std::vector<std::pair<std::int64_t, double>> lengths;
+  if (!in.replay.graph->together) return lengths;
+  std::map<std::int64_t, std::pair<std::size_t, Ns>> ends;  // by number: views, last end
+  for (const StepEnd& s : in.replay.graph->step_ends)
+    ends[s.index] = {in.views.size(), *std::ranges::max_element(s.measured)};
+  if (cpu)
+    for (const RankView& view : in.views)
+      for (const Step& s : view.steps) {
+        auto& [views, last] = ends.try_emplace(s.index, 0, Ns::min()).first->second;
+        ++views;
+        last = std::max(last, s.end);
+      }
+  for (auto at = ends.begin(); at != ends.end() && std::next(at) != ends.end(); ++at) {
+    const auto next = std::next(at);
+    if (next->first == at->first + 1 && at->second.first == in.views.size() &&
+        next->second.first == in.views.size())
+      lengths.emplace_back(next->first,
+                           static_cast<double>((next->second.second - at->second.second).count()));
+  }
+  return lengths;
+}
+
 bool loads_in_workers(const RankView& view) {
   const StringPool& strings = view.trace->strings;
   for (std::uint32_t i = 0; i < strings.size(); ++i)

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "stepscope/analysis/replay/what_if_inputs.h"
@@ -36,6 +38,11 @@ using RankParts = std::array<PartTimes, work_part_names.size()>;
 
 // By view: what its calls wait for others in the mean step.
 [[nodiscard]] std::vector<Ns> waits_of_steps(const WhatIfInputs& inputs);
+
+// Number and length in ns of each step that all views have, from the end of the one before; without
+// a device (`cpu`) by the rows of the steps. Empty if the clocks of the ranks differ.
+[[nodiscard]] std::vector<std::pair<std::int64_t, double>> step_lengths(const WhatIfInputs& inputs,
+                                                                        bool cpu);
 
 // Worker processes load while the rank waits for its peers, so what the peers' take is not seen.
 [[nodiscard]] bool loads_in_workers(const RankView& view);

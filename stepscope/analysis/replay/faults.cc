@@ -45,7 +45,8 @@ constexpr double alike_share = 0.75;        // of the mean: each rank has as muc
 constexpr double of_spread = 5;             // median deviations of step times
 constexpr double more_data = 2;             // than the other ranks that load data
 constexpr double many_of_all = 0.5;         // of ranks
-constexpr double least_of_host = 0.25;      // of the excess of compute: the host is as slow
+constexpr double least_of_host = 0.25;      // of the excess of compute: the host is slow, too
+constexpr double most_of_host = 2;          // likewise: else the host alone is late
 constexpr double habit = 1.0 / 3;           // of the gain counts where a cause compares nothing
 constexpr double as_much = 0.8;             // of the largest gain: the narrower cause explains it
 constexpr std::size_t most_named = 4;       // of one recording
@@ -136,8 +137,6 @@ class Search {
   [[nodiscard]] std::int64_t step_number(std::size_t view, std::size_t step) const {
     return in_.views[view].steps[step].index;
   }
-  // Of a step from the end of the one before; without a device by the rows of the steps.
-  [[nodiscard]] std::vector<std::pair<std::int64_t, double>> step_lengths() const;
   void suspect(StepFault fault, std::vector<NodeChange> changes) {
     if (!changes.empty()) suspects_.push_back({std::move(fault), std::move(changes), {}});
   }
@@ -204,7 +203,8 @@ void Search::suspect_part(std::size_t view, WorkPart part) {
 void Search::suspect_whole(std::size_t view, std::size_t since, const StepFault& compute) {
   const Values host = part_of(view, WorkPart::host).excess(since);
   const double more = mean_of(host);
-  if (more < least_of_host * static_cast<double>(compute.excess.count()) || !stands_out(host) ||
+  const auto of_compute = static_cast<double>(compute.excess.count());
+  if (more < least_of_host * of_compute || more > most_of_host * of_compute || !stands_out(host) ||
       share(std::abs(mean_of(part_of(view, WorkPart::data).excess(since)))) >= suspect_share)
     return;
   StepFault f = compute;
@@ -299,32 +299,9 @@ void Search::suspect_pauses() {
   suspect(std::move(f), without_pauses(in_, pauses_));
 }
 
-std::vector<std::pair<std::int64_t, double>> Search::step_lengths() const {
-  std::vector<std::pair<std::int64_t, double>> lengths;
-  if (!in_.replay.graph->together) return lengths;
-  std::map<std::int64_t, std::pair<std::size_t, Ns>> ends;  // by number: views, last end
-  for (const StepEnd& s : in_.replay.graph->step_ends)
-    ends[s.index] = {in_.views.size(), *std::ranges::max_element(s.measured)};
-  if (cpu_)
-    for (const RankView& view : in_.views)
-      for (const Step& s : view.steps) {
-        auto& [views, last] = ends.try_emplace(s.index, 0, Ns::min()).first->second;
-        ++views;
-        last = std::max(last, s.end);
-      }
-  for (auto at = ends.begin(); at != ends.end() && std::next(at) != ends.end(); ++at) {
-    const auto next = std::next(at);
-    if (next->first == at->first + 1 && at->second.first == in_.views.size() &&
-        next->second.first == in_.views.size())
-      lengths.emplace_back(next->first,
-                           static_cast<double>((next->second.second - at->second.second).count()));
-  }
-  return lengths;
-}
-
 // Steps that are much longer than the median, unless they are many.
 void Search::suspect_steps() {
-  const auto lengths = step_lengths();
+  const auto lengths = step_lengths(in_, cpu_);
   if (lengths.size() < least_steps) return;
   Values all;
   for (const auto& [number, length] : lengths) all.push_back(length);
