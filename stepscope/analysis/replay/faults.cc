@@ -493,6 +493,7 @@ double Search::least_gain(const StepFault& fault) const {
     case StepFaultKind::late_host:
       return alone_.contains(fault.ranks.front()) ? least_weak : least_of_cores;
     case StepFaultKind::slow_rank:
+    case StepFaultKind::throttling:
       return least_of_cores;
     case StepFaultKind::data_loader:
       return fault.ranks.empty() ? least_weak : least_fault_share;
