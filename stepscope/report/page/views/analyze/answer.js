@@ -49,7 +49,9 @@ function key_figures(report) {
     rows.push(['MFU', percent(mfu.mfu), known(mfu.hfu) && `HFU ${percent(mfu.hfu)}`]);
   else if (mfu && known(mfu.hfu))
     rows.push(['HFU', percent(mfu.hfu), 'of the peak executed']);
-  if (total > 0) {
+  const unrecorded = total > 0 ? (job.budget_ns.not_recorded || 0) / total : 0;
+  if (unrecorded > 0) rows.push(['Not recorded', percent(unrecorded), 'of the step']);
+  if (total > 0 && unrecorded < 0.5) {  // of the rest these shares would tell nothing
     const compute = sum([job.budget_ns.compute, job.budget_ns.comm_overlapped]);
     rows.push(['Computing', percent(compute / total), 'of the step']);
     const exposed = categories().filter((c) => c.key.startsWith('comm_exposed')).map((c) => c.key);
