@@ -27,27 +27,29 @@ StepPiece raw_piece(const StepGraph& graph, std::uint32_t node) {
           static_cast<std::int32_t>(index(graph.slice[node]))};
 }
 
-// Of raw pieces of a view: the part of its row that each is, the longest first.
-void number_parts(const Replay& replay, std::span<const StepPiece> pieces,
+// Of raw pieces of a view with so many rows: the part of its row that each is, the longest first.
+void number_parts(const Replay& replay, std::span<const StepPiece> pieces, std::size_t rows,
                   std::span<std::uint8_t> parts) {
+  static_assert(node_kind_count <= std::numeric_limits<std::uint16_t>::digits);
   constexpr std::size_t last_part = std::numeric_limits<std::uint8_t>::max();
-  KeyIndex<std::uint64_t, std::identity> rows;  // of rows and kinds
-  std::vector<std::uint32_t> number;            // by piece
-  std::vector<std::uint32_t> count;             // by number
-  for (const StepPiece& p : pieces) {
-    const auto row = static_cast<std::uint64_t>(static_cast<std::uint32_t>(p.step));
-    number.push_back(rows.insert(p.key << 32U | row).first);
-    count.resize(rows.size());
-    ++count[number.back()];
+  const auto row_of = [&](std::uint32_t i) { return static_cast<std::uint32_t>(pieces[i].step); };
+  const auto bit_of = [&](std::uint32_t i) { return 1U << pieces[i].key; };
+  std::vector<std::uint16_t> once(rows);   // by row: kinds of its pieces
+  std::vector<std::uint16_t> again(rows);  // kinds that it has several pieces of
+  for (std::uint32_t i = 0; i < pieces.size(); ++i) {
+    again[row_of(i)] = static_cast<std::uint16_t>(again[row_of(i)] | (once[row_of(i)] & bit_of(i)));
+    once[row_of(i)] = static_cast<std::uint16_t>(once[row_of(i)] | bit_of(i));
   }
   std::vector<std::uint32_t> divided;  // pieces of rows with several parts
   for (std::uint32_t i = 0; i < pieces.size(); ++i)
-    if (count[number[i]] > 1) divided.push_back(i);
+    if ((again[row_of(i)] & bit_of(i)) != 0) divided.push_back(i);
   std::ranges::sort(divided, {}, [&](std::uint32_t i) {
-    return std::tuple(number[i], -time_of(replay, pieces[i]), i);
+    return std::tuple(row_of(i), pieces[i].key, -time_of(replay, pieces[i]), i);
   });
   for (std::size_t i = 1, part = 0; i < divided.size(); ++i) {
-    part = number[divided[i]] == number[divided[i - 1]] ? std::min(part + 1, last_part) : 0;
+    const bool same = row_of(divided[i]) == row_of(divided[i - 1]) &&
+                      pieces[divided[i]].key == pieces[divided[i - 1]].key;
+    part = same ? std::min(part + 1, last_part) : 0;
     parts[divided[i]] = static_cast<std::uint8_t>(part);
   }
 }
@@ -92,7 +94,7 @@ StepPieces step_pieces(const Replay& replay, std::span<const RankView> views, un
     const std::size_t count = pieces.first[v + 1] - pieces.first[v];
     const auto of_view = std::span(pieces.all).subspan(pieces.first[v], count);
     const auto parts = std::span(pieces.part).subspan(pieces.first[v], count);
-    number_parts(replay, of_view, parts);
+    number_parts(replay, of_view, views[v].trace->slices.size(), parts);
     describe(views[v], of_view, parts);
   });
   return pieces;
