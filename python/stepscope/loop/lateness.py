@@ -36,7 +36,7 @@ WHERE = {
 
 SHORT = 30  # steps of a batch
 RECENT = 100
-SURE = 5  # standard errors of a batch, and a third for each doubling of the ranks that are asked of
+SURE = 5  # standard errors of a batch; plus a third for each doubling of the ranks
 SLOWER_SHARE = 0.05  # a smaller change of the step time is not reported
 REFERENCE = 50  # steps that a change of the step time is compared with
 

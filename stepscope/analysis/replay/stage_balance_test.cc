@@ -83,7 +83,6 @@ TEST(StageBalance, LayersMoveAndTheHeadStays) {
   EXPECT_DOUBLE_EQ(ratios.at("pp3").work, 1);
 }
 
-// Two and four layers have the counts of one and two: the micro-batches tell.
 TEST(StageBalance, KernelsThatTakeNextToNoTimeDoNotTellLayers) {
   const auto ratios = ratios_of(std::array{2, 4, 3, 3}, batches_of_step, 5);
   EXPECT_TRUE(ratios.at("pp1").movable);
@@ -91,6 +90,7 @@ TEST(StageBalance, KernelsThatTakeNextToNoTimeDoNotTellLayers) {
   EXPECT_DOUBLE_EQ(ratios.at("pp0").of("attention"), 2.0 / 3);
 }
 
+// Two and four layers have the counts of one and two: the micro-batches tell.
 TEST(StageBalance, MicroBatchesTellWhatALayerIs) {
   EXPECT_TRUE(ratios_of(std::array{2, 4}, batches_of_step).at("pp1").movable);
   EXPECT_FALSE(ratios_of(std::array{1, 2}, batches_of_step).at("pp1").movable);

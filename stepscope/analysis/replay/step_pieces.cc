@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/analysis/replay/step_pieces.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <numeric>
