@@ -2,8 +2,8 @@
 // Messages as English. All sentences of stepscope's judgement stand in the catalogue, one row a
 // kind: its number of places, and a text with these places.
 //
-//   {0}            the value: 4.65 ms, 12.3 %, 1.20, 3 GB, "rank 3", "ranks 0, 1", a name, a message;
-//                  of a list all, ", " between them
+//   {0}            the value: 4.65 ms, 12.3 %, 1.20, 3 GB, "rank 3", "ranks 0, 1", a name, or a
+//                  message; of a list all, ", " between them
 //   {0:.2f}        a number as fmt writes it
 //   {0:listed}     ranks as "ranks 0, 4 and 8", many as "ranks 0, 2, 4 … 30 (16 in all)"
 //   {0:^}          the value with a capital letter

@@ -6,8 +6,8 @@ rank is the one that does not wait. So the *own work* of a step is compared: its
 the time in which the rank waited for a collective. No clocks are compared between ranks.
 
 How much longer than the median of its peers' (of an even number the earlier middle) a rank's own
-work takes is given to the native module. It decides who is late (stepscope/stats/lateness): the rule
-for a stream of steps, as for `stepscope live`, names a rank soon. The test of a batch, as for
+work takes is given to the native module. It decides who is late (stepscope/stats/lateness): the
+rule for a stream of steps, as for `stepscope live`, names a rank soon. The test of a batch, as for
 `stepscope analyze`, finds in the last SHORT and the last RECENT steps what is small in the noise. A
 rank that is named is reported if most of the others wait for it.
 
