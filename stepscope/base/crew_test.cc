@@ -106,4 +106,5 @@ TEST(Crew, WithoutOthersTheThreadsComputeAll) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

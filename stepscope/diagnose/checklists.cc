@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "stepscope/analysis/runs/recorded_facts.h"
+#include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/fit/collective_link.h"

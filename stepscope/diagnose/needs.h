@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/runs/recorded_facts.h"
+#include "stepscope/analysis/runs/step_facts.h"
 
 namespace stepscope {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "stepscope/analysis/runs/recorded_facts.h"
+#include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/say/format.h"

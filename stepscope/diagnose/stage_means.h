@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/replay/bubble_shares.h"
+#include "stepscope/analysis/replay/what_if.h"
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/say/message.h"
 

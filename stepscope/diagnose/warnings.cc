@@ -2,11 +2,11 @@
 #include "stepscope/diagnose/warnings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "stepscope/diagnose/culprit.h"
-#include "stepscope/diagnose/gpu_warnings.h"
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/recording_words.h"
 #include "stepscope/diagnose/unit_fetches.h"
@@ -14,6 +14,7 @@
 #include "stepscope/fit/collective_link.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/import_words.h"
+#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {
@@ -164,6 +165,136 @@ Messages scenario_notes(std::span<const WhatIf> scenarios) {
     for (const std::string& note : w.notes) notes.push_back(msg::note_on(name, note));
   }
   return notes;
+}
+
+namespace {
+
+void arm_warnings(const char* letter, const ComparedArm& arm, Messages& out) {
+  for (const ComparedLaunch& l : arm.launches) {
+    if (!l.changes.empty()) {
+      const ChangePoint& c = l.changes.back();
+      out.push_back(msg::level_changes(letter, l.name, Nanoseconds(c.after), c.at + 1,
+                                       Nanoseconds(c.before), c.at));
+    }
+    if (l.unsettled) out.push_back(msg::no_end_of_warm_up(letter, l.name));
+  }
+  if (arm.steps == 1) out.push_back(msg::one_step_only(letter));
+  if (arm.steps > 1 && arm.stdev_ns && *arm.stdev_ns == 0) out.push_back(msg::equal_steps(letter));
+}
+
+}  // namespace
+
+Messages compare_warnings(const RunComparison& runs) {
+  Messages out;
+  arm_warnings("A", runs.a, out);
+  arm_warnings("B", runs.b, out);
+  const auto single = [](const ComparedArm& arm) { return arm.launches.size() < 2; };
+  if (single(runs.a) || single(runs.b)) out.push_back(msg::single_launch());
+  if (runs.drift && runs.drift->p < 0.05)
+    out.push_back(msg::launches_drift(format_signed_percent(std::expm1(runs.drift->slope)),
+                                      Digits{runs.drift->p},
+                                      format_signed_percent(std::expm1(runs.drift->bias))));
+  return out;
+}
+
+Messages log_warnings(const LogFacts& r) {
+  Messages out;
+  const auto notes = [&](const char* key, MessageMaker<1> cut) {
+    const auto found = r.log.notes.find(key);
+    if (found != r.log.notes.end()) out.push_back(cut(found->second));
+  };
+  notes("records_cut", msg::step_lines_cut);
+  notes("comm_lines_cut", msg::comm_lines_cut);
+  if (r.steps.left_out > 0) out.push_back(msg::records_without_time(r.steps.left_out));
+  for (const LogChange& c : r.account.changes)
+    if (c.after_ns > c.before_ns) {
+      out.push_back(msg::step_became_longer(Digits{100 * (c.after_ns / c.before_ns - 1)},
+                                            step_name(c.iteration)));
+      break;
+    }
+  if (r.account.drift && r.account.drift->last > r.account.drift->first)
+    out.push_back(msg::step_becomes_longer(Digits{percent_longer(*r.account.drift)}));
+  if (r.log.truncated) out.push_back(msg::end_damaged());
+  return out;
+}
+
+namespace {
+
+constexpr std::size_t most_log_warnings = 4;
+
+void log_problems(const GpuEvidence& gpus, Messages& out) {
+  std::size_t silent = 0;
+  for (const GpuLogResult& log : gpus.logs) {
+    if (log.use.problem.empty()) continue;
+    if (++silent > most_log_warnings) continue;
+    out.push_back(msg::log_tells_of(log.path, log.ranks, log.use.problem));
+  }
+  if (silent > most_log_warnings) out.push_back(msg::more_logs(silent - most_log_warnings));
+}
+
+void unused_rows(const GpuEvidence& gpus, Messages& out) {
+  for (const GpuLogResult& log : gpus.logs)
+    for (const auto& [reason, count] : log.notes.counts) {
+      const auto byte = log.notes.first_byte.find(reason);
+      out.push_back(
+          msg::rows_not_used(count, log.path, reason,
+                             byte == log.notes.first_byte.end() ? Value() : Value(byte->second)));
+    }
+}
+
+// Ranks of which no log tells, though there are logs that tell of others; and ranks whose readings
+// are too far apart.
+void ranks_without(const JobResult& job, Messages& out) {
+  std::vector<int> missing;
+  std::vector<int> sparse;
+  for (const RankResult& r : job.ranks) {
+    const auto at = std::ranges::find(job.gpus->ranks, r.rank, &GpuOfRank::rank);
+    if (at == job.gpus->ranks.end())
+      missing.push_back(r.rank);
+    else if (!at->whole.tells())
+      sparse.push_back(r.rank);
+  }
+  if (!missing.empty() && missing.size() < job.ranks.size()) out.push_back(msg::no_log_of(missing));
+  if (!sparse.empty()) out.push_back(msg::sparse_readings(sparse));
+}
+
+}  // namespace
+
+Messages gpu_log_warnings(const JobResult& job) {
+  Messages out;
+  if (!job.gpus) return out;
+  log_problems(*job.gpus, out);
+  unused_rows(*job.gpus, out);
+  ranks_without(job, out);
+  return out;
+}
+
+Messages hang_warnings(const CommRecords& records, const HangAccount& account) {
+  Messages out;
+  const bool log_finding = std::ranges::any_of(
+      account.findings, [&](const HangFinding& f) { return records.groups[f.group].from_log; });
+  if (log_finding) out.push_back(msg::log_without_ends());
+  const bool logged =
+      std::ranges::any_of(records.groups, [](const RecordedGroup& g) { return g.from_log; });
+  const bool called = std::ranges::any_of(records.sequences, [&](const CommSequence& q) {
+    return records.groups[q.group].from_log && !(q.collectives.empty() && q.pairs.empty());
+  });
+  if (logged && !called) out.push_back(msg::logs_without_calls());
+  std::size_t assumed = 0;
+  for (const HangGroup& g : account.groups) {
+    const RecordedGroup& group = records.groups[g.group];
+    if (!group.members_recorded && !group.from_log && g.recorded > 0) ++assumed;
+  }
+  if (assumed > 0) out.push_back(msg::members_assumed(assumed));
+  for (const CommInput& input : records.inputs) {
+    const std::string name = printable(input.path.substr(input.path.rfind('/') + 1));
+    if (input.truncated) out.push_back(msg::ends_too_early(name));
+    for (const auto& [reason, count] : input.notes) {
+      if (reason == "other_lines_of_nccl") continue;  // in the JSON
+      out.push_back(msg::counted_reason(name, spaced(reason), count));
+    }
+  }
+  return out;
 }
 
 }  // namespace stepscope

@@ -5,8 +5,12 @@
 #include <optional>
 #include <span>
 
+#include "stepscope/analysis/hang/hang_account.h"
+#include "stepscope/analysis/runs/compare_runs.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
 #include "stepscope/diagnose/analysis.h"
+#include "stepscope/fit/log_rates.h"
 #include "stepscope/say/message.h"
 
 namespace stepscope {
@@ -19,5 +23,21 @@ namespace stepscope {
 
 // What a reader of the replay's answers should know: changes that change nothing, and their notes.
 [[nodiscard]] Messages scenario_notes(std::span<const WhatIf> scenarios);
+
+// What a reader of step times should know besides the figures: of two runs compared, and of a log.
+
+// Warm-up without an end, one launch an arm, drift.
+[[nodiscard]] Messages compare_warnings(const RunComparison& runs);
+// Restarts, cut lines, figures that contradict.
+[[nodiscard]] Messages log_warnings(const LogFacts& log);
+
+// What logs of GPUs beside the traces do not tell, and why.
+
+// Empty without logs.
+[[nodiscard]] Messages gpu_log_warnings(const JobResult& job);
+
+// What records of communication cannot tell of a hang, and what was not understood in them.
+
+[[nodiscard]] Messages hang_warnings(const CommRecords& records, const HangAccount& account);
 
 }  // namespace stepscope

@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "stepscope/base/parallel_for.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/digest/column_list.h"
 
 namespace stepscope {

@@ -11,8 +11,8 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/digest/integer_column.h"
-#include "stepscope/event/import_notes.h"
 #include "stepscope/event/metadata.h"
+#include "stepscope/event/trace.h"
 
 namespace stepscope {
 

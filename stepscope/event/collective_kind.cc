@@ -5,9 +5,8 @@
 #include <array>
 #include <string>
 
-#include "stepscope/event/name_class.h"
-#include "stepscope/event/name_memo.h"
-#include "stepscope/event/name_parts.h"
+#include "stepscope/event/name_match.h"
+#include "stepscope/event/name_rules.h"
 
 namespace stepscope {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "stepscope/base/quantity.h"
-#include "stepscope/event/import_notes.h"
+#include "stepscope/event/trace.h"
 
 namespace stepscope {
 

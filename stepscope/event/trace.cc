@@ -7,7 +7,7 @@
 #include <functional>
 #include <numeric>
 
-#include "stepscope/base/parallel_for.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/base/release.h"
 #include "stepscope/base/result.h"
 #include "stepscope/base/run_sort.h"
@@ -191,6 +191,19 @@ void release_details(Trace& trace) {
   if (trace.syncs.size() > 0) return;
   release(trace.slices.correlation);
   release(trace.slices.detail);
+}
+
+void ImportNotes::add(const std::string& reason, std::uint64_t byte, std::uint64_t times) {
+  counts[reason] += times;
+  const auto [at, fresh] = first_byte.try_emplace(reason, byte);
+  if (!fresh) at->second = std::min(at->second, byte);
+}
+
+void ImportNotes::merge(const ImportNotes& other) {
+  events += other.events;
+  truncated = truncated || other.truncated;
+  cuts.insert(cuts.end(), other.cuts.begin(), other.cuts.end());
+  for (const auto& [reason, times] : other.counts) add(reason, other.first_byte.at(reason), times);
 }
 
 }  // namespace stepscope

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace of one rank as columns. A reader, or a test by hand, fills it through append(), then it
-// is seal()ed once. Analyses take `const Trace&`. All vectors of one table have one length; the
-// index of a row is its id.
-//
-// Instants are Ns on the trace's clock: since the UNIX epoch (Clock::unix_epoch), or since an
-// origin of the profiler's own (Clock::relative). The times of two relative traces cannot be
-// compared.
+// Events that a reader could not use or had to mend, counted by reason. One bad event never ends an
+// import, and nothing is dropped in silence.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,11 +15,36 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/string_pool.h"
 #include "stepscope/event/category.h"
-#include "stepscope/event/import_notes.h"
 #include "stepscope/event/metadata.h"
-#include "stepscope/event/name_class.h"
+#include "stepscope/event/name_rules.h"
 
 namespace stepscope {
+
+// A file that ends too early (capture_cut.h).
+struct CaptureCut {
+  Ns end{};          // last end of its rows
+  Ns complete_to{};  // rows that begin before are all there; Ns::min(): none is known to be
+};
+
+struct ImportNotes {
+  std::uint64_t events = 0;                     // complete elements of traceEvents
+  bool truncated = false;                       // the file ends in the middle
+  std::map<std::string, std::uint64_t> counts;  // reason → count, e.g. "negative_duration"
+  std::vector<CaptureCut> cuts;                 // of a rank: one for each file that was cut
+  std::map<std::string, std::uint64_t>
+      first_byte;  // reason → byte (of the inflated text) of its first case
+
+  void add(const std::string& reason, std::uint64_t byte, std::uint64_t times = 1);
+  void merge(const ImportNotes& other);
+};
+
+// The trace of one rank as columns. A reader, or a test by hand, fills it through append(), then it
+// is seal()ed once. Analyses take `const Trace&`. All vectors of one table have one length; the
+// index of a row is its id.
+//
+// Instants are Ns on the trace's clock: since the UNIX epoch (Clock::unix_epoch), or since an
+// origin of the profiler's own (Clock::relative). The times of two relative traces cannot be
+// compared.
 
 enum class SliceId : std::uint32_t {};
 enum class TrackId : std::uint32_t {};
@@ -58,7 +79,7 @@ struct Slices {
   std::vector<std::uint32_t> detail;       // row of the category's detail table, or no_row
   // Of kernels and profiler ranges by the kernel's name, of other rows by the operator's. Memory
   // copies and memsets are `copy`. seal() fills it. Kernels whose names tell no class then get it
-  // from their launch (analysis/steps/launch_class.h).
+  // from their launch (analysis/steps/rank_index.h).
   std::vector<NameClass> kind;
 
   [[nodiscard]] std::size_t size() const { return start.size(); }

@@ -102,4 +102,5 @@ TEST(Trace, MemoryEventsAreSortedByTime) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

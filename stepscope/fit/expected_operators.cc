@@ -7,7 +7,7 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/cost/time/compute_time.h"
-#include "stepscope/event/name_class.h"
+#include "stepscope/event/name_rules.h"
 #include "stepscope/fit/mfu_rank.h"
 
 namespace stepscope {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "stepscope/analysis/replay/copied_replay.h"
-#include "stepscope/analysis/replay/traced_links.h"
+#include "stepscope/analysis/replay/message_time.h"
 #include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/stats/summary.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "stepscope/analysis/work/operators.h"
+#include "stepscope/analysis/work/executed.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/machine/machine.h"
 

@@ -9,7 +9,7 @@
 
 #include "stepscope/analysis/collectives/dimensions.h"
 #include "stepscope/cost/plan/parallelism.h"
-#include "stepscope/event/name_class.h"
+#include "stepscope/event/name_rules.h"
 
 namespace stepscope {
 

@@ -30,7 +30,7 @@
 #include "stepscope/live/live_communicator.h"
 #include "stepscope/live/live_event.h"
 #include "stepscope/live/own_work.h"
-#include "stepscope/live/ras_watch.h"
+#include "stepscope/live/ras_client.h"
 #include "stepscope/live/step_curve.h"
 
 namespace stepscope {

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator of a running job: joins what its ranks say of each collective, and tells waiting
-// apart from transfer without clocks. All ranks leave a collective together, so a rank waited for
-// its own duration minus the shortest of the group, and the rank with the shortest came last. How
-// late a rank was is the (upper) median of the durations minus its own.
+// Tells when the transfers of a communicator take lastingly longer than before: a slow link, or
+// traffic of others. Input: for each round (a step, about) the sum over its collectives of the
+// shortest duration in the group, which is the transfer without waiting (live_communicator.h).
 //
-// A collective is identified by its function and its number in the communicator. It is closed when
-// all ranks have reported it. Otherwise it is closed with the ranks that have, `patience` after the
-// first report, or earlier if too many are open. Closed collectives are added up by rounds: of one
-// period of the first rank's sequence of functions and sizes, which is a step. Without a period
-// (equal collectives have none) they are of as many as a step of the job has, or, if that is
-// unknown, of one collective and of `long_round` collectives side by side.
+// The past is 64 rounds (24 at least) before the last 8. A round that takes longer than 98 % of
+// them, is beyond their median by that difference, another by nothing. This is judged as the
+// lateness of a group of one member (late_rule.h): by 3 % of the step and 1 ms in 6 of the last 8
+// rounds, and far beyond what is usual. While the transfers are longer the past stays as it was.
 //
-// Memory: open collectives, at most most_open values (4 bytes) or 64 collectives; 120 bytes a rank,
-// 300 more with two to four ranks.
+// Memory: 700 bytes.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +23,44 @@
 
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/base/quantity.h"
-#include "stepscope/live/transfer_rule.h"
 #include "stepscope/stats/lateness/late_rule.h"
 
 namespace stepscope {
+
+class TransferRule {
+ public:
+  // A round: ns of transfer, NaN if not all collectives are known; `step_ns`: the time of the
+  // round, 0 if unknown (then nothing is judged).
+  void add(double transfer_ns, double step_ns);
+
+  [[nodiscard]] bool longer() const { return rule_.named(0); }
+  // A round: the median before, and with what is longer now, as a mean of the longer ones of the
+  // last eight.
+  [[nodiscard]] double before_ns() const { return before_; }
+  [[nodiscard]] double now_ns() const { return before_ + rule_.lateness(0); }
+
+ private:
+  LateRule rule_{1};
+  std::deque<float> last_;  // past and the last 8
+  std::vector<float> room_;
+  double before_ = 0;
+  double high_ = 0;  // of the past
+};
+
+// A communicator of a running job: joins what its ranks say of each collective, and tells waiting
+// apart from transfer without clocks. All ranks leave a collective together, so a rank waited for
+// its own duration minus the shortest of the group, and the rank with the shortest came last. How
+// late a rank was is the (upper) median of the durations minus its own.
+//
+// A collective is identified by its function and its number in the communicator. It is closed when
+// all ranks have reported it. Otherwise it is closed with the ranks that have, `patience` after the
+// first report, or earlier if too many are open. Closed collectives are added up by rounds: of one
+// period of the first rank's sequence of functions and sizes, which is a step. Without a period
+// (equal collectives have none) they are of as many as a step of the job has, or, if that is
+// unknown, of one collective and of `long_round` collectives side by side.
+//
+// Memory: open collectives, at most most_open values (4 bytes) or 64 collectives; 120 bytes a rank,
+// 300 more with two to four ranks.
 
 struct SeenCollective {
   CollectiveKind kind = CollectiveKind::unknown;

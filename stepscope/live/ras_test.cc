@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "stepscope/live/ras_client.h"
-#include "stepscope/live/ras_watch.h"
 
 namespace stepscope {
 namespace {

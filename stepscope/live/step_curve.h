@@ -3,9 +3,11 @@
 // merged in pairs when there are too many, and the last values for change points.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "stepscope/stats/quantile_sketch.h"
@@ -73,5 +75,13 @@ class StepCurve {
   std::int64_t told_ = -1;  // the last step of changes that were given
   std::size_t since_look_ = 0;
 };
+
+// The period of a sequence: how many of a communicator's collectives make a step.
+
+// The smallest p such that the last 3 p values (at least `least` of them) repeat every p values.
+// Absent if there is none: the sequence is too short or has no such period. O(n²) at worst, about
+// O(n) for sequences that differ early.
+[[nodiscard]] std::optional<std::size_t> find_period(std::span<const std::uint64_t> values,
+                                                     std::size_t least = 24);
 
 }  // namespace stepscope

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "stepscope/diagnose/run_warnings.h"
+#include "stepscope/diagnose/warnings.h"
 #include "stepscope/pipeline/traces.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/say/say.h"

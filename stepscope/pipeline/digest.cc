@@ -13,11 +13,11 @@
 #include <thread>
 #include <utility>
 
+#include "stepscope/base/crew.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/files/remote_file.h"
 #include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/output_file.h"
-#include "stepscope/base/parallel_for.h"
 #include "stepscope/digest/digest_file.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/files/input_files.h"

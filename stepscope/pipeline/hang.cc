@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/pipeline/hang.h"
 
-#include "stepscope/diagnose/hang_warnings.h"
+#include "stepscope/diagnose/warnings.h"
 #include "stepscope/read/nccl/comm_files.h"
 #include "stepscope/say/say.h"
 

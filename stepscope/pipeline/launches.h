@@ -13,6 +13,7 @@
 
 #include "stepscope/analysis/runs/compare_runs.h"
 #include "stepscope/base/result.h"
+#include "stepscope/base/stop.h"
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/read/log/step_times.h"
 
@@ -88,5 +89,19 @@ struct LaunchOrder {
                                    const std::string& value);
 // What a shell runs.
 [[nodiscard]] std::vector<std::string> shell_words(const std::string& command);
+
+// A command run to its end in a process group of its own, which ends with it.
+
+struct ChildLimits {
+  const StopFlag* stop = nullptr;      // once set, the whole group is ended: SIGTERM, after two
+                                       // seconds SIGKILL
+  std::optional<double> seconds = {};  // likewise after this time
+};
+
+// Standard output and error go to the file `log`, standard input is empty. The exit status, 128 +
+// signal where one ended it. Errors: it could not be started, was interrupted
+// (ErrorCode::interrupted) or took too long.
+[[nodiscard]] Result<int> run_child(const std::vector<std::string>& words, const std::string& log,
+                                    const ChildLimits& limits);
 
 }  // namespace stepscope

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "stepscope/analysis/hang/hang_account.h"
-#include "stepscope/event/name_class.h"
+#include "stepscope/event/name_rules.h"
 #include "stepscope/read/nccl/comm_files.h"
 #include "tests/hang/simulated_job.h"
 

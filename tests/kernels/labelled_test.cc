@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/event/name_class.h"
+#include "stepscope/event/name_rules.h"
 
 namespace stepscope {
 namespace {

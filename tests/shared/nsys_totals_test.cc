@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/analysis/budget/gpu_window.h"
+#include "stepscope/analysis/budget/time_budget.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/read/files/read_trace.h"
 #include "tests/shared/shared_data.h"

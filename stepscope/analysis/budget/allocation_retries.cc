@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/analysis/steps/step_at.h"
+#include "stepscope/analysis/steps/steps.h"
 
 namespace stepscope {
 namespace {

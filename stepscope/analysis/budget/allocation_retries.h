@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "stepscope/analysis/recording/start_up.h"
+#include "stepscope/analysis/recording/recording.h"
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"

@@ -7,8 +7,7 @@
 
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/analysis/steps/interval_sweep.h"
-#include "stepscope/analysis/steps/step_at.h"
-#include "stepscope/analysis/steps/step_cursor.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/ascii.h"
 #include "stepscope/stats/summary.h"
 

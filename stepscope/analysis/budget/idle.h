@@ -8,10 +8,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepscope/analysis/budget/time_budget.h"
-#include "stepscope/analysis/recording/start_up.h"
+#include "stepscope/analysis/recording/recording.h"
 
 namespace stepscope {
 
@@ -40,5 +41,23 @@ struct IdleCause {
 // The part of the pieces in which the device waits for its host or a launch while the host is at
 // start-up.
 [[nodiscard]] Ns idle_in_start_up(std::span<const IdlePiece> idle, const StartUp& start_up);
+
+// Time that threads which launch work wait for Python's global interpreter lock (GIL). Tools that
+// probe take_gil write such rows; PyTorch's profiler does not.
+
+struct GilWaits {
+  std::uint64_t count = 0;
+  Ns total{};  // overlapping rows of a thread count once
+  Ns idle{};   // the part in which the device was idle and this thread was the next to launch
+  Ns worst_at{};
+  Ns worst{};  // duration of the longest single row
+};
+
+// True if the host row is a thread that waits for the lock.
+[[nodiscard]] bool is_gil_wait(std::string_view name);
+
+// Counts rows that begin inside a step's annotation. `budget` is the rank's own for these steps.
+[[nodiscard]] GilWaits gil_waits(const Trace& trace, const RankIndex& rank,
+                                 std::span<const Step> steps, const DeviceBudget& budget);
 
 }  // namespace stepscope

@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "stepscope/analysis/budget/budget.h"
-#include "stepscope/analysis/steps/event_waits.h"
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/event/trace.h"

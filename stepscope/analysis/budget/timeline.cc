@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "stepscope/analysis/steps/step_at.h"
+#include "stepscope/analysis/steps/steps.h"
 
 namespace stepscope {
 namespace {

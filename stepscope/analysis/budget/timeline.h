@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/quantity.h"
 
 namespace stepscope {

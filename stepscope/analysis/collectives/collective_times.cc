@@ -3,9 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
 
-#include "stepscope/analysis/matching/collective_gates.h"
+#include "stepscope/analysis/matching/collective_match.h"
 #include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/analysis/steps/host_waits.h"
+#include "stepscope/base/run_sort.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -142,6 +149,205 @@ CommSplit comm_split(const RankCalls& rank, std::span<const CallTime> times) {
   }
   std::ranges::sort(split.spans, {}, [](const CommSpan& span) { return index(span.slice); });
   return split;
+}
+
+namespace {
+
+constexpr std::size_t least_waited = 8;
+constexpr double usual_share = 0.9;  // of the times of messages that were waited for
+constexpr double least_share = 0.25;
+
+// The operators of one thread: when it was last inside one.
+class Activity {
+ public:
+  Activity(const Trace& trace, const Track& track) {
+    const Slices& s = trace.slices;
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+      if (s.category[i] != Category::cpu_op) continue;
+      start_.push_back(s.start[i]);
+      const Ns end = s.start[i] + s.dur[i];
+      last_end_.push_back(last_end_.empty() ? end : std::max(end, last_end_.back()));
+    }
+  }
+  // At most `t`; absent before the first operator.
+  [[nodiscard]] std::optional<Ns> last_before(Ns t) const {
+    const auto after = std::ranges::lower_bound(start_, t);
+    if (after == start_.begin()) return std::nullopt;
+    return std::min(t, last_end_[static_cast<std::size_t>(after - start_.begin() - 1)]);
+  }
+
+ private:
+  std::vector<Ns> start_;
+  std::vector<Ns> last_end_;  // of this and earlier ones
+};
+
+struct Sent {
+  CollectiveMember member;
+  Ns ready{};           // the later of the two calls
+  bool waited = false;  // the thread shows no operator from then until it has the message
+};
+
+// How long messages usually take; of those that were waited for, if there are enough. Else no
+// message takes longer than until it is collected, and the shorter of these times tell.
+std::optional<Ns> usual_time(const CollectiveMatches& matches, std::span<const Sent> sent,
+                             bool of_waited) {
+  std::vector<double> times;
+  for (const Sent& s : sent) {
+    const Ns time = matches.call(s.member).end - s.ready;
+    if (time > Ns{0} && (s.waited || !of_waited))
+      times.push_back(static_cast<double>(time.count()));
+  }
+  if (times.size() < least_waited) return std::nullopt;
+  const double share = of_waited ? usual_share : least_share;
+  return Ns{std::llround(*quantile(std::span<const double>(times), share))};
+}
+
+}  // namespace
+
+void settle_message_ends(std::span<const RankView> views, CollectiveMatches& matches) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Activity> threads;  // by view and track
+  std::vector<Sent> sent;
+  for (const MatchedCollective& m : matches.matched) {
+    if (!m.complete || !m.message) continue;
+    const auto members = matches.members_of(m);
+    Ns ready = Ns::min();
+    for (const CollectiveMember x : members) ready = std::max(ready, matches.call(x).start);
+    for (const CollectiveMember x : members) {
+      const CollectiveCall& call = matches.call(x);
+      const RankView& view = views[x.view];
+      if (!call.on_host || call.edge_count != 1) continue;
+      const auto key = std::pair(x.view, index(call.stream));
+      auto at = threads.find(key);
+      if (at == threads.end())
+        at = threads.emplace(key, Activity(*view.trace, view.trace->track(call.stream))).first;
+      const auto last = at->second.last_before(call.end);
+      sent.push_back({x, ready, !last || *last <= ready});
+    }
+  }
+  const auto of_waited = usual_time(matches, sent, true);
+  const auto usual = of_waited ? of_waited : usual_time(matches, sent, false);
+  if (!usual) return;
+  for (const Sent& s : sent) {
+    if (!of_waited && s.waited) continue;
+    CollectiveCall& call = matches.ranks[s.member.view].calls[s.member.call];
+    call.end = std::min(call.end, s.ready + *usual);
+  }
+}
+
+namespace {
+
+constexpr std::size_t least_runs = 3;
+
+struct Run {
+  StringId name;
+  StringId shape;
+  NameClass kind;
+  std::int64_t ns;
+  bool overlapped;
+
+  [[nodiscard]] auto key() const { return std::tuple(index(name), index(shape), overlapped); }
+};
+
+// Shapes of operators by external id; sorted.
+using Shapes = std::vector<std::pair<std::uint32_t, StringId>>;
+
+Shapes recorded_shapes(const Trace& trace) {
+  const Slices& s = trace.slices;
+  Shapes shapes;
+  for (std::uint32_t i = 0; trace.ops.size() > 0 && i < s.size(); ++i) {
+    if (s.category[i] != Category::cpu_op || s.external_id[i] == 0 || s.detail[i] == no_row)
+      continue;
+    shapes.emplace_back(s.external_id[i], trace.ops.input_dims[s.detail[i]]);
+  }
+  run_sort(shapes, [](const auto& a, const auto& b) { return a.first < b.first; });
+  return shapes;
+}
+
+StringId shape_of(const Shapes& shapes, std::uint32_t id) {
+  const auto at =
+      std::lower_bound(shapes.begin(), shapes.end(), id,
+                       [](const auto& shape, std::uint32_t i) { return shape.first < i; });
+  return id != 0 && at != shapes.end() && at->first == id ? at->second : empty_string;
+}
+
+// Runs of compute kernels that communication does not touch, or covers for at least half.
+std::vector<Run> compute_runs(const Trace& trace, const DeviceLane& lane) {
+  const Slices& s = trace.slices;
+  std::vector<HostSpan> comm;
+  for (const SliceId op : lane.ops)
+    if (trace.is_communication(op)) extend(comm, s.start[index(op)], s.end(op), op);
+  std::vector<Run> runs;
+  const Shapes shapes = comm.empty() ? Shapes{} : recorded_shapes(trace);
+  if (shapes.empty()) return runs;
+  for (const SliceId op : lane.ops) {
+    if (!trace.is_compute(op)) continue;
+    const Ns length = s.dur[index(op)];
+    Ns covered{};
+    cut(
+        comm, s.start[index(op)], s.end(op), [&](Ns from, Ns to, SliceId) { covered += to - from; },
+        [](Ns, Ns) {});
+    if (length == Ns{} || (covered > Ns{} && 2 * covered < length)) continue;
+    const StringId shape = shape_of(shapes, s.external_id[index(op)]);
+    if (shape == empty_string) continue;
+    runs.push_back({s.name[index(op)], shape, s.kind[index(op)], length.count(), covered > Ns{}});
+  }
+  return runs;
+}
+
+bool of_one_kind(std::span<const std::int64_t> sorted, double middle) {
+  const double low = quantile_sorted(sorted, 0.1).value_or(0);
+  const double high = quantile_sorted(sorted, 0.9).value_or(0);
+  return high - low <= 0.5 * middle;
+}
+
+std::optional<Contention> compare(const Trace& trace, const Run& run,
+                                  std::span<const std::int64_t> alone,
+                                  std::span<const std::int64_t> overlapped) {
+  if (alone.size() < least_runs || overlapped.size() < least_runs) return std::nullopt;
+  const double middle = quantile_sorted(alone, 0.5).value_or(0);
+  if (middle <= 0 || !of_one_kind(alone, middle)) return std::nullopt;
+  const double shared = quantile_sorted(overlapped, 0.5).value_or(0);
+  Contention c;
+  c.name = trace.strings[run.name];
+  c.kind = run.kind;
+  c.shape = trace.strings[run.shape];
+  c.alone = Ns{static_cast<std::int64_t>(middle)};
+  c.overlapped = Ns{static_cast<std::int64_t>(shared)};
+  c.slowdown = shared / middle;
+  c.count = overlapped.size();
+  c.lost = (c.overlapped - c.alone) * static_cast<std::int64_t>(c.count);
+  return c;
+}
+
+}  // namespace
+
+std::vector<Contention> contention(const Trace& trace, const DeviceLane& lane, std::size_t most) {
+  std::vector<Run> runs = compute_runs(trace, lane);
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
+    return std::tuple(a.key(), a.ns) < std::tuple(b.key(), b.ns);
+  });
+  std::vector<std::int64_t> times(runs.size());
+  std::transform(runs.begin(), runs.end(), times.begin(), [](const Run& run) { return run.ns; });
+  std::vector<Contention> rows;
+  for (std::size_t first = 0; first < runs.size();) {
+    std::size_t shared = first;  // where the overlapped runs of this kernel begin
+    std::size_t last = first;
+    for (; last < runs.size() && runs[last].name == runs[first].name &&
+           runs[last].shape == runs[first].shape;
+         ++last)
+      if (!runs[last].overlapped) shared = last + 1;
+    const std::span<const std::int64_t> all(times);
+    const auto row = compare(trace, runs[first], all.subspan(first, shared - first),
+                             all.subspan(shared, last - shared));
+    if (row) rows.push_back(*row);
+    first = last;
+  }
+  // Rows are in the order in which their names were first read, which differs between readings.
+  std::sort(rows.begin(), rows.end(), [](const Contention& a, const Contention& b) {
+    return std::tie(b.lost, a.name, a.shape) < std::tie(a.lost, b.name, b.shape);
+  });
+  if (rows.size() > most) rows.resize(most);
+  return rows;
 }
 
 }  // namespace stepscope

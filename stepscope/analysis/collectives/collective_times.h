@@ -6,13 +6,18 @@
 // their clocks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "stepscope/analysis/matching/collective_match.h"
 #include "stepscope/analysis/steps/comm_split.h"
+#include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/analysis/steps/steps.h"
+#include "stepscope/event/trace.h"
 
 namespace stepscope {
 
@@ -46,5 +51,41 @@ struct CollectiveTimes {
 
 // The input of one rank's time budget: one span for each of its communication operations.
 [[nodiscard]] CommSplit comm_split(const RankCalls& rank, std::span<const CallTime> times);
+
+// When a message on a host thread had come. A gloo row lasts from the call to send or receive
+// until the thread collects it with wait(), which may be long after the message came: the thread
+// computed meanwhile, or was late itself. A message that somebody waits for takes a usual time from
+// the later of its two calls: 0.1 to 0.5 ms on one host, up to 6 ms where threads lack cores (nine
+// recorded pipelines and rings). One that is collected later than that had come before.
+//
+// gloo's messages over TCP go when both sides have called (a notice of the send, a notice of the
+// receive, then the data), so neither ends before the other has begun.
+
+// Sets CollectiveCall::end of complete messages of host threads, never later than the row ends. The
+// usual time is the 90th percentile of the messages whose thread shows no operator from the later
+// call until the row ends. Without 8 such messages it is the lower quartile of all, for those whose
+// thread shows an operator meanwhile. Instants must be on one time axis. O(rows of the threads with
+// messages).
+void settle_message_ends(std::span<const RankView> views, CollectiveMatches& matches);
+
+// Kernels that run slower while communication shares the device.
+
+// One kernel, by name and its operator's input shapes, alone and beside communication.
+struct Contention {
+  std::string name;
+  NameClass kind = NameClass::other;
+  std::string shape;        // as recorded
+  Ns alone{};               // median of the runs that communication does not touch
+  Ns overlapped{};          // median of the runs that communication covers for at least half
+  double slowdown = 1;      // overlapped / alone
+  std::uint64_t count = 0;  // number of overlapped runs
+  Ns lost{};                // count × (overlapped − alone)
+};
+
+// For one device. Compares only kernels whose operator has recorded input shapes, because one
+// kernel name serves tensors of any size. A kernel must have at least three runs alone, with
+// similar durations (the middle 80 % within half their median), and three overlapped runs.
+[[nodiscard]] std::vector<Contention> contention(const Trace& trace, const DeviceLane& lane,
+                                                 std::size_t most);
 
 }  // namespace stepscope

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/analysis/collectives/exposed.h"
+#include "stepscope/analysis/collectives/overlap.h"
 #include "stepscope/analysis/runs/job_test_builder.h"
 
 namespace stepscope {

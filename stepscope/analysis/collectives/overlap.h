@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "stepscope/analysis/budget/time_budget.h"
-#include "stepscope/analysis/collectives/contention.h"
+#include "stepscope/analysis/collectives/collective_times.h"
+#include "stepscope/analysis/matching/collective_calls.h"
 
 namespace stepscope {
 
@@ -39,5 +40,13 @@ struct Overlap {
 [[nodiscard]] std::optional<Overlap> overlap(const Trace& trace, const RankIndex& rank,
                                              std::span<const Step> steps, const TimeBudget& budget,
                                              std::size_t most_contended = 20);
+
+// The exposed time of each communication call of a rank: the part that no compute hides, clipped to
+// the call. On a device compute is every kernel of the same device except communication kernels.
+// Without a device compute is as in the time budget (cpu_work.h).
+
+// Parallel to `calls`. O((slices + calls) log slices).
+[[nodiscard]] std::vector<Ns> exposed_times(const RankView& view,
+                                            std::span<const CollectiveCall> calls);
 
 }  // namespace stepscope

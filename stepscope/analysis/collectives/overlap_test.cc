@@ -156,4 +156,5 @@ TEST(Contention, AKernelThatVariesByItselfIsNotCompared) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "stepscope/analysis/graph/step_graph_draft.h"
-#include "stepscope/analysis/matching/collective_gates.h"
+#include "stepscope/analysis/matching/collective_match.h"
 #include "stepscope/analysis/matching/message_size.h"
-#include "stepscope/base/parallel_for.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/base/release.h"
 #include "stepscope/base/run_sort.h"
 

@@ -26,7 +26,7 @@
 //              was not recorded. A copy of pageable memory to the device waits until it may begin,
 //              and is its host's time from then on.
 //   held       A device that has run empty is taken away for a while, whatever is launched
-//              meanwhile: another process's time slice (device_holds.h).
+//              meanwhile: another process's time slice (stream_order.h).
 //   arrival → join → transfer
 //              A collective matched over its ranks. The transfer begins when everyone the member
 //              waits for has arrived (collective_times.h).

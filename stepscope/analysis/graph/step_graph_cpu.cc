@@ -4,9 +4,9 @@
 #include <map>
 #include <optional>
 
-#include "stepscope/analysis/budget/cpu_work.h"
+#include "stepscope/analysis/budget/cpu_budget.h"
 #include "stepscope/analysis/graph/step_graph_draft.h"
-#include "stepscope/analysis/steps/backend_row.h"
+#include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/base/run_sort.h"
 
 namespace stepscope {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "stepscope/analysis/steps/step_at.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/release.h"
 #include "stepscope/base/string_pool.h"
 

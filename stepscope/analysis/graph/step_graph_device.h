@@ -7,11 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "stepscope/analysis/graph/device_holds.h"
 #include "stepscope/analysis/graph/learned_order.h"
 #include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/analysis/graph/stream_order.h"
-#include "stepscope/analysis/steps/event_waits.h"
+#include "stepscope/analysis/steps/host_waits.h"
 
 namespace stepscope {
 

@@ -13,7 +13,7 @@
 #include "stepscope/analysis/graph/learned_order.h"
 #include "stepscope/analysis/graph/replay_graph.h"
 #include "stepscope/analysis/matching/collective_calls.h"
-#include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/analysis/steps/steps.h"
 
 namespace stepscope {
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepscope/stats/summary.h"
+
 namespace stepscope {
 namespace {
 
@@ -111,6 +113,29 @@ std::vector<std::uint64_t> launch_order(const Trace& trace, const RankIndex& ran
                                     (trace.slices.start[index(call)] - rank.start).count());
   }
   return order;
+}
+
+namespace {
+
+constexpr Ns shortest_slice = std::chrono::microseconds{500};
+
+}  // namespace
+
+std::vector<std::size_t> find_holds(std::span<const IdleStretch> stretches) {
+  const auto length = [](const IdleStretch& s) { return s.until - s.since; };
+  std::vector<Ns> lengths;
+  for (const IdleStretch& s : stretches) lengths.push_back(length(s));
+  if (lengths.size() < held_often) return {};
+  const Ns slice = upper_median(lengths);
+  const auto as_long = [&](Ns time) { return 10 * std::chrono::abs(time - slice) <= slice; };
+  const auto alike = static_cast<std::size_t>(std::ranges::count_if(lengths, as_long));
+  if (slice < shortest_slice || 4 * alike < 3 * lengths.size()) return {};
+  std::vector<std::size_t> held;
+  for (std::size_t i = 0; i < stretches.size(); ++i)
+    if (as_long(length(stretches[i])) && stretches[i].until - stretches[i].ready >= held_long)
+      held.push_back(i);
+  if (held.size() < held_often) held.clear();
+  return held;
 }
 
 }  // namespace stepscope

@@ -140,4 +140,5 @@ TEST(LaunchOrder, NumbersThatFallAlongAStreamAreNoOrder) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "stepscope/analysis/hang/call_match.h"
-#include "stepscope/event/name_class.h"
+#include "stepscope/event/name_rules.h"
 
 namespace stepscope {
 namespace {

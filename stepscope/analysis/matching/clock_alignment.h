@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "stepscope/analysis/matching/collective_match.h"
-#include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/crew.h"
 #include "stepscope/event/clock_correction.h"
 

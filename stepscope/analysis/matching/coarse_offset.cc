@@ -10,7 +10,6 @@
 #include "stepscope/analysis/matching/host_clock.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/matching/sequence_align.h"
-#include "stepscope/analysis/matching/sequence_steps.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {

@@ -12,10 +12,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "stepscope/analysis/matching/host_askers.h"
 #include "stepscope/analysis/matching/host_communication.h"
 #include "stepscope/analysis/matching/message_size.h"
-#include "stepscope/analysis/steps/step_at.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/analysis/work/op_inputs.h"
 
 namespace stepscope {

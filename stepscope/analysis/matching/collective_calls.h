@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "stepscope/analysis/matching/process_group.h"
-#include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/plain_bytes.h"
 
 namespace stepscope {

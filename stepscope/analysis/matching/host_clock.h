@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stepscope/analysis/matching/collective_calls.h"
-#include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/analysis/steps/steps.h"
 
 namespace stepscope {
 

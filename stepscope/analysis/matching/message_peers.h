@@ -30,4 +30,16 @@ void infer_peers(std::span<const RankView> views, std::span<const std::uint32_t>
 // Calls with an edge to an unknown peer lose their edges.
 void drop_unnamed(RankCalls& rank);
 
+// The groups of messages whose peer is recorded as a number within a group that is not recorded:
+// PyTorch's c10d::send and c10d::recv_ on a CPU backend. A group fits if the ranks that it makes of
+// the numbers record as many messages of the same size the other way.
+
+// Sets the groups and peers of such messages of the views `of_capture`. `groups` are the job's,
+// RankCalls::listed are rows of it; `ranks` are by view. Where no group fits, the peers become
+// unknown
+// (-1). In a file that lists no groups, the numbers are those of all ranks.
+// O(calls), and the members of each listed group.
+void find_message_groups(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
+                         std::span<const CommGroup> groups, std::span<RankCalls> ranks);
+
 }  // namespace stepscope

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "stepscope/base/quantity.h"
-#include "stepscope/event/name_class.h"
+#include "stepscope/event/name_rules.h"
 
 namespace stepscope {
 

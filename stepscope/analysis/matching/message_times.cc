@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "stepscope/analysis/matching/cheapest_assignment.h"
-#include "stepscope/analysis/matching/sequence_steps.h"
+#include "stepscope/analysis/matching/process_group.h"
+#include "stepscope/analysis/matching/sequence_align.h"
 
 namespace stepscope {
 namespace {

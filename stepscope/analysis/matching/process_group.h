@@ -3,7 +3,9 @@
 // as several ranks recorded it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,5 +50,15 @@ struct GroupJoin {
 // names (ranks may number groups of their own). `rank_of[view]` is the rank of the view.
 [[nodiscard]] GroupJoin join_groups(std::span<const std::vector<CommGroup>> by_view,
                                     std::span<const int> rank_of);
+
+// The cheapest assignment of n rows to n columns: the Hungarian method with potentials (Kuhn 1955,
+// Munkres 1957), by shortest augmenting paths.
+
+inline constexpr std::int64_t no_assignment = std::numeric_limits<std::int64_t>::max();
+
+// The column of each row. `cost[row * n + column]`: at least 0, or no_assignment; sums must fit.
+// Absent if there is no assignment. O(n³).
+[[nodiscard]] std::optional<std::vector<std::size_t>> cheapest_assignment(
+    std::span<const std::int64_t> cost, std::size_t n);
 
 }  // namespace stepscope

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "stepscope/analysis/matching/message_size.h"
-#include "stepscope/analysis/matching/sequence_steps.h"
+#include "stepscope/analysis/matching/sequence_align.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {

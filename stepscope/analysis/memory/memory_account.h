@@ -11,7 +11,7 @@
 
 #include "stepscope/analysis/memory/allocation_site.h"
 #include "stepscope/analysis/memory/memory_fragments.h"
-#include "stepscope/analysis/work/memory_blocks.h"
+#include "stepscope/analysis/work/device_memory.h"
 
 namespace stepscope {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The use of each block of a replayed history, in terms of MemoryUse
-// (analysis/work/memory_blocks.h), inferred from the stacks of its allocation and its free:
+// (analysis/work/device_memory.h), inferred from the stacks of its allocation and its free:
 //   parameters   allocated in setup and never freed; before the trace, without a stack, never freed
 //   optimizer    allocated in the optimizer and never freed; before the trace, and freed there
 //   gradients    allocated in a backward and not freed in one; before the trace, and freed in
@@ -18,7 +18,7 @@
 
 #include "stepscope/analysis/memory/allocation_site.h"
 #include "stepscope/analysis/memory/memory_replay.h"
-#include "stepscope/analysis/work/memory_blocks.h"
+#include "stepscope/analysis/work/device_memory.h"
 
 namespace stepscope {
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPU of which log is a rank's, and how far the log's clock is from UTC. Neither is guessed:
-// where the rules of docs/reference/inputs.md do not decide, a sentence says what is missing.
+// What a GPU's readings say about a span of time. A reading stands from its instant until the next
+// one of its GPU, at most for twice the median distance of its GPU's readings. Means are weighted
+// with the time that readings stand for within the span.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -11,11 +13,77 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/ranks/gpu_state.h"
+#include "stepscope/base/quantity.h"
+#include "stepscope/event/clock_correction.h"
 #include "stepscope/event/gpu_log.h"
 #include "stepscope/event/metadata.h"
 
 namespace stepscope {
+
+class WeightedMean {
+ public:
+  void add(double value, Ns weight) {
+    const auto w = static_cast<double>(weight.count());
+    if (w <= 0) return;
+    least_ = weight_ > 0 ? std::min(least_, value) : value;
+    most_ = weight_ > 0 ? std::max(most_, value) : value;
+    weight_ += w;
+    sum_ += w * value;
+  }
+  void add(const WeightedMean& other) {
+    if (other.weight_ <= 0) return;
+    least_ = weight_ > 0 ? std::min(least_, other.least_) : other.least_;
+    most_ = weight_ > 0 ? std::max(most_, other.most_) : other.most_;
+    weight_ += other.weight_;
+    sum_ += other.sum_;
+  }
+  // Absent: nothing was read.
+  [[nodiscard]] std::optional<double> mean() const { return known(sum_ / weight_); }
+  [[nodiscard]] std::optional<double> least() const { return known(least_); }
+  [[nodiscard]] std::optional<double> most() const { return known(most_); }
+
+ private:
+  [[nodiscard]] std::optional<double> known(double value) const {
+    return weight_ > 0 ? std::optional(value) : std::nullopt;
+  }
+  double weight_ = 0;
+  double sum_ = 0;
+  double least_ = 0;
+  double most_ = 0;
+};
+
+struct GpuState {
+  Ns span{};     // the time asked about
+  Ns covered{};  // of it, the time that readings stand for
+  std::size_t readings = 0;
+  WeightedMean sm_clock_mhz;
+  WeightedMean memory_clock_mhz;
+  WeightedMean power_watts;
+  WeightedMean temperature_celsius;
+  WeightedMean utilization;
+  WeightedMean sm_active;
+  WeightedMean tensor_active;
+  WeightedMean dram_active;
+  std::array<WeightedMean, clock_reason_count> reasons;  // share of the time in which one is active
+
+  void add(const GpuState& other);
+  // Whether readings stand for at least half of the span.
+  [[nodiscard]] bool tells() const { return covered > Ns{0} && 2 * covered >= span; }
+};
+
+struct TimeSpan {
+  Ns start{};
+  Ns end{};
+};
+
+// One state a span. `readings` are of one GPU in time order; `zone` is subtracted from their
+// instants, then `correction` is applied. Spans are in time order and do not overlap.
+[[nodiscard]] std::vector<GpuState> gpu_states(std::span<const GpuReading> readings, Ns zone,
+                                               const ClockCorrection& correction,
+                                               std::span<const TimeSpan> spans);
+
+// Which GPU of which log is a rank's, and how far the log's clock is from UTC. Neither is guessed:
+// where the rules of docs/reference/inputs.md do not decide, a sentence says what is missing.
 
 // A rank as a log's rows are compared with it.
 struct GpuOwner {
@@ -63,5 +131,31 @@ struct GpuMatches {
 
 // "UTC", "UTC+1", "UTC-3:30".
 [[nodiscard]] std::string zone_in_words(Ns zone);
+
+// What logs of GPUs tell of a job's ranks.
+
+struct GpuLogResult {
+  std::string path;
+  std::string format;
+  std::size_t gpus = 0;
+  std::size_t readings = 0;
+  ImportNotes notes;
+  std::vector<int> ranks;  // whose GPUs it tells of, ascending
+  GpuLogUse use;
+};
+
+struct GpuOfRank {
+  int rank = 0;
+  std::size_t log = 0;  // row of GpuEvidence::logs
+  GpuMatchRule rule = GpuMatchRule::index;
+  LoggedGpu gpu;
+  std::vector<GpuState> steps;  // parallel to the rank's steps
+  GpuState whole;               // all of them
+};
+
+struct GpuEvidence {
+  std::vector<GpuLogResult> logs;  // in the order of the inputs
+  std::vector<GpuOfRank> ranks;    // ascending; only those with a GPU in a log
+};
 
 }  // namespace stepscope

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "stepscope/analysis/steps/step_at.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/analysis/work/op_inputs.h"
 
 namespace stepscope {

@@ -9,7 +9,7 @@
 
 #include "stepscope/analysis/collectives/collectives.h"
 #include "stepscope/analysis/ranks/pipeline_bubble.h"
-#include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/analysis/steps/steps.h"
 
 namespace stepscope {
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <tuple>
@@ -457,6 +459,96 @@ bool is_stage_message(const CollectiveCall& call, std::span<const Dimension> dim
 
 std::optional<PipelineBubble> pipeline_bubble(const PipelineInputs& inputs) {
   return Builder(inputs).build();
+}
+
+std::string_view words_of(PipelineSchedule schedule) {
+  switch (schedule) {
+    case PipelineSchedule::gpipe:
+      return "GPipe";
+    case PipelineSchedule::one_f_one_b:
+      return "1F1B";
+    case PipelineSchedule::interleaved:
+      return "interleaved";
+    case PipelineSchedule::unknown:
+      break;
+  }
+  return "unknown order";
+}
+
+PipelineSchedule recognise_schedule(int stages, int micro_batches, int chunks,
+                                    std::span<const StageWarmUp> stages_seen) {
+  if (stages_seen.empty()) return PipelineSchedule::unknown;
+  int all_first = 0;  // distance from GPipe
+  int in_turn = 0;    // distance from 1F1B, interleaved if there are chunks
+  const int passes = micro_batches * chunks;
+  for (const StageWarmUp& w : stages_seen) {
+    const int behind = stages - 1 - w.stage;
+    const int warm_up = chunks == 1 ? behind + 1 : 2 * behind + (chunks - 1) * stages + 1;
+    all_first += std::abs(w.forwards - passes);
+    in_turn += std::abs(w.forwards - std::min(passes, warm_up));
+  }
+  if (std::min(all_first, in_turn) > std::ssize(stages_seen)) return PipelineSchedule::unknown;
+  if (all_first <= in_turn) return PipelineSchedule::gpipe;
+  return chunks == 1 ? PipelineSchedule::one_f_one_b : PipelineSchedule::interleaved;
+}
+
+Ns bubble_by_schedule(int stages, int passes, Ns work) {
+  const double share = static_cast<double>(stages - 1) / static_cast<double>(passes);
+  return Ns{std::llround(share * static_cast<double>(work.count()))};
+}
+
+namespace {
+
+struct Joined {
+  std::set<int> ranks;
+  const std::vector<int>* largest = nullptr;
+};
+
+// Sets of ranks connected by groups of the pipeline dimension.
+std::vector<Joined> join_groups_of(const CollectiveMatches& matches,
+                                   std::span<const Dimension> dimension_of) {
+  std::vector<Joined> all;
+  for (std::size_t g = 0; g < matches.groups.size() && g < dimension_of.size(); ++g) {
+    const std::vector<int>& ranks = matches.groups[g].ranks;
+    if (dimension_of[g] != Dimension::pp || ranks.size() < 2) continue;
+    Joined joined{.ranks = {ranks.begin(), ranks.end()}, .largest = &ranks};
+    std::erase_if(all, [&](const Joined& other) {
+      const bool shared =
+          std::ranges::any_of(ranks, [&](int r) { return other.ranks.contains(r); });
+      if (!shared) return false;
+      joined.ranks.insert(other.ranks.begin(), other.ranks.end());
+      if (other.largest->size() >= joined.largest->size()) joined.largest = other.largest;
+      return true;
+    });
+    all.push_back(std::move(joined));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<int> Pipelines::stage_of(std::uint32_t pipeline, int rank) const {
+  const auto at = std::ranges::find(ranks[pipeline], rank);
+  if (at == ranks[pipeline].end()) return std::nullopt;
+  return static_cast<int>(at - ranks[pipeline].begin());
+}
+
+Pipelines find_pipelines(std::span<const RankView> views, const CollectiveMatches& matches,
+                         std::span<const Dimension> dimension_of) {
+  Pipelines found;
+  for (const Joined& joined : join_groups_of(matches, dimension_of)) {
+    if (joined.largest->size() == joined.ranks.size())
+      found.ranks.push_back(*joined.largest);
+    else
+      found.ranks.emplace_back(joined.ranks.begin(), joined.ranks.end());
+  }
+  std::ranges::sort(found.ranks);
+  for (const RankView& view : views) {
+    auto& place = found.of_view.emplace_back();
+    for (std::uint32_t p = 0; p < found.ranks.size() && !place; ++p)
+      if (const auto stage = found.stage_of(p, view.rank)) place = PipelinePlace{p, *stage};
+  }
+  return found;
 }
 
 }  // namespace stepscope

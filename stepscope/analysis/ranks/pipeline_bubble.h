@@ -1,4 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
+// Schedules of a pipeline and their idle time if all stages take equally long. With p stages, m
+// micro-batches and v chunks of the model per stage, each stage idles (p − 1)/(m v) of the time of
+// its passes: GPipe (Huang et al. 2019 §2.3) and 1F1B (Narayanan et al. 2021 §2.2.1) with v = 1,
+// and interleaved (§2.2.2). A zero-bubble schedule looks like 1F1B here: weight gradients fill the
+// bubble, so the measured bubble is smaller than this value.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/collectives/collectives.h"
+#include "stepscope/analysis/collectives/dimensions.h"
+#include "stepscope/analysis/matching/collective_match.h"
+#include "stepscope/analysis/steps/phases.h"
+#include "stepscope/analysis/steps/steps.h"
+#include "stepscope/base/crew.h"
+#include "stepscope/base/quantity.h"
+
+namespace stepscope {
+
+enum class PipelineSchedule : std::uint8_t { unknown, gpipe, one_f_one_b, interleaved };
+inline constexpr std::array<std::string_view, 4> pipeline_schedule_names = {"unknown", "gpipe",
+                                                                            "1f1b", "interleaved"};
+static_assert(pipeline_schedule_names[static_cast<std::size_t>(PipelineSchedule::interleaved)] ==
+              "interleaved");
+// Name for sentences: "GPipe", "1F1B", "interleaved"; "unknown order".
+[[nodiscard]] std::string_view words_of(PipelineSchedule schedule);
+
+// The number of forward passes a stage had done when its first backward began.
+struct StageWarmUp {
+  int stage = 0;
+  int forwards = 0;
+};
+
+// Recognises the schedule by the number of forwards before the first backward. GPipe: m v. 1F1B:
+// min(m, p − s) on stage s. Interleaved: min(m v, 2 (p − 1 − s) + (v − 1) p + 1). A receive that
+// was posted early adds one, so a deviation of one is accepted. GPipe if both are equal.
+[[nodiscard]] PipelineSchedule recognise_schedule(int stages, int micro_batches, int chunks,
+                                                  std::span<const StageWarmUp> stages_seen);
+
+// The idle time of a stage per step by the formula (stages − 1) / passes of `work`. `work` is the
+// time of its passes; `passes` is m v.
+[[nodiscard]] Ns bubble_by_schedule(int stages, int passes, Ns work);
+
+// The pipeline and stage of each rank, from the process groups of the pipeline dimension
+// (dimensions.h). Groups that share a rank are one pipeline. Its stages are in the order of its
+// largest group if that contains all its ranks, else in the order of ranks: then each pair of
+// neighbours has its own group, and stages follow one another.
+
+struct PipelinePlace {
+  std::uint32_t pipeline = 0;  // row of Pipelines::ranks
+  int stage = 0;
+};
+
+struct Pipelines {
+  std::vector<std::vector<int>> ranks;                // of each pipeline, by stage, traced or not
+  std::vector<std::optional<PipelinePlace>> of_view;  // absent: in no known pipeline
+
+  // Absent for a rank of another pipeline.
+  [[nodiscard]] std::optional<int> stage_of(std::uint32_t pipeline, int rank) const;
+};
+
+// Groups without recorded ranks are ignored. O(groups · ranks).
+[[nodiscard]] Pipelines find_pipelines(std::span<const RankView> views,
+                                       const CollectiveMatches& matches,
+                                       std::span<const Dimension> dimension_of);
+
 // The time of each pipeline stage without work. A pipeline's step lasts from the first forward of
 // any stage to the last backward of any stage. A rank's time in it is `work` plus the bubble:
 //   fill     before its own first forward
@@ -18,22 +90,6 @@
 // forward of the first stage begins with its own first compute. The last backward ends with the
 // last compute of the backward (host_phases.h). If the host shows no phases, it ends before the
 // last gradient message.
-#pragma once
-
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "stepscope/analysis/collectives/collectives.h"
-#include "stepscope/analysis/ranks/pipeline_schedule.h"
-#include "stepscope/analysis/ranks/pipeline_stages.h"
-#include "stepscope/analysis/steps/host_phases.h"
-#include "stepscope/analysis/steps/rank_view.h"
-#include "stepscope/base/crew.h"
-
-namespace stepscope {
 
 // Time without work, by activity.
 struct BubblePart {

@@ -10,7 +10,7 @@
 #include "stepscope/analysis/budget/time_budget.h"
 #include "stepscope/analysis/ranks/pipeline_test_builder.h"
 #include "stepscope/analysis/ranks/roles.h"
-#include "stepscope/analysis/replay/bubble_shares.h"
+#include "stepscope/analysis/replay/what_if.h"
 
 namespace stepscope {
 namespace {
@@ -510,4 +510,5 @@ TEST(PipelineSchedule, IsToldByTheForwardsBeforeTheFirstBackward) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

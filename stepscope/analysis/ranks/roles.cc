@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "stepscope/analysis/ranks/pipeline_stages.h"
+#include "stepscope/analysis/ranks/pipeline_bubble.h"
 
 namespace stepscope {
 namespace {

@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
+#include <string_view>
+#include <tuple>
 #include <utility>
+#include <vector>
 
-#include "stepscope/analysis/ranks/lateness.h"
-#include "stepscope/analysis/ranks/straggler_cause.h"
+#include "stepscope/analysis/steps/host_waits.h"
+#include "stepscope/analysis/steps/phase_names.h"
 #include "stepscope/stats/lateness/excess.h"
 
 namespace stepscope {
@@ -134,6 +138,360 @@ std::vector<Straggler> find_stragglers(std::span<const RankView> views, const Co
   }
   std::ranges::stable_sort(stragglers, std::ranges::greater{}, &Straggler::late);
   return stragglers;
+}
+
+namespace {
+
+struct Window {
+  Ns from{};
+  Ns to{};
+};
+
+// The use of a device in a window: the union of its operations without communication, and the
+// longest stretch without any.
+struct DeviceUse {  // or of a thread
+  Ns busy{};
+  Window gap;                    // longest idle stretch
+  SliceId after_gap = no_slice;  // operation that ends the gap; none if the arrival ends it
+  std::map<std::string_view, Ns> kernels;
+};
+
+const DeviceLane* lane_of(const RankView& view, const CollectiveCall& call) {
+  const int device = view.trace->track(call.stream).device_index;
+  const auto at = std::ranges::find(view.index->devices, device, &DeviceLane::device);
+  return at == view.index->devices.end() ? nullptr : &*at;
+}
+
+DeviceUse use_of(const RankView& view, const DeviceLane& lane, Window window) {
+  constexpr std::ptrdiff_t long_running = 64;  // earlier operations that may reach into the window
+  const Trace& trace = *view.trace;
+  const auto start_of = [&](SliceId op) { return trace.slices.start[index(op)]; };
+  auto at = std::ranges::lower_bound(lane.ops, window.from, {}, start_of);
+  at -= std::min(long_running, at - lane.ops.begin());
+  DeviceUse use;
+  use.gap = {window.from, window.from};
+  Ns reach = window.from;
+  const auto close = [&](Ns until, SliceId op) {
+    if (until - reach <= use.gap.to - use.gap.from) return;
+    use.gap = {reach, until};
+    use.after_gap = op;
+  };
+  for (; at != lane.ops.end() && start_of(*at) < window.to; ++at) {
+    const Ns from = std::max(start_of(*at), window.from);
+    const Ns to = std::min(trace.slices.end(*at), window.to);
+    if (to <= from || trace.is_communication(*at) || trace.is_wait(*at)) continue;
+    use.kernels[trace.name(*at)] += to - from;
+    close(from, *at);
+    use.busy += std::max(Ns{0}, to - std::max(from, reach));
+    reach = std::max(reach, to);
+  }
+  close(window.to, no_slice);
+  return use;
+}
+
+// The same for a host thread, by its innermost operators.
+DeviceUse host_use(const RankView& view, TrackId thread, Window window) {
+  const Slices& s = view.trace->slices;
+  const Track& track = view.trace->track(thread);
+  const auto starts = std::span(s.start).subspan(track.first, track.count);
+  const auto first = std::ranges::lower_bound(starts, window.from) - starts.begin();
+  DeviceUse use;
+  std::uint32_t leaf = no_row;
+  const auto close = [&](Ns next) {
+    if (leaf == no_row || next < s.end(SliceId{leaf})) return;
+    const Ns time = std::min(s.end(SliceId{leaf}), window.to) - s.start[leaf];
+    use.kernels[view.trace->name(SliceId{leaf})] += time;
+    use.busy += time;
+  };
+  for (auto i = track.first + static_cast<std::uint32_t>(first);
+       i < track.first + track.count && s.start[i] < window.to; ++i) {
+    if (s.category[i] != Category::cpu_op) continue;
+    close(s.start[i]);
+    leaf = i;
+  }
+  close(Ns::max());
+  return use;
+}
+
+// From the end of the rank's previous communication, or the start of the step, to its arrival.
+Window before_arrival(const RankView& view, const RankCalls& rank, CollectiveMember m) {
+  const CollectiveCall& call = rank.calls[m.call];
+  // Host work before the first launch of the step counts too, such as the data loader.
+  Window window{view.index->start, call.start};
+  if (call.step)
+    window.from = std::min(view.steps[*call.step].host_start, view.steps[*call.step].start);
+  constexpr std::uint32_t overlapping = 64;
+  const std::uint32_t first = m.call - std::min(m.call, overlapping);
+  for (std::uint32_t c = first; c < m.call; ++c) {
+    if (rank.calls[c].end <= call.start) window.from = std::max(window.from, rank.calls[c].end);
+  }
+  window.from = std::min(window.from, window.to);
+  return window;
+}
+
+// Time inside data loaders on the main thread.
+Ns loading(const RankView& view, Window window) {
+  if (!view.index->main_track) return Ns{};
+  const Slices& s = view.trace->slices;
+  const Track& track = view.trace->track(*view.index->main_track);
+  const auto starts = std::span(s.start).subspan(track.first, track.count);
+  const auto first = std::ranges::lower_bound(starts, window.from) - starts.begin();
+  Ns sum{};
+  Ns covered = window.from;
+  for (auto i = track.first + static_cast<std::uint32_t>(first);
+       i < track.first + track.count && s.start[i] < window.to; ++i) {
+    if (s.start[i] < covered || phase_of_name(view.trace->name(SliceId{i})) != Phase::data)
+      continue;
+    covered = std::min(s.end(SliceId{i}), window.to);
+    sum += covered - s.start[i];
+  }
+  return sum;
+}
+
+struct Doing {
+  LateDoing kind = LateDoing::unrecorded;
+  Ns amount{};
+  std::string what{};
+  std::optional<int> peer{};
+};
+
+class CauseFinder {
+ public:
+  CauseFinder(std::span<const RankView> views, const Collectives& job) : views_(views), job_(job) {}
+  [[nodiscard]] Doing doing(const LateArrival& late) const;
+  // Ranks that waited for these arrivals, with their total wait.
+  [[nodiscard]] std::map<int, Ns> waits(std::span<const LateArrival> late) const;
+  [[nodiscard]] std::vector<CollectiveKind> kinds(std::span<const LateArrival> late) const;
+
+ private:
+  [[nodiscard]] Doing on_host(const LateArrival& late, TrackId thread, Window window,
+                              Ns more_idle) const;
+  [[nodiscard]] Doing without_device(const LateArrival& late, Window window, Window peer) const;
+  [[nodiscard]] Doing more_compute(const LateArrival& late, const DeviceUse& mine,
+                                   const DeviceUse& peer) const;
+
+  std::span<const RankView> views_;
+  const Collectives& job_;
+};
+
+// `more_idle` is the additional idle time compared with the median rank, over the whole window.
+Doing CauseFinder::on_host(const LateArrival& late, TrackId thread, Window window,
+                           Ns more_idle) const {
+  const RankView& view = views_[late.member.view];
+  const Ns since = view.steps[late.step].host_start;
+  const Ns gap_length = window.to - window.from;
+  const HostActivity activity = host_activity(*view.trace, thread, since, window.from, window.to);
+  const std::string_view text = activity.text;
+  const bool gap =
+      text.starts_with("between ") || text.starts_with("before ") || text.starts_with("after ");
+  // The length of the gap if it explains the delay. A much longer gap counts only for the delay.
+  const Ns delays = 2 * late.late >= gap_length ? gap_length : late.late;
+  if (gap) return {LateDoing::host_gap, delays, activity.text};
+  // Counts of small rows differ from step to step. The sentence should not.
+  const auto word = text.find_first_not_of("0123456789 ");
+  const bool many = word != 0 && text.substr(word).starts_with("short ");
+  return {LateDoing::host_work, std::min(late.late, std::max(gap_length, more_idle)),
+          std::string(many ? text.substr(word) : text)};
+}
+
+Doing CauseFinder::more_compute(const LateArrival& late, const DeviceUse& mine,
+                                const DeviceUse& peer) const {
+  std::string_view most;
+  Ns difference{};
+  for (const auto& [name, time] : mine.kernels) {
+    const auto at = peer.kernels.find(name);
+    const Ns more = time - (at == peer.kernels.end() ? Ns{0} : at->second);
+    if (more <= difference) continue;
+    difference = more;
+    most = name;
+  }
+  return {LateDoing::more_compute, mine.busy - peer.busy, std::string(most),
+          views_[late.median.view].rank};
+}
+
+Doing CauseFinder::without_device(const LateArrival& late, Window window, Window peer) const {
+  const RankView& view = views_[late.member.view];
+  const RankView& other = views_[late.median.view];
+  if (!view.index->main_track || !other.index->main_track)
+    return {LateDoing::unrecorded, late.late};
+  const DeviceUse mine = host_use(view, *view.index->main_track, window);
+  const DeviceUse theirs = host_use(other, *other.index->main_track, peer);
+  const Ns more_busy = mine.busy - theirs.busy;
+  const Ns more_idle = (window.to - window.from) - (peer.to - peer.from) - more_busy;
+  if (more_busy > more_idle) return more_compute(late, mine, theirs);
+  return on_host(late, *view.index->main_track, window, more_idle);
+}
+
+Doing CauseFinder::doing(const LateArrival& late) const {
+  const RankView& view = views_[late.member.view];
+  const RankView& other = views_[late.median.view];
+  const CollectiveCall& call = job_.matches.call(late.member);
+  const Window window = before_arrival(view, job_.matches.ranks[late.member.view], late.member);
+  const Window peer_window =
+      before_arrival(other, job_.matches.ranks[late.median.view], late.median);
+  const Ns more_loading = loading(view, window) - loading(other, peer_window);
+  if (more_loading * 2 >= late.late) return {LateDoing::more_loading, more_loading};
+  const Trace& trace = *view.trace;
+  const DeviceLane* lane = lane_of(view, call);
+  const DeviceLane* peer_lane = lane_of(other, job_.matches.call(late.median));
+  if (lane == nullptr || peer_lane == nullptr) return without_device(late, window, peer_window);
+  const DeviceUse mine = use_of(view, *lane, window);
+  const DeviceUse peer = use_of(other, *peer_lane, peer_window);
+  const Ns more_busy = mine.busy - peer.busy;
+  const Ns more_idle = (window.to - window.from) - (peer_window.to - peer_window.from) - more_busy;
+  if (more_busy > more_idle) return more_compute(late, mine, peer);
+  const SliceId op = mine.after_gap == no_slice ? call.slice : mine.after_gap;
+  const SliceId launch = view.index->launch(op);
+  if (launch == no_slice) return {LateDoing::device_idle, mine.gap.to - mine.gap.from};
+  Window gap = mine.gap;
+  gap.to = std::clamp(trace.slices.start[index(launch)], gap.from, gap.to);
+  if (gap.to == gap.from) return {LateDoing::device_late, mine.gap.to - gap.from};
+  return on_host(late, trace.slices.track[index(launch)], gap, more_idle);
+}
+
+std::map<int, Ns> CauseFinder::waits(std::span<const LateArrival> late) const {
+  std::map<int, Ns> waits;
+  for (const LateArrival& arrival : late) {
+    const Ns mine = job_.matches.call(arrival.member).start;
+    for (const CollectiveMember m :
+         job_.matches.members_of(job_.matches.matched[arrival.matched])) {
+      const CollectiveCall& call = job_.matches.call(m);
+      const Ns wait = std::min(mine, call.end) - call.start;
+      if (wait > Ns{0}) waits[views_[m.view].rank] += wait;
+    }
+  }
+  return waits;
+}
+
+std::vector<CollectiveKind> CauseFinder::kinds(std::span<const LateArrival> late) const {
+  std::set<CollectiveKind> kinds;
+  for (const LateArrival& arrival : late) kinds.insert(job_.matches.matched[arrival.matched].kind);
+  return {kinds.begin(), kinds.end()};
+}
+
+// Instances of one kernel template have names that differ only at the end. They count as one.
+using GroupKey = std::tuple<LateDoing, std::optional<int>, std::string>;
+GroupKey key_of(const Doing& doing) {
+  constexpr std::size_t told_apart = 60;
+  const bool kernel = doing.kind == LateDoing::more_compute;
+  return {doing.kind, doing.peer, kernel ? doing.what.substr(0, told_apart) : doing.what};
+}
+
+struct Group {
+  Doing first;
+  Ns amount{};
+  std::set<std::uint32_t> steps;
+  std::vector<LateArrival> arrivals;
+};
+
+}  // namespace
+
+std::optional<StragglerCause> straggler_cause(std::span<const RankView> views,
+                                              const Collectives& job,
+                                              std::span<const LateArrival> late,
+                                              std::size_t steps) {
+  constexpr std::size_t most = 64;
+  Ns total{};
+  for (const LateArrival& arrival : late) total += arrival.late;
+  const CauseFinder finder(views, job);
+  std::map<GroupKey, Group> groups;
+  Ns seen{};
+  for (std::size_t i = 0; i < std::min(most, late.size()) && 10 * seen < 9 * total; ++i) {
+    Doing doing = finder.doing(late[i]);
+    Group& group = groups[key_of(doing)];
+    group.amount += doing.amount;
+    group.steps.insert(late[i].step);
+    if (group.arrivals.empty()) group.first = std::move(doing);
+    group.arrivals.push_back(late[i]);
+    seen += late[i].late;
+  }
+  if (groups.empty()) return std::nullopt;
+  Group& group = std::ranges::max_element(groups, {}, [](const auto& entry) {
+                   return entry.second.amount;
+                 })->second;
+  StragglerCause cause;
+  cause.doing = group.first.kind;
+  cause.what = std::move(group.first.what);
+  cause.peer = group.first.peer;
+  cause.in_steps = group.steps.size();
+  cause.steps = steps;
+  cause.amount = group.amount / static_cast<std::int64_t>(cause.in_steps);
+  const std::map<int, Ns> waits = finder.waits(group.arrivals);
+  Ns waited{};
+  for (const auto& [rank, wait] : waits) {
+    cause.waiting.push_back(rank);
+    waited += wait;
+  }
+  if (waits.empty()) return cause;
+  cause.wait = waited / static_cast<std::int64_t>(waits.size() * steps);
+  cause.collectives = finder.kinds(group.arrivals);
+  return cause;
+}
+
+namespace {
+
+// The part of a delay that the median rank has not waited for before it starts the next collective
+// shows again there. It has waited for calls that have ended. Calls in flight together share their
+// waits, of which the longest counts; from one start to the next no wait is longer than the time
+// between them.
+void find_carried(const Collectives& job, std::vector<LateArrival>& arrivals) {
+  std::map<std::uint32_t, std::vector<LateArrival*>> by_view;
+  for (LateArrival& arrival : arrivals) by_view[arrival.member.view].push_back(&arrival);
+  struct Wait {
+    Ns end{};  // of the call
+    Ns left{};
+  };
+  for (auto& [view, mine] : by_view) {
+    std::ranges::stable_sort(
+        mine, {}, [&](const LateArrival* a) { return job.matches.call(a->member).start; });
+    Ns outstanding{};
+    Ns before{};              // the start of the last median call
+    std::vector<Wait> waits;  // of the median calls in flight
+    for (LateArrival* arrival : mine) {
+      const CollectiveCall& median = job.matches.call(arrival->median);
+      Ns waited{};
+      for (const Wait& wait : waits)
+        if (wait.end <= median.start) waited = std::max(waited, wait.left);
+      waited = std::clamp(median.start - before, Ns{0}, waited);
+      arrival->carried = std::min(arrival->late, std::max(Ns{0}, outstanding - waited));
+      outstanding = arrival->late;
+      before = median.start;
+      std::erase_if(waits, [&](const Wait& w) { return w.end <= before || w.left <= waited; });
+      for (Wait& wait : waits) wait.left -= waited;
+      waits.push_back({median.end, job.exposed[arrival->median.view][arrival->median.call]});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<LateArrival> late_arrivals(const Collectives& job, const Roles& roles, Ns noise) {
+  const CollectiveMatches& matches = job.matches;
+  std::vector<LateArrival> arrivals;
+  for (std::uint32_t i = 0; i < matches.matched.size(); ++i) {
+    const MatchedCollective& matched = matches.matched[i];
+    if (matched.message) continue;
+    std::map<std::string_view, std::vector<CollectiveMember>> by_role;
+    for (const CollectiveMember m : matches.members_of(matched))
+      by_role[roles.of_view[m.view]].push_back(m);
+    for (auto& [role, members] : by_role) {
+      if (members.size() < 2) continue;
+      const auto start = [&](CollectiveMember m) { return matches.call(m).start; };
+      std::ranges::stable_sort(members, {}, start);
+      const CollectiveMember median = members[(members.size() - 1) / 2];
+      for (const CollectiveMember m : members) {
+        const auto step = matches.call(m).step;
+        if (!step) continue;
+        LateArrival arrival{.member = m, .median = median, .matched = i, .step = *step};
+        const Ns behind = start(m) - start(median);
+        if (behind > noise) arrival.late = behind;
+        arrival.last = arrival.late > Ns{0} && m.view == members.back().view;
+        arrivals.push_back(arrival);
+      }
+    }
+  }
+  find_carried(job, arrivals);
+  return arrivals;
 }
 
 }  // namespace stepscope

@@ -223,4 +223,5 @@ TEST(Stragglers, ARankThatLoadsDataLongerIsSaidToDoSo) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "stepscope/analysis/budget/cpu_work.h"
-#include "stepscope/analysis/steps/step_at.h"
+#include "stepscope/analysis/budget/cpu_budget.h"
+#include "stepscope/analysis/steps/steps.h"
 
 namespace stepscope {
 namespace {

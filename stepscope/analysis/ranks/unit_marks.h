@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "stepscope/analysis/matching/collective_calls.h"
-#include "stepscope/analysis/steps/host_phases.h"
+#include "stepscope/analysis/steps/phases.h"
 
 namespace stepscope {
 

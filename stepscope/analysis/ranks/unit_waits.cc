@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "stepscope/analysis/collectives/exposed.h"
+#include "stepscope/analysis/collectives/overlap.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {

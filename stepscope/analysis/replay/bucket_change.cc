@@ -7,7 +7,7 @@
 #include <set>
 
 #include "stepscope/base/byte_size.h"
-#include "stepscope/base/parallel_for.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "stepscope/analysis/replay/step_pieces.h"
+#include "stepscope/analysis/replay/peer_median.h"
 
 namespace stepscope {
 namespace {

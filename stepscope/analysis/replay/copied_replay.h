@@ -2,7 +2,7 @@
 // The steps of a job with more ranks than were recorded: the recorded ranks stand for others that
 // do the same work. A copy of a rank is played by a rank of its role, always the same one, and each
 // of its steps takes the times of one of that rank's recorded steps, piece by piece
-// (step_pieces.h). Which rank and which step follows from a hash, so a replay is repeatable. The
+// (peer_median.h). Which rank and which step follows from a hash, so a replay is repeatable. The
 // first copy is the recorded ranks themselves.
 //
 // A collective over the copies begins when the last member of all copies has arrived. Therefore a

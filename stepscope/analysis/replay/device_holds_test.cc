@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/analysis/graph/device_holds.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 
+#include "stepscope/analysis/graph/stream_order.h"
 #include "stepscope/analysis/replay/explanation.h"
 #include "stepscope/analysis/runs/job_test_builder.h"
 

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "stepscope/analysis/graph/device_holds.h"
+#include "stepscope/analysis/graph/stream_order.h"
 #include "stepscope/base/crew.h"
 #include "stepscope/base/release.h"
 #include "stepscope/stats/summary.h"

@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "stepscope/analysis/replay/blame.h"
-#include "stepscope/analysis/replay/bubble_shares.h"
 #include "stepscope/analysis/replay/bucket_change.h"
 #include "stepscope/analysis/replay/early_waits.h"
 #include "stepscope/analysis/replay/faults.h"
 #include "stepscope/analysis/replay/held_out.h"
-#include "stepscope/analysis/replay/path_share.h"
 #include "stepscope/analysis/replay/what_if.h"
 #include "stepscope/analysis/steps/counted_steps.h"
 

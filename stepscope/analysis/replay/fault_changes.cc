@@ -11,7 +11,7 @@
 #include <unordered_set>
 
 #include "stepscope/analysis/budget/host_calls.h"
-#include "stepscope/analysis/steps/step_at.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/string_pool.h"
 #include "stepscope/stats/summary.h"
 

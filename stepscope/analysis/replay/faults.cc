@@ -23,8 +23,8 @@
 #include "stepscope/analysis/replay/evidence.h"
 #include "stepscope/analysis/replay/stage_balance.h"
 #include "stepscope/analysis/replay/what_if.h"
-#include "stepscope/analysis/steps/step_at.h"
-#include "stepscope/analysis/steps/unseen_host.h"
+#include "stepscope/analysis/steps/host_waits.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/stats/lateness/excess.h"
 #include "stepscope/stats/summary.h"
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "stepscope/base/crew.h"
 #include "stepscope/base/key_index.h"
-#include "stepscope/base/parallel_for.h"
 #include "stepscope/base/run_sort.h"
 #include "stepscope/stats/summary.h"
 

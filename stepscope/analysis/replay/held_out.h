@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-#include "stepscope/analysis/replay/step_pieces.h"
+#include "stepscope/analysis/replay/peer_median.h"
 #include "stepscope/base/crew.h"
 
 namespace stepscope {

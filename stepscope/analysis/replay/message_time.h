@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -44,5 +45,44 @@ using MessageCarrier = std::pair<CollectiveKind, std::uint32_t>;
 // "1.23 MB" and "all_reduce", for sentences.
 [[nodiscard]] std::string about_bytes(double bytes);
 [[nodiscard]] std::string_view collective_name(CollectiveKind kind);
+
+// What messages of the traces would take in groups of another size, from the traces' own messages.
+// Latency and rate come from messages of several sizes (message_time.h), unless the line says that
+// a link carries more bytes within one round's latency than any link does: then larger messages
+// only had a better rate. Of such messages, and of messages of one size, a message of less than a
+// tenth of the bytes in the same group bounds the latency; else it is that of known links.
+
+// What is taken of messages that do not tell their latency.
+struct UnknownLatency {
+  const MessageModel* links = nullptr;  // latencies of known links; null: none are known
+  double times = 1;                     // of them
+  double share = 0;                     // of the message's time where they say nothing
+};
+
+class TracedLinks {
+ public:
+  // `in` and the model of links must outlive the object.
+  TracedLinks(const WhatIfInputs& in, const UnknownLatency& unknown) : in_(in), unknown_(unknown) {}
+
+  // Time in a group of n members over that in its own group of `members`, both at least 2; `bytes`:
+  // its new bytes over its own. The latency grows with the messages that follow each other, log2 n
+  // in a tree (all-reduce, broadcast, reduce, barrier) and n - 1 in a ring, the rest with the share
+  // of the bytes that leaves a rank, (n - 1) / n.
+  [[nodiscard]] double factor(const CollectiveCall& call, double members, double n, double bytes);
+  // Whether a message asked for did not tell its latency, and known links told it, or nothing did.
+  [[nodiscard]] bool by_known_links() const { return by_known_links_; }
+  [[nodiscard]] bool untold() const { return untold_; }
+
+ private:
+  double latency_share(const CollectiveCall& call, double members);
+  double share_without_sizes(const CollectiveCall& call, double bytes);
+
+  const WhatIfInputs& in_;
+  std::map<MessageCarrier, MessageTime> times_;
+  std::map<std::pair<MessageCarrier, std::int64_t>, double> shares_;  // of latency, by size
+  UnknownLatency unknown_;
+  bool by_known_links_ = false;
+  bool untold_ = false;
+};
 
 }  // namespace stepscope

@@ -5,7 +5,7 @@
 #include <array>
 #include <functional>
 
-#include "stepscope/base/parallel_for.h"
+#include "stepscope/base/crew.h"
 
 namespace stepscope {
 namespace {

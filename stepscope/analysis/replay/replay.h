@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "stepscope/analysis/graph/replay_program.h"
+#include "stepscope/analysis/graph/replay_graph.h"
 #include "stepscope/analysis/graph/step_graph.h"
 
 namespace stepscope {

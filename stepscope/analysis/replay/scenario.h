@@ -11,7 +11,7 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
-#include "stepscope/event/name_class.h"
+#include "stepscope/event/name_rules.h"
 
 namespace stepscope {
 

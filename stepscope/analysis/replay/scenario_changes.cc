@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "stepscope/analysis/budget/host_calls.h"
-#include "stepscope/analysis/collectives/message_latency.h"
+#include "stepscope/analysis/collectives/transfers.h"
 #include "stepscope/analysis/replay/fault_changes.h"
 #include "stepscope/analysis/replay/stage_balance.h"
 #include "stepscope/stats/lateness/excess.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/analysis/runs/step_parts.h"
+#include "stepscope/analysis/runs/step_times_by_rank.h"
 #include "stepscope/stats/change_points.h"
 #include "stepscope/stats/median_ratio.h"
 

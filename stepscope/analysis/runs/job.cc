@@ -9,12 +9,11 @@
 #include <set>
 
 #include "stepscope/analysis/steps/counted_steps.h"
-#include "stepscope/analysis/steps/host_phases.h"
-#include "stepscope/analysis/steps/incomplete_steps.h"
-#include "stepscope/analysis/steps/launch_class.h"
-#include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/analysis/steps/phases.h"
+#include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/analysis/work/op_work.h"
-#include "stepscope/base/parallel_for.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/base/release.h"
 #include "stepscope/stats/summary.h"
 

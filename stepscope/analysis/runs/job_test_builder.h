@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/analysis/steps/trace_test_builder.h"
 
 namespace stepscope {

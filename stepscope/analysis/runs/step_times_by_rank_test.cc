@@ -99,4 +99,5 @@ TEST(StepTimesByRank, ALargeMapKeepsTheFurthestDeviation) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

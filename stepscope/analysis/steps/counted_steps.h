@@ -13,7 +13,9 @@
 #include <span>
 #include <vector>
 
-#include "stepscope/analysis/steps/rank_view.h"
+#include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/analysis/steps/steps.h"
+#include "stepscope/event/trace.h"
 
 namespace stepscope {
 
@@ -30,5 +32,31 @@ struct CountedSteps {
 // `together`: the clocks of the views are comparable.
 [[nodiscard]] CountedSteps count_steps(std::span<const RankView> views, bool together,
                                        unsigned threads = 1);
+
+// The steps whose recording is incomplete: a file's early end broke them, or the profiler lost what
+// the device did in them. Such a step lacks rows of the host, calls or device operations, and its
+// idle time is no idle time.
+
+// A step of which this share of the launches has no device row is left out. Of a step that is kept
+// the device's time is wrong by no more than that; the gaps where rows are lost are told apart
+// (BudgetCategory::not_recorded).
+inline constexpr double most_lost_launches = 0.1;
+
+struct IncompleteSteps {
+  std::vector<Step> cut;   // by the early end of the file
+  std::vector<Step> lost;  // without the device rows of their launches
+};
+
+// Takes the incomplete steps out of `steps` and returns them.
+// Of a file that was cut (ImportNotes::cuts) a step is kept if every row up to its end was read,
+// the step after it begins with a device operation as this one does, no more of its launches lack
+// their operation than in the best step, each matrix product calls the device's runtime, and its
+// operators make at least 0.9 times as many calls as those of the step with most. A trace of the
+// NCCL plugin is whole in any case: the plugin writes each row when the row has ended. Of any file
+// a step is taken if it has lost most_lost_launches, or if it has operators but neither calls of
+// the device's runtime nor device rows, while another step has what it lacks. If no step is better,
+// all are kept.
+[[nodiscard]] IncompleteSteps take_incomplete_steps(const Trace& trace, const RankIndex& rank,
+                                                    std::vector<Step>& steps);
 
 }  // namespace stepscope

@@ -4,9 +4,18 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stepscope/analysis/steps/rank_index.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/event/trace.h"
 
 namespace stepscope {
@@ -50,5 +59,87 @@ void cut(const std::vector<HostSpan>& spans, Ns from, Ns to, Inside&& inside, Ou
   }
   if (from < to) outside(from, to);
 }
+
+// Stretches of the steps of which no row of the host tells: no thread of the process shows an
+// operator, a call, a Python function, a data loader, or an annotation without rows inside it.
+// Python ran there (logging, its garbage collector, a checkpoint), or it slept.
+
+// Between two operators Python takes microseconds; what is shorter is not listed.
+inline constexpr Ns least_unseen = std::chrono::milliseconds{1};
+
+// Stretches of at least least_unseen from the start of the first step's annotation to the end of
+// the last, ascending and disjoint. HostSpan::row is the last row to end before, or no_slice. Empty
+// if no thread shows a row there. O(host rows log host rows).
+[[nodiscard]] std::vector<HostSpan> unseen_host(const RankView& view);
+
+struct UnseenWork {
+  Ns of_step{};  // mean over the steps of the views with such work
+  Ns least{};    // likewise of the view with least; zero if a view has none
+  // "between a and b", if half or more lies between such rows in the view with most; else empty.
+  std::string between;
+  std::vector<int> ranks;  // of these views, ascending; empty: all
+};
+
+// What unseen_host lists, of views where at least three in four steps have some. Absent if these
+// are fewer than half of the views: then they differ from their peers.
+[[nodiscard]] std::optional<UnseenWork> unseen_work(std::span<const RankView> views);
+
+// A short text, for people, about a host thread between two instants: the row that fills most of
+// the time, or the rows around the longest part without a row.
+
+// Behind the name of a call of at least 1 ms that is the first of its name on the thread.
+inline constexpr std::string_view first_call = " (its first call)";
+
+struct HostActivity {
+  std::string text;  // "aten::item"; "between aten::view and _AlltoAllSingle in ## forward ##"
+  SliceId covering = no_slice;  // deepest row over at least half; no step annotations
+};
+
+// Ignores rows that start before `since`: pass the start of the step or of the trace. Reads the
+// rows of [since, end) once.
+[[nodiscard]] HostActivity host_activity(const Trace& trace, TrackId thread, Ns since, Ns start,
+                                         Ns end);
+
+// The outermost operator of the thread around an instant, or no_slice.
+[[nodiscard]] SliceId operator_around(const Trace& trace, TrackId thread, Ns since, Ns at);
+
+// Which device operation another one waited for, where the trace shows it. "Stream Wait Event" rows
+// name the waiting stream, the awaited stream and the call that recorded the event. Most traces
+// lack these rows and have only the calls of the host (called_waits).
+
+// The streams of one rank in launch order, and the waits on them.
+struct EventWaits {
+  using StreamKey = std::pair<int, std::int64_t>;  // device, stream
+  struct Launched {
+    Ns launched{};
+    SliceId op = no_slice;
+  };
+  struct Wait {
+    Ns called{};    // when the host asked the stream to wait
+    StreamKey on;   // the awaited stream
+    Ns recorded{};  // everything launched there until then must end first
+  };
+  std::map<StreamKey, std::vector<Launched>> streams;  // sorted by launch
+  std::map<StreamKey, std::vector<Wait>> waits;        // sorted by call
+};
+
+// Empty if the trace has no such rows.
+[[nodiscard]] EventWaits event_waits(const Trace& trace, const RankIndex& rank);
+
+// The operation of another stream that ended last among the operations `op` waited for, or
+// no_slice. Counts the waits between the launch of the previous operation on the stream and the
+// launch of `op`.
+[[nodiscard]] SliceId producer_of(const EventWaits& events, const Trace& trace,
+                                  const RankIndex& rank, SliceId op);
+
+// A kernel that waits for communication because its host called a stream-wait between both
+// launches: work.wait() of c10d.
+struct CalledWait {
+  SliceId communication = no_slice;
+  SliceId kernel = no_slice;  // launched next, no communication
+};
+// The call counts if communication was the last launch of the process before it, and if it is not
+// within the operator that launched the communication. O(rows).
+[[nodiscard]] std::vector<CalledWait> called_waits(const Trace& trace, const RankIndex& rank);
 
 }  // namespace stepscope

@@ -2,10 +2,12 @@
 #include "stepscope/analysis/steps/phases.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
+#include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/analysis/steps/interval_sweep.h"
-#include "stepscope/analysis/steps/step_cursor.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/result.h"
 #include "stepscope/stats/summary.h"
 
@@ -83,6 +85,236 @@ std::vector<PhaseSummary> summarize_phases(std::span<const StepPhases> steps) {
     rows.push_back({static_cast<Phase>(p), s->count, s->mean, s->min, s->max, s->stdev});
   }
   return rows;
+}
+
+namespace {
+
+using Evidence = std::optional<Phase>;
+
+// The phase of a row by its name and detail alone.
+struct Said {
+  Evidence phase;
+  bool node = false;  // a node of the backward graph
+  bool certain =
+      false;  // an annotation or operator of that name; no Python frame, no sequence number
+  std::string_view name;
+};
+
+// An open row that changes the phase.
+struct OpenRow {
+  Ns end{};
+  Phase phase = Phase::other;
+  bool node = false;
+  std::string_view name;
+};
+
+// Forward inside backward is recompute if a node of the graph runs it. Two cases are not recompute:
+// a loss inside the user's range "backward", and a function that a node applies again as its own
+// gradient (_AlltoAllSingle in _AlltoAllSingleBackward).
+Phase forward_inside(const OpenRow& around, const Said& said) {
+  if (around.phase == Phase::recompute) return Phase::recompute;
+  if (around.phase != Phase::backward) return around.phase;
+  const bool itself = around.name.find(said.name) != std::string_view::npos;
+  return said.certain || (around.node && !itself) ? Phase::recompute : Phase::backward;
+}
+
+// The phase of a row inside another row.
+Evidence inside(const OpenRow* around, const Said& said) {
+  if (around == nullptr) return said.phase;
+  if (!said.phase || around->phase == Phase::data) return around->phase;
+  const bool over = around->phase != Phase::forward;  // continues even if forward is called
+  if (*said.phase == Phase::forward && over) return forward_inside(*around, said);
+  return said.phase;
+}
+
+// Appends; touching spans of one phase become one.
+void append_span(std::vector<PhaseSpan>& spans, Ns start, Ns end, Phase phase) {
+  if (start >= end) return;
+  if (!spans.empty() && spans.back().end == start && spans.back().phase == phase) {
+    spans.back().end = end;
+  } else {
+    spans.push_back({start, end, phase});
+  }
+}
+
+// The open rows of one thread, outermost first.
+class OpenRows {
+ public:
+  explicit OpenRows(std::vector<PhaseSpan>& spans) : spans_(spans) {}
+
+  // The innermost row at `now`, after writing everything that ended before.
+  const OpenRow* advance(Ns now) {
+    while (!rows_.empty() && rows_.back().end <= now) {
+      write(rows_.back().end);
+      rows_.pop_back();
+    }
+    if (!rows_.empty()) write(now);
+    cursor_ = now;
+    return rows_.empty() ? nullptr : &rows_.back();
+  }
+  void open(const OpenRow& row) { rows_.push_back(row); }
+
+ private:
+  void write(Ns until) {
+    if (until <= cursor_) return;
+    append_span(spans_, cursor_, until, rows_.back().phase);
+    cursor_ = until;
+  }
+
+  std::vector<PhaseSpan>& spans_;
+  std::vector<OpenRow> rows_;
+  Ns cursor_{};
+};
+
+// True for an operator recorded with gradients enabled that is not itself a node of the backward
+// graph.
+bool is_differentiated(const Trace& trace, std::uint32_t row) {
+  const std::uint32_t detail = trace.slices.detail[row];
+  return trace.slices.category[row] == Category::cpu_op && detail != no_row &&
+         trace.ops.sequence[detail] >= 0 && trace.ops.forward_thread[detail] == 0;
+}
+
+Said said_by(const Trace& trace, std::uint32_t row, const std::vector<Evidence>& of_name) {
+  const Category category = trace.slices.category[row];
+  Said said;
+  said.phase = of_name[index(trace.slices.name[row])];
+  said.certain = said.phase && category != Category::python_function;
+  if (!said.phase && is_differentiated(trace, row)) said.phase = Phase::forward;
+  if (!said.phase) return said;
+  said.name = trace.name(SliceId{row});
+  said.node = category == Category::cpu_op && said.name.find("Backward") != std::string_view::npos;
+  return said;
+}
+
+// `bare` collects operators without a known phase around them.
+std::vector<PhaseSpan> read_thread(const Trace& trace, const Track& track,
+                                   const std::vector<Evidence>& of_name,
+                                   std::vector<HostSpan>& bare) {
+  const Slices& s = trace.slices;
+  std::vector<PhaseSpan> spans;
+  OpenRows open(spans);
+  for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+    if (!is_host(s.category[i]) && s.category[i] != Category::other) continue;
+    const Said said = said_by(trace, i, of_name);
+    if (!said.phase && s.category[i] != Category::cpu_op) continue;
+    const Ns end = s.start[i] + s.dur[i];
+    const OpenRow* around = open.advance(s.start[i]);
+    const Evidence now = inside(around, said);
+    if (!now) {
+      extend(bare, s.start[i], end, SliceId{i});
+    } else if (around == nullptr || *now != around->phase || said.node) {
+      open.open({end, *now, said.node, said.name});
+    }
+  }
+  open.advance(Ns::max());
+  return spans;
+}
+
+bool is_backward(Phase phase) { return phase == Phase::backward || phase == Phase::recompute; }
+
+bool runs_backward(const std::vector<PhaseSpan>& spans) {
+  return std::any_of(spans.begin(), spans.end(),
+                     [](const PhaseSpan& span) { return is_backward(span.phase); });
+}
+
+// For each step, the start of its last backward span; Ns::min() if it has none.
+std::vector<Ns> last_backward(const std::vector<std::vector<PhaseSpan>>& threads,
+                              std::span<const Step> steps) {
+  std::vector<Ns> last(steps.size(), Ns::min());
+  for (const auto& spans : threads) {
+    std::size_t step = 0;
+    for (const PhaseSpan& span : spans) {
+      while (step < steps.size() && steps[step].host_end <= span.start) ++step;
+      if (step == steps.size()) break;
+      if (is_backward(span.phase)) last[step] = std::max(last[step], span.start);
+    }
+  }
+  return last;
+}
+
+// Later layers win where threads differ: the main thread waits in "backward" while another thread
+// does the rest.
+constexpr std::array<Phase, 5> layer_phases = {Phase::forward, Phase::backward, Phase::data,
+                                               Phase::optimizer, Phase::recompute};
+std::size_t layer_of(Phase phase) {
+  const auto at = std::find(layer_phases.begin(), layer_phases.end(), phase);
+  return static_cast<std::size_t>(at - layer_phases.begin());
+}
+
+std::vector<PhaseSpan> join_threads(const RankIndex& rank,
+                                    const std::vector<std::vector<PhaseSpan>>& threads,
+                                    const std::vector<PhaseSpan>& bare_forward) {
+  IntervalSweep<layer_phases.size()> sweep;
+  for (const TrackId id : rank.host_tracks) {
+    const auto& spans = threads[index(id)];
+    if (id != rank.main_track && !runs_backward(spans)) continue;
+    for (const PhaseSpan& span : spans) sweep.add(layer_of(span.phase), span.start, span.end);
+  }
+  for (const PhaseSpan& span : bare_forward) sweep.add(layer_of(span.phase), span.start, span.end);
+  std::vector<PhaseSpan> host;
+  sweep.run(rank.start, rank.end, [&](Ns start, Ns end, const auto& open) {
+    for (std::size_t layer = layer_phases.size(); layer-- > 0;) {
+      if (open[layer] == 0) continue;
+      append_span(host, start, end, layer_phases[layer]);
+      return;
+    }
+  });
+  return host;
+}
+
+// Closes the gaps between two spans of one phase in one step.
+std::vector<PhaseSpan> fill(const std::vector<PhaseSpan>& spans, std::span<const Step> steps) {
+  std::vector<PhaseSpan> filled;
+  std::size_t step = 0;
+  for (const PhaseSpan& span : spans) {
+    while (step < steps.size() && steps[step].host_end <= span.start) ++step;
+    const bool same = !filled.empty() && filled.back().phase == span.phase && step < steps.size() &&
+                      filled.back().end > steps[step].host_start;
+    append_span(filled, same ? filled.back().end : span.start, span.end, span.phase);
+  }
+  return filled;
+}
+
+std::vector<PhaseSpan> forward_of(const std::vector<HostSpan>& bare, std::span<const Step> steps,
+                                  const std::vector<Ns>& last) {
+  std::vector<PhaseSpan> forward;
+  std::size_t step = 0;
+  for (const HostSpan& span : bare) {
+    while (step < steps.size() && steps[step].host_end <= span.start) ++step;
+    if (step < steps.size() && span.start >= steps[step].host_start && span.start < last[step])
+      forward.push_back({span.start, span.end, Phase::forward});
+  }
+  return forward;
+}
+
+}  // namespace
+
+std::optional<Phase> phase_at(std::span<const PhaseSpan> spans, Ns instant) {
+  const auto after = std::upper_bound(spans.begin(), spans.end(), instant,
+                                      [](Ns t, const PhaseSpan& span) { return t < span.start; });
+  if (after == spans.begin() || (after - 1)->end <= instant) return std::nullopt;
+  return (after - 1)->phase;
+}
+
+Phase HostPhases::at(TrackId thread, Ns instant) const {
+  if (const auto own = phase_at(threads[index(thread)], instant)) return *own;
+  return phase_at(host, instant).value_or(Phase::other);
+}
+
+HostPhases host_phases(const Trace& trace, const RankIndex& rank, std::span<const Step> steps) {
+  const std::vector<Evidence> of_name = phases_of_names(trace.strings);
+  HostPhases phases;
+  phases.threads.resize(trace.tracks.size());
+  std::vector<HostSpan> bare;
+  for (const TrackId id : rank.host_tracks) {
+    std::vector<HostSpan> found;
+    phases.threads[index(id)] = read_thread(trace, trace.track(id), of_name, found);
+    if (id == rank.main_track) bare = std::move(found);
+  }
+  const std::vector<Ns> last = last_backward(phases.threads, steps);
+  const std::vector<PhaseSpan> forward = forward_of(bare, steps, last);
+  phases.host = fill(join_threads(rank, phases.threads, forward), steps);
+  return phases;
 }
 
 }  // namespace stepscope

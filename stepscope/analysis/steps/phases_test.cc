@@ -217,4 +217,5 @@ TEST(Phases, ASummaryHasARowForEachPhaseWithTime) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

@@ -333,4 +333,5 @@ TEST(Steps, TwoUpdatesAreTooFewToTellSteps) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

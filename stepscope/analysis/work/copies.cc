@@ -5,7 +5,7 @@
 #include <array>
 #include <tuple>
 
-#include "stepscope/analysis/steps/step_at.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/analysis/work/device_memory.h"
 
 namespace stepscope {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory use from the allocator's events ([memory] instants) and the copies of a trace.
+// Blocks of memory: an allocation paired with the free of its address, and the use of the block.
 #pragma once
 
 #include <array>
@@ -10,13 +10,64 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/steps/host_phases.h"
+#include "stepscope/analysis/steps/phases.h"
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
-#include "stepscope/analysis/work/memory_blocks.h"
 #include "stepscope/event/trace.h"
 
 namespace stepscope {
+
+// The use of a block. It is inferred from the times of allocation and free; it is never recorded.
+//   parameters   the model's state: never freed, and older than the trace or allocated before the
+//                first forward. Includes optimizer state of that age: nothing tells them apart
+//   optimizer    allocated by the optimizer and never freed
+//   gradients    allocated in a backward and alive after it, or older than the trace and freed by
+//                the optimizer
+//   activations  allocated in a forward (or recompute) and alive after it, or older than the trace
+//                and freed in a backward
+//   temporary    freed in the stretch of the phase that allocated it, or allocated by the optimizer
+//                and freed
+//   unknown      the rest
+enum class MemoryUse : std::uint8_t {
+  parameters,
+  gradients,
+  optimizer,
+  activations,
+  temporary,
+  unknown
+};
+inline constexpr std::size_t memory_use_count = 6;
+inline constexpr std::array<std::string_view, memory_use_count> memory_use_names = {
+    "parameters", "gradients", "optimizer", "activations", "temporary", "unknown"};
+static_assert(memory_use_names[static_cast<std::size_t>(MemoryUse::unknown)] == "unknown");
+
+struct MemoryBlock {
+  std::optional<Ns> allocated;  // empty: before the first event
+  std::optional<Ns> freed;      // empty: not in the trace
+  Bytes bytes{};
+};
+
+struct MemoryBlocks {
+  std::vector<MemoryBlock> blocks;
+  std::uint64_t unmatched_frees = 0;
+};
+
+// Pairs the events of one device; `rows` are in time order. If an address is allocated twice, the
+// free in between was lost: the first block ends where the second begins. Blocks are ordered by
+// their end; blocks that are never freed come last. O(N).
+[[nodiscard]] MemoryBlocks memory_blocks(const MemoryEvents& memory,
+                                         std::span<const std::uint32_t> rows);
+
+// The bytes of each use among the blocks alive at an instant. Any part of `total` beyond the blocks
+// is older than the trace. Empty if the blocks exceed the total. `phases` are disjoint and in time
+// order; adjacent stretches of one phase are joined.
+[[nodiscard]] std::optional<std::array<Bytes, memory_use_count>> composition_at(
+    std::span<const MemoryBlock> blocks, std::span<const PhaseSpan> phases, Ns instant,
+    Bytes total);
+
+[[nodiscard]] MemoryUse use_of(const MemoryBlock& block, std::span<const PhaseSpan> phases);
+
+// Memory use from the allocator's events ([memory] instants) and the copies of a trace.
 
 struct MemoryPoint {
   Ns time{};

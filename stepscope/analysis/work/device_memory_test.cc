@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "stepscope/analysis/work/memory_blocks.h"
 #include "stepscope/analysis/work/work_test_builder.h"
 
 namespace stepscope {
@@ -238,4 +237,5 @@ TEST(memory, is_empty_without_events) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

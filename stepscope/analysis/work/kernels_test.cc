@@ -136,4 +136,5 @@ TEST(tensor_cores, are_read_from_the_instruction_in_the_name) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

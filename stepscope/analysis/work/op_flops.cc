@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <cmath>
 #include <initializer_list>
 
 namespace stepscope {
@@ -163,6 +164,256 @@ OpCost op_cost(std::string_view name, const OpInputs& inputs) {
   const auto tensor = std::ranges::find_if(inputs.args, &OpInput::is_tensor);
   if (tensor != inputs.args.end()) cost.precision = precision_of(tensor->type);
   return cost;
+}
+
+// Schemas of PyTorch's operators and of flash-attention's. Fused attention multiplies over the
+// pairs of positions that the mask keeps.
+
+namespace {
+
+constexpr std::size_t no_input = 99;
+enum class Layout : std::uint8_t { heads_first, heads_last };  // [B, H, S, D], [B, S, H, D]
+enum class Mask : std::uint8_t {
+  flag,
+  kind
+};  // "True"; or 0 none, 1 and 2 causal (upper left, lower right)
+
+struct AttentionSchema {
+  std::string_view name;
+  Layout layout;
+  std::size_t query;  // key and value follow; 1 in a backward
+  std::size_t causal;
+  Mask mask = Mask::flag;
+  std::size_t lengths =
+      no_input;  // cumulative lengths of packed sequences: if present, lengths are data
+  std::size_t window = no_input;  // left; right follows; -1 = unlimited
+};
+using enum Layout;
+constexpr auto attention_schemas = std::to_array<AttentionSchema>({
+    {"scaled_dot_product_attention", heads_first, 0, 5},
+    {"_scaled_dot_product_flash_attention", heads_first, 0, 4},
+    {"_scaled_dot_product_flash_attention_for_cpu", heads_first, 0, 4},
+    {"_scaled_dot_product_efficient_attention", heads_first, 0, 6},
+    {"_scaled_dot_product_cudnn_attention", heads_first, 0, 6},
+    {"_scaled_dot_product_fused_attention_overrideable", heads_first, 0, 5},
+    {"_flash_attention_forward", heads_last, 0, 8, Mask::flag, 3, 11},
+    {"_efficient_attention_forward", heads_last, 0, 9, Mask::kind, 4},
+    {"_cudnn_attention_forward", heads_first, 0, 10, Mask::flag, 4},
+    {"_scaled_dot_product_flash_attention_backward", heads_first, 1, 11, Mask::flag, 6},
+    {"_scaled_dot_product_flash_attention_for_cpu_backward", heads_first, 1, 7},
+    {"_scaled_dot_product_efficient_attention_backward", heads_first, 1, 11},
+    {"_scaled_dot_product_cudnn_attention_backward", heads_first, 1, 14, Mask::flag, 9},
+    {"_flash_attention_backward", heads_last, 1, 11, Mask::flag, 6, 15},
+    {"_efficient_attention_backward", heads_last, 1, 14, Mask::kind, 6},
+    {"_cudnn_attention_backward", heads_first, 1, 14, Mask::flag, 9},
+    // flash_attn 2.x
+    {"flash_attn::_flash_attn_forward", heads_last, 0, 5, Mask::flag, no_input, 6},
+    {"flash_attn::_flash_attn_backward", heads_last, 1, 11, Mask::flag, no_input, 12},
+    // flash_attn 3
+    {"flash_attn_3::_flash_attn_forward", heads_last, 0, 24, Mask::flag, 7, 25},
+    {"flash_attn_3::fwd", heads_last, 0, 24, Mask::flag, 7, 25},
+    {"flash_attn_3::_flash_attn_backward", heads_last, 1, 13, Mask::flag, 6, 14},
+    {"flash_attn_3::bwd", heads_last, 1, 16, Mask::flag, 9, 17},
+});
+
+// Pairs (query, key) of one head. A window of w keys back and v ahead keeps a band of the square.
+double attended_pairs(double queries, double keys, bool causal, std::int64_t back,
+                      std::int64_t ahead) {
+  if (causal) ahead = 0;
+  const auto corner = [](double side) { return side > 0 ? side * side / 2 : 0.0; };
+  double pairs = queries * keys;
+  // Pairs above the diagonal that ends in the lower right corner and further ahead than the window.
+  if (ahead >= 0) {
+    const double cut = std::min(queries, keys);
+    pairs -= corner(cut - static_cast<double>(ahead)) + std::max(queries - keys, 0.0) * keys;
+  }
+  if (back >= 0)
+    pairs -= corner(keys - static_cast<double>(back)) -
+             corner(keys - queries - static_cast<double>(back));
+  return std::max(pairs, 0.0);
+}
+
+std::optional<bool> is_causal(const AttentionSchema& schema, const OpInputs& inputs) {
+  if (schema.mask == Mask::flag) return inputs.flag(schema.causal);
+  const auto kind = inputs.integer(schema.causal);
+  return kind ? std::optional(*kind != 0) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<AttentionFlops> attention_flops(std::string_view name, const OpInputs& inputs) {
+  const auto schema = std::ranges::find(attention_schemas, name, &AttentionSchema::name);
+  if (schema == attention_schemas.end()) return std::nullopt;
+  if (schema->lengths != no_input && inputs.tensor(schema->lengths, 1) != nullptr)
+    return std::nullopt;
+  const Dims* q = inputs.tensor(schema->query, 4);
+  const Dims* k = inputs.tensor(schema->query + 1, 4);
+  const Dims* v = inputs.tensor(schema->query + 2, 4);
+  const auto causal = is_causal(*schema, inputs);
+  if (q == nullptr || k == nullptr || v == nullptr || !causal) return std::nullopt;
+  if (q->size() != 4 || k->size() != 4 || v->size() != 4) return std::nullopt;
+  const std::size_t heads = schema->layout == heads_first ? 1 : 2;
+  const std::size_t positions = schema->layout == heads_first ? 2 : 1;
+  const auto back = inputs.integer(schema->window).value_or(-1);
+  const auto ahead = inputs.integer(schema->window + 1).value_or(-1);
+  const double pairs = attended_pairs(static_cast<double>((*q)[positions]),
+                                      static_cast<double>((*k)[positions]), *causal, back, ahead);
+  const double each = 2.0 * static_cast<double>((*q)[0]) * static_cast<double>((*q)[heads]) * pairs;
+  const auto width = static_cast<double>(q->back());  // of queries and keys
+  const auto value_width = static_cast<double>(v->back());
+  if (schema->query == 0) return AttentionFlops{Flops{each * (width + value_width)}, Flops{}};
+  // The five products: rebuilt scores, dV, dP, dQ, dK.
+  return AttentionFlops{Flops{each * (3 * width + 2 * value_width)}, Flops{each * width}};
+}
+
+// Convolutions: 2 × outputs × (input channels per group) × kernel window. The number of groups is
+// not needed: the weight's second dimension is already per group.
+
+namespace {
+
+constexpr std::size_t no_argument = 99;
+
+// Positions of a forward convolution's arguments in its schema. Input is argument 0, weight 1.
+struct ConvolutionSchema {
+  std::string_view name;
+  std::size_t stride, padding, dilation;
+  std::size_t transposed = no_argument;  // a flag
+  bool always_transposed = false;
+};
+constexpr auto convolution_schemas = std::to_array<ConvolutionSchema>({
+    {"conv1d", 3, 4, 5},
+    {"conv2d", 3, 4, 5},
+    {"conv3d", 3, 4, 5},
+    {"conv_transpose1d", 3, 4, 7, no_argument, true},
+    {"conv_transpose2d", 3, 4, 7, no_argument, true},
+    {"conv_transpose3d", 3, 4, 7, no_argument, true},
+    {"convolution", 3, 4, 5, 6},
+    {"_convolution", 3, 4, 5, 6},
+    {"convolution_overrideable", 3, 4, 5, 6},
+    {"cudnn_convolution", 3, 2, 4},
+    {"cudnn_convolution_relu", 3, 4, 5},
+    {"cudnn_convolution_add_relu", 5, 6, 7},
+    {"cudnn_convolution_transpose", 4, 2, 5, no_argument, true},
+    {"miopen_convolution", 4, 3, 5},
+    {"miopen_convolution_relu", 3, 4, 5},
+    {"miopen_depthwise_convolution", 4, 3, 5},
+    {"miopen_convolution_transpose", 5, 3, 6, no_argument, true},
+    {"mkldnn_convolution", 4, 3, 5},
+    {"thnn_conv2d", 4, 5, no_argument},
+    {"_slow_conv2d_forward", 4, 5, no_argument},
+    {"_conv_depthwise2d", 4, 5, 6},
+    {"conv_depthwise3d", 4, 5, 6},
+    {"slow_conv3d_forward", 4, 5, no_argument},
+    {"slow_conv_dilated2d", 4, 5, 6},
+});
+
+// One entry per spatial dimension; a single number applies to all.
+std::optional<std::int64_t> spatial(const std::optional<Dims>& list, std::size_t i) {
+  if (!list || list->empty()) return std::nullopt;
+  if (list->size() == 1) return list->front();
+  return i < list->size() ? std::optional((*list)[i]) : std::nullopt;
+}
+
+std::optional<std::int64_t> output_extent(const ConvolutionSchema& schema, const OpInputs& inputs,
+                                          std::size_t i, std::int64_t in, std::int64_t kernel) {
+  const auto stride = spatial(inputs.integers(schema.stride), i);
+  const auto dilation = schema.dilation == no_argument
+                            ? std::optional<std::int64_t>(1)
+                            : spatial(inputs.integers(schema.dilation), i);
+  if (!stride || *stride <= 0 || !dilation || *dilation <= 0) return std::nullopt;
+  const std::string_view mode = inputs.concrete(schema.padding);
+  if (mode == "same" || mode == "'same'") return in;
+  double padding = 0;
+  if (mode != "valid" && mode != "'valid'") {
+    const auto given = spatial(inputs.integers(schema.padding), i);
+    if (!given) return std::nullopt;
+    padding = static_cast<double>(*given);
+  }
+  const double reach = static_cast<double>(*dilation) * static_cast<double>(kernel - 1);
+  const double steps =
+      (static_cast<double>(in) + 2 * padding - reach - 1) / static_cast<double>(*stride);
+  if (steps > 1e15) return std::nullopt;
+  return std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(std::max(steps, -1.0))) + 1,
+                                0);
+}
+
+// The multiply-adds of one position are weight[1] × window, on the side over which the kernel
+// slides.
+std::optional<Flops> sliding(std::int64_t positions, const Dims& weight) {
+  const auto window = element_count(Dims(weight.begin() + 1, weight.end()));
+  if (!window) return std::nullopt;
+  return Flops{2.0 * static_cast<double>(positions) * static_cast<double>(*window)};
+}
+
+std::optional<Flops> forward(const ConvolutionSchema& schema, const OpInputs& inputs) {
+  const Dims* in = inputs.tensor(0, 3);
+  const Dims* weight = inputs.tensor(1, 3);
+  if (in == nullptr || weight == nullptr || in->size() != weight->size()) return std::nullopt;
+  bool transposed = schema.always_transposed;
+  if (schema.transposed != no_argument) {
+    const auto flag = inputs.flag(schema.transposed);
+    if (!flag) return std::nullopt;
+    transposed = *flag;
+  }
+  if (transposed) {
+    const auto positions = element_count(*in);
+    return positions ? sliding(*positions, *weight) : std::nullopt;
+  }
+  Dims out = {in->front(), weight->front()};
+  for (std::size_t i = 2; i < in->size(); ++i) {
+    const auto extent = output_extent(schema, inputs, i - 2, (*in)[i], (*weight)[i]);
+    if (!extent) return std::nullopt;
+    out.push_back(*extent);
+  }
+  const auto positions = element_count(out);
+  return positions ? sliding(*positions, *weight) : std::nullopt;
+}
+
+// convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation,
+// transposed, output_padding, groups, output_mask). The gradients of input and of weight each cost
+// one forward.
+std::optional<Flops> backward(const OpInputs& inputs) {
+  const Dims* grad = inputs.tensor(0, 3);
+  const Dims* in = inputs.tensor(1, 3);
+  const Dims* weight = inputs.tensor(2, 3);
+  const auto transposed = inputs.flag(7);
+  const auto mask = inputs.flags(10);
+  if (grad == nullptr || in == nullptr || weight == nullptr || !transposed || !mask ||
+      mask->size() != 3) {
+    return std::nullopt;
+  }
+  const auto positions = element_count(*transposed ? *in : *grad);
+  const auto one = positions ? sliding(*positions, *weight) : std::nullopt;
+  if (!one) return std::nullopt;
+  return *one * (((*mask)[0] ? 1.0 : 0.0) + ((*mask)[1] ? 1.0 : 0.0));
+}
+
+// cudnn_convolution_backward_input(self_size, grad_output, weight, …)
+std::optional<Flops> backward_input(const OpInputs& inputs) {
+  const Dims* grad = inputs.tensor(1, 3);
+  const Dims* weight = inputs.tensor(2, 3);
+  if (grad == nullptr || weight == nullptr) return std::nullopt;
+  const auto positions = element_count(*grad);
+  return positions ? sliding(*positions, *weight) : std::nullopt;
+}
+
+// cudnn_convolution_backward_weight(weight_size, grad_output, self, …)
+std::optional<Flops> backward_weight(const OpInputs& inputs) {
+  const Dims* grad = inputs.tensor(1, 3);
+  const auto weight = inputs.integers(0);
+  if (grad == nullptr || !weight || weight->size() != grad->size()) return std::nullopt;
+  const auto positions = element_count(*grad);
+  return positions ? sliding(*positions, *weight) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Flops> convolution_flops(std::string_view name, const OpInputs& inputs) {
+  if (name == "convolution_backward") return backward(inputs);
+  if (name == "cudnn_convolution_backward_input") return backward_input(inputs);
+  if (name == "cudnn_convolution_backward_weight") return backward_weight(inputs);
+  const auto schema = std::ranges::find(convolution_schemas, name, &ConvolutionSchema::name);
+  return schema == convolution_schemas.end() ? std::nullopt : forward(*schema, inputs);
 }
 
 }  // namespace stepscope

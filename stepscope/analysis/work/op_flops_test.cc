@@ -300,4 +300,5 @@ TEST(op_cost, takes_the_precision_of_the_first_tensor) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

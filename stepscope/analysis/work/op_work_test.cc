@@ -178,4 +178,5 @@ TEST(op_work, has_no_cost_for_malformed_shapes) {
 }
 
 }  // namespace
+
 }  // namespace stepscope

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "stepscope/analysis/steps/nesting.h"
-#include "stepscope/analysis/steps/step_at.h"
+#include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/key_index.h"
 
 namespace stepscope {

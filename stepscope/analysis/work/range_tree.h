@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/steps/host_phases.h"
+#include "stepscope/analysis/steps/phases.h"
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/event/trace.h"

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-#include "stepscope/base/parallel_for.h"
+#include "stepscope/base/crew.h"
 #include "stepscope/cost/model/parameter_count.h"
 #include "stepscope/cost/search/search_bounds.h"
 #include "stepscope/cost/search/search_shape.h"

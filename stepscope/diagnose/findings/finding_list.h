@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/analysis/runs/recorded_facts.h"
+#include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/transformer.h"
 #include "stepscope/diagnose/finding.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host makes the device wait for.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -215,6 +216,139 @@ void find_host(FindingList& list) {
   find_syncs(list);
   find_rows(list);
   find_copies(list);
+}
+
+// Two things that hold the host up and that traces show only in part: Python's lock, and an
+// allocator that finds no room. The lock is also seen in stacks (stacks_findings.cc).
+
+namespace {
+
+std::int64_t steps_of(const RankResult& r) {
+  return std::max<std::int64_t>(1, std::ssize(r.steps));
+}
+
+void find_retries(FindingList& list) {
+  const RankResult* most = nullptr;
+  for (const RankResult& r : list.job().ranks)
+    if (r.retries.count > 0 && (most == nullptr || r.retries.total > most->retries.total))
+      most = &r;
+  if (most == nullptr) return;
+  const AllocationRetries& retries = most->retries;
+  Finding f;
+  f.id = "allocation_retries";
+  f.sort = FindingSort::fault;
+  f.what = msg::found_retries();
+  f.evidence.push_back(msg::retries_of_rank(
+      most->rank, retries.count, retries.frees,
+      value_if(retries.after_failure > 0, retries.after_failure), retries.total));
+  f.evidence.push_back(msg::inferred_retries());
+  f.place = FindingPlace{most->rank, retries.worst_at, retries.worst};
+  f.advice = msg::leave_room();
+  const bool replayed = replay_tells(list.job()) && list.what_if("allocator_free") != nullptr;
+  if (replayed) f.change = "allocator_free";
+  list.add_bounded(std::move(f), cost_of_retries(list.job(), *most), msg::by_those_calls());
+}
+
+void find_lock_rows(FindingList& list) {
+  const RankResult* most = nullptr;
+  for (const RankResult& r : list.job().ranks)
+    if (r.gil.count > 0 && (most == nullptr || r.gil.idle > most->gil.idle)) most = &r;
+  if (most == nullptr) return;
+  Finding f = lock_finding();
+  f.evidence.push_back(
+      msg::waits_for_lock(most->rank, most->gil.count, most->gil.total, most->gil.idle));
+  f.place = FindingPlace{most->rank, most->gil.worst_at, most->gil.worst};
+  list.add_bounded(std::move(f), most->gil.idle / steps_of(*most), msg::by_idle_in_waits());
+}
+
+}  // namespace
+
+Finding lock_finding() {
+  Finding f;
+  f.id = "gil_contention";
+  f.key = f.id;
+  f.sort = FindingSort::fault;
+  f.what = msg::found_lock();
+  f.advice = msg::free_the_lock();
+  return f;
+}
+
+void find_lock_and_retries(FindingList& list) {
+  find_retries(list);
+  find_lock_rows(list);
+}
+
+// GPUs that slow down to protect themselves, by the readings of logs beside the traces.
+
+namespace {
+
+constexpr std::size_t most_slowed_rows = 4;
+
+struct SlowedGpu {
+  const GpuOfRank* gpu = nullptr;
+  ClockReason reason{};
+  double share = 0;
+};
+
+// The protection that is active for longest. The bit of the hardware's slowdown counts where
+// neither of its two causes is known to be the reason.
+std::optional<SlowedGpu> slowed(const GpuOfRank& gpu) {
+  std::optional<SlowedGpu> most;
+  for (std::size_t b = 0; b < clock_reason_count; ++b) {
+    const auto reason = static_cast<ClockReason>(b);
+    const auto share = gpu.whole.reasons[b].mean();
+    if (!is_protection(reason) || !share || *share < threshold::clock_limited) continue;
+    if (!most || *share > most->share || most->reason == ClockReason::hw_slowdown)
+      most = SlowedGpu{.gpu = &gpu, .reason = reason, .share = *share};
+  }
+  return most;
+}
+
+// Ranks whose lower clock is a fault's cause already.
+std::vector<int> told_by_faults(const JobResult& job) {
+  std::vector<int> ranks;
+  if (!replay_tells(job)) return ranks;
+  for (const Culprit& c : find_culprits(job))
+    if (c.clock && c.clock->verdict != ClockVerdict::alike)
+      ranks.insert(ranks.end(), c.ranks.begin(), c.ranks.end());
+  return ranks;
+}
+
+Message slowed_in_words(const SlowedGpu& s) {
+  const GpuState& state = s.gpu->whole;
+  const auto ghz = [](std::optional<double> mhz) {
+    return mhz ? Value(Digits{*mhz / 1000}) : Value();
+  };
+  return msg::gpu_slowed(s.gpu->rank, in_words(s.reason), Percent{s.share},
+                         ghz(state.sm_clock_mhz.mean()), ghz(s.gpu->gpu.max_sm_clock_mhz),
+                         digits_of(state.temperature_celsius.mean()),
+                         digits_of(state.power_watts.mean()));
+}
+
+}  // namespace
+
+void find_clocks(FindingList& list) {
+  if (!list.job().gpus) return;
+  std::vector<SlowedGpu> all;
+  const std::vector<int> told = told_by_faults(list.job());
+  for (const GpuOfRank& gpu : list.job().gpus->ranks)
+    if (gpu.whole.tells() && std::ranges::find(told, gpu.rank) == told.end())
+      if (const auto one = slowed(gpu)) all.push_back(*one);
+  if (all.empty()) return;
+  std::ranges::stable_sort(all, std::ranges::greater{}, &SlowedGpu::share);
+  std::vector<int> ranks;
+  for (const SlowedGpu& s : all) ranks.push_back(s.gpu->rank);
+  std::ranges::sort(ranks);
+  Finding f;
+  f.id = "gpu_slowdown";
+  f.sort = FindingSort::fault;
+  f.what = msg::found_slowdown(ranks);
+  for (const SlowedGpu& s : all)
+    if (f.evidence.size() < most_slowed_rows) f.evidence.push_back(slowed_in_words(s));
+  ClockCause cause{.verdict = ClockVerdict::lower};
+  cause.reasons.push_back({all.front().reason, all.front().share, std::nullopt});
+  f.advice = advice_for_clock(cause);
+  list.add(std::move(f));
 }
 
 }  // namespace stepscope

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "stepscope/event/import_notes.h"
 #include "stepscope/event/metadata.h"
+#include "stepscope/event/trace.h"
 
 namespace stepscope {
 

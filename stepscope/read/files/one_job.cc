@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "stepscope/event/name_class.h"
+#include "stepscope/event/name_rules.h"
 #include "stepscope/read/rows/rank_names.h"
 
 namespace stepscope {

@@ -10,12 +10,12 @@
 #include <thread>
 #include <utility>
 
+#include "stepscope/base/crew.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/files/remote_name.h"
-#include "stepscope/base/parallel_for.h"
 #include "stepscope/base/utf8.h"
-#include "stepscope/event/absorb.h"
 #include "stepscope/event/capture_cut.h"
+#include "stepscope/event/trace.h"
 #include "stepscope/read/files/formats.h"
 #include "stepscope/read/files/one_job.h"
 #include "stepscope/read/kineto/kineto.h"

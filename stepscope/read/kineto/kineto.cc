@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "stepscope/base/crew.h"
 #include "stepscope/base/files/open_source.h"
-#include "stepscope/base/parallel_for.h"
 #include "stepscope/read/bytes/document.h"
 #include "stepscope/read/kineto/chunk_reader.h"
 #include "stepscope/read/kineto/event_parse.h"

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <set>
 
-#include "stepscope/event/name_class.h"
+#include "stepscope/event/name_rules.h"
 
 namespace stepscope {
 namespace {

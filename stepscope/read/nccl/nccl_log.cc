@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "stepscope/base/line_blocks.h"
-#include "stepscope/event/name_class.h"
+#include "stepscope/event/name_rules.h"
 #include "stepscope/read/log/nccl_line.h"
 #include "stepscope/read/nccl/nccl_processes.h"
 

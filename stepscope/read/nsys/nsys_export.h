@@ -18,7 +18,7 @@
 
 #include "stepscope/base/files/sqlite_file.h"
 #include "stepscope/base/quantity.h"
-#include "stepscope/event/import_notes.h"
+#include "stepscope/event/trace.h"
 #include "stepscope/read/bytes/time_window.h"
 
 namespace stepscope {

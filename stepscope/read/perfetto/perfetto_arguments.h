@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/event/import_notes.h"
+#include "stepscope/event/trace.h"
 #include "stepscope/read/perfetto/perfetto_state.h"
 #include "stepscope/read/rows/event_fields.h"
 

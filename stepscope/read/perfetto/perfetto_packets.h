@@ -12,7 +12,7 @@
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/read_window.h"
 #include "stepscope/base/result.h"
-#include "stepscope/event/import_notes.h"
+#include "stepscope/event/trace.h"
 
 namespace stepscope {
 

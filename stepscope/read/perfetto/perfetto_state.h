@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "stepscope/base/string_pool.h"
-#include "stepscope/event/import_notes.h"
+#include "stepscope/event/trace.h"
 
 namespace stepscope {
 

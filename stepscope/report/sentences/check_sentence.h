@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/pipeline/check_lines.h"
+#include "stepscope/pipeline/check.h"
 
 namespace stepscope {
 

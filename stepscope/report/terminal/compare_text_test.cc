@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "stepscope/diagnose/run_warnings.h"
+#include "stepscope/diagnose/warnings.h"
 #include "stepscope/report/sentences/verb_test_results.h"
 #include "stepscope/say/say.h"
 
