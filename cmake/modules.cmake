@@ -35,7 +35,7 @@ endif()
 set(STEPSCOPE_OWN_FLAGS nn comm)
 
 # Modules that make text and trees, with cli. Their loops are short, so they are compiled for size, in half of the time.
-set(STEPSCOPE_FACES words diagnose report pipeline)
+set(STEPSCOPE_FACES say diagnose report pipeline)
 
 # The dev build compiles each source by itself.
 option(STEPSCOPE_UNITY "Compile the sources of a folder together" ON)
