@@ -15,6 +15,7 @@
 #include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/utf8.h"
 #include "stepscope/event/capture_cut.h"
+#include "stepscope/event/join.h"
 #include "stepscope/event/trace.h"
 #include "stepscope/read/files/formats.h"
 #include "stepscope/read/files/one_job.h"

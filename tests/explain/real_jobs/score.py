@@ -174,6 +174,7 @@ def made_row(truth, verdict, name):
         if (
             row["judged"] == "right"
             and truth["options"]["numbered"]  # else the file does not say how long a step is
+            and truth["fault"] != "two_faults"  # the cost is of both, the gain of the first
             and gain is not None
             and truth["cost_ns"] > 0
             and ((truth["noise_ns"] or 0) < LEAST_GAIN_NOISE * truth["cost_ns"])
