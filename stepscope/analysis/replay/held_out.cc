@@ -103,7 +103,7 @@ class Prediction {
   [[nodiscard]] static std::optional<double> fulfilled(std::span<const Outcome> outcomes);
   [[nodiscard]] std::vector<std::uint32_t> places_of_steps(std::size_t view) const;
   void find_ends(std::size_t view);
-  [[nodiscard]] std::uint64_t same_as(const Slices& slices, std::size_t piece) const;
+  [[nodiscard]] std::uint64_t same_as(std::size_t view, std::size_t piece) const;
   void take_durations(std::size_t view);
   void pair(std::span<const StepPart> now, std::span<const StepPart> next,
             std::vector<StepWork>& work);
@@ -206,11 +206,14 @@ void Prediction::pair(std::span<const StepPart> now, std::span<const StepPart> n
   }
 }
 
-std::uint64_t Prediction::same_as(const Slices& slices, std::size_t piece) const {
+std::uint64_t Prediction::same_as(std::size_t view, std::size_t piece) const {
+  const Slices& slices = views_[view].trace->slices;
   const std::uint32_t node = pieces_.all[piece].node;
   const std::size_t row = index(graph_.slice[node]);
-  const std::uint64_t place =
-      (std::uint64_t{index(slices.track[row])} << 32U) | std::uint64_t{index(slices.name[row])};
+  // Any of a pool of threads takes a call without a device.
+  const bool pooled = views_[view].index->cpu_only() && is_message(graph_.kind[node]);
+  const std::uint64_t track = pooled ? 0 : std::uint64_t{index(slices.track[row])} + 1;
+  const std::uint64_t place = (track << 32U) | std::uint64_t{index(slices.name[row])};
   const auto bytes = bytes_of(node);
   const std::uint64_t size = bytes ? static_cast<std::uint64_t>(bytes->value) + 1 : 0;
   const auto kind = static_cast<std::uint64_t>(graph_.kind[node]);
@@ -218,7 +221,6 @@ std::uint64_t Prediction::same_as(const Slices& slices, std::size_t piece) const
 }
 
 void Prediction::take_durations(std::size_t view) {
-  const Slices& slices = views_[view].trace->slices;
   std::vector<StepPart> parts;
   parts.reserve(pieces_.of(view).size());
   KeyIndex<std::uint64_t, std::identity> numbers;  // of hashes
@@ -231,7 +233,7 @@ void Prediction::take_durations(std::size_t view) {
     duration_[i] = graph_.graph.duration[p.node];
     const std::uint32_t step = place(view, p);
     if (step == no_step) continue;
-    parts.push_back({numbers.insert(same_as(slices, i)).first, step, piece});
+    parts.push_back({numbers.insert(same_as(view, i)).first, step, piece});
     ++of_steps.first[step + std::size_t{1}];
   }
   counting_sort(parts, &StepPart::step, common_.size());

@@ -32,8 +32,9 @@ struct HeldOut {
 
 // Predicts the steps that all ranks have, except the first, from neighbours with the same work:
 // pieces of at most a fortieth of the time lack a partner. Pieces of two steps are partners if
-// their kind, name, part of the row, message size, stream or thread, and occurrence in the step are
-// equal. Absent below two predictions (three steps in sequence). At most 16 replays.
+// their kind, name, part of the row, message size, stream or thread (but not of a pool of threads),
+// and occurrence in the step are equal. Absent below two predictions (three steps in sequence). At
+// most 16 replays.
 [[nodiscard]] std::optional<HeldOut> predict_held_out(const Replay& replay,
                                                       std::span<const RankView> views,
                                                       const CollectiveMatches& matches,

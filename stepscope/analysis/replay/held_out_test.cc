@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stepscope/analysis/matching/gloo_test_builder.h"
 #include "stepscope/analysis/replay/explanation.h"
 #include "stepscope/analysis/runs/job_test_builder.h"
 
@@ -102,6 +103,24 @@ TEST(HeldOut, ACallThatSomeStepsLackIsNoPartnerOfAnother) {
   ASSERT_TRUE(job.held_out());
   EXPECT_EQ(job.held_out()->steps, 4U);
   EXPECT_LT(job.held_out()->error, 0.01);
+}
+
+// Gloo runs a call on any of its threads.
+TEST(HeldOut, ACallOfAPoolOfThreadsHasAPartnerOnAnotherThread) {
+  const auto rank = [](std::int64_t own) {
+    GlooRank r;
+    for (std::int64_t k = 0; k < 6; ++k) {
+      const std::int64_t t = 40 * k * ms;
+      r.rows().step("ProfilerStep#" + std::to_string(k), t, t + 39 * ms);
+      r.rows().op("aten::mm", t, t + own);
+      r.call({.asked = t + 20 * ms, .worker = 2 + k % 2, .start = t + 20 * ms, .end = t + 30 * ms});
+      r.rows().op("aten::add", t + 30 * ms, t + 38 * ms);
+    }
+    return std::move(r.rank());
+  };
+  const HeldOutJob job(rank(15 * ms), rank(19 * ms));
+  ASSERT_TRUE(job.held_out());
+  EXPECT_EQ(job.held_out()->steps, 5U);
 }
 
 // The peer is the late one: what the rank waits for is not in its rows.
