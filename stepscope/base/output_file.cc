@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -33,6 +35,8 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
     if (fd < 0) return output_error(path, "cannot write", errno);
     return OutputFile(path, "", fd);
   }
+  if (exists && (info.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0)  // renaming would replace it
+    return output_error(path, "cannot write", EACCES);
   // A name that exists is passed over: it is another writer's, one of a process that died, or a
   // link that somebody has laid.
   const std::string first = path + ".tmp" + std::to_string(::getpid());
@@ -86,6 +90,20 @@ Result<Done> write_file(const std::string& path, std::string_view bytes) {
   if (!file) return file.error();
   file->write(bytes);
   return file->commit();
+}
+
+Result<Done> write_report(const std::string& path, std::string_view bytes) {
+  constexpr std::size_t most_compared = 20;  // {"schema":"stepscope
+  struct stat info{};
+  if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
+    std::string old(std::min(most_compared, bytes.size()), '\0');
+    std::ifstream(path, std::ios::binary).read(old.data(), std::ssize(old));
+    if (!bytes.starts_with(old))
+      return Error{.what = "cannot write: the file is there and is no report of stepscope",
+                   .file = path,
+                   .hint = "give another name, or delete the file first"};
+  }
+  return write_file(path, bytes);
 }
 
 }  // namespace stepscope

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file being written. Its bytes go to a temporary file beside it, which commit() renames into
-// place. So a reader never sees half of it, and a failure leaves the old file. Devices and pipes
-// ("/dev/stdout") are written directly.
+// place. So a reader never sees half of it, and a failure leaves the old file. A file without
+// permission to write is not replaced. Devices and pipes ("/dev/stdout") are written directly.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace stepscope {
 
 class OutputFile {
  public:
-  // Errors: the directory does not exist or is not writable.
+  // Errors: the directory does not exist or is not writable; the file is read-only.
   [[nodiscard]] static Result<OutputFile> create(const std::string& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
@@ -38,5 +38,9 @@ class OutputFile {
 
 // create, write, commit.
 [[nodiscard]] Result<Done> write_file(const std::string& path, std::string_view bytes);
+
+// The same, unless there is a file that begins otherwise: a trace whose name follows `--json` is no
+// report, and is kept.
+[[nodiscard]] Result<Done> write_report(const std::string& path, std::string_view bytes);
 
 }  // namespace stepscope

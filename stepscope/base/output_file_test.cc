@@ -44,6 +44,29 @@ TEST_F(OutputFileTest, ReplacesTheFileOnlyAtCommit) {
   EXPECT_EQ(files(), 1U);
 }
 
+TEST_F(OutputFileTest, AReportReplacesReportsAlone) {
+  const std::string report = R"({"schema":"stepscope.analyze/1"})";
+  const std::string trace = dir_ + "trace.json";
+  ASSERT_TRUE(write_file(trace, R"({"schemaVersion":1,"traceEvents":[]})").has_value());
+  const auto refused = write_report(trace, report);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().file, trace);
+  EXPECT_EQ(content(trace), R"({"schemaVersion":1,"traceEvents":[]})");
+  const std::string path = dir_ + "report.json";
+  ASSERT_TRUE(write_file(path, "").has_value());
+  ASSERT_TRUE(write_report(path, "{\"schema\":\"stepscope.brief/1\"}").has_value());
+  ASSERT_TRUE(write_report(path, report).has_value());
+  EXPECT_EQ(content(path), report);
+}
+
+TEST_F(OutputFileTest, AReadOnlyFileIsKept) {
+  const std::string path = dir_ + "a.json";
+  ASSERT_TRUE(write_file(path, "old").has_value());
+  fs::permissions(path, fs::perms::owner_read);
+  EXPECT_FALSE(write_file(path, "new").has_value());
+  EXPECT_EQ(content(path), "old");
+}
+
 TEST_F(OutputFileTest, WithoutCommitNothingIsLeftAndNothingIsLost) {
   const std::string path = dir_ + "a.json";
   ASSERT_TRUE(write_file(path, "old").has_value());

@@ -54,7 +54,8 @@ void write_outputs(const AnalyzeFlags& flags, const AnalyzeResult& result, const
     }
     if (!flags.csv.empty()) write_tables(flags.csv, analyze_tables(tree), failures);
     if (!flags.html.empty())
-      failures.keep(write_file(flags.html, render_html(analyze_page_json(std::move(tree), a.job))));
+      failures.keep(
+          write_report(flags.html, render_html(analyze_page_json(std::move(tree), a.job))));
   }
   write_programs({.chakra = flags.chakra,
                   .goal = flags.goal,

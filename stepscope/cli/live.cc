@@ -116,7 +116,7 @@ class Faces {
     if (flags_.json == "-")
       write_json_text(flags_.json, tree, failures_);
     else if (!flags_.json.empty())
-      failures_.keep_repeated(flags_.json, write_file(flags_.json, tree));
+      failures_.keep_repeated(flags_.json, write_report(flags_.json, tree));
     if (!flags_.open_metrics.empty())
       failures_.keep_repeated(flags_.open_metrics,
                               write_file(flags_.open_metrics, live_textfile(view)));

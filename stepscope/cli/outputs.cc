@@ -114,13 +114,13 @@ void Failures::keep_repeated(const std::string& path, const Result<Done>& result
 }
 
 void write_page(const std::string& path, const Json& tree, Failures& failures) {
-  if (!path.empty()) failures.keep(write_file(path, render_html(json_text(tree))));
+  if (!path.empty()) failures.keep(write_report(path, render_html(json_text(tree))));
 }
 
 void write_tree(const OutputPaths& paths, const Json& tree, Failures& failures) {
   const std::string json = json_text(tree);
   write_json_text(paths.json, json, failures);
-  if (!paths.html.empty()) failures.keep(write_file(paths.html, render_html(json)));
+  if (!paths.html.empty()) failures.keep(write_report(paths.html, render_html(json)));
 }
 
 void write_programs(const ProgramPaths& paths, const std::optional<JobProgram>& program,

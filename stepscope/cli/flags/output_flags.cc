@@ -35,7 +35,7 @@ void write_json_text(const std::string& path, const std::string& json, Failures&
   if (path == "-")
     std::fwrite(json.data(), 1, json.size(), stdout);
   else if (!path.empty())
-    failures.keep(write_file(path, json));
+    failures.keep(write_report(path, json));
 }
 
 }  // namespace stepscope
