@@ -12,7 +12,8 @@
 namespace stepscope {
 namespace {
 
-constexpr int late_record = 20;  // a hole is at least 20 times as long as each delay
+constexpr int late_record = 20;   // a hole is at least 20 times as long as each delay
+constexpr int after_arrival = 8;  // likewise as the time from the last member's arrival to its end
 
 // Time of a thread in one innermost operator.
 struct CpuPiece {
@@ -164,8 +165,10 @@ const CpuDraft::Done* CpuDraft::held_until(Ns from, Ns until) const {
 
 // The thread of a call records the call's start and end only when it has a core. The start is then
 // after the submission, and the end after the waiting thread has gone on. A call is recorded late
-// if it runs from shortly after the begin of a hole until shortly after the hole's end, or until
-// later if another member shows that the collective was done when the hole ended.
+// if it runs from shortly after the begin of a hole until shortly after the hole's end. It may run
+// until later if another member shows that the collective was done when the hole ended, or if the
+// hole ends shortly after the last member's arrival: a row also lasts while a thread runs what
+// follows the collective (the hooks of DDP).
 bool CpuDraft::recorded_late(std::uint32_t node, Ns ready, Ns resumed) const {
   const std::uint32_t call = draft_.detail[node];
   const CallTime& time = input_.times[call];
@@ -173,8 +176,11 @@ bool CpuDraft::recorded_late(std::uint32_t node, Ns ready, Ns resumed) const {
   Ns delay = draft_.end_of(node) - resumed;
   if (time.first_end != Ns::max())
     delay = std::min(delay, std::chrono::abs(time.first_end - resumed));
-  delay = std::max(delay, input_.calls.calls[call].start - ready);
-  return arrived && delay * late_record <= resumed - ready;
+  const bool soon = delay * late_record <= resumed - ready ||
+                    (input_.joined[call] && time.ready > ready &&
+                     (resumed - time.ready) * after_arrival <= resumed - ready);
+  const Ns begun = input_.calls.calls[call].start - ready;
+  return arrived && soon && begun * late_record <= resumed - ready;
 }
 
 // A thread without a row until a collective of its rank ended (DDP's hook at the end of the

@@ -311,6 +311,15 @@ TEST(StepGraph, ACallWhosePeerHasEndedIsWhatTheThreadWaitedForHoweverLateItsEnd)
   EXPECT_EQ(b.ask({.change = Change::rank_as_peers, .rank = 1}).saved, Ns{400 * us});
 }
 
+// What follows the collective on its thread makes the rows of both ranks longer.
+TEST(StepGraph, AThreadThatGoesOnSoonAfterTheLastArrivalWaitedForIt) {
+  const BuiltGraph b(graph_ranks_of(gloo_rank(300, 915, 5), gloo_rank(780, 915, 5)));
+  ASSERT_EQ(b.graph.joined, 2U);
+  EXPECT_EQ(b.replay.error, 0);
+  EXPECT_EQ(b.ask({.change = Change::rank_as_peers, .rank = 1}).saved, Ns{480 * us});
+  EXPECT_LE(b.ask({.change = Change::host_free}).saved, Ns{60 * us});
+}
+
 TEST(StepGraph, AThreadThatGoesOnLongBeforeACollectiveEndsDidNotWaitForIt) {
   const BuiltGraph b(graph_ranks_of(gloo_rank(300, 900), gloo_rank(310, 900)));
   ASSERT_EQ(b.graph.joined, 2U);
