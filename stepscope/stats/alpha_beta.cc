@@ -25,11 +25,6 @@ struct Size {
   std::vector<double> times;
 };
 
-struct Point {
-  double size = 0;
-  double time = 0;
-};
-
 struct Line {
   double start = 0;
   double slope = 0;
@@ -57,7 +52,7 @@ double typical(std::span<const double> times) {
   std::vector<double> off;
   off.reserve(times.size());
   for (const double t : times) off.push_back(std::abs(t - middle));
-  const double reach = huber_reach * normal_mad * *median(std::span<const double>(off));
+  const double reach = huber_reach * normal_mad * *median(off);
   if (reach <= 0) return middle;
   double at = middle;
   for (int round = 0; round < 20; ++round) {
@@ -76,29 +71,29 @@ double typical(std::span<const double> times) {
   return at;
 }
 
-std::vector<Point> typical_points(std::span<const Size> sizes) {
-  std::vector<Point> points;
+std::vector<SizedTime> typical_points(std::span<const Size> sizes) {
+  std::vector<SizedTime> points;
   points.reserve(sizes.size());
   for (const Size& s : sizes) points.push_back({s.size, typical(s.times)});
   return points;
 }
 
 // The noise of one size's typical time: its distance from the line through its neighbours.
-double roughness(std::span<const Point> points) {
+double roughness(std::span<const SizedTime> points) {
   std::vector<double> off;
   for (std::size_t i = 1; i + 1 < points.size(); ++i) {
-    const Point& a = points[i - 1];
-    const Point& b = points[i + 1];
+    const SizedTime& a = points[i - 1];
+    const SizedTime& b = points[i + 1];
     const double share = (points[i].size - a.size) / (b.size - a.size);
     const double between = a.time + share * (b.time - a.time);
     off.push_back(std::abs(points[i].time / between - 1) / std::sqrt(1.5));
   }
   if (off.empty()) return least_noise;
-  return std::max(least_noise, normal_mad * *median(std::span<const double>(off)));
+  return std::max(least_noise, normal_mad * *median(off));
 }
 
 // Weighted least squares of relative errors, neither parameter below 0.
-Line weighted_line(std::span<const Point> points, std::span<const double> weights) {
+Line weighted_line(std::span<const SizedTime> points, std::span<const double> weights) {
   double aa = 0;
   double ab = 0;
   double bb = 0;
@@ -121,14 +116,14 @@ Line weighted_line(std::span<const Point> points, std::span<const double> weight
   return line;
 }
 
-Line robust_line(std::span<const Point> points, double noise) {
+Line robust_line(std::span<const SizedTime> points, double noise) {
   std::vector<double> weights(points.size(), 1);
   std::vector<double> off(points.size());
   Line line = weighted_line(points, weights);
   for (int round = 0; round < 15; ++round) {
     for (std::size_t i = 0; i < points.size(); ++i)
       off[i] = std::abs(line.at(points[i].size) / points[i].time - 1);
-    const double scale = std::max(noise, normal_mad * *median(std::span<const double>(off)));
+    const double scale = std::max(noise, normal_mad * *median(off));
     for (std::size_t i = 0; i < points.size(); ++i)
       weights[i] = std::min(1.0, huber_reach * scale / std::max(off[i], 1e-300));
     const Line next = weighted_line(points, weights);
@@ -141,56 +136,42 @@ Line robust_line(std::span<const Point> points, double noise) {
 }
 
 // Quadratic up to twice the noise, then linear, so that an outlying size does not cause a piece.
-double loss(std::span<const Point> points, const Line& line, double noise) {
+double loss(std::span<const SizedTime> points, const Line& line, double noise) {
   const double reach = 2 * noise;
   double sum = 0;
-  for (const Point& p : points) {
+  for (const SizedTime& p : points) {
     const double off = std::abs(line.at(p.size) / p.time - 1);
     sum += off <= reach ? off * off : 2 * reach * off - reach * reach;
   }
   return sum;
 }
 
-// Searches all divisions at up to 64 boundaries. Each piece has enough sizes.
-class Divider {
- public:
-  Divider(std::span<const Point> points, double noise, std::size_t most_pieces)
-      : points_(points), noise_(noise), most_pieces_(most_pieces) {
-    const std::size_t n = points.size();
-    const std::size_t steps = std::min(n, most_boundaries);
-    for (std::size_t k = 0; k <= steps; ++k) cuts_.push_back(k * n / steps);
-  }
-  // The first points of the pieces, and the end.
-  std::vector<std::size_t> divide();
-
- private:
-  [[nodiscard]] double cost(std::size_t i, std::size_t j) const {
-    const auto piece = points_.subspan(cuts_[i], cuts_[j] - cuts_[i]);
-    return loss(piece, robust_line(piece, noise_), noise_);
-  }
-
-  std::span<const Point> points_;
-  double noise_;
-  std::size_t most_pieces_;
-  std::vector<std::size_t> cuts_;
-};
-
-std::vector<std::size_t> Divider::divide() {
-  const std::size_t ends = cuts_.size();
-  const double n = static_cast<double>(points_.size());
+// Searches all divisions at up to 64 boundaries. Each piece has enough sizes. Returns the first
+// points of the pieces, and the end.
+std::vector<std::size_t> divide(std::span<const SizedTime> points, double noise,
+                                std::size_t most_pieces) {
+  const std::size_t steps = std::min(points.size(), most_boundaries);
+  std::vector<std::size_t> cuts;
+  for (std::size_t k = 0; k <= steps; ++k) cuts.push_back(k * points.size() / steps);
+  const auto cost = [&](std::size_t i, std::size_t j) {
+    const auto piece = points.subspan(cuts[i], cuts[j] - cuts[i]);
+    return loss(piece, robust_line(piece, noise), noise);
+  };
+  const std::size_t ends = cuts.size();
+  const auto n = static_cast<double>(points.size());
   constexpr double never = std::numeric_limits<double>::infinity();
   std::vector<std::vector<double>> single(ends, std::vector<double>(ends, never));
   for (std::size_t i = 0; i < ends; ++i)
     for (std::size_t j = i + 1; j < ends; ++j)
-      if (cuts_[j] - cuts_[i] >= least_sizes_of_piece) single[i][j] = cost(i, j);
+      if (cuts[j] - cuts[i] >= least_sizes_of_piece) single[i][j] = cost(i, j);
   std::vector<std::vector<double>> least = {single[0]};  // [pieces - 1][end]
   std::vector<std::vector<std::size_t>> from = {std::vector<std::size_t>(ends, 0)};
   const auto criterion = [&](std::size_t pieces) {
-    const double mean = std::max(least[pieces - 1][ends - 1] / n, noise_ * noise_);
+    const double mean = std::max(least[pieces - 1][ends - 1] / n, noise * noise);
     return n * std::log(mean) + parameters_of_piece * static_cast<double>(pieces) * std::log(n);
   };
   std::size_t best = 1;
-  for (std::size_t pieces = 2; pieces <= most_pieces_; ++pieces) {
+  for (std::size_t pieces = 2; pieces <= most_pieces; ++pieces) {
     std::vector<double>& now = least.emplace_back(ends, never);
     std::vector<std::size_t>& back = from.emplace_back(ends, 0);
     for (std::size_t j = 1; j < ends; ++j)
@@ -203,11 +184,11 @@ std::vector<std::size_t> Divider::divide() {
     if (std::isinf(now[ends - 1])) break;
     if (criterion(pieces) < criterion(best)) best = pieces;
   }
-  std::vector<std::size_t> firsts = {points_.size()};
+  std::vector<std::size_t> firsts = {points.size()};
   std::size_t end = ends - 1;
   for (std::size_t pieces = best; pieces > 0; --pieces) {
     end = from[pieces - 1][end];
-    firsts.push_back(cuts_[end]);
+    firsts.push_back(cuts[end]);
   }
   std::ranges::reverse(firsts);
   return firsts;
@@ -233,7 +214,7 @@ Interval middle_95(std::span<const double> values) {
 }
 
 // Resamples the calls of each size, or the piece's relative errors if each size has one call.
-void bootstrap(std::span<const Size> sizes, std::span<const Point> points, double noise,
+void bootstrap(std::span<const Size> sizes, std::span<const SizedTime> points, double noise,
                int replicates, AlphaBetaPiece& piece) {
   const Line line{piece.start, piece.slope};
   const bool single = std::ranges::all_of(sizes, [](const Size& s) { return s.times.size() < 2; });
@@ -243,11 +224,11 @@ void bootstrap(std::span<const Size> sizes, std::span<const Point> points, doubl
   std::vector<double> starts;
   std::vector<double> slopes;
   std::vector<double> drawn;
-  std::vector<Point> again(points.begin(), points.end());
+  std::vector<SizedTime> again(points.begin(), points.end());
   for (int k = 0; k < replicates; ++k) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (single) {
-        const Point& other = points[random.below(points.size())];
+        const SizedTime& other = points[random.below(points.size())];
         again[i].time =
             line.at(again[i].size) * (1 + lost * (other.time / line.at(other.size) - 1));
         continue;
@@ -266,8 +247,8 @@ void bootstrap(std::span<const Size> sizes, std::span<const Point> points, doubl
   piece.slope_interval = middle_95(slopes);
 }
 
-AlphaBetaPiece fit_piece(std::span<const Size> sizes, std::span<const Point> points, double noise,
-                         int replicates) {
+AlphaBetaPiece fit_piece(std::span<const Size> sizes, std::span<const SizedTime> points,
+                         double noise, int replicates) {
   const Line line = robust_line(points, noise);
   AlphaBetaPiece piece{.from = points.front().size,
                        .to = points.back().size,
@@ -294,9 +275,9 @@ AlphaBetaAnswer fit_alpha_beta(std::span<const SizedTime> calls, const AlphaBeta
   if (answer.calls == 0) return refuse(FitRefusal::no_call);
   if (answer.calls == 1) return refuse(FitRefusal::one_call);
   if (sizes.size() < least_sizes_of_piece) return refuse(FitRefusal::too_few_sizes);
-  const std::vector<Point> points = typical_points(sizes);
+  const std::vector<SizedTime> points = typical_points(sizes);
   const double noise = roughness(points);
-  const auto firsts = Divider(points, noise, options.most_pieces).divide();
+  const auto firsts = divide(points, noise, options.most_pieces);
   AlphaBetaFit fit{.pieces = {}, .sizes = sizes.size(), .calls = answer.calls};
   for (std::size_t p = 0; p + 1 < firsts.size(); ++p) {
     const std::size_t count = firsts[p + 1] - firsts[p];
@@ -307,7 +288,7 @@ AlphaBetaAnswer fit_alpha_beta(std::span<const SizedTime> calls, const AlphaBeta
   // If no piece grows with size, there is no rate.
   if (std::ranges::all_of(fit.pieces, [](const AlphaBetaPiece& p) { return p.slope <= 0; }))
     return refuse(FitRefusal::no_growth);
-  for (const Point& p : points) {
+  for (const SizedTime& p : points) {
     const double off = std::abs(*predicted_time(fit, p.size) / p.time - 1);
     fit.mean_error += off / static_cast<double>(points.size());
     fit.max_error = std::max(fit.max_error, off);
@@ -327,9 +308,7 @@ std::optional<double> predicted_time(const AlphaBetaFit& fit, double size) {
 }
 
 std::vector<SizedTime> typical_times(std::span<const SizedTime> calls) {
-  std::vector<SizedTime> points;
-  for (const Point& p : typical_points(by_size(calls))) points.push_back({p.size, p.time});
-  return points;
+  return typical_points(by_size(calls));
 }
 
 }  // namespace stepscope

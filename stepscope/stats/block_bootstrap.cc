@@ -30,14 +30,6 @@ struct Doubled {
   std::uint32_t length = 0;
 };
 
-// The medians of replicates have ranks in [first, last), except with a probability of 1e-9. Other
-// values are only counted.
-struct Window {
-  std::vector<double> values;  // distinct and ascending
-  double low = 0;
-  double high = 0;
-};
-
 class Resampler {
  public:
   Resampler(std::span<const Series> stretches, const std::vector<double>& sorted, std::size_t reach,
@@ -47,15 +39,13 @@ class Resampler {
     const std::size_t first = middle > reach ? middle - reach : 0;
     const std::size_t last = std::min(middle + reach + 1, count_);
     whole_ = first == 0 && last == count_;
-    window_.values.assign(sorted.begin() + static_cast<std::ptrdiff_t>(first),
-                          sorted.begin() + static_cast<std::ptrdiff_t>(last));
-    window_.low = window_.values.front();
-    window_.high = window_.values.back();
-    const auto repeated = std::ranges::unique(window_.values);
-    window_.values.erase(repeated.begin(), repeated.end());
+    window_.assign(sorted.begin() + static_cast<std::ptrdiff_t>(first),
+                   sorted.begin() + static_cast<std::ptrdiff_t>(last));
+    const auto repeated = std::ranges::unique(window_);
+    window_.erase(repeated.begin(), repeated.end());
     for (const Series s : stretches)
       if (!s.empty()) stretches_.push_back(doubled(s));
-    histogram_.resize(window_.values.size());
+    histogram_.resize(window_.size());
   }
 
   [[nodiscard]] bool whole() const { return whole_; }
@@ -72,10 +62,10 @@ class Resampler {
     if (lower < below) return false;
     while (at < histogram_.size() && passed + histogram_[at] <= lower) passed += histogram_[at++];
     if (at == histogram_.size()) return false;
-    const double low = window_.values[at];
+    const double low = window_[at];
     while (at < histogram_.size() && passed + histogram_[at] <= upper) passed += histogram_[at++];
     if (at == histogram_.size()) return false;
-    median = low + (window_.values[at] - low) / 2;
+    median = low + (window_[at] - low) / 2;
     return true;
   }
 
@@ -87,12 +77,12 @@ class Resampler {
     d.inside.assign(1, 0);
     for (int round = 0; round < 2; ++round)
       for (const double v : s) {
-        const bool in = v >= window_.low && v <= window_.high;
-        d.below.push_back(d.below.back() + (v < window_.low ? 1 : 0));
+        const bool in = v >= window_.front() && v <= window_.back();
+        d.below.push_back(d.below.back() + (v < window_.front() ? 1 : 0));
         d.inside.push_back(d.inside.back() + (in ? 1 : 0));
         if (!in) continue;
-        const auto place = std::ranges::lower_bound(window_.values, v);
-        d.ranks.push_back(static_cast<std::uint32_t>(place - window_.values.begin()));
+        const auto place = std::ranges::lower_bound(window_, v);
+        d.ranks.push_back(static_cast<std::uint32_t>(place - window_.begin()));
       }
     return d;
   }
@@ -113,7 +103,9 @@ class Resampler {
   std::size_t block_;
   std::size_t count_;
   bool whole_ = false;
-  Window window_;
+  // Distinct and ascending. The medians of replicates have ranks in it, except with a probability
+  // of 1e-9. Other values are only counted.
+  std::vector<double> window_;
   std::vector<Doubled> stretches_;
   std::vector<std::uint32_t> histogram_;
 };

@@ -21,8 +21,6 @@ constexpr std::size_t of_far_values = 16;  // one in so many may be far away fro
 
 struct Split {
   std::size_t at = 0;  // first value of the new level
-  std::size_t from = 0;
-  std::size_t to = 0;  // end of the interval that shows it
   double p = 1;
 };
 
@@ -155,8 +153,8 @@ class Segmentation {
         const std::size_t last = end - size;
         from = std::min(from, last);
         const auto [at, v] = split_of(values_.subspan(from, size), options_.shortest, noise_);
-        Split split{.at = from + at, .from = from, .to = from + size, .p = p_at(v, at)};
-        if (is_change(from, split.at, split.to, split.p) && (!found || split.p < found->p))
+        const Split split{.at = from + at, .p = p_at(v, at)};
+        if (is_change(from, split.at, from + size, split.p) && (!found || split.p < found->p))
           found = split;
         if (from == last) break;
       }

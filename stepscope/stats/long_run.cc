@@ -36,9 +36,7 @@ std::vector<double> autocovariances(std::span<const Series> stretches, std::size
     const double middle = *mean(s);
     w.resize(s.size());
     std::ranges::transform(s, w.begin(), [&](double x) { return x - middle; });
-    for (std::size_t k = 0; k <= lags && k < w.size(); ++k) {
-      c[k] += lagged_products(w, k);
-    }
+    for (std::size_t k = 0; k <= lags && k < w.size(); ++k) c[k] += lagged_products(w, k);
   }
   for (double& v : c) v /= static_cast<double>(std::max<std::size_t>(count, 1));
   return c;

@@ -5,12 +5,7 @@
 #include <cmath>
 
 namespace stepscope {
-namespace {
-
-double cubic(double s) { return ((6.0 / 35 * s - 3.0 / 5) * s + 10.0 / 7) * s; }
-
-// s in [0, 1] with cubic(s) = y. The cubic rises from 0 to 1 with a slope above 0.7.
-double inverse_cubic(double y) {
+double QuantileSketch::inverse_cubic(double y) {
   double s = y;
   for (int i = 0; i < 20; ++i) {
     const double slope = (18.0 / 35 * s - 6.0 / 5) * s + 10.0 / 7;
@@ -18,8 +13,6 @@ double inverse_cubic(double y) {
   }
   return s;
 }
-
-}  // namespace
 
 double QuantileSketch::upper_edge(int bucket) {
   if (bucket >= bucket_count - 2) return std::ldexp(1, octaves);
@@ -81,16 +74,6 @@ void QuantileSketch::clear() {
   first_ = 0;
   count_ = 0;
   sum_ = min_ = max_ = 0;
-}
-
-std::optional<double> QuantileSketch::min() const {
-  return count_ == 0 ? std::nullopt : std::optional(min_);
-}
-std::optional<double> QuantileSketch::max() const {
-  return count_ == 0 ? std::nullopt : std::optional(max_);
-}
-std::optional<double> QuantileSketch::mean() const {
-  return count_ == 0 ? std::nullopt : std::optional(sum_ / static_cast<double>(count_));
 }
 
 std::optional<double> QuantileSketch::quantile(double q) const {

@@ -22,7 +22,6 @@ namespace stepscope {
 
 class QuantileSketch {
  public:
-  static constexpr double relative_error = 0.01;
   static constexpr int octaves = 44;
   // 7 / (10 ln g): the cubic logarithm rises by at least 10/7 while ln x rises by 1.
   static constexpr double buckets_per_octave = 7 / (10 * 0.020000666706669435);
@@ -54,9 +53,11 @@ class QuantileSketch {
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] double sum() const { return sum_; }
-  [[nodiscard]] std::optional<double> min() const;
-  [[nodiscard]] std::optional<double> max() const;
-  [[nodiscard]] std::optional<double> mean() const;
+  [[nodiscard]] std::optional<double> min() const { return unless_empty(min_); }
+  [[nodiscard]] std::optional<double> max() const { return unless_empty(max_); }
+  [[nodiscard]] std::optional<double> mean() const {
+    return unless_empty(sum_ / static_cast<double>(count_));
+  }
   // The value of rank floor(q (n - 1)) in ascending order, with q clamped to [0, 1]. Exact for q =
   // 0 and 1. Absent without values.
   [[nodiscard]] std::optional<double> quantile(double q) const;
@@ -74,12 +75,20 @@ class QuantileSketch {
     if (exponent >= octaves) return bucket_count - 1;
     const double s =
         std::bit_cast<double>((bits & 0x000FFFFFFFFFFFFFULL) | 0x3FF0000000000000ULL) - 1;
-    const double log = exponent + ((6.0 / 35 * s - 3.0 / 5) * s + 10.0 / 7) * s;
+    const double log = exponent + cubic(s);
     return 1 + static_cast<int>(log * buckets_per_octave);
   }
   [[nodiscard]] static double upper_edge(int bucket);
 
  private:
+  // From 0 to 1 for s in [0, 1], with a slope above 0.7.
+  [[nodiscard]] static constexpr double cubic(double s) {
+    return ((6.0 / 35 * s - 3.0 / 5) * s + 10.0 / 7) * s;
+  }
+  [[nodiscard]] static double inverse_cubic(double y);
+  [[nodiscard]] std::optional<double> unless_empty(double value) const {
+    return count_ == 0 ? std::nullopt : std::optional(value);
+  }
   void add_outside(int bucket);
   void cover(int first, int last);
 

@@ -1,17 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 // Summary statistics: count, mean, sample standard deviation, extremes, quantiles. An undefined
-// value is absent: the mean of no values, the deviation of one. Times in ns are passed as
-// std::int64_t. Sums are relative to the first value, so large instants lose no precision.
+// value is absent: the mean of no values, the deviation of one. Sums are relative to the first
+// value, so large instants lose no precision.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
+#include <ranges>
 #include <vector>
 
 namespace stepscope {
+
+// Doubles, or times in ns.
+template <class Values>
+concept Numbers = std::ranges::contiguous_range<Values> &&
+                  (std::same_as<std::ranges::range_value_t<Values>, double> ||
+                   std::same_as<std::ranges::range_value_t<Values>, std::int64_t>);
+
+template <Numbers Values>
+[[nodiscard]] std::optional<double> mean(const Values& values) {
+  if (values.empty()) return std::nullopt;
+  const auto origin = values.front();
+  double sum = 0;
+  for (const auto v : values) sum += static_cast<double>(v - origin);
+  return static_cast<double>(origin) + sum / static_cast<double>(values.size());
+}
+
+// sqrt(sum (x - mean)^2 / (n - 1)); absent below two values.
+template <Numbers Values>
+[[nodiscard]] std::optional<double> sample_stdev(const Values& values) {
+  if (values.size() < 2) return std::nullopt;
+  const auto origin = values.front();
+  double sum = 0;
+  for (const auto v : values) sum += static_cast<double>(v - origin);
+  const double mean_offset = sum / static_cast<double>(values.size());
+  double squares = 0;
+  for (const auto v : values) {
+    const double d = static_cast<double>(v - origin) - mean_offset;
+    squares += d * d;
+  }
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
 
 struct Summary {
   std::size_t count = 0;
@@ -21,29 +54,16 @@ struct Summary {
   double max = 0;
 };
 
-// Absent for an empty span. Takes two passes.
-[[nodiscard]] std::optional<Summary> summarize(std::span<const double> values);
-[[nodiscard]] std::optional<Summary> summarize(std::span<const std::int64_t> values);
-
-[[nodiscard]] std::optional<double> mean(std::span<const double> values);
-[[nodiscard]] std::optional<double> mean(std::span<const std::int64_t> values);
-
-// sqrt(sum (x - mean)^2 / (n - 1)); absent below two values.
-[[nodiscard]] std::optional<double> sample_stdev(std::span<const double> values);
-[[nodiscard]] std::optional<double> sample_stdev(std::span<const std::int64_t> values);
-
-// Linear interpolation between order statistics at (n - 1) q: Hyndman and Fan's type 7 (numpy's
-// default), with q clamped to [0, 1]. Copies the values and selects, O(n). Absent for an empty
-// span. NaN values are not allowed.
-[[nodiscard]] std::optional<double> quantile(std::span<const double> values, double q);
-[[nodiscard]] std::optional<double> quantile(std::span<const std::int64_t> values, double q);
-// The same for values in ascending order, without a copy. For several quantiles of one set.
-[[nodiscard]] std::optional<double> quantile_sorted(std::span<const double> ascending, double q);
-[[nodiscard]] std::optional<double> quantile_sorted(std::span<const std::int64_t> ascending,
-                                                    double q);
-
-[[nodiscard]] std::optional<double> median(std::span<const double> values);
-[[nodiscard]] std::optional<double> median(std::span<const std::int64_t> values);
+template <Numbers Values>
+[[nodiscard]] std::optional<Summary> summarize(const Values& values) {
+  if (values.empty()) return std::nullopt;
+  const auto [low, high] = std::ranges::minmax(values);
+  return Summary{.count = values.size(),
+                 .mean = *mean(values),
+                 .stdev = sample_stdev(values),
+                 .min = static_cast<double>(low),
+                 .max = static_cast<double>(high)};
+}
 
 // The value at `place` in ascending order, for any ordered type. It reorders the values, O(n).
 // REQUIRES: place < values.size().
@@ -61,6 +81,37 @@ template <class T>
 template <class T>
 [[nodiscard]] T lower_median(std::vector<T>& values) {
   return order_statistic(values, (values.size() - 1) / 2);
+}
+
+// Linear interpolation between order statistics at (n - 1) q: Hyndman and Fan's type 7 (numpy's
+// default), with q clamped to [0, 1]. Of values in ascending order; for several quantiles of one
+// set. Absent for no values. NaN values are not allowed.
+template <Numbers Values>
+[[nodiscard]] std::optional<double> quantile_sorted(const Values& ascending, double q) {
+  if (ascending.empty()) return std::nullopt;
+  const double at = static_cast<double>(ascending.size() - 1) * std::clamp(q, 0.0, 1.0);
+  const auto below = static_cast<std::size_t>(at);
+  const double fraction = at - static_cast<double>(below);
+  const auto low = ascending[below];
+  if (fraction == 0) return static_cast<double>(low);
+  return static_cast<double>(low) + fraction * static_cast<double>(ascending[below + 1] - low);
+}
+
+// The same of values in any order. Copies them and selects, O(n).
+template <Numbers Values>
+[[nodiscard]] std::optional<double> quantile(const Values& values, double q) {
+  std::vector<std::ranges::range_value_t<Values>> copy(values.begin(), values.end());
+  if (copy.empty()) return std::nullopt;
+  const double at = static_cast<double>(copy.size() - 1) * std::clamp(q, 0.0, 1.0);
+  const auto low = copy.begin() + static_cast<std::ptrdiff_t>(at);
+  std::ranges::nth_element(copy, low);
+  if (low + 1 != copy.end()) std::iter_swap(low + 1, std::min_element(low + 1, copy.end()));
+  return quantile_sorted(copy, q);
+}
+
+template <Numbers Values>
+[[nodiscard]] std::optional<double> median(const Values& values) {
+  return quantile(values, 0.5);
 }
 
 }  // namespace stepscope
