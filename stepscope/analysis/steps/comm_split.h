@@ -24,9 +24,7 @@ struct CommSplit {
   std::vector<CommSpan> spans;  // by slice; operations that are not listed are not split
 
   [[nodiscard]] const CommSpan* find(SliceId slice) const {
-    const auto at = std::lower_bound(
-        spans.begin(), spans.end(), slice,
-        [](const CommSpan& span, SliceId id) { return index(span.slice) < index(id); });
+    const auto at = std::ranges::lower_bound(spans, slice, {}, &CommSpan::slice);
     return at != spans.end() && at->slice == slice ? &*at : nullptr;
   }
 };

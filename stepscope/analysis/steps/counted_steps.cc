@@ -22,10 +22,9 @@ template <class Visit>
 void each_operation(const RankView& view, Visit&& visit) {
   const Ns from = view.steps.front().start;
   const Ns until = view.steps.back().end;
-  for (const DeviceLane& lane : view.index->devices)
-    for (const SliceId op : lane.ops)
-      if (const Ns start = view.trace->slices.start[index(op)]; start >= from && start < until)
-        visit(op, start);
+  for (const SliceId op : view.index->operations())
+    if (const Ns start = view.trace->slices.start[index(op)]; start >= from && start < until)
+      visit(op, start);
 }
 
 // Without an operation it has no begin.
@@ -69,52 +68,16 @@ std::vector<std::optional<Ns>> ends_of_steps(const RankView& view) {
   return ends;
 }
 
-// A step that all views with steps have.
-struct JobEnd {
-  std::int64_t index = 0;
-  bool follows = true;   // on each view, the step before it ended where it began
-  std::vector<Ns> ends;  // by view
-  std::size_t views = 0;
-};
-
-std::vector<JobEnd> ends_on_all(std::span<const RankView> views, unsigned threads) {
-  std::vector<std::vector<std::optional<Ns>>> own(views.size());
-  parallel_for(views.size(), threads, [&](std::size_t v) { own[v] = ends_of_steps(views[v]); });
-  std::map<std::int64_t, JobEnd> of_index;
-  std::size_t with_steps = 0;
-  for (std::size_t v = 0; v < views.size(); ++v) {
-    const auto& steps = views[v].steps;
-    if (!steps.empty()) ++with_steps;
-    for (std::size_t s = 0; s < own[v].size(); ++s) {
-      if (!own[v][s]) continue;
-      JobEnd& step = of_index[steps[s].index];
-      step.ends.resize(views.size(), Ns::min());
-      step.ends[v] = *own[v][s];
-      step.follows = step.follows && s > 0 && steps[s - 1].index + 1 == steps[s].index &&
-                     steps[s - 1].end == steps[s].start;
-      ++step.views;
-    }
-  }
-  std::vector<JobEnd> all;
-  for (auto& [number, step] : of_index) {
-    if (step.views != with_steps) continue;
-    step.index = number;
-    step.follows = step.follows && !all.empty() && all.back().index + 1 == number;
-    all.push_back(std::move(step));
-  }
-  return all;
-}
-
 // The steps between ends, of these views together.
-std::vector<Step> between_ends(std::span<const JobEnd> ends, std::span<const std::size_t> of) {
+std::vector<Step> between_ends(std::span<const CommonStep> common,
+                               std::span<const std::vector<std::optional<Ns>>> ends,
+                               std::span<const std::size_t> of) {
   std::vector<Step> steps;
-  std::optional<Ns> before;
-  for (const JobEnd& step : ends) {
-    Ns end = Ns::min();
-    for (const std::size_t v : of) end = std::max(end, step.ends[v]);
-    if (before) end = std::max(end, *before);
-    if (before && step.follows)
-      steps.push_back({.index = step.index, .name = {}, .start = *before, .end = end});
+  Ns before = Ns::min();
+  for (const CommonStep& step : common) {
+    Ns end = before;
+    for (const std::size_t v : of) end = std::max(end, *ends[v][step.place[v]]);
+    if (step.follows) steps.push_back({.index = step.index, .start = before, .end = end});
     before = end;
   }
   return steps;
@@ -159,6 +122,32 @@ Ns mean_length(std::span<const Step> steps) {
 
 }  // namespace
 
+std::vector<CommonStep> common_steps(std::span<const RankView> views,
+                                     const std::function<bool(std::size_t, std::size_t)>& ends) {
+  std::map<std::int64_t, CommonStep> of_index;
+  std::ptrdiff_t with_steps = 0;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const auto& steps = views[v].steps;
+    if (!steps.empty()) ++with_steps;
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      if (!ends(v, s)) continue;
+      CommonStep& step = of_index[steps[s].index];
+      step.place.resize(views.size(), no_place);
+      step.place[v] = s;
+      step.follows = step.follows && s > 0 && steps[s - 1].index + 1 == steps[s].index &&
+                     steps[s - 1].end == steps[s].start;
+    }
+  }
+  std::vector<CommonStep> common;
+  for (auto& [number, step] : of_index) {
+    if (std::ssize(step.place) - std::ranges::count(step.place, no_place) != with_steps) continue;
+    step.index = number;
+    step.follows = step.follows && !common.empty() && common.back().index + 1 == number;
+    common.push_back(std::move(step));
+  }
+  return common;
+}
+
 CountedSteps count_steps(std::span<const RankView> views, bool together, unsigned threads) {
   CountedSteps counted;
   counted.of_view.resize(views.size());
@@ -173,9 +162,13 @@ CountedSteps count_steps(std::span<const RankView> views, bool together, unsigne
     as_many = as_many && (steps_of_each == 0 || views[v].steps.size() == steps_of_each);
     steps_of_each = views[v].steps.size();
   }
-  const std::vector<JobEnd> ends = ends_on_all(views, threads);
+  std::vector<std::vector<std::optional<Ns>>> ends(views.size());
+  parallel_for(views.size(), threads, [&](std::size_t v) { ends[v] = ends_of_steps(views[v]); });
+  const std::vector<CommonStep> common = common_steps(views, [&](std::size_t v, std::size_t s) {
+    return s < ends[v].size() && ends[v][s].has_value();
+  });
   const auto count = [&](std::span<const std::size_t> of) {
-    const std::vector<Step> steps = between_ends(ends, of);
+    const std::vector<Step> steps = between_ends(common, ends, of);
     for (const std::size_t v : of) counted.of_view[v] = steps;
     if (!steps.empty() || !as_many) return;
     Window all;
@@ -224,17 +217,16 @@ std::vector<Launches> launches_of(const Trace& trace, const RankIndex& rank,
   const Slices& s = trace.slices;
   std::vector<Launches> launches(steps.size());
   std::vector<bool> seen(s.size());
-  for (const DeviceLane& lane : rank.devices)
-    for (const SliceId op : lane.ops) {
-      const SliceId call = rank.launch(op);
-      if (call == no_slice) continue;
-      Launches* step = step_of_instant(launches, steps, s.start[index(call)]);
-      if (step == nullptr) continue;
-      step->on_device = true;
-      step->device_end = std::max(step->device_end, s.end(op));
-      if (!seen[index(call)]) ++step->answered;
-      seen[index(call)] = true;
-    }
+  for (const SliceId op : rank.operations()) {
+    const SliceId call = rank.launch(op);
+    if (call == no_slice) continue;
+    Launches* step = step_of_instant(launches, steps, s.start[index(call)]);
+    if (step == nullptr) continue;
+    step->on_device = true;
+    step->device_end = std::max(step->device_end, s.end(op));
+    if (!seen[index(call)]) ++step->answered;
+    seen[index(call)] = true;
+  }
   for (const SliceId call : rank.lost_launches)
     if (Launches* step = step_of_instant(launches, steps, s.start[index(call)])) ++step->lost;
   return launches;

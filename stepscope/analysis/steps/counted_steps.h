@@ -10,6 +10,9 @@
 // to the last end, each up to the begin of the next.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -32,6 +35,18 @@ struct CountedSteps {
 // `together`: the clocks of the views are comparable.
 [[nodiscard]] CountedSteps count_steps(std::span<const RankView> views, bool together,
                                        unsigned threads = 1);
+
+// A step that all views with steps have.
+struct CommonStep {
+  std::int64_t index = 0;          // Step::index
+  bool follows = true;             // it begins where the one before it in the list ends
+  std::vector<std::size_t> place;  // by view: index into its steps; no_place: the view has no steps
+};
+inline constexpr std::size_t no_place = std::numeric_limits<std::size_t>::max();
+
+// By index. `ends(view, place)` tells whether the end of a step is known; else the view lacks it.
+[[nodiscard]] std::vector<CommonStep> common_steps(
+    std::span<const RankView> views, const std::function<bool(std::size_t, std::size_t)>& ends);
 
 // The steps whose recording is incomplete: a file's early end broke them, or the profiler lost what
 // the device did in them. Such a step lacks rows of the host, calls or device operations, and its

@@ -36,15 +36,13 @@ bool blocks(std::string_view call) {
 // call, which has returned when it begins.
 std::vector<bool> blocking_copies(const Trace& trace, const RankIndex& rank) {
   std::vector<bool> blocking;
-  for (const DeviceLane& lane : rank.devices) {
-    for (const SliceId op : lane.ops) {
-      if (trace.slices.category[index(op)] != Category::memcpy) continue;
-      const SliceId call = rank.launch(op);
-      if (call == no_slice || trace.slices.end(call) <= trace.slices.start[index(op)]) continue;
-      if (!contains(trace.name(op), "Pageable")) continue;
-      blocking.resize(trace.slices.size());
-      blocking[index(call)] = true;
-    }
+  for (const SliceId op : rank.operations()) {
+    if (trace.slices.category[index(op)] != Category::memcpy) continue;
+    const SliceId call = rank.launch(op);
+    if (call == no_slice || trace.slices.end(call) <= trace.slices.start[index(op)]) continue;
+    if (!contains(trace.name(op), "Pageable")) continue;
+    blocking.resize(trace.slices.size());
+    blocking[index(call)] = true;
   }
   return blocking;
 }
@@ -54,32 +52,28 @@ std::vector<bool> blocking_copies(const Trace& trace, const RankIndex& rank) {
 std::vector<std::vector<HostSpan>> calls_during_copies(const Trace& trace, const RankIndex& rank) {
   const Slices& s = trace.slices;
   std::vector<std::vector<HostSpan>> spans(trace.tracks.size());
-  for (const DeviceLane& lane : rank.devices)
-    for (const SliceId op : lane.ops) {
-      const SliceId call = rank.launch(op);
-      if (s.category[index(op)] != Category::memcpy || call == no_slice) continue;
-      const Ns start = std::max(s.start[index(call)], s.start[index(op)]);
-      const Ns end = std::min(s.end(call), s.end(op));
-      if (start < end) spans[index(s.track[index(call)])].push_back({start, end, call});
-    }
+  for (const SliceId op : rank.operations()) {
+    const SliceId call = rank.launch(op);
+    if (s.category[index(op)] != Category::memcpy || call == no_slice) continue;
+    const Ns start = std::max(s.start[index(call)], s.start[index(op)]);
+    const Ns end = std::min(s.end(call), s.end(op));
+    if (start < end) spans[index(s.track[index(call)])].push_back({start, end, call});
+  }
   for (std::vector<HostSpan>& of_track : spans) std::ranges::sort(of_track, {}, &HostSpan::start);
   return spans;
 }
 
 void extend(std::vector<HostSpan>& spans, Ns start, Ns end, SliceId row) {
   if (start >= end) return;
-  if (spans.empty() || start > spans.back().end) {
+  if (spans.empty() || start > spans.back().end)
     spans.push_back({start, end, row});
-  } else {
+  else
     spans.back().end = std::max(spans.back().end, end);
-  }
 }
 
 std::vector<ThreadWaits> host_waits(const Trace& trace, const RankIndex& rank) {
   const std::vector<std::optional<Phase>> phases = phases_of_names(trace.strings);
-  std::vector<bool> blocking_name(trace.strings.size());
-  for (std::uint32_t i = 0; i < trace.strings.size(); ++i)
-    blocking_name[i] = blocks(trace.strings[StringId{i}]);
+  const std::vector<bool> blocking_name = by_name(trace.strings, blocks);
   const std::vector<bool> blocking_copy = blocking_copies(trace, rank);
 
   const Slices& s = trace.slices;
@@ -88,13 +82,11 @@ std::vector<ThreadWaits> host_waits(const Trace& trace, const RankIndex& rank) {
     ThreadWaits& thread = waits[index(id)];
     const Track& track = trace.track(id);
     for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
-      const Category c = s.category[i];
-      if (!is_host(c) && c != Category::other) continue;
+      if (!is_host_row(s.category[i])) continue;
       const Ns end = s.start[i] + s.dur[i];
       const std::uint32_t name = index(s.name[i]);
-      const bool call = c == Category::runtime || c == Category::driver;
-      const bool sync =
-          call && (blocking_name[name] || (!blocking_copy.empty() && blocking_copy[i]));
+      const bool sync = is_call(s.category[i]) &&
+                        (blocking_name[name] || (!blocking_copy.empty() && blocking_copy[i]));
       if (sync) extend(thread.sync, s.start[i], end, SliceId{i});
       if (phases[name] == Phase::data) extend(thread.data, s.start[i], end, SliceId{i});
       extend(thread.present, s.start[i], end, SliceId{i});
@@ -234,11 +226,9 @@ Rows rows_since(const Trace& trace, TrackId thread, Ns since) {
   return {track.first + static_cast<std::uint32_t>(at - begin), track.first + track.count};
 }
 
-bool is_step(std::string_view name) { return name.substr(0, 12) == "ProfilerStep"; }
-
 bool is_activity(const Trace& trace, std::uint32_t row) {
-  const Category c = trace.slices.category[row];
-  return (is_host(c) || c == Category::other) && !is_step(trace.name(SliceId{row}));
+  return is_host_row(trace.slices.category[row]) &&
+         !trace.name(SliceId{row}).starts_with("ProfilerStep");
 }
 
 // Rows around one stretch [start, end) of a thread.
@@ -300,17 +290,13 @@ constexpr Ns long_call = std::chrono::milliseconds{1};
 // A long call that is the first of its name on a thread: it loads code or sets up the device.
 bool is_first_call(const Trace& trace, SliceId row) {
   const Slices& s = trace.slices;
-  const Category c = s.category[index(row)];
-  if ((c != Category::runtime && c != Category::driver) || s.dur[index(row)] < long_call)
-    return false;
+  if (!is_call(s.category[index(row)]) || s.dur[index(row)] < long_call) return false;
   std::uint32_t i = trace.track(s.track[index(row)]).first;
   while (s.name[i] != s.name[index(row)]) ++i;
   return SliceId{i} == row;
 }
 
-bool says_it_all(Category c) {
-  return c == Category::cpu_op || c == Category::runtime || c == Category::driver;
-}
+bool says_it_all(Category c) { return c == Category::cpu_op || is_call(c); }
 
 }  // namespace
 
@@ -327,16 +313,14 @@ HostActivity host_activity(const Trace& trace, TrackId thread, Ns since, Ns star
     if (is_first_call(trace, around.covering)) activity.text += first_call;
     return activity;
   }
-  if (2 * around.empty >= end - start) {
+  if (2 * around.empty >= end - start)
     activity.text = between(trace, around);
-  } else if (around.inside > 0) {
+  else if (around.inside > 0)
     activity.text = std::to_string(around.inside) + " short operators and calls";
-  }
-  if (activity.text.empty()) {
+  if (activity.text.empty())
     activity.text = covered ? name : "no row recorded";
-  } else if (covered) {
+  else if (covered)
     activity.text += " in " + name;
-  }
   return activity;
 }
 
@@ -362,21 +346,19 @@ std::unordered_map<std::uint32_t, Ns> call_times(const Trace& trace) {
   std::unordered_map<std::uint32_t, Ns> times;
   const Slices& s = trace.slices;
   for (std::uint32_t i = 0; i < s.size(); ++i) {
-    const bool call = s.category[i] == Category::runtime || s.category[i] == Category::driver;
-    if (call && s.correlation[i] != 0) times.try_emplace(s.correlation[i], s.start[i]);
+    if (is_call(s.category[i]) && s.correlation[i] != 0)
+      times.try_emplace(s.correlation[i], s.start[i]);
   }
   return times;
-}
-
-std::optional<Ns> time_of(const std::unordered_map<std::uint32_t, Ns>& times,
-                          std::uint32_t correlation) {
-  const auto at = times.find(correlation);
-  return at == times.end() ? std::nullopt : std::optional(at->second);
 }
 
 void collect_waits(const Trace& trace, EventWaits& events) {
   const Slices& s = trace.slices;
   std::unordered_map<std::uint32_t, Ns> calls;
+  const auto time_of = [&](std::uint32_t correlation, Ns otherwise) {
+    const auto at = calls.find(correlation);
+    return at == calls.end() ? otherwise : at->second;
+  };
   for (std::uint32_t i = 0; i < s.size(); ++i) {
     if (s.category[i] != Category::sync || s.detail[i] == no_row) continue;
     if (trace.name(SliceId{i}) != "Stream Wait Event") continue;
@@ -385,39 +367,32 @@ void collect_waits(const Trace& trace, EventWaits& events) {
     if (calls.empty()) calls = call_times(trace);
     EventWaits::StreamKey waiting = stream_of(trace, SliceId{i});
     if (trace.syncs.stream[row] >= 0) waiting.second = trace.syncs.stream[row];
-    EventWaits::Wait wait;
-    wait.called = time_of(calls, s.correlation[i]).value_or(s.start[i]);
-    wait.on = {waiting.first, trace.syncs.wait_on_stream[row]};
+    const EventWaits::StreamKey on = {waiting.first, trace.syncs.wait_on_stream[row]};
+    if (on == waiting) continue;
+    const Ns called = time_of(s.correlation[i], s.start[i]);
     const std::int32_t record = trace.syncs.wait_on_record_correlation[row];
-    wait.recorded = wait.called;  // an event is recorded before it is waited for
-    if (record > 0)
-      wait.recorded = time_of(calls, static_cast<std::uint32_t>(record)).value_or(wait.called);
-    if (wait.on != waiting) events.waits[waiting].push_back(wait);
+    // An event is recorded before it is waited for.
+    const Ns recorded = record > 0 ? time_of(static_cast<std::uint32_t>(record), called) : called;
+    events.waits[waiting].push_back({called, on, recorded});
   }
   for (auto& [stream, waits] : events.waits)
-    std::sort(waits.begin(), waits.end(),
-              [](const auto& a, const auto& b) { return a.called < b.called; });
+    std::ranges::sort(waits, {}, &EventWaits::Wait::called);
 }
 
 void collect_streams(const Trace& trace, const RankIndex& rank, EventWaits& events) {
-  for (const DeviceLane& lane : rank.devices) {
-    for (const SliceId op : lane.ops) {
-      const SliceId call = rank.launch(op);
-      if (call == no_slice) continue;
+  for (const SliceId op : rank.operations())
+    if (const SliceId call = rank.launch(op); call != no_slice)
       events.streams[stream_of(trace, op)].push_back({trace.slices.start[index(call)], op});
-    }
-  }
   for (auto& [stream, ops] : events.streams)
-    std::stable_sort(ops.begin(), ops.end(),
-                     [](const auto& a, const auto& b) { return a.launched < b.launched; });
+    std::ranges::stable_sort(ops, {}, &EventWaits::Launched::launched);
 }
 
 // The last operation launched on a stream no later than `until`.
 SliceId last_launched(const EventWaits& events, const EventWaits::StreamKey& stream, Ns until) {
   const auto ops = events.streams.find(stream);
   if (ops == events.streams.end()) return no_slice;
-  const auto after = std::upper_bound(ops->second.begin(), ops->second.end(), until,
-                                      [](Ns t, const auto& op) { return t < op.launched; });
+  const auto after =
+      std::ranges::upper_bound(ops->second, until, {}, &EventWaits::Launched::launched);
   return after == ops->second.begin() ? no_slice : (after - 1)->op;
 }
 
@@ -440,8 +415,7 @@ SliceId producer_of(const EventWaits& events, const Trace& trace, const RankInde
   Ns predecessor = Ns::min();
   if (const SliceId before = last_launched(events, stream, launched - Ns{1}); before != no_slice)
     predecessor = trace.slices.start[index(rank.launch(before))];
-  auto wait = std::upper_bound(waits->second.begin(), waits->second.end(), launched,
-                               [](Ns t, const auto& w) { return t < w.called; });
+  auto wait = std::ranges::upper_bound(waits->second, launched, {}, &EventWaits::Wait::called);
   SliceId latest = no_slice;
   while (wait != waits->second.begin() && (--wait)->called > predecessor) {
     const SliceId producer = last_launched(events, wait->on, wait->recorded);
@@ -471,38 +445,32 @@ struct HostStep {
   SliceId op = no_slice;  // launched; no_slice: the call makes a stream wait
 };
 
-enum class CallName : std::uint8_t { unknown, wait, communication, other };
+enum class CallName : std::uint8_t { other, wait, communication };
+
+CallName call_name(std::string_view name) {
+  if (is_stream_wait(name)) return CallName::wait;
+  return is_communication_operator(name) ? CallName::communication : CallName::other;
+}
 
 }  // namespace
 
 std::vector<CalledWait> called_waits(const Trace& trace, const RankIndex& rank) {
   const Slices& s = trace.slices;
   std::vector<HostStep> host;
-  std::vector<CallName> kind(trace.strings.size(), CallName::unknown);
-  const auto kind_of = [&](std::uint32_t row) {
-    CallName& known = kind[index(s.name[row])];
-    if (known == CallName::unknown) {
-      const std::string_view name = trace.strings[s.name[row]];
-      known = is_stream_wait(name)              ? CallName::wait
-              : is_communication_operator(name) ? CallName::communication
-                                                : CallName::other;
-    }
-    return known;
-  };
+  const std::vector<CallName> names = by_name(trace.strings, call_name);
   for (const TrackId id : rank.host_tracks) {
     const Track& track = trace.track(id);
     Ns inside = Ns::min();  // an operator that launches communication
     for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
-      const CallName name = kind_of(i);
+      const CallName name = names[index(s.name[i])];
       if (name == CallName::communication) inside = std::max(inside, s.start[i] + s.dur[i]);
       if (name == CallName::wait && s.start[i] >= inside) host.push_back({s.start[i], no_slice});
     }
   }
   if (host.empty()) return {};
-  for (const DeviceLane& lane : rank.devices)
-    for (const SliceId op : lane.ops)
-      if (const SliceId call = rank.launch(op); call != no_slice)
-        host.push_back({s.start[index(call)], op});
+  for (const SliceId op : rank.operations())
+    if (const SliceId call = rank.launch(op); call != no_slice)
+      host.push_back({s.start[index(call)], op});
   std::ranges::stable_sort(host, {}, &HostStep::at);
   std::vector<CalledWait> waits;
   std::vector<SliceId> awaited;

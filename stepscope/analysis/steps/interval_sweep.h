@@ -60,4 +60,16 @@ class IntervalSweep {
   std::vector<Edge> edges_;
 };
 
+// The length of a union of intervals that come by start.
+struct CoveredTime {
+  Ns total{};
+  Ns until = Ns::min();
+
+  void add(Ns start, Ns end) {
+    if (end <= until) return;
+    total += end - std::max(start, until);
+    until = end;
+  }
+};
+
 }  // namespace stepscope

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <string>
 
+#include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/base/ascii.h"
 
 namespace stepscope {
@@ -46,8 +47,8 @@ std::optional<Phase> phase_of_frame(std::string_view file, std::string_view func
 // "torch/optim/adam.py(120): step" or "<built-in method run_backward of ...>".
 std::optional<Phase> phase_of_python(std::string_view name) {
   if (name.starts_with("<built-in method run_backward")) return Phase::backward;
-  if (name.starts_with("<built-in")) return std::nullopt;
   const std::size_t colon = name.rfind("): ");
+  if (name.starts_with("<built-in") || colon == std::string_view::npos) return std::nullopt;
   return phase_of_frame(name.substr(0, colon), name.substr(colon + 3));
 }
 
@@ -55,10 +56,7 @@ std::optional<Phase> phase_of_python(std::string_view name) {
 
 std::optional<Phase> phase_of_name(std::string_view name) {
   if (name.starts_with("nn.Module: ")) return Phase::forward;
-  if (name.starts_with("<built-in") || contains(name, ".py(")) {
-    if (name.starts_with("<built-in") || contains(name, "): ")) return phase_of_python(name);
-    return std::nullopt;
-  }
+  if (name.starts_with("<built-in") || contains(name, ".py(")) return phase_of_python(name);
   if (name.starts_with("ProfilerStep")) return std::nullopt;
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -78,10 +76,7 @@ std::optional<Phase> phase_of_name(std::string_view name) {
 }
 
 std::vector<std::optional<Phase>> phases_of_names(const StringPool& strings) {
-  std::vector<std::optional<Phase>> phases(strings.size());
-  for (std::uint32_t i = 0; i < strings.size(); ++i)
-    phases[i] = phase_of_name(strings[StringId{i}]);
-  return phases;
+  return by_name(strings, phase_of_name);
 }
 
 }  // namespace stepscope

@@ -56,11 +56,10 @@ PhaseBudget phase_budget(const Trace& trace, const RankIndex& rank, std::span<co
   Sweep sweep;
   for (const PhaseSpan& span : phases.host)
     sweep.add(layer(host_kind, span.phase), span.start, span.end);
-  if (!rank.cpu_only()) {
+  if (!rank.cpu_only())
     for (const SliceId op : rank.devices[device].ops)
       sweep.add(layer(kind_of(trace, op), phase_of(trace, rank, phases, op)),
                 trace.slices.start[index(op)], trace.slices.end(op));
-  }
   StepCursor cursor(steps);
   sweep.run(steps.front().start, steps.back().end, [&](Ns start, Ns end, const Sweep::Open& open) {
     const Phase phase = pick(open);
@@ -80,7 +79,7 @@ std::vector<PhaseSummary> summarize_phases(std::span<const StepPhases> steps) {
   std::vector<std::int64_t> times(steps.size());
   for (std::size_t p = 0; p < phase_count; ++p) {
     for (std::size_t i = 0; i < steps.size(); ++i) times[i] = steps[i].time[p].count();
-    const std::optional<Summary> s = summarize(std::span<const std::int64_t>(times));
+    const std::optional<Summary> s = summarize(times);
     if (!s || s->max <= 0) continue;
     rows.push_back({static_cast<Phase>(p), s->count, s->mean, s->min, s->max, s->stdev});
   }
@@ -94,9 +93,8 @@ using Evidence = std::optional<Phase>;
 // The phase of a row by its name and detail alone.
 struct Said {
   Evidence phase;
-  bool node = false;  // a node of the backward graph
-  bool certain =
-      false;  // an annotation or operator of that name; no Python frame, no sequence number
+  bool node = false;     // a node of the backward graph
+  bool certain = false;  // by the name of an annotation or operator, not of a Python frame
   std::string_view name;
 };
 
@@ -130,11 +128,10 @@ Evidence inside(const OpenRow* around, const Said& said) {
 // Appends; touching spans of one phase become one.
 void append_span(std::vector<PhaseSpan>& spans, Ns start, Ns end, Phase phase) {
   if (start >= end) return;
-  if (!spans.empty() && spans.back().end == start && spans.back().phase == phase) {
+  if (!spans.empty() && spans.back().end == start && spans.back().phase == phase)
     spans.back().end = end;
-  } else {
+  else
     spans.push_back({start, end, phase});
-  }
 }
 
 // The open rows of one thread, outermost first.
@@ -194,7 +191,7 @@ std::vector<PhaseSpan> read_thread(const Trace& trace, const Track& track,
   std::vector<PhaseSpan> spans;
   OpenRows open(spans);
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
-    if (!is_host(s.category[i]) && s.category[i] != Category::other) continue;
+    if (!is_host_row(s.category[i])) continue;
     const Said said = said_by(trace, i, of_name);
     if (!said.phase && s.category[i] != Category::cpu_op) continue;
     const Ns end = s.start[i] + s.dur[i];
@@ -213,21 +210,23 @@ std::vector<PhaseSpan> read_thread(const Trace& trace, const Track& track,
 bool is_backward(Phase phase) { return phase == Phase::backward || phase == Phase::recompute; }
 
 bool runs_backward(const std::vector<PhaseSpan>& spans) {
-  return std::any_of(spans.begin(), spans.end(),
-                     [](const PhaseSpan& span) { return is_backward(span.phase); });
+  return std::ranges::any_of(spans, is_backward, &PhaseSpan::phase);
+}
+
+// The first step whose annotation ends after an instant, or the number of steps.
+std::size_t step_until(std::span<const Step> steps, Ns instant) {
+  const auto at = std::ranges::upper_bound(steps, instant, {}, &Step::host_end);
+  return static_cast<std::size_t>(at - steps.begin());
 }
 
 // For each step, the start of its last backward span; Ns::min() if it has none.
 std::vector<Ns> last_backward(const std::vector<std::vector<PhaseSpan>>& threads,
                               std::span<const Step> steps) {
   std::vector<Ns> last(steps.size(), Ns::min());
-  for (const auto& spans : threads) {
-    std::size_t step = 0;
-    for (const PhaseSpan& span : spans) {
-      while (step < steps.size() && steps[step].host_end <= span.start) ++step;
-      if (step == steps.size()) break;
-      if (is_backward(span.phase)) last[step] = std::max(last[step], span.start);
-    }
+  for (const PhaseSpan& span : threads | std::views::join) {
+    const std::size_t step = step_until(steps, span.start);
+    if (step < steps.size() && is_backward(span.phase))
+      last[step] = std::max(last[step], span.start);
   }
   return last;
 }
@@ -237,8 +236,7 @@ std::vector<Ns> last_backward(const std::vector<std::vector<PhaseSpan>>& threads
 constexpr std::array<Phase, 5> layer_phases = {Phase::forward, Phase::backward, Phase::data,
                                                Phase::optimizer, Phase::recompute};
 std::size_t layer_of(Phase phase) {
-  const auto at = std::find(layer_phases.begin(), layer_phases.end(), phase);
-  return static_cast<std::size_t>(at - layer_phases.begin());
+  return static_cast<std::size_t>(std::ranges::find(layer_phases, phase) - layer_phases.begin());
 }
 
 std::vector<PhaseSpan> join_threads(const RankIndex& rank,
@@ -265,9 +263,8 @@ std::vector<PhaseSpan> join_threads(const RankIndex& rank,
 // Closes the gaps between two spans of one phase in one step.
 std::vector<PhaseSpan> fill(const std::vector<PhaseSpan>& spans, std::span<const Step> steps) {
   std::vector<PhaseSpan> filled;
-  std::size_t step = 0;
   for (const PhaseSpan& span : spans) {
-    while (step < steps.size() && steps[step].host_end <= span.start) ++step;
+    const std::size_t step = step_until(steps, span.start);
     const bool same = !filled.empty() && filled.back().phase == span.phase && step < steps.size() &&
                       filled.back().end > steps[step].host_start;
     append_span(filled, same ? filled.back().end : span.start, span.end, span.phase);
@@ -278,9 +275,8 @@ std::vector<PhaseSpan> fill(const std::vector<PhaseSpan>& spans, std::span<const
 std::vector<PhaseSpan> forward_of(const std::vector<HostSpan>& bare, std::span<const Step> steps,
                                   const std::vector<Ns>& last) {
   std::vector<PhaseSpan> forward;
-  std::size_t step = 0;
   for (const HostSpan& span : bare) {
-    while (step < steps.size() && steps[step].host_end <= span.start) ++step;
+    const std::size_t step = step_until(steps, span.start);
     if (step < steps.size() && span.start >= steps[step].host_start && span.start < last[step])
       forward.push_back({span.start, span.end, Phase::forward});
   }
@@ -290,8 +286,7 @@ std::vector<PhaseSpan> forward_of(const std::vector<HostSpan>& bare, std::span<c
 }  // namespace
 
 std::optional<Phase> phase_at(std::span<const PhaseSpan> spans, Ns instant) {
-  const auto after = std::upper_bound(spans.begin(), spans.end(), instant,
-                                      [](Ns t, const PhaseSpan& span) { return t < span.start; });
+  const auto after = std::ranges::upper_bound(spans, instant, {}, &PhaseSpan::start);
   if (after == spans.begin() || (after - 1)->end <= instant) return std::nullopt;
   return (after - 1)->phase;
 }

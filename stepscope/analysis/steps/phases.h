@@ -24,8 +24,8 @@ struct PhaseSpan {
 };
 
 struct HostPhases {
-  std::vector<std::vector<PhaseSpan>>
-      threads;  // by track; disjoint, in time order; without `other`
+  // By track: disjoint, in time order, without `other`.
+  std::vector<std::vector<PhaseSpan>> threads;
   // The main thread and the threads of the backward graph together. Operators of the main thread
   // before the last backward of their step are forward if nothing else is known. A gap between two
   // spans of one phase belongs to that phase.

@@ -11,25 +11,20 @@
 #include <tuple>
 #include <vector>
 
+#include "stepscope/analysis/steps/interval_sweep.h"
 #include "stepscope/analysis/steps/nesting.h"
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/run_sort.h"
 
 namespace stepscope {
 namespace {
 
-bool is_host_row(Category c) { return is_host(c) || c == Category::other; }
-
-// By distinct name: whether it marks a profiler step or opens a node of the backward graph.
+// Whether a name marks a profiler step or opens a node of the backward graph.
 enum Mark : std::uint8_t { plain = 0, profiler_step = 1, backward_node = 2 };
 
-std::vector<Mark> mark_names(const StringPool& strings) {
-  std::vector<Mark> marks(strings.size(), plain);
-  for (std::uint32_t i = 0; i < strings.size(); ++i) {
-    const std::string_view name = strings[StringId{i}];
-    if (name.starts_with("ProfilerStep")) marks[i] = profiler_step;
-    if (name.starts_with("autograd::engine::evaluate_function")) marks[i] = backward_node;
-  }
-  return marks;
+Mark mark_of(std::string_view name) {
+  if (name.starts_with("autograd::engine::evaluate_function")) return backward_node;
+  return name.starts_with("ProfilerStep") ? profiler_step : plain;
 }
 
 // The use of a thread, compared lexicographically to find the main thread. Operator time is a union
@@ -37,26 +32,18 @@ std::vector<Mark> mark_names(const StringPool& strings) {
 // which waits for it.
 struct ThreadUse {
   std::uint64_t steps = 0;
-  Ns operators{};
-  Ns calls{};  // except calls of the operating system, in which idle threads wait
-  Ns anything{};
+  CoveredTime operators;
+  CoveredTime calls;  // except calls of the operating system, in which idle threads wait
+  CoveredTime anything;
 
-  [[nodiscard]] auto key() const { return std::tie(steps, operators, calls, anything); }
+  [[nodiscard]] auto key() const {
+    return std::tie(steps, operators.total, calls.total, anything.total);
+  }
 };
-
-// Adds to a union of intervals that arrive by start.
-void cover(Ns start, Ns end, Ns& covered_until, Ns& total) {
-  if (end <= covered_until) return;
-  total += end - std::max(start, covered_until);
-  covered_until = end;
-}
 
 ThreadUse use_of(const Trace& trace, const Track& track, const std::vector<Mark>& marks) {
   const Slices& s = trace.slices;
   ThreadUse use;
-  Ns operators_until = Ns::min();
-  Ns calls_until = Ns::min();
-  Ns anything_until = Ns::min();
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
     if (!is_host_row(s.category[i])) continue;
     const Ns end = s.start[i] + s.dur[i];
@@ -65,19 +52,18 @@ ThreadUse use_of(const Trace& trace, const Track& track, const std::vector<Mark>
       ++use.steps;
       continue;
     }
-    cover(s.start[i], end, anything_until, use.anything);
-    if (s.category[i] != Category::other) cover(s.start[i], end, calls_until, use.calls);
-    if (mark == backward_node) {
-      operators_until = std::max(operators_until, end);
-    } else if (s.category[i] == Category::cpu_op) {
-      cover(s.start[i], end, operators_until, use.operators);
-    }
+    use.anything.add(s.start[i], end);
+    if (s.category[i] != Category::other) use.calls.add(s.start[i], end);
+    if (mark == backward_node)
+      use.operators.until = std::max(use.operators.until, end);
+    else if (s.category[i] == Category::cpu_op)
+      use.operators.add(s.start[i], end);
   }
   return use;
 }
 
 void find_threads(const Trace& trace, RankIndex& rank) {
-  const std::vector<Mark> marks = mark_names(trace.strings);
+  const std::vector<Mark> marks = by_name(trace.strings, mark_of);
   ThreadUse best;
   for (std::uint32_t t = 0; t < trace.tracks.size(); ++t) {
     const Track& track = trace.tracks[t];
@@ -93,29 +79,20 @@ void find_threads(const Trace& trace, RankIndex& rank) {
 }
 
 DeviceLane& lane_of(RankIndex& rank, int device) {
-  const auto at = std::find_if(rank.devices.begin(), rank.devices.end(),
-                               [&](const DeviceLane& lane) { return lane.device == device; });
-  if (at != rank.devices.end()) return *at;
-  DeviceLane lane;
-  lane.device = device;
-  return rank.devices.emplace_back(std::move(lane));
+  const auto at = std::ranges::find(rank.devices, device, &DeviceLane::device);
+  return at != rank.devices.end() ? *at : rank.devices.emplace_back(DeviceLane{.device = device});
 }
 
 void find_device_work(const Trace& trace, RankIndex& rank) {
   const Slices& s = trace.slices;
-  for (const Track& track : trace.tracks) {
-    for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+  for (const Track& track : trace.tracks)
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
       if (is_device_work(s.category[i]))
         lane_of(rank, track.device_index).ops.push_back(SliceId{i});
-    }
-  }
-  std::sort(rank.devices.begin(), rank.devices.end(),
-            [](const DeviceLane& a, const DeviceLane& b) { return a.device < b.device; });
+  std::ranges::sort(rank.devices, {}, &DeviceLane::device);
   for (DeviceLane& lane : rank.devices) {
     run_sort(lane.ops, [&](SliceId a, SliceId b) {
-      const Ns start_a = s.start[index(a)];
-      const Ns start_b = s.start[index(b)];
-      return start_a != start_b ? start_a < start_b : index(a) < index(b);
+      return std::pair(s.start[index(a)], a) < std::pair(s.start[index(b)], b);
     });
     lane.start = s.start[index(lane.ops.front())];
     lane.end = lane.start;
@@ -127,16 +104,12 @@ void find_device_work(const Trace& trace, RankIndex& rank) {
 // time tells them apart.
 std::vector<SliceId> calls_by_correlation(const Slices& s) {
   std::vector<SliceId> calls;
-  for (std::uint32_t i = 0; i < s.size(); ++i) {
-    if (s.correlation[i] == 0) continue;
-    if (is_call(s.category[i])) calls.push_back(SliceId{i});
-  }
-  run_sort(calls, [&](SliceId a, SliceId b) {
-    const auto key = [&](SliceId id) {
-      return std::tuple(s.correlation[index(id)], s.start[index(id)], -s.dur[index(id)]);
-    };
-    return key(a) < key(b);
-  });
+  for (std::uint32_t i = 0; i < s.size(); ++i)
+    if (s.correlation[i] != 0 && is_call(s.category[i])) calls.push_back(SliceId{i});
+  const auto key = [&](SliceId id) {
+    return std::tuple(s.correlation[index(id)], s.start[index(id)], -s.dur[index(id)]);
+  };
+  run_sort(calls, [&](SliceId a, SliceId b) { return key(a) < key(b); });
   return calls;
 }
 
@@ -174,42 +147,20 @@ SliceId call_behind(const Slices& s, const std::vector<SliceId>& calls, SliceId 
   return *after;
 }
 
-// Slice ids of the first operation of all devices and after the last.
-std::pair<std::uint32_t, std::uint32_t> device_rows(const RankIndex& rank) {
-  std::uint32_t first = no_row;
-  std::uint32_t last = 0;
-  for (const DeviceLane& lane : rank.devices)
-    for (const SliceId op : lane.ops) {
-      first = std::min(first, index(op));
-      last = std::max(last, index(op) + 1);
-    }
-  return {first, last};
-}
-
-// By name: whether its calls launch kernels.
-std::vector<bool> launching_names(const StringPool& strings) {
-  std::vector<bool> launching(strings.size());
-  for (std::uint32_t i = 0; i < strings.size(); ++i)
-    launching[i] = is_launch_call(strings[StringId{i}]);
-  return launching;
-}
-
 // Numbers of calls that the trace lacks.
 void number_unlaunched(const Trace& trace, RankIndex& rank) {
   const Slices& s = trace.slices;
   std::vector<std::uint32_t> last(trace.tracks.size(), 0);
   std::size_t falls = 0;
   std::size_t operations = 0;
-  for (const DeviceLane& lane : rank.devices) {
-    operations += lane.ops.size();
-    for (const SliceId op : lane.ops) {
-      const std::uint32_t number = s.correlation[index(op)];
-      if (number == 0 || rank.launch(op) != no_slice) continue;
-      std::uint32_t& before = last[index(s.track[index(op)])];
-      if (number < before) ++falls;
-      before = number;
-      rank.unlaunched.push_back({op, number});
-    }
+  for (const SliceId op : rank.operations()) {
+    ++operations;
+    const std::uint32_t number = s.correlation[index(op)];
+    if (number == 0 || rank.launch(op) != no_slice) continue;
+    std::uint32_t& before = last[index(s.track[index(op)])];
+    if (number < before) ++falls;
+    before = number;
+    rank.unlaunched.push_back({op, number});
   }
   if (2 * rank.unlaunched.size() > operations || 100 * falls > rank.unlaunched.size())
     rank.unlaunched.clear();
@@ -219,9 +170,8 @@ void number_unlaunched(const Trace& trace, RankIndex& rank) {
 
 // Rows without a launch may be those of calls that the writer never joins.
 bool has_loose_rows(const RankIndex& rank) {
-  return std::ranges::any_of(rank.devices, [&](const DeviceLane& lane) {
-    return std::ranges::any_of(lane.ops, [&](SliceId op) { return rank.launch(op) == no_slice; });
-  });
+  return std::ranges::any_of(rank.operations(),
+                             [&](SliceId op) { return rank.launch(op) == no_slice; });
 }
 
 // Launches without a device row of their correlation. `calls` as calls_by_correlation() gives them;
@@ -230,7 +180,7 @@ std::vector<SliceId> unanswered_launches(const Trace& trace, const RankIndex& ra
                                          const std::vector<SliceId>& calls,
                                          const std::vector<bool>& answered) {
   const Slices& s = trace.slices;
-  const std::vector<bool> launching = launching_names(trace.strings);
+  const std::vector<bool> launching = by_name(trace.strings, is_launch_call);
   std::vector<SliceId> lost;
   if (rank.devices.empty()) {  // no correlation is needed to tell that none has a row
     for (std::uint32_t i = 0; i < s.size(); ++i)
@@ -270,10 +220,10 @@ std::vector<GraphCapture> graph_captures(const Trace& trace) {
     for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
       if (!is_call(s.category[i])) continue;
       const std::string_view name = trace.name(SliceId{i});
-      if (name.find("StreamBeginCapture") != std::string_view::npos) {
+      if (contains(name, "StreamBeginCapture")) {
         captures.push_back({s.start[i], Ns::max()});
         open = true;
-      } else if (open && name.find("StreamEndCapture") != std::string_view::npos) {
+      } else if (open && contains(name, "StreamEndCapture")) {
         captures.back().end = s.start[i];
         open = false;
       }
@@ -310,17 +260,15 @@ void join_launches(const Trace& trace, RankIndex& rank) {
   const std::vector<SliceId> calls = calls_by_correlation(s);
   std::vector<bool> answered(s.size());
   if (!rank.devices.empty()) {
-    const auto [first, last] = device_rows(rank);
-    rank.first_device = first;
-    rank.launch_of.assign(last - first, no_slice);
+    const auto [first, last] = std::ranges::minmax(rank.operations());
+    rank.first_device = index(first);
+    rank.launch_of.assign(index(last) - index(first) + 1, no_slice);
     auto near = calls.cbegin();
-    for (const DeviceLane& lane : rank.devices) {
-      for (const SliceId op : lane.ops) {
-        if (s.correlation[index(op)] == 0) continue;
-        const SliceId call = call_behind(s, calls, op, near);
-        rank.launch_of[index(op) - first] = call;
-        if (call != no_slice) answered[index(call)] = true;
-      }
+    for (const SliceId op : rank.operations()) {
+      if (s.correlation[index(op)] == 0) continue;
+      const SliceId call = call_behind(s, calls, op, near);
+      rank.launch_of[index(op) - index(first)] = call;
+      if (call != no_slice) answered[index(call)] = true;
     }
   }
   rank.lost_launches = unanswered_launches(trace, rank, calls, answered);
@@ -344,13 +292,10 @@ RankIndex index_rank(const Trace& trace) {
 }
 
 bool is_launch_call(std::string_view name) {
-  return name.find("Launch") != std::string_view::npos &&
-         name.find("HostFunc") == std::string_view::npos;
+  return contains(name, "Launch") && !contains(name, "HostFunc");
 }
 
-bool is_graph_launch(std::string_view name) {
-  return name.find("GraphLaunch") != std::string_view::npos;
-}
+bool is_graph_launch(std::string_view name) { return contains(name, "GraphLaunch"); }
 
 namespace {
 
@@ -390,12 +335,9 @@ void classify_by_launch(Trace& trace, const RankIndex& rank) {
   const auto open = [&](SliceId op) {
     if (s.category[index(op)] != Category::kernel || !is_open(s.kind[index(op)])) return false;
     const SliceId call = rank.launch(op);
-    return call != no_slice && trace.name(call).find("GraphLaunch") == std::string_view::npos;
+    return call != no_slice && !is_graph_launch(trace.name(call));
   };
-  if (std::ranges::none_of(rank.devices, [&](const DeviceLane& lane) {
-        return std::ranges::any_of(lane.ops, open);
-      }))
-    return;
+  if (std::ranges::none_of(rank.operations(), open)) return;
   std::vector<NameClass> around(s.size(), other);  // by host row: what its operators say
   const auto frame = [&](SliceId row) {
     const Category c = s.category[index(row)];
@@ -411,13 +353,11 @@ void classify_by_launch(Trace& trace, const RankIndex& rank) {
         around[i] = outer;
     });
   }
-  for (const DeviceLane& lane : rank.devices) {
-    for (const SliceId op : lane.ops) {
-      if (!open(op)) continue;
-      NameClass& kind = s.kind[index(op)];
-      const NameClass by_operator = around[index(rank.launch(op))];
-      if (by_operator != other) kind = class_of_launch(kind, by_operator);
-    }
+  for (const SliceId op : rank.operations()) {
+    if (!open(op)) continue;
+    NameClass& kind = s.kind[index(op)];
+    const NameClass by_operator = around[index(rank.launch(op))];
+    if (by_operator != other) kind = class_of_launch(kind, by_operator);
   }
 }
 
@@ -430,9 +370,7 @@ bool is_backend_row(std::string_view name) {
 }
 
 std::vector<bool> backend_row_names(const StringPool& strings) {
-  std::vector<bool> names(strings.size());
-  for (std::uint32_t i = 0; i < names.size(); ++i) names[i] = is_backend_row(strings[StringId{i}]);
-  return names;
+  return by_name(strings, is_backend_row);
 }
 
 }  // namespace stepscope

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "stepscope/base/string_pool.h"
@@ -18,7 +20,7 @@ namespace stepscope {
 struct DeviceLane {
   int device = -1;
   std::vector<SliceId>
-      ops;     // kernels, copies and memsets by start; they may overlap, even on one stream
+      ops{};   // kernels, copies and memsets by start; those of a stream may overlap
   Ns start{};  // start of the first operation
   Ns end{};    // end of the operation that ends last
 };
@@ -52,6 +54,10 @@ struct RankIndex {
   std::vector<SliceId> lost_launches;
 
   [[nodiscard]] bool cpu_only() const { return devices.empty(); }
+  // The work of all devices, one device after the other.
+  [[nodiscard]] auto operations() const {
+    return devices | std::views::transform(&DeviceLane::ops) | std::views::join;
+  }
   // Kernels were launched, but the trace has no row of any: the device was not recorded.
   [[nodiscard]] bool device_unseen() const { return devices.empty() && !lost_launches.empty(); }
   [[nodiscard]] SliceId launch(SliceId op) const {
@@ -67,6 +73,16 @@ struct RankIndex {
 
 [[nodiscard]] RankIndex index_rank(const Trace& trace);
 
+// What `of_name` gives for each distinct name, indexed by StringId.
+template <class OfName>
+[[nodiscard]] auto by_name(const StringPool& names, OfName&& of_name) {
+  std::vector<std::decay_t<decltype(of_name(std::string_view()))>> values(names.size());
+  for (std::uint32_t i = 0; i < names.size(); ++i) values[i] = of_name(names[StringId{i}]);
+  return values;
+}
+
+// Whether a row belongs to a host thread.
+constexpr bool is_host_row(Category c) { return is_host(c) || c == Category::other; }
 // Whether a row is a call of the device's runtime or driver.
 constexpr bool is_call(Category c) { return c == Category::runtime || c == Category::driver; }
 // True if a runtime or driver call launches kernels: cudaLaunchKernelExC, hipModuleLaunchKernel,
@@ -104,8 +120,6 @@ void classify_by_launch(Trace& trace, const RankIndex& rank);
 // thread that it is on.
 
 [[nodiscard]] bool is_backend_row(std::string_view name);
-
-// Indexed by StringId.
 [[nodiscard]] std::vector<bool> backend_row_names(const StringPool& strings);
 
 }  // namespace stepscope

@@ -20,14 +20,6 @@
 namespace stepscope {
 namespace {
 
-std::vector<bool> wanted_names(const StringPool& strings, std::string_view wanted) {
-  while (wanted.size() > 1 && wanted.back() == '#') wanted.remove_suffix(1);
-  std::vector<bool> result(strings.size());
-  for (std::uint32_t i = 0; i < strings.size(); ++i)
-    result[i] = names_step(strings[StringId{i}], wanted);
-  return result;
-}
-
 // The annotations of one thread: the main thread if it has any, else the thread with most of them.
 std::vector<SliceId> annotations(const Trace& trace, const RankIndex& rank,
                                  const std::vector<bool>& wanted) {
@@ -37,8 +29,7 @@ std::vector<SliceId> annotations(const Trace& trace, const RankIndex& rank,
     const Track& track = trace.track(id);
     std::vector<SliceId> found;
     for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
-      const Category c = s.category[i];
-      if (!wanted[index(s.name[i])] || !(is_host(c) || c == Category::other)) continue;
+      if (!wanted[index(s.name[i])] || !is_host_row(s.category[i])) continue;
       const bool nested = !found.empty() && s.start[i] + s.dur[i] <= s.end(found.back());
       if (!nested) found.push_back(SliceId{i});
     }
@@ -51,12 +42,11 @@ std::vector<SliceId> annotations(const Trace& trace, const RankIndex& rank,
 // Uses the numbers of the names. If a name has no number or two are equal, all steps get ordinals.
 void number_steps(std::vector<Step>& steps) {
   std::vector<std::int64_t> numbers;
-  for (const Step& step : steps) {
+  for (const Step& step : steps)
     if (const auto number = step_number(step.name)) numbers.push_back(*number);
-  }
   std::vector<std::int64_t> sorted = numbers;
-  std::sort(sorted.begin(), sorted.end());
-  const bool unique = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+  std::ranges::sort(sorted);
+  const bool unique = std::ranges::adjacent_find(sorted) == sorted.end();
   const bool use = unique && numbers.size() == steps.size();
   for (std::size_t i = 0; i < steps.size(); ++i)
     steps[i].index = use ? numbers[i] : static_cast<std::int64_t>(i);
@@ -71,17 +61,14 @@ struct DeviceSpan {
 std::vector<DeviceSpan> device_spans(const Trace& trace, const RankIndex& rank,
                                      const std::vector<Step>& steps) {
   std::vector<DeviceSpan> spans(steps.size());
-  for (const DeviceLane& lane : rank.devices) {
-    for (const SliceId op : lane.ops) {
-      const SliceId call = rank.launch(op);
-      if (call == no_slice) continue;
-      const Ns launched = trace.slices.start[index(call)];
-      const auto after = std::ranges::upper_bound(steps, launched, {}, &Step::host_start);
-      if (after == steps.begin() || launched >= (after - 1)->host_end) continue;
-      DeviceSpan& span = spans[static_cast<std::size_t>(after - steps.begin()) - 1];
-      span.start = std::min(span.start, trace.slices.start[index(op)]);
-      span.end = std::max(span.end, trace.slices.end(op));
-    }
+  for (const SliceId op : rank.operations()) {
+    const SliceId call = rank.launch(op);
+    if (call == no_slice) continue;
+    const auto step = step_of_host(steps, trace.slices.start[index(call)]);
+    if (!step) continue;
+    DeviceSpan& span = spans[*step];
+    span.start = std::min(span.start, trace.slices.start[index(op)]);
+    span.end = std::max(span.end, trace.slices.end(op));
   }
   return spans;
 }
@@ -137,9 +124,8 @@ void drop_begun_step(std::vector<Step>& steps, std::vector<DeviceSpan>& spans) {
 // have no rows, what lies between the ends of two updates is a step. What comes before the first
 // update begins with the recording, and is one only if it is as long as the shortest of the others.
 std::vector<Step> between_updates(const Trace& trace, const RankIndex& rank) {
-  std::vector<bool> updates(trace.strings.size());
-  for (std::uint32_t i = 0; i < trace.strings.size(); ++i)
-    updates[i] = trace.strings[StringId{i}].starts_with("Optimizer.step#");
+  const auto updates = by_name(
+      trace.strings, [](std::string_view name) { return name.starts_with("Optimizer.step#"); });
   std::vector<SliceId> rows = annotations(trace, rank, updates);
   std::vector<Step> steps;
   if (rows.empty()) return steps;
@@ -148,11 +134,10 @@ std::vector<Step> between_updates(const Trace& trace, const RankIndex& rank) {
   std::erase_if(rows, [&](SliceId id) { return trace.slices.name[index(id)] != last; });
   Ns start = rank.start;
   for (const SliceId id : rows) {
-    Step step;
-    step.name = "update " + std::to_string(steps.size());
-    step.host_start = start;
-    step.host_end = start = trace.slices.end(id);
-    steps.push_back(std::move(step));
+    const Ns end = trace.slices.end(id);
+    steps.push_back({.name = "update " + std::to_string(steps.size()),
+                     .host_start = std::exchange(start, end),
+                     .host_end = end});
   }
   if (steps.size() < 3) return {};
   const auto length = [](const Step& s) { return s.host_end - s.host_start; };
@@ -190,13 +175,14 @@ std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
   if (trace.slices.size() == 0) return steps;
   const std::string name =
       options.annotation.empty() ? iteration_name(trace, rank) : options.annotation;
-  for (const SliceId id : annotations(trace, rank, wanted_names(trace.strings, name))) {
-    Step step;
-    step.name = trace.name(id);
-    step.host_start = trace.slices.start[index(id)];
-    step.host_end = trace.slices.end(id);
-    steps.push_back(std::move(step));
-  }
+  std::string_view wanted = name;
+  while (wanted.size() > 1 && wanted.back() == '#') wanted.remove_suffix(1);
+  const auto names =
+      by_name(trace.strings, [&](std::string_view text) { return names_step(text, wanted); });
+  for (const SliceId id : annotations(trace, rank, names))
+    steps.push_back({.name = std::string(trace.name(id)),
+                     .host_start = trace.slices.start[index(id)],
+                     .host_end = trace.slices.end(id)});
   if (steps.empty() && options.annotation.empty()) steps = between_updates(trace, rank);
   if (steps.empty()) return {whole_window(trace, rank)};
   number_steps(steps);
@@ -207,15 +193,11 @@ std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
 }
 
 OutsideSteps outside_steps(const RankIndex& rank, std::span<const Step> steps) {
-  OutsideSteps outside;
-  if (steps.empty()) {
-    outside.before = rank.end - rank.start;
-    return outside;
-  }
-  outside.before = steps.front().start - rank.start;
+  if (steps.empty()) return {.before = rank.end - rank.start};
+  OutsideSteps outside{.before = steps.front().start - rank.start,
+                       .after = rank.end - steps.back().end};
   for (std::size_t i = 1; i < steps.size(); ++i)
     outside.between += steps[i].start - steps[i - 1].end;
-  outside.after = rank.end - steps.back().end;
   return outside;
 }
 
@@ -242,8 +224,7 @@ constexpr std::array<std::string_view, 14> iteration_words = {
 std::string_view iteration_part(std::string_view text) {
   const std::size_t digit = std::min(text.find_first_of("0123456789"), text.size());
   std::string_view part = text.substr(0, digit);
-  while (!part.empty() && std::string_view(" _-:=#[(").find(part.back()) != part.npos)
-    part.remove_suffix(1);
+  part = part.substr(0, part.find_last_not_of(" _-:=#[(") + 1);
   std::string word;
   for (const char c : part)
     word +=
@@ -284,9 +265,7 @@ std::string iteration_name(const Trace& trace, const RankIndex& rank) {
   std::string best = "ProfilerStep";
   for (std::uint32_t i = 0; i < trace.strings.size(); ++i)
     if (names_step(trace.strings[StringId{i}], best)) return best;
-  std::vector<std::string_view> part_of(trace.strings.size());
-  for (std::uint32_t i = 0; i < part_of.size(); ++i)
-    part_of[i] = iteration_part(trace.strings[StringId{i}]);
+  const auto part_of = by_name(trace.strings, iteration_part);
   Ns most{};
   for (const TrackId id : rank.host_tracks) {
     const Track& track = trace.track(id);

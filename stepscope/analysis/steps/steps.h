@@ -24,8 +24,8 @@ namespace stepscope {
 struct Step {
   // n of ProfilerStep#n. If a name has no number or two are equal, all steps get ordinals.
   std::int64_t index = 0;
-  std::string name;  // "ProfilerStep#12"; "window" for the whole trace
-  Ns host_start{};   // the annotation on the host; the whole trace for "window"
+  std::string name{};  // "ProfilerStep#12"; "window" for the whole trace
+  Ns host_start{};     // the annotation on the host; the whole trace for "window"
   Ns host_end{};
   Ns start{};  // the step: [start, end)
   Ns end{};
