@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/base/ascii.h"
 
 namespace stepscope {
 namespace {
@@ -22,7 +23,7 @@ Use use_of(std::string_view name) {
       {"cudaFree", "hipFree", "cuMemFree", "cuMemFree_v2", "cuMemUnmap", "cuMemRelease",
        "hipMemUnmap", "hipMemRelease"});
   if (std::ranges::find(allocating, name) != allocating.end()) return allocates;
-  if (name.find("Synchronize") != std::string_view::npos) return waits;
+  if (contains(name, "Synchronize")) return waits;
   return std::ranges::find(freeing, name) != freeing.end() ? frees : neutral;
 }
 
@@ -112,16 +113,10 @@ class Thread {
 AllocationRetries allocation_retries(const Trace& trace, const RankIndex& rank,
                                      std::span<const Step> steps, const StartUp& start_up) {
   AllocationRetries out;
-  std::vector<Use> uses(trace.strings.size(), neutral);
-  std::vector<bool> launches_kernel(trace.strings.size());
-  bool any = false;
-  for (std::uint32_t i = 0; i < trace.strings.size(); ++i) {
-    const std::string_view name = trace.strings[StringId{i}];
-    uses[i] = use_of(name);
-    launches_kernel[i] = name.find("LaunchKernel") != std::string_view::npos;
-    any = any || uses[i] == frees;
-  }
-  if (!any) return out;
+  const std::vector<Use> uses = by_name(trace.strings, use_of);
+  if (std::ranges::count(uses, frees) == 0) return out;
+  const std::vector<bool> launches_kernel =
+      by_name(trace.strings, [](std::string_view name) { return contains(name, "LaunchKernel"); });
   const Slices& s = trace.slices;
   std::vector<bool> launches(s.size());
   for (const SliceId call : rank.launch_of)

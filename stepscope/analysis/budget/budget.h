@@ -73,9 +73,9 @@ struct IdlePiece {
 };
 
 struct DeviceBudget {
-  int device = -1;            // -1: the main thread of a CPU-only trace
-  std::vector<Budget> steps;  // parallel to the given steps
-  std::vector<IdlePiece> idle;
+  int device = -1;              // -1: the main thread of a CPU-only trace
+  std::vector<Budget> steps{};  // parallel to the given steps
+  std::vector<IdlePiece> idle{};
 };
 
 struct TimeBudget {
@@ -93,5 +93,14 @@ struct BudgetPiece {
   BudgetCategory category = BudgetCategory::idle_unexplained;
   std::uint32_t step = 0;  // index into `steps`
 };
+
+// Appends a piece, or lengthens the last one if it goes on.
+inline void append_piece(std::vector<BudgetPiece>& pieces, const BudgetPiece& piece) {
+  if (!pieces.empty() && pieces.back().end == piece.start && pieces.back().step == piece.step &&
+      pieces.back().category == piece.category)
+    pieces.back().end = piece.end;
+  else
+    pieces.push_back(piece);
+}
 
 }  // namespace stepscope

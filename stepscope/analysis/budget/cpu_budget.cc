@@ -11,6 +11,7 @@
 #include "stepscope/analysis/steps/phase_names.h"
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/base/ascii.h"
 
 namespace stepscope {
 namespace {
@@ -41,12 +42,9 @@ void add_in_flight(const Trace& trace, const CpuWork& work, const std::vector<bo
     if (!is_host_communication(trace, SliceId{i})) continue;
     const Ns row_end = s.start[i] + s.dur[i];
     const CommSpan* span = split.find(SliceId{i});
-    if (span == nullptr) {
-      if (!work.main || backend_rows[index(s.name[i])]) sweep.add(unsplit, s.start[i], row_end);
-      continue;
-    }
-    const Ns end = std::min(row_end, span->end);
-    if (!span->split) {
+    if (span == nullptr && work.main && !backend_rows[index(s.name[i])]) continue;
+    const Ns end = span == nullptr ? row_end : std::min(row_end, span->end);
+    if (span == nullptr || !span->split) {
       sweep.add(unsplit, s.start[i], end);
       continue;
     }
@@ -121,12 +119,7 @@ std::vector<BudgetPiece> cpu_pieces(const Trace& trace, const RankIndex& rank,
   sweep.run(steps.front().start, steps.back().end, [&](Ns start, Ns end, const Sweep::Open& open) {
     const BudgetCategory category = shown ? category_of(open) : unseen_category_of(open);
     cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
-      const bool continues = !pieces.empty() && pieces.back().end == from &&
-                             pieces.back().category == category && pieces.back().step == step;
-      if (continues)
-        pieces.back().end = to;
-      else
-        pieces.push_back({from, to, category, static_cast<std::uint32_t>(step)});
+      append_piece(pieces, {from, to, category, static_cast<std::uint32_t>(step)});
     });
   });
   return pieces;
@@ -134,19 +127,13 @@ std::vector<BudgetPiece> cpu_pieces(const Trace& trace, const RankIndex& rank,
 
 DeviceBudget cpu_budget(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
                         const CommSplit& split) {
-  DeviceBudget result;
-  result.steps.resize(steps.size());
+  DeviceBudget result{.steps = std::vector<Budget>(steps.size())};
   const std::uint32_t main = rank.main_track ? index(*rank.main_track) : no_row;
   for (const BudgetPiece& p : cpu_pieces(trace, rank, steps, split)) {
     result.steps[p.step][p.category] += p.end - p.start;
-    if (!is_idle(p.category)) continue;
-    IdlePiece piece;
-    piece.start = p.start;
-    piece.end = p.end;
-    piece.host = main;
-    piece.step = p.step;
-    piece.cause = p.category;
-    result.idle.push_back(piece);
+    if (is_idle(p.category))
+      result.idle.push_back(
+          {.start = p.start, .end = p.end, .host = main, .step = p.step, .cause = p.category});
   }
   return result;
 }
@@ -162,10 +149,9 @@ std::vector<HostSpan> communication_of(const Trace& trace, const Track& track,
                                        const std::vector<bool>& in_flight) {
   const Slices& s = trace.slices;
   std::vector<HostSpan> spans;
-  for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+  for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
     if (is_host_communication(trace, SliceId{i}) && !in_flight[index(s.name[i])])
       extend(spans, s.start[i], s.start[i] + s.dur[i], SliceId{i});
-  }
   return spans;
 }
 
@@ -206,13 +192,9 @@ bool runs_backward(const Trace& trace, const Track& track,
 }  // namespace
 
 std::vector<bool> operator_names(const StringPool& strings) {
-  std::vector<bool> names(strings.size());
-  for (std::uint32_t i = 0; i < names.size(); ++i) {
-    const std::string_view name = strings[StringId{i}];
-    const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
-    names[i] = has("::") && !has("autograd::") && !has("Backward") && !has(" ");
-  }
-  return names;
+  return by_name(strings, [](std::string_view name) {
+    return contains(name, "::") && !contains_any(name, {"autograd::", "Backward", " "});
+  });
 }
 
 // Examples: "gloo:all_reduce", "c10d::allreduce_", "record_param_comms",

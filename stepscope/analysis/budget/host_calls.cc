@@ -134,16 +134,13 @@ void sum_waits(const Trace& trace, const RankIndex& rank, std::span<const Step> 
                HostTable& table) {
   const std::vector<ThreadWaits> waits = host_waits(trace, rank);
   CallSums sync(trace.strings.size());
-  for (std::size_t track = 0; track < waits.size(); ++track) {
-    for (const HostSpan& span : waits[track].sync) {
+  for (const ThreadWaits& thread : waits)
+    for (const HostSpan& span : thread.sync)
       if (step_of_host(steps, span.start))
         sync.add(trace.slices.name[index(span.row)], span.end - span.start);
-    }
-    if (rank.main_track != TrackId{static_cast<std::uint32_t>(track)}) continue;
-    for (const HostSpan& span : waits[track].data) {
+  if (rank.main_track)
+    for (const HostSpan& span : waits[index(*rank.main_track)].data)
       if (step_of_host(steps, span.start)) table.data += span.end - span.start;
-    }
-  }
   table.sync = sync.all();
   table.sync_calls = sync.take();
 }
@@ -151,42 +148,26 @@ void sum_waits(const Trace& trace, const RankIndex& rank, std::span<const Step> 
 // Whether a name is an allocator call or garbage collection.
 enum NameUse : std::uint8_t { plain, of_allocator, collects };
 
-std::vector<NameUse> uses_of_names(const StringPool& strings) {
-  std::vector<NameUse> uses(strings.size(), plain);
-  for (std::uint32_t i = 0; i < strings.size(); ++i) {
-    if (is_allocator_call(strings[StringId{i}])) uses[i] = of_allocator;
-    if (is_garbage_collection(strings[StringId{i}])) uses[i] = collects;
-  }
-  return uses;
+NameUse use_of_name(std::string_view name) {
+  if (is_garbage_collection(name)) return collects;
+  return is_allocator_call(name) ? of_allocator : plain;
 }
-
-// Sums the time of rows in order of start; each instant counts once.
-struct Union {
-  Ns until = Ns::min();
-  Ns total{};
-  void add(Ns start, Ns end) {
-    if (end <= until) return;
-    total += end - std::max(start, until);
-    until = end;
-  }
-};
 
 void sum_calls(const Trace& trace, std::span<const Step> steps, HostTable& table) {
   const Slices& s = trace.slices;
-  const std::vector<NameUse> uses = uses_of_names(trace.strings);
+  const std::vector<NameUse> uses = by_name(trace.strings, use_of_name);
   CallSums allocator(trace.strings.size());
   for (const Track& track : trace.tracks) {
-    Union overhead;
-    Union gc;
+    CoveredTime overhead;
+    CoveredTime gc;
     for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
       const Category c = s.category[i];
       const NameUse use = uses[index(s.name[i])];
-      const bool call = c == Category::runtime || c == Category::driver;
       if (c != Category::overhead && use == plain) continue;
       if (!step_of_host(steps, s.start[i])) continue;
       if (c == Category::overhead) overhead.add(s.start[i], s.end(SliceId{i}));
-      if (call && use == of_allocator) allocator.add(s.name[i], s.dur[i]);
-      if (is_host(c) && !call && use == collects) gc.add(s.start[i], s.end(SliceId{i}));
+      if (is_call(c) && use == of_allocator) allocator.add(s.name[i], s.dur[i]);
+      if (is_host(c) && !is_call(c) && use == collects) gc.add(s.start[i], s.end(SliceId{i}));
     }
     table.overhead += overhead.total;
     table.gc += gc.total;

@@ -45,16 +45,14 @@ struct HostTable {
   // At least half of the launches met an empty queue, and `starved` is at least a tenth of the
   // steps.
   bool launch_bound = false;
-  std::uint64_t negative_latencies =
-      0;      // operations that start before their launch call: clock error
+  std::uint64_t negative_latencies = 0;  // operations that start before their launch: clock error
   Ns sync{};  // blocked in calls that wait for the device, summed over threads
   std::vector<CallSum> sync_calls;  // longest first, as all lists here
   Ns allocator{};
-  std::vector<CallSum>
-      allocator_calls;  // cudaMalloc, hipFree, cuMemMap, …: the caching allocator missed
-  Ns data{};            // inside a data loader on the main thread
-  Ns gc{};              // Python's garbage collector, where the trace shows it
-  Ns overhead{};        // of the profiler itself, as a union
+  std::vector<CallSum> allocator_calls;  // cudaMalloc, hipFree, …: the caching allocator missed
+  Ns data{};                             // inside a data loader on the main thread
+  Ns gc{};                               // Python's garbage collector, where the trace shows it
+  Ns overhead{};                         // of the profiler itself, as a union
 };
 
 // True if a runtime or driver call allocates, frees or maps memory.

@@ -40,20 +40,15 @@ std::optional<std::string> culprit_of(const Trace& trace, const IdlePiece& piece
 
 IdleInstance describe(const Trace& trace, const RankIndex& rank, const Step& step,
                       const IdlePiece& piece) {
-  IdleInstance instance;
-  instance.start = piece.start;
-  instance.wall = piece.end - piece.start;
-  instance.step = step.index;
   const Ns since = std::min(step.host_start, piece.start);
-  HostActivity activity;
-  if (piece.host != no_row) {
-    activity = host_activity(trace, TrackId{piece.host}, since, piece.start, piece.end);
-  } else if (rank.main_track) {
-    activity = host_activity(trace, *rank.main_track, since, piece.start, piece.end);
-  }
-  instance.culprit = culprit_of(trace, piece, since, activity);
-  instance.host_activity = std::move(activity.text);
-  return instance;
+  const auto thread = piece.host != no_row ? TrackId{piece.host} : rank.main_track;
+  const HostActivity activity =
+      thread ? host_activity(trace, *thread, since, piece.start, piece.end) : HostActivity{};
+  return {.start = piece.start,
+          .wall = piece.end - piece.start,
+          .step = step.index,
+          .host_activity = activity.text,
+          .culprit = culprit_of(trace, piece, since, activity)};
 }
 
 }  // namespace
@@ -84,8 +79,7 @@ std::vector<IdleCause> idle_causes(const Trace& trace, const RankIndex& rank,
       causes[c].largest.push_back(describe(trace, rank, steps[piece->step], *piece));
     result.push_back(std::move(causes[c]));
   }
-  std::stable_sort(result.begin(), result.end(),
-                   [](const IdleCause& a, const IdleCause& b) { return a.total > b.total; });
+  std::ranges::stable_sort(result, std::ranges::greater{}, &IdleCause::total);
   return result;
 }
 
@@ -136,13 +130,8 @@ bool is_gil_wait(std::string_view name) {
 GilWaits gil_waits(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
                    const DeviceBudget& budget) {
   GilWaits out;
-  std::vector<bool> waits(trace.strings.size());
-  bool any = false;
-  for (std::uint32_t i = 0; i < trace.strings.size(); ++i) {
-    waits[i] = is_gil_wait(trace.strings[StringId{i}]);
-    any = any || waits[i];
-  }
-  if (!any) return out;
+  const std::vector<bool> waits = by_name(trace.strings, is_gil_wait);
+  if (std::ranges::count(waits, true) == 0) return out;
   const Slices& s = trace.slices;
   const std::vector<bool> launching = launching_tracks(trace, rank);
   for (std::uint32_t t = 0; t < trace.tracks.size(); ++t) {

@@ -19,10 +19,10 @@ namespace stepscope {
 struct IdleInstance {
   Ns start{};
   Ns wall{};
-  std::int64_t step = 0;      // Step::index
-  std::string host_activity;  // activity of the host thread; host_activity.h
-  std::optional<std::string>
-      culprit;  // operator around a sync, data loader, awaited operation or launched operation
+  std::int64_t step = 0;               // Step::index
+  std::string host_activity;           // of the host thread (host_waits.h)
+  std::optional<std::string> culprit;  // operator around a sync, data loader, or the operation that
+                                       // was awaited or launched
 };
 
 struct IdleCause {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "stepscope/base/ascii.h"
+
 namespace stepscope {
 namespace {
 
@@ -17,14 +19,12 @@ class Pieces {
 
   void add(Ns start, Ns end, BudgetCategory cause, std::uint32_t host, SliceId culprit = no_slice) {
     if (start >= end) return;
-    IdlePiece piece;
-    piece.start = start;
-    piece.end = end;
-    piece.delayed = op_;
-    piece.culprit = culprit;
-    piece.host = host;
-    piece.cause = cause;
-    out_.push_back(piece);
+    out_.push_back({.start = start,
+                    .end = end,
+                    .delayed = op_,
+                    .culprit = culprit,
+                    .host = host,
+                    .cause = cause});
   }
 
   // The thread's own data and sync rows; `otherwise(start, end)` gets the rest.
@@ -112,13 +112,11 @@ bool waits_for_earlier(const IdleContext& context, SliceId op, SliceId call) {
 
 std::vector<Ns> waits_for_earlier_work(const Trace& trace, const RankIndex& rank) {
   const Slices& s = trace.slices;
-  std::vector<bool> records(trace.strings.size());
-  std::vector<bool> waits(trace.strings.size());
-  for (std::uint32_t i = 0; i < records.size(); ++i) {
-    const std::string_view name = trace.strings[StringId{i}];
-    records[i] = name.find("EventRecord") != std::string_view::npos;
-    waits[i] = name.find("StreamWaitEvent") != std::string_view::npos;
-  }
+  const auto names_with = [&](std::string_view part) {
+    return by_name(trace.strings, [&](std::string_view name) { return contains(name, part); });
+  };
+  const std::vector<bool> records = names_with("EventRecord");
+  const std::vector<bool> waits = names_with("StreamWaitEvent");
   std::vector<Ns> called;
   Ns first_record = Ns::max();
   for (const TrackId id : rank.host_tracks) {

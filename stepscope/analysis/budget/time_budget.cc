@@ -42,14 +42,13 @@ DeviceSweep sweep_of(const Trace& trace, const DeviceLane& lane, const CommSplit
   DeviceSweep sweep;
   sweep.reserve(lane.ops.size());
   for (const SliceId op : lane.ops) {
-    if (trace.is_communication(op)) {
+    const DeviceLayer layer = trace.is_wait(op)      ? idling_layer
+                              : trace.is_compute(op) ? kernel_layer
+                                                     : copy_layer;
+    if (trace.is_communication(op))
       add_communication(trace, split, op, sweep);
-    } else {
-      const DeviceLayer layer = trace.is_wait(op)      ? idling_layer
-                                : trace.is_compute(op) ? kernel_layer
-                                                       : copy_layer;
+    else
       sweep.add(layer, trace.slices.start[index(op)], trace.slices.end(op));
-    }
   }
   return sweep;
 }
@@ -65,8 +64,8 @@ BudgetCategory device_category_of(const DeviceSweep::Open& open) {
 }
 
 bool is_free(const DeviceSweep::Open& open) {
-  return std::all_of(open.begin(), open.begin() + idling_layer,
-                     [](auto count) { return count == 0; });
+  return std::ranges::all_of(std::span(open).first<idling_layer>(),
+                             [](auto count) { return count == 0; });
 }
 
 // The first operation that starts at or after `from`, and the one before it. Operations without
@@ -92,22 +91,9 @@ class NextOperation {
   std::size_t at_ = 0;
 };
 
-void append(std::vector<BudgetPiece>& pieces, const BudgetPiece& piece) {
-  if (!pieces.empty()) {
-    BudgetPiece& last = pieces.back();
-    if (last.end == piece.start && last.category == piece.category && last.step == piece.step) {
-      last.end = piece.end;
-      return;
-    }
-  }
-  pieces.push_back(piece);
-}
-
 DeviceBudget device_budget(const IdleContext& context, const DeviceLane& lane,
                            std::span<const Step> steps, const CommSplit& split) {
-  DeviceBudget result;
-  result.device = lane.device;
-  result.steps.resize(steps.size());
+  DeviceBudget result{.device = lane.device, .steps = std::vector<Budget>(steps.size())};
   DeviceSweep sweep = sweep_of(context.trace, lane, split);
   NextOperation next(context.trace, lane);
   StepCursor cursor(steps);
@@ -127,16 +113,14 @@ DeviceBudget device_budget(const IdleContext& context, const DeviceLane& lane,
       for (IdlePiece& piece : gap)
         if (piece.cause == idle_launch || piece.cause == idle_unexplained)
           piece.cause = idle_dependency;
-    for (const IdlePiece& whole : gap) {
-      cursor.place(whole.start, whole.end, [&](std::size_t step, Ns from, Ns to) {
-        IdlePiece piece = whole;
-        piece.start = from;
-        piece.end = to;
-        piece.step = static_cast<std::uint32_t>(step);
+    for (const IdlePiece& piece : gap)
+      cursor.place(piece.start, piece.end, [&](std::size_t step, Ns from, Ns to) {
         result.steps[step][piece.cause] += to - from;
-        result.idle.push_back(piece);
+        IdlePiece& part = result.idle.emplace_back(piece);
+        part.start = from;
+        part.end = to;
+        part.step = static_cast<std::uint32_t>(step);
       });
-    }
   };
   sweep.run(steps.front().start, steps.back().end, visit);
   result.idle.shrink_to_fit();
@@ -165,9 +149,7 @@ TimeBudget time_budget(const Trace& trace, const RankIndex& rank, std::span<cons
     for (const DeviceLane& lane : rank.devices)
       budget.devices.push_back(device_budget(context, lane, steps, split));
   }
-  const auto most = std::max_element(
-      budget.devices.begin(), budget.devices.end(),
-      [](const DeviceBudget& a, const DeviceBudget& b) { return work(a) < work(b); });
+  const auto most = std::ranges::max_element(budget.devices, {}, work);
   budget.chosen = static_cast<std::size_t>(most - budget.devices.begin());
   for (const DeviceBudget& device : budget.devices)
     for (std::size_t i = 0; i < steps.size(); ++i)
@@ -188,18 +170,19 @@ std::vector<BudgetPiece> budget_pieces(const Trace& trace, const RankIndex& rank
   auto idle = device.idle.begin();
   const auto add_idle_before = [&](Ns at) {
     for (; idle != device.idle.end() && idle->start < at; ++idle)
-      append(pieces, {idle->start, idle->end, idle->cause, idle->step});
+      append_piece(pieces, {idle->start, idle->end, idle->cause, idle->step});
   };
   StepCursor cursor(steps);
   DeviceSweep sweep = sweep_of(trace, *lane, split);
-  sweep.run(
-      steps.front().start, steps.back().end, [&](Ns start, Ns end, const DeviceSweep::Open& open) {
-        if (is_free(open)) return;
-        add_idle_before(start);
-        cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
-          append(pieces, {from, to, device_category_of(open), static_cast<std::uint32_t>(step)});
-        });
-      });
+  sweep.run(steps.front().start, steps.back().end,
+            [&](Ns start, Ns end, const DeviceSweep::Open& open) {
+              if (is_free(open)) return;
+              add_idle_before(start);
+              cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
+                append_piece(
+                    pieces, {from, to, device_category_of(open), static_cast<std::uint32_t>(step)});
+              });
+            });
   add_idle_before(Ns::max());
   return pieces;
 }
@@ -219,10 +202,7 @@ GpuWindow window_of(const Trace& trace, const DeviceLane& lane) {
   for (const SliceId op : lane.ops)
     if (!trace.is_wait(op))
       sweep.add(layer_of(trace, op), trace.slices.start[index(op)], trace.slices.end(op));
-  GpuWindow w;
-  w.device = lane.device;
-  w.start = lane.start;
-  w.end = lane.end;
+  GpuWindow w{.device = lane.device, .start = lane.start, .end = lane.end};
   sweep.run(lane.start, lane.end, [&](Ns start, Ns end, const auto& open) {
     const Ns length = end - start;
     if (open[window_compute] > 0) w.compute += length;
@@ -239,7 +219,6 @@ GpuWindow window_of(const Trace& trace, const DeviceLane& lane) {
 
 std::vector<GpuWindow> gpu_windows(const Trace& trace, const RankIndex& rank) {
   std::vector<GpuWindow> windows;
-  windows.reserve(rank.devices.size());
   for (const DeviceLane& lane : rank.devices) windows.push_back(window_of(trace, lane));
   return windows;
 }

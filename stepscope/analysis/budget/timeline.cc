@@ -36,9 +36,7 @@ void add_device_rows(const RankView& view, std::size_t place, std::vector<Row>& 
   for (const DeviceLane& lane : view.index->devices) {
     std::map<TimelineKind, Row> by_kind;
     for (const SliceId id : lane.ops) {
-      const TimelineKind kind = kind_of(trace, id);
-      Row& row = by_kind[kind];
-      row.pieces.push_back(
+      by_kind[kind_of(trace, id)].pieces.push_back(
           {trace.slices.start[index(id)], trace.slices.end(id), id, trace.slices.kind[index(id)]});
     }
     for (auto& [kind, row] : by_kind) {
@@ -61,8 +59,8 @@ Row host_row(const RankView& view, std::size_t place, TrackId track_id) {
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
     const SliceId id{i};
     const Category c = trace.slices.category[i];
-    if (!is_host(c) && c != Category::other) continue;
-    if (c == Category::python_function || trace.slices.start[i] < covered) continue;
+    if (!is_host_row(c) || c == Category::python_function || trace.slices.start[i] < covered)
+      continue;
     if (trace.name(id).starts_with("ProfilerStep#")) continue;
     row.pieces.push_back({trace.slices.start[i], trace.slices.end(id), id, trace.slices.kind[i]});
     covered = trace.slices.end(id);
