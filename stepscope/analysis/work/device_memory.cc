@@ -2,9 +2,12 @@
 #include "stepscope/analysis/work/device_memory.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
+#include <tuple>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/key_index.h"
 
 namespace stepscope {
@@ -44,11 +47,10 @@ Bytes allocated_before(const MemoryEvents& memory, const DeviceEvents& events, N
 std::vector<PhaseSpan> join_neighbours(std::span<const PhaseSpan> phases) {
   std::vector<PhaseSpan> joined;
   for (const PhaseSpan& span : phases) {
-    if (!joined.empty() && joined.back().phase == span.phase) {
+    if (!joined.empty() && joined.back().phase == span.phase)
       joined.back().end = span.end;
-    } else {
+    else
       joined.push_back(span);
-    }
   }
   return joined;
 }
@@ -96,12 +98,9 @@ void describe_peak(const Trace& trace, const RankIndex& rank, const DeviceEvents
   const std::uint32_t row = events.rows[static_cast<std::size_t>(peak)];
   memory.peak_allocated = events.allocated[static_cast<std::size_t>(peak)];
   memory.peak_time = trace.memory.time[row];
-  for (const std::uint32_t r : events.rows) {
-    const Bytes reserved = trace.memory.total_reserved[r];
-    if (memory.device >= 0 && reserved.value >= 0) {
-      memory.peak_reserved = std::max(memory.peak_reserved.value_or(Bytes{}), reserved);
-    }
-  }
+  for (const std::uint32_t r : events.rows)
+    if (const auto reserved = recorded(trace.memory.total_reserved[r]); memory.device >= 0)
+      memory.peak_reserved = std::max(memory.peak_reserved, reserved);
   memory.running_at_peak = operator_at(trace, trace.memory.track[row], memory.peak_time);
   const std::string_view kernel = kernel_at(trace, rank, memory.device, memory.peak_time);
   if (!kernel.empty()) {
@@ -111,10 +110,9 @@ void describe_peak(const Trace& trace, const RankIndex& rank, const DeviceEvents
   const auto properties =
       std::ranges::find(trace.metadata.devices, memory.device, &DeviceProperties::id);
   if (memory.device >= 0 && properties != trace.metadata.devices.end() &&
-      properties->total_memory.value > 0) {
+      properties->total_memory.value > 0)
     memory.headroom =
         properties->total_memory - memory.peak_reserved.value_or(memory.peak_allocated);
-  }
 }
 
 DeviceMemory describe(const Trace& trace, const RankIndex& rank, const DeviceEvents& events,
@@ -126,11 +124,10 @@ DeviceMemory describe(const Trace& trace, const RankIndex& rank, const DeviceEve
   memory.unmatched_frees = blocks.unmatched_frees;
   memory.composition =
       composition_at(blocks.blocks, phases, memory.peak_time, memory.peak_allocated);
-  for (const PhaseSpan& span : phases) {
+  for (const PhaseSpan& span : phases)
     memory.phases.push_back({span.phase, span.start, span.end,
                              allocated_before(trace.memory, events, span.start),
                              allocated_before(trace.memory, events, span.end)});
-  }
   memory.timeline = timeline_of(trace.memory, events);
   return memory;
 }
@@ -158,9 +155,8 @@ MemoryTable memory_table(const Trace& trace, const RankIndex& rank, std::span<co
                          std::span<const PhaseSpan> phases) {
   MemoryTable table;
   const std::vector<PhaseSpan> joined = join_neighbours(phases);
-  for (const DeviceEvents& events : events_by_device(trace.memory)) {
+  for (const DeviceEvents& events : events_by_device(trace.memory))
     table.devices.push_back(describe(trace, rank, events, joined));
-  }
   table.copies = copy_table(trace, rank, steps);
   return table;
 }
@@ -178,49 +174,34 @@ Phase phase_of(std::span<const PhaseSpan> phases, std::optional<std::size_t> pla
   return place ? phases[*place].phase : Phase::other;
 }
 
-bool before_first(std::span<const PhaseSpan> phases, Phase phase, Ns instant) {
-  const auto first = std::ranges::find(phases, phase, &PhaseSpan::phase);
-  return first != phases.end() && instant < first->start;
-}
-
 // True if the trace has backwards and none of them ends later.
 bool after_last_backward(std::span<const PhaseSpan> phases, Ns instant) {
-  bool any = false;
-  for (const PhaseSpan& span : phases) {
-    if (span.phase != Phase::backward) continue;
-    if (span.end > instant) return false;
-    any = true;
-  }
-  return any;
+  const auto later = [&](const PhaseSpan& span) {
+    return span.phase == Phase::backward && span.end > instant;
+  };
+  return std::ranges::find(phases, Phase::backward, &PhaseSpan::phase) != phases.end() &&
+         std::ranges::none_of(phases, later);
 }
 
 // The use of a block that the trace never frees.
 MemoryUse use_of_kept(Ns allocated, std::span<const PhaseSpan> phases) {
-  switch (phase_of(phases, place_of(phases, allocated))) {
-    case Phase::optimizer:
-      return MemoryUse::optimizer;
-    case Phase::backward:
-      return MemoryUse::gradients;
-    case Phase::forward:
-    case Phase::recompute:  // the trace ends before the backward that would free the block
-      return after_last_backward(phases, allocated) ? MemoryUse::activations : MemoryUse::unknown;
-    default:
-      return before_first(phases, Phase::forward, allocated) ? MemoryUse::parameters
-                                                             : MemoryUse::unknown;
-  }
+  const Phase phase = phase_of(phases, place_of(phases, allocated));
+  if (phase == Phase::optimizer) return MemoryUse::optimizer;
+  if (phase == Phase::backward) return MemoryUse::gradients;
+  // Else the trace ends before the backward that would free the block.
+  if (phase == Phase::forward || phase == Phase::recompute)
+    return after_last_backward(phases, allocated) ? MemoryUse::activations : MemoryUse::unknown;
+  const auto first = std::ranges::find(phases, Phase::forward, &PhaseSpan::phase);
+  return first != phases.end() && allocated < first->start ? MemoryUse::parameters
+                                                           : MemoryUse::unknown;
 }
 
 // The use of a block that is older than the trace.
 MemoryUse use_of_inherited(Ns freed, std::span<const PhaseSpan> phases) {
-  switch (phase_of(phases, place_of(phases, freed))) {
-    case Phase::optimizer:
-      return MemoryUse::gradients;
-    case Phase::backward:
-    case Phase::recompute:
-      return MemoryUse::activations;
-    default:
-      return MemoryUse::unknown;
-  }
+  const Phase phase = phase_of(phases, place_of(phases, freed));
+  if (phase == Phase::optimizer) return MemoryUse::gradients;
+  return phase == Phase::backward || phase == Phase::recompute ? MemoryUse::activations
+                                                               : MemoryUse::unknown;
 }
 
 }  // namespace
@@ -232,17 +213,10 @@ MemoryUse use_of(const MemoryBlock& block, std::span<const PhaseSpan> phases) {
   const auto from = place_of(phases, *block.allocated);
   const auto to = place_of(phases, *block.freed);
   if (from && from == to) return MemoryUse::temporary;
-  switch (phase_of(phases, from)) {
-    case Phase::forward:
-    case Phase::recompute:
-      return MemoryUse::activations;
-    case Phase::backward:
-      return MemoryUse::gradients;
-    case Phase::optimizer:
-      return MemoryUse::temporary;
-    default:
-      return MemoryUse::unknown;
-  }
+  const Phase phase = phase_of(phases, from);
+  if (phase == Phase::forward || phase == Phase::recompute) return MemoryUse::activations;
+  if (phase == Phase::backward) return MemoryUse::gradients;
+  return phase == Phase::optimizer ? MemoryUse::temporary : MemoryUse::unknown;
 }
 
 MemoryBlocks memory_blocks(const MemoryEvents& memory, std::span<const std::uint32_t> rows) {
@@ -284,6 +258,98 @@ std::optional<std::array<Bytes, memory_use_count>> composition_at(
   if (known > total) return std::nullopt;
   uses[static_cast<std::size_t>(MemoryUse::parameters)] += total - known;
   return uses;
+}
+
+// Copies and memsets by direction, from the names of CUDA ("Memcpy HtoD (Pinned -> Device)"), old
+// ROCm ("CopyHostToDevice"), rocprofv3 ("MEMORY_COPY_HOST_TO_DEVICE") and XPU ("Memcpy M2D").
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace {
+
+struct Direction {
+  std::string_view word;
+  std::string_view name;
+};
+constexpr auto directions = std::to_array<Direction>({{"HtoD", "HtoD"},
+                                                      {"DtoH", "DtoH"},
+                                                      {"DtoD", "DtoD"},
+                                                      {"PtoP", "PtoP"},
+                                                      {"HtoH", "HtoH"},
+                                                      {"HostToDevice", "HtoD"},
+                                                      {"DeviceToHost", "DtoH"},
+                                                      {"DeviceToDevice", "DtoD"},
+                                                      {"HOST_TO_DEVICE", "HtoD"},
+                                                      {"DEVICE_TO_HOST", "DtoH"},
+                                                      {"DEVICE_TO_DEVICE", "DtoD"},
+                                                      {"HOST_TO_HOST", "HtoH"},
+                                                      {"H2D", "HtoD"},
+                                                      {"D2H", "DtoH"},
+                                                      {"D2D", "DtoD"},
+                                                      {"M2D", "HtoD"},
+                                                      {"D2M", "DtoH"}});
+
+std::string direction_of(std::string_view name, Category category) {
+  if (category == Category::memset) return "memset";
+  const auto found =
+      std::ranges::find_if(directions, [&](const Direction& d) { return contains(name, d.word); });
+  if (found != directions.end()) return std::string(found->name);
+  return std::string(name.substr(0, name.find(" (")));
+}
+
+std::optional<bool> pinned_in(std::string_view name) {
+  if (contains(name, "Pinned")) return true;
+  if (contains(name, "Pageable")) return false;
+  return std::nullopt;
+}
+
+struct CopySums {
+  CopyRow row;
+  std::uint64_t with_bytes = 0;
+  Bytes bytes{};
+  Ns time_with_bytes{};
+};
+
+}  // namespace
+
+std::vector<CopyRow> copy_table(const Trace& trace, const RankIndex& rank,
+                                std::span<const Step> steps) {
+  const Slices& s = trace.slices;
+  std::vector<CopySums> sums;
+  std::vector<std::uint32_t> place(trace.strings.size(), no_row);  // by name
+  const auto row_of = [&](SliceId op) -> CopySums& {
+    std::uint32_t& at = place[index(s.name[index(op)])];
+    if (at == no_row) {
+      const CopyRow row{.direction = direction_of(trace.name(op), s.category[index(op)]),
+                        .pinned = pinned_in(trace.name(op))};
+      const auto same = std::ranges::find_if(sums, [&](const CopySums& x) {
+        return x.row.direction == row.direction && x.row.pinned == row.pinned;
+      });
+      at = static_cast<std::uint32_t>(same - sums.begin());
+      if (same == sums.end()) sums.push_back({.row = row});
+    }
+    return sums[at];
+  };
+  for (const SliceId op : rank.operations()) {
+    const std::uint32_t i = index(op);
+    if (s.category[i] == Category::kernel || !step_at(steps, s.start[i])) continue;
+    CopySums& sum = row_of(op);
+    ++sum.row.count;
+    sum.row.total += s.dur[i];
+    if (s.detail[i] >= trace.copies.size() || trace.copies.bytes[s.detail[i]].value < 0) continue;
+    ++sum.with_bytes;
+    sum.bytes += trace.copies.bytes[s.detail[i]];
+    sum.time_with_bytes += s.dur[i];
+  }
+  std::vector<CopyRow> rows;
+  for (CopySums& sum : sums) {
+    if (sum.with_bytes == sum.row.count) sum.row.bytes = sum.bytes;
+    if (sum.time_with_bytes > Ns{}) sum.row.bandwidth = sum.bytes / seconds(sum.time_with_bytes);
+    rows.push_back(std::move(sum.row));
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater{}, &CopyRow::total);
+  return rows;
 }
 
 }  // namespace stepscope

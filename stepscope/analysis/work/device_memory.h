@@ -88,27 +88,24 @@ struct DeviceMemory {
   Bytes peak_allocated{};
   std::optional<Bytes> peak_reserved;
   Ns peak_time{};
-  std::string running_at_peak;  // operator on the allocating thread and kernel on the device; "" if
-                                // neither
-  std::optional<Bytes>
-      headroom;  // memory of the device − peak reserved (or allocated if reserved is not recorded)
+  std::string running_at_peak;    // operator of the allocating thread and kernel, or ""
+  std::optional<Bytes> headroom;  // memory of the device − peak reserved (else allocated)
   // Use of memory at the peak; sums to peak_allocated. Empty if the recorded totals contradict the
   // blocks.
   std::optional<std::array<Bytes, memory_use_count>> composition;
   std::vector<MemoryPhase> phases;
-  std::vector<MemoryPoint>
-      timeline;  // at most 2,000 points; keeps first, last, and the extremes of each stretch
+  std::vector<MemoryPoint> timeline;  // at most 2,000 points (thin_out)
   std::uint64_t unmatched_frees = 0;  // frees of blocks whose allocation is not in the trace
 };
 
 struct CopyRow {
   std::string direction;  // "HtoD", "DtoD", "PtoP", … ; "memset"
   std::optional<bool>
-      pinned;  // of the host side; empty if there is no host side or the name does not tell
+      pinned{};  // of the host side; empty without one, and if the name does not tell
   std::uint64_t count = 0;
-  std::optional<Bytes> bytes;  // empty unless recorded for every copy
+  std::optional<Bytes> bytes{};  // empty unless recorded for every copy
   Ns total{};
-  std::optional<ByteRate> bandwidth;  // over the copies with recorded bytes
+  std::optional<ByteRate> bandwidth{};  // over the copies with recorded bytes
 };
 
 struct MemoryTable {

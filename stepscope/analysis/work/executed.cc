@@ -32,6 +32,15 @@ OperandFormat precision_of_kernel(std::string_view name, NameClass kind) {
   return OperandFormat::other;
 }
 
+// `repeated`: by a checkpoint.
+void add_product(const OpCost& cost, Ns time, bool repeated, ExecutedProducts& products) {
+  const Flops flops = cost.flops.value_or(Flops{});
+  products.flops += flops;
+  products.recompute += repeated ? flops : cost.recompute;
+  products.time += time;
+  if (repeated) products.recompute_time += time;
+}
+
 class Accountant {
  public:
   Accountant(const Trace& trace, std::span<const Step> steps, const OpWork& work, Executed& result)
@@ -50,15 +59,11 @@ class Accountant {
     const NameClass kind = trace_.slices.kind[i];
     const bool by_name = kind == NameClass::matmul || kind == NameClass::attention;
     ExecutedStep& step = result_.steps[*place];
-    if (device.flops_share > 0) {
+    if (device.flops_share > 0)
       add_known(device, step);
-    } else if (by_name) {
-      ExecutedProducts& products = step.products[static_cast<std::size_t>(precision(device, kind))];
-      products.unknown_time += trace_.slices.dur[i];
-      ++products.unknown_kernels;
-    } else {
-      add_other(device, step);
-    }
+    else if (by_name)
+      step.products[static_cast<std::size_t>(precision(device, kind))].unknown_time +=
+          trace_.slices.dur[i];
   }
 
   [[nodiscard]] Layer layer_of(const DeviceWork& device) const {
@@ -88,38 +93,20 @@ class Accountant {
   OperandFormat precision(const DeviceWork& device, NameClass kind) {
     const StringId name = trace_.slices.name[index(device.op)];
     const OpCost* cost = device.owner == no_slice ? nullptr : work_.cost_of(trace_, device.owner);
-    if (cost == nullptr || cost->precision == OperandFormat::other) {
+    if (cost == nullptr || cost->precision == OperandFormat::other)
       return named_precision(name, kind);
-    }
     const bool tf32 = cost->precision == OperandFormat::fp32 && on_tensor_cores(name);
     return tf32 ? OperandFormat::tf32 : cost->precision;
   }
 
   void add_known(const DeviceWork& device, ExecutedStep& step) {
     const OpCost& cost = *work_.cost_of(trace_, device.owner);
-    ExecutedProducts& products =
-        step.products[static_cast<std::size_t>(precision(device, NameClass::matmul))];
-    const Ns dur = trace_.slices.dur[index(device.op)];
-    const Flops flops = cost.flops.value_or(Flops{}) * static_cast<double>(device.flops_share);
-    const Flops rebuilt = cost.recompute * static_cast<double>(device.flops_share);
-    const bool repeated = work_.recompute[index(device.owner)];
-    products.flops += flops;
-    products.recompute += repeated ? flops : rebuilt;
-    products.time += dur;
-    if (repeated) products.recompute_time += dur;
-    ++products.kernels;
+    const auto share = static_cast<double>(device.flops_share);
+    add_product(
+        {.flops = cost.flops.value_or(Flops{}) * share, .recompute = cost.recompute * share},
+        trace_.slices.dur[index(device.op)], work_.recompute[index(device.owner)],
+        step.products[static_cast<std::size_t>(precision(device, NameClass::matmul))]);
     result_.any_shapes = true;
-  }
-
-  void add_other(const DeviceWork& device, ExecutedStep& step) const {
-    const Ns dur = trace_.slices.dur[index(device.op)];
-    step.other_time += dur;
-    const OpCost* cost = device.owner == no_slice ? nullptr : work_.cost_of(trace_, device.owner);
-    if (cost == nullptr || !cost->bytes || work_.counts[index(device.owner)]) return;
-    const double bytes =
-        static_cast<double>(cost->bytes->value) * static_cast<double>(device.bytes_share);
-    step.other_bytes += Bytes{std::llround(bytes)};
-    step.other_time_with_bytes += dur;
   }
 
   const Trace& trace_;
@@ -157,9 +144,8 @@ void on_devices(const Trace& trace, const RankIndex& rank, std::span<const Step>
                                                trace.slices.start[index(device.op)],
                                                trace.slices.end(device.op));
   }
-  for (std::size_t i = 0; i < sweeps.size(); ++i) {
+  for (std::size_t i = 0; i < sweeps.size(); ++i)
     add_unions(sweeps[i], rank.devices[i].start, rank.devices[i].end, steps, result);
-  }
 }
 
 // The innermost operator with known flops stands for the kernel. Other CPU work is in the time
@@ -174,14 +160,8 @@ void on_host(const Trace& trace, const RankIndex& rank, std::span<const Step> st
     const auto place = step_at(steps, s.start[i]);
     if (!place) continue;
     const OpCost& cost = *work.cost_of(trace, SliceId{i});
-    ExecutedProducts& products =
-        result.steps[*place].products[static_cast<std::size_t>(cost.precision)];
-    const Flops flops = cost.flops.value_or(Flops{});
-    products.flops += flops;
-    products.recompute += work.recompute[i] ? flops : cost.recompute;
-    products.time += s.dur[i];
-    if (work.recompute[i]) products.recompute_time += s.dur[i];
-    ++products.kernels;
+    add_product(cost, s.dur[i], work.recompute[i],
+                result.steps[*place].products[static_cast<std::size_t>(cost.precision)]);
     result.any_shapes = true;
   }
   add_unions(sweep, rank.start, rank.end, steps, result);
@@ -208,11 +188,10 @@ Executed executed_work(const Trace& trace, const RankIndex& rank, std::span<cons
                        const OpWork& work) {
   Executed result;
   for (const Step& step : steps) result.steps.emplace_back().index = step.index;
-  if (rank.cpu_only()) {
+  if (rank.cpu_only())
     on_host(trace, rank, steps, work, result);
-  } else {
+  else
     on_devices(trace, rank, steps, work, result);
-  }
   return result;
 }
 
@@ -231,15 +210,6 @@ struct OperatorKeyHash {
       hash = (hash ^ (hash >> 31)) * 0x9E3779B97F4A7C15ULL + index(id);
     return hash;
   }
-};
-
-struct Sums {
-  std::uint64_t with_flops = 0;
-  std::uint64_t with_bytes = 0;
-  Ns product_time{};
-  Ns byte_time{};
-  double flops = 0;
-  double bytes = 0;
 };
 
 // The device side of one call.
@@ -294,13 +264,13 @@ class Table {
     row.max = std::max(row.max, call.time);
     ++row.device_calls;
     row.device += call.time;
-    add_work(op, call, sums_[at]);
+    add_work(op, call, known_[at]);
   }
 
   std::vector<OperatorRow> take() {
     Ns all{};
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      finish(rows_[i], sums_[i]);
+      if (rows_[i].device_calls > 0) known_[i].give(rows_[i].device_calls, rows_[i]);
       all += rows_[i].device;
     }
     for (OperatorRow& row : rows_)
@@ -322,41 +292,22 @@ class Table {
     }
     const auto [place, fresh] = places_.insert(key);
     if (fresh) {
-      OperatorRow row;
-      row.name = key.name;
-      row.dims = key.dims;
-      row.types = key.types;
-      row.kind = trace_.slices.kind[i];
-      if (const OpCost* cost = work_.cost_of(trace_, op)) row.precision = cost->precision;
-      rows_.push_back(row);
-      sums_.emplace_back();
+      const OpCost* cost = work_.cost_of(trace_, op);
+      rows_.push_back({.name = key.name,
+                       .dims = key.dims,
+                       .types = key.types,
+                       .kind = trace_.slices.kind[i],
+                       .precision = cost != nullptr ? cost->precision : OperandFormat::other});
+      known_.emplace_back();
     }
     return place;
   }
 
-  void add_work(SliceId op, const CallWork& call, Sums& sums) const {
+  void add_work(SliceId op, const CallWork& call, KnownWork& known) const {
     const OpCost* cost = work_.cost_of(trace_, op);
     if (cost == nullptr) return;
-    if (cost->flops && work_.counts[index(op)]) {
-      ++sums.with_flops;
-      sums.flops += cost->flops->value;
-      sums.product_time += call.product_time;
-    }
-    if (cost->bytes && call.byte_time > Ns{}) {
-      ++sums.with_bytes;
-      sums.bytes += static_cast<double>(cost->bytes->value);
-      sums.byte_time += call.byte_time;
-    }
-  }
-
-  static void finish(OperatorRow& row, const Sums& sums) {
-    if (row.device_calls == 0) return;
-    if (sums.with_flops == row.device_calls) row.flops = Flops{sums.flops};
-    if (sums.product_time > Ns{}) row.rate = Flops{sums.flops} / seconds(sums.product_time);
-    if (sums.with_bytes == row.device_calls)
-      row.bytes = Bytes{static_cast<std::int64_t>(sums.bytes)};
-    if (sums.byte_time > Ns{})
-      row.bandwidth = ByteRate{sums.bytes / seconds(sums.byte_time).count()};
+    if (cost->flops && work_.counts[index(op)]) known.add_flops(*cost->flops, 1, call.product_time);
+    if (cost->bytes && call.byte_time > Ns{}) known.add_bytes(*cost->bytes, 1, call.byte_time);
   }
 
   const Trace& trace_;
@@ -366,7 +317,7 @@ class Table {
   std::size_t next_ = 0;  // in work_.device
   KeyIndex<OperatorKey, OperatorKeyHash> places_;
   std::vector<OperatorRow> rows_;
-  std::vector<Sums> sums_;
+  std::vector<KnownWork> known_;
 };
 
 struct Open {

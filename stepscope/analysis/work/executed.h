@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work that the hardware executed in each step, for the MFU budget: the flops of products, the
-// time of their kernels by precision, and the time of all other compute. Kernels of unknown class
+// The work that the hardware executed in each step, for the MFU budget: the flops of products and
+// the time of their kernels by precision. Kernels of unknown class
 // (`other`) without known flops are neither products nor memory-bound. Conventions for flops:
 // op_flops.h.
 //
@@ -30,8 +30,6 @@ struct ExecutedProducts {
   Ns time{};          // of those kernels
   Ns unknown_time{};  // of kernels whose flops are not known from the trace
   Ns recompute_time{};
-  std::uint64_t kernels = 0;
-  std::uint64_t unknown_kernels = 0;
 };
 
 struct ExecutedStep {
@@ -40,9 +38,6 @@ struct ExecutedStep {
   Ns product_union{};    // at least one product runs, clipped to the step, summed over devices
   Ns other_union{};      // compute of a known class runs, but no product: memory-bound work
   Ns unclassed_union{};  // only compute of unknown class runs
-  Ns other_time{};       // sum of the other compute kernels, also of unknown class
-  Bytes other_bytes{};   // the least they must move, where shapes are known
-  Ns other_time_with_bytes{};  // time of the kernels behind other_bytes
 
   [[nodiscard]] Flops flops() const;
   [[nodiscard]] Flops recompute() const;
@@ -52,8 +47,7 @@ struct ExecutedStep {
 
 struct Executed {
   std::vector<ExecutedStep> steps;  // parallel to the given steps
-  bool any_shapes =
-      false;  // the flops of at least one product are known; if false, zero means unknown
+  bool any_shapes = false;  // the flops of a product are known; if false, zero means unknown
 };
 
 // The flops of a call belong to the steps in which its kernels start.
@@ -81,12 +75,11 @@ struct OperatorRow {
   Ns device{};
   Ns min{};  // device time of a single one of the device_calls
   Ns max{};
-  double share = 0;  // of the device time of all rows
-  std::optional<Flops>
-      flops;  // executed, summed; empty unless the number is known for every call with device work
-  std::optional<FlopRate> rate;  // over the time of the row's products
-  std::optional<Bytes> bytes;
-  std::optional<ByteRate> bandwidth;
+  double share = 0;              // of the device time of all rows
+  std::optional<Flops> flops{};  // executed, summed; empty unless known for every call on a device
+  std::optional<FlopRate> rate{};  // over the time of the row's products
+  std::optional<Bytes> bytes{};
+  std::optional<ByteRate> bandwidth{};
 
   [[nodiscard]] std::optional<Ns> mean() const {
     if (device_calls == 0) return std::nullopt;

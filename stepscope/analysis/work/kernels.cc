@@ -29,55 +29,31 @@ struct KernelKeyHash {
   }
 };
 
-// The sums for one name and class.
+// One name and class.
 struct KernelSums {
-  std::uint64_t count = 0;
-  std::uint64_t with_flops = 0;
-  std::uint64_t with_bytes = 0;
-  Ns total{};
-  Ns min = Ns::max();
-  Ns max{};
-  Ns time_with_flops{};
-  Ns time_with_bytes{};
-  double flops = 0;
-  double bytes = 0;
+  KernelRow row;
+  KnownWork known{};
 };
 
 void add(const Trace& trace, const OpWork& work, const DeviceWork& device, KernelSums& sums) {
   const Ns dur = trace.slices.dur[index(device.op)];
-  ++sums.count;
-  sums.total += dur;
-  sums.min = std::min(sums.min, dur);
-  sums.max = std::max(sums.max, dur);
+  KernelRow& row = sums.row;
+  row.min = row.count == 0 ? dur : std::min(row.min, dur);
+  row.max = std::max(row.max, dur);
+  row.total += dur;
+  ++row.count;
   const OpCost* cost = device.owner == no_slice ? nullptr : work.cost_of(trace, device.owner);
   if (cost == nullptr) return;
-  if (cost->flops && device.flops_share > 0) {
-    ++sums.with_flops;
-    sums.time_with_flops += dur;
-    sums.flops += cost->flops->value * static_cast<double>(device.flops_share);
-  }
-  if (cost->bytes && device.bytes_share > 0) {
-    ++sums.with_bytes;
-    sums.time_with_bytes += dur;
-    sums.bytes += static_cast<double>(cost->bytes->value) * static_cast<double>(device.bytes_share);
-  }
+  if (cost->flops && device.flops_share > 0)
+    sums.known.add_flops(*cost->flops, double{device.flops_share}, dur);
+  if (cost->bytes && device.bytes_share > 0)
+    sums.known.add_bytes(*cost->bytes, double{device.bytes_share}, dur);
 }
 
-KernelRow row_of(StringId name, NameClass kind, const KernelSums& sums, std::string_view text) {
-  KernelRow row;
-  row.name = name;
-  row.kind = kind;
-  row.count = sums.count;
-  row.total = sums.total;
-  row.min = sums.count == 0 ? Ns{} : sums.min;
-  row.max = sums.max;
-  if (sums.count > 0 && sums.with_flops == sums.count) row.flops = Flops{sums.flops};
-  if (sums.time_with_flops > Ns{}) row.rate = Flops{sums.flops} / seconds(sums.time_with_flops);
-  if (sums.count > 0 && sums.with_bytes == sums.count) row.bytes = Bytes{std::llround(sums.bytes)};
-  if (sums.time_with_bytes > Ns{})
-    row.bandwidth = ByteRate{sums.bytes / seconds(sums.time_with_bytes).count()};
-  if (kind == NameClass::matmul || kind == NameClass::attention)
-    row.tensor_core = uses_tensor_cores(text);
+KernelRow row_of(const Trace& trace, const KernelKey& key) {
+  KernelRow row{.name = key.name, .kind = key.kind};
+  if (key.kind == NameClass::matmul || key.kind == NameClass::attention)
+    row.tensor_core = uses_tensor_cores(trace.strings[key.name]);
   return row;
 }
 
@@ -88,14 +64,10 @@ Ns busy_time(const Trace& trace, const RankIndex& rank, std::span<const Step> st
     sweep.reserve(lane.ops.size());
     for (const SliceId op : lane.ops)
       sweep.add(0, trace.slices.start[index(op)], trace.slices.end(op));
-    // The busy stretches and the steps are both disjoint and in order.
-    std::size_t at = 0;
+    StepCursor cursor(steps);
     sweep.run(lane.start, lane.end, [&](Ns start, Ns end, const IntervalSweep<1>::Open& open) {
-      if (open[0] == 0) return;
-      while (at < steps.size() && steps[at].end <= start) ++at;
-      for (std::size_t i = at; i < steps.size() && steps[i].start < end; ++i) {
-        busy += std::min(end, steps[i].end) - std::max(start, steps[i].start);
-      }
+      if (open[0] > 0)
+        cursor.place(start, end, [&](std::size_t, Ns from, Ns to) { busy += to - from; });
     });
   }
   return busy;
@@ -125,8 +97,7 @@ void attach_counters(const Trace& trace, std::vector<KernelRow>& rows) {
     std::uint32_t& at = place[index(key.first)];
     if (at == no_row) {
       at = static_cast<std::uint32_t>(rows.size());
-      rows.push_back(row_of(key.first, classify_kernel(trace.strings[key.first]), {},
-                            trace.strings[key.first]));
+      rows.push_back(row_of(trace, {key.first, classify_kernel(trace.strings[key.first])}));
     }
     rows[at].counters.push_back(
         {key.second, mean.first / static_cast<double>(mean.second), mean.second});
@@ -157,19 +128,20 @@ std::vector<KernelClassRow> class_rows(const std::vector<KernelRow>& kernels, Ns
 KernelTable kernel_table(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
                          const OpWork& work) {
   KeyIndex<KernelKey, KernelKeyHash> places;
-  std::vector<std::pair<KernelKey, KernelSums>> names;
+  std::vector<KernelSums> names;
   for (const DeviceWork& device : work.device) {
     if (!step_at(steps, trace.slices.start[index(device.op)])) continue;
     const KernelKey key{trace.slices.name[index(device.op)], trace.slices.kind[index(device.op)]};
     const auto [at, fresh] = places.insert(key);
-    if (fresh) names.push_back({key, {}});
-    add(trace, work, device, names[at].second);
+    if (fresh) names.push_back({row_of(trace, key)});
+    add(trace, work, device, names[at]);
   }
   KernelTable table;
   table.busy = busy_time(trace, rank, steps);
-  for (const auto& [key, sums] : names) {
-    table.kernels.push_back(row_of(key.name, key.kind, sums, trace.strings[key.name]));
-    table.kernels.back().share = share_of(sums.total, table.busy);
+  for (auto& [row, known] : names) {
+    known.give(row.count, row);
+    row.share = share_of(row.total, table.busy);
+    table.kernels.push_back(std::move(row));
   }
   attach_counters(trace, table.kernels);
   std::ranges::stable_sort(table.kernels, std::ranges::greater{}, &KernelRow::total);

@@ -31,15 +31,13 @@ struct KernelRow {
   Ns total{};
   Ns min{};
   Ns max{};
-  double share =
-      0;  // of the device's busy time; with overlapping kernels the shares sum to more than 1
-  std::optional<Flops> flops;    // sum; empty unless known for every run
-  std::optional<FlopRate> rate;  // over runs with known flops
-  std::optional<Bytes> bytes;    // the least its operators move; same rules
-  std::optional<ByteRate> bandwidth;
-  std::optional<bool>
-      tensor_core;  // of matmul and attention kernels; empty if the name does not tell
-  std::vector<KernelCounter> counters;
+  double share = 0;  // of the busy time; shares of overlapping kernels sum to more than 1
+  std::optional<Flops> flops{};    // sum; empty unless known for every run
+  std::optional<FlopRate> rate{};  // over runs with known flops
+  std::optional<Bytes> bytes{};    // the least its operators move; same rules
+  std::optional<ByteRate> bandwidth{};
+  std::optional<bool> tensor_core{};  // of matmul and attention; empty if the name does not tell
+  std::vector<KernelCounter> counters{};
 
   [[nodiscard]] Ns mean() const {
     return count == 0 ? Ns{} : total / static_cast<std::int64_t>(count);

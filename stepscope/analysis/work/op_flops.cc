@@ -113,8 +113,6 @@ std::optional<Flops> linear_backward_product(const OpInputs& inputs) {
   return *one * (double{(*mask)[0] ? 1.0 : 0.0} + ((*mask)[1] ? 1.0 : 0.0));
 }
 
-}  // namespace
-
 std::optional<Flops> product_flops(std::string_view name, const OpInputs& inputs) {
   if (name == "mm" || name == "_scaled_mm" || name == "_int_mm") return plain_product(inputs, 0, 2);
   if (name == "addmm" || name == "addmm_" || name == "_addmm_activation")
@@ -122,9 +120,8 @@ std::optional<Flops> product_flops(std::string_view name, const OpInputs& inputs
   if (name == "bmm") return plain_product(inputs, 0, 3);
   if (name == "baddbmm" || name == "baddbmm_" || name == "addbmm")
     return plain_product(inputs, 1, 3);
-  if (name == "linear" || name == "mkldnn_linear" || name == "_mkldnn_linear") {
+  if (name == "linear" || name == "mkldnn_linear" || name == "_mkldnn_linear")
     return linear_product(inputs.tensor(0, 1), inputs.tensor(1, 1));
-  }
   if (name == "matmul") return broadcast_product(inputs.tensor(0, 1), inputs.tensor(1, 1));
   if (name == "_grouped_mm" || name == "_scaled_grouped_mm") return grouped_product(inputs);
   if (name == "einsum") return einsum_product(inputs);
@@ -133,8 +130,6 @@ std::optional<Flops> product_flops(std::string_view name, const OpInputs& inputs
   if (name == "linear_backward") return linear_backward_product(inputs);
   return std::nullopt;
 }
-
-namespace {
 
 // The engine's fused head (nn/network/op_observer.h): x, the table, targets; both gradients too in
 // training.
@@ -146,37 +141,13 @@ std::optional<Flops> head_flops(std::string_view name, const OpInputs& inputs) {
   return *logits * (name.substr(head.size()) == "_trained" ? 3.0 : 1.0);
 }
 
-}  // namespace
-
-OpCost op_cost(std::string_view name, const OpInputs& inputs) {
-  constexpr std::string_view aten = "aten::";
-  const bool own = name.starts_with(aten);
-  const std::string_view base = own ? name.substr(aten.size()) : name;
-  OpCost cost;
-  if (own) cost.flops = product_flops(base, inputs);
-  if (own && !cost.flops) cost.flops = convolution_flops(base, inputs);
-  if (!own) cost.flops = head_flops(base, inputs);
-  if (const auto attention = cost.flops ? std::nullopt : attention_flops(base, inputs)) {
-    cost.flops = attention->total;
-    cost.recompute = attention->recompute;
-  }
-  cost.bytes = moved_bytes(base, inputs);
-  const auto tensor = std::ranges::find_if(inputs.args, &OpInput::is_tensor);
-  if (tensor != inputs.args.end()) cost.precision = precision_of(tensor->type);
-  return cost;
-}
-
 // Schemas of PyTorch's operators and of flash-attention's. Fused attention multiplies over the
 // pairs of positions that the mask keeps.
 
-namespace {
-
 constexpr std::size_t no_input = 99;
 enum class Layout : std::uint8_t { heads_first, heads_last };  // [B, H, S, D], [B, S, H, D]
-enum class Mask : std::uint8_t {
-  flag,
-  kind
-};  // "True"; or 0 none, 1 and 2 causal (upper left, lower right)
+// "True"; or 0 none, 1 and 2 causal (upper left, lower right)
+enum class Mask : std::uint8_t { flag, kind };
 
 struct AttentionSchema {
   std::string_view name;
@@ -184,9 +155,8 @@ struct AttentionSchema {
   std::size_t query;  // key and value follow; 1 in a backward
   std::size_t causal;
   Mask mask = Mask::flag;
-  std::size_t lengths =
-      no_input;  // cumulative lengths of packed sequences: if present, lengths are data
-  std::size_t window = no_input;  // left; right follows; -1 = unlimited
+  std::size_t lengths = no_input;  // cumulative, of packed sequences: if present, they are data
+  std::size_t window = no_input;   // left; right follows; -1 = unlimited
 };
 using enum Layout;
 constexpr auto attention_schemas = std::to_array<AttentionSchema>({
@@ -271,39 +241,37 @@ std::optional<AttentionFlops> attention_flops(std::string_view name, const OpInp
 
 namespace {
 
-constexpr std::size_t no_argument = 99;
-
 // Positions of a forward convolution's arguments in its schema. Input is argument 0, weight 1.
 struct ConvolutionSchema {
   std::string_view name;
   std::size_t stride, padding, dilation;
-  std::size_t transposed = no_argument;  // a flag
+  std::size_t transposed = no_input;  // a flag
   bool always_transposed = false;
 };
 constexpr auto convolution_schemas = std::to_array<ConvolutionSchema>({
     {"conv1d", 3, 4, 5},
     {"conv2d", 3, 4, 5},
     {"conv3d", 3, 4, 5},
-    {"conv_transpose1d", 3, 4, 7, no_argument, true},
-    {"conv_transpose2d", 3, 4, 7, no_argument, true},
-    {"conv_transpose3d", 3, 4, 7, no_argument, true},
+    {"conv_transpose1d", 3, 4, 7, no_input, true},
+    {"conv_transpose2d", 3, 4, 7, no_input, true},
+    {"conv_transpose3d", 3, 4, 7, no_input, true},
     {"convolution", 3, 4, 5, 6},
     {"_convolution", 3, 4, 5, 6},
     {"convolution_overrideable", 3, 4, 5, 6},
     {"cudnn_convolution", 3, 2, 4},
     {"cudnn_convolution_relu", 3, 4, 5},
     {"cudnn_convolution_add_relu", 5, 6, 7},
-    {"cudnn_convolution_transpose", 4, 2, 5, no_argument, true},
+    {"cudnn_convolution_transpose", 4, 2, 5, no_input, true},
     {"miopen_convolution", 4, 3, 5},
     {"miopen_convolution_relu", 3, 4, 5},
     {"miopen_depthwise_convolution", 4, 3, 5},
-    {"miopen_convolution_transpose", 5, 3, 6, no_argument, true},
+    {"miopen_convolution_transpose", 5, 3, 6, no_input, true},
     {"mkldnn_convolution", 4, 3, 5},
-    {"thnn_conv2d", 4, 5, no_argument},
-    {"_slow_conv2d_forward", 4, 5, no_argument},
+    {"thnn_conv2d", 4, 5, no_input},
+    {"_slow_conv2d_forward", 4, 5, no_input},
     {"_conv_depthwise2d", 4, 5, 6},
     {"conv_depthwise3d", 4, 5, 6},
-    {"slow_conv3d_forward", 4, 5, no_argument},
+    {"slow_conv3d_forward", 4, 5, no_input},
     {"slow_conv_dilated2d", 4, 5, 6},
 });
 
@@ -317,9 +285,8 @@ std::optional<std::int64_t> spatial(const std::optional<Dims>& list, std::size_t
 std::optional<std::int64_t> output_extent(const ConvolutionSchema& schema, const OpInputs& inputs,
                                           std::size_t i, std::int64_t in, std::int64_t kernel) {
   const auto stride = spatial(inputs.integers(schema.stride), i);
-  const auto dilation = schema.dilation == no_argument
-                            ? std::optional<std::int64_t>(1)
-                            : spatial(inputs.integers(schema.dilation), i);
+  const auto dilation = schema.dilation == no_input ? std::optional<std::int64_t>(1)
+                                                    : spatial(inputs.integers(schema.dilation), i);
   if (!stride || *stride <= 0 || !dilation || *dilation <= 0) return std::nullopt;
   const std::string_view mode = inputs.concrete(schema.padding);
   if (mode == "same" || mode == "'same'") return in;
@@ -339,10 +306,11 @@ std::optional<std::int64_t> output_extent(const ConvolutionSchema& schema, const
 
 // The multiply-adds of one position are weight[1] × window, on the side over which the kernel
 // slides.
-std::optional<Flops> sliding(std::int64_t positions, const Dims& weight) {
+std::optional<Flops> sliding(const Dims& positions, const Dims& weight) {
+  const auto count = element_count(positions);
   const auto window = element_count(Dims(weight.begin() + 1, weight.end()));
-  if (!window) return std::nullopt;
-  return Flops{2.0 * static_cast<double>(positions) * static_cast<double>(*window)};
+  if (!count || !window) return std::nullopt;
+  return Flops{2.0 * static_cast<double>(*count) * static_cast<double>(*window)};
 }
 
 std::optional<Flops> forward(const ConvolutionSchema& schema, const OpInputs& inputs) {
@@ -350,23 +318,19 @@ std::optional<Flops> forward(const ConvolutionSchema& schema, const OpInputs& in
   const Dims* weight = inputs.tensor(1, 3);
   if (in == nullptr || weight == nullptr || in->size() != weight->size()) return std::nullopt;
   bool transposed = schema.always_transposed;
-  if (schema.transposed != no_argument) {
+  if (schema.transposed != no_input) {
     const auto flag = inputs.flag(schema.transposed);
     if (!flag) return std::nullopt;
     transposed = *flag;
   }
-  if (transposed) {
-    const auto positions = element_count(*in);
-    return positions ? sliding(*positions, *weight) : std::nullopt;
-  }
+  if (transposed) return sliding(*in, *weight);
   Dims out = {in->front(), weight->front()};
   for (std::size_t i = 2; i < in->size(); ++i) {
     const auto extent = output_extent(schema, inputs, i - 2, (*in)[i], (*weight)[i]);
     if (!extent) return std::nullopt;
     out.push_back(*extent);
   }
-  const auto positions = element_count(out);
-  return positions ? sliding(*positions, *weight) : std::nullopt;
+  return sliding(out, *weight);
 }
 
 // convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation,
@@ -379,11 +343,9 @@ std::optional<Flops> backward(const OpInputs& inputs) {
   const auto transposed = inputs.flag(7);
   const auto mask = inputs.flags(10);
   if (grad == nullptr || in == nullptr || weight == nullptr || !transposed || !mask ||
-      mask->size() != 3) {
+      mask->size() != 3)
     return std::nullopt;
-  }
-  const auto positions = element_count(*transposed ? *in : *grad);
-  const auto one = positions ? sliding(*positions, *weight) : std::nullopt;
+  const auto one = sliding(*transposed ? *in : *grad, *weight);
   if (!one) return std::nullopt;
   return *one * (((*mask)[0] ? 1.0 : 0.0) + ((*mask)[1] ? 1.0 : 0.0));
 }
@@ -393,8 +355,7 @@ std::optional<Flops> backward_input(const OpInputs& inputs) {
   const Dims* grad = inputs.tensor(1, 3);
   const Dims* weight = inputs.tensor(2, 3);
   if (grad == nullptr || weight == nullptr) return std::nullopt;
-  const auto positions = element_count(*grad);
-  return positions ? sliding(*positions, *weight) : std::nullopt;
+  return sliding(*grad, *weight);
 }
 
 // cudnn_convolution_backward_weight(weight_size, grad_output, self, …)
@@ -402,11 +363,8 @@ std::optional<Flops> backward_weight(const OpInputs& inputs) {
   const Dims* grad = inputs.tensor(1, 3);
   const auto weight = inputs.integers(0);
   if (grad == nullptr || !weight || weight->size() != grad->size()) return std::nullopt;
-  const auto positions = element_count(*grad);
-  return positions ? sliding(*positions, *weight) : std::nullopt;
+  return sliding(*grad, *weight);
 }
-
-}  // namespace
 
 std::optional<Flops> convolution_flops(std::string_view name, const OpInputs& inputs) {
   if (name == "convolution_backward") return backward(inputs);
@@ -414,6 +372,26 @@ std::optional<Flops> convolution_flops(std::string_view name, const OpInputs& in
   if (name == "cudnn_convolution_backward_weight") return backward_weight(inputs);
   const auto schema = std::ranges::find(convolution_schemas, name, &ConvolutionSchema::name);
   return schema == convolution_schemas.end() ? std::nullopt : forward(*schema, inputs);
+}
+
+}  // namespace
+
+OpCost op_cost(std::string_view name, const OpInputs& inputs) {
+  constexpr std::string_view aten = "aten::";
+  const bool own = name.starts_with(aten);
+  const std::string_view base = own ? name.substr(aten.size()) : name;
+  OpCost cost;
+  if (own) cost.flops = product_flops(base, inputs);
+  if (own && !cost.flops) cost.flops = convolution_flops(base, inputs);
+  if (!own) cost.flops = head_flops(base, inputs);
+  if (const auto attention = cost.flops ? std::nullopt : attention_flops(base, inputs)) {
+    cost.flops = attention->total;
+    cost.recompute = attention->recompute;
+  }
+  cost.bytes = moved_bytes(base, inputs);
+  const auto tensor = std::ranges::find_if(inputs.args, &OpInput::is_tensor);
+  if (tensor != inputs.args.end()) cost.precision = precision_of(tensor->type);
+  return cost;
 }
 
 }  // namespace stepscope

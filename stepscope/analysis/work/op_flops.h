@@ -19,12 +19,10 @@
 namespace stepscope {
 
 struct OpCost {
-  std::optional<Flops>
-      flops;          // executed; empty for operators without products and for unknown shapes
-  Flops recompute{};  // the part of `flops` that repeats work the model does not require
-  std::optional<Bytes> bytes;
-  OperandFormat precision =
-      OperandFormat::other;  // of the first tensor; fp32 products may run as tf32
+  std::optional<Flops> flops{};  // executed; empty without products and for unknown shapes
+  Flops recompute{};             // the part of `flops` that the model does not require
+  std::optional<Bytes> bytes{};
+  OperandFormat precision = OperandFormat::other;  // of the first tensor; fp32 may run as tf32
 };
 
 // `name` is as in the trace ("aten::addmm"). Covers only an operator's own computation.
@@ -32,13 +30,8 @@ struct OpCost {
 // operators (op_work.h counts the one that launches the kernels).
 [[nodiscard]] OpCost op_cost(std::string_view name, const OpInputs& inputs);
 
-// The parts of op_cost(). `base_name` is the name without "aten::"; operators of other libraries
-// keep their namespace.
-[[nodiscard]] std::optional<Flops> product_flops(std::string_view base_name,
-                                                 const OpInputs& inputs);
-[[nodiscard]] std::optional<Flops> convolution_flops(std::string_view base_name,
-                                                     const OpInputs& inputs);
-
+// The parts of op_cost() that others use. `base_name` is the name without "aten::"; operators of
+// other libraries keep their namespace.
 struct AttentionFlops {
   Flops total{};
   Flops recompute{};

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <utility>
 
+#include "stepscope/base/ascii.h"
+
 namespace stepscope {
 namespace {
 
@@ -15,10 +17,7 @@ class Cursor {
   explicit Cursor(std::string_view text) : text_(text) {}
 
   void skip_space() {  // some writers indent their arrays
-    while (!text_.empty() && (text_.front() == ' ' || text_.front() == '\t' ||
-                              text_.front() == '\n' || text_.front() == '\r')) {
-      text_.remove_prefix(1);
-    }
+    while (!text_.empty() && is_space(text_.front())) text_.remove_prefix(1);
   }
   bool take(char c) {
     skip_space();
@@ -78,28 +77,24 @@ bool parse_shape(Cursor& cursor, OpInput& input, bool nested = false) {
   return cursor.take(']') && (input.dims.empty() || input.list.empty());
 }
 
-bool parse_shapes(std::string_view text, std::vector<OpInput>& args) {
+// A list whose elements `element` takes, and nothing behind it.
+template <class Element>
+bool parse_list(std::string_view text, Element&& element) {
   Cursor cursor(text);
   if (!cursor.take('[')) return false;
   if (cursor.take(']')) return cursor.done();
   do {
-    if (!parse_shape(cursor, args.emplace_back())) return false;
+    if (!element(cursor)) return false;
   } while (cursor.take(','));
   return cursor.take(']') && cursor.done();
 }
 
 // Fills one text per argument. A list longer than the dims is malformed.
 bool parse_texts(std::string_view text, std::vector<OpInput>& args, std::string OpInput::* field) {
-  if (text.empty()) return true;
-  Cursor cursor(text);
-  if (!cursor.take('[')) return false;
-  if (cursor.take(']')) return cursor.done();
   std::size_t at = 0;
-  do {
-    if (at == args.size() || !cursor.quoted(args[at].*field)) return false;
-    ++at;
-  } while (cursor.take(','));
-  return cursor.take(']') && cursor.done();
+  return text.empty() || parse_list(text, [&](Cursor& cursor) {
+           return at < args.size() && cursor.quoted(args[at++].*field);
+         });
 }
 
 struct ElementType {
@@ -166,15 +161,9 @@ std::optional<std::int64_t> OpInputs::integer(std::size_t i) const {
 }
 
 std::optional<Dims> OpInputs::integers(std::size_t i) const {
-  Cursor cursor(concrete(i));
   Dims values;
-  if (!cursor.take('[')) return std::nullopt;
-  if (cursor.take(']')) return values;
-  do {
-    if (!cursor.number(values.emplace_back())) return std::nullopt;
-  } while (cursor.take(','));
-  if (!cursor.take(']') || !cursor.done()) return std::nullopt;
-  return values;
+  const auto number = [&](Cursor& cursor) { return cursor.number(values.emplace_back()); };
+  return parse_list(concrete(i), number) ? std::optional(values) : std::nullopt;
 }
 
 std::optional<std::vector<bool>> OpInputs::flags(std::size_t i) const {
@@ -196,17 +185,18 @@ std::optional<std::vector<bool>> OpInputs::flags(std::size_t i) const {
 std::optional<OpInputs> parse_inputs(std::string_view dims, std::string_view types,
                                      std::string_view concrete) {
   OpInputs inputs;
-  if (!parse_shapes(dims, inputs.args) || !parse_texts(types, inputs.args, &OpInput::type) ||
-      !parse_texts(concrete, inputs.args, &OpInput::concrete)) {
+  const auto shape = [&](Cursor& cursor) {
+    return parse_shape(cursor, inputs.args.emplace_back());
+  };
+  if (!parse_list(dims, shape) || !parse_texts(types, inputs.args, &OpInput::type) ||
+      !parse_texts(concrete, inputs.args, &OpInput::concrete))
     return std::nullopt;
-  }
   return inputs;
 }
 
 std::optional<std::int64_t> element_bytes(std::string_view type) {
   const ElementType* found = find_type(type);
-  if (found == nullptr) return std::nullopt;
-  return found->bytes;
+  return found == nullptr ? std::nullopt : std::optional(found->bytes);
 }
 
 OperandFormat precision_of(std::string_view type) {
@@ -216,9 +206,8 @@ OperandFormat precision_of(std::string_view type) {
 
 std::optional<std::int64_t> element_count(const Dims& dims) {
   std::int64_t count = 1;
-  for (const std::int64_t dim : dims) {
+  for (const std::int64_t dim : dims)
     if (dim < 0 || __builtin_mul_overflow(count, dim, &count)) return std::nullopt;
-  }
   return count;
 }
 

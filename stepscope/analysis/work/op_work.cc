@@ -95,10 +95,9 @@ void find_nesting(const Trace& trace, const RankIndex& rank, OpWork& work) {
 class OperatorsByExternalId {
  public:
   explicit OperatorsByExternalId(const Trace& trace) : slices_(trace.slices) {
-    for (std::uint32_t i = 0; i < slices_.size(); ++i) {
+    for (std::uint32_t i = 0; i < slices_.size(); ++i)
       if (slices_.category[i] == Category::cpu_op && slices_.external_id[i] != 0)
         rows_.push_back(SliceId{i});
-    }
     run_sort(rows_, [&](SliceId a, SliceId b) { return key(a) < key(b); });
   }
   // The last operator with this id that began no later than `start`.
@@ -142,19 +141,15 @@ void adopt_orphans(const Trace& trace, OpWork& work) {
   if (std::ranges::none_of(work.device, is_orphan)) return;
   const OperatorsByExternalId operators(trace);
   if (!ids_name_operators(trace, work, operators)) return;
-  for (DeviceWork& device : work.device) {
-    if (is_orphan(device)) {
+  for (DeviceWork& device : work.device)
+    if (is_orphan(device))
       device.owner = operators.find(s.external_id[index(device.op)], s.start[index(device.op)]);
-    }
-  }
 }
 
 void find_owners(const Trace& trace, const RankIndex& rank, OpWork& work) {
-  for (const DeviceLane& lane : rank.devices) {
-    for (const SliceId op : lane.ops) {
-      const SliceId call = rank.launch(op);
-      work.device.push_back({op, call == no_slice ? no_slice : work.parent[index(call)], 0, 0});
-    }
+  for (const SliceId op : rank.operations()) {
+    const SliceId call = rank.launch(op);
+    work.device.push_back({op, call == no_slice ? no_slice : work.parent[index(call)], 0, 0});
   }
   adopt_orphans(trace, work);
   run_sort(work.device, [](const DeviceWork& a, const DeviceWork& b) {
@@ -211,9 +206,8 @@ void share_group(const Trace& trace, std::span<DeviceWork> group, const OpCost& 
 
 void mark_ancestors(const OpWork& work, SliceId op, std::vector<bool>& covered) {
   for (SliceId up = work.parent[index(op)]; up != no_slice && !covered[index(up)];
-       up = work.parent[index(up)]) {
+       up = work.parent[index(up)])
     covered[index(up)] = true;
-  }
 }
 
 // Calls body(group) for the device work of each operator call.
@@ -247,15 +241,13 @@ void count_on_device(const Trace& trace, OpWork& work) {
 void count_on_host(const Trace& trace, OpWork& work) {
   const Slices& s = trace.slices;
   std::vector<bool> covered(s.size());
-  for (const bool marking : {true, false}) {
-    for (std::uint32_t i = 0; i < s.size(); ++i) {
-      const OpCost* cost =
-          s.category[i] == Category::cpu_op ? work.cost_of(trace, SliceId{i}) : nullptr;
-      if (cost == nullptr || !cost->flops) continue;
-      if (marking) mark_ancestors(work, SliceId{i}, covered);
-      if (!marking) work.counts[i] = !covered[i];
-    }
-  }
+  const auto multiplies = [&](std::uint32_t row) {
+    const OpCost* cost = work.cost_of(trace, SliceId{row});
+    return cost != nullptr && cost->flops;
+  };
+  for (std::uint32_t i = 0; i < s.size(); ++i)
+    if (multiplies(i)) mark_ancestors(work, SliceId{i}, covered);
+  for (std::uint32_t i = 0; i < s.size(); ++i) work.counts[i] = multiplies(i) && !covered[i];
 }
 
 }  // namespace
@@ -272,11 +264,10 @@ OpWork attribute_work(const Trace& trace, const RankIndex& rank) {
   find_nesting(trace, rank, work);
   find_owners(trace, rank, work);
   work.counts.assign(trace.slices.size(), false);
-  if (rank.cpu_only()) {
+  if (rank.cpu_only())
     count_on_host(trace, work);
-  } else {
+  else
     count_on_device(trace, work);
-  }
   return work;
 }
 
@@ -285,92 +276,41 @@ OpWork attribute_work(const Trace& trace, const RankIndex& rank) {
 
 namespace {
 
-using Words = std::span<const std::string_view>;
 using Count = std::optional<std::int64_t>;
 
-bool contains(Words list, std::string_view name) {
-  return std::ranges::find(list, name) != list.end();
+// `words` has a space on both sides of each.
+bool has_word(std::string_view words, std::string_view name) {
+  return contains(words, " " + std::string(name) + " ");
 }
 
 // Writes one tensor of the broadcast shape of its inputs. In place ("add_") that is the first
 // input.
-constexpr auto pointwise = std::to_array<std::string_view>({"add",
-                                                            "sub",
-                                                            "rsub",
-                                                            "mul",
-                                                            "div",
-                                                            "true_divide",
-                                                            "neg",
-                                                            "abs",
-                                                            "exp",
-                                                            "log",
-                                                            "sqrt",
-                                                            "rsqrt",
-                                                            "square",
-                                                            "pow",
-                                                            "sin",
-                                                            "cos",
-                                                            "tanh",
-                                                            "sigmoid",
-                                                            "relu",
-                                                            "gelu",
-                                                            "silu",
-                                                            "elu",
-                                                            "leaky_relu",
-                                                            "threshold",
-                                                            "hardtanh",
-                                                            "clamp",
-                                                            "clamp_min",
-                                                            "clamp_max",
-                                                            "where",
-                                                            "masked_fill",
-                                                            "lerp",
-                                                            "addcmul",
-                                                            "addcdiv",
-                                                            "reciprocal",
-                                                            "remainder",
-                                                            "maximum",
-                                                            "minimum",
-                                                            "erf",
-                                                            "log2",
-                                                            "ceil",
-                                                            "floor",
-                                                            "nan_to_num",
-                                                            "gelu_backward",
-                                                            "silu_backward",
-                                                            "sigmoid_backward",
-                                                            "tanh_backward",
-                                                            "threshold_backward",
-                                                            "native_dropout_backward",
-                                                            "_softmax",
-                                                            "_log_softmax",
-                                                            "_softmax_backward_data",
-                                                            "_log_softmax_backward_data",
-                                                            "mse_loss_backward",
-                                                            "elu_backward",
-                                                            "log_sigmoid"});
-constexpr auto comparisons =
-    std::to_array<std::string_view>({"eq", "ne", "lt", "le", "gt", "ge", "logical_and",
-                                     "logical_or", "logical_not", "isnan", "isinf", "isfinite"});
+constexpr std::string_view pointwise =
+    " add sub rsub mul div true_divide neg abs exp log sqrt rsqrt square pow sin cos tanh "
+    "sigmoid relu gelu silu elu leaky_relu threshold hardtanh clamp clamp_min clamp_max where "
+    "masked_fill lerp addcmul addcdiv reciprocal remainder maximum minimum erf log2 ceil floor "
+    "nan_to_num gelu_backward silu_backward sigmoid_backward tanh_backward threshold_backward "
+    "native_dropout_backward _softmax _log_softmax _softmax_backward_data "
+    "_log_softmax_backward_data mse_loss_backward elu_backward log_sigmoid ";
+constexpr std::string_view comparisons =
+    " eq ne lt le gt ge logical_and logical_or logical_not isnan isinf isfinite ";
 // Writes a tensor of the shape and type of its first input.
-constexpr auto like_first = std::to_array<std::string_view>(
-    {"native_layer_norm", "_fused_rms_norm", "native_batch_norm", "cudnn_batch_norm",
-     "miopen_batch_norm", "native_group_norm", "cumsum", "flip", "roll", "clone", "batch_norm",
-     "_batch_norm_with_update"});
+constexpr std::string_view like_first =
+    " native_layer_norm _fused_rms_norm native_batch_norm cudnn_batch_norm miopen_batch_norm "
+    "native_group_norm cumsum flip roll clone batch_norm _batch_norm_with_update ";
 // Writes a tensor of the shape and type of its second input: (grad_output, input, …) → grad_input.
 // The parameters' gradients are small.
-constexpr auto like_second = std::to_array<std::string_view>(
-    {"native_layer_norm_backward", "native_batch_norm_backward", "_fused_rms_norm_backward",
-     "native_group_norm_backward", "batch_norm_backward"});
+constexpr std::string_view like_second =
+    " native_layer_norm_backward native_batch_norm_backward _fused_rms_norm_backward "
+    "native_group_norm_backward batch_norm_backward ";
 // (input, grad_output, …) → grad_input
-constexpr auto cudnn_norm_backward =
-    std::to_array<std::string_view>({"cudnn_batch_norm_backward", "miopen_batch_norm_backward"});
-constexpr auto reductions = std::to_array<std::string_view>(
-    {"sum", "mean", "amax", "amin", "max", "min", "prod", "any", "all", "argmax", "argmin",
-     "linalg_vector_norm", "norm", "var", "std", "mse_loss"});
-constexpr auto products = std::to_array<std::string_view>({"mm", "bmm", "linear", "_scaled_mm"});
-constexpr auto added_products =
-    std::to_array<std::string_view>({"addmm", "baddbmm", "addmm_", "baddbmm_"});
+constexpr std::string_view cudnn_norm_backward =
+    " cudnn_batch_norm_backward miopen_batch_norm_backward ";
+constexpr std::string_view reductions =
+    " sum mean amax amin max min prod any all argmax argmin linalg_vector_norm norm var std "
+    "mse_loss ";
+constexpr std::string_view products = " mm bmm linear _scaled_mm ";
+constexpr std::string_view added_products = " addmm baddbmm addmm_ baddbmm_ ";
 
 // Empty on overflow too: shapes come from a file.
 Count times(Count a, Count b) {
@@ -511,28 +451,27 @@ Count attention_bytes(const OpInputs& inputs, bool backward) {
 Count written_bytes(std::string_view name, const OpInputs& inputs) {
   const bool in_place = name.ends_with('_');
   const std::string_view base = in_place ? name.substr(0, name.size() - 1) : name;
-  if (contains(comparisons, base))
+  if (has_word(comparisons, base))
     return in_place ? tensor_bytes(inputs, 0) : broadcast_bytes(inputs, 1);
-  if (contains(pointwise, base))
+  if (has_word(pointwise, base))
     return in_place ? tensor_bytes(inputs, 0) : broadcast_bytes(inputs, {});
-  if (contains(like_first, base) || contains(cudnn_norm_backward, name))
+  if (has_word(like_first, base) || has_word(cudnn_norm_backward, name))
     return tensor_bytes(inputs, 0);
-  if (contains(like_second, name)) return tensor_bytes(inputs, 1);
-  if (contains(reductions, name)) return reduced_bytes(inputs);
+  if (has_word(like_second, name)) return tensor_bytes(inputs, 1);
+  if (has_word(reductions, name)) return reduced_bytes(inputs);
   return std::nullopt;
 }
 
 Count all_bytes(std::string_view name, const OpInputs& inputs) {
-  if (contains(products, name)) return product_bytes(name, inputs, 0);
-  if (contains(added_products, name)) return product_bytes(name, inputs, 1);
+  if (has_word(products, name)) return product_bytes(name, inputs, 0);
+  if (has_word(added_products, name)) return product_bytes(name, inputs, 1);
   if (name.starts_with("triton_")) return fused_bytes(name, inputs);
   if (name == "copy_") return copy_bytes(inputs);
   if (name == "fill_" || name == "zero_") return tensor_bytes(inputs, 0);
   if (name == "embedding") return embedding_bytes(inputs);
   if (name == "embedding_dense_backward") return embedding_backward_bytes(inputs);
-  if (attention_flops(name, inputs)) {
+  if (attention_flops(name, inputs))
     return attention_bytes(inputs, name.ends_with("backward") || name.ends_with("::bwd"));
-  }
   return sum_of(read_bytes(inputs), written_bytes(name, inputs));
 }
 

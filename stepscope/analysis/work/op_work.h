@@ -5,6 +5,7 @@
 // known flops, and shared by time among the call's products.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -27,11 +28,39 @@ struct OpWork {
   std::vector<OpCost> costs;        // distinct
   std::vector<std::uint32_t> cost;  // by row of Trace::ops: index into costs, or no_row
   std::vector<bool> counts;         // by slice id: this call's flops are counted here
-  std::vector<bool>
-      recompute;  // by slice id: true for operators that a backward runs to rebuild activations
+  std::vector<bool> recompute;      // by slice id: a backward runs it to rebuild activations
 
   // The cost of a call from its shapes, counted or not; null if it has no shapes.
   [[nodiscard]] const OpCost* cost_of(const Trace& trace, SliceId op) const;
+};
+
+// Sums over the runs of a kernel or an operator whose work is known.
+struct KnownWork {
+  std::uint64_t with_flops = 0;
+  std::uint64_t with_bytes = 0;
+  Ns time_with_flops{};
+  Ns time_with_bytes{};
+  double flops = 0;
+  double bytes = 0;
+
+  void add_flops(Flops all, double share, Ns time) {
+    ++with_flops;
+    time_with_flops += time;
+    flops += all.value * share;
+  }
+  void add_bytes(Bytes all, double share, Ns time) {
+    ++with_bytes;
+    time_with_bytes += time;
+    bytes += static_cast<double>(all.value) * share;
+  }
+  // Sums are given if all runs are known, rates are over those that are.
+  template <class Row>
+  void give(std::uint64_t runs, Row& row) const {
+    if (with_flops == runs) row.flops = Flops{flops};
+    if (time_with_flops > Ns{}) row.rate = Flops{flops} / seconds(time_with_flops);
+    if (with_bytes == runs) row.bytes = Bytes{std::llround(bytes)};
+    if (time_with_bytes > Ns{}) row.bandwidth = ByteRate{bytes / seconds(time_with_bytes).count()};
+  }
 };
 
 // O(N log N). Memory beside the trace: 4.3 bytes per slice, 4 per operator, 16 per device

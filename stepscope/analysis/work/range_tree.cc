@@ -33,7 +33,7 @@ struct RangeKeyHash {
 struct Node {
   RangeKey key{};
   std::uint32_t depth = 0;
-  std::optional<Phase> phase;  // the phase this node is in or below
+  std::optional<Phase> phase{};  // the phase this node is in or below
   std::uint64_t count = 0;
   Ns host{};
   Ns device{};
@@ -71,30 +71,25 @@ class Builder {
     const auto frame = [&](SliceId row) { return kind_of(row).has_value(); };
     for (const TrackId track : rank.host_tracks) {
       visit_nested(s, trace_.track(track), frame, [&](SliceId row, SliceId parent) {
-        const Category c = s.category[index(row)];
         const std::uint32_t above = parent == no_slice ? root : place_[index(parent)];
-        if (c == Category::runtime || c == Category::driver) {
+        if (is_call(s.category[index(row)]))
           place_[index(row)] = phase_below(above, track, s.start[index(row)]);
-        } else if (const auto kind = kind_of(row)) {
+        else if (const auto kind = kind_of(row))
           place_[index(row)] = add_row(above, *kind, row, track);
-        }
       });
     }
   }
 
   void add_device_rows(const RankIndex& rank) {
-    for (const DeviceLane& lane : rank.devices) {
-      for (const SliceId op : lane.ops) {
-        if (!step_at(steps_, trace_.slices.start[index(op)])) continue;
-        const SliceId call = rank.launch(op);
-        std::uint32_t above = call == no_slice ? place_[index(op)] : place_[index(call)];
-        if (above == no_row)
-          above = child(root, RangeKind::phase, static_cast<std::uint32_t>(Phase::other));
-        const std::uint32_t leaf =
-            child(above, RangeKind::kernel, index(trace_.slices.name[index(op)]));
-        ++nodes_[leaf].count;
-        nodes_[leaf].device += trace_.slices.dur[index(op)];
-      }
+    for (const SliceId op : rank.operations()) {
+      if (!step_at(steps_, trace_.slices.start[index(op)])) continue;
+      const SliceId call = rank.launch(op);
+      std::uint32_t above = call == no_slice ? place_[index(op)] : place_[index(call)];
+      if (above == no_row) above = phase_child(root, Phase::other);
+      const std::uint32_t leaf =
+          child(above, RangeKind::kernel, index(trace_.slices.name[index(op)]));
+      ++nodes_[leaf].count;
+      nodes_[leaf].device += trace_.slices.dur[index(op)];
     }
   }
 
@@ -111,8 +106,7 @@ class Builder {
         if (is_device_work(s.category[index(row)])) {
           if (rank.launch(row) == no_slice) place_[index(row)] = above;
         } else if (frame(row)) {
-          const std::uint32_t phase =
-              child(root, RangeKind::phase, static_cast<std::uint32_t>(Phase::other));
+          const std::uint32_t phase = phase_child(root, Phase::other);
           place_[index(row)] = child(above == no_row ? phase : above, RangeKind::annotation,
                                      index(s.name[index(row)]));
         }
@@ -139,33 +133,31 @@ class Builder {
   std::uint32_t child(std::uint32_t parent, RangeKind kind, std::uint32_t name) {
     const RangeKey key{parent, kind, name};
     const auto [number, fresh] = places_.insert(key);
-    if (fresh) {
-      Node node;
-      node.key = key;
-      node.depth = nodes_[parent].depth + 1;
-      node.phase =
-          kind == RangeKind::phase ? std::optional(static_cast<Phase>(name)) : nodes_[parent].phase;
-      nodes_.push_back(node);
-    }
+    const auto phase =
+        kind == RangeKind::phase ? std::optional(static_cast<Phase>(name)) : nodes_[parent].phase;
+    if (fresh) nodes_.push_back({.key = key, .depth = nodes_[parent].depth + 1, .phase = phase});
     return number + 1;  // after the root
+  }
+  std::uint32_t phase_child(std::uint32_t parent, Phase phase) {
+    return child(parent, RangeKind::phase, static_cast<std::uint32_t>(phase));
   }
 
   std::uint32_t phase_below(std::uint32_t above, TrackId track, Ns instant) {
     if (nodes_[above].phase) return above;
-    return child(above, RangeKind::phase, static_cast<std::uint32_t>(phases_.at(track, instant)));
+    return phase_child(above, phases_.at(track, instant));
   }
 
   std::uint32_t add_row(std::uint32_t above, RangeKind kind, SliceId row, TrackId track) {
     const Ns start = trace_.slices.start[index(row)];
     const Ns dur = trace_.slices.dur[index(row)];
     if (nodes_[above].phase == Phase::backward && phases_.at(track, start) == Phase::recompute) {
-      above = child(above, RangeKind::phase, static_cast<std::uint32_t>(Phase::recompute));
+      above = phase_child(above, Phase::recompute);
       count(above, start, dur);
     } else if (!nodes_[above].phase) {
       const Phase phase = phases_.at(track, start);
       const bool whole = dur <= Ns{1} || phases_.at(track, start + dur - Ns{1}) == phase;
       if (whole || kind == RangeKind::operation) {
-        above = child(above, RangeKind::phase, static_cast<std::uint32_t>(phase));
+        above = phase_child(above, phase);
         count(above, start, dur);
       }
     }
@@ -204,12 +196,8 @@ class Builder {
         continue;
       }
       if (list.size() == limits_.children) {
-        RangeNode rest;
-        rest.name.append("(")
-            .append(std::to_string(order.size() - limits_.children))
-            .append(" more)");
-        rest.kind = node.key.kind;
-        list.push_back(std::move(rest));
+        list.push_back({.name = "(" + std::to_string(order.size() - limits_.children) + " more)",
+                        .kind = node.key.kind});
       }
       list.back().count += node.count;
       list.back().host += node.host;
@@ -222,9 +210,8 @@ class Builder {
   std::span<const Step> steps_;
   const HostPhases& phases_;
   RangeLimits limits_;
-  std::vector<Node> nodes_;  // [0] is the root
-  std::vector<std::uint32_t>
-      place_;  // by slice id: the parent node of the device work that was launched there
+  std::vector<Node> nodes_;           // [0] is the root
+  std::vector<std::uint32_t> place_;  // by slice id: the parent node of what was launched there
   KeyIndex<RangeKey, RangeKeyHash> places_;
 };
 

@@ -35,7 +35,7 @@ struct RangeNode {
   std::uint64_t count = 0;  // number of rows; for a phase, rows directly below it
   Ns host{};
   Ns device{};
-  std::vector<RangeNode> children;  // most device time first, then host time
+  std::vector<RangeNode> children{};  // most device time first, then host time
 };
 
 struct RangeLimits {
