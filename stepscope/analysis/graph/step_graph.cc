@@ -7,9 +7,11 @@
 #include <numeric>
 #include <optional>
 
+#include "stepscope/analysis/graph/step_graph_device.h"
 #include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/analysis/matching/collective_match.h"
 #include "stepscope/analysis/matching/message_size.h"
+#include "stepscope/analysis/steps/counted_steps.h"
 #include "stepscope/base/crew.h"
 #include "stepscope/base/release.h"
 #include "stepscope/base/run_sort.h"
@@ -99,6 +101,12 @@ void sort_by_start(ViewDraft& draft) {
 
 constexpr std::size_t many_views = 64;  // whose drafts fill hundreds of megabytes
 
+template <class Column>
+void append_and_free(Column& to, Column& from) {
+  to.insert(to.end(), from.begin(), from.end());
+  release(from);
+}
+
 // The nodes of all views in one numbering.
 class GraphBuilder {
  public:
@@ -106,17 +114,138 @@ class GraphBuilder {
                unsigned threads)
       : views_(views), job_(job), drafts_(drafts), threads_(threads) {}
 
-  StepGraph build();
+  StepGraph build() {
+    reserve();
+    for (std::uint32_t v = 0; v < views_.size(); ++v) append(v);
+    offset_.push_back(static_cast<std::uint32_t>(start_.size()));
+    if (views_.size() >= many_views) return_freed_memory();
+    const auto& matched = job_.matches.matched;
+    for (std::uint32_t i = 0; i < matched.size(); ++i)
+      if (matched[i].complete) join(matched[i], i);
+    out_.together = job_.matches.clocks_comparable || views_.size() == 1;
+    find_step_ends();
+    number();
+    return std::move(out_);
+  }
 
  private:
-  void reserve();
-  void append(std::uint32_t view);
-  void join(const MatchedCollective& m, std::uint32_t row);
+  void reserve() {
+    std::size_t edges = 0;
+    std::size_t nodes = 0;
+    for (const ViewDraft& draft : drafts_) {
+      nodes += draft.start.size();
+      edges += draft.edges.size();
+    }
+    for (const MatchedCollective& m : job_.matches.matched) {
+      nodes += is_rooted(m.kind) ? m.count : 1;
+      edges += 2 * m.count;
+    }
+    start_.reserve(nodes);
+    edges_.reserve(edges);
+    out_.view.reserve(nodes);
+  }
+  void append(std::uint32_t view) {
+    ViewDraft& draft = drafts_[view];
+    const auto offset = static_cast<std::uint32_t>(start_.size());
+    offset_.push_back(offset);
+    out_.view.insert(out_.view.end(), draft.start.size(), view);
+    for (GraphEdge& e : draft.edges) e = {offset + e.from, offset + e.to};
+    append_and_free(start_, draft.start);
+    append_and_free(edges_, draft.edges);
+    out_.begin.push_back(draft.begin == no_node ? no_node : offset + draft.begin);
+    out_.end.push_back(draft.end == no_node ? no_node : offset + draft.end);
+    out_.steps.push_back(views_[view].steps.size());
+    step_ends_.push_back(std::move(draft.step_end));
+    for (std::uint32_t& n : step_ends_.back())
+      if (n != no_node) n += offset;
+    out_.unjoined += draft.unjoined;
+  }
+  void join(const MatchedCollective& m, std::uint32_t row) {
+    const auto members = job_.matches.members_of(m);
+    if (drafts_[members.front().view].arrival[members.front().call] == no_node) return;
+    out_.joined += members.size();
+    for (const CollectiveGate& gate : gates_of(views_, job_.matches, m))
+      join_at(members, gate, row);
+  }
+  // One node after the arrivals that are awaited, before the transfers that wait for them.
   void join_at(std::span<const CollectiveMember> members, const CollectiveGate& gate,
-               std::uint32_t row);
-  void number();
-  void take_columns(std::span<const std::uint32_t> order);
-  void find_step_ends();
+               std::uint32_t row) {
+    const auto node = static_cast<std::uint32_t>(start_.size());
+    CollectiveMember last = members[gate.awaited.front()];
+    for (const std::uint32_t i : gate.awaited) {
+      edges_.emplace_back(arrival(members[i]), node);
+      if (start_[arrival(members[i])] > start_[arrival(last)]) last = members[i];
+    }
+    start_.push_back(start_[arrival(last)]);
+    out_.view.push_back(last.view);
+    joins_.duration.push_back(Ns{0});
+    joins_.kind.push_back(NodeKind::join);
+    joins_.slice.push_back(no_slice);
+    joins_.detail.push_back(row);
+    for (const std::uint32_t i : gate.waiting) edges_.emplace_back(node, transfer(members[i]));
+  }
+  void number() {
+    OrderedGraph order = order_graph(start_, out_.view, std::move(edges_), threads_);
+    out_.removed_edges = order.removed;
+    out_.graph = std::move(order.graph);
+    take_columns(order.order);
+    out_.origin = start_.empty() ? Ns{0} : *std::ranges::min_element(start_);
+    for (Ns& t : start_) t -= out_.origin;
+    const auto renumber = [&](std::vector<std::uint32_t>& nodes) {
+      for (std::uint32_t& n : nodes)
+        if (n != no_node) n = order.position[n];
+    };
+    renumber(out_.begin);
+    renumber(out_.end);
+    for (StepEnd& step : out_.step_ends) {
+      renumber(step.node);
+      for (Ns& t : step.measured) t -= out_.origin;
+    }
+    out_.negative_delays = set_delays(out_.graph, start_, threads_);
+  }
+  // The columns in the order of the graph. What the order does not need comes from where it was
+  // drafted.
+  void take_columns(std::span<const std::uint32_t> order) {
+    std::vector<std::uint32_t> view = std::move(out_.view);
+    std::vector<Ns> start = std::move(start_);
+    for (auto* column : {&out_.view, &out_.detail})
+      *column = std::vector<std::uint32_t>(view.size());
+    out_.kind.resize(view.size());
+    out_.slice.resize(view.size());
+    start_ = std::vector<Ns>(view.size());
+    parallel_stretches(order.size(), threads_, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        const std::uint32_t n = order[i];
+        const bool joins = n >= offset_.back();
+        const ViewDraft& draft = joins ? joins_ : drafts_[view[n]];
+        const std::uint32_t row = n - (joins ? offset_.back() : offset_[view[n]]);
+        out_.view[i] = view[n];
+        start_[i] = start[n];
+        out_.kind[i] = draft.kind[row];
+        out_.slice[i] = draft.slice[row];
+        out_.detail[i] = draft.detail[row];
+        out_.graph.duration[i] = draft.duration[row];
+      }
+    });
+  }
+  // Of the steps that every view with steps has, if all of them ran on a device.
+  void find_step_ends() {
+    const auto common = common_steps(views_, [&](std::size_t v, std::size_t s) {
+      return s < step_ends_[v].size() && step_ends_[v][s] != no_node;
+    });
+    for (const CommonStep& step : common) {
+      StepEnd end{.index = step.index,
+                  .follows = step.follows,
+                  .node = std::vector<std::uint32_t>(views_.size(), no_node),
+                  .measured = std::vector<Ns>(views_.size())};
+      for (std::size_t v = 0; v < views_.size(); ++v) {
+        if (step.place[v] == no_place) continue;
+        end.node[v] = step_ends_[v][step.place[v]];
+        end.measured[v] = start_[end.node[v]];
+      }
+      out_.step_ends.push_back(std::move(end));
+    }
+  }
   [[nodiscard]] std::uint32_t arrival(CollectiveMember m) const {
     return offset_[m.view] + drafts_[m.view].arrival[m.call];
   }
@@ -136,160 +265,6 @@ class GraphBuilder {
   std::vector<std::vector<std::uint32_t>> step_ends_;  // by view and step
 };
 
-template <class Column>
-void append_and_free(Column& to, Column& from) {
-  to.insert(to.end(), from.begin(), from.end());
-  release(from);
-}
-
-void GraphBuilder::append(std::uint32_t view) {
-  ViewDraft& draft = drafts_[view];
-  const auto offset = static_cast<std::uint32_t>(start_.size());
-  offset_.push_back(offset);
-  out_.view.insert(out_.view.end(), draft.start.size(), view);
-  for (GraphEdge& e : draft.edges) e = {offset + e.from, offset + e.to};
-  append_and_free(start_, draft.start);
-  append_and_free(edges_, draft.edges);
-  out_.begin.push_back(draft.begin == no_node ? no_node : offset + draft.begin);
-  out_.end.push_back(draft.end == no_node ? no_node : offset + draft.end);
-  out_.steps.push_back(views_[view].steps.size());
-  step_ends_.push_back(std::move(draft.step_end));
-  for (std::uint32_t& n : step_ends_.back())
-    if (n != no_node) n += offset;
-  out_.overlapping += draft.overlapping;
-  out_.unjoined += draft.unjoined;
-}
-
-// One node after the arrivals that are awaited, before the transfers that wait for them.
-void GraphBuilder::join_at(std::span<const CollectiveMember> members, const CollectiveGate& gate,
-                           std::uint32_t row) {
-  const auto node = static_cast<std::uint32_t>(start_.size());
-  CollectiveMember last = members[gate.awaited.front()];
-  for (const std::uint32_t i : gate.awaited) {
-    edges_.emplace_back(arrival(members[i]), node);
-    if (start_[arrival(members[i])] > start_[arrival(last)]) last = members[i];
-  }
-  start_.push_back(start_[arrival(last)]);
-  out_.view.push_back(last.view);
-  joins_.duration.push_back(Ns{0});
-  joins_.kind.push_back(NodeKind::join);
-  joins_.slice.push_back(no_slice);
-  joins_.detail.push_back(row);
-  for (const std::uint32_t i : gate.waiting) edges_.emplace_back(node, transfer(members[i]));
-}
-
-void GraphBuilder::join(const MatchedCollective& m, std::uint32_t row) {
-  const auto members = job_.matches.members_of(m);
-  if (drafts_[members.front().view].arrival[members.front().call] == no_node) return;
-  out_.joined += members.size();
-  for (const CollectiveGate& gate : gates_of(views_, job_.matches, m)) join_at(members, gate, row);
-}
-
-void GraphBuilder::number() {
-  OrderedGraph order = order_graph(start_, out_.view, std::move(edges_), threads_);
-  out_.removed_edges = order.removed;
-  out_.graph = std::move(order.graph);
-  take_columns(order.order);
-  for (std::uint32_t& n : out_.begin)
-    if (n != no_node) n = order.position[n];
-  for (std::uint32_t& n : out_.end)
-    if (n != no_node) n = order.position[n];
-  for (StepEnd& step : out_.step_ends)
-    for (std::uint32_t& n : step.node)
-      if (n != no_node) n = order.position[n];
-  out_.origin = start_.empty() ? Ns{0} : *std::ranges::min_element(start_);
-  for (Ns& t : start_) t -= out_.origin;
-  for (StepEnd& step : out_.step_ends)
-    for (Ns& t : step.measured) t -= out_.origin;
-  out_.negative_delays = set_delays(out_.graph, start_, threads_);
-}
-
-// The columns in the order of the graph. What the order does not need comes from where it was
-// drafted.
-void GraphBuilder::take_columns(std::span<const std::uint32_t> order) {
-  std::vector<std::uint32_t> view = std::move(out_.view);
-  std::vector<Ns> start = std::move(start_);
-  for (auto* column : {&out_.view, &out_.detail}) *column = std::vector<std::uint32_t>(view.size());
-  out_.kind.resize(view.size());
-  out_.slice.resize(view.size());
-  start_ = std::vector<Ns>(view.size());
-  parallel_stretches(order.size(), threads_, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      const std::uint32_t n = order[i];
-      const bool joins = n >= offset_.back();
-      const ViewDraft& draft = joins ? joins_ : drafts_[view[n]];
-      const std::uint32_t row = n - (joins ? offset_.back() : offset_[view[n]]);
-      out_.view[i] = view[n];
-      start_[i] = start[n];
-      out_.kind[i] = draft.kind[row];
-      out_.slice[i] = draft.slice[row];
-      out_.detail[i] = draft.detail[row];
-      out_.graph.duration[i] = draft.duration[row];
-    }
-  });
-}
-
-// Of the steps that every view with steps has, if all of them ran on a device.
-void GraphBuilder::find_step_ends() {
-  std::map<std::int64_t, StepEnd> of_index;
-  std::size_t counted = 0;
-  for (std::size_t v = 0; v < views_.size(); ++v) {
-    const auto& steps = views_[v].steps;
-    if (steps.empty()) continue;
-    ++counted;
-    for (std::size_t s = 0; s < step_ends_[v].size(); ++s) {
-      if (step_ends_[v][s] == no_node) continue;
-      StepEnd& step = of_index.try_emplace(steps[s].index, StepEnd{.follows = true}).first->second;
-      step.node.resize(views_.size(), no_node);
-      step.node[v] = step_ends_[v][s];
-      step.follows = step.follows && s > 0 && steps[s - 1].index + 1 == steps[s].index &&
-                     steps[s - 1].end == steps[s].start;
-    }
-  }
-  for (auto& [step_index, step] : of_index) {
-    if (static_cast<std::size_t>(std::ssize(step.node) - std::ranges::count(step.node, no_node)) !=
-        counted)
-      continue;
-    step.index = step_index;
-    step.follows =
-        step.follows && !out_.step_ends.empty() && out_.step_ends.back().index + 1 == step_index;
-    step.measured.resize(views_.size());
-    for (std::size_t v = 0; v < views_.size(); ++v)
-      if (step.node[v] != no_node) step.measured[v] = start_[step.node[v]];
-    out_.step_ends.push_back(std::move(step));
-  }
-}
-
-void GraphBuilder::reserve() {
-  std::size_t edges = 0;
-  std::size_t nodes = 0;
-  for (const ViewDraft& draft : drafts_) {
-    nodes += draft.start.size();
-    edges += draft.edges.size();
-  }
-  for (const MatchedCollective& m : job_.matches.matched) {
-    nodes += is_rooted(m.kind) ? m.count : 1;
-    edges += 2 * m.count;
-  }
-  start_.reserve(nodes);
-  edges_.reserve(edges);
-  out_.view.reserve(nodes);
-}
-
-StepGraph GraphBuilder::build() {
-  reserve();
-  for (std::uint32_t v = 0; v < views_.size(); ++v) append(v);
-  offset_.push_back(static_cast<std::uint32_t>(start_.size()));
-  if (views_.size() >= many_views) return_freed_memory();
-  const auto& matched = job_.matches.matched;
-  for (std::uint32_t i = 0; i < matched.size(); ++i)
-    if (matched[i].complete) join(matched[i], i);
-  out_.together = job_.matches.clocks_comparable || views_.size() == 1;
-  find_step_ends();
-  number();
-  return std::move(out_);
-}
-
 }  // namespace
 
 StepGraph build_step_graph(std::span<const RankView> views, const Collectives& job,
@@ -299,17 +274,15 @@ StepGraph build_step_graph(std::span<const RankView> views, const Collectives& j
   std::vector<ViewInput> inputs;
   for (std::size_t v = 0; v < views.size(); ++v)
     inputs.push_back({views[v], job.matches.ranks[v], job.times.by_view[v], joined[v]});
-  std::vector<std::unique_ptr<DraftInParts>> parts(views.size());
+  std::vector<std::optional<DeviceDraft>> parts(views.size());
   std::vector<std::vector<OrderedUse>> uses(views.size());
   shared_for(uses, workers, Deal::blocks, [&](std::size_t v) {
     drafts[v].arrival.assign(joined[v].size(), no_node);
     if (views[v].steps.empty()) return;
-    if (views[v].index->cpu_only()) {
+    if (views[v].index->cpu_only())
       drafts[v] = draft_cpu_view(inputs[v]);
-      return;
-    }
-    parts[v] = begin_device_view(inputs[v]);
-    uses[v] = parts[v]->uses();
+    else
+      uses[v] = parts[v].emplace(inputs[v]).uses();
   });
   std::vector<std::vector<UseOrder>> orders = learn_order(uses, workers);
   release(uses);

@@ -78,8 +78,6 @@ struct StepGraph {
   std::uint64_t unjoined = 0;         // calls not joined (peers not traced, clocks off)
   std::uint64_t removed_edges = 0;    // edges that closed a cycle
   std::uint64_t negative_delays = 0;  // nodes that began before the end of a predecessor
-  std::uint64_t overlapping = 0;      // operations that began before the previous operation on
-                                      // their stream ended
 
   [[nodiscard]] std::size_t size() const { return kind.size(); }
 };

@@ -29,12 +29,27 @@ DeviceDraft::DeviceDraft(const ViewInput& input)
       index_(*input.view.index),
       from_(input.view.steps.front().start),
       until_(input.view.steps.back().end),
-      events_(event_waits(trace_, index_)) {}
+      events_(event_waits(trace_, index_)) {
+  draft_.arrival.assign(input_.calls.calls.size(), no_node);
+  draft_.transfer.assign(input_.calls.calls.size(), no_node);
+  find_operations();
+  find_points();
+  find_least_latency();
+  find_clock_lead();
+  draft_.reserve(2 * (points_.size() + ops_.size()));
+  add_host();
+  add_operations();
+  add_waits_from_before();
+  add_holds();
+  release(mark_);
+  release(host_node_);
+  release(points_);
+  release(holes_);
+}
 
 void DeviceDraft::find_operations() {
-  for (const DeviceLane& lane : index_.devices)
-    for (const SliceId op : lane.ops)
-      if (start(op) >= from_ && start(op) < until_) ops_.push_back(op);
+  for (const SliceId op : index_.operations())
+    if (start(op) >= from_ && start(op) < until_) ops_.push_back(op);
   idle_.resize(index_.devices.size());
   device_of_.assign(trace_.tracks.size(), 0);
   for (std::uint32_t d = 0; d < index_.devices.size(); ++d)
@@ -195,7 +210,6 @@ void DeviceDraft::add_operation(std::uint32_t number) {
   if (draft_.begin == no_node) draft_.begin = node;
   op_first_[number] = node;
   op_last_[number] = last;
-  if (place.overlaps) ++draft_.overlapping;
   add_launch(number);
   if (place.before != no_use) follow(place.before, number);
   if (!events_.waits.empty())
@@ -389,24 +403,6 @@ void DeviceDraft::add_ends() {
   }
 }
 
-void DeviceDraft::begin() {
-  draft_.arrival.assign(input_.calls.calls.size(), no_node);
-  draft_.transfer.assign(input_.calls.calls.size(), no_node);
-  find_operations();
-  find_points();
-  find_least_latency();
-  find_clock_lead();
-  draft_.reserve(2 * (points_.size() + ops_.size()));
-  add_host();
-  add_operations();
-  add_waits_from_before();
-  add_holds();
-  release(mark_);
-  release(host_node_);
-  release(points_);
-  release(holes_);
-}
-
 ViewDraft DeviceDraft::finish(std::span<const UseOrder> orders) {
   std::vector<std::vector<std::uint32_t>> awaited(syncs_.size());
   for (const UseOrder& order : orders) {
@@ -424,12 +420,6 @@ ViewDraft DeviceDraft::finish(std::span<const UseOrder> orders) {
   add_last_host();
   add_ends();
   return std::move(draft_);
-}
-
-std::unique_ptr<DraftInParts> begin_device_view(const ViewInput& input) {
-  auto draft = std::make_unique<DeviceDraft>(input);
-  draft->begin();
-  return draft;
 }
 
 }  // namespace stepscope

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank with a device: host threads, launches, streams. Only step_graph_device.cc and
-// step_graph_host.cc include this.
+// One rank with a device: host threads, launches, streams.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +15,15 @@ namespace stepscope {
 
 inline constexpr Ns return_of_call = std::chrono::microseconds{100};  // from the awaited end
 
-class DeviceDraft final : public DraftInParts {
+// Its operations wait for other streams in ways that the trace does not show. uses() goes to
+// learn_order() together with those of the other ranks, and finish() takes the answer.
+class DeviceDraft {
  public:
+  // Only for a view with steps. `input` must outlive it.
   explicit DeviceDraft(const ViewInput& input);
 
-  void begin();
-  [[nodiscard]] std::vector<OrderedUse> uses() override;
-  ViewDraft finish(std::span<const UseOrder> orders) override;
+  [[nodiscard]] std::vector<OrderedUse> uses();
+  [[nodiscard]] ViewDraft finish(std::span<const UseOrder> orders);
 
  private:
   // A call by which a host thread did something visible to the device or to other ranks.

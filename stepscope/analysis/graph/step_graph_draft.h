@@ -46,7 +46,6 @@ struct ViewDraft {
   std::uint32_t begin = no_node;
   std::uint32_t end = no_node;
   std::vector<std::uint32_t> step_end;  // by step of the view; empty without a device
-  std::uint64_t overlapping = 0;
   std::uint64_t unjoined = 0;
 
   std::uint32_t add(NodeKind node_kind, Ns from, Ns until, SliceId row,
@@ -87,17 +86,7 @@ struct ViewInput {
 std::uint32_t add_call(ViewDraft& draft, const ViewInput& input, std::uint32_t call,
                        std::uint32_t& first);
 
-// A rank whose operations wait for other streams in ways that the trace does not show. uses() goes
-// to learn_order() together with those of the other ranks, and finish() takes the answer.
-class DraftInParts {
- public:
-  virtual ~DraftInParts() = default;
-  [[nodiscard]] virtual std::vector<OrderedUse> uses() = 0;
-  [[nodiscard]] virtual ViewDraft finish(std::span<const UseOrder> orders) = 0;
-};
-
-// Only for views with steps. `input` must outlive the result.
-[[nodiscard]] std::unique_ptr<DraftInParts> begin_device_view(const ViewInput& input);
+// Only for views with steps.
 [[nodiscard]] ViewDraft draft_cpu_view(const ViewInput& input);
 
 }  // namespace stepscope

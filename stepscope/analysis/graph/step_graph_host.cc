@@ -20,26 +20,20 @@ constexpr std::int64_t many_times = 5;    // the usual length of a launch call
 // A launch returns late while the device's queue is full: it waits for an operation to end, with
 // hundreds of others launched before it. The host is held up, not slow.
 void DeviceDraft::find_full_queues() {
-  struct Call {
-    Ns start{};
-    Ns end{};
-    SliceId call = no_slice;
-  };
-  std::vector<Call> calls;
+  std::vector<SliceId> calls;
   std::vector<Ns> ends;
   std::vector<Ns> older;  // ends of operations that were launched before the recording
   std::vector<Ns> durations;
-  for (const DeviceLane& lane : index_.devices)
-    for (const SliceId op : lane.ops) {
-      const SliceId call = index_.launch(op);
-      if (call == no_slice) older.push_back(end(op));
-      if (call == no_slice || !is_launch_call(trace_.name(call))) continue;
-      ends.push_back(end(op));
-      calls.push_back({start(call), end(call), call});
-      durations.push_back(end(call) - start(call));
-    }
+  for (const SliceId op : index_.operations()) {
+    const SliceId call = index_.launch(op);
+    if (call == no_slice) older.push_back(end(op));
+    if (call == no_slice || !is_launch_call(trace_.name(call))) continue;
+    ends.push_back(end(op));
+    calls.push_back(call);
+    durations.push_back(end(call) - start(call));
+  }
   if (calls.empty()) return;
-  std::ranges::stable_sort(calls, {}, &Call::start);
+  std::ranges::stable_sort(calls, {}, [&](SliceId call) { return start(call); });
   std::ranges::sort(ends);
   std::ranges::sort(older);
   const auto ended_by = [](const std::vector<Ns>& some, Ns at) {
@@ -49,12 +43,11 @@ void DeviceDraft::find_full_queues() {
   std::ranges::nth_element(durations, tenth);
   const Ns late = std::max(shortest_hole, many_times * *tenth);
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    const Call& c = calls[i];
-    if (c.end - c.start < late) continue;
+    const Ns returned = end(calls[i]);
+    if (returned - start(calls[i]) < late) continue;
     const std::size_t launched = i + older.size();
-    if (launched - std::min(launched, ended_by(ends, c.end) + ended_by(older, c.end)) >=
-        least_queue)
-      mark_[index(c.call)] |= 4U;
+    if (launched >= least_queue + ended_by(ends, returned) + ended_by(older, returned))
+      mark_[index(calls[i])] |= 4U;
   }
 }
 
@@ -64,8 +57,7 @@ void DeviceDraft::points_of(TrackId id) {
   std::optional<Ns> busy_until;
   auto first_hole = static_cast<std::uint32_t>(holes_.size());
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
-    const Category c = s.category[i];
-    if (c != Category::cpu_op && c != Category::runtime && c != Category::driver) continue;
+    if (s.category[i] != Category::cpu_op && !is_call(s.category[i])) continue;
     if (!busy_until || s.start[i] > *busy_until + shortest_hole)
       holes_.push_back({busy_until.value_or(Ns::min()), s.start[i]});
     busy_until = std::max(busy_until.value_or(Ns::min()), s.start[i] + s.dur[i]);

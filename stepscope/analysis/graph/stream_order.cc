@@ -11,6 +11,7 @@ namespace {
 constexpr Ns rounded = std::chrono::microseconds{1};  // coarsest rounding of recorded instants
 constexpr std::size_t one_in = 100;   // operations may contradict the order of their stream
 constexpr std::size_t branches = 64;  // of a graph, that are looked at
+constexpr Ns shortest_slice = std::chrono::microseconds{500};
 
 // The operations of one stream, by start: indices into all.
 class Stream {
@@ -28,7 +29,6 @@ class Stream {
       place.end = end(op);
       place.before = last;
       if (last != no_use && places_[last].end > start(op)) {
-        place.overlaps = true;
         const bool contained = place.end + rounded < places_[last].end;
         if (same_launch(op, last) || (contained && !in_order)) {
           place.before = ended_before(i);
@@ -114,12 +114,6 @@ std::vector<std::uint64_t> launch_order(const Trace& trace, const RankIndex& ran
   }
   return order;
 }
-
-namespace {
-
-constexpr Ns shortest_slice = std::chrono::microseconds{500};
-
-}  // namespace
 
 std::vector<std::size_t> find_holds(std::span<const IdleStretch> stretches) {
   const auto length = [](const IdleStretch& s) { return s.until - s.since; };

@@ -34,7 +34,6 @@ struct StreamPlace {
   std::uint32_t before = no_use;  // the operation that it follows: index into the operations
   Ns end{};                       // the stream goes on: at most the recorded end
   bool unknown_end = false;       // `end` is only the begin of its successor
-  bool overlaps = false;          // it began before the recorded end of the one before it
 };
 
 // `ops`: operations of devices by start. Returns their places. O(ops).

@@ -31,10 +31,8 @@ TEST(StreamOrder, AKernelThatBeginsEarlyFollowsTheOneThatItCuts) {
   EXPECT_EQ(s.places[0].end, Ns{1600});
   EXPECT_FALSE(s.places[0].unknown_end);
   EXPECT_EQ(s.places[1].before, 0U);
-  EXPECT_TRUE(s.places[1].overlaps);
   EXPECT_EQ(s.places[1].end, Ns{97000});
   EXPECT_EQ(s.places[2].before, 1U);
-  EXPECT_FALSE(s.places[2].overlaps);
 }
 
 // It may also begin right after its predecessor has begun.
