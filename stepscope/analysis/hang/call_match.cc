@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/analysis/hang/call_match.h"
-
 #include <algorithm>
+
+#include "stepscope/analysis/hang/hang_account.h"
 
 namespace stepscope {
 namespace {

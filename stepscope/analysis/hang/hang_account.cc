@@ -5,11 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <span>
-
-#include "stepscope/analysis/hang/call_match.h"
-#include "stepscope/analysis/hang/hang_causes.h"
 
 namespace stepscope {
 namespace {
@@ -45,9 +44,12 @@ struct Channel {
   std::vector<const CommCall*> receives;
 };
 
+bool is_waiting(CallState state) {
+  return state == CallState::scheduled || state == CallState::started;
+}
+
 bool open(const CommCall& call, bool from_log) {
-  if (from_log) return call.state == CallState::unknown;
-  return call.state == CallState::scheduled || call.state == CallState::started;
+  return from_log ? call.state == CallState::unknown : is_waiting(call.state);
 }
 
 // Pairs the calls between two recorded ranks. Among waiting calls the n-th send and the n-th
@@ -77,14 +79,13 @@ void find_unpaired(const CommRecords& records, std::uint32_t group, HangAccount&
     const std::uint32_t to = by_place[ends.second]->rank;
     const auto found = [&](HangKind kind, const CommCall& call, std::uint32_t who,
                            std::uint32_t waits) {
-      HangFinding f;
-      f.kind = kind;
-      f.group = group;
-      f.sequence = f.since = call.sequence;
-      f.call = spelled(records, call);
-      f.ranks = {who};
-      f.others = {waits};
-      return f;
+      return HangFinding{.kind = kind,
+                         .group = group,
+                         .sequence = call.sequence,
+                         .since = call.sequence,
+                         .call = spelled(records, call),
+                         .ranks = {who},
+                         .others = {waits}};
     };
     const std::size_t paired = std::min(channel.sends.size(), channel.receives.size());
     for (std::size_t i = 0; i < paired; ++i) {
@@ -142,10 +143,6 @@ struct Group {
   std::vector<int> unrecorded;  // ranks of the job
 };
 
-bool is_waiting(CallState state) {
-  return state == CallState::scheduled || state == CallState::started;
-}
-
 // The members' calls of one number.
 struct Meeting {
   Place at;
@@ -160,7 +157,7 @@ class GroupReader {
       : records_(records), group_(group), out_(out) {}
 
   void read() {
-    for (std::optional<Place> at = first(); at; at = following(*at)) {
+    for (std::optional<Place> at = next_place(); at; at = following(*at)) {
       const Meeting meeting = meet(*at);
       if (disagreement(meeting)) return;
       if (absence(meeting)) return;
@@ -171,32 +168,25 @@ class GroupReader {
   }
 
  private:
-  [[nodiscard]] std::optional<Place> first() const {
+  // The smallest position that a member comes to next.
+  [[nodiscard]] std::optional<Place> next_place() const {
     std::optional<Place> least;
     for (const Member& m : group_.members)
-      if (!m.calls->collectives.empty()) {
-        const Place at = place_of(m.calls->collectives.front());
-        if (!least || at < *least) least = at;
-      }
+      if (const auto rest = m.rest(); !rest.empty() && (!least || place_of(rest[0]) < *least))
+        least = place_of(rest[0]);
     return least;
   }
   // Moves every member past its call at `at`. Returns the smallest following position.
   std::optional<Place> following(Place at) {
-    std::optional<Place> least;
-    for (Member& m : group_.members) {
-      const auto& calls = m.calls->collectives;
-      while (m.next < calls.size() && place_of(calls[m.next]) <= at) ++m.next;
-      if (m.next < calls.size() && (!least || place_of(calls[m.next]) < *least))
-        least = place_of(calls[m.next]);
-    }
-    return least;
+    for (Member& m : group_.members)
+      while (!m.rest().empty() && place_of(m.rest()[0]) <= at) ++m.next;
+    return next_place();
   }
   [[nodiscard]] Meeting meet(Place at) const {
     Meeting meeting{.at = at, .present = {}, .passed = {}, .behind = {}};
     for (std::size_t i = 0; i < group_.members.size(); ++i) {
       const Member& m = group_.members[i];
-      const auto& calls = m.calls->collectives;
-      if (m.next < calls.size() && place_of(calls[m.next]) == at)
+      if (!m.rest().empty() && place_of(m.rest()[0]) == at)
         meeting.present.push_back(i);
       else if (m.passed(at))
         meeting.passed.push_back(i);
@@ -238,21 +228,21 @@ class GroupReader {
   bool disagreement(const Meeting& meeting) {
     const auto classes = alike(meeting);
     if (classes.size() < 2) return uneven_all_to_all(meeting);
-    // Among the members that call as the majority does, the one with most known calls.
-    const std::size_t model = *std::ranges::max_element(
-        classes[0], {}, [&](std::size_t m) { return group_.members[m].rest().size(); });
+    // Of members that call alike, the one with most known calls.
+    const auto longest = [&](const std::vector<std::size_t>& members) {
+      return *std::ranges::max_element(
+          members, {}, [&](std::size_t m) { return group_.members[m].rest().size(); });
+    };
+    const std::size_t model = longest(classes[0]);
     for (std::size_t c = 1; c < classes.size(); ++c) {
-      const std::size_t own = *std::ranges::max_element(
-          classes[c], {}, [&](std::size_t m) { return group_.members[m].rest().size(); });
+      const std::size_t own = longest(classes[c]);
       const Deviation what = deviation(group_.members[own].rest(), group_.members[model].rest());
-      HangFinding f = finding(what.kind, meeting);
-      f.call = spelled(records_, call(model));
+      HangFinding& f = add(what.kind, meeting, model);
       f.instead = spelled(records_, call(own));
       f.ranks = ranks(classes[c]);
       f.others = ranks(classes[0]);
       f.even = classes[c].size() == classes[0].size();
       f.next_of_others = what.next_of_others;
-      out_.findings.push_back(std::move(f));
     }
     return true;
   }
@@ -273,10 +263,7 @@ class GroupReader {
         return false;
     }
     if (sent == received) return false;
-    HangFinding f = finding(HangKind::size, meeting);
-    f.call = spelled(records_, call(meeting.present.front()));
-    f.others = ranks(meeting.present);
-    out_.findings.push_back(std::move(f));
+    add(HangKind::size, meeting, meeting.present.front()).others = ranks(meeting.present);
     return true;
   }
 
@@ -287,15 +274,12 @@ class GroupReader {
     if (meeting.present.empty() || all_done) return false;
     if (meeting.behind.empty()) {
       if (group_.unrecorded.empty() || !unfinished(meeting)) return false;
-      HangFinding f = finding(HangKind::no_record, meeting);
-      f.call = spelled(records_, call(meeting.present.front()));
+      HangFinding& f = add(HangKind::no_record, meeting, meeting.present.front());
       f.unrecorded = group_.unrecorded;
       f.others = ranks(meeting.present);
-      out_.findings.push_back(std::move(f));
       return true;
     }
-    HangFinding f = finding(HangKind::missing, meeting);
-    f.call = spelled(records_, call(meeting.present.front()));
+    HangFinding& f = add(HangKind::missing, meeting, meeting.present.front());
     f.ranks = ranks(meeting.behind);
     f.unrecorded = group_.unrecorded;
     std::vector<std::size_t> waiting = meeting.present;
@@ -305,7 +289,6 @@ class GroupReader {
     const Member& who = group_.members[meeting.behind.front()];
     if (!who.calls->collectives.empty())
       f.instead = spelled(records_, who.calls->collectives.back());
-    out_.findings.push_back(std::move(f));
     return true;
   }
 
@@ -315,24 +298,23 @@ class GroupReader {
       const auto& calls = m.calls->collectives;
       while (m.next + 1 < calls.size() && place_of(calls[m.next]) < meeting.at) ++m.next;
     }
-    HangFinding f = finding(HangKind::not_finished, meeting);
     std::vector<std::size_t> waiting;
     std::vector<std::size_t> done;
     for (const std::size_t m : meeting.present) (waits(m) ? waiting : done).push_back(m);
     if (waiting.empty()) return;  // numbers that were not in order
-    f.call = spelled(records_, call(waiting.front()));
+    HangFinding& f = add(HangKind::not_finished, meeting, waiting.front());
     f.ranks = ranks(waiting);
     f.others = ranks(done);
-    out_.findings.push_back(std::move(f));
   }
 
-  [[nodiscard]] HangFinding finding(HangKind kind, const Meeting& meeting) const {
-    HangFinding f;
-    f.kind = kind;
-    f.group = group_.group;
-    f.sequence = meeting.at.sequence;
-    f.since = stuck_ ? stuck_->at.sequence : f.sequence;
-    return f;
+  // About the call of `model`.
+  HangFinding& add(HangKind kind, const Meeting& meeting, std::size_t model) {
+    return out_.findings.emplace_back(
+        HangFinding{.kind = kind,
+                    .group = group_.group,
+                    .sequence = meeting.at.sequence,
+                    .since = (stuck_ ? stuck_->at : meeting.at).sequence,
+                    .call = spelled(records_, call(model))});
   }
 
   const CommRecords& records_;
@@ -368,11 +350,10 @@ std::vector<Group> groups_of(const CommRecords& records) {
 }
 
 HangGroup account_of(const Group& group, const CommRecords& records) {
-  HangGroup out;
   const RecordedGroup& named = records.groups[group.group];
-  out.group = group.group;
-  out.size = named.size > 0 ? named.size : static_cast<int>(named.members.size());
-  out.recorded = static_cast<int>(group.members.size());
+  HangGroup out{.group = group.group,
+                .size = named.size > 0 ? named.size : static_cast<int>(named.members.size()),
+                .recorded = static_cast<int>(group.members.size())};
   bool all = true;
   for (const Member& m : group.members) {
     out.calls += m.calls->collectives.size();
@@ -387,14 +368,10 @@ HangGroup account_of(const Group& group, const CommRecords& records) {
   return out;
 }
 
-bool holds(const std::vector<std::uint32_t>& list, std::uint32_t rank) {
-  return std::ranges::find(list, rank) != list.end();
-}
-
 // Sorts causes first and updates the indices in `follows`.
 void put_causes_first(HangAccount& out) {
   std::vector<std::size_t> order(out.findings.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) {
     const HangFinding& f = out.findings[i];
     return !f.follows ? 0 : f.circular ? 1 : 2;
@@ -416,21 +393,20 @@ void leftover_timeouts(const CommRecords& records, HangAccount& out) {
       return f.group == t.group && (f.kind != HangKind::timeout || f.sequence == t.sequence);
     });
     if (same != out.findings.end()) {
-      if (same->kind == HangKind::timeout && !holds(same->ranks, t.rank))
+      if (same->kind == HangKind::timeout && std::ranges::count(same->ranks, t.rank) == 0)
         same->ranks.push_back(t.rank);
       continue;
     }
-    HangFinding f;
-    f.kind = HangKind::timeout;
-    f.group = t.group;
-    f.sequence = t.sequence;
-    f.call = HangCall{.name = t.operation,
-                      .sizes = t.in_elements ? std::to_string(*t.in_elements) : std::string(),
-                      .types = {},
-                      .sequence = t.sequence,
-                      .state = CallState::started};
-    f.ranks = {t.rank};
-    out.findings.push_back(std::move(f));
+    out.findings.push_back(
+        {.kind = HangKind::timeout,
+         .group = t.group,
+         .sequence = t.sequence,
+         .call = HangCall{.name = t.operation,
+                          .sizes = t.in_elements ? std::to_string(*t.in_elements) : std::string(),
+                          .types = {},
+                          .sequence = t.sequence,
+                          .state = CallState::started},
+         .ranks = {t.rank}});
   }
 }
 
@@ -457,6 +433,24 @@ HangAccount find_hang(const CommRecords& records) {
     if (!s.collectives.empty() || !s.pairs.empty()) called[s.rank] = true;
   for (std::uint32_t r = 0; r < called.size(); ++r)
     if (!called[r] && records.ranks[r].has_dump) out.silent.push_back(r);
+  return out;
+}
+
+std::vector<LastCall> last_calls(const CommRecords& records) {
+  std::vector<std::optional<LastCall>> by_rank(records.ranks.size());
+  for (const CommSequence& s : records.sequences) {
+    for (const auto* list : {&s.collectives, &s.pairs}) {
+      if (list->empty()) continue;
+      std::optional<LastCall>& last = by_rank[s.rank];
+      const std::uint64_t before = last ? last->calls : 0;
+      if (!last || list->back().position >= last->call.position)
+        last = LastCall{.rank = s.rank, .group = s.group, .call = list->back()};
+      last->calls = before + list->size();
+    }
+  }
+  std::vector<LastCall> out;
+  for (const auto& last : by_rank)
+    if (last) out.push_back(*last);
   return out;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/analysis/hang/hang_causes.h"
-
 #include <algorithm>
 #include <map>
+
+#include "stepscope/analysis/hang/hang_account.h"
 
 namespace stepscope {
 namespace {
@@ -31,7 +31,8 @@ struct Standing {
   std::size_t finding = 0;
   std::uint32_t position = 0;
 };
-void keep_earlier(std::map<std::uint32_t, Standing>& of, std::uint32_t key, Standing standing) {
+template <class Rank>
+void keep_earlier(std::map<Rank, Standing>& of, Rank key, Standing standing) {
   const auto [at, fresh] = of.try_emplace(key, standing);
   if (!fresh && standing.position < at->second.position) at->second = standing;
 }
@@ -72,20 +73,16 @@ void note_absent(const CommRecords& records, const std::vector<HangFinding>& fin
         least = std::min(least.value_or(*position), *position);
     if (!least) continue;
     for (const std::uint32_t rank : finding.ranks) keep_earlier(out.absent, rank, {f, *least});
-    for (const int rank : finding.unrecorded) {
-      const auto [at, fresh] = out.unrecorded.try_emplace(rank, Standing{f, *least});
-      if (!fresh && *least < at->second.position) at->second = {f, *least};
-    }
+    for (const int rank : finding.unrecorded) keep_earlier(out.unrecorded, rank, {f, *least});
   }
 }
 
 // The finding in which a missing rank stands instead.
 std::optional<std::size_t> cause_of(const Standings& s, std::uint32_t rank, std::size_t f) {
-  if (const auto at = s.waiting.find(rank); at != s.waiting.end())
-    return at->second.finding == f ? std::nullopt : std::optional(at->second.finding);
-  const auto at = s.absent.find(rank);
-  if (at == s.absent.end() || at->second.finding == f) return std::nullopt;
-  return at->second.finding;
+  for (const auto* of : {&s.waiting, &s.absent})
+    if (const auto at = of->find(rank); at != of->end())
+      return at->second.finding == f ? std::nullopt : std::optional(at->second.finding);
+  return std::nullopt;
 }
 
 std::optional<std::size_t> cause_of(const Standings& s, const HangFinding& f, std::size_t index) {

@@ -44,46 +44,33 @@ std::optional<std::vector<int>> ranks_of(std::string_view text, int ranks) {
   return out;
 }
 
-struct RingOrder {
-  std::vector<int> order;
-  bool whole = false;
-};
-
 // From rank 0, or from the lowest rank that nobody sends to. Absent: the hops form no ring.
-std::optional<RingOrder> order_of_hops(const std::map<int, int>& hops, int ranks) {
+std::optional<NcclRing> order_of_hops(const std::map<int, int>& hops, int ranks) {
   std::set<int> receivers;
   for (const auto& [from, to] : hops)
     if (from < 0 || from >= ranks || to < 0 || to >= ranks || !receivers.insert(to).second)
       return std::nullopt;
-  int at = hops.begin()->first;
-  for (const auto& [from, to] : hops)
-    if (!receivers.contains(from)) {
-      at = from;
-      break;
-    }
-  RingOrder out;
-  const int first = at;
-  for (;;) {
-    out.order.push_back(at);
-    const auto next = hops.find(at);
-    if (next == hops.end()) break;
-    at = next->second;
-    if (at == first) break;
-  }
-  const bool closed = at == first && hops.contains(out.order.back());
+  const auto start =
+      std::ranges::find_if(hops, [&](const auto& hop) { return !receivers.contains(hop.first); });
+  const int first = (start != hops.end() ? start : hops.begin())->first;
+  NcclRing out{.order = {first}};
+  auto next = hops.find(first);
+  for (; next != hops.end() && next->second != first; next = hops.find(next->second))
+    out.order.push_back(next->second);
+  const bool closed = next != hops.end();
   out.whole = out.order.size() == static_cast<std::size_t>(ranks);
   if (closed && !out.whole) return std::nullopt;
   return out;
 }
 
-std::optional<RingOrder> ring_of(const LoggedCommunicator& c, int channel) {
-  std::optional<RingOrder> line;
+std::optional<NcclRing> ring_of(const LoggedCommunicator& c, int channel) {
+  std::optional<NcclRing> line;
   const auto logged = c.rings.find(channel);
   if (logged != c.rings.end()) {
     auto order = ranks_of(logged->second, c.ranks);
     if (!order) return std::nullopt;
     const bool whole = order->size() == static_cast<std::size_t>(c.ranks);
-    line = RingOrder{.order = std::move(*order), .whole = whole};
+    line = NcclRing{.order = std::move(*order), .whole = whole};
   }
   const auto hops = c.ring_hops.find(channel);
   if ((line && line->whole) || hops == c.ring_hops.end() || hops->second.empty()) return line;
@@ -91,6 +78,18 @@ std::optional<RingOrder> ring_of(const LoggedCommunicator& c, int channel) {
   if (!walked) return std::nullopt;
   if (line && !walked->whole) return line;
   return walked;
+}
+
+// Of the entries without channels that are equal, one is kept.
+template <class Shape>
+void add_channel(int channel, Shape shape, std::vector<Shape>& all) {
+  const auto same = std::ranges::find_if(all, [&](const Shape& other) {
+    shape.channels = other.channels;
+    return shape == other;
+  });
+  if (same != all.end()) return same->channels.push_back(channel);
+  shape.channels = {channel};
+  all.push_back(std::move(shape));
 }
 
 void find_rings(const LoggedCommunicator& c, NcclShape& out) {
@@ -103,14 +102,7 @@ void find_rings(const LoggedCommunicator& c, NcclShape& out) {
       ++out.unclear_rings;
       continue;
     }
-    const auto same = std::ranges::find_if(out.rings, [&](const NcclRing& r) {
-      return r.whole == ring->whole && r.order == ring->order;
-    });
-    if (same != out.rings.end())
-      same->channels.push_back(channel);
-    else
-      out.rings.push_back(
-          {.channels = {channel}, .order = std::move(ring->order), .whole = ring->whole});
+    add_channel(channel, *std::move(ring), out.rings);
   }
 }
 
@@ -194,13 +186,9 @@ void find_trees(const LoggedCommunicator& c, NcclShape& out) {
       ++out.unclear_trees;
       continue;
     }
-    NcclTree found{.channels = {channel}, .whole = is_whole(tree.ranks, c.ranks)};
+    NcclTree found{.whole = is_whole(tree.ranks, c.ranks)};
     for (auto& [rank, place] : tree.ranks) found.ranks.push_back(std::move(place));
-    const auto same = std::ranges::find(out.trees, found.ranks, &NcclTree::ranks);
-    if (same != out.trees.end())
-      same->channels.push_back(channel);
-    else
-      out.trees.push_back(std::move(found));
+    add_channel(channel, std::move(found), out.trees);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "stepscope/analysis/hang/last_calls.h"
+#include "stepscope/analysis/hang/hang_account.h"
 #include "stepscope/analysis/hang/nccl_shape.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/report/sentences/hang_sentence.h"
