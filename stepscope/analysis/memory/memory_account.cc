@@ -2,11 +2,13 @@
 #include "stepscope/analysis/memory/memory_account.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <tuple>
-
-#include "stepscope/analysis/memory/memory_uses.h"
+#include <vector>
 
 namespace stepscope {
 namespace {
@@ -93,13 +95,6 @@ MemoryTree memory_tree(const MemorySnapshot& snapshot, const MemoryState& state,
   return TreeColumns(std::max<std::int64_t>(static_cast<std::int64_t>(least), 1)).run(root);
 }
 
-bool gives_back(AllocatorAction action) {
-  return action == AllocatorAction::segment_free || action == AllocatorAction::segment_unmap;
-}
-bool takes(AllocatorAction action) {
-  return action == AllocatorAction::segment_alloc || action == AllocatorAction::segment_map;
-}
-
 // True for an event that neither allocates nor frees memory.
 bool is_remark(AllocatorAction action) {
   return action == AllocatorAction::snapshot || action == AllocatorAction::other;
@@ -109,18 +104,20 @@ SegmentRetries find_retries(const SnapshotDevice& device) {
   SegmentRetries out;
   const auto& events = device.events;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    if (!gives_back(events[i].action)) continue;
+    if (!gives_segment_back(events[i].action)) continue;
     const AllocatorEvent& first = events[i];
     std::uint64_t segments = 0;
     Bytes bytes{};
-    for (; i < events.size() && (gives_back(events[i].action) || is_remark(events[i].action)); ++i)
-      if (gives_back(events[i].action)) {
+    for (;
+         i < events.size() && (gives_segment_back(events[i].action) || is_remark(events[i].action));
+         ++i)
+      if (gives_segment_back(events[i].action)) {
         ++segments;
         bytes += events[i].size;
       }
     const AllocatorEvent* const next = i < events.size() ? &events[i] : nullptr;
     const bool wanted =
-        next != nullptr && (takes(next->action) || next->action == AllocatorAction::oom);
+        next != nullptr && (takes_segment(next->action) || next->action == AllocatorAction::oom);
     const bool told = wanted && first.stack != 0 && next->stack != 0;
     if (!wanted || (told && first.stack != next->stack)) {
       ++out.emptied;
@@ -136,14 +133,13 @@ SegmentRetries find_retries(const SnapshotDevice& device) {
 }
 
 OutOfMemory shortage(const AllocatorEvent& e, std::uint32_t position, const MemoryState& state) {
-  OutOfMemory oom;
-  oom.position = position;
-  oom.request = e.size;
   constexpr std::uint64_t most = std::uint64_t{1} << 60U;
-  oom.device_free = Bytes{static_cast<std::int64_t>(std::min(e.address, most))};
-  oom.stack = e.stack;
-  oom.fragments = memory_fragments(state, position);
-  oom.fit = memory_fit(state, e.size, e.stream, e.pool);
+  OutOfMemory oom{.position = position,
+                  .request = e.size,
+                  .device_free = Bytes{static_cast<std::int64_t>(std::min(e.address, most))},
+                  .stack = e.stack,
+                  .fragments = memory_fragments(state, position),
+                  .fit = memory_fit(state, e.size, e.stream, e.pool)};
   const Bytes own = oom.fit.free_usable + oom.device_free;
   const Bytes all = oom.fragments.free() + oom.device_free;
   if (own >= oom.request)
@@ -166,6 +162,111 @@ void find_shortages(const SnapshotDevice& device, const MemoryReplay& replay,
     if (account.ooms.size() < most_ooms)
       account.ooms.push_back(shortage(device.events[i], i, state_at(replay, i)));
   }
+}
+
+using Phase = AllocationPhase;
+
+std::optional<MemoryUse> use_named(std::string_view category) {
+  constexpr std::array<std::pair<std::string_view, MemoryUse>, 6> names = {
+      {{"parameter", MemoryUse::parameters},
+       {"optimizer_state", MemoryUse::optimizer},
+       {"gradient", MemoryUse::gradients},
+       {"activation", MemoryUse::activations},
+       {"temporary", MemoryUse::temporary},
+       {"autograd_detail", MemoryUse::temporary}}};
+  for (const auto& [name, use] : names)
+    if (name == category) return use;
+  return std::nullopt;
+}
+
+class Uses {
+ public:
+  Uses(const MemorySnapshot& snapshot, const SnapshotDevice& device,
+       std::span<const AllocationSite> sites)
+      : snapshot_(snapshot), sites_(sites), python_only_(is_python_only()) {
+    phases_.reserve(device.events.size() + 1);
+    phases_.push_back(Phase::unknown);
+    for (const AllocatorEvent& e : device.events) {
+      const Phase here = phase_of(e.stack);
+      phases_.push_back(tells(here) ? here : phases_.back());
+      if (first_pass_ == never && (here == Phase::forward || here == Phase::backward))
+        first_pass_ = static_cast<std::uint32_t>(phases_.size() - 1);
+    }
+  }
+
+  [[nodiscard]] MemoryUse of(const BlockLife& life) const {
+    if (const auto use = use_named(snapshot_.strings[life.category])) return *use;
+    const bool kept = life.end == never;
+    const Phase freed = kept ? Phase::unknown : freed_in(life);
+    if (life.stack == 0 && life.before_trace) {
+      if (kept) return MemoryUse::parameters;
+      if (sites_[life.free_stack].zeroes_gradients) return MemoryUse::gradients;
+      if (freed == Phase::backward) return MemoryUse::activations;
+      return freed == Phase::optimizer ? MemoryUse::optimizer : MemoryUse::unknown;
+    }
+    switch (phase_of(life.stack)) {
+      case Phase::setup:
+        return kept ? MemoryUse::parameters : MemoryUse::temporary;
+      case Phase::optimizer:
+        return kept ? MemoryUse::optimizer : MemoryUse::temporary;
+      case Phase::backward:
+        return freed == Phase::backward ? MemoryUse::temporary : MemoryUse::gradients;
+      case Phase::forward:
+        return freed == Phase::forward ? MemoryUse::temporary : MemoryUse::activations;
+      default:
+        if (freed == Phase::backward) return MemoryUse::activations;
+        return kept && life.begin < first_pass_ && first_pass_ != never ? MemoryUse::parameters
+                                                                        : MemoryUse::unknown;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_python_only() const {
+    return snapshot_.stacks.size() > 1 &&
+           std::ranges::all_of(snapshot_.stacks.frames, [&](const SnapshotFrame& f) {
+             const std::string_view file = snapshot_.strings[f.file];
+             return file.ends_with(".py") || file.starts_with('<');
+           });
+  }
+  static bool tells(Phase phase) { return phase != Phase::unknown && phase != Phase::other; }
+  [[nodiscard]] Phase phase_of(std::uint32_t stack) const {
+    return stack == 0 && python_only_ ? Phase::backward : sites_[stack].phase;
+  }
+  [[nodiscard]] Phase freed_in(const BlockLife& life) const {
+    const Phase own = sites_[life.free_stack].phase;
+    if (tells(own)) return own;
+    const std::uint32_t at = std::min(life.released, life.end);
+    return phases_[std::min<std::size_t>(at, phases_.size() - 1)];
+  }
+
+  const MemorySnapshot& snapshot_;
+  std::span<const AllocationSite> sites_;
+  bool python_only_;
+  std::vector<Phase> phases_;  // by position: of the last event that tells
+  std::uint32_t first_pass_ = never;
+};
+
+// The use of each block of a replayed history, in terms of MemoryUse
+// (device_memory.h), inferred from the stacks of its allocation and its free:
+//   parameters   allocated in setup and never freed; before the trace, without a stack, never freed
+//   optimizer    allocated in the optimizer and never freed; before the trace, and freed there
+//   gradients    allocated in a backward and not freed in one; before the trace, and freed in
+//                zero_grad
+//   activations  allocated in a forward and not freed in one; anywhere else, or before the trace,
+//                and freed in a backward
+//   temporary    freed in the phase that allocated it, or allocated in setup or optimizer and freed
+//   unknown      the rest
+// A category in the file itself (pages of profile_plot) takes precedence. If only Python's stacks
+// are recorded, an allocation without a stack counts as autograd's.
+// Element i is the use of replay.blocks[i].
+std::vector<MemoryUse> memory_uses(const MemorySnapshot& snapshot, const SnapshotDevice& device,
+                                   const MemoryReplay& replay,
+                                   std::span<const AllocationSite> sites) {
+  const Uses uses(snapshot, device, sites);
+  std::vector<MemoryUse> out;
+  out.reserve(replay.blocks.size());
+  for (const BlockLife& life : replay.blocks) out.push_back(uses.of(life));
+  return out;
 }
 
 class DeviceAccount {
@@ -232,10 +333,9 @@ class DeviceAccount {
   }
 
   MemoryInstant instant(const MemoryState& state, std::uint32_t position) const {
-    MemoryInstant out;
-    out.position = position;
-    out.time = time_of(position);
-    out.fragments = memory_fragments(state, position);
+    MemoryInstant out{.position = position,
+                      .time = time_of(position),
+                      .fragments = memory_fragments(state, position)};
     struct Held {
       MemoryHolder holder{};
       std::array<std::int64_t, memory_use_count> by_use{};
@@ -264,30 +364,25 @@ class DeviceAccount {
           static_cast<MemoryUse>(std::ranges::max_element(held.by_use) - held.by_use.begin());
       out.holders.push_back(std::move(holder));
     }
-    std::ranges::stable_sort(out.holders, std::ranges::greater{},
-                             [](const MemoryHolder& h) { return h.bytes; });
+    std::ranges::stable_sort(out.holders, std::ranges::greater{}, &MemoryHolder::bytes);
     return out;
   }
 
   // First, last, the peak, and the highest and lowest of each stretch.
   [[nodiscard]] std::vector<std::uint32_t> sampled(std::uint32_t peak) const {
     const std::size_t n = replay_.live.size();
-    std::vector<std::uint32_t> at;
-    if (n <= timeline_points) {
-      for (std::uint32_t p = 0; p < n; ++p) at.push_back(p);
-      return at;
-    }
+    std::vector<std::uint32_t> at(n <= timeline_points ? n : 0);
+    std::iota(at.begin(), at.end(), 0U);
+    if (!at.empty()) return at;
     constexpr std::size_t stretches = timeline_points / 2 - 2;
     for (std::size_t k = 0; k < stretches; ++k) {
       const auto first = replay_.live.begin() + static_cast<std::ptrdiff_t>(k * n / stretches);
       const auto end = replay_.live.begin() + static_cast<std::ptrdiff_t>((k + 1) * n / stretches);
       const auto [low, high] = std::minmax_element(first, end);
-      at.push_back(static_cast<std::uint32_t>(low - replay_.live.begin()));
-      at.push_back(static_cast<std::uint32_t>(high - replay_.live.begin()));
+      for (const auto point : {low, high})
+        at.push_back(static_cast<std::uint32_t>(point - replay_.live.begin()));
     }
-    at.push_back(0);
-    at.push_back(peak);
-    at.push_back(static_cast<std::uint32_t>(n - 1));
+    at.insert(at.end(), {0U, peak, static_cast<std::uint32_t>(n - 1)});
     std::ranges::sort(at);
     at.erase(std::ranges::unique(at).begin(), at.end());
     return at;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stepscope/analysis/memory/allocation_site.h"
-#include "stepscope/analysis/memory/memory_fragments.h"
+#include "stepscope/analysis/memory/memory_replay.h"
 #include "stepscope/analysis/work/device_memory.h"
 
 namespace stepscope {

@@ -15,32 +15,49 @@ constexpr std::int64_t small_segment = std::int64_t{2} << 20U;
 
 std::uint64_t as_offset(Bytes size) { return static_cast<std::uint64_t>(size.value); }
 
-struct Held {
-  Bytes size{};
-  std::uint64_t stream = 0;
-  MemoryPool pool{};
-  bool large = true;
-  bool expandable = false;
-};
+// The bytes for a request of `requested` bytes, before a rest that cannot be split off is added.
+Bytes rounded_request(Bytes requested, const AllocatorSettings& settings) {
+  const std::int64_t size = std::max<std::int64_t>(requested.value, 1);
+  if (size < unit) return Bytes{unit};
+  const auto bits = static_cast<std::uint64_t>(size);
+  const auto log = static_cast<std::int64_t>(std::bit_width(bits)) - 1;
+  const auto& divisions = settings.roundup_divisions;
+  const auto last = static_cast<std::int64_t>(divisions.size()) - 1;
+  const std::int64_t parts =
+      last < 0 ? 0
+               : divisions[static_cast<std::size_t>(std::clamp<std::int64_t>(log - 20, 0, last))];
+  if (parts > 1 && parts < (std::int64_t{1} << 40U) && size > unit * parts) {
+    const std::uint64_t floor = std::bit_floor(bits);
+    const std::uint64_t part =
+        floor >> static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(parts)) - 1);
+    if (bits == floor) return requested;
+    if (part == 0) return Bytes{static_cast<std::int64_t>(floor << 1U)};
+    return Bytes{static_cast<std::int64_t>((bits + part - 1) / part * part)};
+  }
+  return Bytes{(size + unit - 1) / unit * unit};
+}
 
 // Segments by address, and their history.
 class Segments {
  public:
-  using Map = std::map<std::uint64_t, Held>;
+  using Map = std::map<std::uint64_t, SegmentLife>;
 
   explicit Segments(const SnapshotDevice& device) {
     for (const SnapshotSegment& s : device.segments)
-      held_.emplace(s.address, Held{s.size, s.stream, s.pool, s.large, s.expandable});
+      held_.emplace(s.address, SegmentLife{.address = s.address,
+                                           .size = s.size,
+                                           .stream = s.stream,
+                                           .pool = s.pool,
+                                           .large = s.large,
+                                           .expandable = s.expandable});
   }
 
   // From the snapshot back to the state before the first event.
   void undo(const std::vector<AllocatorEvent>& events, std::uint64_t& contradictions) {
     for (std::size_t i = events.size(); i-- > 0;) {
       const AllocatorEvent& e = events[i];
-      if (e.action == AllocatorAction::segment_alloc || e.action == AllocatorAction::segment_map)
-        contradictions += take(e) ? 0U : 1U;
-      if (e.action == AllocatorAction::segment_free || e.action == AllocatorAction::segment_unmap)
-        contradictions += give(e) ? 0U : 1U;
+      if (takes_segment(e.action) && !take(e)) ++contradictions;
+      if (gives_segment_back(e.action) && !give(e)) ++contradictions;
     }
   }
 
@@ -53,24 +70,29 @@ class Segments {
     if (e.size.value == 0 || end < e.address || (after != held_.end() && after->first < end))
       return false;
     if (after != held_.begin() && end_of(*std::prev(after)) > e.address) return false;
-    Held fresh{e.size, e.stream, e.pool, e.size.value > small_segment, expandable};
-    std::uint64_t address = e.address;
+    SegmentLife fresh{.address = e.address,
+                      .size = e.size,
+                      .stream = e.stream,
+                      .pool = e.pool,
+                      .large = e.size.value > small_segment,
+                      .expandable = expandable};
     if (expandable && after != held_.end() && after->first == end && joins(after->second, e)) {
       fresh = after->second;
+      fresh.address = e.address;
       fresh.size += e.size;
       after = held_.erase(after);
     }
     if (expandable && after != held_.begin()) {
       const auto before = std::prev(after);
       if (end_of(*before) == e.address && joins(before->second, e)) {
-        address = before->first;
+        fresh.address = before->first;
         fresh.large = before->second.large;
         fresh.pool = before->second.pool;
         fresh.size += before->second.size;
         held_.erase(before);
       }
     }
-    held_.emplace(address, fresh);
+    held_.emplace(fresh.address, fresh);
     return true;
   }
 
@@ -85,7 +107,7 @@ class Segments {
     if (cut_end > end || cut_end < e.address) return false;
     const bool whole = begin == e.address && end == cut_end;
     if (!whole && !at->second.expandable) return false;
-    const Held was = at->second;
+    const SegmentLife was = at->second;
     held_.erase(at);
     if (begin < e.address) put(begin, e.address, was);
     if (cut_end < end) put(cut_end, end, was);
@@ -105,10 +127,11 @@ class Segments {
   }
 
  private:
-  static bool joins(const Held& held, const AllocatorEvent& e) {
+  static bool joins(const SegmentLife& held, const AllocatorEvent& e) {
     return held.expandable && held.stream == e.stream;
   }
-  void put(std::uint64_t begin, std::uint64_t end, Held like) {
+  void put(std::uint64_t begin, std::uint64_t end, SegmentLife like) {
+    like.address = begin;
     like.size = Bytes{static_cast<std::int64_t>(end - begin)};
     held_.emplace(begin, like);
   }
@@ -150,30 +173,27 @@ class Replay {
           e.action != AllocatorAction::free_completed)
         continue;
       if (!seen.insert(e.address).second) continue;
-      BlockLife life;
-      life.address = e.address;
-      life.requested = e.size;
-      life.size = rounded_request(e.size, settings_);
-      life.stream = e.stream;
-      life.category = e.category;
-      add_earlier(life);
+      add_earlier({.address = e.address,
+                   .requested = e.size,
+                   .size = rounded_request(e.size, settings_),
+                   .stream = e.stream,
+                   .before_trace = true,
+                   .category = e.category});
     }
     for (const SnapshotSegment& s : device_.segments)
       for (std::uint32_t b = s.first_block; b < s.first_block + s.blocks; ++b) {
         const SnapshotBlock& block = device_.blocks[b];
         if (block.state == BlockState::inactive || seen.contains(block.address)) continue;
-        BlockLife life;
-        life.address = block.address;
-        life.requested = block.requested;
-        life.size = block.size;
-        life.stack = block.stack;
-        life.stream = s.stream;
-        life.category = block.category;
-        add_earlier(life);
+        add_earlier({.address = block.address,
+                     .requested = block.requested,
+                     .size = block.size,
+                     .stack = block.stack,
+                     .stream = s.stream,
+                     .before_trace = true,
+                     .category = block.category});
       }
   }
-  void add_earlier(BlockLife& life) {
-    life.before_trace = true;
+  void add_earlier(const BlockLife& life) {
     live_.emplace(life.address, static_cast<std::uint32_t>(out_.blocks.size()));
     out_.blocks.push_back(life);
     grow(life, 1);
@@ -193,9 +213,8 @@ class Replay {
       case AllocatorAction::alloc:
         return allocate(e, position);
       case AllocatorAction::free_requested:
-        return release(e, position);
       case AllocatorAction::free_completed:
-        return complete(e, position);
+        return release(e, position);
       case AllocatorAction::segment_alloc:
       case AllocatorAction::segment_map:
       case AllocatorAction::segment_free:
@@ -211,17 +230,15 @@ class Replay {
       ++out_.blocks_reused;
       finish(old, position);
     }
-    BlockLife life;
-    life.address = e.address;
-    life.requested = e.size;
-    life.begin = position;
-    life.stack = e.stack;
-    life.stream = e.stream;
-    life.category = e.category;
     const auto at = live_.emplace(e.address, static_cast<std::uint32_t>(out_.blocks.size())).first;
-    life.size = given(e, at);
-    out_.blocks.push_back(life);
-    grow(life, 1);
+    out_.blocks.push_back({.address = e.address,
+                           .requested = e.size,
+                           .size = given(e, at),
+                           .begin = position,
+                           .stack = e.stack,
+                           .stream = e.stream,
+                           .category = e.category});
+    grow(out_.blocks.back(), 1);
   }
   // If the rest of the free block cannot be split off, it is part of the block.
   Bytes given(const AllocatorEvent& e, Live::const_iterator at) const {
@@ -253,17 +270,10 @@ class Replay {
       return;
     }
     BlockLife& life = out_.blocks[at->second];
+    const bool completed = e.action == AllocatorAction::free_completed;
+    if (!completed || life.free_stack == 0) life.free_stack = e.stack;
     life.released = std::min(life.released, position);
-    life.free_stack = e.stack;
-  }
-  void complete(const AllocatorEvent& e, std::uint32_t position) {
-    const auto at = live_.find(e.address);
-    if (at == live_.end()) {
-      ++out_.frees_unknown;
-      return;
-    }
-    if (BlockLife& life = out_.blocks[at->second]; life.free_stack == 0) life.free_stack = e.stack;
-    finish(at, position);
+    if (completed) finish(at, position);
   }
   void finish(Live::iterator at, std::uint32_t position) {
     BlockLife& life = out_.blocks[at->second];
@@ -275,14 +285,8 @@ class Replay {
 
   void open_segment(const Segments::Map::value_type& s, std::uint32_t position) {
     open_.emplace(s.first, static_cast<std::uint32_t>(out_.segments.size()));
-    out_.segments.push_back({.address = s.first,
-                             .size = s.second.size,
-                             .begin = position,
-                             .end = never,
-                             .stream = s.second.stream,
-                             .pool = s.second.pool,
-                             .large = s.second.large,
-                             .expandable = s.second.expandable});
+    out_.segments.push_back(s.second);
+    out_.segments.back().begin = position;
     reserved_bytes_ += s.second.size.value;
   }
   void close_segment(std::uint64_t address, std::uint32_t position) {
@@ -294,8 +298,6 @@ class Replay {
     open_.erase(at);
   }
   void change_segments(const AllocatorEvent& e, std::uint32_t position) {
-    const bool comes =
-        e.action == AllocatorAction::segment_alloc || e.action == AllocatorAction::segment_map;
     // The segments that touch these pages before and after are the change.
     const std::uint64_t end = e.address + as_offset(e.size);
     std::vector<std::uint64_t> before;
@@ -306,7 +308,7 @@ class Replay {
         if (Segments::end_of(*at) >= e.address) use(*at);
     };
     touching([&](const auto& s) { before.push_back(s.first); });
-    if (!(comes ? segments_.give(e) : segments_.take(e))) {
+    if (!(takes_segment(e.action) ? segments_.give(e) : segments_.take(e))) {
       ++out_.segments_unknown;
       return;
     }
@@ -335,7 +337,6 @@ class Replay {
         ++out_.blocks_missing;
         continue;
       }
-      life.at_end = true;
       if (life.stack == 0) life.stack = at->second->stack;
       if (life.category == empty_string) life.category = at->second->category;
       if (life.size == at->second->size) continue;
@@ -370,27 +371,6 @@ class Replay {
 
 }  // namespace
 
-Bytes rounded_request(Bytes requested, const AllocatorSettings& settings) {
-  const std::int64_t size = std::max<std::int64_t>(requested.value, 1);
-  if (size < unit) return Bytes{unit};
-  const auto bits = static_cast<std::uint64_t>(size);
-  const auto log = static_cast<std::int64_t>(std::bit_width(bits)) - 1;
-  const auto& divisions = settings.roundup_divisions;
-  const auto last = static_cast<std::int64_t>(divisions.size()) - 1;
-  const std::int64_t parts =
-      last < 0 ? 0
-               : divisions[static_cast<std::size_t>(std::clamp<std::int64_t>(log - 20, 0, last))];
-  if (parts > 1 && parts < (std::int64_t{1} << 40U) && size > unit * parts) {
-    const std::uint64_t floor = std::bit_floor(bits);
-    const std::uint64_t part =
-        floor >> static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(parts)) - 1);
-    if (bits == floor) return requested;
-    if (part == 0) return Bytes{static_cast<std::int64_t>(floor << 1U)};
-    return Bytes{static_cast<std::int64_t>((bits + part - 1) / part * part)};
-  }
-  return Bytes{(size + unit - 1) / unit * unit};
-}
-
 MemoryReplay replay_memory(const SnapshotDevice& device, const AllocatorSettings& settings) {
   return Replay(device, settings).run();
 }
@@ -408,6 +388,101 @@ MemoryState state_at(const MemoryReplay& replay, std::uint32_t position) {
   std::ranges::sort(state.blocks, {}, &BlockLife::address);
   std::ranges::sort(state.segments, {}, &SegmentLife::address);
   return state;
+}
+
+namespace {
+
+// Pages of expandable segments.
+constexpr std::int64_t small_page = std::int64_t{2} << 20U;
+constexpr std::int64_t large_page = std::int64_t{20} << 20U;
+
+// Calls block(block) for the blocks in segments, and gap(segment, begin, size, used) between them;
+// `begin` is an offset into the segment. Returns the number of blocks outside all segments.
+template <class Gap, class Block>
+std::uint64_t walk(const MemoryState& state, Gap gap, Block block) {
+  std::uint64_t outside = 0;
+  std::size_t next = 0;
+  for (const SegmentLife* s : state.segments) {
+    const std::uint64_t end = s->address + static_cast<std::uint64_t>(s->size.value);
+    for (; next < state.blocks.size() && state.blocks[next]->address < s->address; ++next)
+      ++outside;
+    std::uint64_t at = s->address;
+    bool used = false;
+    for (; next < state.blocks.size() && state.blocks[next]->address < end; ++next) {
+      const BlockLife& b = *state.blocks[next];
+      const std::uint64_t block_end = b.address + static_cast<std::uint64_t>(b.size.value);
+      if (b.address < at || block_end > end) {  // overlaps another block or the segment's end
+        ++outside;
+        continue;
+      }
+      if (b.address > at) gap(*s, at - s->address, b.address - at, true);
+      used = true;
+      at = block_end;
+      block(b);
+    }
+    if (at < end) gap(*s, at - s->address, end - at, used);
+  }
+  return outside + (state.blocks.size() - next);
+}
+
+// Whole pages inside a gap.
+Bytes whole_pages(const SegmentLife& s, std::uint64_t begin, std::uint64_t size) {
+  const auto page = static_cast<std::uint64_t>(s.large ? large_page : small_page);
+  const std::uint64_t first = (begin + page - 1) / page * page;
+  const std::uint64_t last = (begin + size) / page * page;
+  return Bytes{last > first ? static_cast<std::int64_t>(last - first) : 0};
+}
+
+}  // namespace
+
+MemoryFragments memory_fragments(const MemoryState& state, std::uint32_t position) {
+  MemoryFragments out;
+  out.segments = state.segments.size();
+  for (const SegmentLife* s : state.segments) {
+    out.reserved += s->size;
+    if (s->expandable) ++out.expandable;
+  }
+  const SegmentLife* split = nullptr;
+  out.outside = walk(
+      state,
+      [&](const SegmentLife& s, std::uint64_t begin, std::uint64_t size, bool used) {
+        const Bytes gap{static_cast<std::int64_t>(size)};
+        // A gap before the first block comes before the segment is known to be used.
+        const bool in_use = used || gap < s.size;
+        out.largest_free = std::max(out.largest_free, gap);
+        if (in_use && split != &s) {
+          ++out.segments_split;
+          split = &s;
+        }
+        const Bytes back = !in_use ? gap : s.expandable ? whole_pages(s, begin, size) : Bytes{};
+        out.cached += back;
+        out.stranded += gap - back;
+      },
+      [&](const BlockLife& b) {
+        out.requested += std::min(b.requested, b.size);
+        out.rounding += b.size - std::min(b.requested, b.size);
+        if (b.released <= position) out.pending += b.size;
+      });
+  return out;
+}
+
+MemoryFit memory_fit(const MemoryState& state, Bytes request, std::uint64_t stream,
+                     MemoryPool pool) {
+  MemoryFit out;
+  const bool large = request.value > small_limit;
+  walk(
+      state,
+      [&](const SegmentLife& s, std::uint64_t, std::uint64_t size, bool) {
+        const Bytes gap{static_cast<std::int64_t>(size)};
+        if (s.stream == stream && s.pool == pool && s.large == large) {
+          out.largest_usable = std::max(out.largest_usable, gap);
+          out.free_usable += gap;
+        } else {
+          out.largest_other = std::max(out.largest_other, gap);
+        }
+      },
+      [](const BlockLife&) {});
+  return out;
 }
 
 }  // namespace stepscope
