@@ -34,20 +34,6 @@ FileTail::~FileTail() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-FileTail::FileTail(FileTail&& other) noexcept
-    : path_(std::move(other.path_)),
-      most_old_(other.most_old_),
-      fd_(std::exchange(other.fd_, -1)),
-      device_(other.device_),
-      inode_(other.inode_),
-      changed_ns_(other.changed_ns_),
-      offset_(other.offset_),
-      first_(other.first_),
-      skip_line_(other.skip_line_),
-      partial_(std::move(other.partial_)),
-      last_bytes_(std::move(other.last_bytes_)),
-      counts_(other.counts_) {}
-
 Result<TailState> FileTail::open() {
   const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {

@@ -45,8 +45,6 @@ class FileTail {
   // `most_old` bytes. This counts for the first file only: files that replace it are read whole.
   explicit FileTail(std::string path, std::uint64_t most_old);
   ~FileTail();
-  FileTail(FileTail&& other) noexcept;
-  FileTail& operator=(FileTail&&) = delete;
   FileTail(const FileTail&) = delete;
   FileTail& operator=(const FileTail&) = delete;
 

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "stepscope/base/ascii.h"
+
 namespace stepscope {
 namespace {
 
@@ -32,8 +34,16 @@ bool follows(const fs::path& path) {
   return std::ranges::none_of(others, [&](std::string_view end) { return name.ends_with(end); });
 }
 
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+// Seconds since a file was written.
+double age_of(const struct stat& file) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::max(
+      0.0, std::chrono::duration<double>(now).count() - static_cast<double>(file.st_mtim.tv_sec));
+}
+
+// Tells an error, unless it was the last one `told`.
+void tell(Error error, std::string& told, std::vector<Error>& errors) {
+  if (std::exchange(told, error.what) != error.what) errors.push_back(std::move(error));
 }
 
 }  // namespace
@@ -72,12 +82,9 @@ void FollowedFiles::add(const std::string& path) {
   // A file that appears while the job is followed is read from its start.
   const std::uint64_t most_old =
       looked_ ? std::numeric_limits<std::uint64_t>::max() : limits_.most_old;
-  files_.push_back(std::make_unique<Followed>(
-      Followed{.tail = FileTail(path, most_old), .lines = LineSource(path)}));
-  if (looked_) return;
+  Followed& file = files_.emplace_back(path, most_old);
   struct stat at{};
-  if (::stat(path.c_str(), &at) == 0)
-    files_.back()->age = std::max(0.0, wall_clock() - static_cast<double>(at.st_mtim.tv_sec));
+  if (!looked_ && ::stat(path.c_str(), &at) == 0) file.age = age_of(at);
 }
 
 Result<Done> FollowedFiles::look() {
@@ -123,8 +130,7 @@ bool FollowedFiles::poll_file(Followed& file, JobState& state, double now,
       [&] { file.lines.restart(); });
   file.lines.flush(state, when);
   if (!got) {
-    if (file.told != got.error().message()) errors.push_back(got.error());
-    file.told = got.error().message();
+    tell(got.error(), file.told, errors);
     return false;
   }
   file.told.clear();
@@ -141,27 +147,21 @@ void FollowedFiles::take_metrics(Replaced& file, std::string_view text, JobState
   if (!metrics) {
     Error error = metrics.error();
     error.file = file.path;
-    file.other = text.find("stepscope_") == std::string_view::npos;  // written by somebody else
-    if (!file.other && file.told != error.what) errors.push_back(error);
-    if (text.find("nccl_collective_exec_time_") != std::string_view::npos &&
-        !std::exchange(told_inspector_, true))
+    file.other = !contains(text, "stepscope_");  // written by somebody else
+    if (!file.other) tell(std::move(error), file.told, errors);
+    if (contains(text, "nccl_collective_exec_time_") && !std::exchange(told_inspector_, true))
       errors.push_back({.what = "the Prometheus text of NCCL Inspector has means of a GPU, which "
                                 "tell neither rank nor communicator: it is not read",
                         .file = file.path,
                         .hint = "leave NCCL_INSPECTOR_PROM_DUMP unset for its JSON lines"});
-    file.told = error.what;
     return;
   }
   file.told.clear();
   file.understood = true;
   if (metrics->own_s.empty()) state.heard(state.process(file.path), now - age);
   if (const auto steps = file.before ? steps_between(*file.before, *metrics) : std::nullopt) {
-    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-    const StepSample sample{.wall_ns = steps->step_ns,
-                            .steps = steps->steps,
-                            .iteration = metrics->steps,
-                            .transfer_ns = nan,
-                            .wait_ns = nan};
+    const StepSample sample{
+        .wall_ns = steps->step_ns, .steps = steps->steps, .iteration = metrics->steps};
     state.step(StepSource::engine, sample);
     state.own_work(file.path, steps->own_ns, sample, now - age);
   }
@@ -179,17 +179,14 @@ void FollowedFiles::poll_replaced(Replaced& file, JobState& state, double now,
   std::ifstream in(file.path, std::ios::binary);
   std::ostringstream text;
   if (static_cast<std::uintmax_t>(at.st_size) <= most_replaced_bytes) text << in.rdbuf();
-  const double age =
-      first ? std::max(0.0, wall_clock() - static_cast<double>(at.st_mtim.tv_sec)) : 0;
+  const double age = first ? age_of(at) : 0;
   if (!file.path.ends_with(ras_end))
     return take_metrics(file, text.view(), state, age, now, errors);
   const auto status = parse_ras_status(text.view());
   if (!status) {
     Error error = status.error();
     error.file = file.path;
-    if (file.told != error.what) errors.push_back(error);
-    file.told = error.what;
-    return;
+    return tell(std::move(error), file.told, errors);
   }
   file.told.clear();
   file.understood = true;
@@ -205,9 +202,8 @@ void FollowedFiles::poll_ras(JobState& state, double now, std::vector<Error>& er
     if (asked.answers) {
       asked.told.clear();
       state.ras(**answer, now);
-    } else if (asked.told != answer->error().what) {
-      asked.told = answer->error().what;
-      errors.push_back(answer->error());
+    } else {
+      tell(answer->error(), asked.told, errors);
     }
   }
 }
@@ -215,9 +211,9 @@ void FollowedFiles::poll_ras(JobState& state, double now, std::vector<Error>& er
 bool FollowedFiles::poll(JobState& state, double now, std::vector<Error>& errors,
                          const StopFlag* stop) {
   bool more = false;
-  for (const auto& file : files_) {
+  for (Followed& file : files_) {
     if (stop != nullptr && stop->requested()) return false;
-    more |= poll_file(*file, state, now, errors);
+    more |= poll_file(file, state, now, errors);
   }
   for (Replaced& file : replaced_) poll_replaced(file, state, now, errors);
   poll_ras(state, now, errors);
@@ -230,20 +226,20 @@ bool FollowedFiles::waiting() const {
 
 FollowTotals FollowedFiles::totals() const {
   FollowTotals out{.files = files_.size() + replaced_.size(), .left_out = left_out_};
-  for (const auto& file : files_) {
-    const TailCounts& tail = file->tail.counts();
-    out.missing += file->missing ? 1U : 0U;
+  for (const Followed& file : files_) {
+    const TailCounts& tail = file.tail.counts();
+    out.missing += file.missing ? 1U : 0U;
     out.bytes += tail.bytes;
     out.skipped_bytes += tail.skipped_bytes;
     out.long_lines += tail.long_lines;
     out.rotations += tail.rotations;
     out.truncations += tail.truncations;
-    out.lines += file->lines.lines();
-    out.not_understood += file->lines.not_understood();
-    out.orphans += file->lines.inspector().orphans;
-    out.lost_lines += file->lines.inspector().lost_lines + file->lines.lost_steps();
-    std::string kind(line_kind_names[static_cast<std::size_t>(file->lines.kind())]);
-    if (!file->lines.version().empty()) kind += " " + file->lines.version();
+    out.lines += file.lines.lines();
+    out.not_understood += file.lines.not_understood();
+    out.orphans += file.lines.inspector().orphans;
+    out.lost_lines += file.lines.inspector().lost_lines + file.lines.lost_steps();
+    std::string kind(line_kind_names[static_cast<std::size_t>(file.lines.kind())]);
+    if (!file.lines.version().empty()) kind += " " + file.lines.version();
     ++out.kinds[kind];
   }
   for (const Replaced& file : replaced_)

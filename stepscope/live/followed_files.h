@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -64,6 +65,8 @@ class FollowedFiles {
 
  private:
   struct Followed {
+    Followed(const std::string& path, std::uint64_t most_old) : tail(path, most_old), lines(path) {}
+
     FileTail tail;
     LineSource lines;
     double age = -1;  // seconds since the file was written, when it was first read; -1: now
@@ -92,7 +95,7 @@ class FollowedFiles {
   FollowLimits limits_;
   std::set<std::string> known_;
   std::set<std::pair<dev_t, ino_t>> read_;  // files that were read under any name
-  std::vector<std::unique_ptr<Followed>> files_;
+  std::deque<Followed> files_;
   std::vector<Replaced> replaced_;
   struct Asked {
     std::unique_ptr<RasClient> client;

@@ -17,8 +17,16 @@ constexpr std::int64_t counted_steps = 20;
 constexpr double passed_on = 0.5;  // of a lateness, from other communicators
 constexpr double forget_s = 600;   // a communicator without records for so long has ended
 constexpr double same_time_s = 5;  // processes of one rank heard so close are both alive
-constexpr std::size_t most_ranks_told = 64;
-constexpr double gaps = 5;  // times the longest gap until a process is silent
+constexpr double gaps = 5;         // times the longest gap until a process is silent
+
+void add(const CommunicatorCounts& counts, LiveCoverage& to) {
+  to.records += counts.records;
+  to.matched += counts.matched;
+  to.unmatched += counts.unmatched;
+  to.unrecorded += counts.unrecorded;
+  if (counts.records > 0)
+    to.least_bytes = std::min(counts.least_bytes, to.least_bytes.value_or(counts.least_bytes));
+}
 
 }  // namespace
 
@@ -30,9 +38,7 @@ std::size_t JobState::process(std::string_view name) {
 
 void JobState::heard(std::size_t process, double now) {
   LiveProcess& p = processes_[process];
-  if (p.records++ > 0 && now > p.heard) {
-    if (!p.silent) p.longest_gap = std::max(p.longest_gap, now - p.heard);
-  }
+  if (p.records++ > 0 && !p.silent) p.longest_gap = std::max(p.longest_gap, now - p.heard);
   p.heard = p.records == 1 ? now : std::max(p.heard, now);
   newest_ = std::max(newest_, p.heard);
 }
@@ -48,14 +54,16 @@ void JobState::collective(std::size_t process, const Where& where, const SeenCol
                           double now) {
   heard(process, now);
   LiveProcess& p = processes_[process];
+  const auto unmatched = [&] {
+    ++coverage_.records;
+    ++coverage_.unmatched;
+  };
   const auto [found, added] =
       by_id_.try_emplace(std::string(where.communicator), communicators_.size());
   if (added) {
     if (communicators_.size() == most_communicators) {
       by_id_.erase(found);
-      ++coverage_.records;
-      ++coverage_.unmatched;
-      return;
+      return unmatched();
     }
     communicators_.push_back(std::make_unique<LiveCommunicator>(
         std::string(where.communicator), std::string(where.name), where.ranks));
@@ -64,11 +72,7 @@ void JobState::collective(std::size_t process, const Where& where, const SeenCol
   }
   const std::size_t c = found->second;
   LiveCommunicator& communicator = *communicators_[c];
-  if (static_cast<std::size_t>(where.ranks) != communicator.ranks()) {
-    ++coverage_.records;
-    ++coverage_.unmatched;
-    return;
-  }
+  if (static_cast<std::size_t>(where.ranks) != communicator.ranks()) return unmatched();
   if (where.ranks > p.width && (p.width > 0 || p.rank < 0)) {
     p.rank = where.rank;
     p.width = where.ranks;
@@ -139,8 +143,7 @@ LiveEvent JobState::event(LiveEventKind kind, double now, std::size_t process) c
   if (source_ != StepSource::none) event.step = curve().last();
   if (process < processes_.size()) {
     event.host = processes_[process].host;
-    event.ranks.push_back(processes_[process].rank);
-    event.rank_count = 1;
+    event.add_rank(processes_[process].rank);
   }
   return event;
 }
@@ -217,9 +220,7 @@ void JobState::settle_steps(double now) {
               now, processes_.size());
     found.change = change;
     for (const LiveProcess& p : processes_)
-      if (!p.late_in.empty() && !p.replaced) found.ranks.push_back(p.rank);
-    found.rank_count = found.ranks.size();
-    if (found.ranks.size() > most_ranks_told) found.ranks.resize(most_ranks_told);
+      if (!p.late_in.empty() && !p.replaced) found.add_rank(p.rank);
     add_event(std::move(found));
   }
 }
@@ -277,11 +278,10 @@ void JobState::settle_lateness(double now) {
           inside_others(r) - middle + communicator.last_wait(r) >
               passed_on * communicator.lateness(r))
         continue;
-      p.late_in = communicator.name().empty() ? communicator.id() : communicator.name();
+      p.late_in = communicator.name_or_id();
       p.late_ns = late.late_ns;
       p.round_ns = late.round_ns;
       if (p.was_late) continue;
-      ++found.rank_count;
       if (found.ranks.empty()) {
         found.host = p.host;
         found.late_ns = late.late_ns;
@@ -289,8 +289,7 @@ void JobState::settle_lateness(double now) {
         found.round = late.round;
         found.communicator = p.late_in;
       }
-      if (found.ranks.size() < most_ranks_told)
-        found.ranks.push_back(p.several ? late.rank : p.rank);
+      found.add_rank(p.several ? late.rank : p.rank);
     }
     if (found.rank_count > 0) add_event(std::move(found));
   }
@@ -327,7 +326,7 @@ void JobState::settle_own(double now) {
           found->phase = change.phase;
         }
       }
-      if (found->rank_count++ < most_ranks_told) found->ranks.push_back(change.rank);
+      found->add_rank(change.rank);
     }
     tell();
     for (const LateOwnWork& late : own->late()) {
@@ -385,19 +384,21 @@ void JobState::settle_silence(double now) {
       add_event(std::move(found));
     }
   }
-  std::size_t alive = 0, known = 0;
-  double newest = 0;
+  const auto is_silent = [&](const LiveProcess& p) {
+    return now - p.heard >= std::max(limits_.silent_s, gaps * p.longest_gap);
+  };
+  std::optional<double> newest;
+  bool stands = true;
   for (const LiveProcess& p : processes_) {
     if (p.replaced || p.records == 0) continue;
-    const double limit = std::max(limits_.silent_s, gaps * p.longest_gap);
-    if (known++ == 0 || p.heard > newest) newest = p.heard;
-    alive += now - p.heard < limit ? 1 : 0;
+    newest = std::max(newest, std::optional(p.heard));
+    stands = stands && is_silent(p);
   }
-  const bool stands = known > 0 && alive == 0;
+  stands = stands && newest;
   if (stands != stands_) {
     LiveEvent found = event(stands ? LiveEventKind::stands_still : LiveEventKind::moves_again, now,
                             processes_.size());
-    if (stands) found.seconds = now - newest;
+    if (stands) found.seconds = now - *newest;
     add_event(std::move(found));
   }
   stands_ = stands;
@@ -406,14 +407,14 @@ void JobState::settle_silence(double now) {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     LiveProcess& p = processes_[i];
     if (p.replaced || p.records == 0) continue;
-    const bool silent = now - p.heard >= std::max(limits_.silent_s, gaps * p.longest_gap);
+    const bool silent = is_silent(p);
     if (p.silent && !silent) add_event(event(LiveEventKind::heard_again, now, i));
     if (!p.silent && silent) {
-      if (quiet.rank_count++ == 0) {
+      if (quiet.ranks.empty()) {
         quiet.host = p.host;
         quiet.seconds = now - p.heard;
       }
-      if (quiet.ranks.size() < most_ranks_told) quiet.ranks.push_back(p.rank);
+      quiet.add_rank(p.rank);
     }
     p.silent = silent;
   }
@@ -443,7 +444,7 @@ void JobState::settle_transfers(double now) {
     if (!told || more(change) > more(*told->transfers)) {
       told = event(longer ? LiveEventKind::longer_transfers : LiveEventKind::usual_transfers, now,
                    processes_.size());
-      told->communicator = communicator.name().empty() ? communicator.id() : communicator.name();
+      told->communicator = communicator.name_or_id();
       told->rank_count = communicator.ranks();
       for (const std::int64_t process : members_[c]) {
         if (told->ranks.size() == most_ranks_told) break;
@@ -477,8 +478,7 @@ void JobState::settle_stuck(double now) {
     const auto [told, added] = stuck_.try_emplace(communicators_[c]->id(), left->number);
     if (!added && std::exchange(told->second, left->number) == left->number) continue;
     found.rank_count = left->missing_count;
-    found.communicator =
-        communicators_[c]->name().empty() ? communicators_[c]->id() : communicators_[c]->name();
+    found.communicator = communicators_[c]->name_or_id();
     found.collective = left->kind;
     found.number = left->number;
     found.seconds = now - left->since;
@@ -494,14 +494,7 @@ void JobState::forget(double now) {
       ++c;
       continue;
     }
-    const CommunicatorCounts& counts = ended.counts();
-    coverage_.records += counts.records;
-    coverage_.matched += counts.matched;
-    coverage_.unmatched += counts.unmatched;
-    coverage_.unrecorded += counts.unrecorded;
-    if (counts.records > 0)
-      coverage_.least_bytes =
-          std::min(counts.least_bytes, coverage_.least_bytes.value_or(counts.least_bytes));
+    add(ended.counts(), coverage_);
     stuck_.erase(ended.id());
     longer_.erase(ended.id());
     by_id_.erase(ended.id());
@@ -519,15 +512,7 @@ void JobState::forget(double now) {
 
 LiveCoverage JobState::coverage() const {
   LiveCoverage out = coverage_;
-  for (const auto& communicator : communicators_) {
-    const CommunicatorCounts& counts = communicator->counts();
-    out.records += counts.records;
-    out.matched += counts.matched;
-    out.unmatched += counts.unmatched;
-    out.unrecorded += counts.unrecorded;
-    if (counts.records > 0)
-      out.least_bytes = std::min(counts.least_bytes, out.least_bytes.value_or(counts.least_bytes));
-  }
+  for (const auto& communicator : communicators_) add(communicator->counts(), out);
   return out;
 }
 

@@ -5,26 +5,24 @@
 #include <limits>
 #include <optional>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/log/step_line.h"
 
 namespace stepscope {
 namespace {
 
-constexpr double unknown_part = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t most_line_ranks = 16'777'216;
 constexpr double most_us = 864e9;  // ten days
 
 bool is_plugin_line(std::string_view line) {
   return (line.starts_with("{\"ph\":\"") || line.starts_with("{\"schemaVersion\"")) &&
-         (line.find("\"Collective name\"") != std::string_view::npos ||
-          line.find("stepscope") != std::string_view::npos ||
-          line.find("\"cat\":\"nccl_") != std::string_view::npos);
+         contains_any(line, {"\"Collective name\"", "stepscope", "\"cat\":\"nccl_"});
 }
 
 bool is_torchtitan_line(std::string_view line) {
-  return line.starts_with('{') && line.find("\"log_type_name\"") != std::string_view::npos &&
-         line.find("\"time_us\"") != std::string_view::npos;
+  return line.starts_with('{') && contains(line, "\"log_type_name\"") &&
+         contains(line, "\"time_us\"");
 }
 
 LineKind kind_of(std::string_view line) {
@@ -74,10 +72,8 @@ void LineSource::take(std::string_view line, JobState& state, double when) {
   ++lines_;
   if (kind_ == LineKind::unknown) kind_ = kind_of(line);
   // A job's output may begin with lines of another kind.
-  if (kind_ == LineKind::log && lines_ < 100 && line.starts_with('{')) {
-    const LineKind better = kind_of(line);
-    if (better != LineKind::unknown) kind_ = better;
-  }
+  if (kind_ == LineKind::log && lines_ < 100 && line.starts_with('{'))
+    if (const LineKind better = kind_of(line); better != LineKind::unknown) kind_ = better;
   switch (kind_) {
     case LineKind::inspector:
       return take_inspector(line, state, when);
@@ -99,11 +95,7 @@ void LineSource::flush(JobState& state, double when) {
   if (!log_) return;
   for (const LogStep& s : log_->take_steps()) {
     state.heard(process(state, "", -1), when);
-    state.step(StepSource::log, {.wall_ns = s.wall_ns,
-                                 .steps = s.steps,
-                                 .iteration = s.iteration,
-                                 .transfer_ns = unknown_part,
-                                 .wait_ns = unknown_part});
+    state.step(StepSource::log, {.wall_ns = s.wall_ns, .steps = s.steps, .iteration = s.iteration});
   }
 }
 
@@ -138,7 +130,7 @@ void LineSource::take_inspector(std::string_view line, JobState& state, double w
 // A row of a call: {"ph":"X","cat":"kernel",…,"args":{"Collective name":…}}, and a comma behind it.
 void LineSource::take_plugin(std::string_view line, JobState& state, double when) {
   if (line.ends_with(',')) line.remove_suffix(1);
-  if (line.find("\"cat\":\"kernel\"") == std::string_view::npos) {
+  if (!contains(line, "\"cat\":\"kernel\"")) {
     if (process_ >= 0) state.heard(static_cast<std::size_t>(process_), when);
     return;
   }
@@ -157,12 +149,10 @@ void LineSource::take_plugin(std::string_view line, JobState& state, double when
   const CollectiveKind kind = plugin_kind(json_string(*args, "Collective name"));
   const auto root_or_rank = json_whole(*args, "Rank", 0, most_line_ranks);
   if (!number) return state.point_to_point(writer, when);
-  const auto rank = communicator_ranks_.find(group);
   const bool names_itself = kind != CollectiveKind::broadcast && kind != CollectiveKind::reduce &&
                             kind != CollectiveKind::gather && kind != CollectiveKind::scatter;
-  if (names_itself && root_or_rank && rank == communicator_ranks_.end() &&
-      communicator_ranks_.size() < 4096)
-    communicator_ranks_.emplace(group, static_cast<std::int32_t>(*root_or_rank));
+  if (names_itself && root_or_rank && communicator_ranks_.size() < 4096)
+    communicator_ranks_.try_emplace(group, static_cast<std::int32_t>(*root_or_rank));
   const auto own = communicator_ranks_.find(group);
   if (!begin || !taken || !ranks || group.empty() || own == communicator_ranks_.end() ||
       own->second >= *ranks || !(*taken >= 0 && *taken < most_us) ||
@@ -213,17 +203,14 @@ void LineSource::take_step(std::string_view line, JobState& state, double when) 
 // A step lasts from its first record to the first record of the next step of the same process.
 void LineSource::take_torchtitan(std::string_view line, JobState& state, double when) {
   const auto record = parse_json(line, "line");
-  if (!record || record->kind != JsonValue::Kind::object) {
-    ++not_understood_;
-    return;
-  }
-  const auto pid = json_whole(*record, "pid");
-  const auto rank = json_whole(*record, "rank", 0, most_line_ranks);
-  const auto stamp = json_whole(*record, "time_us", 1);
+  const bool object = record && record->kind == JsonValue::Kind::object;
+  const auto rank = object ? json_whole(*record, "rank", 0, most_line_ranks) : std::nullopt;
+  const auto stamp = object ? json_whole(*record, "time_us", 1) : std::nullopt;
   if (!rank || !stamp) {
     ++not_understood_;
     return;
   }
+  const auto pid = json_whole(*record, "pid");
   const std::size_t writer =
       process(state, json_string(*record, "host_name").substr(0, 256), pid.value_or(-1));
   if (state.at(writer).rank < 0)
@@ -234,11 +221,7 @@ void LineSource::take_torchtitan(std::string_view line, JobState& state, double 
   if (!step || *step == step_) return;
   const double wall = static_cast<double>(*stamp - step_began_us_) * 1e3;
   if (*rank == 0 && step_ >= 0 && *step == step_ + 1 && wall > 0 && wall < most_us * 1e3)
-    state.step(StepSource::log, {.wall_ns = wall,
-                                 .steps = 1,
-                                 .iteration = step_,
-                                 .transfer_ns = unknown_part,
-                                 .wait_ns = unknown_part});
+    state.step(StepSource::log, {.wall_ns = wall, .iteration = step_});
   step_ = *step;
   step_began_us_ = *stamp;
 }

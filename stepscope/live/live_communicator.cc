@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t most_pattern = 8192;
 constexpr std::size_t pattern_check = 64;  // records between searches for a period
 constexpr std::size_t most_missing = 64;
+constexpr std::size_t most_past = 64;  // rounds of a transfer rule
+constexpr std::size_t fewest_past = 24;
 constexpr std::size_t most_spare = 64;
 // A stamp of the writing of a record is as coarse as the interval of writing.
 constexpr std::size_t coarse_stamps = 10;
@@ -36,12 +38,8 @@ std::uint64_t key_of(CollectiveKind kind, std::uint64_t number) {
 LiveCommunicator::LiveCommunicator(std::string id, std::string name, std::int32_t ranks)
     : id_(std::move(id)),
       name_(std::move(name)),
-      seen_(static_cast<std::size_t>(ranks)),
       last_numbers_(collective_kind_count),
-      waits_(static_cast<std::size_t>(ranks)),
-      lates_(static_cast<std::size_t>(ranks)),
-      last_waits_(static_cast<std::size_t>(ranks)),
-      insides_(static_cast<std::size_t>(ranks)) {
+      sums_(static_cast<std::size_t>(ranks)) {
   set_period(std::nullopt);
 }
 
@@ -75,8 +73,7 @@ void LiveCommunicator::add(std::int32_t rank, const SeenCollective& seen, double
   ++counts_.records;
   counts_.least_bytes = std::min(counts_.least_bytes, seen.bytes);
   last_record_ = now;
-  ranks_seen_ += seen_[r] == 0 ? 1U : 0U;
-  seen_[r] = 1;
+  if (!std::exchange(sums_[r].seen, true)) ++ranks_seen_;
   auto& last = last_numbers_[static_cast<std::size_t>(seen.kind)];
   if (last.empty()) last.resize(ranks());
   if (last[r] > 0 && seen.number > last[r]) counts_.unrecorded += seen.number - last[r];
@@ -97,10 +94,7 @@ void LiveCommunicator::add(std::int32_t rank, const SeenCollective& seen, double
     open.durations.assign(ranks(), std::numeric_limits<float>::quiet_NaN());
     order_.push_back(key);
   }
-  if (!std::isnan(open.durations[r])) {
-    ++counts_.repeated;
-    return;
-  }
+  if (!std::isnan(open.durations[r])) return;  // told twice
   open.durations[r] = static_cast<float>(seen.duration.count());
   if (rank == first_) {
     open.first_us = seen.stamp_us;
@@ -137,9 +131,9 @@ void LiveCommunicator::close(Key key) {
   sorted_.clear();
   for (const float d : open.durations)
     if (!std::isnan(d)) sorted_.push_back(d);
-  if (all) {
-    if (unfinished_ && open.since >= unfinished_->since) unfinished_.reset();
-  } else if (!unfinished_ || open.since >= unfinished_->since) {
+  const bool newest = !unfinished_ || open.since >= unfinished_->since;
+  if (all && newest) unfinished_.reset();
+  if (!all && newest) {
     Unfinished left{.kind = open.kind, .number = open.number, .since = open.since};
     for (std::size_t r = 0; r < ranks(); ++r) {
       if (!std::isnan(open.durations[r])) continue;
@@ -154,12 +148,14 @@ void LiveCommunicator::close(Key key) {
     if (all) transfer_ += least;
     part_transfer_ += all ? least : std::numeric_limits<double>::quiet_NaN();
     for (std::size_t r = 0; r < ranks(); ++r) {
-      if (std::isnan(open.durations[r])) continue;
-      if (all) waits_[r] += open.durations[r] - least;
-      if (all) last_waits_[r] += open.durations[r] - least;
-      if (all) insides_[r] += open.durations[r];
-      if (all) part_wait_ += (open.durations[r] - least) / static_cast<double>(ranks());
-      lates_[r] += std::max(0.0F, middle - open.durations[r]);
+      const float inside = open.durations[r];
+      if (std::isnan(inside)) continue;
+      sums_[r].late += std::max(0.0F, middle - inside);
+      if (!all) continue;
+      sums_[r].wait += inside - least;
+      sums_[r].last_wait += inside - least;
+      sums_[r].inside += inside;
+      part_wait_ += (inside - least) / static_cast<double>(ranks());
     }
     const float transfer = all ? least : std::numeric_limits<float>::quiet_NaN();
     for (Rounds& rounds : rounds_) add_to(rounds, open, middle, transfer);
@@ -255,10 +251,10 @@ void LiveCommunicator::mark_step(std::int64_t stamp_us, bool exact) {
 }
 
 void LiveCommunicator::decay(double recent, double last) {
-  for (float& w : waits_) w *= static_cast<float>(recent);
-  for (float& l : lates_) l *= static_cast<float>(last);
-  for (float& w : last_waits_) w *= static_cast<float>(last);
-  for (float& i : insides_) i *= static_cast<float>(last);
+  for (RankSums& sums : sums_) {
+    sums.wait *= static_cast<float>(recent);
+    for (float* sum : {&sums.late, &sums.last_wait, &sums.inside}) *sum *= static_cast<float>(last);
+  }
   transfer_ *= recent;
 }
 
@@ -282,16 +278,9 @@ const TransferRule* LiveCommunicator::transfers() const {
 
 double LiveCommunicator::mean_wait() const {
   double sum = 0;
-  for (const float w : waits_) sum += w;
+  for (const RankSums& sums : sums_) sum += sums.wait;
   return sum / static_cast<double>(ranks());
 }
-
-namespace {
-
-constexpr std::size_t most_past = 64;
-constexpr std::size_t fewest_past = 24;
-
-}  // namespace
 
 void TransferRule::add(double transfer_ns, double step_ns) {
   if (std::isnan(transfer_ns) || !(step_ns > 0)) return;

@@ -75,7 +75,6 @@ struct CommunicatorCounts {
   std::uint64_t records = 0;
   std::uint64_t matched = 0;      // records of collectives that all ranks reported
   std::uint64_t unmatched = 0;    // records of the others that are closed
-  std::uint64_t repeated = 0;     // a rank reported a collective twice; the second is ignored
   std::uint64_t unrecorded = 0;   // gaps in the numbers of a rank: calls without a record
   std::uint64_t collectives = 0;  // that all ranks reported
   std::uint64_t least_bytes = std::numeric_limits<std::uint64_t>::max();
@@ -111,7 +110,8 @@ class LiveCommunicator {
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] std::size_t ranks() const { return waits_.size(); }
+  [[nodiscard]] const std::string& name_or_id() const { return name_.empty() ? id_ : name_; }
+  [[nodiscard]] std::size_t ranks() const { return sums_.size(); }
   [[nodiscard]] std::size_t ranks_seen() const { return ranks_seen_; }
   [[nodiscard]] const CommunicatorCounts& counts() const { return counts_; }
   // Collectives that repeat, which are those of a step; absent if they do not.
@@ -130,12 +130,12 @@ class LiveCommunicator {
   [[nodiscard]] const TransferRule* transfers() const;
   [[nodiscard]] double transfer_round_ns() const { return round_ns(rounds_.front().length); }
   // Sums over the recent past, in ns.
-  [[nodiscard]] float wait(std::size_t rank) const { return waits_[rank]; }
+  [[nodiscard]] float wait(std::size_t rank) const { return sums_[rank].wait; }
   // Sums over the last few steps, in ns: how late a rank came, and its waiting and its time in
   // collectives that all ranks reported.
-  [[nodiscard]] float lateness(std::size_t rank) const { return lates_[rank]; }
-  [[nodiscard]] float last_wait(std::size_t rank) const { return last_waits_[rank]; }
-  [[nodiscard]] float inside(std::size_t rank) const { return insides_[rank]; }
+  [[nodiscard]] float lateness(std::size_t rank) const { return sums_[rank].late; }
+  [[nodiscard]] float last_wait(std::size_t rank) const { return sums_[rank].last_wait; }
+  [[nodiscard]] float inside(std::size_t rank) const { return sums_[rank].inside; }
   [[nodiscard]] double transfer() const { return transfer_; }  // of the collectives all reported
   [[nodiscard]] double mean_wait() const;
   [[nodiscard]] double last_record() const { return last_record_; }
@@ -159,6 +159,14 @@ class LiveCommunicator {
     std::int64_t first_us = 0;  // the first rank's stamp
     bool exact = false;
     std::vector<float> durations{};  // by rank; NaN: not reported
+  };
+  // Over the recent past or the last few steps, in ns.
+  struct RankSums {
+    float wait = 0;
+    float late = 0;
+    float last_wait = 0;
+    float inside = 0;
+    bool seen = false;
   };
   struct Rounds {
     std::size_t length = 1;
@@ -187,12 +195,8 @@ class LiveCommunicator {
   std::vector<float> sorted_;
   CommunicatorCounts counts_;
   std::size_t ranks_seen_ = 0;
-  std::vector<std::uint8_t> seen_;
   std::vector<std::vector<std::uint64_t>> last_numbers_;  // by kind and rank, + 1; 0: none
-  std::vector<float> waits_;
-  std::vector<float> lates_;
-  std::vector<float> last_waits_;
-  std::vector<float> insides_;
+  std::vector<RankSums> sums_;
   double transfer_ = 0;
   double part_transfer_ = 0;  // since the last step that was given; NaN: not all is known
   double part_wait_ = 0;

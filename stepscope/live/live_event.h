@@ -43,13 +43,15 @@ struct LongerTransfers {
   std::size_t others = 0;  // communicators to which the same happened at the same time
 };
 
+inline constexpr std::size_t most_ranks_told = 64;
+
 // What happened, with the figures that belong to its kind; others are absent.
 struct LiveEvent {
   LiveEventKind kind = LiveEventKind::late;
   double at = 0;             // `now` of the poll that found it
   std::int64_t step = -1;    // at which it was found, or the last that was known then; -1: none
   std::int64_t since = -1;   // the first step at which the ranks were late; -1: unknown
-  std::vector<int> ranks{};  // at most 64
+  std::vector<int> ranks{};  // at most most_ranks_told
   std::size_t rank_count = 0;
   std::string host{};                // of the first rank
   std::string communicator{};        // its name, else its id
@@ -63,6 +65,10 @@ struct LiveEvent {
   CollectiveKind collective = CollectiveKind::none;
   std::uint64_t number = 0;
   bool by_ras = false;  // ranks are those of the communicator
+
+  void add_rank(int rank) {
+    if (rank_count++ < most_ranks_told) ranks.push_back(rank);
+  }
 };
 
 }  // namespace stepscope

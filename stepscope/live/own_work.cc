@@ -54,8 +54,7 @@ bool OwnWork::add(int rank, const OwnStep& step, double now) {
     runs_[s] = step.run;
     epochs_[s] = epoch_;
   }
-  if (epochs_[s] < epoch_) return false;
-  if (step.step <= closed_) return false;
+  if (epochs_[s] < epoch_ || step.step <= closed_) return false;
   Open& open = open_[step.step];
   if (open.own.empty()) {
     open.own.assign(ranks(), nan);
@@ -103,11 +102,7 @@ void OwnWork::close(std::map<std::int64_t, Open>::iterator open) {
   const auto count = static_cast<double>(closed.count);
   const double wall = closed.wall_sum / count;
   if (samples_.size() < most_untaken)
-    samples_.push_back({.wall_ns = wall,
-                        .steps = 1,
-                        .iteration = step,
-                        .transfer_ns = std::numeric_limits<double>::quiet_NaN(),
-                        .wait_ns = closed.wait_sum / count});
+    samples_.push_back({.wall_ns = wall, .iteration = step, .wait_ns = closed.wait_sum / count});
   if (closed.count >= 2) judge(closed.own, wall, step);
 }
 

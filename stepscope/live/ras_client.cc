@@ -155,22 +155,18 @@ void RasClient::run() {
 
 namespace {
 
-constexpr std::size_t most_told = 64;
-
 // Ranks that have called fewer collectives of a kind than another rank.
 std::optional<LiveEvent> behind(const RasCommunicator& c) {
   for (std::size_t kind = 0; kind < collective_kind_count; ++kind) {
-    std::uint64_t most = 0, fewest = ~std::uint64_t{0};
-    for (const RasRank& rank : c.ranks) {
-      most = std::max(most, rank.calls[kind]);
-      fewest = std::min(fewest, rank.calls[kind]);
-    }
-    if (c.ranks.empty() || most == fewest) continue;
+    std::uint64_t most = 0;
+    for (const RasRank& rank : c.ranks) most = std::max(most, rank.calls[kind]);
+    if (std::ranges::all_of(c.ranks, [&](const RasRank& r) { return r.calls[kind] == most; }))
+      continue;
     LiveEvent event{.kind = LiveEventKind::stuck};
     for (const RasRank& rank : c.ranks) {
       if (rank.calls[kind] == most) continue;
-      if (event.rank_count++ == 0) event.host = rank.host;
-      if (event.ranks.size() < most_told) event.ranks.push_back(rank.rank);
+      if (event.ranks.empty()) event.host = rank.host;
+      event.add_rank(rank.rank);
     }
     event.collective = static_cast<CollectiveKind>(kind);
     event.number = most;
@@ -199,8 +195,8 @@ std::vector<LiveEvent> RasWatch::take(const RasStatus& status, double now, doubl
     for (const RasRank& rank : c.missing) {
       missing.push_back(rank.rank);
       if (std::ranges::find(known.told_missing, rank.rank) != known.told_missing.end()) continue;
-      if (lost.rank_count++ == 0) lost.host = rank.host;
-      if (lost.ranks.size() < most_told) lost.ranks.push_back(rank.rank);
+      if (lost.ranks.empty()) lost.host = rank.host;
+      lost.add_rank(rank.rank);
     }
     known.told_missing = std::move(missing);
     lost.communicator = c.id;

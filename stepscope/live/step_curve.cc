@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "stepscope/stats/change_points.h"
 #include "stepscope/stats/summary.h"
@@ -37,11 +38,7 @@ void StepCurve::add(const StepSample& sample) {
       points_.resize(most_points / 2);
       per_point_ *= 2;
     }
-    points_.push_back({.steps = 0,
-                       .last = last_,
-                       .sum_ns = 0,
-                       .least_ns = sample.wall_ns,
-                       .most_ns = sample.wall_ns});
+    points_.push_back({.least_ns = sample.wall_ns, .most_ns = sample.wall_ns});
   }
   CurvePoint& point = points_.back();
   point.steps += sample.steps;
@@ -53,9 +50,8 @@ void StepCurve::add(const StepSample& sample) {
 
 std::optional<double> StepCurve::recent_ns() const {
   std::vector<double> values;
-  for (std::size_t i = recent_.size() - std::min(recent_.size(), last_values); i < recent_.size();
-       ++i)
-    values.push_back(recent_[i].sample.wall_ns);
+  for (const Recent& r : recent_ | std::views::reverse | std::views::take(last_values))
+    values.push_back(r.sample.wall_ns);
   return median(values);
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -19,8 +20,8 @@ struct StepSample {
   double wall_ns = 0;
   std::int64_t steps = 1;
   std::int64_t iteration = -1;  // of the last step; -1: unknown
-  double transfer_ns = 0;
-  double wait_ns = 0;
+  double transfer_ns = std::numeric_limits<double>::quiet_NaN();
+  double wait_ns = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct CurvePoint {
