@@ -48,197 +48,9 @@ struct Sums {
   std::uint64_t bytes_count = 0;
 };
 
-class RowBuilder {
- public:
-  RowBuilder(std::span<const RankView> views, const Collectives& job)
-      : views_(views), job_(job), matches_(job.matches) {
-    for (const RankCalls& rank : matches_.ranks) matched_.emplace_back(rank.calls.size());
-  }
-  std::vector<CollectiveRow> build();
-
- private:
-  [[nodiscard]] RowKey key_of(const CollectiveCall& call, std::optional<Bytes> bytes) const;
-  Sums& sums_of(const CollectiveCall& call, std::optional<Bytes> bytes);
-  void add_matched(const MatchedCollective& matched);
-  void add_timing(const MatchedCollective& matched, Sums& sums);
-  void add_unmatched();
-  void add_exposed(CollectiveMember m, Sums& sums);
-  [[nodiscard]] std::optional<Bytes> bytes_of(const MatchedCollective& matched) const;
-  [[nodiscard]] std::optional<Bytes> fused_bytes_of(const MatchedCollective& matched) const;
-  void merge_scattered_sizes();
-  static CollectiveRow finish(Sums& sums);
-
-  std::span<const RankView> views_;
-  const Collectives& job_;
-  const CollectiveMatches& matches_;
-  std::vector<std::vector<bool>> matched_;
-  std::map<RowKey, Sums> rows_;
-};
-
-RowKey RowBuilder::key_of(const CollectiveCall& call, std::optional<Bytes> bytes) const {
-  RowKey key;
-  key.kind = joined_kind(call.kind);
-  key.group = call.group == no_row ? "unknown" : group_label(matches_.groups[call.group]);
-  if (call.group != no_row) key.group_size = matches_.groups[call.group].size;
-  key.dtype = call.dtype;
-  key.size = bytes ? bytes->value : -1;
-  return key;
-}
-
-Sums& RowBuilder::sums_of(const CollectiveCall& call, std::optional<Bytes> bytes) {
-  const RowKey key = key_of(call, bytes);
-  const auto [at, fresh] = rows_.try_emplace(key);
-  CollectiveRow& row = at->second.row;
-  if (call.group != no_row) at->second.groups.insert(call.group);
-  if (fresh) {
-    row.kind = key.kind;
-    row.group = key.group;
-    row.dtype = key.dtype;
-    if (key.group_size > 0) row.group_size = key.group_size;
-    if (call.group != no_row) row.dimension = job_.dimension_of[call.group];
-  }
-  return at->second;
-}
-
-// The size of an uneven all-to-all is its largest part.
-std::optional<Bytes> RowBuilder::bytes_of(const MatchedCollective& matched) const {
-  std::optional<Bytes> bytes;
-  for (const CollectiveMember m : matches_.members_of(matched))
-    bytes = std::max(bytes, matches_.call(m).bytes);
-  return bytes || !matched.message ? bytes : fused_bytes_of(matched);
-}
-
-// The bytes of one message of a fused call. Absent if the messages between its two ranks differ.
-std::optional<Bytes> RowBuilder::fused_bytes_of(const MatchedCollective& matched) const {
-  const auto members = matches_.members_of(matched);
-  const CollectiveCall& call = matches_.call(members.front());
-  const auto size = dtype_bytes(call.dtype);
-  const int mine = views_[members.front().view].rank;
-  const int peer = views_[members.back().view].rank;
-  std::int64_t elements = -1;
-  for (std::uint32_t e = 0; e < call.edge_count; ++e) {
-    const P2pEdge& edge = matches_.ranks[members.front().view].edges[call.first_edge + e];
-    if (std::minmax(edge.src, edge.dst) != std::minmax(mine, peer)) continue;
-    if (edge.elements < 0 || (elements >= 0 && edge.elements != elements)) return std::nullopt;
-    elements = edge.elements;
-  }
-  if (!size || elements < 0) return std::nullopt;
-  return Bytes{elements * *size};
-}
-
 // A fused call appears once for each of its messages, so its times are divided among them.
 std::int64_t messages_of(const CollectiveCall& call) {
   return std::max<std::int64_t>(1, call.edge_count);
-}
-
-void RowBuilder::add_exposed(CollectiveMember m, Sums& sums) {
-  sums.exposed[views_[m.view].rank] += job_.exposed[m.view][m.call] / messages_of(matches_.call(m));
-}
-
-void RowBuilder::add_timing(const MatchedCollective& matched, Sums& sums) {
-  const auto members = matches_.members_of(matched);
-  Values transfers;  // of each member: time for the bandwidth
-  Values shares;     // the part of it that belongs to this message
-  Ns wait{};
-  bool split = true;
-  CollectiveMember last = members.front();
-  Ns first_start = Ns::max();
-  for (const CollectiveMember m : members) {
-    const CollectiveCall& call = matches_.call(m);
-    const CallTime& time = job_.times.by_view[m.view][m.call];
-    split = split && time.split;
-    wait += wait_of(call, time) / messages_of(call);
-    transfers.push_back(transfer_of(call, time).count());
-    shares.push_back(transfers.back() / messages_of(call));
-    first_start = std::min(first_start, call.start);
-    if (call.start > matches_.call(last).start) last = m;
-  }
-  if (matched.complete) {
-    sums.skews.push_back((matches_.call(last).start - first_start).count());
-    ++sums.last[views_[last.view].rank];
-    ++sums.ranked;
-  }
-  if (const auto spread = end_spread(matches_, matched)) sums.spreads.push_back(spread->count());
-  if (!split) return;
-  sums.transfers.push_back(median_time(transfers)->count());
-  ++sums.row.split;
-  sums.row.transfer = sums.row.transfer.value_or(Ns{0}) + *median_time(shares);
-  sums.row.wait = sums.row.wait.value_or(Ns{0}) + wait;
-}
-
-void RowBuilder::add_matched(const MatchedCollective& matched) {
-  const auto members = matches_.members_of(matched);
-  const auto bytes = bytes_of(matched);
-  Sums& sums = sums_of(matches_.call(members.front()), bytes);
-  ++sums.row.count;
-  ++sums.row.matched;
-  if (bytes) {
-    sums.bytes_sum += static_cast<double>(bytes->value);
-    ++sums.bytes_count;
-  }
-  Values durations;
-  for (const CollectiveMember m : members) {
-    const CollectiveCall& call = matches_.call(m);
-    durations.push_back((call.end - call.start).count() / messages_of(call));
-    matched_[m.view][m.call] = true;
-    add_exposed(m, sums);
-  }
-  sums.row.duration += *median_time(durations);
-  add_timing(matched, sums);
-}
-
-void RowBuilder::add_unmatched() {
-  for (std::uint32_t v = 0; v < views_.size(); ++v) {
-    const auto& calls = matches_.ranks[v].calls;
-    for (std::uint32_t c = 0; c < calls.size(); ++c) {
-      if (matched_[v][c]) continue;
-      Sums& sums = sums_of(calls[c], calls[c].bytes);
-      auto& [count, duration] = sums.unmatched[views_[v].rank];
-      ++count;
-      duration += calls[c].end - calls[c].start;
-      if (calls[c].bytes) {
-        sums.bytes_sum += static_cast<double>(calls[c].bytes->value);
-        ++sums.bytes_count;
-      }
-      sums.exposed[views_[v].rank] += job_.exposed[v][c];
-    }
-  }
-}
-
-CollectiveRow RowBuilder::finish(Sums& sums) {
-  CollectiveRow row = std::move(sums.row);
-  row.groups.assign(sums.groups.begin(), sums.groups.end());
-  std::uint64_t most = 0;
-  Values durations;
-  for (const auto& [rank, unmatched] : sums.unmatched) {
-    most = std::max(most, unmatched.first);
-    durations.push_back(unmatched.second.count());
-  }
-  row.count += most;
-  row.duration += median_time(durations).value_or(Ns{0});
-  Ns exposed{};
-  for (const auto& [rank, time] : sums.exposed) exposed += time;
-  if (!sums.exposed.empty()) row.exposed = exposed / static_cast<std::int64_t>(sums.exposed.size());
-  if (sums.bytes_count != 0) {
-    const double mean = sums.bytes_sum / static_cast<double>(sums.bytes_count);
-    row.bytes = Bytes{std::llround(mean)};
-  }
-  row.skew = median_time(sums.skews);
-  row.clock_uncertainty = median_time(sums.spreads);
-  for (const auto& [rank, times] : sums.last) {
-    if (!row.last_rank || times > sums.last.at(*row.last_rank)) row.last_rank = rank;
-  }
-  if (row.last_rank) {
-    row.last_rank_share =
-        static_cast<double>(sums.last.at(*row.last_rank)) / static_cast<double>(sums.ranked);
-  }
-  const auto transfer = median_time(sums.transfers);
-  if (transfer && *transfer > Ns{0} && row.bytes && row.bytes->value > 0) {
-    row.algbw = *row.bytes / seconds(*transfer);
-    const auto factor = busbw_factor(row.kind, row.group_size.value_or(-1));
-    if (factor) row.busbw = ByteRate{row.algbw->value * *factor};
-  }
-  return row;
 }
 
 void merge(Sums& into, Sums& from) {
@@ -268,44 +80,222 @@ void merge(Sums& into, Sums& from) {
   add(row.wait, from.row.wait);
 }
 
-// Expert exchanges change size every time. Sizes beyond the limit of a table share rows by powers
-// of two.
-void RowBuilder::merge_scattered_sizes() {
-  constexpr std::size_t most = 32;
-  const auto without_size = [](RowKey key) {
-    key.size = -1;
+class RowBuilder {
+  std::span<const RankView> views_;
+  const Collectives& job_;
+  const CollectiveMatches& matches_;
+  std::vector<std::vector<bool>> matched_;
+  std::map<RowKey, Sums> rows_;
+
+ public:
+  RowBuilder(std::span<const RankView> views, const Collectives& job)
+      : views_(views), job_(job), matches_(job.matches) {
+    for (const RankCalls& rank : matches_.ranks) matched_.emplace_back(rank.calls.size());
+  }
+
+  std::vector<CollectiveRow> build() {
+    for (const MatchedCollective& matched : matches_.matched) add_matched(matched);
+    add_unmatched();
+    merge_scattered_sizes();
+    std::vector<CollectiveRow> rows;
+    rows.reserve(rows_.size());
+    for (auto& [key, sums] : rows_) rows.push_back(finish(sums));
+    std::ranges::stable_sort(rows, std::ranges::greater{}, [](const CollectiveRow& row) {
+      return std::pair(row.exposed, row.duration);
+    });
+    return rows;
+  }
+
+ private:
+  RowKey key_of(const CollectiveCall& call, std::optional<Bytes> bytes) const {
+    RowKey key;
+    key.kind = joined_kind(call.kind);
+    key.group = call.group == no_row ? "unknown" : group_label(matches_.groups[call.group]);
+    if (call.group != no_row) key.group_size = matches_.groups[call.group].size;
+    key.dtype = call.dtype;
+    key.size = bytes ? bytes->value : -1;
     return key;
-  };
-  std::map<RowKey, std::size_t> sizes;
-  for (const auto& [key, sums] : rows_) ++sizes[without_size(key)];
-  std::map<RowKey, Sums> merged;
-  for (auto& [key, sums] : rows_) {
-    RowKey home = key;
-    if (key.size > 0 && sizes[without_size(key)] > most) {
-      home.size = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(key.size)));
-    }
-    const auto [at, fresh] = merged.try_emplace(home);
+  }
+
+  Sums& sums_of(const CollectiveCall& call, std::optional<Bytes> bytes) {
+    const RowKey key = key_of(call, bytes);
+    const auto [at, fresh] = rows_.try_emplace(key);
+    CollectiveRow& row = at->second.row;
+    if (call.group != no_row) at->second.groups.insert(call.group);
     if (fresh) {
-      at->second = std::move(sums);
-    } else {
-      merge(at->second, sums);
+      row.kind = key.kind;
+      row.group = key.group;
+      row.dtype = key.dtype;
+      if (key.group_size > 0) row.group_size = key.group_size;
+      if (call.group != no_row) row.dimension = job_.dimension_of[call.group];
+    }
+    return at->second;
+  }
+
+  // The size of an uneven all-to-all is its largest part.
+  std::optional<Bytes> bytes_of(const MatchedCollective& matched) const {
+    std::optional<Bytes> bytes;
+    for (const CollectiveMember m : matches_.members_of(matched))
+      bytes = std::max(bytes, matches_.call(m).bytes);
+    return bytes || !matched.message ? bytes : fused_bytes_of(matched);
+  }
+
+  // The bytes of one message of a fused call. Absent if the messages between its two ranks differ.
+  std::optional<Bytes> fused_bytes_of(const MatchedCollective& matched) const {
+    const auto members = matches_.members_of(matched);
+    const CollectiveCall& call = matches_.call(members.front());
+    const auto size = dtype_bytes(call.dtype);
+    const int mine = views_[members.front().view].rank;
+    const int peer = views_[members.back().view].rank;
+    std::int64_t elements = -1;
+    for (std::uint32_t e = 0; e < call.edge_count; ++e) {
+      const P2pEdge& edge = matches_.ranks[members.front().view].edges[call.first_edge + e];
+      if (std::minmax(edge.src, edge.dst) != std::minmax(mine, peer)) continue;
+      if (edge.elements < 0 || (elements >= 0 && edge.elements != elements)) return std::nullopt;
+      elements = edge.elements;
+    }
+    if (!size || elements < 0) return std::nullopt;
+    return Bytes{elements * *size};
+  }
+
+  void add_exposed(CollectiveMember m, Sums& sums) {
+    sums.exposed[views_[m.view].rank] +=
+        job_.exposed[m.view][m.call] / messages_of(matches_.call(m));
+  }
+
+  void add_timing(const MatchedCollective& matched, Sums& sums) {
+    const auto members = matches_.members_of(matched);
+    Values transfers;  // of each member: time for the bandwidth
+    Values shares;     // the part of it that belongs to this message
+    Ns wait{};
+    bool split = true;
+    CollectiveMember last = members.front();
+    Ns first_start = Ns::max();
+    for (const CollectiveMember m : members) {
+      const CollectiveCall& call = matches_.call(m);
+      const CallTime& time = job_.times.by_view[m.view][m.call];
+      split = split && time.split;
+      wait += wait_of(call, time) / messages_of(call);
+      transfers.push_back(transfer_of(call, time).count());
+      shares.push_back(transfers.back() / messages_of(call));
+      first_start = std::min(first_start, call.start);
+      if (call.start > matches_.call(last).start) last = m;
+    }
+    if (matched.complete) {
+      sums.skews.push_back((matches_.call(last).start - first_start).count());
+      ++sums.last[views_[last.view].rank];
+      ++sums.ranked;
+    }
+    if (const auto spread = end_spread(matches_, matched)) sums.spreads.push_back(spread->count());
+    if (!split) return;
+    sums.transfers.push_back(median_time(transfers)->count());
+    ++sums.row.split;
+    sums.row.transfer = sums.row.transfer.value_or(Ns{0}) + *median_time(shares);
+    sums.row.wait = sums.row.wait.value_or(Ns{0}) + wait;
+  }
+
+  void add_matched(const MatchedCollective& matched) {
+    const auto members = matches_.members_of(matched);
+    const auto bytes = bytes_of(matched);
+    Sums& sums = sums_of(matches_.call(members.front()), bytes);
+    ++sums.row.count;
+    ++sums.row.matched;
+    if (bytes) {
+      sums.bytes_sum += static_cast<double>(bytes->value);
+      ++sums.bytes_count;
+    }
+    Values durations;
+    for (const CollectiveMember m : members) {
+      const CollectiveCall& call = matches_.call(m);
+      durations.push_back((call.end - call.start).count() / messages_of(call));
+      matched_[m.view][m.call] = true;
+      add_exposed(m, sums);
+    }
+    sums.row.duration += *median_time(durations);
+    add_timing(matched, sums);
+  }
+
+  void add_unmatched() {
+    for (std::uint32_t v = 0; v < views_.size(); ++v) {
+      const auto& calls = matches_.ranks[v].calls;
+      for (std::uint32_t c = 0; c < calls.size(); ++c) {
+        if (matched_[v][c]) continue;
+        Sums& sums = sums_of(calls[c], calls[c].bytes);
+        auto& [count, duration] = sums.unmatched[views_[v].rank];
+        ++count;
+        duration += calls[c].end - calls[c].start;
+        if (calls[c].bytes) {
+          sums.bytes_sum += static_cast<double>(calls[c].bytes->value);
+          ++sums.bytes_count;
+        }
+        sums.exposed[views_[v].rank] += job_.exposed[v][c];
+      }
     }
   }
-  rows_ = std::move(merged);
-}
 
-std::vector<CollectiveRow> RowBuilder::build() {
-  for (const MatchedCollective& matched : matches_.matched) add_matched(matched);
-  add_unmatched();
-  merge_scattered_sizes();
-  std::vector<CollectiveRow> rows;
-  rows.reserve(rows_.size());
-  for (auto& [key, sums] : rows_) rows.push_back(finish(sums));
-  std::ranges::stable_sort(rows, std::ranges::greater{}, [](const CollectiveRow& row) {
-    return std::pair(row.exposed, row.duration);
-  });
-  return rows;
-}
+  static CollectiveRow finish(Sums& sums) {
+    CollectiveRow row = std::move(sums.row);
+    row.groups.assign(sums.groups.begin(), sums.groups.end());
+    std::uint64_t most = 0;
+    Values durations;
+    for (const auto& [rank, unmatched] : sums.unmatched) {
+      most = std::max(most, unmatched.first);
+      durations.push_back(unmatched.second.count());
+    }
+    row.count += most;
+    row.duration += median_time(durations).value_or(Ns{0});
+    Ns exposed{};
+    for (const auto& [rank, time] : sums.exposed) exposed += time;
+    if (!sums.exposed.empty())
+      row.exposed = exposed / static_cast<std::int64_t>(sums.exposed.size());
+    if (sums.bytes_count != 0) {
+      const double mean = sums.bytes_sum / static_cast<double>(sums.bytes_count);
+      row.bytes = Bytes{std::llround(mean)};
+    }
+    row.skew = median_time(sums.skews);
+    row.clock_uncertainty = median_time(sums.spreads);
+    for (const auto& [rank, times] : sums.last) {
+      if (!row.last_rank || times > sums.last.at(*row.last_rank)) row.last_rank = rank;
+    }
+    if (row.last_rank) {
+      row.last_rank_share =
+          static_cast<double>(sums.last.at(*row.last_rank)) / static_cast<double>(sums.ranked);
+    }
+    const auto transfer = median_time(sums.transfers);
+    if (transfer && *transfer > Ns{0} && row.bytes && row.bytes->value > 0) {
+      row.algbw = *row.bytes / seconds(*transfer);
+      const auto factor = busbw_factor(row.kind, row.group_size.value_or(-1));
+      if (factor) row.busbw = ByteRate{row.algbw->value * *factor};
+    }
+    return row;
+  }
+
+  // Expert exchanges change size every time. Sizes beyond the limit of a table share rows by powers
+  // of two.
+  void merge_scattered_sizes() {
+    constexpr std::size_t most = 32;
+    const auto without_size = [](RowKey key) {
+      key.size = -1;
+      return key;
+    };
+    std::map<RowKey, std::size_t> sizes;
+    for (const auto& [key, sums] : rows_) ++sizes[without_size(key)];
+    std::map<RowKey, Sums> merged;
+    for (auto& [key, sums] : rows_) {
+      RowKey home = key;
+      if (key.size > 0 && sizes[without_size(key)] > most) {
+        home.size = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(key.size)));
+      }
+      const auto [at, fresh] = merged.try_emplace(home);
+      if (fresh) {
+        at->second = std::move(sums);
+      } else {
+        merge(at->second, sums);
+      }
+    }
+    rows_ = std::move(merged);
+  }
+};
 
 // Requires all of `job` except the rows. Sorted by exposed time, largest first.
 std::vector<CollectiveRow> collective_rows(std::span<const RankView> views,

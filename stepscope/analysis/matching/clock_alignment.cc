@@ -162,25 +162,6 @@ Trial try_model(const SharedEnds& data, bool with_drift, const Trial* near,
 }
 
 class Aligner {
- public:
-  Aligner(std::span<const RankView> views, const CollectiveMatches& matches, HostClocks clocks,
-          const Workers& workers)
-      : views_(views), matches_(matches), clocks_(std::move(clocks)), workers_(workers) {
-    out_.by_view.resize(views.size());
-    for (const HostClocks::Clock& c : clocks_.clocks)
-      out_.hosts.push_back({.host = c.host, .ranks = c.ranks, .offset = {}, .uncertainty = {}});
-  }
-  ClockAlignment run();
-
- private:
-  ClockAlignment refuse(std::string why);
-  [[nodiscard]] std::string too_few() const;
-  Trial choose_model();
-  [[nodiscard]] double leaving_order_ns() const;
-  [[nodiscard]] double largest_offset() const;
-  void note_estimate(bool applied);
-  [[nodiscard]] std::string unjoined() const;
-
   std::span<const RankView> views_;
   const CollectiveMatches& matches_;
   HostClocks clocks_;
@@ -190,137 +171,148 @@ class Aligner {
   Trial trial_;
   double recorded_spread_ = 0;
   ClockAlignment out_;
+
+ public:
+  Aligner(std::span<const RankView> views, const CollectiveMatches& matches, HostClocks clocks,
+          const Workers& workers)
+      : views_(views), matches_(matches), clocks_(std::move(clocks)), workers_(workers) {
+    out_.by_view.resize(views.size());
+    for (const HostClocks::Clock& c : clocks_.clocks)
+      out_.hosts.push_back({.host = c.host, .ranks = c.ranks, .offset = {}, .uncertainty = {}});
+  }
+
+  ClockAlignment run() {
+    const auto relative = [](const RankView& v) {
+      return v.trace->metadata.clock != Clock::unix_epoch;
+    };
+    if (clocks_.clocks.size() < 2) {
+      const bool one = clocks_.clocks.empty() || clocks_.clocks[0].ranks.size() < 2;
+      return refuse(one ? "one rank" : "all ranks are of one host and share its clock");
+    }
+    if (std::ranges::any_of(views_, relative)) return refuse("the clocks are relative");
+    data_ = shared_ends(matches_, clocks_, shortest_);
+    out_.collectives = data_.shared.size();
+    if (data_.shared.empty())
+      return refuse("no collective that all ranks leave together joins two hosts");
+    const Sums spreads = end_spreads(data_, 0, data_.shared.size(), nullptr);
+    recorded_spread_ = typical_spread(data_, spreads);
+    out_.spread = Ns{std::llround(recorded_spread_)};
+    if (std::string few = too_few(); !few.empty()) return refuse(std::move(few));
+    trial_ = choose_model();
+    out_.spread_aligned = Ns{std::llround(trial_.spread)};
+    note_estimate(false);
+    if (largest_offset() <= leaving_order_ns())
+      return refuse("the offsets are no more than the order of leaving a collective may be");
+    if (!trial_.stable)
+      return refuse("the offsets of the first and the second half of the collectives differ");
+    if (trial_.spread > least_improvement * recorded_spread_)
+      return refuse("no offsets bring the ends of the collectives closer together");
+    const std::vector<ClockBound> bounds = clock_bounds(matches_, clocks_, views_, trial_.all);
+    if (!satisfy_bounds(bounds, trial_.all))
+      return refuse(
+          "no offsets put every end behind the starts of its collective: the order of "
+          "events contradicts itself");
+    note_estimate(true);
+    for (std::size_t v = 0; v < views_.size(); ++v) {
+      const std::uint32_t c = clocks_.of_view[v];
+      out_.by_view[v] = {.offset = Ns{std::llround(trial_.all.offset_ns[c])},
+                         .drift = trial_.all.drift[c],
+                         .at = trial_.all.at};
+    }
+    out_.applied = true;
+    out_.reason = "both halves of the collectives give these offsets" + unjoined();
+    return std::move(out_);
+  }
+
+ private:
+  ClockAlignment refuse(std::string why) {
+    out_.reason = std::move(why);
+    return std::move(out_);
+  }
+
+  // Each clock joined to others needs enough collectives in both halves.
+  std::string too_few() const {
+    const std::size_t half = data_.shared.size() / 2;
+    std::vector<std::size_t> early(data_.clocks);
+    std::vector<std::size_t> late(data_.clocks);
+    for (std::size_t s = 0; s < data_.shared.size(); ++s)
+      for (const ClockEnd& e : data_.of(data_.shared[s])) ++(s < half ? early : late)[e.clock];
+    for (std::size_t c = 0; c < data_.clocks; ++c) {
+      const bool joined = early[c] + late[c] > 0;
+      if (joined && std::min(early[c], late[c]) < least_per_half)
+        return std::to_string(early[c] + late[c]) + " collectives join the clock of rank " +
+               std::to_string(clocks_.clocks[c].ranks.front()) + " to others, " +
+               std::to_string(2 * least_per_half) + " are needed";
+    }
+    return {};
+  }
+
+  // Fits drift only if a usual drift would show over the window, and if it predicts better.
+  Trial choose_model() {
+    Trial offsets = try_model(data_, false, nullptr, workers_);
+    const auto first = data_.of(data_.shared.front());
+    const auto last = data_.of(data_.shared.back());
+    const double window =
+        std::abs(static_cast<double>((last.front().end - first.front().end).count()));
+    Sums scales;
+    for (const SharedEnd& s : data_.shared) scales.push_back(static_cast<double>(s.scale.count()));
+    if (window * usual_drift <= *median(std::span<const double>(scales))) return offsets;
+    const auto better = [&](const Trial& drift) {
+      return drift.stable &&
+             (!offsets.stable || drift.spread <= drift_improvement * offsets.spread);
+    };
+    // Fits of the halves that begin with the offsets tell quickly, however many clocks there are,
+    // where drift is no better.
+    if (!better(try_model(data_, true, &offsets, workers_))) return offsets;
+    Trial drift = try_model(data_, true, nullptr, workers_);
+    const bool possible =
+        std::ranges::all_of(drift.all.drift, [](double d) { return std::abs(d) <= most_drift; });
+    return possible && better(drift) ? drift : offsets;
+  }
+
+  // The order in which ranks leave shows best in the shortest tenth of the collectives.
+  double leaving_order_ns() const {
+    return leaving_order * *quantile(std::span<const double>(shortest_), 0.1);
+  }
+
+  double largest_offset() const {
+    const double half_window =
+        static_cast<double>((data_.of(data_.shared.back()).front().end - trial_.all.at).count());
+    double low = 0;
+    double high = 0;
+    for (std::size_t c = 0; c < data_.clocks; ++c) {
+      const double moved = std::abs(trial_.all.drift[c] * half_window);
+      low = std::min(low, trial_.all.offset_ns[c] - moved);
+      high = std::max(high, trial_.all.offset_ns[c] + moved);
+    }
+    return high - low;
+  }
+
+  void note_estimate(bool applied) {
+    const ClockFit& fit = trial_.all;
+    const double leaving_order = leaving_order_ns();
+    for (std::uint32_t c = 0; c < data_.clocks; ++c) {
+      HostAlignment& host = out_.hosts[c];
+      if (fit.part[c] != fit.part[0]) continue;
+      host.offset = Ns{std::llround(fit.offset_ns[c])};
+      host.drift_ppm = fit.drift[c] * 1e6;
+      double error = 0;
+      if (c != fit.part[c])
+        error = std::max(fit.error_ns[c], trial_.half_difference[c] / 2) + leaving_order;
+      if (!applied) error += std::abs(fit.offset_ns[c]);
+      host.uncertainty = Ns{std::llround(error)};
+    }
+  }
+
+  // Hosts that no collective joins to the first host.
+  std::string unjoined() const {
+    std::string text;
+    for (std::uint32_t c = 0; c < data_.clocks; ++c)
+      if (trial_.all.part[c] != trial_.all.part[0])
+        text += (text.empty() ? "" : ", ") + std::to_string(clocks_.clocks[c].ranks.front());
+    return text.empty() ? text : "; nothing joins the clocks of rank " + text + " to the first";
+  }
 };
-
-ClockAlignment Aligner::refuse(std::string why) {
-  out_.reason = std::move(why);
-  return std::move(out_);
-}
-
-// Each clock joined to others needs enough collectives in both halves.
-std::string Aligner::too_few() const {
-  const std::size_t half = data_.shared.size() / 2;
-  std::vector<std::size_t> early(data_.clocks);
-  std::vector<std::size_t> late(data_.clocks);
-  for (std::size_t s = 0; s < data_.shared.size(); ++s)
-    for (const ClockEnd& e : data_.of(data_.shared[s])) ++(s < half ? early : late)[e.clock];
-  for (std::size_t c = 0; c < data_.clocks; ++c) {
-    const bool joined = early[c] + late[c] > 0;
-    if (joined && std::min(early[c], late[c]) < least_per_half)
-      return std::to_string(early[c] + late[c]) + " collectives join the clock of rank " +
-             std::to_string(clocks_.clocks[c].ranks.front()) + " to others, " +
-             std::to_string(2 * least_per_half) + " are needed";
-  }
-  return {};
-}
-
-// Fits drift only if a usual drift would show over the window, and if it predicts better.
-Trial Aligner::choose_model() {
-  Trial offsets = try_model(data_, false, nullptr, workers_);
-  const auto first = data_.of(data_.shared.front());
-  const auto last = data_.of(data_.shared.back());
-  const double window =
-      std::abs(static_cast<double>((last.front().end - first.front().end).count()));
-  Sums scales;
-  for (const SharedEnd& s : data_.shared) scales.push_back(static_cast<double>(s.scale.count()));
-  if (window * usual_drift <= *median(std::span<const double>(scales))) return offsets;
-  const auto better = [&](const Trial& drift) {
-    return drift.stable && (!offsets.stable || drift.spread <= drift_improvement * offsets.spread);
-  };
-  // Fits of the halves that begin with the offsets tell quickly, however many clocks there are,
-  // where drift is no better.
-  if (!better(try_model(data_, true, &offsets, workers_))) return offsets;
-  Trial drift = try_model(data_, true, nullptr, workers_);
-  const bool possible =
-      std::ranges::all_of(drift.all.drift, [](double d) { return std::abs(d) <= most_drift; });
-  return possible && better(drift) ? drift : offsets;
-}
-
-// The order in which ranks leave shows best in the shortest tenth of the collectives.
-double Aligner::leaving_order_ns() const {
-  return leaving_order * *quantile(std::span<const double>(shortest_), 0.1);
-}
-
-double Aligner::largest_offset() const {
-  const double half_window =
-      static_cast<double>((data_.of(data_.shared.back()).front().end - trial_.all.at).count());
-  double low = 0;
-  double high = 0;
-  for (std::size_t c = 0; c < data_.clocks; ++c) {
-    const double moved = std::abs(trial_.all.drift[c] * half_window);
-    low = std::min(low, trial_.all.offset_ns[c] - moved);
-    high = std::max(high, trial_.all.offset_ns[c] + moved);
-  }
-  return high - low;
-}
-
-void Aligner::note_estimate(bool applied) {
-  const ClockFit& fit = trial_.all;
-  const double leaving_order = leaving_order_ns();
-  for (std::uint32_t c = 0; c < data_.clocks; ++c) {
-    HostAlignment& host = out_.hosts[c];
-    if (fit.part[c] != fit.part[0]) continue;
-    host.offset = Ns{std::llround(fit.offset_ns[c])};
-    host.drift_ppm = fit.drift[c] * 1e6;
-    double error = 0;
-    if (c != fit.part[c])
-      error = std::max(fit.error_ns[c], trial_.half_difference[c] / 2) + leaving_order;
-    if (!applied) error += std::abs(fit.offset_ns[c]);
-    host.uncertainty = Ns{std::llround(error)};
-  }
-}
-
-// Hosts that no collective joins to the first host.
-std::string Aligner::unjoined() const {
-  std::string text;
-  for (std::uint32_t c = 0; c < data_.clocks; ++c)
-    if (trial_.all.part[c] != trial_.all.part[0])
-      text += (text.empty() ? "" : ", ") + std::to_string(clocks_.clocks[c].ranks.front());
-  return text.empty() ? text : "; nothing joins the clocks of rank " + text + " to the first";
-}
-
-ClockAlignment Aligner::run() {
-  const auto relative = [](const RankView& v) {
-    return v.trace->metadata.clock != Clock::unix_epoch;
-  };
-  if (clocks_.clocks.size() < 2) {
-    const bool one = clocks_.clocks.empty() || clocks_.clocks[0].ranks.size() < 2;
-    return refuse(one ? "one rank" : "all ranks are of one host and share its clock");
-  }
-  if (std::ranges::any_of(views_, relative)) return refuse("the clocks are relative");
-  data_ = shared_ends(matches_, clocks_, shortest_);
-  out_.collectives = data_.shared.size();
-  if (data_.shared.empty())
-    return refuse("no collective that all ranks leave together joins two hosts");
-  const Sums spreads = end_spreads(data_, 0, data_.shared.size(), nullptr);
-  recorded_spread_ = typical_spread(data_, spreads);
-  out_.spread = Ns{std::llround(recorded_spread_)};
-  if (std::string few = too_few(); !few.empty()) return refuse(std::move(few));
-  trial_ = choose_model();
-  out_.spread_aligned = Ns{std::llround(trial_.spread)};
-  note_estimate(false);
-  if (largest_offset() <= leaving_order_ns())
-    return refuse("the offsets are no more than the order of leaving a collective may be");
-  if (!trial_.stable)
-    return refuse("the offsets of the first and the second half of the collectives differ");
-  if (trial_.spread > least_improvement * recorded_spread_)
-    return refuse("no offsets bring the ends of the collectives closer together");
-  const std::vector<ClockBound> bounds = clock_bounds(matches_, clocks_, views_, trial_.all);
-  if (!satisfy_bounds(bounds, trial_.all))
-    return refuse(
-        "no offsets put every end behind the starts of its collective: the order of "
-        "events contradicts itself");
-  note_estimate(true);
-  for (std::size_t v = 0; v < views_.size(); ++v) {
-    const std::uint32_t c = clocks_.of_view[v];
-    out_.by_view[v] = {.offset = Ns{std::llround(trial_.all.offset_ns[c])},
-                       .drift = trial_.all.drift[c],
-                       .at = trial_.all.at};
-  }
-  out_.applied = true;
-  out_.reason = "both halves of the collectives give these offsets" + unjoined();
-  return std::move(out_);
-}
 
 // The largest distance between the offsets of two ranks of one host.
 Ns most_apart(const HostClocks& hosts, const ClockAlignment& by_device) {

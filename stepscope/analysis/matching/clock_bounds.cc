@@ -17,6 +17,12 @@ struct Instant {
 };
 
 class Bounds {
+  const CollectiveMatches& matches_;
+  const HostClocks& clocks_;
+  std::span<const RankView> views_;
+  const ClockFit& fit_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> tightest_;  // ahead, behind
+
  public:
   Bounds(const CollectiveMatches& matches, const HostClocks& clocks,
          std::span<const RankView> views, const ClockFit& fit)
@@ -41,11 +47,14 @@ class Bounds {
     const auto since = static_cast<double>((t - fit_.at).count());
     return {clock, since - fit_.drift[clock] * since};
   }
+
   [[nodiscard]] Instant start(CollectiveMember m) const {
     return instant(m, matches_.call(m).start);
   }
+
   [[nodiscard]] Instant end(CollectiveMember m) const { return instant(m, matches_.call(m).end); }
   [[nodiscard]] double aligned(const Instant& i) const { return i.ns - fit_.offset_ns[i.clock]; }
+
   // start - offset(start) <= end - offset(end).
   void demand(const Instant& start, const Instant& end, double noise) {
     if (start.clock == end.clock) return;
@@ -53,59 +62,50 @@ class Bounds {
     const auto [at, fresh] = tightest_.try_emplace({end.clock, start.clock}, most);
     if (!fresh) at->second = std::min(at->second, most);
   }
-  void message(std::span<const CollectiveMember> members);
-  void collective(const MatchedCollective& m);
-  void all_wait_for_all(std::span<const CollectiveMember> members, double noise);
 
-  const CollectiveMatches& matches_;
-  const HostClocks& clocks_;
-  std::span<const RankView> views_;
-  const ClockFit& fit_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, double> tightest_;  // ahead, behind
-};
-
-void Bounds::message(std::span<const CollectiveMember> members) {
-  for (const CollectiveMember receiver : members)
-    for (const CollectiveMember sender : members) {
-      const CollectiveCall& call = matches_.call(receiver);
-      const auto& edges = matches_.ranks[receiver.view].edges;
-      for (std::uint32_t e = 0; e < call.edge_count; ++e) {
-        const P2pEdge& edge = edges[call.first_edge + e];
-        if (edge.dst == views_[receiver.view].rank && edge.src == views_[sender.view].rank)
-          demand(start(sender), end(receiver), fit_.noise_ns);
+  void message(std::span<const CollectiveMember> members) {
+    for (const CollectiveMember receiver : members)
+      for (const CollectiveMember sender : members) {
+        const CollectiveCall& call = matches_.call(receiver);
+        const auto& edges = matches_.ranks[receiver.view].edges;
+        for (std::uint32_t e = 0; e < call.edge_count; ++e) {
+          const P2pEdge& edge = edges[call.first_edge + e];
+          if (edge.dst == views_[receiver.view].rank && edge.src == views_[sender.view].rank)
+            demand(start(sender), end(receiver), fit_.noise_ns);
+        }
       }
+  }
+
+  void all_wait_for_all(std::span<const CollectiveMember> members, double noise) {
+    CollectiveMember first_end = members.front();
+    CollectiveMember last_start = members.front();
+    for (const CollectiveMember m : members) {
+      if (aligned(end(m)) < aligned(end(first_end))) first_end = m;
+      if (aligned(start(m)) > aligned(start(last_start))) last_start = m;
     }
-}
-
-void Bounds::all_wait_for_all(std::span<const CollectiveMember> members, double noise) {
-  CollectiveMember first_end = members.front();
-  CollectiveMember last_start = members.front();
-  for (const CollectiveMember m : members) {
-    if (aligned(end(m)) < aligned(end(first_end))) first_end = m;
-    if (aligned(start(m)) > aligned(start(last_start))) last_start = m;
+    for (const CollectiveMember m : members) {
+      demand(start(m), end(first_end), noise);
+      demand(start(last_start), end(m), noise);
+    }
   }
-  for (const CollectiveMember m : members) {
-    demand(start(m), end(first_end), noise);
-    demand(start(last_start), end(m), noise);
-  }
-}
 
-void Bounds::collective(const MatchedCollective& m) {
-  const auto members = matches_.members_of(m);
-  if (is_barrier_like(m.kind)) return all_wait_for_all(members, fit_.noise_ns);
-  const bool from_root = m.kind == CollectiveKind::broadcast || m.kind == CollectiveKind::scatter;
-  const bool to_root = m.kind == CollectiveKind::reduce || m.kind == CollectiveKind::gather;
-  if (!from_root && !to_root) return;
-  const auto root = std::ranges::find_if(members, [&](CollectiveMember member) {
-    return views_[member.view].rank == matches_.call(member).root;
-  });
-  if (root == members.end()) return;
-  for (const CollectiveMember member : members)
-    if (from_root)
-      demand(start(*root), end(member), fit_.noise_ns);
-    else
-      demand(start(member), end(*root), fit_.noise_ns);
-}
+  void collective(const MatchedCollective& m) {
+    const auto members = matches_.members_of(m);
+    if (is_barrier_like(m.kind)) return all_wait_for_all(members, fit_.noise_ns);
+    const bool from_root = m.kind == CollectiveKind::broadcast || m.kind == CollectiveKind::scatter;
+    const bool to_root = m.kind == CollectiveKind::reduce || m.kind == CollectiveKind::gather;
+    if (!from_root && !to_root) return;
+    const auto root = std::ranges::find_if(members, [&](CollectiveMember member) {
+      return views_[member.view].rank == matches_.call(member).root;
+    });
+    if (root == members.end()) return;
+    for (const CollectiveMember member : members)
+      if (from_root)
+        demand(start(*root), end(member), fit_.noise_ns);
+      else
+        demand(start(member), end(*root), fit_.noise_ns);
+  }
+};
 
 }  // namespace
 

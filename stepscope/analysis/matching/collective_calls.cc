@@ -73,6 +73,14 @@ struct Sources {
 };
 
 class CallReader {
+  const RankView& view_;
+  const Trace& trace_;
+  HostCommunication host_;
+  std::vector<bool> owned_;  // rows of host_ around a kernel's launch: their kernel is known
+  std::unordered_map<std::uint32_t, const HostRow*> by_external_id_;
+  std::map<std::tuple<StringId, StringId, int, int, int>, std::uint32_t> group_rows_;
+  RankCalls out_;
+
  public:
   explicit CallReader(const RankView& view)
       : view_(view),
@@ -85,364 +93,335 @@ class CallReader {
     }
   }
 
-  RankCalls read();
+  RankCalls read() {
+    if (view_.index->cpu_only()) {
+      read_host();
+    } else {
+      read_device();
+    }
+    std::ranges::stable_sort(out_.calls, {}, &CollectiveCall::start);
+    add_configured_groups();
+    infer_from_streams(view_, out_);
+    take_only_group();
+    find_steps_of_calls(view_.steps, out_);
+    out_.calls.shrink_to_fit();
+    return std::move(out_);
+  }
 
  private:
-  void read_device();
-  void read_host();
-  Sources sources_of(SliceId kernel, CollectiveKind by_name, SliceId& innermost);
-  CollectiveCall describe(SliceId slice, CollectiveKind by_name, const Sources& from);
-  void read_metadata(const Collective& meta, CollectiveCall& call);
-  void read_recorded_root(const Collective& meta, CollectiveCall& call);
-  void read_arguments(SliceId row, CollectiveCall& call);
-  [[nodiscard]] std::optional<OpInputs> inputs_of(const HostRow& op) const;
-  void read_root(const HostRow& op, CollectiveCall& call);
-  [[nodiscard]] bool may_be_member(std::uint32_t group, int rank) const;
-  void read_peer(const HostRow& op, P2pEdge& edge) const;
+  std::uint32_t group_row(const Collective& meta) {
+    const auto key = std::tuple(meta.group_name, meta.group_ranks, meta.group_size,
+                                meta.global_rank_start, meta.global_rank_stride);
+    if (const auto at = group_rows_.find(key); at != group_rows_.end()) return at->second;
+    std::uint32_t row = no_row;
+    if (auto group = group_of(trace_, meta)) {
+      const auto same = std::ranges::find(out_.groups, *group);
+      row = static_cast<std::uint32_t>(same - out_.groups.begin());
+      if (same == out_.groups.end()) out_.groups.push_back(std::move(*group));
+    }
+    group_rows_.emplace(key, row);
+    return row;
+  }
+
+  int global_rank(std::uint32_t group, int in_group) const {
+    if (group == no_row || in_group < 0) return in_group;
+    const std::vector<int>& ranks = out_.groups[group].ranks;
+    const auto at = static_cast<std::size_t>(in_group);
+    return at < ranks.size() ? ranks[at] : in_group;
+  }
+
+  void read_metadata(const Collective& meta, CollectiveCall& call) {
+    call.group = group_row(meta);
+    call.seq = meta.seq;
+    if (meta.dtype != empty_string) call.dtype = dtype_name(trace_.strings[meta.dtype]);
+    const auto size = dtype_bytes(call.dtype);
+    const int n = call.group == no_row ? meta.group_size : out_.groups[call.group].size;
+    const bool gathers =
+        call.kind == CollectiveKind::all_gather || call.kind == CollectiveKind::gather;
+    call.elements = gathers && meta.out_elements > 0 ? meta.out_elements : meta.in_elements;
+    if (size) {
+      call.bytes = message_bytes(call.kind, {meta.in_elements, meta.out_elements, n}, *size);
+    }
+    read_recorded_root(meta, call);
+  }
+
+  void read_recorded_root(const Collective& meta, CollectiveCall& call) {
+    if (is_rooted(call.kind) && meta.rank >= 0) call.root = global_rank(call.group, meta.rank);
+  }
+
+  // Uses the input shapes of the annotation if no metadata was recorded.
+  void read_arguments(SliceId row, CollectiveCall& call) {
+    const std::uint32_t detail = trace_.slices.detail[index(row)];
+    const Category category = trace_.slices.category[index(row)];
+    if (detail == no_row || detail >= trace_.ops.size()) return;
+    if (category != Category::cpu_op && category != Category::user_annotation) return;
+    const auto tensors = tensor_arguments(trace_.strings[trace_.ops.input_dims[detail]],
+                                          trace_.strings[trace_.ops.input_types[detail]]);
+    if (!tensors) return;
+    call.dtype = tensors->dtype;
+    call.elements = tensors->elements;
+    const int n = call.group == no_row ? -1 : out_.groups[call.group].size;
+    call.bytes = message_bytes(call.kind, {tensors->elements, -1, n}, *dtype_bytes(call.dtype));
+  }
+
+  std::optional<OpInputs> inputs_of(const HostRow& op) const {
+    const std::uint32_t detail = trace_.slices.detail[index(op.slice)];
+    if (detail == no_row || detail >= trace_.ops.size()) return std::nullopt;
+    return parse_inputs(trace_.strings[trace_.ops.input_dims[detail]],
+                        trace_.strings[trace_.ops.input_types[detail]],
+                        trace_.strings[trace_.ops.concrete_inputs[detail]]);
+  }
+
+  // c10d::broadcast_(tensors, group, root, …), c10d::reduce_(tensors, group, op, root, …),
+  // c10d::scatter_(outputs, inputs, group, root, …), c10d::gather_(likewise). The root is a rank
+  // within the group.
+  void read_root(const HostRow& op, CollectiveCall& call) {
+    const std::string_view name = trace_.name(op.slice);
+    std::size_t argument = 0;
+    if (name == "c10d::broadcast_") argument = 2;
+    if (name == "c10d::reduce_" || name == "c10d::scatter_" || name == "c10d::gather_")
+      argument = 3;
+    if (argument == 0) return;
+    const auto inputs = inputs_of(op);
+    const auto root = inputs ? inputs->integer(argument) : std::nullopt;
+    if (!root || *root < 0) return;
+    call.root_in_group = call.group == no_row;
+    call.root = global_rank(call.group, static_cast<int>(*root));
+  }
+
+  // c10d::send(tensors, group, dst, tag), c10d::recv_(tensors, group, src, tag). The peer is a rank
+  // within the group.
+  void read_peer(const HostRow& op, P2pEdge& edge) const {
+    const std::string_view name = trace_.name(op.slice);
+    if (name != "c10d::send" && name != "c10d::recv_") return;
+    const auto inputs = inputs_of(op);
+    const auto peer = inputs ? inputs->integer(2) : std::nullopt;
+    if (!peer || *peer < 0) return;
+    (edge.sends ? edge.dst : edge.src) = static_cast<int>(*peer);
+    edge.in_group = true;
+    if (const auto tag = inputs->integer(3)) edge.tag = static_cast<int>(*tag);
+  }
+
+  // Also where the members of the group are unknown.
+  bool may_be_member(std::uint32_t group, int rank) const {
+    if (group == no_row || out_.groups[group].ranks.empty()) return true;
+    return std::ranges::find(out_.groups[group].ranks, rank) != out_.groups[group].ranks.end();
+  }
+
+  // "nccl:send 0->1" and "nccl:recv 0<-1" number ranks within the group. Metadata use global ranks.
   void add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call,
-                const HostRow* op = nullptr);
-  [[nodiscard]] std::string_view common_dtype(std::span<const HostRow* const> rows) const;
-  void collect_pending(SliceId launch, CollectiveCall& call);
-  std::uint32_t group_row(const Collective& meta);
-  [[nodiscard]] int global_rank(std::uint32_t group, int in_group) const;
-  void add_configured_groups();
-  void take_only_group();
-
-  const RankView& view_;
-  const Trace& trace_;
-  HostCommunication host_;
-  std::vector<bool> owned_;  // rows of host_ around a kernel's launch: their kernel is known
-  std::unordered_map<std::uint32_t, const HostRow*> by_external_id_;
-  std::map<std::tuple<StringId, StringId, int, int, int>, std::uint32_t> group_rows_;
-  RankCalls out_;
-};
-
-std::uint32_t CallReader::group_row(const Collective& meta) {
-  const auto key = std::tuple(meta.group_name, meta.group_ranks, meta.group_size,
-                              meta.global_rank_start, meta.global_rank_stride);
-  if (const auto at = group_rows_.find(key); at != group_rows_.end()) return at->second;
-  std::uint32_t row = no_row;
-  if (auto group = group_of(trace_, meta)) {
-    const auto same = std::ranges::find(out_.groups, *group);
-    row = static_cast<std::uint32_t>(same - out_.groups.begin());
-    if (same == out_.groups.end()) out_.groups.push_back(std::move(*group));
-  }
-  group_rows_.emplace(key, row);
-  return row;
-}
-
-int CallReader::global_rank(std::uint32_t group, int in_group) const {
-  if (group == no_row || in_group < 0) return in_group;
-  const std::vector<int>& ranks = out_.groups[group].ranks;
-  const auto at = static_cast<std::size_t>(in_group);
-  return at < ranks.size() ? ranks[at] : in_group;
-}
-
-void CallReader::read_metadata(const Collective& meta, CollectiveCall& call) {
-  call.group = group_row(meta);
-  call.seq = meta.seq;
-  if (meta.dtype != empty_string) call.dtype = dtype_name(trace_.strings[meta.dtype]);
-  const auto size = dtype_bytes(call.dtype);
-  const int n = call.group == no_row ? meta.group_size : out_.groups[call.group].size;
-  const bool gathers =
-      call.kind == CollectiveKind::all_gather || call.kind == CollectiveKind::gather;
-  call.elements = gathers && meta.out_elements > 0 ? meta.out_elements : meta.in_elements;
-  if (size) {
-    call.bytes = message_bytes(call.kind, {meta.in_elements, meta.out_elements, n}, *size);
-  }
-  read_recorded_root(meta, call);
-}
-
-void CallReader::read_recorded_root(const Collective& meta, CollectiveCall& call) {
-  if (is_rooted(call.kind) && meta.rank >= 0) call.root = global_rank(call.group, meta.rank);
-}
-
-// Uses the input shapes of the annotation if no metadata was recorded.
-void CallReader::read_arguments(SliceId row, CollectiveCall& call) {
-  const std::uint32_t detail = trace_.slices.detail[index(row)];
-  const Category category = trace_.slices.category[index(row)];
-  if (detail == no_row || detail >= trace_.ops.size()) return;
-  if (category != Category::cpu_op && category != Category::user_annotation) return;
-  const auto tensors = tensor_arguments(trace_.strings[trace_.ops.input_dims[detail]],
-                                        trace_.strings[trace_.ops.input_types[detail]]);
-  if (!tensors) return;
-  call.dtype = tensors->dtype;
-  call.elements = tensors->elements;
-  const int n = call.group == no_row ? -1 : out_.groups[call.group].size;
-  call.bytes = message_bytes(call.kind, {tensors->elements, -1, n}, *dtype_bytes(call.dtype));
-}
-
-std::optional<OpInputs> CallReader::inputs_of(const HostRow& op) const {
-  const std::uint32_t detail = trace_.slices.detail[index(op.slice)];
-  if (detail == no_row || detail >= trace_.ops.size()) return std::nullopt;
-  return parse_inputs(trace_.strings[trace_.ops.input_dims[detail]],
-                      trace_.strings[trace_.ops.input_types[detail]],
-                      trace_.strings[trace_.ops.concrete_inputs[detail]]);
-}
-
-// c10d::broadcast_(tensors, group, root, …), c10d::reduce_(tensors, group, op, root, …),
-// c10d::scatter_(outputs, inputs, group, root, …), c10d::gather_(likewise). The root is a rank
-// within the group.
-void CallReader::read_root(const HostRow& op, CollectiveCall& call) {
-  const std::string_view name = trace_.name(op.slice);
-  std::size_t argument = 0;
-  if (name == "c10d::broadcast_") argument = 2;
-  if (name == "c10d::reduce_" || name == "c10d::scatter_" || name == "c10d::gather_") argument = 3;
-  if (argument == 0) return;
-  const auto inputs = inputs_of(op);
-  const auto root = inputs ? inputs->integer(argument) : std::nullopt;
-  if (!root || *root < 0) return;
-  call.root_in_group = call.group == no_row;
-  call.root = global_rank(call.group, static_cast<int>(*root));
-}
-
-// c10d::send(tensors, group, dst, tag), c10d::recv_(tensors, group, src, tag). The peer is a rank
-// within the group.
-void CallReader::read_peer(const HostRow& op, P2pEdge& edge) const {
-  const std::string_view name = trace_.name(op.slice);
-  if (name != "c10d::send" && name != "c10d::recv_") return;
-  const auto inputs = inputs_of(op);
-  const auto peer = inputs ? inputs->integer(2) : std::nullopt;
-  if (!peer || *peer < 0) return;
-  (edge.sends ? edge.dst : edge.src) = static_cast<int>(*peer);
-  edge.in_group = true;
-  if (const auto tag = inputs->integer(3)) edge.tag = static_cast<int>(*tag);
-}
-
-// Also where the members of the group are unknown.
-bool CallReader::may_be_member(std::uint32_t group, int rank) const {
-  if (group == no_row || out_.groups[group].ranks.empty()) return true;
-  return std::ranges::find(out_.groups[group].ranks, rank) != out_.groups[group].ranks.end();
-}
-
-// "nccl:send 0->1" and "nccl:recv 0<-1" number ranks within the group. Metadata use global ranks.
-void CallReader::add_edge(const HostRow* row, const Collective* meta, CollectiveCall& call,
-                          const HostRow* op) {
-  P2pEdge edge;
-  const CollectiveKind kind =
-      meta != nullptr ? collective_kind(trace_.strings[meta->name]) : row->kind;
-  const bool sends = edge.sends = kind == CollectiveKind::send;
-  (sends ? edge.src : edge.dst) = view_.rank;
-  int& peer = sends ? edge.dst : edge.src;
-  if (meta != nullptr) {
-    if (call.group == no_row) call.group = group_row(*meta);
-    peer = sends ? meta->dst_rank : meta->src_rank;
-    edge.elements = std::max(meta->in_elements, meta->out_elements);
-  }
-  if (peer < 0 && row != nullptr) {
-    const std::string_view name = trace_.name(row->slice);
-    const auto arrow = name.find_first_of("-<>");
-    if (arrow != std::string_view::npos && arrow + 2 < name.size()) {
-      const char* const end = name.data() + name.size();
-      edge.in_group = std::from_chars(name.data() + arrow + 2, end, peer).ec == std::errc{};
-      if (!edge.in_group) peer = -1;
+                const HostRow* op = nullptr) {
+    P2pEdge edge;
+    const CollectiveKind kind =
+        meta != nullptr ? collective_kind(trace_.strings[meta->name]) : row->kind;
+    const bool sends = edge.sends = kind == CollectiveKind::send;
+    (sends ? edge.src : edge.dst) = view_.rank;
+    int& peer = sends ? edge.dst : edge.src;
+    if (meta != nullptr) {
+      if (call.group == no_row) call.group = group_row(*meta);
+      peer = sends ? meta->dst_rank : meta->src_rank;
+      edge.elements = std::max(meta->in_elements, meta->out_elements);
     }
-  }
-  if (peer < 0 && op != nullptr) read_peer(*op, edge);
-  // NCCL's own record has the peer's rank within the group; some have the rank's own number.
-  if (peer < 0 && meta != nullptr && meta->rank >= 0) {
-    peer = global_rank(call.group, meta->rank);
-    edge.by_number = true;
-    if (peer == view_.rank || !may_be_member(call.group, peer)) {
-      out_.own_numbers = true;
-      peer = -1;
+    if (peer < 0 && row != nullptr) {
+      const std::string_view name = trace_.name(row->slice);
+      const auto arrow = name.find_first_of("-<>");
+      if (arrow != std::string_view::npos && arrow + 2 < name.size()) {
+        const char* const end = name.data() + name.size();
+        edge.in_group = std::from_chars(name.data() + arrow + 2, end, peer).ec == std::errc{};
+        if (!edge.in_group) peer = -1;
+      }
     }
+    if (peer < 0 && op != nullptr) read_peer(*op, edge);
+    // NCCL's own record has the peer's rank within the group; some have the rank's own number.
+    if (peer < 0 && meta != nullptr && meta->rank >= 0) {
+      peer = global_rank(call.group, meta->rank);
+      edge.by_number = true;
+      if (peer == view_.rank || !may_be_member(call.group, peer)) {
+        out_.own_numbers = true;
+        peer = -1;
+      }
+    }
+    if (edge.elements < 0 && meta == nullptr) edge.elements = call.elements;
+    if (call.group != no_row)
+      complete_by_group(view_.rank, out_.groups[call.group], call, std::span(&edge, 1));
+    if (edge.src == edge.dst && !edge.in_group) return;  // a copy within the rank
+    if (call.edge_count == 0) call.first_edge = static_cast<std::uint32_t>(out_.edges.size());
+    out_.edges.push_back(edge);
+    ++call.edge_count;
   }
-  if (edge.elements < 0 && meta == nullptr) edge.elements = call.elements;
-  if (call.group != no_row)
-    complete_by_group(view_.rank, out_.groups[call.group], call, std::span(&edge, 1));
-  if (edge.src == edge.dst && !edge.in_group) return;  // a copy within the rank
-  if (call.edge_count == 0) call.first_edge = static_cast<std::uint32_t>(out_.edges.size());
-  out_.edges.push_back(edge);
-  ++call.edge_count;
-}
 
-// The dtype of rows with metadata; empty if they differ or one has none.
-std::string_view CallReader::common_dtype(std::span<const HostRow* const> rows) const {
-  std::string_view common;
-  for (const HostRow* row : rows) {
-    if (row->meta == nullptr || row->meta->dtype == empty_string) return {};
-    const std::string_view dtype = dtype_name(trace_.strings[row->meta->dtype]);
-    if (!common.empty() && dtype != common) return {};
-    common = dtype;
+  // The dtype of rows with metadata; empty if they differ or one has none.
+  std::string_view common_dtype(std::span<const HostRow* const> rows) const {
+    std::string_view common;
+    for (const HostRow* row : rows) {
+      if (row->meta == nullptr || row->meta->dtype == empty_string) return {};
+      const std::string_view dtype = dtype_name(trace_.strings[row->meta->dtype]);
+      if (!common.empty() && dtype != common) return {};
+      common = dtype;
+    }
+    return common;
   }
-  return common;
-}
 
-// A fused kernel runs the sends and receives that were recorded before its launch on the same
-// thread and have no kernel of their own.
-void CallReader::collect_pending(SliceId launch, CollectiveCall& call) {
-  constexpr std::size_t longest_batch = 1024;
-  const Slices& s = trace_.slices;
-  const Track& track = trace_.track(s.track[index(launch)]);
-  auto at = std::ranges::upper_bound(host_.rows, index(launch), {},
-                                     [](const HostRow& row) { return index(row.slice); });
-  std::vector<const HostRow*> batch;
-  const HostRow* inner = nullptr;  // a backend row inside its record_param_comms
-  for (std::size_t i = 0; i < longest_batch && at != host_.rows.begin(); ++i) {
-    --at;
-    const auto row = static_cast<std::size_t>(at - host_.rows.begin());
-    if (index(at->slice) < track.first) break;
-    const bool message = at->kind == CollectiveKind::send || at->kind == CollectiveKind::recv;
-    if (message && owned_[row]) break;
-    if (!message && is_known(at->kind) && at->kind != CollectiveKind::send_recv) break;
-    if (!message || at->form == HostForm::op) continue;
-    owned_[row] = true;
-    const bool holds_inner =
-        at->form == HostForm::params && inner != nullptr && s.end(at->slice) >= s.end(inner->slice);
-    if (holds_inner) batch.pop_back();
-    batch.push_back(&*at);
-    inner = at->form == HostForm::backend ? &*at : nullptr;
-  }
-  for (auto row = batch.rbegin(); row != batch.rend(); ++row) add_edge(*row, (*row)->meta, call);
-  if (call.edge_count == 0) return;
-  call.kind = CollectiveKind::send_recv;
-  if (call.dtype.empty()) call.dtype = common_dtype(batch);
-}
-
-Sources CallReader::sources_of(SliceId kernel, CollectiveKind by_name, SliceId& innermost) {
-  Sources from;
-  from.meta = trace_.collective(kernel);
-  const SliceId launch = view_.index->launch(kernel);
-  if (launch != no_slice) {
+  // A fused kernel runs the sends and receives that were recorded before its launch on the same
+  // thread and have no kernel of their own.
+  void collect_pending(SliceId launch, CollectiveCall& call) {
+    constexpr std::size_t longest_batch = 1024;
     const Slices& s = trace_.slices;
-    const auto rows = host_.around(trace_, s.track[index(launch)], s.start[index(launch)]);
-    for (const std::uint32_t r : rows) {
-      const HostRow& row = host_.rows[r];
-      owned_[r] = true;
-      if (innermost == no_slice) innermost = row.slice;
-      if (row.form == HostForm::backend && from.backend == nullptr) from.backend = &row;
-      if (row.form == HostForm::op && from.op == nullptr) from.op = &row;
-      if (row.meta != nullptr && from.op_meta == nullptr) from.op_meta = row.meta;
+    const Track& track = trace_.track(s.track[index(launch)]);
+    auto at = std::ranges::upper_bound(host_.rows, index(launch), {},
+                                       [](const HostRow& row) { return index(row.slice); });
+    std::vector<const HostRow*> batch;
+    const HostRow* inner = nullptr;  // a backend row inside its record_param_comms
+    for (std::size_t i = 0; i < longest_batch && at != host_.rows.begin(); ++i) {
+      --at;
+      const auto row = static_cast<std::size_t>(at - host_.rows.begin());
+      if (index(at->slice) < track.first) break;
+      const bool message = at->kind == CollectiveKind::send || at->kind == CollectiveKind::recv;
+      if (message && owned_[row]) break;
+      if (!message && is_known(at->kind) && at->kind != CollectiveKind::send_recv) break;
+      if (!message || at->form == HostForm::op) continue;
+      owned_[row] = true;
+      const bool holds_inner = at->form == HostForm::params && inner != nullptr &&
+                               s.end(at->slice) >= s.end(inner->slice);
+      if (holds_inner) batch.pop_back();
+      batch.push_back(&*at);
+      inner = at->form == HostForm::backend ? &*at : nullptr;
+    }
+    for (auto row = batch.rbegin(); row != batch.rend(); ++row) add_edge(*row, (*row)->meta, call);
+    if (call.edge_count == 0) return;
+    call.kind = CollectiveKind::send_recv;
+    if (call.dtype.empty()) call.dtype = common_dtype(batch);
+  }
+
+  Sources sources_of(SliceId kernel, CollectiveKind by_name, SliceId& innermost) {
+    Sources from;
+    from.meta = trace_.collective(kernel);
+    const SliceId launch = view_.index->launch(kernel);
+    if (launch != no_slice) {
+      const Slices& s = trace_.slices;
+      const auto rows = host_.around(trace_, s.track[index(launch)], s.start[index(launch)]);
+      for (const std::uint32_t r : rows) {
+        const HostRow& row = host_.rows[r];
+        owned_[r] = true;
+        if (innermost == no_slice) innermost = row.slice;
+        if (row.form == HostForm::backend && from.backend == nullptr) from.backend = &row;
+        if (row.form == HostForm::op && from.op == nullptr) from.op = &row;
+        if (row.meta != nullptr && from.op_meta == nullptr) from.op_meta = row.meta;
+      }
+    }
+    // Old writers put the correlation into the external id, so only a row of the same kind counts.
+    // A message that was recorded before the launch may be one of several in the kernel.
+    const auto at = by_external_id_.find(trace_.slices.external_id[index(kernel)]);
+    if (from.op_meta == nullptr && at != by_external_id_.end() &&
+        (at->second->kind == by_name || (!is_known(by_name) && !is_message(at->second->kind)))) {
+      from.op_meta = at->second->meta;
+      if (innermost == no_slice) innermost = at->second->slice;
+    }
+    if (from.meta == nullptr) from.meta = from.op_meta;
+    return from;
+  }
+
+  CollectiveCall describe(SliceId slice, CollectiveKind by_name, const Sources& from) {
+    CollectiveCall call;
+    call.slice = slice;
+    call.start = trace_.slices.start[index(slice)];
+    call.end = trace_.slices.end(slice);
+    call.stream = trace_.slices.track[index(slice)];
+    call.kind = by_name == CollectiveKind::none ? CollectiveKind::unknown : by_name;
+    call.kind_by_name = true;
+    CollectiveKind recorded = CollectiveKind::none;
+    if (from.meta != nullptr) recorded = collective_kind(trace_.strings[from.meta->name]);
+    if (!is_known(recorded) && from.backend != nullptr) recorded = from.backend->kind;
+    if (!is_known(recorded) && from.op != nullptr) recorded = from.op->kind;
+    if (is_known(recorded)) {
+      call.kind = recorded;
+      call.kind_by_name = false;
+    }
+    if (from.meta != nullptr) read_metadata(*from.meta, call);
+    if (!call.bytes && from.backend != nullptr) read_arguments(from.backend->slice, call);
+    if (call.root < 0 && from.op_meta != nullptr) read_recorded_root(*from.op_meta, call);
+    if (call.root < 0 && from.op != nullptr) read_root(*from.op, call);
+    if (call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv)
+      add_edge(from.backend, from.meta, call, from.op);
+    return call;
+  }
+
+  void read_device() {
+    std::vector<CollectiveKind> kind_of_name(trace_.strings.size(), CollectiveKind::none);
+    std::vector<bool> asked(trace_.strings.size());
+    for (const DeviceLane& lane : view_.index->devices) {
+      for (const SliceId op : lane.ops) {
+        if (!trace_.is_communication(op)) continue;
+        const std::uint32_t name = index(trace_.slices.name[index(op)]);
+        if (!asked[name]) kind_of_name[name] = collective_kind(trace_.name(op));
+        asked[name] = true;
+        SliceId innermost = no_slice;
+        const Sources from = sources_of(op, kind_of_name[name], innermost);
+        CollectiveCall call = describe(op, kind_of_name[name], from);
+        call.host = innermost;
+        call.launch = view_.index->launch(op);
+        out_.calls.push_back(call);
+      }
+    }
+    for (CollectiveCall& call : out_.calls) {
+      const bool fused = call.kind_by_name && (call.kind == CollectiveKind::send_recv ||
+                                               call.kind == CollectiveKind::unknown);
+      if (fused && call.launch != no_slice) collect_pending(call.launch, call);
     }
   }
-  // Old writers put the correlation into the external id, so only a row of the same kind counts. A
-  // message that was recorded before the launch may be one of several in the kernel.
-  const auto at = by_external_id_.find(trace_.slices.external_id[index(kernel)]);
-  if (from.op_meta == nullptr && at != by_external_id_.end() &&
-      (at->second->kind == by_name || (!is_known(by_name) && !is_message(at->second->kind)))) {
-    from.op_meta = at->second->meta;
-    if (innermost == no_slice) innermost = at->second->slice;
-  }
-  if (from.meta == nullptr) from.meta = from.op_meta;
-  return from;
-}
 
-CollectiveCall CallReader::describe(SliceId slice, CollectiveKind by_name, const Sources& from) {
-  CollectiveCall call;
-  call.slice = slice;
-  call.start = trace_.slices.start[index(slice)];
-  call.end = trace_.slices.end(slice);
-  call.stream = trace_.slices.track[index(slice)];
-  call.kind = by_name == CollectiveKind::none ? CollectiveKind::unknown : by_name;
-  call.kind_by_name = true;
-  CollectiveKind recorded = CollectiveKind::none;
-  if (from.meta != nullptr) recorded = collective_kind(trace_.strings[from.meta->name]);
-  if (!is_known(recorded) && from.backend != nullptr) recorded = from.backend->kind;
-  if (!is_known(recorded) && from.op != nullptr) recorded = from.op->kind;
-  if (is_known(recorded)) {
-    call.kind = recorded;
-    call.kind_by_name = false;
-  }
-  if (from.meta != nullptr) read_metadata(*from.meta, call);
-  if (!call.bytes && from.backend != nullptr) read_arguments(from.backend->slice, call);
-  if (call.root < 0 && from.op_meta != nullptr) read_recorded_root(*from.op_meta, call);
-  if (call.root < 0 && from.op != nullptr) read_root(*from.op, call);
-  if (call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv)
-    add_edge(from.backend, from.meta, call, from.op);
-  return call;
-}
-
-void CallReader::read_device() {
-  std::vector<CollectiveKind> kind_of_name(trace_.strings.size(), CollectiveKind::none);
-  std::vector<bool> asked(trace_.strings.size());
-  for (const DeviceLane& lane : view_.index->devices) {
-    for (const SliceId op : lane.ops) {
-      if (!trace_.is_communication(op)) continue;
-      const std::uint32_t name = index(trace_.slices.name[index(op)]);
-      if (!asked[name]) kind_of_name[name] = collective_kind(trace_.name(op));
-      asked[name] = true;
-      SliceId innermost = no_slice;
-      const Sources from = sources_of(op, kind_of_name[name], innermost);
-      CollectiveCall call = describe(op, kind_of_name[name], from);
-      call.host = innermost;
-      call.launch = view_.index->launch(op);
+  void read_host() {
+    const Slices& s = trace_.slices;
+    for (const auto& [row, asker] : asked_rows(trace_, host_, view_.index->device_unseen())) {
+      Sources from;
+      from.meta = asker->meta;
+      from.backend = row->form == HostForm::backend ? row : nullptr;
+      const SliceId launch = asker->slice;
+      for (const std::uint32_t r :
+           host_.around(trace_, s.track[index(launch)], s.start[index(launch)])) {
+        if (host_.rows[r].form == HostForm::op && from.op == nullptr) from.op = &host_.rows[r];
+      }
+      CollectiveCall call = describe(row->slice, row->kind, from);
+      call.on_host = true;
+      call.host = row->slice;
+      call.launch = launch;
+      // gloo posts a message and then begins its row, for which the thread may need a core.
+      if (call.edge_count > 0 && s.track[index(launch)] == call.stream)
+        call.start = std::min(call.start, s.start[index(launch)]);
       out_.calls.push_back(call);
     }
   }
-  for (CollectiveCall& call : out_.calls) {
-    const bool fused = call.kind_by_name && (call.kind == CollectiveKind::send_recv ||
-                                             call.kind == CollectiveKind::unknown);
-    if (fused && call.launch != no_slice) collect_pending(call.launch, call);
-  }
-}
 
-void CallReader::read_host() {
-  const Slices& s = trace_.slices;
-  for (const auto& [row, asker] : asked_rows(trace_, host_, view_.index->device_unseen())) {
-    Sources from;
-    from.meta = asker->meta;
-    from.backend = row->form == HostForm::backend ? row : nullptr;
-    const SliceId launch = asker->slice;
-    for (const std::uint32_t r :
-         host_.around(trace_, s.track[index(launch)], s.start[index(launch)])) {
-      if (host_.rows[r].form == HostForm::op && from.op == nullptr) from.op = &host_.rows[r];
+  // Groups that this rank lists but did not use show join_groups() which names the rank knows. In
+  // some versions an empty list of ranks means the whole world.
+  void add_configured_groups() {
+    const int world = trace_.metadata.world_size.value_or(-1);
+    for (const ProcessGroup& group : trace_.metadata.groups) {
+      CommGroup listed{group.name, group.description, group.ranks, group.size};
+      for (int rank = 0; group.ranks.empty() && group.size == world && rank < world; ++rank)
+        listed.ranks.push_back(rank);
+      const auto self = std::ranges::find(listed.ranks, view_.rank);
+      const bool only = trace_.metadata.groups.size() == 1 && self != listed.ranks.end();
+      if (listed.ranks.empty() || (listed.name.empty() && !only)) continue;
+      listed.size = static_cast<int>(listed.ranks.size());
+      const auto same = std::ranges::find(out_.groups, listed.name, &CommGroup::name);
+      const auto row = static_cast<std::uint32_t>(same - out_.groups.begin());
+      if (self != listed.ranks.end()) out_.listed.push_back(row);
+      if (same == out_.groups.end()) out_.groups.push_back(std::move(listed));
     }
-    CollectiveCall call = describe(row->slice, row->kind, from);
-    call.on_host = true;
-    call.host = row->slice;
-    call.launch = launch;
-    // gloo posts a message and then begins its row, for which the thread may need a core.
-    if (call.edge_count > 0 && s.track[index(launch)] == call.stream)
-      call.start = std::min(call.start, s.start[index(launch)]);
-    out_.calls.push_back(call);
   }
-}
 
-// Groups that this rank lists but did not use show join_groups() which names the rank knows. In
-// some versions an empty list of ranks means the whole world.
-void CallReader::add_configured_groups() {
-  const int world = trace_.metadata.world_size.value_or(-1);
-  for (const ProcessGroup& group : trace_.metadata.groups) {
-    CommGroup listed{group.name, group.description, group.ranks, group.size};
-    for (int rank = 0; group.ranks.empty() && group.size == world && rank < world; ++rank)
-      listed.ranks.push_back(rank);
-    const auto self = std::ranges::find(listed.ranks, view_.rank);
-    const bool only = trace_.metadata.groups.size() == 1 && self != listed.ranks.end();
-    if (listed.ranks.empty() || (listed.name.empty() && !only)) continue;
-    listed.size = static_cast<int>(listed.ranks.size());
-    const auto same = std::ranges::find(out_.groups, listed.name, &CommGroup::name);
-    const auto row = static_cast<std::uint32_t>(same - out_.groups.begin());
-    if (self != listed.ranks.end()) out_.listed.push_back(row);
-    if (same == out_.groups.end()) out_.groups.push_back(std::move(listed));
+  // In a job with a single process group every call belongs to it, even without metadata.
+  void take_only_group() {
+    if (trace_.metadata.groups.size() != 1 || out_.listed.size() != 1) return;
+    const std::uint32_t row = out_.listed.front();
+    for (CollectiveCall& call : out_.calls) {
+      if (call.group != no_row) continue;
+      call.group = row;
+      complete_by_group(view_.rank, out_.groups[row], call, out_.edges_of(call));
+    }
   }
-}
-
-// In a job with a single process group every call belongs to it, even without metadata.
-void CallReader::take_only_group() {
-  if (trace_.metadata.groups.size() != 1 || out_.listed.size() != 1) return;
-  const std::uint32_t row = out_.listed.front();
-  for (CollectiveCall& call : out_.calls) {
-    if (call.group != no_row) continue;
-    call.group = row;
-    complete_by_group(view_.rank, out_.groups[row], call, out_.edges_of(call));
-  }
-}
-
-RankCalls CallReader::read() {
-  if (view_.index->cpu_only()) {
-    read_host();
-  } else {
-    read_device();
-  }
-  std::ranges::stable_sort(out_.calls, {}, &CollectiveCall::start);
-  add_configured_groups();
-  infer_from_streams(view_, out_);
-  take_only_group();
-  find_steps_of_calls(view_.steps, out_);
-  out_.calls.shrink_to_fit();
-  return std::move(out_);
-}
+};
 
 }  // namespace
 

@@ -107,6 +107,9 @@ std::vector<Views> overlapping_captures(std::span<const RankView> views,
 }
 
 class Matcher {
+  std::span<const RankView> views_;
+  CollectiveMatches out_;
+
  public:
   Matcher(std::span<const RankView> views, const MatchOptions& options) : views_(views) {
     out_.world_size = world_of(views, options);
@@ -118,6 +121,7 @@ class Matcher {
     out_.coarse.resize(views.size());
     if (options.across_clocks) out_.coarse = coarse_offsets(views, out_.ranks, find_clocks(views));
   }
+
   CollectiveMatches run() {
     for (const Views& capture : overlapping_captures(views_, out_.coarse)) {
       if (ranks_of(capture).size() < 2) continue;
@@ -145,185 +149,178 @@ class Matcher {
     for (const std::uint32_t v : capture) ranks.insert(views_[v].rank);
     return ranks;
   }
-  void join();
-  void add_given(std::span<const CommGroup> given);
-  void match_groups(const Views& capture);
-  void match_messages(const Views& capture);
-  void match_streams(const Views& capture);
-  void share_knowledge();
 
-  std::span<const RankView> views_;
-  CollectiveMatches out_;
-};
-
-void Matcher::join() {
-  std::vector<std::vector<CommGroup>> by_view;
-  std::vector<int> rank_of;
-  for (std::size_t v = 0; v < views_.size(); ++v) {
-    by_view.push_back(std::exchange(out_.ranks[v].groups, {}));
-    rank_of.push_back(views_[v].rank);
-  }
-  GroupJoin join = join_groups(by_view, rank_of);
-  out_.groups = std::move(join.groups);
-  for (std::size_t v = 0; v < views_.size(); ++v) {
-    for (CollectiveCall& call : out_.ranks[v].calls) {
-      if (call.group != no_row) call.group = join.job_group[v][call.group];
+  void join() {
+    std::vector<std::vector<CommGroup>> by_view;
+    std::vector<int> rank_of;
+    for (std::size_t v = 0; v < views_.size(); ++v) {
+      by_view.push_back(std::exchange(out_.ranks[v].groups, {}));
+      rank_of.push_back(views_[v].rank);
     }
-    for (std::uint32_t& group : out_.ranks[v].listed) group = join.job_group[v][group];
-  }
-}
-
-// What the user says of groups counts where the file lists none.
-void Matcher::add_given(std::span<const CommGroup> given) {
-  std::map<int, std::vector<std::uint32_t>> of_rank;
-  for (const CommGroup& group : given)
-    for (const int rank : group.ranks)
-      of_rank[rank].push_back(static_cast<std::uint32_t>(&group - given.data()));
-  std::vector<std::uint32_t> row(given.size(), no_row);
-  for (std::size_t v = 0; v < views_.size(); ++v) {
-    RankCalls& rank = out_.ranks[v];
-    if (!rank.listed.empty()) continue;
-    for (const std::uint32_t g : of_rank[views_[v].rank]) {
-      if (row[g] == no_row) {
-        row[g] = static_cast<std::uint32_t>(out_.groups.size());
-        out_.groups.push_back(given[g]);
+    GroupJoin join = join_groups(by_view, rank_of);
+    out_.groups = std::move(join.groups);
+    for (std::size_t v = 0; v < views_.size(); ++v) {
+      for (CollectiveCall& call : out_.ranks[v].calls) {
+        if (call.group != no_row) call.group = join.job_group[v][call.group];
       }
-      rank.listed.push_back(row[g]);
-      rank.listed_in_order = false;
+      for (std::uint32_t& group : out_.ranks[v].listed) group = join.job_group[v][group];
     }
   }
-}
 
-void Matcher::match_groups(const Views& capture) {
-  std::map<std::uint32_t, std::map<std::uint32_t, CallSequence>> by_group;  // group → view
-  for (const std::uint32_t v : capture) {
-    const auto& calls = out_.ranks[v].calls;
-    std::map<std::uint32_t, std::vector<std::uint32_t>> rows;  // of calls by group
-    for (std::uint32_t c = 0; c < calls.size(); ++c)
-      if (calls[c].group != no_row && is_collective(calls[c])) rows[calls[c].group].push_back(c);
-    for (auto& [group, of_group] : rows) {
-      sort_as_launched(views_[v], calls, of_group);
-      CallSequence& sequence = by_group[group][v];
-      for (const std::uint32_t c : of_group) {
-        sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
-        sequence.seq.push_back(calls[c].seq);
+  // What the user says of groups counts where the file lists none.
+  void add_given(std::span<const CommGroup> given) {
+    std::map<int, std::vector<std::uint32_t>> of_rank;
+    for (const CommGroup& group : given)
+      for (const int rank : group.ranks)
+        of_rank[rank].push_back(static_cast<std::uint32_t>(&group - given.data()));
+    std::vector<std::uint32_t> row(given.size(), no_row);
+    for (std::size_t v = 0; v < views_.size(); ++v) {
+      RankCalls& rank = out_.ranks[v];
+      if (!rank.listed.empty()) continue;
+      for (const std::uint32_t g : of_rank[views_[v].rank]) {
+        if (row[g] == no_row) {
+          row[g] = static_cast<std::uint32_t>(out_.groups.size());
+          out_.groups.push_back(given[g]);
+        }
+        rank.listed.push_back(row[g]);
+        rank.listed_in_order = false;
       }
     }
   }
-  for (auto& [group, by_view] : by_group) {
-    const CommGroup& known = out_.groups[group];
-    const int size = known.size;
-    SequenceSet set{.group = group, .group_size = size > 0 ? std::optional(size) : std::nullopt};
+
+  void match_groups(const Views& capture) {
+    std::map<std::uint32_t, std::map<std::uint32_t, CallSequence>> by_group;  // group → view
     for (const std::uint32_t v : capture) {
-      const bool member = std::ranges::find(known.ranks, views_[v].rank) != known.ranks.end();
-      const auto at = by_view.find(v);
-      if (at == by_view.end() && !member) continue;
-      set.expected_ranks.insert(views_[v].rank);
-      if (at != by_view.end()) set.sequences.push_back(std::move(at->second));
+      const auto& calls = out_.ranks[v].calls;
+      std::map<std::uint32_t, std::vector<std::uint32_t>> rows;  // of calls by group
+      for (std::uint32_t c = 0; c < calls.size(); ++c)
+        if (calls[c].group != no_row && is_collective(calls[c])) rows[calls[c].group].push_back(c);
+      for (auto& [group, of_group] : rows) {
+        sort_as_launched(views_[v], calls, of_group);
+        CallSequence& sequence = by_group[group][v];
+        for (const std::uint32_t c : of_group) {
+          sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
+          sequence.seq.push_back(calls[c].seq);
+        }
+      }
     }
-    match_sequences(views_, set, out_);
+    for (auto& [group, by_view] : by_group) {
+      const CommGroup& known = out_.groups[group];
+      const int size = known.size;
+      SequenceSet set{.group = group, .group_size = size > 0 ? std::optional(size) : std::nullopt};
+      for (const std::uint32_t v : capture) {
+        const bool member = std::ranges::find(known.ranks, views_[v].rank) != known.ranks.end();
+        const auto at = by_view.find(v);
+        if (at == by_view.end() && !member) continue;
+        set.expected_ranks.insert(views_[v].rank);
+        if (at != by_view.end()) set.sequences.push_back(std::move(at->second));
+      }
+      match_sequences(views_, set, out_);
+    }
   }
-}
 
-void Matcher::match_messages(const Views& capture) {
-  using Key = std::tuple<std::uint32_t, int, int, int>;  // group, source, destination, tag
-  std::map<Key, std::map<std::uint32_t, CallSequence>> by_pair;
-  for (const std::uint32_t v : capture) {
-    const RankCalls& rank = out_.ranks[v];
-    for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
-      const CollectiveCall& call = rank.calls[c];
-      for (std::uint32_t e = 0; e < call.edge_count; ++e) {
-        const P2pEdge& edge = rank.edges[call.first_edge + e];
-        CallSequence& sequence = by_pair[{call.group, edge.src, edge.dst, edge.tag}][v];
-        sequence.items.push_back(item_of(v, c, call, out_.coarse[v]));
-        sequence.items.back().kind = CollectiveKind::send_recv;
-        sequence.items.back().elements = edge.elements;
+  void match_messages(const Views& capture) {
+    using Key = std::tuple<std::uint32_t, int, int, int>;  // group, source, destination, tag
+    std::map<Key, std::map<std::uint32_t, CallSequence>> by_pair;
+    for (const std::uint32_t v : capture) {
+      const RankCalls& rank = out_.ranks[v];
+      for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
+        const CollectiveCall& call = rank.calls[c];
+        for (std::uint32_t e = 0; e < call.edge_count; ++e) {
+          const P2pEdge& edge = rank.edges[call.first_edge + e];
+          CallSequence& sequence = by_pair[{call.group, edge.src, edge.dst, edge.tag}][v];
+          sequence.items.push_back(item_of(v, c, call, out_.coarse[v]));
+          sequence.items.back().kind = CollectiveKind::send_recv;
+          sequence.items.back().elements = edge.elements;
+          sequence.seq.push_back(-1);
+        }
+      }
+    }
+    const std::set<int> traced = ranks_of(capture);
+    for (auto& [key, by_view] : by_pair) {
+      SequenceSet set{.group = std::get<0>(key), .group_size = 2, .message = true};
+      for (const int rank : {std::get<1>(key), std::get<2>(key)}) {
+        if (traced.contains(rank)) set.expected_ranks.insert(rank);
+      }
+      for (auto& [view, sequence] : by_view) set.sequences.push_back(std::move(sequence));
+      match_sequences(views_, set, out_);
+    }
+  }
+
+  // Calls whose group no metadata names. NCCL gives each communicator of a process its own stream,
+  // so streams whose calls agree in order and run together belong to one group.
+  void match_streams(const Views& capture) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, CallSequence> streams;  // view, stream
+    for (const std::uint32_t v : capture) {
+      const auto& calls = out_.ranks[v].calls;
+      for (std::uint32_t c = 0; c < calls.size(); ++c) {
+        if (calls[c].group != no_row || !is_collective(calls[c])) continue;
+        // The worker threads of a CPU backend share one queue, if there is one group.
+        const bool device = !views_[v].index->cpu_only();
+        if (!device && out_.ranks[v].listed.size() > 1) continue;
+        CallSequence& sequence = streams[{v, device ? index(calls[c].stream) : 0}];
+        sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
         sequence.seq.push_back(-1);
       }
     }
-  }
-  const std::set<int> traced = ranks_of(capture);
-  for (auto& [key, by_view] : by_pair) {
-    SequenceSet set{.group = std::get<0>(key), .group_size = 2, .message = true};
-    for (const int rank : {std::get<1>(key), std::get<2>(key)}) {
-      if (traced.contains(rank)) set.expected_ranks.insert(rank);
+    std::vector<CallSequence> sequences;
+    sequences.reserve(streams.size());
+    for (auto& [key, sequence] : streams) sequences.push_back(std::move(sequence));
+    const std::set<int> traced = ranks_of(capture);
+    const bool whole =
+        out_.world_size && traced.size() == static_cast<std::size_t>(*out_.world_size);
+    for (std::vector<CallSequence>& cluster : cluster_sequences(std::move(sequences))) {
+      if (cluster.size() < 2) continue;
+      SequenceSet set{.group = static_cast<std::uint32_t>(out_.groups.size())};
+      CommGroup group{.name = "unknown"};
+      for (const CallSequence& sequence : cluster) {
+        const std::uint32_t v = sequence.items.front().view;
+        set.expected_ranks.insert(views_[v].rank);
+        for (const AlignItem& item : sequence.items)
+          out_.ranks[v].calls[item.call].group = set.group;
+      }
+      if (whole) {  // then no member can be missing
+        group.ranks.assign(set.expected_ranks.begin(), set.expected_ranks.end());
+        group.size = static_cast<int>(group.ranks.size());
+        set.group_size = group.size;
+      }
+      out_.groups.push_back(std::move(group));
+      set.sequences = std::move(cluster);
+      match_sequences(views_, set, out_);
     }
-    for (auto& [view, sequence] : by_view) set.sequences.push_back(std::move(sequence));
-    match_sequences(views_, set, out_);
   }
-}
 
-// Calls whose group no metadata names. NCCL gives each communicator of a process its own stream, so
-// streams whose calls agree in order and run together belong to one group.
-void Matcher::match_streams(const Views& capture) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, CallSequence> streams;  // view, stream
-  for (const std::uint32_t v : capture) {
-    const auto& calls = out_.ranks[v].calls;
-    for (std::uint32_t c = 0; c < calls.size(); ++c) {
-      if (calls[c].group != no_row || !is_collective(calls[c])) continue;
-      // The worker threads of a CPU backend share one queue, if there is one group.
-      const bool device = !views_[v].index->cpu_only();
-      if (!device && out_.ranks[v].listed.size() > 1) continue;
-      CallSequence& sequence = streams[{v, device ? index(calls[c].stream) : 0}];
-      sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
-      sequence.seq.push_back(-1);
-    }
-  }
-  std::vector<CallSequence> sequences;
-  sequences.reserve(streams.size());
-  for (auto& [key, sequence] : streams) sequences.push_back(std::move(sequence));
-  const std::set<int> traced = ranks_of(capture);
-  const bool whole = out_.world_size && traced.size() == static_cast<std::size_t>(*out_.world_size);
-  for (std::vector<CallSequence>& cluster : cluster_sequences(std::move(sequences))) {
-    if (cluster.size() < 2) continue;
-    SequenceSet set{.group = static_cast<std::uint32_t>(out_.groups.size())};
-    CommGroup group{.name = "unknown"};
-    for (const CallSequence& sequence : cluster) {
-      const std::uint32_t v = sequence.items.front().view;
-      set.expected_ranks.insert(views_[v].rank);
-      for (const AlignItem& item : sequence.items) out_.ranks[v].calls[item.call].group = set.group;
-    }
-    if (whole) {  // then no member can be missing
-      group.ranks.assign(set.expected_ranks.begin(), set.expected_ranks.end());
-      group.size = static_cast<int>(group.ranks.size());
-      set.group_size = group.size;
-    }
-    out_.groups.push_back(std::move(group));
-    set.sequences = std::move(cluster);
-    match_sequences(views_, set, out_);
-  }
-}
-
-// Copies the kind, type, size and root that one rank recorded of a matched collective to all
-// members. Members that record different roots record their own numbers: then none is known.
-void Matcher::share_knowledge() {
-  for (MatchedCollective& matched : out_.matched) {
-    if (matched.message) continue;
-    const CollectiveCall* best = nullptr;
-    int root = -1;
-    bool differ = false;
-    for (const CollectiveMember m : out_.members_of(matched)) {
-      const CollectiveCall& call = out_.call(m);
-      if (root >= 0 && call.root >= 0 && call.root != root) differ = true;
-      root = std::max(root, call.root);
-      const auto worth = [](const CollectiveCall& c) {
-        return std::tuple(!c.kind_by_name, c.bytes.has_value());
-      };
-      if (best == nullptr || worth(call) > worth(*best)) best = &call;
-    }
-    const CollectiveCall known = *best;
-    matched.kind = known.kind;
-    for (const CollectiveMember m : out_.members_of(matched)) {
-      CollectiveCall& call = out_.ranks[m.view].calls[m.call];
-      if (call.kind_by_name) call.kind = known.kind;
-      call.root = differ ? -1 : root;
-      if (!call.bytes && known.kind != CollectiveKind::all_to_all) {
-        call.bytes = known.bytes;
-        call.dtype = known.dtype;
+  // Copies the kind, type, size and root that one rank recorded of a matched collective to all
+  // members. Members that record different roots record their own numbers: then none is known.
+  void share_knowledge() {
+    for (MatchedCollective& matched : out_.matched) {
+      if (matched.message) continue;
+      const CollectiveCall* best = nullptr;
+      int root = -1;
+      bool differ = false;
+      for (const CollectiveMember m : out_.members_of(matched)) {
+        const CollectiveCall& call = out_.call(m);
+        if (root >= 0 && call.root >= 0 && call.root != root) differ = true;
+        root = std::max(root, call.root);
+        const auto worth = [](const CollectiveCall& c) {
+          return std::tuple(!c.kind_by_name, c.bytes.has_value());
+        };
+        if (best == nullptr || worth(call) > worth(*best)) best = &call;
+      }
+      const CollectiveCall known = *best;
+      matched.kind = known.kind;
+      for (const CollectiveMember m : out_.members_of(matched)) {
+        CollectiveCall& call = out_.ranks[m.view].calls[m.call];
+        if (call.kind_by_name) call.kind = known.kind;
+        call.root = differ ? -1 : root;
+        if (!call.bytes && known.kind != CollectiveKind::all_to_all) {
+          call.bytes = known.bytes;
+          call.dtype = known.dtype;
+        }
       }
     }
   }
-}
+};
 
 }  // namespace
 

@@ -94,45 +94,11 @@ bool on_worker_thread(const Trace& trace, const CollectiveCall& call) {
          trace.slices.track[index(call.launch)] != trace.slices.track[index(call.slice)];
 }
 
+bool touch(const Pool& a, const Pool& b) {
+  return a.first < b.first + b.count && b.first < a.first + a.count;
+}
+
 class Divider {
- public:
-  Divider(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
-          std::span<const CommGroup> groups, std::span<const ClockCorrection> clocks,
-          std::span<RankCalls> ranks)
-      : views_(views), groups_(groups), clocks_(clocks), ranks_(ranks), hosts_(find_clocks(views)) {
-    for (const std::uint32_t v : of_capture) {
-      view_of_[views[v].rank] = v;
-      add_worker(v);
-    }
-  }
-  std::vector<UnsureGroup> run();
-
- private:
-  void add_worker(std::uint32_t view);
-  [[nodiscard]] Pool make_pool(const Worker& worker, std::size_t first, std::size_t count) const;
-  [[nodiscard]] Ns clocks_apart(std::span<const AlignItem> mine,
-                                std::span<const AlignItem> theirs) const;
-  void find_scale();
-  [[nodiscard]] Fit fit_at(std::span<const AlignItem> mine, std::span<const AlignItem> theirs,
-                           std::int64_t shift) const;
-  const Fit& fit(std::uint32_t a, std::size_t pool, std::uint32_t b, std::size_t other);
-  std::size_t best_partner(std::uint32_t a, std::size_t pool, std::uint32_t b);
-  void suppose(std::uint32_t group);
-  [[nodiscard]] double score_of(const Hypothesis& supposed);
-  [[nodiscard]] double score_alone(const Pool& pool) const;
-  template <class Allowed>
-  Division divide(std::uint32_t worker, Allowed&& allowed);
-  template <class Allowed>
-  Division divide_in_order(std::uint32_t worker, std::span<const std::size_t> order,
-                           Allowed&& allowed);
-  double gain_of(const Hypothesis& h);
-  [[nodiscard]] bool doubtful(const Hypothesis& h) const;
-  void choose(Hypothesis& h);
-  void divide_anew(std::uint32_t worker);
-  void agree();
-  void decide(std::uint32_t worker);
-  void assign(const Worker& worker, const Choice& choice);
-
   std::span<const RankView> views_;
   std::span<const CommGroup> groups_;
   std::span<const ClockCorrection> clocks_;
@@ -151,409 +117,422 @@ class Divider {
   std::set<std::pair<std::uint32_t, std::size_t>> doubtful_;  // pools: choose()
   double scale_ns_ = 0;  // typical distance of the ends of one collective
   std::vector<UnsureGroup> unsure_;
-};
 
-Pool Divider::make_pool(const Worker& worker, std::size_t first, std::size_t count) const {
-  const RankView& view = views_[worker.view];
-  const auto& calls = ranks_[worker.view].calls;
-  std::vector<std::uint32_t> rows;
-  for (std::size_t t = first; t < first + count; ++t)
-    rows.insert(rows.end(), worker.threads[t].begin(), worker.threads[t].end());
-  std::ranges::sort(rows);
-  sort_as_launched(view, calls, rows);
-  Pool pool{first, count, {}};
-  const ClockCorrection& clock = clocks_[worker.view];
-  for (const std::uint32_t c : rows)
-    pool.items.push_back({.view = worker.view,
-                          .call = c,
-                          .kind = calls[c].kind,
-                          .dtype = calls[c].dtype,
-                          .elements = calls[c].elements,
-                          .start = clock(calls[c].start),
-                          .end = clock(calls[c].end)});
-  return pool;
-}
-
-void Divider::add_worker(std::uint32_t view) {
-  const Trace& trace = *views_[view].trace;
-  std::map<std::pair<std::int64_t, std::uint32_t>, std::vector<std::uint32_t>> threads;
-  const RankCalls& rank = ranks_[view];
-  for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
-    const CollectiveCall& call = rank.calls[c];
-    if (call.group != no_row || call.edge_count != 0 || is_message(call.kind)) continue;
-    if (!on_worker_thread(trace, call)) continue;
-    threads[{trace.track(call.stream).tid, index(call.stream)}].push_back(c);
-  }
-  if (threads.empty() || rank.listed.empty()) return;
-  Worker worker{.view = view,
-                .threads = {},
-                .pools = {},
-                .groups = rank.listed,
-                .ordered = rank.listed_in_order};
-  for (auto& [thread, calls] : threads) worker.threads.push_back(std::move(calls));
-  for (std::size_t first = 0; first < worker.threads.size(); ++first)
-    for (std::size_t count = 1; count <= workers; ++count)
-      if (first + count <= worker.threads.size())
-        worker.pools.push_back(make_pool(worker, first, count));
-  worker_of_[view] = static_cast<std::uint32_t>(workers_.size());
-  workers_.push_back(std::move(worker));
-}
-
-// By how much the clock of `theirs` is behind that of `mine`, if that is another host's: as usual
-// for the ends of calls [0, theirs.size()) of both.
-Ns Divider::clocks_apart(std::span<const AlignItem> mine, std::span<const AlignItem> theirs) const {
-  const std::string& host = hosts_.clocks[hosts_.of_view[mine.front().view]].host;
-  const std::string& other = hosts_.clocks[hosts_.of_view[theirs.front().view]].host;
-  if (host == other || host.empty() || other.empty()) return Ns{0};
-  std::vector<Ns> distances;
-  for (std::size_t i = 0; i < theirs.size(); ++i) distances.push_back(mine[i].end - theirs[i].end);
-  return lower_median(distances);
-}
-
-// Half of the pools of neighbours in some group have a counterpart whose ends are nearer.
-void Divider::find_scale() {
-  std::map<std::pair<std::uint32_t, std::size_t>, double> nearest;  // by worker and pool
-  const auto compare = [&](std::uint32_t a, std::uint32_t b) {
-    for (std::size_t p = 0; p < workers_[a].pools.size(); ++p)
-      for (const Pool& other : workers_[b].pools) {
-        const auto& mine = workers_[a].pools[p].items;
-        if (mine.size() != other.items.size()) continue;
-        const Ns clocks = clocks_apart(mine, other.items);
-        std::vector<double> distances;
-        for (std::size_t i = 0; i < mine.size(); ++i)
-          distances.push_back(
-              std::abs(static_cast<double>((mine[i].end - other.items[i].end - clocks).count())));
-        const double middle = lower_median(distances);
-        double& least = nearest.try_emplace({a, p}, middle).first->second;
-        least = std::min(least, middle);
-      }
-  };
-  for (std::uint32_t w = 0; w < workers_.size(); ++w)
-    for (const std::uint32_t g : workers_[w].groups) {
-      const auto& ranks = groups_[g].ranks;
-      const auto self = std::ranges::find(ranks, views_[workers_[w].view].rank);
-      if (self == ranks.end() || self + 1 == ranks.end()) continue;
-      const auto view = view_of_.find(*(self + 1));
-      const auto next = view == view_of_.end() ? worker_of_.end() : worker_of_.find(view->second);
-      if (next != worker_of_.end()) compare(w, next->second);
-    }
-  std::vector<double> distances;
-  for (const auto& [pool, distance] : nearest) distances.push_back(distance);
-  scale_ns_ = static_cast<double>(least_distance.count());
-  if (!distances.empty()) scale_ns_ = std::max(scale_ns_, lower_median(distances));
-}
-
-// The k-th call of `theirs` is call k + shift of `mine`. The clocks of two hosts may be apart by
-// the median distance of the ends.
-Fit Divider::fit_at(std::span<const AlignItem> mine, std::span<const AlignItem> theirs,
-                    std::int64_t shift) const {
-  Fit found;
-  const auto first = static_cast<std::size_t>(std::max<std::int64_t>(0, -shift));
-  const auto last = std::min(std::ssize(theirs), std::ssize(mine) - shift);
-  if (static_cast<std::int64_t>(first) >= last) return found;
-  theirs = theirs.subspan(first, static_cast<std::size_t>(last) - first);
-  mine = mine.subspan(static_cast<std::size_t>(static_cast<std::int64_t>(first) + shift));
-  const Ns clocks = clocks_apart(mine, theirs);
-  for (std::size_t i = 0; i < theirs.size(); ++i) {
-    const AlignItem& x = mine[i];
-    AlignItem y = theirs[i];
-    y.start += clocks;
-    y.end += clocks;
-    ++found.pairs;
-    const bool overlap = x.start <= y.end && y.start <= x.end;
-    if (!disagreement(x, y).empty() || (is_barrier_like(x.kind) && !overlap)) ++found.contradicted;
-    const auto distance = static_cast<double>(std::chrono::abs(x.end - y.end).count());
-    found.log_distance += std::log(std::max(distance, scale_ns_ / 10) / scale_ns_);
-  }
-  return found;
-}
-
-const Fit& Divider::fit(std::uint32_t a, std::size_t pool, std::uint32_t b, std::size_t other) {
-  const auto [at, fresh] = fits_.try_emplace(std::tuple(a, pool, b, other));
-  Fit& found = at->second;
-  if (!fresh) return found;
-  const std::vector<AlignItem>& mine = workers_[a].pools[pool].items;
-  const std::vector<AlignItem>& theirs = workers_[b].pools[other].items;
-  found = fit_at(mine, theirs, 0);
-  const bool whole = found.contradicted == 0 && mine.size() == theirs.size();
-  const auto alignment = whole ? std::nullopt : align(mine, theirs);
-  if (alignment && alignment->shift != 0) {
-    const Fit shifted = fit_at(mine, theirs, alignment->shift);
-    const auto share = [](const Fit& f) {
-      return static_cast<double>(f.contradicted) /
-             static_cast<double>(std::max<std::size_t>(f.pairs, 1));
-    };
-    if (share(shifted) < share(found)) found = shifted;
-  }
-  return found;
-}
-
-// The pool of `b` with most calls that fit, and whose calls end nearest.
-std::size_t Divider::best_partner(std::uint32_t a, std::size_t pool, std::uint32_t b) {
-  std::size_t best = 0;
-  double most = impossible;
-  const std::size_t calls = workers_[a].pools[pool].items.size();
-  for (std::size_t q = 0; q < workers_[b].pools.size(); ++q) {
-    const std::size_t theirs = workers_[b].pools[q].items.size();
-    const Fit& tried = fit(a, pool, b, q);
-    const auto lost = static_cast<double>(calls + theirs - 2 * tried.pairs + tried.contradicted);
-    const double evidence = -tried.log_distance - not_its_own * lost;
-    if (evidence <= most) continue;
-    most = evidence;
-    best = q;
-  }
-  return best;
-}
-
-// All traced members have calls. The pools of the first of them tell those of the next, and so on.
-void Divider::suppose(std::uint32_t group) {
-  std::vector<std::uint32_t> members;  // workers
-  for (const int rank : groups_[group].ranks) {
-    const auto view = view_of_.find(rank);
-    if (view == view_of_.end()) continue;
-    const auto worker = worker_of_.find(view->second);
-    if (worker == worker_of_.end()) return;
-    members.push_back(worker->second);
-  }
-  if (members.empty()) return;
-  for (std::size_t p = 0; p < workers_[members.front()].pools.size(); ++p) {
-    auto supposed = std::make_unique<Hypothesis>();
-    supposed->group = group;
-    supposed->pools.emplace_back(members.front(), p);
-    for (std::size_t m = 1; m < members.size(); ++m) {
-      const auto [before, pool] = supposed->pools.back();
-      supposed->pools.emplace_back(members[m], best_partner(before, pool, members[m]));
-    }
-    supposed->score = score_of(*supposed);
-    if (supposed->score == impossible) continue;
-    for (const auto& [worker, pool] : supposed->pools) {
-      Hypothesis*& best = supposed_[{worker, pool, group}];
-      if (best == nullptr || best->score < supposed->score) best = supposed.get();
-    }
-    hypotheses_.push_back(std::move(supposed));
-  }
-}
-
-// Of one call, against ends at their typical distance. A group of twice as many ranks explains that
-// twice as many ends are near each other.
-double Divider::score_of(const Hypothesis& supposed) {
-  const auto& pools = supposed.pools;
-  if (groups_[supposed.group].size == 1)
-    return score_alone(workers_[pools[0].first].pools[pools[0].second]);
-  if (pools.size() == 1) return unchecked;
-  Fit all;
-  for (std::size_t m = 0; m < pools.size(); ++m) {
-    if (m + 1 == pools.size() && pools.size() == 2) break;
-    const auto& [a, p] = pools[m];
-    const auto& [b, q] = pools[(m + 1) % pools.size()];
-    const Fit& one = fit(a, p, b, q);
-    const std::size_t most =
-        std::max(workers_[a].pools[p].items.size(), workers_[b].pools[q].items.size());
-    if (static_cast<double>(one.pairs) < least_paired * static_cast<double>(most))
-      return impossible;
-    all += one;
-  }
-  const auto pairs = static_cast<double>(all.pairs);
-  if (static_cast<double>(all.contradicted) > most_contradicted * pairs) return impossible;
-  const double near = -log_apart * all.log_distance / pairs;
-  const double explained = log_apart * log_apart / 2 * std::log2(static_cast<double>(pools.size()));
-  return (near + explained) / (deviation * deviation);
-}
-
-// A rank alone waits for nobody.
-double Divider::score_alone(const Pool& pool) const {
-  std::vector<double> lengths;
-  for (const AlignItem& item : pool.items)
-    lengths.push_back(static_cast<double>((item.end - item.start).count()));
-  return lower_median(lengths) > long_alone * scale_ns_ ? impossible : unchecked;
-}
-
-// The best division of those with allowed(pool, hypothesis). A group may have no thread.
-template <class Allowed>
-Division Divider::divide(std::uint32_t worker, Allowed&& allowed) {
-  const Worker& mine = workers_[worker];
-  std::vector<std::size_t> order(mine.groups.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  Division best = divide_in_order(worker, order, allowed);
-  constexpr std::size_t most_orders = 6;  // groups, whose 720 orders are tried
-  if (mine.ordered || order.size() > most_orders) return best;
-  while (std::ranges::next_permutation(order).found)
-    if (Division tried = divide_in_order(worker, order, allowed); tried.score > best.score)
-      best = std::move(tried);
-  return best;
-}
-
-// `order`: rows of Worker::groups.
-template <class Allowed>
-Division Divider::divide_in_order(std::uint32_t worker, std::span<const std::size_t> order,
-                                  Allowed&& allowed) {
-  const Worker& mine = workers_[worker];
-  const std::size_t threads = mine.threads.size();
-  struct Cell {
-    double score = impossible;
-    std::size_t threads = 0;  // before
-    std::optional<Choice> last{};
-  };
-  // By groups passed and threads divided.
-  std::vector<std::vector<Cell>> cells(order.size() + 1, std::vector<Cell>(threads + 1));
-  cells[0][0].score = 0;
-  const auto offer = [](Cell& cell, double score, std::size_t before, std::optional<Choice> last) {
-    if (score > cell.score) cell = {score, before, last};
-  };
-  const auto leave_out = [&](std::vector<Cell>& row) {
-    for (std::size_t p = 0; p < mine.pools.size(); ++p)
-      if (mine.pools[p].count == 1)
-        offer(row[mine.pools[p].first + 1], row[mine.pools[p].first].score + left_out,
-              mine.pools[p].first, Choice{p, nullptr});
-  };
-  // A cell's way leads to the row before, except where a thread is left out.
-  for (std::size_t g = 0; g < order.size(); ++g) {
-    leave_out(cells[g]);
-    const std::uint32_t group = mine.groups[order[g]];
-    for (std::size_t t = 0; t <= threads; ++t)
-      if (cells[g][t].score != impossible)
-        offer(cells[g + 1][t], cells[g][t].score, t, std::nullopt);
-    for (std::size_t p = 0; p < mine.pools.size(); ++p) {
-      const Pool& pool = mine.pools[p];
-      const auto found = supposed_.find({worker, p, group});
-      if (found == supposed_.end() || found->second->score == impossible) continue;
-      if (cells[g][pool.first].score == impossible || !allowed(pool, *found->second)) continue;
-      const double score =
-          group_used + found->second->score * static_cast<double>(pool.items.size());
-      offer(cells[g + 1][pool.first + pool.count], cells[g][pool.first].score + score, pool.first,
-            Choice{p, found->second});
+ public:
+  Divider(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
+          std::span<const CommGroup> groups, std::span<const ClockCorrection> clocks,
+          std::span<RankCalls> ranks)
+      : views_(views), groups_(groups), clocks_(clocks), ranks_(ranks), hosts_(find_clocks(views)) {
+    for (const std::uint32_t v : of_capture) {
+      view_of_[views[v].rank] = v;
+      add_worker(v);
     }
   }
-  leave_out(cells.back());
-  Division found{.score = cells.back()[threads].score, .choices = {}};
-  if (found.score == impossible) return found;
-  std::size_t t = threads;
-  for (std::size_t g = order.size();;) {
-    const Cell& cell = cells[g][t];
-    if (cell.last) found.choices.push_back(*cell.last);
-    const bool stays = cell.last && cell.last->of == nullptr;
-    if (!stays && g == 0) break;
-    if (!stays) --g;
-    t = cell.threads;
+
+  std::vector<UnsureGroup> run() {
+    find_scale();
+    std::vector<std::uint32_t> listed;
+    for (const Worker& worker : workers_)
+      listed.insert(listed.end(), worker.groups.begin(), worker.groups.end());
+    std::ranges::sort(listed);
+    const auto repeated = std::ranges::unique(listed);
+    listed.erase(repeated.begin(), repeated.end());
+    for (const std::uint32_t group : listed) suppose(group);
+    agree();
+    for (std::uint32_t w = 0; w < workers_.size(); ++w) decide(w);
+    return std::move(unsure_);
   }
-  std::ranges::reverse(found.choices);
-  return found;
-}
 
-void Divider::assign(const Worker& worker, const Choice& choice) {
-  RankCalls& rank = ranks_[worker.view];
-  const std::uint32_t group = choice.of->group;
-  for (const AlignItem& item : worker.pools[choice.pool].items) {
-    CollectiveCall& call = rank.calls[item.call];
-    call.group = group;
-    complete_by_group(views_[worker.view].rank, groups_[group], call, {});
+ private:
+  Pool make_pool(const Worker& worker, std::size_t first, std::size_t count) const {
+    const RankView& view = views_[worker.view];
+    const auto& calls = ranks_[worker.view].calls;
+    std::vector<std::uint32_t> rows;
+    for (std::size_t t = first; t < first + count; ++t)
+      rows.insert(rows.end(), worker.threads[t].begin(), worker.threads[t].end());
+    std::ranges::sort(rows);
+    sort_as_launched(view, calls, rows);
+    Pool pool{first, count, {}};
+    const ClockCorrection& clock = clocks_[worker.view];
+    for (const std::uint32_t c : rows)
+      pool.items.push_back({.view = worker.view,
+                            .call = c,
+                            .kind = calls[c].kind,
+                            .dtype = calls[c].dtype,
+                            .elements = calls[c].elements,
+                            .start = clock(calls[c].start),
+                            .end = clock(calls[c].end)});
+    return pool;
   }
-}
 
-bool touch(const Pool& a, const Pool& b) {
-  return a.first < b.first + b.count && b.first < a.first + a.count;
-}
-
-// How much likelier it is that the calls are this group's, over all members, than that they are
-// those of groups with other members, of no more ranks.
-double Divider::gain_of(const Hypothesis& h) {
-  double gain = 0;
-  for (const auto& [worker, p] : h.pools) {
-    const Pool& pool = workers_[worker].pools[p];
-    const Division with = divide(worker, [&](const Pool& tried, const Hypothesis& of) {
-      return !touch(tried, pool) || &of == &h;
-    });
-    const Division without = divide(worker, [&](const Pool& tried, const Hypothesis& of) {
-      return !touch(tried, pool) || (groups_[of.group].ranks != groups_[h.group].ranks &&
-                                     of.pools.size() <= h.pools.size());
-    });
-    gain += with.score - without.score;
+  void add_worker(std::uint32_t view) {
+    const Trace& trace = *views_[view].trace;
+    std::map<std::pair<std::int64_t, std::uint32_t>, std::vector<std::uint32_t>> threads;
+    const RankCalls& rank = ranks_[view];
+    for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
+      const CollectiveCall& call = rank.calls[c];
+      if (call.group != no_row || call.edge_count != 0 || is_message(call.kind)) continue;
+      if (!on_worker_thread(trace, call)) continue;
+      threads[{trace.track(call.stream).tid, index(call.stream)}].push_back(c);
+    }
+    if (threads.empty() || rank.listed.empty()) return;
+    Worker worker{.view = view,
+                  .threads = {},
+                  .pools = {},
+                  .groups = rank.listed,
+                  .ordered = rank.listed_in_order};
+    for (auto& [thread, calls] : threads) worker.threads.push_back(std::move(calls));
+    for (std::size_t first = 0; first < worker.threads.size(); ++first)
+      for (std::size_t count = 1; count <= workers; ++count)
+        if (first + count <= worker.threads.size())
+          worker.pools.push_back(make_pool(worker, first, count));
+    worker_of_[view] = static_cast<std::uint32_t>(workers_.size());
+    workers_.push_back(std::move(worker));
   }
-  return gain;
-}
 
-// Whether calls may be those of a hypothesis that fell for one that was not certain itself.
-bool Divider::doubtful(const Hypothesis& h) const {
-  return std::ranges::any_of(h.pools, [&](const auto& of_worker) {
-    return std::ranges::any_of(doubtful_, [&](const auto& fallen) {
-      const Worker& worker = workers_[of_worker.first];
-      return fallen.first == of_worker.first &&
-             touch(worker.pools[fallen.second], worker.pools[of_worker.second]);
-    });
-  });
-}
+  // By how much the clock of `theirs` is behind that of `mine`, if that is another host's: as usual
+  // for the ends of calls [0, theirs.size()) of both.
+  Ns clocks_apart(std::span<const AlignItem> mine, std::span<const AlignItem> theirs) const {
+    const std::string& host = hosts_.clocks[hosts_.of_view[mine.front().view]].host;
+    const std::string& other = hosts_.clocks[hosts_.of_view[theirs.front().view]].host;
+    if (host == other || host.empty() || other.empty()) return Ns{0};
+    std::vector<Ns> distances;
+    for (std::size_t i = 0; i < theirs.size(); ++i)
+      distances.push_back(mine[i].end - theirs[i].end);
+    return lower_median(distances);
+  }
 
-// No other hypothesis may have these calls.
-void Divider::choose(Hypothesis& h) {
-  h.chosen = true;
-  for (const auto& [worker, p] : h.pools)
-    for (std::size_t q = 0; q < workers_[worker].pools.size(); ++q)
-      if (touch(workers_[worker].pools[p], workers_[worker].pools[q]))
-        for (const std::uint32_t group : workers_[worker].groups) {
-          const auto found = supposed_.find({worker, q, group});
-          if (found == supposed_.end() || found->second == &h) continue;
-          Hypothesis& other = *found->second;
-          const auto calls = static_cast<double>(workers_[worker].pools[q].items.size());
-          if (!h.certain && (h.score - other.score) * calls < least_margin)
-            doubtful_.insert(other.pools.begin(), other.pools.end());
-          other.score = impossible;
+  // Half of the pools of neighbours in some group have a counterpart whose ends are nearer.
+  void find_scale() {
+    std::map<std::pair<std::uint32_t, std::size_t>, double> nearest;  // by worker and pool
+    const auto compare = [&](std::uint32_t a, std::uint32_t b) {
+      for (std::size_t p = 0; p < workers_[a].pools.size(); ++p)
+        for (const Pool& other : workers_[b].pools) {
+          const auto& mine = workers_[a].pools[p].items;
+          if (mine.size() != other.items.size()) continue;
+          const Ns clocks = clocks_apart(mine, other.items);
+          std::vector<double> distances;
+          for (std::size_t i = 0; i < mine.size(); ++i)
+            distances.push_back(
+                std::abs(static_cast<double>((mine[i].end - other.items[i].end - clocks).count())));
+          const double middle = lower_median(distances);
+          double& least = nearest.try_emplace({a, p}, middle).first->second;
+          least = std::min(least, middle);
         }
-}
-
-void Divider::divide_anew(std::uint32_t worker) {
-  divisions_[worker] = divide(worker, [](const Pool&, const Hypothesis&) { return true; });
-  for (const Choice& choice : divisions_[worker].choices)
-    if (choice.of != nullptr && !choice.of->chosen)
-      asked_.emplace(choice.of->pools.size(), choice.of);
-}
-
-// Either the calls of all members of a group are its own, or those of none. Of what the divisions
-// of single ranks have, larger groups are asked first. What is not likelier over all members than
-// other divisions is given up, and its members are divided again.
-void Divider::agree() {
-  divisions_.resize(workers_.size());
-  for (std::uint32_t w = 0; w < workers_.size(); ++w) divide_anew(w);
-  while (!asked_.empty()) {
-    Hypothesis& next = *asked_.extract(std::prev(asked_.end())).value().second;
-    if (next.chosen || next.score == impossible) continue;
-    const double gain = gain_of(next);
-    next.certain = gain >= least_margin && !doubtful(next);
-    if (gain >= 0)
-      choose(next);
-    else
-      next.score = impossible;
-    for (const auto& [worker, pool] : next.pools) divide_anew(worker);
+    };
+    for (std::uint32_t w = 0; w < workers_.size(); ++w)
+      for (const std::uint32_t g : workers_[w].groups) {
+        const auto& ranks = groups_[g].ranks;
+        const auto self = std::ranges::find(ranks, views_[workers_[w].view].rank);
+        if (self == ranks.end() || self + 1 == ranks.end()) continue;
+        const auto view = view_of_.find(*(self + 1));
+        const auto next = view == view_of_.end() ? worker_of_.end() : worker_of_.find(view->second);
+        if (next != worker_of_.end()) compare(w, next->second);
+      }
+    std::vector<double> distances;
+    for (const auto& [pool, distance] : nearest) distances.push_back(distance);
+    scale_ns_ = static_cast<double>(least_distance.count());
+    if (!distances.empty()) scale_ns_ = std::max(scale_ns_, lower_median(distances));
   }
-}
 
-// What is certain.
-void Divider::decide(std::uint32_t worker) {
-  const Worker& mine = workers_[worker];
-  for (const Choice& choice : divisions_[worker].choices) {
-    if (choice.of != nullptr && choice.of->certain) {
-      assign(mine, choice);
-      continue;
+  // The k-th call of `theirs` is call k + shift of `mine`. The clocks of two hosts may be apart by
+  // the median distance of the ends.
+  Fit fit_at(std::span<const AlignItem> mine, std::span<const AlignItem> theirs,
+             std::int64_t shift) const {
+    Fit found;
+    const auto first = static_cast<std::size_t>(std::max<std::int64_t>(0, -shift));
+    const auto last = std::min(std::ssize(theirs), std::ssize(mine) - shift);
+    if (static_cast<std::int64_t>(first) >= last) return found;
+    theirs = theirs.subspan(first, static_cast<std::size_t>(last) - first);
+    mine = mine.subspan(static_cast<std::size_t>(static_cast<std::int64_t>(first) + shift));
+    const Ns clocks = clocks_apart(mine, theirs);
+    for (std::size_t i = 0; i < theirs.size(); ++i) {
+      const AlignItem& x = mine[i];
+      AlignItem y = theirs[i];
+      y.start += clocks;
+      y.end += clocks;
+      ++found.pairs;
+      const bool overlap = x.start <= y.end && y.start <= x.end;
+      if (!disagreement(x, y).empty() || (is_barrier_like(x.kind) && !overlap))
+        ++found.contradicted;
+      const auto distance = static_cast<double>(std::chrono::abs(x.end - y.end).count());
+      found.log_distance += std::log(std::max(distance, scale_ns_ / 10) / scale_ns_);
     }
-    UnsureGroup& said = unsure_.emplace_back();
-    said.rank = views_[mine.view].rank;
-    said.calls = mine.pools[choice.pool].items.size();
-    if (choice.of != nullptr) said.group = groups_[choice.of->group].name;
+    return found;
   }
-}
 
-std::vector<UnsureGroup> Divider::run() {
-  find_scale();
-  std::vector<std::uint32_t> listed;
-  for (const Worker& worker : workers_)
-    listed.insert(listed.end(), worker.groups.begin(), worker.groups.end());
-  std::ranges::sort(listed);
-  const auto repeated = std::ranges::unique(listed);
-  listed.erase(repeated.begin(), repeated.end());
-  for (const std::uint32_t group : listed) suppose(group);
-  agree();
-  for (std::uint32_t w = 0; w < workers_.size(); ++w) decide(w);
-  return std::move(unsure_);
-}
+  const Fit& fit(std::uint32_t a, std::size_t pool, std::uint32_t b, std::size_t other) {
+    const auto [at, fresh] = fits_.try_emplace(std::tuple(a, pool, b, other));
+    Fit& found = at->second;
+    if (!fresh) return found;
+    const std::vector<AlignItem>& mine = workers_[a].pools[pool].items;
+    const std::vector<AlignItem>& theirs = workers_[b].pools[other].items;
+    found = fit_at(mine, theirs, 0);
+    const bool whole = found.contradicted == 0 && mine.size() == theirs.size();
+    const auto alignment = whole ? std::nullopt : align(mine, theirs);
+    if (alignment && alignment->shift != 0) {
+      const Fit shifted = fit_at(mine, theirs, alignment->shift);
+      const auto share = [](const Fit& f) {
+        return static_cast<double>(f.contradicted) /
+               static_cast<double>(std::max<std::size_t>(f.pairs, 1));
+      };
+      if (share(shifted) < share(found)) found = shifted;
+    }
+    return found;
+  }
+
+  // The pool of `b` with most calls that fit, and whose calls end nearest.
+  std::size_t best_partner(std::uint32_t a, std::size_t pool, std::uint32_t b) {
+    std::size_t best = 0;
+    double most = impossible;
+    const std::size_t calls = workers_[a].pools[pool].items.size();
+    for (std::size_t q = 0; q < workers_[b].pools.size(); ++q) {
+      const std::size_t theirs = workers_[b].pools[q].items.size();
+      const Fit& tried = fit(a, pool, b, q);
+      const auto lost = static_cast<double>(calls + theirs - 2 * tried.pairs + tried.contradicted);
+      const double evidence = -tried.log_distance - not_its_own * lost;
+      if (evidence <= most) continue;
+      most = evidence;
+      best = q;
+    }
+    return best;
+  }
+
+  // All traced members have calls. The pools of the first of them tell those of the next, and so
+  // on.
+  void suppose(std::uint32_t group) {
+    std::vector<std::uint32_t> members;  // workers
+    for (const int rank : groups_[group].ranks) {
+      const auto view = view_of_.find(rank);
+      if (view == view_of_.end()) continue;
+      const auto worker = worker_of_.find(view->second);
+      if (worker == worker_of_.end()) return;
+      members.push_back(worker->second);
+    }
+    if (members.empty()) return;
+    for (std::size_t p = 0; p < workers_[members.front()].pools.size(); ++p) {
+      auto supposed = std::make_unique<Hypothesis>();
+      supposed->group = group;
+      supposed->pools.emplace_back(members.front(), p);
+      for (std::size_t m = 1; m < members.size(); ++m) {
+        const auto [before, pool] = supposed->pools.back();
+        supposed->pools.emplace_back(members[m], best_partner(before, pool, members[m]));
+      }
+      supposed->score = score_of(*supposed);
+      if (supposed->score == impossible) continue;
+      for (const auto& [worker, pool] : supposed->pools) {
+        Hypothesis*& best = supposed_[{worker, pool, group}];
+        if (best == nullptr || best->score < supposed->score) best = supposed.get();
+      }
+      hypotheses_.push_back(std::move(supposed));
+    }
+  }
+
+  // Of one call, against ends at their typical distance. A group of twice as many ranks explains
+  // that twice as many ends are near each other.
+  double score_of(const Hypothesis& supposed) {
+    const auto& pools = supposed.pools;
+    if (groups_[supposed.group].size == 1)
+      return score_alone(workers_[pools[0].first].pools[pools[0].second]);
+    if (pools.size() == 1) return unchecked;
+    Fit all;
+    for (std::size_t m = 0; m < pools.size(); ++m) {
+      if (m + 1 == pools.size() && pools.size() == 2) break;
+      const auto& [a, p] = pools[m];
+      const auto& [b, q] = pools[(m + 1) % pools.size()];
+      const Fit& one = fit(a, p, b, q);
+      const std::size_t most =
+          std::max(workers_[a].pools[p].items.size(), workers_[b].pools[q].items.size());
+      if (static_cast<double>(one.pairs) < least_paired * static_cast<double>(most))
+        return impossible;
+      all += one;
+    }
+    const auto pairs = static_cast<double>(all.pairs);
+    if (static_cast<double>(all.contradicted) > most_contradicted * pairs) return impossible;
+    const double near = -log_apart * all.log_distance / pairs;
+    const double explained =
+        log_apart * log_apart / 2 * std::log2(static_cast<double>(pools.size()));
+    return (near + explained) / (deviation * deviation);
+  }
+
+  // A rank alone waits for nobody.
+  double score_alone(const Pool& pool) const {
+    std::vector<double> lengths;
+    for (const AlignItem& item : pool.items)
+      lengths.push_back(static_cast<double>((item.end - item.start).count()));
+    return lower_median(lengths) > long_alone * scale_ns_ ? impossible : unchecked;
+  }
+
+  // The best division of those with allowed(pool, hypothesis). A group may have no thread.
+  template <class Allowed>
+  Division divide(std::uint32_t worker, Allowed&& allowed) {
+    const Worker& mine = workers_[worker];
+    std::vector<std::size_t> order(mine.groups.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    Division best = divide_in_order(worker, order, allowed);
+    constexpr std::size_t most_orders = 6;  // groups, whose 720 orders are tried
+    if (mine.ordered || order.size() > most_orders) return best;
+    while (std::ranges::next_permutation(order).found)
+      if (Division tried = divide_in_order(worker, order, allowed); tried.score > best.score)
+        best = std::move(tried);
+    return best;
+  }
+
+  // `order`: rows of Worker::groups.
+  template <class Allowed>
+  Division divide_in_order(std::uint32_t worker, std::span<const std::size_t> order,
+                           Allowed&& allowed) {
+    const Worker& mine = workers_[worker];
+    const std::size_t threads = mine.threads.size();
+    struct Cell {
+      double score = impossible;
+      std::size_t threads = 0;  // before
+      std::optional<Choice> last{};
+    };
+    // By groups passed and threads divided.
+    std::vector<std::vector<Cell>> cells(order.size() + 1, std::vector<Cell>(threads + 1));
+    cells[0][0].score = 0;
+    const auto offer = [](Cell& cell, double score, std::size_t before,
+                          std::optional<Choice> last) {
+      if (score > cell.score) cell = {score, before, last};
+    };
+    const auto leave_out = [&](std::vector<Cell>& row) {
+      for (std::size_t p = 0; p < mine.pools.size(); ++p)
+        if (mine.pools[p].count == 1)
+          offer(row[mine.pools[p].first + 1], row[mine.pools[p].first].score + left_out,
+                mine.pools[p].first, Choice{p, nullptr});
+    };
+    // A cell's way leads to the row before, except where a thread is left out.
+    for (std::size_t g = 0; g < order.size(); ++g) {
+      leave_out(cells[g]);
+      const std::uint32_t group = mine.groups[order[g]];
+      for (std::size_t t = 0; t <= threads; ++t)
+        if (cells[g][t].score != impossible)
+          offer(cells[g + 1][t], cells[g][t].score, t, std::nullopt);
+      for (std::size_t p = 0; p < mine.pools.size(); ++p) {
+        const Pool& pool = mine.pools[p];
+        const auto found = supposed_.find({worker, p, group});
+        if (found == supposed_.end() || found->second->score == impossible) continue;
+        if (cells[g][pool.first].score == impossible || !allowed(pool, *found->second)) continue;
+        const double score =
+            group_used + found->second->score * static_cast<double>(pool.items.size());
+        offer(cells[g + 1][pool.first + pool.count], cells[g][pool.first].score + score, pool.first,
+              Choice{p, found->second});
+      }
+    }
+    leave_out(cells.back());
+    Division found{.score = cells.back()[threads].score, .choices = {}};
+    if (found.score == impossible) return found;
+    std::size_t t = threads;
+    for (std::size_t g = order.size();;) {
+      const Cell& cell = cells[g][t];
+      if (cell.last) found.choices.push_back(*cell.last);
+      const bool stays = cell.last && cell.last->of == nullptr;
+      if (!stays && g == 0) break;
+      if (!stays) --g;
+      t = cell.threads;
+    }
+    std::ranges::reverse(found.choices);
+    return found;
+  }
+
+  void assign(const Worker& worker, const Choice& choice) {
+    RankCalls& rank = ranks_[worker.view];
+    const std::uint32_t group = choice.of->group;
+    for (const AlignItem& item : worker.pools[choice.pool].items) {
+      CollectiveCall& call = rank.calls[item.call];
+      call.group = group;
+      complete_by_group(views_[worker.view].rank, groups_[group], call, {});
+    }
+  }
+
+  // How much likelier it is that the calls are this group's, over all members, than that they are
+  // those of groups with other members, of no more ranks.
+  double gain_of(const Hypothesis& h) {
+    double gain = 0;
+    for (const auto& [worker, p] : h.pools) {
+      const Pool& pool = workers_[worker].pools[p];
+      const Division with = divide(worker, [&](const Pool& tried, const Hypothesis& of) {
+        return !touch(tried, pool) || &of == &h;
+      });
+      const Division without = divide(worker, [&](const Pool& tried, const Hypothesis& of) {
+        return !touch(tried, pool) || (groups_[of.group].ranks != groups_[h.group].ranks &&
+                                       of.pools.size() <= h.pools.size());
+      });
+      gain += with.score - without.score;
+    }
+    return gain;
+  }
+
+  // Whether calls may be those of a hypothesis that fell for one that was not certain itself.
+  bool doubtful(const Hypothesis& h) const {
+    return std::ranges::any_of(h.pools, [&](const auto& of_worker) {
+      return std::ranges::any_of(doubtful_, [&](const auto& fallen) {
+        const Worker& worker = workers_[of_worker.first];
+        return fallen.first == of_worker.first &&
+               touch(worker.pools[fallen.second], worker.pools[of_worker.second]);
+      });
+    });
+  }
+
+  // No other hypothesis may have these calls.
+  void choose(Hypothesis& h) {
+    h.chosen = true;
+    for (const auto& [worker, p] : h.pools)
+      for (std::size_t q = 0; q < workers_[worker].pools.size(); ++q)
+        if (touch(workers_[worker].pools[p], workers_[worker].pools[q]))
+          for (const std::uint32_t group : workers_[worker].groups) {
+            const auto found = supposed_.find({worker, q, group});
+            if (found == supposed_.end() || found->second == &h) continue;
+            Hypothesis& other = *found->second;
+            const auto calls = static_cast<double>(workers_[worker].pools[q].items.size());
+            if (!h.certain && (h.score - other.score) * calls < least_margin)
+              doubtful_.insert(other.pools.begin(), other.pools.end());
+            other.score = impossible;
+          }
+  }
+
+  void divide_anew(std::uint32_t worker) {
+    divisions_[worker] = divide(worker, [](const Pool&, const Hypothesis&) { return true; });
+    for (const Choice& choice : divisions_[worker].choices)
+      if (choice.of != nullptr && !choice.of->chosen)
+        asked_.emplace(choice.of->pools.size(), choice.of);
+  }
+
+  // Either the calls of all members of a group are its own, or those of none. Of what the divisions
+  // of single ranks have, larger groups are asked first. What is not likelier over all members than
+  // other divisions is given up, and its members are divided again.
+  void agree() {
+    divisions_.resize(workers_.size());
+    for (std::uint32_t w = 0; w < workers_.size(); ++w) divide_anew(w);
+    while (!asked_.empty()) {
+      Hypothesis& next = *asked_.extract(std::prev(asked_.end())).value().second;
+      if (next.chosen || next.score == impossible) continue;
+      const double gain = gain_of(next);
+      next.certain = gain >= least_margin && !doubtful(next);
+      if (gain >= 0)
+        choose(next);
+      else
+        next.score = impossible;
+      for (const auto& [worker, pool] : next.pools) divide_anew(worker);
+    }
+  }
+
+  // What is certain.
+  void decide(std::uint32_t worker) {
+    const Worker& mine = workers_[worker];
+    for (const Choice& choice : divisions_[worker].choices) {
+      if (choice.of != nullptr && choice.of->certain) {
+        assign(mine, choice);
+        continue;
+      }
+      UnsureGroup& said = unsure_.emplace_back();
+      said.rank = views_[mine.view].rank;
+      said.calls = mine.pools[choice.pool].items.size();
+      if (choice.of != nullptr) said.group = groups_[choice.of->group].name;
+    }
+  }
+};
 
 }  // namespace
 

@@ -139,6 +139,11 @@ bool GroupMessages::joins_all(const std::vector<Link>& links) const {
 // Which member beside it each send is for, and each receive from. Messages of one rank to another
 // keep their order, so the labels tell the links.
 class Neighbours {
+  using Labels = std::vector<bool>;
+  const GroupMessages& messages_;
+  std::vector<Labels> to_next_;    // by member and send; else to the one before
+  std::vector<Labels> from_next_;  // by member and receive
+
  public:
   explicit Neighbours(const GroupMessages& messages) : messages_(messages) {
     for (std::size_t m = 0; m < messages.sends.size(); ++m) {
@@ -146,115 +151,107 @@ class Neighbours {
       from_next_.emplace_back(messages.receives[m].count);
     }
   }
+
   void set(const Link& link) {
     to_next_[link.from][link.k] = link.to == next(link.from);
     from_next_[link.to][link.j] = link.from == next(link.to);
   }
+
   // Exchanges labels of one member while that makes the links likelier.
-  void improve();
+  void improve() {
+    constexpr int most_rounds = 16;
+    bool better = true;
+    for (int round = 0; better && round < most_rounds; ++round) {
+      better = false;
+      for (std::uint32_t m = 0; m < to_next_.size(); ++m) {
+        better |= exchange(to_next_[m], [&] { return cost_of_sends(m); });
+        better |= exchange(from_next_[m], [&] { return cost_of_receives(m); });
+      }
+    }
+  }
+
   // Absent if a link is impossible.
-  [[nodiscard]] std::optional<Answer> answer() const;
+  std::optional<Answer> answer() const {
+    Answer found;
+    bool possible = true;
+    for (std::uint32_t m = 0; m < to_next_.size(); ++m)
+      for (const bool forward : {true, false})
+        possible &= each_link(m, forward, [&](const Link& link) {
+          const auto time = messages_.time_of(link);
+          possible &= time.has_value();
+          found.links.push_back(link);
+          found.time += time.value_or(Ns{0});
+        });
+    if (!possible) return std::nullopt;
+    return found;
+  }
 
  private:
-  using Labels = std::vector<bool>;
   [[nodiscard]] std::uint32_t next(std::uint32_t m) const {
     return static_cast<std::uint32_t>((m + 1) % to_next_.size());
   }
+
   [[nodiscard]] std::uint32_t before(std::uint32_t m) const {
     return static_cast<std::uint32_t>((m + to_next_.size() - 1) % to_next_.size());
   }
-  template <class Take>
-  bool each_link(std::uint32_t from, bool forward, Take&& take) const;
-  [[nodiscard]] double cost_of(std::uint32_t from, bool forward) const;
+
   [[nodiscard]] double cost_of_sends(std::uint32_t m) const {
     return cost_of(m, true) + cost_of(m, false);
   }
+
   [[nodiscard]] double cost_of_receives(std::uint32_t m) const {
     return cost_of(before(m), true) + cost_of(next(m), false);
   }
-  template <class Cost>
-  bool exchange(Labels& labels, Cost&& cost);
 
-  const GroupMessages& messages_;
-  std::vector<Labels> to_next_;    // by member and send; else to the one before
-  std::vector<Labels> from_next_;  // by member and receive
-};
-
-// Calls take(link) for the messages of a member to the next, or to the one before. False if there
-// are not as many sends as receives.
-template <class Take>
-bool Neighbours::each_link(std::uint32_t from, bool forward, Take&& take) const {
-  const std::uint32_t to = forward ? next(from) : before(from);
-  const Labels& sends = to_next_[from];
-  const Labels& receives = from_next_[to];
-  std::size_t j = 0;
-  for (std::size_t k = 0; k < sends.size(); ++k) {
-    if (sends[k] != forward) continue;
+  // Calls take(link) for the messages of a member to the next, or to the one before. False if there
+  // are not as many sends as receives.
+  template <class Take>
+  bool each_link(std::uint32_t from, bool forward, Take&& take) const {
+    const std::uint32_t to = forward ? next(from) : before(from);
+    const Labels& sends = to_next_[from];
+    const Labels& receives = from_next_[to];
+    std::size_t j = 0;
+    for (std::size_t k = 0; k < sends.size(); ++k) {
+      if (sends[k] != forward) continue;
+      while (j < receives.size() && receives[j] == forward) ++j;
+      if (j == receives.size()) return false;
+      take(Link{from, k, to, j++});
+    }
     while (j < receives.size() && receives[j] == forward) ++j;
-    if (j == receives.size()) return false;
-    take(Link{from, k, to, j++});
+    return j == receives.size();
   }
-  while (j < receives.size() && receives[j] == forward) ++j;
-  return j == receives.size();
-}
 
-double Neighbours::cost_of(std::uint32_t from, bool forward) const {
-  constexpr double contradiction = 1e15;  // ns: more than all messages take
-  double cost = 0;
-  const bool even = each_link(from, forward, [&](const Link& link) {
-    const auto time = messages_.time_of(link);
-    cost += time ? static_cast<double>(time->count()) : contradiction;
-  });
-  return even ? cost : 1e3 * contradiction;
-}
+  double cost_of(std::uint32_t from, bool forward) const {
+    constexpr double contradiction = 1e15;  // ns: more than all messages take
+    double cost = 0;
+    const bool even = each_link(from, forward, [&](const Link& link) {
+      const auto time = messages_.time_of(link);
+      cost += time ? static_cast<double>(time->count()) : contradiction;
+    });
+    return even ? cost : 1e3 * contradiction;
+  }
 
-template <class Cost>
-bool Neighbours::exchange(Labels& labels, Cost&& cost) {
-  bool better = false;
-  double least = cost();
-  for (std::size_t a = 0; a < labels.size(); ++a)
-    for (std::size_t b = a + 1; b < labels.size(); ++b) {
-      if (labels[a] == labels[b]) continue;
-      labels[a].flip();
-      labels[b].flip();
-      const double tried = cost();
-      if (tried < least) {
-        least = tried;
-        better = true;
-        continue;
+  template <class Cost>
+  bool exchange(Labels& labels, Cost&& cost) {
+    bool better = false;
+    double least = cost();
+    for (std::size_t a = 0; a < labels.size(); ++a)
+      for (std::size_t b = a + 1; b < labels.size(); ++b) {
+        if (labels[a] == labels[b]) continue;
+        labels[a].flip();
+        labels[b].flip();
+        const double tried = cost();
+        if (tried < least) {
+          least = tried;
+          better = true;
+          continue;
+        }
+        labels[a].flip();
+        labels[b].flip();
       }
-      labels[a].flip();
-      labels[b].flip();
-    }
-  return better;
-}
-
-void Neighbours::improve() {
-  constexpr int most_rounds = 16;
-  bool better = true;
-  for (int round = 0; better && round < most_rounds; ++round) {
-    better = false;
-    for (std::uint32_t m = 0; m < to_next_.size(); ++m) {
-      better |= exchange(to_next_[m], [&] { return cost_of_sends(m); });
-      better |= exchange(from_next_[m], [&] { return cost_of_receives(m); });
-    }
+    return better;
   }
-}
-
-std::optional<Answer> Neighbours::answer() const {
-  Answer found;
-  bool possible = true;
-  for (std::uint32_t m = 0; m < to_next_.size(); ++m)
-    for (const bool forward : {true, false})
-      possible &= each_link(m, forward, [&](const Link& link) {
-        const auto time = messages_.time_of(link);
-        possible &= time.has_value();
-        found.links.push_back(link);
-        found.time += time.value_or(Ns{0});
-      });
-  if (!possible) return std::nullopt;
-  return found;
-}
+};
 
 std::optional<Answer> GroupMessages::beside() const {
   std::vector<Link> columns;  // of which `to` and `j` count
@@ -286,7 +283,20 @@ std::optional<Answer> GroupMessages::beside() const {
   return found && joins_all(found->links) ? std::move(found) : std::nullopt;
 }
 
+// The number of the step that launched the call, or that it is in.
+std::int64_t step_of(const RankView& view, const CollectiveCall& call) {
+  if (const auto step = launching_step(view, call)) return *step;
+  return call.step ? view.steps[*call.step].index : -1;
+}
+
 class PeersByTimes {
+  std::span<const RankView> views_;
+  std::span<const std::uint32_t> of_capture_;
+  std::span<const CommGroup> groups_;
+  std::span<const ClockCorrection> clocks_;
+  std::span<RankCalls> ranks_;
+  std::map<int, std::uint32_t> view_of_;
+
  public:
   PeersByTimes(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
                std::span<const CommGroup> groups, std::span<const ClockCorrection> clocks,
@@ -294,126 +304,107 @@ class PeersByTimes {
       : views_(views), of_capture_(of_capture), groups_(groups), clocks_(clocks), ranks_(ranks) {
     for (const std::uint32_t v : of_capture) view_of_[views[v].rank] = v;
   }
-  std::vector<UnsureGroup> run();
+
+  std::vector<UnsureGroup> run() {
+    struct Fitting {
+      std::uint32_t group = no_row;
+      GroupMessages messages;
+      Answer answer;
+    };
+    std::vector<Fitting> fitting;
+    for (const std::uint32_t group : candidates()) {
+      GroupMessages messages = messages_of(group);
+      if (auto answer = messages.answer())
+        fitting.push_back({group, std::move(messages), *std::move(answer)});
+    }
+    std::map<int, std::vector<const Fitting*>> of_rank;
+    for (const Fitting& f : fitting)
+      for (const int rank : groups_[f.group].ranks) of_rank[rank].push_back(&f);
+    const auto members = [&](const Fitting& f) -> const std::vector<int>& {
+      return groups_[f.group].ranks;
+    };
+    const auto beats = [&](const Fitting& a, const Fitting& b) {
+      if (members(a) == members(b)) return a.group <= b.group;
+      if ((members(a).size() == 2) != (members(b).size() == 2)) return members(a).size() == 2;
+      return static_cast<double>(a.answer.time.count()) <=
+             clearly_less * static_cast<double>(b.answer.time.count());
+    };
+    for (const Fitting& f : fitting) {
+      const bool clear = std::ranges::all_of(members(f), [&](int rank) {
+        return std::ranges::all_of(of_rank[rank],
+                                   [&](const Fitting* other) { return beats(f, *other); });
+      });
+      if (clear) take(f.group, f.messages, f.answer);
+    }
+    std::vector<UnsureGroup> unsure;
+    for (const std::uint32_t v : of_capture_) {
+      const auto lost = std::ranges::count_if(
+          ranks_[v].calls, [&](const CollectiveCall& call) { return is_unnamed(ranks_[v], call); });
+      if (lost > 0) unsure.push_back({views_[v].rank, static_cast<std::size_t>(lost), ""});
+    }
+    return unsure;
+  }
 
  private:
-  [[nodiscard]] bool is_unnamed(const RankCalls& rank, const CollectiveCall& call) const;
-  [[nodiscard]] std::set<std::uint32_t> candidates() const;
-  [[nodiscard]] GroupMessages messages_of(std::uint32_t group) const;
-  void take(std::uint32_t group, const GroupMessages& messages, const Answer& answer);
-
-  std::span<const RankView> views_;
-  std::span<const std::uint32_t> of_capture_;
-  std::span<const CommGroup> groups_;
-  std::span<const ClockCorrection> clocks_;
-  std::span<RankCalls> ranks_;
-  std::map<int, std::uint32_t> view_of_;
-};
-
-bool PeersByTimes::is_unnamed(const RankCalls& rank, const CollectiveCall& call) const {
-  if (!call.on_host || call.edge_count != 1) return false;
-  const P2pEdge& edge = rank.edges[call.first_edge];
-  return edge.src < 0 || edge.dst < 0;
-}
-
-std::set<std::uint32_t> PeersByTimes::candidates() const {
-  std::set<std::uint32_t> found;
-  for (const std::uint32_t v : of_capture_)
-    for (const CollectiveCall& call : ranks_[v].calls) {
-      if (!is_unnamed(ranks_[v], call)) continue;
-      if (call.group != no_row) found.insert(call.group);
-      if (call.group == no_row) found.insert(ranks_[v].listed.begin(), ranks_[v].listed.end());
-    }
-  std::erase_if(found, [&](std::uint32_t g) {
-    return groups_[g].ranks.size() < 2 ||
-           !std::ranges::all_of(
-               groups_[g].ranks, [&](int rank) { return view_of_.contains(rank); });
-  });
-  return found;
-}
-
-// The number of the step that launched the call, or that it is in.
-std::int64_t step_of(const RankView& view, const CollectiveCall& call) {
-  if (const auto step = launching_step(view, call)) return *step;
-  return call.step ? view.steps[*call.step].index : -1;
-}
-
-GroupMessages PeersByTimes::messages_of(std::uint32_t group) const {
-  const std::vector<int>& members = groups_[group].ranks;
-  GroupMessages found(members.size());
-  for (std::size_t m = 0; m < members.size(); ++m) {
-    const std::uint32_t v = view_of_.at(members[m]);
-    const RankCalls& rank = ranks_[v];
-    for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
-      const CollectiveCall& call = rank.calls[c];
-      if (!is_unnamed(rank, call) || (call.group != no_row && call.group != group)) continue;
-      Place& place = rank.edges[call.first_edge].sends ? found.sends[m] : found.receives[m];
-      place.steps[step_of(views_[v], call)].push_back(
-          {c, clocks_[v](call.start), clocks_[v](call.end)});
-    }
-    keep_usual(found.sends[m]);
-    keep_usual(found.receives[m]);
+  bool is_unnamed(const RankCalls& rank, const CollectiveCall& call) const {
+    if (!call.on_host || call.edge_count != 1) return false;
+    const P2pEdge& edge = rank.edges[call.first_edge];
+    return edge.src < 0 || edge.dst < 0;
   }
-  return found;
-}
 
-void PeersByTimes::take(std::uint32_t group, const GroupMessages& messages, const Answer& answer) {
-  const std::vector<int>& members = groups_[group].ranks;
-  const auto name = [&](const Place& place, std::size_t row, std::uint32_t peer) {
-    RankCalls& rank = ranks_[view_of_.at(members[place.member])];
-    for (const auto& [step, posted] : place.steps) {
-      CollectiveCall& call = rank.calls[posted[row].call];
-      P2pEdge& edge = rank.edges[call.first_edge];
-      (edge.sends ? edge.dst : edge.src) = members[peer];
-      call.group = group;
-      complete_by_group(members[place.member], groups_[group], call, rank.edges_of(call));
-    }
-  };
-  for (const Link& link : answer.links) {
-    name(messages.sends[link.from], link.k, link.to);
-    name(messages.receives[link.to], link.j, link.from);
-  }
-}
-
-std::vector<UnsureGroup> PeersByTimes::run() {
-  struct Fitting {
-    std::uint32_t group = no_row;
-    GroupMessages messages;
-    Answer answer;
-  };
-  std::vector<Fitting> fitting;
-  for (const std::uint32_t group : candidates()) {
-    GroupMessages messages = messages_of(group);
-    if (auto answer = messages.answer())
-      fitting.push_back({group, std::move(messages), *std::move(answer)});
-  }
-  std::map<int, std::vector<const Fitting*>> of_rank;
-  for (const Fitting& f : fitting)
-    for (const int rank : groups_[f.group].ranks) of_rank[rank].push_back(&f);
-  const auto members = [&](const Fitting& f) -> const std::vector<int>& {
-    return groups_[f.group].ranks;
-  };
-  const auto beats = [&](const Fitting& a, const Fitting& b) {
-    if (members(a) == members(b)) return a.group <= b.group;
-    if ((members(a).size() == 2) != (members(b).size() == 2)) return members(a).size() == 2;
-    return static_cast<double>(a.answer.time.count()) <=
-           clearly_less * static_cast<double>(b.answer.time.count());
-  };
-  for (const Fitting& f : fitting) {
-    const bool clear = std::ranges::all_of(members(f), [&](int rank) {
-      return std::ranges::all_of(of_rank[rank],
-                                 [&](const Fitting* other) { return beats(f, *other); });
+  std::set<std::uint32_t> candidates() const {
+    std::set<std::uint32_t> found;
+    for (const std::uint32_t v : of_capture_)
+      for (const CollectiveCall& call : ranks_[v].calls) {
+        if (!is_unnamed(ranks_[v], call)) continue;
+        if (call.group != no_row) found.insert(call.group);
+        if (call.group == no_row) found.insert(ranks_[v].listed.begin(), ranks_[v].listed.end());
+      }
+    std::erase_if(found, [&](std::uint32_t g) {
+      return groups_[g].ranks.size() < 2 ||
+             !std::ranges::all_of(
+                 groups_[g].ranks, [&](int rank) { return view_of_.contains(rank); });
     });
-    if (clear) take(f.group, f.messages, f.answer);
+    return found;
   }
-  std::vector<UnsureGroup> unsure;
-  for (const std::uint32_t v : of_capture_) {
-    const auto lost = std::ranges::count_if(
-        ranks_[v].calls, [&](const CollectiveCall& call) { return is_unnamed(ranks_[v], call); });
-    if (lost > 0) unsure.push_back({views_[v].rank, static_cast<std::size_t>(lost), ""});
+
+  GroupMessages messages_of(std::uint32_t group) const {
+    const std::vector<int>& members = groups_[group].ranks;
+    GroupMessages found(members.size());
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      const std::uint32_t v = view_of_.at(members[m]);
+      const RankCalls& rank = ranks_[v];
+      for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
+        const CollectiveCall& call = rank.calls[c];
+        if (!is_unnamed(rank, call) || (call.group != no_row && call.group != group)) continue;
+        Place& place = rank.edges[call.first_edge].sends ? found.sends[m] : found.receives[m];
+        place.steps[step_of(views_[v], call)].push_back(
+            {c, clocks_[v](call.start), clocks_[v](call.end)});
+      }
+      keep_usual(found.sends[m]);
+      keep_usual(found.receives[m]);
+    }
+    return found;
   }
-  return unsure;
-}
+
+  void take(std::uint32_t group, const GroupMessages& messages, const Answer& answer) {
+    const std::vector<int>& members = groups_[group].ranks;
+    const auto name = [&](const Place& place, std::size_t row, std::uint32_t peer) {
+      RankCalls& rank = ranks_[view_of_.at(members[place.member])];
+      for (const auto& [step, posted] : place.steps) {
+        CollectiveCall& call = rank.calls[posted[row].call];
+        P2pEdge& edge = rank.edges[call.first_edge];
+        (edge.sends ? edge.dst : edge.src) = members[peer];
+        call.group = group;
+        complete_by_group(members[place.member], groups_[group], call, rank.edges_of(call));
+      }
+    };
+    for (const Link& link : answer.links) {
+      name(messages.sends[link.from], link.k, link.to);
+      name(messages.receives[link.to], link.j, link.from);
+    }
+  }
+};
 
 }  // namespace
 

@@ -130,8 +130,12 @@ struct Range {
 };
 
 class Placer {
- public:
   using Places = std::vector<std::optional<std::int64_t>>;
+  std::span<const AlignItem> a_;
+  std::span<const AlignItem> b_;
+  Places places_;
+
+ public:
   Placer(std::span<const AlignItem> a, std::span<const AlignItem> b)
       : a_(a), b_(b), places_(b.size()) {}
 
@@ -145,79 +149,72 @@ class Placer {
   [[nodiscard]] bool fits(std::size_t a, std::size_t b) const {
     return overlap(a_[a], b_[b]) && disagreement(a_[a], b_[b]).empty();
   }
-  [[nodiscard]] Range longest_block(Range a, Range b, std::int64_t shift) const;
-  void place(Range a, Range b, int depth);
-  void fill();
 
-  std::span<const AlignItem> a_;
-  std::span<const AlignItem> b_;
-  Places places_;
+  // Range in b: the longest run of fitting pairs, interrupted by at most two pairs that do not fit.
+  Range longest_block(Range a, Range b, std::int64_t shift) const {
+    constexpr std::size_t interruption = 3;
+    Range best;
+    std::size_t best_fitting = 0;
+    Range block;
+    std::size_t fitting = 0;
+    std::size_t failing = interruption;
+    for (std::size_t i = b.first; i < b.last; ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(i) + shift;
+      if (at < static_cast<std::int64_t>(a.first) || at >= static_cast<std::int64_t>(a.last))
+        continue;
+      if (!fits(static_cast<std::size_t>(at), i)) {
+        ++failing;
+        continue;
+      }
+      if (failing >= interruption) {
+        block.first = i;
+        fitting = 0;
+      }
+      failing = 0;
+      block.last = i + 1;
+      if (++fitting > best_fitting) {
+        best = block;
+        best_fitting = fitting;
+      }
+    }
+    return best;
+  }
+
+  void place(Range a, Range b, int depth) {
+    constexpr int deepest = 64;
+    if (depth == deepest || a.first >= a.last || b.first >= b.last) return;
+    const auto found =
+        align(a_.subspan(a.first, a.last - a.first), b_.subspan(b.first, b.last - b.first));
+    if (!found || found->together == 0) return;
+    const std::int64_t shift =
+        found->shift + static_cast<std::int64_t>(a.first) - static_cast<std::int64_t>(b.first);
+    const Range block = longest_block(a, b, shift);
+    const auto in_a = [&](std::size_t i) {
+      return static_cast<std::size_t>(static_cast<std::int64_t>(i) + shift);
+    };
+    for (std::size_t i = block.first; i < block.last; ++i)
+      places_[i] = static_cast<std::int64_t>(in_a(i));
+    place({a.first, in_a(block.first)}, {b.first, block.first}, depth + 1);
+    place({in_a(block.last), a.last}, {block.last, b.last}, depth + 1);
+  }
+
+  void fill() {
+    const auto shift_at = [&](std::size_t i) { return *places_[i] - static_cast<std::int64_t>(i); };
+    std::optional<std::int64_t> left;
+    for (std::size_t i = 0; i < places_.size();) {
+      if (places_[i]) {
+        left = shift_at(i++);
+        continue;
+      }
+      std::size_t j = i;
+      while (j < places_.size() && !places_[j]) ++j;
+      const auto right = j < places_.size() ? std::optional(shift_at(j)) : left;
+      if (!left) left = right;
+      for (; left && left == right && i < j; ++i) places_[i] = static_cast<std::int64_t>(i) + *left;
+      i = j;
+    }
+  }
 };
-
-// Range in b: the longest run of fitting pairs, interrupted by at most two pairs that do not fit.
-Range Placer::longest_block(Range a, Range b, std::int64_t shift) const {
-  constexpr std::size_t interruption = 3;
-  Range best;
-  std::size_t best_fitting = 0;
-  Range block;
-  std::size_t fitting = 0;
-  std::size_t failing = interruption;
-  for (std::size_t i = b.first; i < b.last; ++i) {
-    const std::int64_t at = static_cast<std::int64_t>(i) + shift;
-    if (at < static_cast<std::int64_t>(a.first) || at >= static_cast<std::int64_t>(a.last))
-      continue;
-    if (!fits(static_cast<std::size_t>(at), i)) {
-      ++failing;
-      continue;
-    }
-    if (failing >= interruption) {
-      block.first = i;
-      fitting = 0;
-    }
-    failing = 0;
-    block.last = i + 1;
-    if (++fitting > best_fitting) {
-      best = block;
-      best_fitting = fitting;
-    }
-  }
-  return best;
-}
-
-void Placer::place(Range a, Range b, int depth) {
-  constexpr int deepest = 64;
-  if (depth == deepest || a.first >= a.last || b.first >= b.last) return;
-  const auto found =
-      align(a_.subspan(a.first, a.last - a.first), b_.subspan(b.first, b.last - b.first));
-  if (!found || found->together == 0) return;
-  const std::int64_t shift =
-      found->shift + static_cast<std::int64_t>(a.first) - static_cast<std::int64_t>(b.first);
-  const Range block = longest_block(a, b, shift);
-  const auto in_a = [&](std::size_t i) {
-    return static_cast<std::size_t>(static_cast<std::int64_t>(i) + shift);
-  };
-  for (std::size_t i = block.first; i < block.last; ++i)
-    places_[i] = static_cast<std::int64_t>(in_a(i));
-  place({a.first, in_a(block.first)}, {b.first, block.first}, depth + 1);
-  place({in_a(block.last), a.last}, {block.last, b.last}, depth + 1);
-}
-
-void Placer::fill() {
-  const auto shift_at = [&](std::size_t i) { return *places_[i] - static_cast<std::int64_t>(i); };
-  std::optional<std::int64_t> left;
-  for (std::size_t i = 0; i < places_.size();) {
-    if (places_[i]) {
-      left = shift_at(i++);
-      continue;
-    }
-    std::size_t j = i;
-    while (j < places_.size() && !places_[j]) ++j;
-    const auto right = j < places_.size() ? std::optional(shift_at(j)) : left;
-    if (!left) left = right;
-    for (; left && left == right && i < j; ++i) places_[i] = static_cast<std::int64_t>(i) + *left;
-    i = j;
-  }
-}
 
 }  // namespace
 

@@ -57,201 +57,6 @@ std::size_t count_lost(const Places& places) {
       std::ranges::count_if(places, [](const auto& place) { return !place.has_value(); }));
 }
 
-class SetMatcher {
- public:
-  SetMatcher(std::span<const RankView> views, const SequenceSet& set, CollectiveMatches& out)
-      : views_(views), set_(set), out_(out) {}
-  void run();
-
- private:
-  [[nodiscard]] int rank_of(const AlignItem& item) const { return views_[item.view].rank; }
-  [[nodiscard]] std::string group_name() const;
-  [[nodiscard]] Places places_of(std::span<const AlignItem> a, std::span<const AlignItem> b) const;
-  [[nodiscard]] std::optional<std::vector<PlacedSequence>> place_by_steps() const;
-  std::vector<PlacedSequence> place_by_order();
-  void report(std::optional<std::int64_t> ordinal, std::vector<int> ranks, std::string what,
-              bool outside_capture = false);
-  void report_edges(const std::vector<PlacedSequence>& placed);
-  [[nodiscard]] std::vector<int> lacking(std::span<const Placed> members) const;
-  bool contradict(std::span<const Placed> members);
-  void take(std::span<const Placed> members);
-
-  std::span<const RankView> views_;
-  const SequenceSet& set_;
-  CollectiveMatches& out_;
-  std::map<int, std::pair<std::int64_t, std::int64_t>> span_of_;  // rank → first, last ordinal
-  bool by_order_ = false;
-  Ns slack_{};  // possible distance in time of calls of one collective
-  std::size_t reported_ = 0;
-};
-
-std::string SetMatcher::group_name() const {
-  return set_.group == no_row ? "unknown" : out_.groups[set_.group].name;
-}
-
-void SetMatcher::report(std::optional<std::int64_t> ordinal, std::vector<int> ranks,
-                        std::string what, bool outside_capture) {
-  constexpr std::size_t most = 50;  // per group; one more row says that there are others
-  if (++reported_ > most + 1) return;
-  if (reported_ == most + 1) {
-    out_.mismatches.push_back({group_name(), std::nullopt, {}, "further mismatches not listed"});
-    return;
-  }
-  out_.mismatches.push_back(
-      {group_name(), ordinal, std::move(ranks), std::move(what), outside_capture});
-}
-
-// A small message may have left before its receive began. Then only the order must agree.
-Places SetMatcher::places_of(std::span<const AlignItem> a, std::span<const AlignItem> b) const {
-  Places places = place_beside(a, b);
-  const auto lost = count_lost(places);
-  if (!set_.message || lost * 2 < places.size()) return places;
-  const auto alignment = align(a, b);
-  return alignment && alignment->agreeing == a.size() && a.size() == b.size() ? in_order(b.size())
-                                                                              : places;
-}
-
-std::optional<std::vector<PlacedSequence>> SetMatcher::place_by_steps() const {
-  std::vector<std::vector<StepItem>> sequences;
-  Ns step_length = Ns::max();
-  for (const CallSequence& sequence : set_.sequences) {
-    auto& items = sequences.emplace_back();
-    for (const AlignItem& item : sequence.items)
-      items.push_back(
-          {launching_step(views_[item.view], out_.ranks[item.view].calls[item.call]), item.end});
-    const auto& steps = views_[sequence.items.front().view].steps;
-    if (!steps.empty())
-      step_length =
-          std::min(step_length, (steps.back().end - steps.front().start) / std::ssize(steps));
-  }
-  const auto places = places_by_step(sequences, step_length);
-  if (!places) return std::nullopt;
-  std::vector<PlacedSequence> placed;
-  for (std::size_t s = 0; s < places->size(); ++s) {
-    PlacedSequence mine;
-    for (std::size_t i = 0; i < (*places)[s].size(); ++i)
-      if ((*places)[s][i]) mine.push_back({*(*places)[s][i], 0, set_.sequences[s].items[i]});
-    if (!mine.empty()) placed.push_back(std::move(mine));
-  }
-  return placed;
-}
-
-std::vector<PlacedSequence> SetMatcher::place_by_order() {
-  by_order_ = true;
-  const auto longest = std::ranges::max_element(
-      set_.sequences, {}, [](const CallSequence& s) { return s.items.size(); });
-  std::vector<PlacedSequence> placed;
-  for (const CallSequence& sequence : set_.sequences) {
-    const auto places = &sequence == &*longest ? in_order(sequence.items.size())
-                                               : places_of(longest->items, sequence.items);
-    const auto lost = count_lost(places);
-    if (lost != 0) {
-      const std::string other = std::to_string(rank_of(longest->items.front()));
-      report(std::nullopt, {rank_of(sequence.items.front())},
-             std::to_string(lost) + " of its " + std::to_string(places.size()) +
-                 " calls neither agree with nor run beside one of rank " + other);
-    }
-    if (lost == places.size()) continue;
-    PlacedSequence& mine = placed.emplace_back();
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      if (places[i]) mine.push_back({*places[i], 0, sequence.items[i]});
-    }
-  }
-  std::int64_t first = 0;
-  for (const auto& mine : placed) first = std::min(first, mine.front().ordinal);
-  for (auto& mine : placed) {
-    for (Placed& p : mine) p.ordinal -= first;
-  }
-  return placed;
-}
-
-// Reports captures that begin or end in the middle, once per rank.
-void SetMatcher::report_edges(const std::vector<PlacedSequence>& placed) {
-  for (const PlacedSequence& mine : placed) {
-    const auto [low, high] = std::ranges::minmax(mine, {}, &Placed::ordinal);
-    const auto [at, fresh] =
-        span_of_.try_emplace(rank_of(mine.front().item), low.ordinal, high.ordinal);
-    at->second.first = std::min(at->second.first, low.ordinal);
-    at->second.second = std::max(at->second.second, high.ordinal);
-  }
-  std::int64_t first = span_of_.begin()->second.first;
-  std::int64_t last = span_of_.begin()->second.second;
-  for (const auto& [rank, span] : span_of_) {
-    first = std::min(first, span.first);
-    last = std::max(last, span.second);
-  }
-  for (const auto& [rank, span] : span_of_) {
-    const std::int64_t before = span.first - first;
-    const std::int64_t after = last - span.second;
-    if (before == 0 && after == 0) continue;
-    std::string what = "realigned:";
-    if (before != 0) what += " the first " + std::to_string(before);
-    if (before != 0 && after != 0) what += " and";
-    if (after != 0) what += " the last " + std::to_string(after);
-    report(std::nullopt, {rank}, what + " of the group's calls lie outside its capture", true);
-  }
-}
-
-// Traced ranks without the collective that captured earlier and later ones.
-std::vector<int> SetMatcher::lacking(std::span<const Placed> members) const {
-  std::vector<int> ranks;
-  for (const int rank : set_.expected_ranks) {
-    const bool here =
-        std::ranges::any_of(members, [&](const Placed& p) { return rank_of(p.item) == rank; });
-    if (!here) ranks.push_back(rank);
-  }
-  return ranks;
-}
-
-bool SetMatcher::contradict(std::span<const Placed> members) {
-  const std::int64_t ordinal = members.front().ordinal;
-  Ns last_arrival = Ns::min();
-  Ns first_end = Ns::max();
-  for (const Placed& p : members) {
-    last_arrival = std::max(last_arrival, p.item.start);
-    first_end = std::min(first_end, p.item.end);
-  }
-  std::vector<int> differing;
-  std::string_view what;
-  for (const Placed& p : members.subspan(1)) {
-    const std::string_view reason = disagreement(members.front().item, p.item);
-    if (reason.empty()) continue;
-    what = reason;
-    differing.push_back(rank_of(p.item));
-  }
-  if (!differing.empty()) {
-    if (differing.size() * 2 > members.size()) differing = {rank_of(members.front().item)};
-    report(ordinal, differing, std::string(what) + " differs between the ranks");
-    return true;
-  }
-  const bool apart =
-      by_order_ && is_barrier_like(members.front().item.kind) && last_arrival > first_end + slack_;
-  if (apart) report(ordinal, {}, "the ranks' calls run apart in time");
-  return apart;
-}
-
-void SetMatcher::take(std::span<const Placed> members) {
-  const std::vector<int> missing = lacking(members);
-  for (const int rank : missing) {
-    const auto at = span_of_.find(rank);
-    const bool inside = at != span_of_.end() && members.front().ordinal > at->second.first &&
-                        members.front().ordinal < at->second.second;
-    if (inside) report(members.front().ordinal, {rank}, "missing on this rank");
-  }
-  if (members.size() < 2 || contradict(members) || !missing.empty()) return;
-  MatchedCollective matched;
-  matched.kind = members.front().item.kind;
-  matched.group = set_.group;
-  matched.ordinal = members.front().ordinal;
-  matched.first = static_cast<std::uint32_t>(out_.members.size());
-  matched.count = static_cast<std::uint32_t>(members.size());
-  matched.complete =
-      set_.group_size && static_cast<std::size_t>(*set_.group_size) == members.size();
-  matched.message = set_.message;
-  for (const Placed& p : members) out_.members.push_back({p.item.view, p.item.call});
-  out_.matched.push_back(matched);
-}
-
 // Ten times the usual spread of the ends, and at least the difference of one host's clocks.
 Ns slack_of(std::span<const Placed> all) {
   std::vector<Ns> spreads;
@@ -271,22 +76,206 @@ Ns slack_of(std::span<const Placed> all) {
   return std::max(least, 10 * upper_median(spreads));
 }
 
-void SetMatcher::run() {
-  auto by_seq = set_.message ? std::nullopt : place_by_seq(set_);
-  if (!by_seq) by_seq = place_by_steps();
-  const std::vector<PlacedSequence> placed = by_seq ? std::move(*by_seq) : place_by_order();
-  report_edges(placed);
-  std::vector<Placed> all;
-  for (const PlacedSequence& mine : placed) all.insert(all.end(), mine.begin(), mine.end());
-  std::ranges::sort(all, {}, [](const Placed& p) { return std::tuple(p.key(), p.item.view); });
-  slack_ = slack_of(all);
-  for (std::size_t i = 0; i < all.size();) {
-    std::size_t j = i;
-    while (j < all.size() && all[j].key() == all[i].key()) ++j;
-    take(std::span(all).subspan(i, j - i));
-    i = j;
+class SetMatcher {
+  std::span<const RankView> views_;
+  const SequenceSet& set_;
+  CollectiveMatches& out_;
+  std::map<int, std::pair<std::int64_t, std::int64_t>> span_of_;  // rank → first, last ordinal
+  bool by_order_ = false;
+  Ns slack_{};  // possible distance in time of calls of one collective
+  std::size_t reported_ = 0;
+
+ public:
+  SetMatcher(std::span<const RankView> views, const SequenceSet& set, CollectiveMatches& out)
+      : views_(views), set_(set), out_(out) {}
+
+  void run() {
+    auto by_seq = set_.message ? std::nullopt : place_by_seq(set_);
+    if (!by_seq) by_seq = place_by_steps();
+    const std::vector<PlacedSequence> placed = by_seq ? std::move(*by_seq) : place_by_order();
+    report_edges(placed);
+    std::vector<Placed> all;
+    for (const PlacedSequence& mine : placed) all.insert(all.end(), mine.begin(), mine.end());
+    std::ranges::sort(all, {}, [](const Placed& p) { return std::tuple(p.key(), p.item.view); });
+    slack_ = slack_of(all);
+    for (std::size_t i = 0; i < all.size();) {
+      std::size_t j = i;
+      while (j < all.size() && all[j].key() == all[i].key()) ++j;
+      take(std::span(all).subspan(i, j - i));
+      i = j;
+    }
   }
-}
+
+ private:
+  [[nodiscard]] int rank_of(const AlignItem& item) const { return views_[item.view].rank; }
+
+  std::string group_name() const {
+    return set_.group == no_row ? "unknown" : out_.groups[set_.group].name;
+  }
+
+  void report(std::optional<std::int64_t> ordinal, std::vector<int> ranks, std::string what,
+              bool outside_capture = false) {
+    constexpr std::size_t most = 50;  // per group; one more row says that there are others
+    if (++reported_ > most + 1) return;
+    if (reported_ == most + 1) {
+      out_.mismatches.push_back({group_name(), std::nullopt, {}, "further mismatches not listed"});
+      return;
+    }
+    out_.mismatches.push_back(
+        {group_name(), ordinal, std::move(ranks), std::move(what), outside_capture});
+  }
+
+  // A small message may have left before its receive began. Then only the order must agree.
+  Places places_of(std::span<const AlignItem> a, std::span<const AlignItem> b) const {
+    Places places = place_beside(a, b);
+    const auto lost = count_lost(places);
+    if (!set_.message || lost * 2 < places.size()) return places;
+    const auto alignment = align(a, b);
+    return alignment && alignment->agreeing == a.size() && a.size() == b.size() ? in_order(b.size())
+                                                                                : places;
+  }
+
+  std::optional<std::vector<PlacedSequence>> place_by_steps() const {
+    std::vector<std::vector<StepItem>> sequences;
+    Ns step_length = Ns::max();
+    for (const CallSequence& sequence : set_.sequences) {
+      auto& items = sequences.emplace_back();
+      for (const AlignItem& item : sequence.items)
+        items.push_back(
+            {launching_step(views_[item.view], out_.ranks[item.view].calls[item.call]), item.end});
+      const auto& steps = views_[sequence.items.front().view].steps;
+      if (!steps.empty())
+        step_length =
+            std::min(step_length, (steps.back().end - steps.front().start) / std::ssize(steps));
+    }
+    const auto places = places_by_step(sequences, step_length);
+    if (!places) return std::nullopt;
+    std::vector<PlacedSequence> placed;
+    for (std::size_t s = 0; s < places->size(); ++s) {
+      PlacedSequence mine;
+      for (std::size_t i = 0; i < (*places)[s].size(); ++i)
+        if ((*places)[s][i]) mine.push_back({*(*places)[s][i], 0, set_.sequences[s].items[i]});
+      if (!mine.empty()) placed.push_back(std::move(mine));
+    }
+    return placed;
+  }
+
+  std::vector<PlacedSequence> place_by_order() {
+    by_order_ = true;
+    const auto longest = std::ranges::max_element(
+        set_.sequences, {}, [](const CallSequence& s) { return s.items.size(); });
+    std::vector<PlacedSequence> placed;
+    for (const CallSequence& sequence : set_.sequences) {
+      const auto places = &sequence == &*longest ? in_order(sequence.items.size())
+                                                 : places_of(longest->items, sequence.items);
+      const auto lost = count_lost(places);
+      if (lost != 0) {
+        const std::string other = std::to_string(rank_of(longest->items.front()));
+        report(std::nullopt, {rank_of(sequence.items.front())},
+               std::to_string(lost) + " of its " + std::to_string(places.size()) +
+                   " calls neither agree with nor run beside one of rank " + other);
+      }
+      if (lost == places.size()) continue;
+      PlacedSequence& mine = placed.emplace_back();
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        if (places[i]) mine.push_back({*places[i], 0, sequence.items[i]});
+      }
+    }
+    std::int64_t first = 0;
+    for (const auto& mine : placed) first = std::min(first, mine.front().ordinal);
+    for (auto& mine : placed) {
+      for (Placed& p : mine) p.ordinal -= first;
+    }
+    return placed;
+  }
+
+  // Reports captures that begin or end in the middle, once per rank.
+  void report_edges(const std::vector<PlacedSequence>& placed) {
+    for (const PlacedSequence& mine : placed) {
+      const auto [low, high] = std::ranges::minmax(mine, {}, &Placed::ordinal);
+      const auto [at, fresh] =
+          span_of_.try_emplace(rank_of(mine.front().item), low.ordinal, high.ordinal);
+      at->second.first = std::min(at->second.first, low.ordinal);
+      at->second.second = std::max(at->second.second, high.ordinal);
+    }
+    std::int64_t first = span_of_.begin()->second.first;
+    std::int64_t last = span_of_.begin()->second.second;
+    for (const auto& [rank, span] : span_of_) {
+      first = std::min(first, span.first);
+      last = std::max(last, span.second);
+    }
+    for (const auto& [rank, span] : span_of_) {
+      const std::int64_t before = span.first - first;
+      const std::int64_t after = last - span.second;
+      if (before == 0 && after == 0) continue;
+      std::string what = "realigned:";
+      if (before != 0) what += " the first " + std::to_string(before);
+      if (before != 0 && after != 0) what += " and";
+      if (after != 0) what += " the last " + std::to_string(after);
+      report(std::nullopt, {rank}, what + " of the group's calls lie outside its capture", true);
+    }
+  }
+
+  // Traced ranks without the collective that captured earlier and later ones.
+  std::vector<int> lacking(std::span<const Placed> members) const {
+    std::vector<int> ranks;
+    for (const int rank : set_.expected_ranks) {
+      const bool here =
+          std::ranges::any_of(members, [&](const Placed& p) { return rank_of(p.item) == rank; });
+      if (!here) ranks.push_back(rank);
+    }
+    return ranks;
+  }
+
+  bool contradict(std::span<const Placed> members) {
+    const std::int64_t ordinal = members.front().ordinal;
+    Ns last_arrival = Ns::min();
+    Ns first_end = Ns::max();
+    for (const Placed& p : members) {
+      last_arrival = std::max(last_arrival, p.item.start);
+      first_end = std::min(first_end, p.item.end);
+    }
+    std::vector<int> differing;
+    std::string_view what;
+    for (const Placed& p : members.subspan(1)) {
+      const std::string_view reason = disagreement(members.front().item, p.item);
+      if (reason.empty()) continue;
+      what = reason;
+      differing.push_back(rank_of(p.item));
+    }
+    if (!differing.empty()) {
+      if (differing.size() * 2 > members.size()) differing = {rank_of(members.front().item)};
+      report(ordinal, differing, std::string(what) + " differs between the ranks");
+      return true;
+    }
+    const bool apart = by_order_ && is_barrier_like(members.front().item.kind) &&
+                       last_arrival > first_end + slack_;
+    if (apart) report(ordinal, {}, "the ranks' calls run apart in time");
+    return apart;
+  }
+
+  void take(std::span<const Placed> members) {
+    const std::vector<int> missing = lacking(members);
+    for (const int rank : missing) {
+      const auto at = span_of_.find(rank);
+      const bool inside = at != span_of_.end() && members.front().ordinal > at->second.first &&
+                          members.front().ordinal < at->second.second;
+      if (inside) report(members.front().ordinal, {rank}, "missing on this rank");
+    }
+    if (members.size() < 2 || contradict(members) || !missing.empty()) return;
+    MatchedCollective matched;
+    matched.kind = members.front().item.kind;
+    matched.group = set_.group;
+    matched.ordinal = members.front().ordinal;
+    matched.first = static_cast<std::uint32_t>(out_.members.size());
+    matched.count = static_cast<std::uint32_t>(members.size());
+    matched.complete =
+        set_.group_size && static_cast<std::size_t>(*set_.group_size) == members.size();
+    matched.message = set_.message;
+    for (const Placed& p : members) out_.members.push_back({p.item.view, p.item.call});
+    out_.matched.push_back(matched);
+  }
+};
 
 }  // namespace
 

@@ -71,6 +71,12 @@ bool goes_forward(int from, int to, int stages) {
 bool goes_backward(int from, int to, int stages) { return goes_forward(to, from, stages); }
 
 class ViewPasses {
+  const RankView& view_;
+  PipelinePlace place_;
+  int stages_;
+  std::vector<Messages> messages_;  // by step
+  std::vector<Computing> computing_;
+
  public:
   ViewPasses(const PipelineInputs& in, const Pipelines& pipelines, std::uint32_t view)
       : view_(in.views[view]),
@@ -101,122 +107,109 @@ class ViewPasses {
   static std::size_t passes_of(const Messages& m) {
     return std::max(m.forward_in.size(), m.forward_out.size());
   }
-  void find_messages(const RankCalls& calls, std::span<const Dimension> dimension_of,
-                     const Pipelines& pipelines);
-  [[nodiscard]] std::vector<Ns>* at(std::vector<Ns> Messages::* list, Ns instant);
-  [[nodiscard]] std::optional<Passes> passes_in(std::uint32_t step) const;
-  [[nodiscard]] std::optional<Ns> first_forward(const Step& step, const Messages& m) const;
-  [[nodiscard]] std::optional<Ns> last_backward(const Step& step, const Messages& m) const;
-  [[nodiscard]] std::optional<int> warm_up(const Messages& m, Ns first, Ns last) const;
-  [[nodiscard]] std::span<const Computing> within(Ns from, Ns to) const;
+
   [[nodiscard]] bool is_first() const { return place_.stage == 0; }
   [[nodiscard]] bool is_last() const { return place_.stage == stages_ - 1; }
 
-  const RankView& view_;
-  PipelinePlace place_;
-  int stages_;
-  std::vector<Messages> messages_;  // by step
-  std::vector<Computing> computing_;
+  std::vector<Ns>* at(std::vector<Ns> Messages::* list, Ns instant) {
+    const auto after = std::ranges::upper_bound(view_.steps, instant, {}, &Step::start);
+    if (after == view_.steps.begin() || instant > (after - 1)->end) return nullptr;
+    return &(messages_[static_cast<std::size_t>(after - 1 - view_.steps.begin())].*list);
+  }
+
+  // Counts a fused call once in each direction, however many tensors it moves.
+  void find_messages(const RankCalls& calls, std::span<const Dimension> dimension_of,
+                     const Pipelines& pipelines) {
+    for (const CollectiveCall& call : calls.calls) {
+      if (!is_stage_message(call, dimension_of)) continue;
+      std::array<bool, 4> seen{};
+      for (std::uint32_t e = 0; e < call.edge_count; ++e) {
+        const P2pEdge& edge = calls.edges[call.first_edge + e];
+        const auto from = pipelines.stage_of(place_.pipeline, edge.src);
+        const auto to = pipelines.stage_of(place_.pipeline, edge.dst);
+        if (!from || !to) continue;
+        const bool out = edge.src == view_.rank;
+        if (goes_forward(*from, *to, stages_)) seen[out ? 1 : 0] = true;
+        if (goes_backward(*from, *to, stages_)) seen[out ? 3 : 2] = true;
+      }
+      const std::array lists = {&Messages::forward_in, &Messages::forward_out,
+                                &Messages::backward_in, &Messages::backward_out};
+      for (std::size_t i = 0; i < lists.size(); ++i) {
+        const Ns instant = i % 2 == 0 ? call.end : call.start;
+        if (!seen[i]) continue;
+        if (std::vector<Ns>* list = at(lists[i], instant)) list->push_back(instant);
+      }
+    }
+    for (Messages& m : messages_) m.sort();
+  }
+
+  std::span<const Computing> within(Ns from, Ns to) const {
+    const auto first = std::ranges::lower_bound(computing_, from, {}, &Computing::start);
+    const auto last = std::ranges::lower_bound(first, computing_.end(), to, {}, &Computing::start);
+    return {first, last};
+  }
+
+  std::optional<Ns> first_forward(const Step& step, const Messages& m) const {
+    const Ns from = is_first() || m.forward_in.empty() ? step.start : m.forward_in.front();
+    const auto all = within(from, step.end);
+    if (all.empty()) return std::nullopt;
+    if (is_first())
+      for (const Computing& c : all)
+        if (c.phase == Phase::forward) return c.start;
+    return all.front().start;
+  }
+
+  std::optional<Ns> last_backward(const Step& step, const Messages& m) const {
+    std::optional<Ns> of_phase;
+    std::optional<Ns> before_message;
+    std::optional<Ns> last;
+    const bool trains = !m.backward_in.empty() || !m.backward_out.empty();
+    const std::vector<Ns>& out = trains ? m.backward_out : m.forward_out;
+    const bool ends_with_message = !out.empty() && !(trains ? is_first() : is_last());
+    for (const Computing& c : within(step.start, step.end)) {
+      last = std::max(last.value_or(c.end), c.end);
+      if (c.phase == Phase::backward || c.phase == Phase::recompute) of_phase = last;
+      if (ends_with_message && c.end <= out.back()) before_message = last;
+    }
+    if (trains && of_phase) return of_phase;
+    return before_message ? before_message : last;
+  }
+
+  std::optional<int> warm_up(const Messages& m, Ns first, Ns last) const {
+    if (m.backward_in.empty() && m.backward_out.empty()) return std::nullopt;
+    std::optional<Ns> backward;
+    for (const Computing& c : within(first, last)) {
+      if (c.phase != Phase::backward && c.phase != Phase::recompute) continue;
+      backward = c.start;
+      break;
+    }
+    if (!backward) {
+      const std::vector<Ns>& gradients = is_last() ? m.backward_out : m.backward_in;
+      if (gradients.empty()) return std::nullopt;
+      backward = gradients.front();
+    }
+    const std::vector<Ns>& forwards = is_last() ? m.forward_in : m.forward_out;
+    return static_cast<int>(std::ranges::upper_bound(forwards, *backward) - forwards.begin());
+  }
+
+  std::optional<Passes> passes_in(std::uint32_t step) const {
+    const Messages& m = messages_[step];
+    const auto first = first_forward(view_.steps[step], m);
+    const auto last = last_backward(view_.steps[step], m);
+    if (!first || !last || *last <= *first) return std::nullopt;
+    Passes p;
+    p.step = step;
+    p.first_forward = *first;
+    p.last_backward = *last;
+    const auto in = static_cast<int>(m.forward_in.size());
+    const auto out = static_cast<int>(m.forward_out.size());
+    p.count = std::max(in, out);
+    if (is_first() && out > in) p.micro_batches = out - in;
+    if (is_last() && in > out) p.micro_batches = in - out;
+    p.warm_up = warm_up(m, *first, *last);
+    return p;
+  }
 };
-
-std::vector<Ns>* ViewPasses::at(std::vector<Ns> Messages::* list, Ns instant) {
-  const auto after = std::ranges::upper_bound(view_.steps, instant, {}, &Step::start);
-  if (after == view_.steps.begin() || instant > (after - 1)->end) return nullptr;
-  return &(messages_[static_cast<std::size_t>(after - 1 - view_.steps.begin())].*list);
-}
-
-// Counts a fused call once in each direction, however many tensors it moves.
-void ViewPasses::find_messages(const RankCalls& calls, std::span<const Dimension> dimension_of,
-                               const Pipelines& pipelines) {
-  for (const CollectiveCall& call : calls.calls) {
-    if (!is_stage_message(call, dimension_of)) continue;
-    std::array<bool, 4> seen{};
-    for (std::uint32_t e = 0; e < call.edge_count; ++e) {
-      const P2pEdge& edge = calls.edges[call.first_edge + e];
-      const auto from = pipelines.stage_of(place_.pipeline, edge.src);
-      const auto to = pipelines.stage_of(place_.pipeline, edge.dst);
-      if (!from || !to) continue;
-      const bool out = edge.src == view_.rank;
-      if (goes_forward(*from, *to, stages_)) seen[out ? 1 : 0] = true;
-      if (goes_backward(*from, *to, stages_)) seen[out ? 3 : 2] = true;
-    }
-    const std::array lists = {&Messages::forward_in, &Messages::forward_out, &Messages::backward_in,
-                              &Messages::backward_out};
-    for (std::size_t i = 0; i < lists.size(); ++i) {
-      const Ns instant = i % 2 == 0 ? call.end : call.start;
-      if (!seen[i]) continue;
-      if (std::vector<Ns>* list = at(lists[i], instant)) list->push_back(instant);
-    }
-  }
-  for (Messages& m : messages_) m.sort();
-}
-
-std::span<const Computing> ViewPasses::within(Ns from, Ns to) const {
-  const auto first = std::ranges::lower_bound(computing_, from, {}, &Computing::start);
-  const auto last = std::ranges::lower_bound(first, computing_.end(), to, {}, &Computing::start);
-  return {first, last};
-}
-
-std::optional<Ns> ViewPasses::first_forward(const Step& step, const Messages& m) const {
-  const Ns from = is_first() || m.forward_in.empty() ? step.start : m.forward_in.front();
-  const auto all = within(from, step.end);
-  if (all.empty()) return std::nullopt;
-  if (is_first())
-    for (const Computing& c : all)
-      if (c.phase == Phase::forward) return c.start;
-  return all.front().start;
-}
-
-std::optional<Ns> ViewPasses::last_backward(const Step& step, const Messages& m) const {
-  std::optional<Ns> of_phase;
-  std::optional<Ns> before_message;
-  std::optional<Ns> last;
-  const bool trains = !m.backward_in.empty() || !m.backward_out.empty();
-  const std::vector<Ns>& out = trains ? m.backward_out : m.forward_out;
-  const bool ends_with_message = !out.empty() && !(trains ? is_first() : is_last());
-  for (const Computing& c : within(step.start, step.end)) {
-    last = std::max(last.value_or(c.end), c.end);
-    if (c.phase == Phase::backward || c.phase == Phase::recompute) of_phase = last;
-    if (ends_with_message && c.end <= out.back()) before_message = last;
-  }
-  if (trains && of_phase) return of_phase;
-  return before_message ? before_message : last;
-}
-
-std::optional<int> ViewPasses::warm_up(const Messages& m, Ns first, Ns last) const {
-  if (m.backward_in.empty() && m.backward_out.empty()) return std::nullopt;
-  std::optional<Ns> backward;
-  for (const Computing& c : within(first, last)) {
-    if (c.phase != Phase::backward && c.phase != Phase::recompute) continue;
-    backward = c.start;
-    break;
-  }
-  if (!backward) {
-    const std::vector<Ns>& gradients = is_last() ? m.backward_out : m.backward_in;
-    if (gradients.empty()) return std::nullopt;
-    backward = gradients.front();
-  }
-  const std::vector<Ns>& forwards = is_last() ? m.forward_in : m.forward_out;
-  return static_cast<int>(std::ranges::upper_bound(forwards, *backward) - forwards.begin());
-}
-
-std::optional<Passes> ViewPasses::passes_in(std::uint32_t step) const {
-  const Messages& m = messages_[step];
-  const auto first = first_forward(view_.steps[step], m);
-  const auto last = last_backward(view_.steps[step], m);
-  if (!first || !last || *last <= *first) return std::nullopt;
-  Passes p;
-  p.step = step;
-  p.first_forward = *first;
-  p.last_backward = *last;
-  const auto in = static_cast<int>(m.forward_in.size());
-  const auto out = static_cast<int>(m.forward_out.size());
-  p.count = std::max(in, out);
-  if (is_first() && out > in) p.micro_batches = out - in;
-  if (is_last() && in > out) p.micro_batches = in - out;
-  p.warm_up = warm_up(m, *first, *last);
-  return p;
-}
 
 // The most frequent count; of several the smallest.
 std::optional<int> usual(const std::map<int, std::size_t>& counts) {
@@ -293,140 +286,135 @@ void measure(const PipelineInputs& in, std::size_t device, StageBubble& stage) {
 }
 
 class Builder {
+  const PipelineInputs& in_;
+  Pipelines pipelines_;
+  PipelineBubble out_;
+  std::vector<std::vector<Passes>> passes_;  // parallel to out_.ranks
+  std::size_t unclear_ = 0;
+
  public:
   explicit Builder(const PipelineInputs& inputs)
       : in_(inputs),
         pipelines_(find_pipelines(inputs.views, inputs.collectives.matches,
                                   inputs.collectives.dimension_of)) {}
 
-  std::optional<PipelineBubble> build();
+  std::optional<PipelineBubble> build() {
+    for (std::uint32_t v = 0; v < in_.views.size(); ++v) add_view(v);
+    if (out_.ranks.empty()) return std::nullopt;
+    for (const StageBubble& r : out_.ranks)
+      out_.stages = std::max(out_.stages, static_cast<int>(pipelines_.ranks[r.pipeline].size()));
+    find_bounds();
+    find_shape();
+    find_missing();
+    shared_for(out_.ranks, in_.workers, Deal::blocks, [&](std::size_t i) {
+      measure(in_, in_.devices[out_.ranks[i].view], out_.ranks[i]);
+    });
+    std::ranges::stable_sort(out_.ranks, {}, [](const StageBubble& s) {
+      return std::tuple(s.pipeline, s.stage, s.rank);
+    });
+    return std::move(out_);
+  }
 
  private:
-  void add_view(std::uint32_t view);
-  void find_bounds();
-  void find_shape();
-  void find_missing();
+  void add_view(std::uint32_t view) {
+    if (!pipelines_.of_view[view] || in_.views[view].steps.empty()) return;
+    if (in_.views[view].index->cpu_only()) return;
+    std::vector<Passes> passes = ViewPasses(in_, pipelines_, view).find(unclear_);
+    if (passes.empty()) return;
+    const PipelinePlace place = *pipelines_.of_view[view];
+    StageBubble stage{.view = view,
+                      .rank = in_.views[view].rank,
+                      .pipeline = place.pipeline,
+                      .stage = place.stage,
+                      .steps = {},
+                      .total = {}};
+    for (const Passes& p : passes)
+      stage.steps.push_back({.index = in_.views[view].steps[p.step].index,
+                             .begin = p.first_forward,
+                             .end = p.last_backward,
+                             .first_forward = p.first_forward,
+                             .last_backward = p.last_backward,
+                             .times = {}});
+    out_.ranks.push_back(std::move(stage));
+    passes_.push_back(std::move(passes));
+  }
 
-  const PipelineInputs& in_;
-  Pipelines pipelines_;
-  PipelineBubble out_;
-  std::vector<std::vector<Passes>> passes_;  // parallel to out_.ranks
-  std::size_t unclear_ = 0;
+  // Bounds of each pipeline's step over all its stages, if their clocks can be compared.
+  void find_bounds() {
+    if (!in_.collectives.matches.clocks_comparable) {
+      out_.warnings.emplace_back(
+          "clocks of the stages cannot be compared: fill and drain of the pipeline are not known");
+      return;
+    }
+    std::map<std::pair<std::uint32_t, std::int64_t>, std::pair<Ns, Ns>> bounds;
+    for (const StageBubble& stage : out_.ranks)
+      for (const StageStep& s : stage.steps) {
+        auto& [begin, end] =
+            bounds.try_emplace({stage.pipeline, s.index}, s.begin, s.end).first->second;
+        begin = std::min(begin, s.begin);
+        end = std::max(end, s.end);
+      }
+    for (StageBubble& stage : out_.ranks) {
+      Ns after = Ns::min();
+      for (StageStep& s : stage.steps) {
+        std::tie(s.begin, s.end) = bounds.at({stage.pipeline, s.index});
+        // Without a flush the next step's first forward comes before this step's last backward.
+        s.begin = std::min(std::max(s.begin, after), s.first_forward);
+        after = s.end;
+      }
+      for (std::size_t i = 1; i < stage.steps.size(); ++i)
+        stage.steps[i - 1].end = std::min(stage.steps[i - 1].end, stage.steps[i].begin);
+      for (StageStep& s : stage.steps)
+        s.last_backward = std::clamp(s.last_backward, s.first_forward, s.end);
+    }
+  }
+
+  void find_shape() {
+    std::map<int, std::size_t> counts;
+    std::map<int, std::size_t> batches;
+    std::map<std::pair<int, int>, std::size_t> warm_ups;  // stage, forwards
+    for (std::size_t r = 0; r < out_.ranks.size(); ++r)
+      for (const Passes& p : passes_[r]) {
+        ++counts[p.count];
+        if (p.micro_batches) ++batches[*p.micro_batches];
+        if (p.warm_up) ++warm_ups[{out_.ranks[r].stage, *p.warm_up}];
+      }
+    out_.passes = usual(counts);
+    out_.micro_batches = usual(batches);
+    if (counts.size() > 1 || batches.size() > 1)
+      out_.warnings.emplace_back(
+          "steps or stages differ in how many micro-batches they pass on: the most frequent number "
+          "is taken");
+    if (out_.passes && out_.micro_batches && *out_.passes % *out_.micro_batches == 0)
+      out_.chunks = *out_.passes / *out_.micro_batches;
+    if (!out_.chunks) return;
+    std::vector<StageWarmUp> seen;
+    for (int stage = 0; stage < out_.stages; ++stage) {
+      std::map<int, std::size_t> of_stage;
+      for (const auto& [key, count] : warm_ups)
+        if (key.first == stage) of_stage[key.second] += count;
+      if (const auto forwards = usual(of_stage)) seen.push_back({stage, *forwards});
+    }
+    out_.schedule = recognise_schedule(out_.stages, *out_.micro_batches, *out_.chunks, seen);
+  }
+
+  void find_missing() {
+    std::map<std::uint32_t, std::set<int>> traced;  // stages, by pipeline
+    for (const StageBubble& r : out_.ranks) traced[r.pipeline].insert(r.stage);
+    for (int stage = 0; stage < out_.stages; ++stage)
+      if (std::ranges::any_of(traced, [&](const auto& p) {
+            return stage < std::ssize(pipelines_.ranks[p.first]) && !p.second.contains(stage);
+          }))
+        out_.missing.push_back(stage);
+    if (!out_.missing.empty())
+      out_.warnings.emplace_back(
+          "not every stage of a pipeline was traced: fill and drain are at least what is shown, "
+          "and imbalance cannot be told");
+    if (unclear_ > 0)
+      out_.warnings.push_back(std::to_string(unclear_) +
+                              " steps are left out: no compute fits their messages between stages");
+  }
 };
-
-void Builder::add_view(std::uint32_t view) {
-  if (!pipelines_.of_view[view] || in_.views[view].steps.empty()) return;
-  if (in_.views[view].index->cpu_only()) return;
-  std::vector<Passes> passes = ViewPasses(in_, pipelines_, view).find(unclear_);
-  if (passes.empty()) return;
-  const PipelinePlace place = *pipelines_.of_view[view];
-  StageBubble stage{.view = view,
-                    .rank = in_.views[view].rank,
-                    .pipeline = place.pipeline,
-                    .stage = place.stage,
-                    .steps = {},
-                    .total = {}};
-  for (const Passes& p : passes)
-    stage.steps.push_back({.index = in_.views[view].steps[p.step].index,
-                           .begin = p.first_forward,
-                           .end = p.last_backward,
-                           .first_forward = p.first_forward,
-                           .last_backward = p.last_backward,
-                           .times = {}});
-  out_.ranks.push_back(std::move(stage));
-  passes_.push_back(std::move(passes));
-}
-
-// Bounds of each pipeline's step over all its stages, if their clocks can be compared.
-void Builder::find_bounds() {
-  if (!in_.collectives.matches.clocks_comparable) {
-    out_.warnings.emplace_back(
-        "clocks of the stages cannot be compared: fill and drain of the pipeline are not known");
-    return;
-  }
-  std::map<std::pair<std::uint32_t, std::int64_t>, std::pair<Ns, Ns>> bounds;
-  for (const StageBubble& stage : out_.ranks)
-    for (const StageStep& s : stage.steps) {
-      auto& [begin, end] =
-          bounds.try_emplace({stage.pipeline, s.index}, s.begin, s.end).first->second;
-      begin = std::min(begin, s.begin);
-      end = std::max(end, s.end);
-    }
-  for (StageBubble& stage : out_.ranks) {
-    Ns after = Ns::min();
-    for (StageStep& s : stage.steps) {
-      std::tie(s.begin, s.end) = bounds.at({stage.pipeline, s.index});
-      // Without a flush the next step's first forward comes before this step's last backward.
-      s.begin = std::min(std::max(s.begin, after), s.first_forward);
-      after = s.end;
-    }
-    for (std::size_t i = 1; i < stage.steps.size(); ++i)
-      stage.steps[i - 1].end = std::min(stage.steps[i - 1].end, stage.steps[i].begin);
-    for (StageStep& s : stage.steps)
-      s.last_backward = std::clamp(s.last_backward, s.first_forward, s.end);
-  }
-}
-
-void Builder::find_shape() {
-  std::map<int, std::size_t> counts;
-  std::map<int, std::size_t> batches;
-  std::map<std::pair<int, int>, std::size_t> warm_ups;  // stage, forwards
-  for (std::size_t r = 0; r < out_.ranks.size(); ++r)
-    for (const Passes& p : passes_[r]) {
-      ++counts[p.count];
-      if (p.micro_batches) ++batches[*p.micro_batches];
-      if (p.warm_up) ++warm_ups[{out_.ranks[r].stage, *p.warm_up}];
-    }
-  out_.passes = usual(counts);
-  out_.micro_batches = usual(batches);
-  if (counts.size() > 1 || batches.size() > 1)
-    out_.warnings.emplace_back(
-        "steps or stages differ in how many micro-batches they pass on: the most frequent number "
-        "is taken");
-  if (out_.passes && out_.micro_batches && *out_.passes % *out_.micro_batches == 0)
-    out_.chunks = *out_.passes / *out_.micro_batches;
-  if (!out_.chunks) return;
-  std::vector<StageWarmUp> seen;
-  for (int stage = 0; stage < out_.stages; ++stage) {
-    std::map<int, std::size_t> of_stage;
-    for (const auto& [key, count] : warm_ups)
-      if (key.first == stage) of_stage[key.second] += count;
-    if (const auto forwards = usual(of_stage)) seen.push_back({stage, *forwards});
-  }
-  out_.schedule = recognise_schedule(out_.stages, *out_.micro_batches, *out_.chunks, seen);
-}
-
-void Builder::find_missing() {
-  std::map<std::uint32_t, std::set<int>> traced;  // stages, by pipeline
-  for (const StageBubble& r : out_.ranks) traced[r.pipeline].insert(r.stage);
-  for (int stage = 0; stage < out_.stages; ++stage)
-    if (std::ranges::any_of(traced, [&](const auto& p) {
-          return stage < std::ssize(pipelines_.ranks[p.first]) && !p.second.contains(stage);
-        }))
-      out_.missing.push_back(stage);
-  if (!out_.missing.empty())
-    out_.warnings.emplace_back(
-        "not every stage of a pipeline was traced: fill and drain are at least what is shown, "
-        "and imbalance cannot be told");
-  if (unclear_ > 0)
-    out_.warnings.push_back(std::to_string(unclear_) +
-                            " steps are left out: no compute fits their messages between stages");
-}
-
-std::optional<PipelineBubble> Builder::build() {
-  for (std::uint32_t v = 0; v < in_.views.size(); ++v) add_view(v);
-  if (out_.ranks.empty()) return std::nullopt;
-  for (const StageBubble& r : out_.ranks)
-    out_.stages = std::max(out_.stages, static_cast<int>(pipelines_.ranks[r.pipeline].size()));
-  find_bounds();
-  find_shape();
-  find_missing();
-  shared_for(out_.ranks, in_.workers, Deal::blocks,
-             [&](std::size_t i) { measure(in_, in_.devices[out_.ranks[i].view], out_.ranks[i]); });
-  std::ranges::stable_sort(
-      out_.ranks, {}, [](const StageBubble& s) { return std::tuple(s.pipeline, s.stage, s.rank); });
-  return std::move(out_);
-}
 
 }  // namespace
 

@@ -256,118 +256,109 @@ struct Doing {
 };
 
 class CauseFinder {
- public:
-  CauseFinder(std::span<const RankView> views, const Collectives& job) : views_(views), job_(job) {}
-  [[nodiscard]] Doing doing(const LateArrival& late) const;
-  // Ranks that waited for these arrivals, with their total wait.
-  [[nodiscard]] std::map<int, Ns> waits(std::span<const LateArrival> late) const;
-  [[nodiscard]] std::vector<CollectiveKind> kinds(std::span<const LateArrival> late) const;
-
- private:
-  [[nodiscard]] Doing on_host(const LateArrival& late, TrackId thread, Window window,
-                              Ns more_idle) const;
-  [[nodiscard]] Doing without_device(const LateArrival& late, Window window, Window peer) const;
-  [[nodiscard]] Doing more_compute(const LateArrival& late, const DeviceUse& mine,
-                                   const DeviceUse& peer) const;
-
   std::span<const RankView> views_;
   const Collectives& job_;
-};
 
-// `more_idle` is the additional idle time compared with the median rank, over the whole window.
-Doing CauseFinder::on_host(const LateArrival& late, TrackId thread, Window window,
-                           Ns more_idle) const {
-  const RankView& view = views_[late.member.view];
-  const Ns since = view.steps[late.step].host_start;
-  const Ns gap_length = window.to - window.from;
-  const HostActivity activity = host_activity(*view.trace, thread, since, window.from, window.to);
-  const std::string_view text = activity.text;
-  const bool gap =
-      text.starts_with("between ") || text.starts_with("before ") || text.starts_with("after ");
-  // The length of the gap if it explains the delay. A much longer gap counts only for the delay.
-  const Ns delays = 2 * late.late >= gap_length ? gap_length : late.late;
-  if (gap) return {LateDoing::host_gap, delays, activity.text};
-  // Counts of small rows differ from step to step. The sentence should not.
-  const auto word = text.find_first_not_of("0123456789 ");
-  const bool many = word != 0 && text.substr(word).starts_with("short ");
-  return {LateDoing::host_work, std::min(late.late, std::max(gap_length, more_idle)),
-          std::string(many ? text.substr(word) : text)};
-}
+ public:
+  CauseFinder(std::span<const RankView> views, const Collectives& job) : views_(views), job_(job) {}
 
-Doing CauseFinder::more_compute(const LateArrival& late, const DeviceUse& mine,
-                                const DeviceUse& peer) const {
-  std::string_view most;
-  Ns difference{};
-  for (const auto& [name, time] : mine.kernels) {
-    const auto at = peer.kernels.find(name);
-    const Ns more = time - (at == peer.kernels.end() ? Ns{0} : at->second);
-    if (more <= difference) continue;
-    difference = more;
-    most = name;
+  Doing doing(const LateArrival& late) const {
+    const RankView& view = views_[late.member.view];
+    const RankView& other = views_[late.median.view];
+    const CollectiveCall& call = job_.matches.call(late.member);
+    const Window window = before_arrival(view, job_.matches.ranks[late.member.view], late.member);
+    const Window peer_window =
+        before_arrival(other, job_.matches.ranks[late.median.view], late.median);
+    const Ns more_loading = loading(view, window) - loading(other, peer_window);
+    if (more_loading * 2 >= late.late) return {LateDoing::more_loading, more_loading};
+    const Trace& trace = *view.trace;
+    const DeviceLane* lane = lane_of(view, call);
+    const DeviceLane* peer_lane = lane_of(other, job_.matches.call(late.median));
+    if (lane == nullptr || peer_lane == nullptr) return without_device(late, window, peer_window);
+    const DeviceUse mine = use_of(view, *lane, window);
+    const DeviceUse peer = use_of(other, *peer_lane, peer_window);
+    const Ns more_busy = mine.busy - peer.busy;
+    const Ns more_idle =
+        (window.to - window.from) - (peer_window.to - peer_window.from) - more_busy;
+    if (more_busy > more_idle) return more_compute(late, mine, peer);
+    const SliceId op = mine.after_gap == no_slice ? call.slice : mine.after_gap;
+    const SliceId launch = view.index->launch(op);
+    if (launch == no_slice) return {LateDoing::device_idle, mine.gap.to - mine.gap.from};
+    Window gap = mine.gap;
+    gap.to = std::clamp(trace.slices.start[index(launch)], gap.from, gap.to);
+    if (gap.to == gap.from) return {LateDoing::device_late, mine.gap.to - gap.from};
+    return on_host(late, trace.slices.track[index(launch)], gap, more_idle);
   }
-  return {LateDoing::more_compute, mine.busy - peer.busy, std::string(most),
-          views_[late.median.view].rank};
-}
 
-Doing CauseFinder::without_device(const LateArrival& late, Window window, Window peer) const {
-  const RankView& view = views_[late.member.view];
-  const RankView& other = views_[late.median.view];
-  if (!view.index->main_track || !other.index->main_track)
-    return {LateDoing::unrecorded, late.late};
-  const DeviceUse mine = host_use(view, *view.index->main_track, window);
-  const DeviceUse theirs = host_use(other, *other.index->main_track, peer);
-  const Ns more_busy = mine.busy - theirs.busy;
-  const Ns more_idle = (window.to - window.from) - (peer.to - peer.from) - more_busy;
-  if (more_busy > more_idle) return more_compute(late, mine, theirs);
-  return on_host(late, *view.index->main_track, window, more_idle);
-}
-
-Doing CauseFinder::doing(const LateArrival& late) const {
-  const RankView& view = views_[late.member.view];
-  const RankView& other = views_[late.median.view];
-  const CollectiveCall& call = job_.matches.call(late.member);
-  const Window window = before_arrival(view, job_.matches.ranks[late.member.view], late.member);
-  const Window peer_window =
-      before_arrival(other, job_.matches.ranks[late.median.view], late.median);
-  const Ns more_loading = loading(view, window) - loading(other, peer_window);
-  if (more_loading * 2 >= late.late) return {LateDoing::more_loading, more_loading};
-  const Trace& trace = *view.trace;
-  const DeviceLane* lane = lane_of(view, call);
-  const DeviceLane* peer_lane = lane_of(other, job_.matches.call(late.median));
-  if (lane == nullptr || peer_lane == nullptr) return without_device(late, window, peer_window);
-  const DeviceUse mine = use_of(view, *lane, window);
-  const DeviceUse peer = use_of(other, *peer_lane, peer_window);
-  const Ns more_busy = mine.busy - peer.busy;
-  const Ns more_idle = (window.to - window.from) - (peer_window.to - peer_window.from) - more_busy;
-  if (more_busy > more_idle) return more_compute(late, mine, peer);
-  const SliceId op = mine.after_gap == no_slice ? call.slice : mine.after_gap;
-  const SliceId launch = view.index->launch(op);
-  if (launch == no_slice) return {LateDoing::device_idle, mine.gap.to - mine.gap.from};
-  Window gap = mine.gap;
-  gap.to = std::clamp(trace.slices.start[index(launch)], gap.from, gap.to);
-  if (gap.to == gap.from) return {LateDoing::device_late, mine.gap.to - gap.from};
-  return on_host(late, trace.slices.track[index(launch)], gap, more_idle);
-}
-
-std::map<int, Ns> CauseFinder::waits(std::span<const LateArrival> late) const {
-  std::map<int, Ns> waits;
-  for (const LateArrival& arrival : late) {
-    const Ns mine = job_.matches.call(arrival.member).start;
-    for (const CollectiveMember m :
-         job_.matches.members_of(job_.matches.matched[arrival.matched])) {
-      const CollectiveCall& call = job_.matches.call(m);
-      const Ns wait = std::min(mine, call.end) - call.start;
-      if (wait > Ns{0}) waits[views_[m.view].rank] += wait;
+  // Ranks that waited for these arrivals, with their total wait.
+  std::map<int, Ns> waits(std::span<const LateArrival> late) const {
+    std::map<int, Ns> waits;
+    for (const LateArrival& arrival : late) {
+      const Ns mine = job_.matches.call(arrival.member).start;
+      for (const CollectiveMember m :
+           job_.matches.members_of(job_.matches.matched[arrival.matched])) {
+        const CollectiveCall& call = job_.matches.call(m);
+        const Ns wait = std::min(mine, call.end) - call.start;
+        if (wait > Ns{0}) waits[views_[m.view].rank] += wait;
+      }
     }
+    return waits;
   }
-  return waits;
-}
 
-std::vector<CollectiveKind> CauseFinder::kinds(std::span<const LateArrival> late) const {
-  std::set<CollectiveKind> kinds;
-  for (const LateArrival& arrival : late) kinds.insert(job_.matches.matched[arrival.matched].kind);
-  return {kinds.begin(), kinds.end()};
-}
+  std::vector<CollectiveKind> kinds(std::span<const LateArrival> late) const {
+    std::set<CollectiveKind> kinds;
+    for (const LateArrival& arrival : late)
+      kinds.insert(job_.matches.matched[arrival.matched].kind);
+    return {kinds.begin(), kinds.end()};
+  }
+
+ private:
+  // `more_idle` is the additional idle time compared with the median rank, over the whole window.
+  Doing on_host(const LateArrival& late, TrackId thread, Window window, Ns more_idle) const {
+    const RankView& view = views_[late.member.view];
+    const Ns since = view.steps[late.step].host_start;
+    const Ns gap_length = window.to - window.from;
+    const HostActivity activity = host_activity(*view.trace, thread, since, window.from, window.to);
+    const std::string_view text = activity.text;
+    const bool gap =
+        text.starts_with("between ") || text.starts_with("before ") || text.starts_with("after ");
+    // The length of the gap if it explains the delay. A much longer gap counts only for the delay.
+    const Ns delays = 2 * late.late >= gap_length ? gap_length : late.late;
+    if (gap) return {LateDoing::host_gap, delays, activity.text};
+    // Counts of small rows differ from step to step. The sentence should not.
+    const auto word = text.find_first_not_of("0123456789 ");
+    const bool many = word != 0 && text.substr(word).starts_with("short ");
+    return {LateDoing::host_work, std::min(late.late, std::max(gap_length, more_idle)),
+            std::string(many ? text.substr(word) : text)};
+  }
+
+  Doing more_compute(const LateArrival& late, const DeviceUse& mine, const DeviceUse& peer) const {
+    std::string_view most;
+    Ns difference{};
+    for (const auto& [name, time] : mine.kernels) {
+      const auto at = peer.kernels.find(name);
+      const Ns more = time - (at == peer.kernels.end() ? Ns{0} : at->second);
+      if (more <= difference) continue;
+      difference = more;
+      most = name;
+    }
+    return {LateDoing::more_compute, mine.busy - peer.busy, std::string(most),
+            views_[late.median.view].rank};
+  }
+
+  Doing without_device(const LateArrival& late, Window window, Window peer) const {
+    const RankView& view = views_[late.member.view];
+    const RankView& other = views_[late.median.view];
+    if (!view.index->main_track || !other.index->main_track)
+      return {LateDoing::unrecorded, late.late};
+    const DeviceUse mine = host_use(view, *view.index->main_track, window);
+    const DeviceUse theirs = host_use(other, *other.index->main_track, peer);
+    const Ns more_busy = mine.busy - theirs.busy;
+    const Ns more_idle = (window.to - window.from) - (peer.to - peer.from) - more_busy;
+    if (more_busy > more_idle) return more_compute(late, mine, theirs);
+    return on_host(late, *view.index->main_track, window, more_idle);
+  }
+};
 
 // Instances of one kernel template have names that differ only at the end. They count as one.
 using GroupKey = std::tuple<LateDoing, std::optional<int>, std::string>;

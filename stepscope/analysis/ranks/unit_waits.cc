@@ -16,6 +16,20 @@ constexpr std::size_t most_distance = 64;  // limit of the search
 using Channel = std::uint32_t;
 
 class WaitFinder {
+  struct Need {
+    Ns at{};
+    Ns computed{};  // end of the work that computes it
+    SliceId reader = no_slice;
+    bool known = false;
+  };
+  const RankView& view_;
+  const Trace& trace_;
+  const std::vector<CollectiveCall>& calls_;
+  std::span<const CallTime> times_;
+  StreamOps stream_;
+  std::vector<Ns> service_;  // by call: its transfer, without earlier work of the stream
+  std::vector<Need> needs_;  // by use
+
  public:
   WaitFinder(const RankView& view, const RankCalls& rank, std::span<const CallTime> times)
       : view_(view),
@@ -24,167 +38,147 @@ class WaitFinder {
         times_(times),
         stream_(compute_stream(view)) {}
 
-  void run(UnitWaits& out);
+  void run(UnitWaits& out) {
+    find_services();
+    find_needs(out.marks);
+    find_fetches(out);
+    find_distances(out);
+    find_reduces(out);
+  }
 
  private:
-  struct Need {
-    Ns at{};
-    Ns computed{};  // end of the work that computes it
-    SliceId reader = no_slice;
-    bool known = false;
-  };
-  void find_services();
-  void find_needs(const UnitMarks& marks);
-  void find_fetches(UnitWaits& out);
-  void find_distances(UnitWaits& out) const;
-  void find_reduces(UnitWaits& out) const;
-  [[nodiscard]] Need need_of(const UnitUse& use) const;
-  [[nodiscard]] std::optional<Ns> ready(const UnitReduction& reduction) const;
   [[nodiscard]] Ns asked(std::uint32_t call) const {
     return trace_.slices.start[index(asked_by(calls_[call]))];
   }
+
   [[nodiscard]] Channel channel(const CollectiveCall& call) const {
     return view_.index->cpu_only() ? call.group : index(call.stream);
   }
 
-  const RankView& view_;
-  const Trace& trace_;
-  const std::vector<CollectiveCall>& calls_;
-  std::span<const CallTime> times_;
-  StreamOps stream_;
-  std::vector<Ns> service_;  // by call: its transfer, without earlier work of the stream
-  std::vector<Need> needs_;  // by use
-};
-
-void WaitFinder::find_services() {
-  std::map<Channel, Ns> free;
-  for (std::size_t c = 0; c < calls_.size(); ++c) {
-    Ns begin = calls_[c].start;
-    if (times_[c].split) begin = std::max(begin, times_[c].ready);
-    const auto [before, first] = free.try_emplace(channel(calls_[c]), Ns::min());
-    if (!first) begin = std::max(begin, before->second);
-    service_.push_back(std::max(Ns{0}, calls_[c].end - begin));
-    before->second = std::max(before->second, calls_[c].end);
+  void find_services() {
+    std::map<Channel, Ns> free;
+    for (std::size_t c = 0; c < calls_.size(); ++c) {
+      Ns begin = calls_[c].start;
+      if (times_[c].split) begin = std::max(begin, times_[c].ready);
+      const auto [before, first] = free.try_emplace(channel(calls_[c]), Ns::min());
+      if (!first) begin = std::max(begin, before->second);
+      service_.push_back(std::max(Ns{0}, calls_[c].end - begin));
+      before->second = std::max(before->second, calls_[c].end);
+    }
   }
-}
 
-WaitFinder::Need WaitFinder::need_of(const UnitUse& use) const {
-  Need need;
-  if (view_.index->cpu_only()) {
-    need = {use.from, use.from, no_slice, true};
-    if (use.waits_in_row && !use.calls.empty()) need.at = need.computed = asked(use.calls.front());
+  Need need_of(const UnitUse& use) const {
+    Need need;
+    if (view_.index->cpu_only()) {
+      need = {use.from, use.from, no_slice, true};
+      if (use.waits_in_row && !use.calls.empty())
+        need.at = need.computed = asked(use.calls.front());
+      return need;
+    }
+    need.reader = stream_.first_launched_at(use.from);
+    if (need.reader == no_slice) return need;
+    const SliceId before = stream_.before(need.reader, trace_);
+    need.computed = before == no_slice ? view_.index->start : trace_.slices.end(before);
+    const SliceId launch = view_.index->launch(need.reader);
+    need.at = std::max(need.computed, trace_.slices.start[index(launch)]);
+    need.known = true;
     return need;
   }
-  need.reader = stream_.first_launched_at(use.from);
-  if (need.reader == no_slice) return need;
-  const SliceId before = stream_.before(need.reader, trace_);
-  need.computed = before == no_slice ? view_.index->start : trace_.slices.end(before);
-  const SliceId launch = view_.index->launch(need.reader);
-  need.at = std::max(need.computed, trace_.slices.start[index(launch)]);
-  need.known = true;
-  return need;
-}
 
-void WaitFinder::find_needs(const UnitMarks& marks) {
-  for (const UnitUse& use : marks.uses) needs_.push_back(need_of(use));
-}
-
-void WaitFinder::find_fetches(UnitWaits& out) {
-  const auto& uses = out.marks.uses;
-  for (std::uint32_t u = 0; u < uses.size(); ++u) {
-    if (uses[u].calls.empty() || !needs_[u].known) continue;
-    UnitFetch f;
-    f.use = u;
-    f.issued = Ns::max();
-    for (const std::uint32_t c : uses[u].calls) {
-      f.issued = std::min(f.issued, asked(c));
-      f.arrived = std::max(f.arrived, calls_[c].end);
-      f.transfer += service_[c];
-    }
-    f.needed = needs_[u].at;
-    f.reader = needs_[u].reader;
-    for (std::uint32_t k = u; k-- > 0 && uses[k].go >= f.issued;) ++f.ahead;
-    const bool nothing_ran = view_.index->cpu_only() ? uses[u].waits_in_row || f.ahead == 0
-                                                     : f.issued >= needs_[u].computed;
-    if (f.arrived > f.needed) f.verdict = nothing_ran ? FetchVerdict::miss : FetchVerdict::late;
-    out.fetches.push_back(f);
+  void find_needs(const UnitMarks& marks) {
+    for (const UnitUse& use : marks.uses) needs_.push_back(need_of(use));
   }
-}
 
-void WaitFinder::find_distances(UnitWaits& out) const {
-  const auto& uses = out.marks.uses;
-  std::vector<ChainUse> chain(uses.size());
-  std::optional<Channel> of_fetches;
-  std::vector<bool> fetches(calls_.size());
-  std::vector<Ns> there(uses.size());
-  for (std::size_t u = 0; u < uses.size(); ++u) there[u] = needs_[u].at;
-  for (const UnitFetch& f : out.fetches) {
-    chain[f.use].transfer = f.transfer;
-    there[f.use] = std::max(f.needed, f.arrived);
-    for (const std::uint32_t c : uses[f.use].calls) fetches[c] = true;
-    of_fetches = channel(calls_[uses[f.use].calls.front()]);
-  }
-  if (!of_fetches) return;
-  for (std::size_t u = 0; u + 1 < uses.size(); ++u)
-    if (uses[u].chain == uses[u + 1].chain && needs_[u].known && needs_[u + 1].known)
-      chain[u].compute = std::max(Ns{0}, needs_[u + 1].at - there[u]);
-  for (std::uint32_t c = 0; c < calls_.size(); ++c) {
-    if (fetches[c] || channel(calls_[c]) != *of_fetches || asked_by(calls_[c]) == no_slice)
-      continue;
-    const auto after = std::ranges::upper_bound(uses, asked(c), {}, &UnitUse::begin);
-    if (after != uses.begin())
-      chain[static_cast<std::size_t>(after - uses.begin() - 1)].other += service_[c];
-  }
-  std::vector<std::optional<std::uint32_t>> distance;
-  for (std::size_t first = 0; first < uses.size();) {
-    std::size_t last = first;
-    while (last < uses.size() && uses[last].chain == uses[first].chain) ++last;
-    const auto part = hiding_distances(std::span(chain).subspan(first, last - first));
-    distance.insert(distance.end(), part.begin(), part.end());
-    first = last;
-  }
-  for (UnitFetch& f : out.fetches) f.distance = distance[f.use];
-}
-
-// End of the last operation that its thread had begun before; without a device, of the unit's pass.
-std::optional<Ns> WaitFinder::ready(const UnitReduction& reduction) const {
-  if (view_.index->cpu_only()) return reduction.begin;
-  const auto after = std::ranges::lower_bound(stream_.launched, reduction.begin);
-  if (after == stream_.launched.begin()) return std::nullopt;
-  return trace_.slices.end(
-      stream_.ops[static_cast<std::size_t>(after - stream_.launched.begin() - 1)]);
-}
-
-// Messages of one reduction that are in flight at once count once.
-void WaitFinder::find_reduces(UnitWaits& out) const {
-  std::vector<CollectiveCall> spans;
-  std::vector<std::size_t> of;  // row of out.reduces, parallel to spans
-  for (std::uint32_t r = 0; r < out.marks.reductions.size(); ++r) {
-    const UnitReduction& reduction = out.marks.reductions[r];
-    UnitReduce reduce{.reduction = r, .ready = ready(reduction), .launched = Ns::max()};
-    for (const std::uint32_t c : reduction.calls) {
-      reduce.launched = std::min(reduce.launched, asked(c));
-      reduce.done = std::max(reduce.done, calls_[c].end);
-      if (!of.empty() && of.back() == r && calls_[c].start <= spans.back().end) {
-        spans.back().end = std::max(spans.back().end, calls_[c].end);
-        continue;
+  void find_fetches(UnitWaits& out) {
+    const auto& uses = out.marks.uses;
+    for (std::uint32_t u = 0; u < uses.size(); ++u) {
+      if (uses[u].calls.empty() || !needs_[u].known) continue;
+      UnitFetch f;
+      f.use = u;
+      f.issued = Ns::max();
+      for (const std::uint32_t c : uses[u].calls) {
+        f.issued = std::min(f.issued, asked(c));
+        f.arrived = std::max(f.arrived, calls_[c].end);
+        f.transfer += service_[c];
       }
-      spans.push_back(calls_[c]);
-      of.push_back(r);
+      f.needed = needs_[u].at;
+      f.reader = needs_[u].reader;
+      for (std::uint32_t k = u; k-- > 0 && uses[k].go >= f.issued;) ++f.ahead;
+      const bool nothing_ran = view_.index->cpu_only() ? uses[u].waits_in_row || f.ahead == 0
+                                                       : f.issued >= needs_[u].computed;
+      if (f.arrived > f.needed) f.verdict = nothing_ran ? FetchVerdict::miss : FetchVerdict::late;
+      out.fetches.push_back(f);
     }
-    out.reduces.push_back(reduce);
   }
-  const std::vector<Ns> exposed = exposed_times(view_, spans);
-  for (std::size_t i = 0; i < spans.size(); ++i) out.reduces[of[i]].exposed += exposed[i];
-}
 
-void WaitFinder::run(UnitWaits& out) {
-  find_services();
-  find_needs(out.marks);
-  find_fetches(out);
-  find_distances(out);
-  find_reduces(out);
-}
+  void find_distances(UnitWaits& out) const {
+    const auto& uses = out.marks.uses;
+    std::vector<ChainUse> chain(uses.size());
+    std::optional<Channel> of_fetches;
+    std::vector<bool> fetches(calls_.size());
+    std::vector<Ns> there(uses.size());
+    for (std::size_t u = 0; u < uses.size(); ++u) there[u] = needs_[u].at;
+    for (const UnitFetch& f : out.fetches) {
+      chain[f.use].transfer = f.transfer;
+      there[f.use] = std::max(f.needed, f.arrived);
+      for (const std::uint32_t c : uses[f.use].calls) fetches[c] = true;
+      of_fetches = channel(calls_[uses[f.use].calls.front()]);
+    }
+    if (!of_fetches) return;
+    for (std::size_t u = 0; u + 1 < uses.size(); ++u)
+      if (uses[u].chain == uses[u + 1].chain && needs_[u].known && needs_[u + 1].known)
+        chain[u].compute = std::max(Ns{0}, needs_[u + 1].at - there[u]);
+    for (std::uint32_t c = 0; c < calls_.size(); ++c) {
+      if (fetches[c] || channel(calls_[c]) != *of_fetches || asked_by(calls_[c]) == no_slice)
+        continue;
+      const auto after = std::ranges::upper_bound(uses, asked(c), {}, &UnitUse::begin);
+      if (after != uses.begin())
+        chain[static_cast<std::size_t>(after - uses.begin() - 1)].other += service_[c];
+    }
+    std::vector<std::optional<std::uint32_t>> distance;
+    for (std::size_t first = 0; first < uses.size();) {
+      std::size_t last = first;
+      while (last < uses.size() && uses[last].chain == uses[first].chain) ++last;
+      const auto part = hiding_distances(std::span(chain).subspan(first, last - first));
+      distance.insert(distance.end(), part.begin(), part.end());
+      first = last;
+    }
+    for (UnitFetch& f : out.fetches) f.distance = distance[f.use];
+  }
+
+  // End of the last operation that its thread had begun before; without a device, of the unit's
+  // pass.
+  std::optional<Ns> ready(const UnitReduction& reduction) const {
+    if (view_.index->cpu_only()) return reduction.begin;
+    const auto after = std::ranges::lower_bound(stream_.launched, reduction.begin);
+    if (after == stream_.launched.begin()) return std::nullopt;
+    return trace_.slices.end(
+        stream_.ops[static_cast<std::size_t>(after - stream_.launched.begin() - 1)]);
+  }
+
+  // Messages of one reduction that are in flight at once count once.
+  void find_reduces(UnitWaits& out) const {
+    std::vector<CollectiveCall> spans;
+    std::vector<std::size_t> of;  // row of out.reduces, parallel to spans
+    for (std::uint32_t r = 0; r < out.marks.reductions.size(); ++r) {
+      const UnitReduction& reduction = out.marks.reductions[r];
+      UnitReduce reduce{.reduction = r, .ready = ready(reduction), .launched = Ns::max()};
+      for (const std::uint32_t c : reduction.calls) {
+        reduce.launched = std::min(reduce.launched, asked(c));
+        reduce.done = std::max(reduce.done, calls_[c].end);
+        if (!of.empty() && of.back() == r && calls_[c].start <= spans.back().end) {
+          spans.back().end = std::max(spans.back().end, calls_[c].end);
+          continue;
+        }
+        spans.push_back(calls_[c]);
+        of.push_back(r);
+      }
+      out.reduces.push_back(reduce);
+    }
+    const std::vector<Ns> exposed = exposed_times(view_, spans);
+    for (std::size_t i = 0; i < spans.size(); ++i) out.reduces[of[i]].exposed += exposed[i];
+  }
+};
 
 std::size_t steps_of(std::span<const UnitWaits> waits, std::span<const RankView> views) {
   std::size_t steps = 0;
