@@ -2,6 +2,7 @@
 #include "stepscope/diagnose/clock_cause.h"
 
 #include <algorithm>
+#include <array>
 
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/stats/summary.h"
@@ -78,27 +79,11 @@ Message sentence_of_clock(const ClockCause& c, int rank, double ratio) {
 }  // namespace
 
 Message in_words(ClockReason reason) {
-  switch (reason) {
-    case ClockReason::idle:
-      return msg::clock_idle();
-    case ClockReason::applications_clocks:
-      return msg::clock_applications();
-    case ClockReason::sw_power_cap:
-      return msg::clock_power_cap();
-    case ClockReason::hw_slowdown:
-      return msg::clock_hw_slowdown();
-    case ClockReason::sync_boost:
-      return msg::clock_sync_boost();
-    case ClockReason::sw_thermal_slowdown:
-      return msg::clock_sw_thermal();
-    case ClockReason::hw_thermal_slowdown:
-      return msg::clock_hw_thermal();
-    case ClockReason::hw_power_brake:
-      return msg::clock_power_brake();
-    case ClockReason::display_clocks:
-      return msg::clock_display();
-  }
-  return {};
+  constexpr std::array<MessageMaker<0>, clock_reason_count> words = {
+      msg::clock_idle,        msg::clock_applications, msg::clock_power_cap,
+      msg::clock_hw_slowdown, msg::clock_sync_boost,   msg::clock_sw_thermal,
+      msg::clock_hw_thermal,  msg::clock_power_brake,  msg::clock_display};
+  return words[static_cast<std::size_t>(reason)]();
 }
 
 bool is_protection(ClockReason reason) {
@@ -132,9 +117,9 @@ Message advice_for_clock(const ClockCause& cause) {
 
 std::optional<ClockCause> clock_cause(const JobResult& job, int rank, double ratio,
                                       std::optional<std::int64_t> first_step) {
-  const auto own = std::ranges::find(job.ranks, rank, &RankResult::rank);
+  const RankResult* own = find_rank(job, rank);
   const GpuOfRank* gpu = gpu_of_rank(job, rank);
-  if (own == job.ranks.end() || gpu == nullptr) return std::nullopt;
+  if (own == nullptr || gpu == nullptr) return std::nullopt;
   const GpuState mine = state_from(*own, *gpu, first_step);
   const auto clock = mine.sm_clock_mhz.mean();
   if (!mine.tells() || !clock || *clock <= 0) return std::nullopt;

@@ -23,15 +23,10 @@ constexpr double least_part = 0.01;  // of the critical path, to be listed
 // recorded captures the wrong verdicts of faults beyond it are fewer than 1 in 50.
 constexpr double sure_on_cores = 0.10;
 
-double share_of(Ns part, Ns whole) {
-  return whole <= Ns{0} ? 0
-                        : static_cast<double>(part.count()) / static_cast<double>(whole.count());
-}
-
 // "4.65 ms (12.3 %) of each step of 37.9 ms".
 Message of_steps(Ns gain, const JobResult& job) {
   const Ns step = job.explanation->step;
-  return msg::of_steps(gain, Percent{share_of(gain, step)}, is_window(job), step);
+  return msg::of_steps(gain, Percent{share_of_time(gain, step)}, is_window(job), step);
 }
 
 // Names of groups may be hashes of 40 letters: the beginning of such a name tells.
@@ -98,13 +93,14 @@ Confidence confidence_of(double share, bool at_most, const JobResult& job) {
 }
 
 Culprit verdict_of(const StepFault& f, const JobResult& job) {
+  const double share = share_of_time(f.gain, job.explanation->step);
   Culprit v{.kind = static_cast<CulpritKind>(f.kind),
             .ranks = f.ranks,
             .stage = f.stage,
             .steps = f.steps,
             .gain = f.gain,
-            .share = share_of(f.gain, job.explanation->step),
-            .confidence = confidence_of(share_of(f.gain, job.explanation->step), f.at_most, job),
+            .share = share,
+            .confidence = confidence_of(share, f.at_most, job),
             .places = f.places,
             .change = name_of(f.scenario)};
   if (f.group) {
@@ -129,11 +125,12 @@ const WhatIf* answer_of(const JobResult& job, Change change) {
 // Another process that takes time slices of the ranks' devices, if that costs enough to be named.
 std::optional<Culprit> shared_device(const JobResult& job) {
   const WhatIf* alone = answer_of(job, Change::device_alone);
-  if (alone == nullptr || share_of(alone->saved, job.explanation->step) < threshold::least_gain)
+  if (alone == nullptr ||
+      share_of_time(alone->saved, job.explanation->step) < threshold::least_gain)
     return std::nullopt;
   Culprit v{.kind = CulpritKind::device_shared,
             .gain = alone->saved,
-            .share = share_of(alone->saved, job.explanation->step),
+            .share = share_of_time(alone->saved, job.explanation->step),
             .confidence = replay_confidence(*job.explanation),
             .change = name_of(alone->scenario)};
   for (const HeldDevice& held : job.explanation->held)
@@ -155,7 +152,7 @@ std::optional<Culprit> retried_allocations(const JobResult& job) {
     v.ranks.push_back(r.rank);
     v.gain = std::max(v.gain, cost_of_retries(job, r));
   }
-  v.share = share_of(v.gain, job.explanation->step);
+  v.share = share_of_time(v.gain, job.explanation->step);
   if (v.share < threshold::least_retries) return std::nullopt;
   v.sentence = msg::allocation_retries(v.ranks, msg::costs(true, of_steps(v.gain, job)));
   return v;
@@ -194,10 +191,10 @@ Culprit largest_bound(const JobResult& job) {
   // That no fault stands out of what other programs on the cores do is no certainty.
   Culprit v{.kind = CulpritKind::compute_bound, .confidence = confidence_of(0, false, job)};
   const auto try_bound = [&](CulpritKind kind, Ns gain, std::string change) {
-    if (share_of(gain, step) < least_bound || gain <= v.gain) return;
+    if (share_of_time(gain, step) < least_bound || gain <= v.gain) return;
     v.kind = kind;
     v.gain = gain;
-    v.share = share_of(gain, step);
+    v.share = share_of_time(gain, step);
     v.change = std::move(change);
   };
   if (const WhatIf* w = answer_of(job, Change::communication_free))
@@ -225,9 +222,8 @@ Message peers_remedy(const JobResult& job) {
         ++without[calls[i].kind == CollectiveKind::send_recv ? 1 : 0];
   }
   const auto traced = [&](const CommGroup& group) {
-    return std::ranges::all_of(group.ranks, [&](int rank) {
-      return std::ranges::find(job.ranks, rank, &RankResult::rank) != job.ranks.end();
-    });
+    return std::ranges::all_of(group.ranks,
+                               [&](int rank) { return find_rank(job, rank) != nullptr; });
   };
   return without[1] > without[0] && std::ranges::all_of(job.collectives.matches.groups, traced)
              ? msg::send_one_by_one()
@@ -289,7 +285,7 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
   std::ranges::stable_sort(parts, std::ranges::greater{}, &Part::time);
   Messages list;
   for (const Part& p : parts)
-    if (const double share = share_of(p.time, e.path.length); share >= least_part)
+    if (const double share = share_of_time(p.time, e.path.length); share >= least_part)
       list.push_back(p.words(Percent{share}));
   return NoAnswer{msg::path_unexplained(Percent{e.unexplained_share}, std::move(list)),
                   msg::see_recording(parts.front().remedy)};
@@ -310,8 +306,7 @@ Ns cost_of_retries(const JobResult& job, const RankResult& rank) {
 }
 
 bool is_window(const JobResult& job) {
-  return job.steps.size() == 1 && !job.ranks.empty() && !job.ranks.front().steps.empty() &&
-         job.ranks.front().steps.front().name == "window";
+  return job.steps.size() == 1 && !job.ranks.empty() && is_window(job.ranks.front());
 }
 
 bool replay_tells(const JobResult& job) {
@@ -321,15 +316,18 @@ bool replay_tells(const JobResult& job) {
 
 Ns step_length(const JobResult& job) {
   if (job.explanation && job.explanation->step > Ns{0}) return job.explanation->step;
+  return Ns{std::llround(mean_step(job))};
+}
+
+double mean_step(const JobResult& job) {
   double sum = 0;
   for (const CategorySpread& s : job.spread) sum += s.mean;
-  return Ns{std::llround(sum)};
+  return sum;
 }
 
 std::vector<Culprit> find_culprits(const JobResult& job) {
   std::vector<Culprit> verdicts;
-  if (!job.explanation || job.explanation->refused || job.explanation->step <= Ns{0})
-    return verdicts;
+  if (!replay_tells(job)) return verdicts;
   for (const StepFault& f : job.explanation->faults) verdicts.push_back(verdict_of(f, job));
   const std::size_t compared = verdicts.size();
   if (auto shared = shared_device(job)) verdicts.push_back(*std::move(shared));

@@ -105,5 +105,7 @@ struct NoAnswer {
 // The length of a step: of the replay, which counts from the end of a step to the end of the next;
 // else the mean of the ranks' steps. Zero without steps.
 [[nodiscard]] Ns step_length(const JobResult& job);
+// That mean, in ns.
+[[nodiscard]] double mean_step(const JobResult& job);
 
 }  // namespace stepscope

@@ -40,17 +40,17 @@ inline constexpr std::array<std::string_view, 3> finding_sort_names = {"fault", 
                                                                        "bound"};
 
 struct Finding {
-  std::string_view id;  // "exposed_communication"
+  std::string_view id{};  // "exposed_communication"
   FindingSort sort = FindingSort::opportunity;
   std::string key{};    // of one list: "exposed_communication:all_reduce"
   std::string under{};  // key of the finding that recovers the same time, if any
-  Message what;         // one sentence
-  Messages evidence;    // numbers
-  std::optional<FindingPlace> place;
+  Message what{};       // one sentence
+  Messages evidence{};  // numbers
+  std::optional<FindingPlace> place{};
   std::vector<FindingPlace> places{};  // of a fault: all that it names, by time on each rank
-  Message advice;
+  Message advice{};
   // A step; absent where it costs no time of its own (memory, too few steps).
-  std::optional<Ns> gain;
+  std::optional<Ns> gain{};
   std::string change{};  // the what-if that says so; empty: it is bounded
   Message bounded_by{};  // how
   Confidence confidence = Confidence::medium;

@@ -79,21 +79,17 @@ Message nameless_sentence(const JobResult& job) {
 
 // The rank with most time that is not recorded, if that is much.
 Message not_recorded_sentence(const JobResult& job) {
-  const RankResult* most = nullptr;
-  const auto time = [](const RankResult& r) {
-    return r.budget.total[BudgetCategory::not_recorded];
-  };
-  for (const RankResult& r : job.ranks)
-    if (most == nullptr || time(r) > time(*most)) most = &r;
-  if (most == nullptr ||
-      share_of_time(time(*most), most->budget.total.sum()) < threshold::much_not_recorded)
-    return {};
-  const auto cause = std::ranges::find(most->idle, BudgetCategory::not_recorded, &IdleCause::cause);
-  const bool in_graph = cause != most->idle.end() && !cause->largest.empty() &&
+  constexpr auto not_recorded = BudgetCategory::not_recorded;
+  if (job.ranks.empty()) return {};
+  const RankResult& most =
+      rank_with_most(job, [](auto& r) { return r.budget.total[not_recorded]; });
+  const Ns time = most.budget.total[not_recorded];
+  const double share = share_of_time(time, most.budget.total.sum());
+  if (share < threshold::much_not_recorded) return {};
+  const auto cause = std::ranges::find(most.idle, not_recorded, &IdleCause::cause);
+  const bool in_graph = cause != most.idle.end() && !cause->largest.empty() &&
                         is_graph_launch(cause->largest.front().culprit.value_or(""));
-  return msg::time_not_recorded(part_of_step(time(*most), *most),
-                                Percent{share_of_time(time(*most), most->budget.total.sum())},
-                                is_window(job), in_graph);
+  return msg::time_not_recorded(part_of_step(time, most), Percent{share}, is_window(job), in_graph);
 }
 
 Message start_up_in_words(const StartUpSpan& span) {
@@ -128,19 +124,15 @@ Message span_sentence(const JobResult& job) {
 
 // The rank that waits most for start-up, if that is much.
 Message start_up_sentence(const JobResult& job) {
-  const RankResult* most = nullptr;
-  for (const RankResult& r : job.ranks)
-    if (most == nullptr || r.recording.start_up.idle > most->recording.start_up.idle) most = &r;
-  if (most == nullptr) return {};
-  const StartUp& start_up = most->recording.start_up;
-  if (start_up.spans.empty() ||
-      share_of_time(start_up.idle, most->budget.total.sum()) < threshold::much_start_up)
-    return {};
+  if (job.ranks.empty()) return {};
+  const RankResult& most = rank_with_most(job, [](auto& r) { return r.recording.start_up.idle; });
+  const StartUp& start_up = most.recording.start_up;
+  const double share = share_of_time(start_up.idle, most.budget.total.sum());
+  if (start_up.spans.empty() || share < threshold::much_start_up) return {};
   const auto longest = std::ranges::max_element(
       start_up.spans, {}, [](const StartUpSpan& span) { return span.end - span.start; });
-  return msg::start_up_takes(part_of_step(start_up.idle, *most),
-                             Percent{share_of_time(start_up.idle, most->budget.total.sum())},
-                             is_window(job), start_up_in_words(*longest));
+  return msg::start_up_takes(part_of_step(start_up.idle, most), Percent{share}, is_window(job),
+                             start_up_in_words(*longest));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/judged_test_results.h"
 #include "stepscope/say/say.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/judged_test_results.h"
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/say/say.h"

@@ -21,17 +21,26 @@ using Groups = std::array<double, bound_by_names.size()>;
 
 double& of(Groups& groups, BoundBy b) { return groups[static_cast<std::size_t>(b)]; }
 
-// Whether most of the compute time is known to be no product (matmul, attention). Kernels of
-// unknown class may be products.
-bool memory_bound(const JobResult& job) {
-  Ns products{};
+// The compute of the recorded steps, over ranks. Kernels of unknown class may be products.
+struct ComputeTime {
+  Ns products{};  // matmul, attention
   Ns others{};
+};
+
+ComputeTime compute_time(const JobResult& job) {
+  ComputeTime sum;
   for (const RankResult& r : job.ranks)
     for (const ExecutedStep& s : r.executed.steps) {
-      products += s.product_union + s.unclassed_union;
-      others += s.other_union;
+      sum.products += s.product_union + s.unclassed_union;
+      sum.others += s.other_union;
     }
-  return others > products;
+  return sum;
+}
+
+// Whether most of it is known to be no product.
+bool memory_bound(const JobResult& job) {
+  const ComputeTime compute = compute_time(job);
+  return compute.others > compute.products;
 }
 
 const Straggler* worst_straggler(const JobResult& job) {
@@ -70,23 +79,22 @@ CategoryMeans means_of_all(const JobResult& job) {
 
 Groups group_times(const JobResult& job, const CategoryMeans& means,
                    const std::optional<MfuBudget>& mfu) {
+  using enum BudgetCategory;
   Groups groups{};
   const auto mean = [&](BudgetCategory c) { return means[static_cast<std::size_t>(c)]; };
   of(groups, memory_bound(job) ? BoundBy::memory : BoundBy::compute) =
-      mean(BudgetCategory::compute) + mean(BudgetCategory::comm_overlapped);
-  of(groups, BoundBy::communication) = mean(BudgetCategory::comm_exposed_transfer) +
-                                       mean(BudgetCategory::comm_exposed_unsplit) +
-                                       mean(BudgetCategory::idle_dependency);
-  const double bubble = std::min(bubble_of(mfu), mean(BudgetCategory::comm_exposed_wait));
+      mean(compute) + mean(comm_overlapped);
+  of(groups, BoundBy::communication) =
+      mean(comm_exposed_transfer) + mean(comm_exposed_unsplit) + mean(idle_dependency);
+  const double bubble = std::min(bubble_of(mfu), mean(comm_exposed_wait));
   of(groups, BoundBy::bubble) = bubble;
   of(groups, worst_straggler(job) ? BoundBy::straggler : BoundBy::communication) +=
-      mean(BudgetCategory::comm_exposed_wait) - bubble;
-  of(groups, BoundBy::host) = mean(BudgetCategory::idle_host) + mean(BudgetCategory::idle_launch);
-  of(groups, BoundBy::data) = mean(BudgetCategory::idle_data);
-  of(groups, BoundBy::sync) = mean(BudgetCategory::idle_sync);
-  of(groups, BoundBy::copy) = mean(BudgetCategory::copy_exposed);
-  of(groups, BoundBy::unexplained) =
-      mean(BudgetCategory::idle_unexplained) + mean(BudgetCategory::not_recorded);
+      mean(comm_exposed_wait) - bubble;
+  of(groups, BoundBy::host) = mean(idle_host) + mean(idle_launch);
+  of(groups, BoundBy::data) = mean(idle_data);
+  of(groups, BoundBy::sync) = mean(idle_sync);
+  of(groups, BoundBy::copy) = mean(copy_exposed);
+  of(groups, BoundBy::unexplained) = mean(idle_unexplained) + mean(not_recorded);
   return groups;
 }
 
@@ -109,12 +117,6 @@ std::string_view in_words(BoundBy b, bool cpu) {
   return label_of("bound_by", bound_by_names[static_cast<std::size_t>(b)], cpu);
 }
 
-double mean_step(const JobResult& job) {
-  double sum = 0;
-  for (const CategorySpread& s : job.spread) sum += s.mean;
-  return sum;
-}
-
 // What takes most more of a step on a rank than on those that are not late, waiting apart.
 struct Excess {
   BudgetCategory category = BudgetCategory::compute;
@@ -123,8 +125,8 @@ struct Excess {
 
 Excess excess_of(const JobResult& job, int rank) {
   Excess excess;
-  const auto late = std::ranges::find(job.ranks, rank, &RankResult::rank);
-  if (late == job.ranks.end() || late->steps.empty()) return excess;
+  const RankResult* late = find_rank(job, rank);
+  if (late == nullptr || late->steps.empty()) return excess;
   CategoryMeans more = means_of_punctual(job);
   const CategoryMeans own = mean_step_of(*late);
   for (std::size_t c = 0; c < budget_category_count; ++c) more[c] = own[c] - more[c];
@@ -207,11 +209,10 @@ Message gap_text(const JobResult& job, BoundBy bound) {
 
 // How many launches found nothing left to run, on the rank where that costs most.
 Message queue_text(const JobResult& job) {
-  const auto most =
-      std::ranges::max_element(job.ranks, {}, [](const RankResult& r) { return r.host.starved; });
-  if (most == job.ranks.end() || !most->host.launch_bound) return {};
-  return msg::launches_find_idle(most->host.empty_queue_launches, most->host.launches,
-                                 value_if(job.ranks.size() > 1, most->rank));
+  const RankResult& most = rank_with_most(job, [](auto& r) { return r.host.starved; });
+  if (!most.host.launch_bound) return {};
+  return msg::launches_find_idle(most.host.empty_queue_launches, most.host.launches,
+                                 value_if(job.ranks.size() > 1, most.rank));
 }
 
 // Kernels that start long after their launch returned although the device is idle: not the host's
@@ -324,10 +325,9 @@ Message find_culprit(const JobResult& job, BoundBy bound, const std::optional<Mf
     case BoundBy::bubble:
       return collective_text(job);
     case BoundBy::compute:
-      return both(product_text(mfu),
-                  on_cpu(job) ? operator_text(job) : kernel_text(job, bound, machine));
     case BoundBy::memory:
-      return on_cpu(job) ? operator_text(job) : kernel_text(job, bound, machine);
+      return both(bound == BoundBy::compute ? product_text(mfu) : Message(),
+                  on_cpu(job) ? operator_text(job) : kernel_text(job, bound, machine));
     case BoundBy::host:
       return joined(msg::clauses, {shared_device_text(job), queue_text(job), gap_text(job, bound)});
     case BoundBy::copy:
@@ -361,14 +361,9 @@ Message unsplit_text(const JobResult& job, double group) {
 
 // Of a job whose compute is mostly other work than products: their share of the mean step.
 double memory_share(const JobResult& job, double group) {
-  double products = 0;
-  double others = 0;
-  for (const RankResult& r : job.ranks)
-    for (const ExecutedStep& s : r.executed.steps) {
-      products += static_cast<double>((s.product_union + s.unclassed_union).count());
-      others += static_cast<double>(s.other_union.count());
-    }
-  return group * others / (products + others);
+  const auto [products, others] = compute_time(job);
+  return group * static_cast<double>(others.count()) /
+         static_cast<double>((products + others).count());
 }
 
 // `step` is the mean recorded step, of which the budget is.

@@ -59,11 +59,11 @@ Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures) {
     const RankResult& r = job.ranks[i];
     // The steps that count, as in the budget of the job.
     std::vector<std::int64_t> indices;
-    for (const Step& step : r.counted_steps) indices.push_back(step.index);
+    for (const Step& step : r.counted.steps) indices.push_back(step.index);
     const bool counted = !indices.empty();
     const std::vector<std::size_t> places = places_of(counted ? indices : common, r.steps);
     if (places.empty()) continue;
-    MfuRank rank = counted ? mfu_rank(r.rank, r.counted_budget, places_of(indices, r.counted_steps),
+    MfuRank rank = counted ? mfu_rank(r.rank, r.counted.budget, places_of(indices, r.counted.steps),
                                       r.executed, places)
                            : mfu_rank(r.rank, r.budget, places, r.executed, places);
     if (rank.work && r.overlap) rank.work->contention = product_contention(r.overlap->contention);

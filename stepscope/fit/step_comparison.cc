@@ -35,9 +35,9 @@ RankSeconds measured(std::span<const std::int64_t> common, const RankResult& r, 
   RankSeconds result{.rank = r.rank};
   ClassNs sums{};
   double steps = 0;
-  for (std::size_t i = 0; i < r.classes.size(); ++i) {
+  for (std::size_t i = 0; i < r.counted.classes.size(); ++i) {
     if (!std::ranges::binary_search(common, r.steps[i].index)) continue;
-    add_step(r.classes[i], r.budget.rank().steps[i], plan, sums);
+    add_step(r.counted.classes[i], r.budget.rank().steps[i], plan, sums);
     ++steps;
   }
   for (std::size_t c = 0; c < step_class_count && steps > 0; ++c)
@@ -61,7 +61,7 @@ void add_classes(const ExpectedStep& expected, const StepSeconds& mean, StepComp
 std::optional<Error> cannot_compare(const JobResult& job) {
   if (job.steps.empty()) return Error{.what = "no step to hold against the model"};
   for (const RankResult& r : job.ranks)
-    if (r.classes.empty())
+    if (r.counted.classes.empty())
       return Error{.what = "rank " + std::to_string(r.rank) +
                            " ran no kernels on a device, and a step's classes are those of kernels",
                    .hint = "operators of a CPU are held against its machine file by their shapes"};

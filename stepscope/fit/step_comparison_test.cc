@@ -58,7 +58,7 @@ JobResult job_of(const std::vector<int>& late_by_rank) {
     r.device = "cuda";
     for (const std::int64_t index : {2, 3}) {  // some ranks lack step 2
       r.steps.emplace_back().index = index;
-      r.classes.push_back(index == 3 ? some_of_all(late_by_rank[i]) : ClassTime{});
+      r.counted.classes.push_back(index == 3 ? some_of_all(late_by_rank[i]) : ClassTime{});
     }
     r.budget.devices.push_back({0, {Budget{}, budget_of(late_by_rank[i])}, {}});
   }
@@ -155,7 +155,7 @@ TEST(StepComparison, NeedsStepsADeviceAndABackwardPass) {
   job.phases.emplace_back().phase = Phase::optimizer;
   EXPECT_FALSE(cannot_compare(job)) << "trained, only not seen to";
   job = job_of({0, 1});
-  job.ranks[1].classes.clear();
+  job.ranks[1].counted.classes.clear();
   ASSERT_TRUE(cannot_compare(job));
   EXPECT_NE(cannot_compare(job)->message().find("rank 1"), std::string::npos);
   job = job_of({0});

@@ -12,7 +12,7 @@
 #include "stepscope/analysis/runs/gpu_evidence.h"
 #include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/utf8.h"
-#include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/recording_words.h"
 #include "stepscope/diagnose/warnings.h"

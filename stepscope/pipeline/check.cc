@@ -14,7 +14,7 @@
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/culprit.h"
-#include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/recording_words.h"
 #include "stepscope/diagnose/straggler_words.h"

@@ -81,7 +81,7 @@ Said expected_of(const std::string& device, const Machine* machine, const Given&
   r.device = device == "cpu" ? "cpu" : "cuda";
   r.gpu_name = device == "cpu" ? "" : device;
   r.steps.emplace_back().index = 1;
-  r.classes.emplace_back();
+  r.counted.classes.emplace_back();
   Budget step;
   step[BudgetCategory::idle_host] = Ns{1'000'000};
   r.budget.devices.push_back({0, {step}, {}});

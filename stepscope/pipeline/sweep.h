@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/runs/sweep_ranking.h"
+#include "stepscope/analysis/runs/compare_runs.h"
 #include "stepscope/base/result.h"
 #include "stepscope/pipeline/launches.h"
 #include "stepscope/pipeline/progress.h"

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <ranges>
 #include <vector>
@@ -63,6 +64,13 @@ template <Numbers Values>
                  .stdev = sample_stdev(values),
                  .min = static_cast<double>(low),
                  .max = static_cast<double>(high)};
+}
+
+// The key with the largest count; of several the smallest; absent for none.
+template <class Key, class Count>
+[[nodiscard]] std::optional<Key> most_frequent(const std::map<Key, Count>& counts) {
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& c) { return c.second; });
+  return most == counts.end() ? std::nullopt : std::optional(most->first);
 }
 
 // The value at `place` in ascending order, for any ordered type. It reorders the values, O(n).

@@ -15,7 +15,7 @@
 #include "stepscope/cost/step/step_cost.h"
 #include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/diagnose/analysis_test_builder.h"
-#include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/stats/alpha_beta.h"
 
 namespace stepscope {

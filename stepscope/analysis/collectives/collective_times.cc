@@ -196,7 +196,7 @@ std::optional<Ns> usual_time(const CollectiveMatches& matches, std::span<const S
   }
   if (times.size() < least_waited) return std::nullopt;
   const double share = of_waited ? usual_share : least_share;
-  return Ns{std::llround(*quantile(std::span<const double>(times), share))};
+  return Ns{std::llround(*quantile(times, share))};
 }
 
 }  // namespace
@@ -213,11 +213,11 @@ void settle_message_ends(std::span<const RankView> views, CollectiveMatches& mat
       const CollectiveCall& call = matches.call(x);
       const RankView& view = views[x.view];
       if (!call.on_host || call.edge_count != 1) continue;
-      const auto key = std::pair(x.view, index(call.stream));
-      auto at = threads.find(key);
-      if (at == threads.end())
-        at = threads.emplace(key, Activity(*view.trace, view.trace->track(call.stream))).first;
-      const auto last = at->second.last_before(call.end);
+      const Activity& thread = threads
+                                   .try_emplace({x.view, index(call.stream)}, *view.trace,
+                                                view.trace->track(call.stream))
+                                   .first->second;
+      const auto last = thread.last_before(call.end);
       sent.push_back({x, ready, !last || *last <= ready});
     }
   }
@@ -304,14 +304,13 @@ std::optional<Contention> compare(const Trace& trace, const Run& run,
   const double middle = quantile_sorted(alone, 0.5).value_or(0);
   if (middle <= 0 || !of_one_kind(alone, middle)) return std::nullopt;
   const double shared = quantile_sorted(overlapped, 0.5).value_or(0);
-  Contention c;
-  c.name = trace.strings[run.name];
-  c.kind = run.kind;
-  c.shape = trace.strings[run.shape];
-  c.alone = Ns{static_cast<std::int64_t>(middle)};
-  c.overlapped = Ns{static_cast<std::int64_t>(shared)};
-  c.slowdown = shared / middle;
-  c.count = overlapped.size();
+  Contention c{.name = std::string(trace.strings[run.name]),
+               .kind = run.kind,
+               .shape = std::string(trace.strings[run.shape]),
+               .alone = Ns{static_cast<std::int64_t>(middle)},
+               .overlapped = Ns{static_cast<std::int64_t>(shared)},
+               .slowdown = shared / middle,
+               .count = overlapped.size()};
   c.lost = (c.overlapped - c.alone) * static_cast<std::int64_t>(c.count);
   return c;
 }

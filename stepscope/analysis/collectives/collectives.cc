@@ -34,18 +34,10 @@ struct RowKey {
   auto operator<=>(const RowKey&) const = default;
 };
 
-struct Sums {
-  CollectiveRow row;
-  std::set<std::uint32_t> groups;
-  Values transfers;
-  Values skews;
-  Values spreads;
-  std::map<int, std::uint64_t> last;  // rank → number of times
-  std::uint64_t ranked = 0;
-  std::map<int, Ns> exposed;                              // by rank
-  std::map<int, std::pair<std::uint64_t, Ns>> unmatched;  // rank → calls, their duration
-  double bytes_sum = 0;
-  std::uint64_t bytes_count = 0;
+// The calls of a row.
+struct Instances {
+  std::vector<std::uint32_t> matched;  // rows of CollectiveMatches::matched
+  std::vector<CollectiveMember> unmatched;
 };
 
 // A fused call appears once for each of its messages, so its times are divided among them.
@@ -53,117 +45,131 @@ std::int64_t messages_of(const CollectiveCall& call) {
   return std::max<std::int64_t>(1, call.edge_count);
 }
 
-void merge(Sums& into, Sums& from) {
-  const auto append = [](Values& a, const Values& b) { a.insert(a.end(), b.begin(), b.end()); };
-  into.groups.merge(from.groups);
-  append(into.transfers, from.transfers);
-  append(into.skews, from.skews);
-  append(into.spreads, from.spreads);
-  for (const auto& [rank, times] : from.last) into.last[rank] += times;
-  for (const auto& [rank, time] : from.exposed) into.exposed[rank] += time;
-  for (const auto& [rank, unmatched] : from.unmatched) {
-    into.unmatched[rank].first += unmatched.first;
-    into.unmatched[rank].second += unmatched.second;
+void append(auto& into, const auto& from) { into.insert(into.end(), from.begin(), from.end()); }
+
+// The bytes of one message of a fused call. Absent if the messages between its two ranks differ.
+std::optional<Bytes> fused_bytes_of(std::span<const RankView> views,
+                                    const CollectiveMatches& matches,
+                                    const MatchedCollective& matched) {
+  const auto members = matches.members_of(matched);
+  const CollectiveCall& call = matches.call(members.front());
+  const auto size = dtype_bytes(call.dtype);
+  const int mine = views[members.front().view].rank;
+  const int peer = views[members.back().view].rank;
+  std::int64_t elements = -1;
+  for (const P2pEdge& edge : matches.ranks[members.front().view].edges_of(call)) {
+    if (std::minmax(edge.src, edge.dst) != std::minmax(mine, peer)) continue;
+    if (edge.elements < 0 || (elements >= 0 && edge.elements != elements)) return std::nullopt;
+    elements = edge.elements;
   }
-  into.ranked += from.ranked;
-  into.bytes_sum += from.bytes_sum;
-  into.bytes_count += from.bytes_count;
-  CollectiveRow& row = into.row;
-  row.count += from.row.count;
-  row.matched += from.row.matched;
-  row.split += from.row.split;
-  row.duration += from.row.duration;
-  const auto add = [](std::optional<Ns>& a, std::optional<Ns> b) {
-    if (b) a = a.value_or(Ns{0}) + *b;
-  };
-  add(row.transfer, from.row.transfer);
-  add(row.wait, from.row.wait);
+  if (!size || elements < 0) return std::nullopt;
+  return Bytes{elements * *size};
 }
 
-class RowBuilder {
+// The size of an uneven all-to-all is its largest part.
+std::optional<Bytes> bytes_of(std::span<const RankView> views, const CollectiveMatches& matches,
+                              const MatchedCollective& matched) {
+  std::optional<Bytes> bytes;
+  for (const CollectiveMember m : matches.members_of(matched))
+    bytes = std::max(bytes, matches.call(m).bytes);
+  return bytes || !matched.message ? bytes : fused_bytes_of(views, matches, matched);
+}
+
+// One row from its calls.
+class RowOf {
   std::span<const RankView> views_;
   const Collectives& job_;
   const CollectiveMatches& matches_;
-  std::vector<std::vector<bool>> matched_;
-  std::map<RowKey, Sums> rows_;
+  CollectiveRow row_;
+  bool any_ = false;
+  std::set<std::uint32_t> groups_;
+  Values transfers_;
+  Values skews_;
+  Values spreads_;
+  std::map<int, std::uint64_t> last_;  // rank → number of times
+  std::uint64_t ranked_ = 0;
+  std::map<int, Ns> exposed_;                              // by rank
+  std::map<int, std::pair<std::uint64_t, Ns>> unmatched_;  // rank → calls, their duration
+  double bytes_sum_ = 0;
+  std::uint64_t bytes_count_ = 0;
 
  public:
-  RowBuilder(std::span<const RankView> views, const Collectives& job)
+  RowOf(std::span<const RankView> views, const Collectives& job, const RowKey& key)
       : views_(views), job_(job), matches_(job.matches) {
-    for (const RankCalls& rank : matches_.ranks) matched_.emplace_back(rank.calls.size());
+    row_.kind = key.kind;
+    row_.group = key.group;
+    row_.dtype = key.dtype;
+    if (key.group_size > 0) row_.group_size = key.group_size;
   }
 
-  std::vector<CollectiveRow> build() {
-    for (const MatchedCollective& matched : matches_.matched) add_matched(matched);
-    add_unmatched();
-    merge_scattered_sizes();
-    std::vector<CollectiveRow> rows;
-    rows.reserve(rows_.size());
-    for (auto& [key, sums] : rows_) rows.push_back(finish(sums));
-    std::ranges::stable_sort(rows, std::ranges::greater{}, [](const CollectiveRow& row) {
-      return std::pair(row.exposed, row.duration);
-    });
-    return rows;
+  void add(const MatchedCollective& matched) {
+    const auto members = matches_.members_of(matched);
+    ++row_.count;
+    ++row_.matched;
+    add_call(matches_.call(members.front()), bytes_of(views_, matches_, matched));
+    Values durations;
+    for (const CollectiveMember m : members) {
+      const CollectiveCall& call = matches_.call(m);
+      durations.push_back((call.end - call.start).count() / messages_of(call));
+      exposed_[views_[m.view].rank] += job_.exposed[m.view][m.call] / messages_of(call);
+    }
+    row_.duration += *median_time(durations);
+    add_timing(matched);
+  }
+
+  void add(CollectiveMember m) {
+    const CollectiveCall& call = matches_.call(m);
+    add_call(call, call.bytes);
+    auto& [count, duration] = unmatched_[views_[m.view].rank];
+    ++count;
+    duration += call.end - call.start;
+    exposed_[views_[m.view].rank] += job_.exposed[m.view][m.call];
+  }
+
+  CollectiveRow finish() {
+    row_.groups.assign(groups_.begin(), groups_.end());
+    std::uint64_t most = 0;
+    Values durations;
+    for (const auto& [rank, unmatched] : unmatched_) {
+      most = std::max(most, unmatched.first);
+      durations.push_back(unmatched.second.count());
+    }
+    row_.count += most;
+    row_.duration += median_time(durations).value_or(Ns{0});
+    Ns exposed{};
+    for (const auto& [rank, time] : exposed_) exposed += time;
+    row_.exposed = exposed / std::max<std::int64_t>(1, std::ssize(exposed_));
+    if (bytes_count_ != 0)
+      row_.bytes = Bytes{std::llround(bytes_sum_ / static_cast<double>(bytes_count_))};
+    row_.skew = median_time(skews_);
+    row_.clock_uncertainty = median_time(spreads_);
+    if (!last_.empty()) {
+      const auto last = std::ranges::max_element(last_, {}, [](const auto& l) { return l.second; });
+      row_.last_rank = last->first;
+      row_.last_rank_share = static_cast<double>(last->second) / static_cast<double>(ranked_);
+    }
+    const auto transfer = median_time(transfers_);
+    if (transfer && *transfer > Ns{0} && row_.bytes && row_.bytes->value > 0) {
+      row_.algbw = *row_.bytes / seconds(*transfer);
+      const auto factor = busbw_factor(row_.kind, row_.group_size.value_or(-1));
+      if (factor) row_.busbw = ByteRate{row_.algbw->value * *factor};
+    }
+    return std::move(row_);
   }
 
  private:
-  RowKey key_of(const CollectiveCall& call, std::optional<Bytes> bytes) const {
-    RowKey key;
-    key.kind = joined_kind(call.kind);
-    key.group = call.group == no_row ? "unknown" : group_label(matches_.groups[call.group]);
-    if (call.group != no_row) key.group_size = matches_.groups[call.group].size;
-    key.dtype = call.dtype;
-    key.size = bytes ? bytes->value : -1;
-    return key;
-  }
-
-  Sums& sums_of(const CollectiveCall& call, std::optional<Bytes> bytes) {
-    const RowKey key = key_of(call, bytes);
-    const auto [at, fresh] = rows_.try_emplace(key);
-    CollectiveRow& row = at->second.row;
-    if (call.group != no_row) at->second.groups.insert(call.group);
-    if (fresh) {
-      row.kind = key.kind;
-      row.group = key.group;
-      row.dtype = key.dtype;
-      if (key.group_size > 0) row.group_size = key.group_size;
-      if (call.group != no_row) row.dimension = job_.dimension_of[call.group];
+  void add_call(const CollectiveCall& call, std::optional<Bytes> bytes) {
+    const bool first = !std::exchange(any_, true);
+    if (call.group != no_row) {
+      if (first) row_.dimension = job_.dimension_of[call.group];
+      groups_.insert(call.group);
     }
-    return at->second;
+    if (!bytes) return;
+    bytes_sum_ += static_cast<double>(bytes->value);
+    ++bytes_count_;
   }
 
-  // The size of an uneven all-to-all is its largest part.
-  std::optional<Bytes> bytes_of(const MatchedCollective& matched) const {
-    std::optional<Bytes> bytes;
-    for (const CollectiveMember m : matches_.members_of(matched))
-      bytes = std::max(bytes, matches_.call(m).bytes);
-    return bytes || !matched.message ? bytes : fused_bytes_of(matched);
-  }
-
-  // The bytes of one message of a fused call. Absent if the messages between its two ranks differ.
-  std::optional<Bytes> fused_bytes_of(const MatchedCollective& matched) const {
-    const auto members = matches_.members_of(matched);
-    const CollectiveCall& call = matches_.call(members.front());
-    const auto size = dtype_bytes(call.dtype);
-    const int mine = views_[members.front().view].rank;
-    const int peer = views_[members.back().view].rank;
-    std::int64_t elements = -1;
-    for (std::uint32_t e = 0; e < call.edge_count; ++e) {
-      const P2pEdge& edge = matches_.ranks[members.front().view].edges[call.first_edge + e];
-      if (std::minmax(edge.src, edge.dst) != std::minmax(mine, peer)) continue;
-      if (edge.elements < 0 || (elements >= 0 && edge.elements != elements)) return std::nullopt;
-      elements = edge.elements;
-    }
-    if (!size || elements < 0) return std::nullopt;
-    return Bytes{elements * *size};
-  }
-
-  void add_exposed(CollectiveMember m, Sums& sums) {
-    sums.exposed[views_[m.view].rank] +=
-        job_.exposed[m.view][m.call] / messages_of(matches_.call(m));
-  }
-
-  void add_timing(const MatchedCollective& matched, Sums& sums) {
+  void add_timing(const MatchedCollective& matched) {
     const auto members = matches_.members_of(matched);
     Values transfers;  // of each member: time for the bandwidth
     Values shares;     // the part of it that belongs to this message
@@ -182,125 +188,87 @@ class RowBuilder {
       if (call.start > matches_.call(last).start) last = m;
     }
     if (matched.complete) {
-      sums.skews.push_back((matches_.call(last).start - first_start).count());
-      ++sums.last[views_[last.view].rank];
-      ++sums.ranked;
+      skews_.push_back((matches_.call(last).start - first_start).count());
+      ++last_[views_[last.view].rank];
+      ++ranked_;
     }
-    if (const auto spread = end_spread(matches_, matched)) sums.spreads.push_back(spread->count());
+    if (const auto spread = end_spread(matches_, matched)) spreads_.push_back(spread->count());
     if (!split) return;
-    sums.transfers.push_back(median_time(transfers)->count());
-    ++sums.row.split;
-    sums.row.transfer = sums.row.transfer.value_or(Ns{0}) + *median_time(shares);
-    sums.row.wait = sums.row.wait.value_or(Ns{0}) + wait;
-  }
-
-  void add_matched(const MatchedCollective& matched) {
-    const auto members = matches_.members_of(matched);
-    const auto bytes = bytes_of(matched);
-    Sums& sums = sums_of(matches_.call(members.front()), bytes);
-    ++sums.row.count;
-    ++sums.row.matched;
-    if (bytes) {
-      sums.bytes_sum += static_cast<double>(bytes->value);
-      ++sums.bytes_count;
-    }
-    Values durations;
-    for (const CollectiveMember m : members) {
-      const CollectiveCall& call = matches_.call(m);
-      durations.push_back((call.end - call.start).count() / messages_of(call));
-      matched_[m.view][m.call] = true;
-      add_exposed(m, sums);
-    }
-    sums.row.duration += *median_time(durations);
-    add_timing(matched, sums);
-  }
-
-  void add_unmatched() {
-    for (std::uint32_t v = 0; v < views_.size(); ++v) {
-      const auto& calls = matches_.ranks[v].calls;
-      for (std::uint32_t c = 0; c < calls.size(); ++c) {
-        if (matched_[v][c]) continue;
-        Sums& sums = sums_of(calls[c], calls[c].bytes);
-        auto& [count, duration] = sums.unmatched[views_[v].rank];
-        ++count;
-        duration += calls[c].end - calls[c].start;
-        if (calls[c].bytes) {
-          sums.bytes_sum += static_cast<double>(calls[c].bytes->value);
-          ++sums.bytes_count;
-        }
-        sums.exposed[views_[v].rank] += job_.exposed[v][c];
-      }
-    }
-  }
-
-  static CollectiveRow finish(Sums& sums) {
-    CollectiveRow row = std::move(sums.row);
-    row.groups.assign(sums.groups.begin(), sums.groups.end());
-    std::uint64_t most = 0;
-    Values durations;
-    for (const auto& [rank, unmatched] : sums.unmatched) {
-      most = std::max(most, unmatched.first);
-      durations.push_back(unmatched.second.count());
-    }
-    row.count += most;
-    row.duration += median_time(durations).value_or(Ns{0});
-    Ns exposed{};
-    for (const auto& [rank, time] : sums.exposed) exposed += time;
-    if (!sums.exposed.empty())
-      row.exposed = exposed / static_cast<std::int64_t>(sums.exposed.size());
-    if (sums.bytes_count != 0) {
-      const double mean = sums.bytes_sum / static_cast<double>(sums.bytes_count);
-      row.bytes = Bytes{std::llround(mean)};
-    }
-    row.skew = median_time(sums.skews);
-    row.clock_uncertainty = median_time(sums.spreads);
-    for (const auto& [rank, times] : sums.last) {
-      if (!row.last_rank || times > sums.last.at(*row.last_rank)) row.last_rank = rank;
-    }
-    if (row.last_rank) {
-      row.last_rank_share =
-          static_cast<double>(sums.last.at(*row.last_rank)) / static_cast<double>(sums.ranked);
-    }
-    const auto transfer = median_time(sums.transfers);
-    if (transfer && *transfer > Ns{0} && row.bytes && row.bytes->value > 0) {
-      row.algbw = *row.bytes / seconds(*transfer);
-      const auto factor = busbw_factor(row.kind, row.group_size.value_or(-1));
-      if (factor) row.busbw = ByteRate{row.algbw->value * *factor};
-    }
-    return row;
-  }
-
-  // Expert exchanges change size every time. Sizes beyond the limit of a table share rows by powers
-  // of two.
-  void merge_scattered_sizes() {
-    constexpr std::size_t most = 32;
-    const auto without_size = [](RowKey key) {
-      key.size = -1;
-      return key;
-    };
-    std::map<RowKey, std::size_t> sizes;
-    for (const auto& [key, sums] : rows_) ++sizes[without_size(key)];
-    std::map<RowKey, Sums> merged;
-    for (auto& [key, sums] : rows_) {
-      RowKey home = key;
-      if (key.size > 0 && sizes[without_size(key)] > most) {
-        home.size = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(key.size)));
-      }
-      const auto [at, fresh] = merged.try_emplace(home);
-      if (fresh) {
-        at->second = std::move(sums);
-      } else {
-        merge(at->second, sums);
-      }
-    }
-    rows_ = std::move(merged);
+    transfers_.push_back(median_time(transfers)->count());
+    ++row_.split;
+    row_.transfer = row_.transfer.value_or(Ns{0}) + *median_time(shares);
+    row_.wait = row_.wait.value_or(Ns{0}) + wait;
   }
 };
+
+RowKey key_of(const CollectiveMatches& matches, const CollectiveCall& call,
+              std::optional<Bytes> bytes) {
+  RowKey key{.kind = joined_kind(call.kind),
+             .group = "unknown",
+             .dtype = call.dtype,
+             .size = bytes ? bytes->value : -1};
+  if (call.group != no_row) {
+    key.group = group_label(matches.groups[call.group]);
+    key.group_size = matches.groups[call.group].size;
+  }
+  return key;
+}
+
+std::map<RowKey, Instances> instances_of_rows(std::span<const RankView> views,
+                                              const CollectiveMatches& matches) {
+  std::map<RowKey, Instances> rows;
+  std::vector<std::vector<bool>> matched;
+  for (const RankCalls& rank : matches.ranks) matched.emplace_back(rank.calls.size());
+  for (std::uint32_t i = 0; i < matches.matched.size(); ++i) {
+    const MatchedCollective& m = matches.matched[i];
+    const auto members = matches.members_of(m);
+    const CollectiveCall& call = matches.call(members.front());
+    rows[key_of(matches, call, bytes_of(views, matches, m))].matched.push_back(i);
+    for (const CollectiveMember member : members) matched[member.view][member.call] = true;
+  }
+  for (std::uint32_t v = 0; v < matches.ranks.size(); ++v)
+    for (std::uint32_t c = 0; c < matched[v].size(); ++c) {
+      const CollectiveCall& call = matches.ranks[v].calls[c];
+      if (!matched[v][c]) rows[key_of(matches, call, call.bytes)].unmatched.push_back({v, c});
+    }
+  return rows;
+}
+
+// Expert exchanges change size every time. Sizes beyond the limit of a table share rows by powers
+// of two.
+std::map<RowKey, Instances> with_joined_sizes(const std::map<RowKey, Instances>& rows) {
+  constexpr std::size_t most = 32;
+  const auto without_size = [](RowKey key) {
+    key.size = -1;
+    return key;
+  };
+  std::map<RowKey, std::size_t> sizes;
+  for (const auto& [key, of] : rows) ++sizes[without_size(key)];
+  std::map<RowKey, Instances> joined;
+  for (const auto& [key, of] : rows) {
+    RowKey home = key;
+    if (key.size > 0 && sizes[without_size(key)] > most)
+      home.size = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(key.size)));
+    append(joined[home].matched, of.matched);
+    append(joined[home].unmatched, of.unmatched);
+  }
+  return joined;
+}
 
 // Requires all of `job` except the rows. Sorted by exposed time, largest first.
 std::vector<CollectiveRow> collective_rows(std::span<const RankView> views,
                                            const Collectives& job) {
-  return RowBuilder(views, job).build();
+  std::vector<CollectiveRow> rows;
+  for (const auto& [key, of] : with_joined_sizes(instances_of_rows(views, job.matches))) {
+    RowOf row(views, job, key);
+    for (const std::uint32_t i : of.matched) row.add(job.matches.matched[i]);
+    for (const CollectiveMember m : of.unmatched) row.add(m);
+    rows.push_back(row.finish());
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater{}, [](const CollectiveRow& row) {
+    return std::pair(row.exposed, row.duration);
+  });
+  return rows;
 }
 
 std::vector<DimensionRow> dimension_rows(std::span<const CollectiveRow> rows) {
@@ -325,13 +293,6 @@ std::vector<DimensionRow> dimension_rows(std::span<const CollectiveRow> rows) {
 }
 
 }  // namespace
-
-Collectives analyze_collectives(std::span<const RankView> views, const CollectiveOptions& options) {
-  return analyze_collectives(
-      views,
-      match_collectives(views, {.world_size = options.world_size, .threads = options.threads}),
-      options);
-}
 
 Collectives analyze_collectives(std::span<const RankView> views, CollectiveMatches matches,
                                 const CollectiveOptions& options) {

@@ -56,7 +56,6 @@ struct DimensionRow {
 };
 
 struct CollectiveOptions {
-  std::optional<int> world_size;   // from the user; else from the traces
   GroupDimensions dimensions;      // from the user
   std::vector<CommGroup> sized{};  // the groups that the user's sizes make
   unsigned threads = 1;
@@ -72,12 +71,13 @@ struct Collectives {
   std::vector<DimensionRow> dimensions;  // likewise
 };
 
-[[nodiscard]] Collectives analyze_collectives(std::span<const RankView> views,
-                                              const CollectiveOptions& options = {});
 // Takes calls that are already matched. Their instants must be on one time axis.
 [[nodiscard]] Collectives analyze_collectives(std::span<const RankView> views,
                                               CollectiveMatches matches,
-                                              const CollectiveOptions& options);
+                                              const CollectiveOptions& options = {});
+[[nodiscard]] inline Collectives analyze_collectives(std::span<const RankView> views) {
+  return analyze_collectives(views, match_collectives(views));
+}
 
 // The time budget of a rank by the work of its device: compute by the class of its kernels, exposed
 // communication by its dimension of parallelism. Every instant counts once, as in the budget. If

@@ -9,33 +9,19 @@
 namespace stepscope {
 namespace {
 
-class BucketFinder {
- public:
-  explicit BucketFinder(const RankView& view) : view_(view), trace_(*view.trace) {}
-  [[nodiscard]] std::optional<Ns> ready(const CollectiveCall& call) const;
-
- private:
-  [[nodiscard]] std::optional<Ns> ready_on_device(const CollectiveCall& call) const;
-  [[nodiscard]] std::optional<Ns> ready_on_host(SliceId launch) const;
-
-  const RankView& view_;
-  const Trace& trace_;
-};
-
 // The reducer's kernel waits for earlier launches of its thread: the last of them to start.
-std::optional<Ns> BucketFinder::ready_on_device(const CollectiveCall& call) const {
+std::optional<Ns> ready_on_device(const RankView& view, const CollectiveCall& call) {
   constexpr std::ptrdiff_t walk = 8192;
-  const Slices& s = trace_.slices;
-  const int device = trace_.track(call.stream).device_index;
-  const auto lane = std::ranges::find(view_.index->devices, device, &DeviceLane::device);
-  if (lane == view_.index->devices.end()) return std::nullopt;
+  const Slices& s = view.trace->slices;
+  const DeviceLane* lane = lane_of(view, call);
+  if (lane == nullptr) return std::nullopt;
   const auto start_of = [&](SliceId op) { return s.start[index(op)]; };
   const auto last = std::ranges::upper_bound(lane->ops, call.start, {}, start_of);
   const auto first = last - std::min(walk, last - lane->ops.begin());
   for (auto at = last; at != first;) {
     const SliceId op = *--at;
-    const SliceId launch = view_.index->launch(op);
-    if (launch == no_slice || trace_.is_communication(op) || trace_.is_wait(op)) continue;
+    const SliceId launch = view.index->launch(op);
+    if (launch == no_slice || view.trace->is_communication(op) || view.trace->is_wait(op)) continue;
     const bool same_thread = s.track[index(launch)] == s.track[index(call.launch)];
     if (same_thread && start_of(launch) < start_of(call.launch)) return s.end(op);
   }
@@ -43,9 +29,9 @@ std::optional<Ns> BucketFinder::ready_on_device(const CollectiveCall& call) cons
 }
 
 // The last operator to end on the thread before the all-reduce was requested.
-std::optional<Ns> BucketFinder::ready_on_host(SliceId launch) const {
-  const Slices& s = trace_.slices;
-  const Track& track = trace_.track(s.track[index(launch)]);
+std::optional<Ns> ready_on_host(const Trace& trace, SliceId launch) {
+  const Slices& s = trace.slices;
+  const Track& track = trace.track(s.track[index(launch)]);
   const Ns at = s.start[index(launch)];
   for (std::uint32_t i = index(launch); i-- > track.first;) {
     const bool computes =
@@ -53,10 +39,6 @@ std::optional<Ns> BucketFinder::ready_on_host(SliceId launch) const {
     if (computes && s.end(SliceId{i}) <= at) return s.end(SliceId{i});
   }
   return std::nullopt;
-}
-
-std::optional<Ns> BucketFinder::ready(const CollectiveCall& call) const {
-  return view_.index->cpu_only() ? ready_on_host(call.launch) : ready_on_device(call);
 }
 
 }  // namespace
@@ -79,7 +61,6 @@ bool AccumulateRows::contain(SliceId launch) const {
 
 std::vector<DdpBucket> find_ddp_buckets(const RankView& view, const RankCalls& rank,
                                         std::span<const Ns> exposed) {
-  const BucketFinder finder(view);
   const AccumulateRows accumulates(*view.trace);
   std::vector<DdpBucket> buckets;
   std::map<std::uint32_t, std::uint32_t> next;  // step → bucket
@@ -87,15 +68,14 @@ std::vector<DdpBucket> find_ddp_buckets(const RankView& view, const RankCalls& r
     const CollectiveCall& call = rank.calls[c];
     if (call.kind != CollectiveKind::all_reduce || call.launch == no_slice || !call.step) continue;
     if (!accumulates.contain(call.launch)) continue;
-    DdpBucket bucket;
-    bucket.step = view.steps[*call.step].index;
-    bucket.bucket = next[*call.step]++;
-    bucket.bytes = call.bytes;
-    bucket.ready = finder.ready(call);
-    bucket.launched = view.trace->slices.start[index(call.launch)];
-    bucket.done = call.end;
-    bucket.exposed = exposed[c];
-    buckets.push_back(bucket);
+    buckets.push_back({.step = view.steps[*call.step].index,
+                       .bucket = next[*call.step]++,
+                       .bytes = call.bytes,
+                       .ready = view.index->cpu_only() ? ready_on_host(*view.trace, call.launch)
+                                                       : ready_on_device(view, call),
+                       .launched = view.trace->slices.start[index(call.launch)],
+                       .done = call.end,
+                       .exposed = exposed[c]});
   }
   return buckets;
 }

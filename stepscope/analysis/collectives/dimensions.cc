@@ -120,9 +120,7 @@ std::vector<GroupUse> uses_of(std::span<const RankView> views, const CollectiveM
       const bool message = call.edge_count != 0 || is_message(call.kind);
       ++(message ? use.messages : use.collectives);
       if (call.edge_count != 0)
-        answers[call.group].add(
-            call, std::span(matches.ranks[v].edges).subspan(call.first_edge, call.edge_count),
-            views[v].rank);
+        answers[call.group].add(call, matches.ranks[v].edges_of(call), views[v].rank);
       if (call.kind != CollectiveKind::all_to_all) continue;
       ++use.all_to_alls;
       if (is_expert_kernel(views[v].trace->name(call.slice))) ++use.expert;

@@ -67,8 +67,8 @@ std::vector<Order> orders(const Trace& trace, const DeviceLane& lane, std::span<
 }  // namespace
 
 std::optional<Overlap> overlap(const Trace& trace, const RankIndex& rank,
-                               std::span<const Step> steps, const TimeBudget& budget,
-                               std::size_t most_contended) {
+                               std::span<const Step> steps, const TimeBudget& budget) {
+  constexpr std::size_t most_contended = 20;
   if (communication(budget.total) == Ns{}) return std::nullopt;
   Overlap result;
   std::vector<Order> order;

@@ -38,8 +38,7 @@ struct Overlap {
 
 // Absent if the steps have no communication.
 [[nodiscard]] std::optional<Overlap> overlap(const Trace& trace, const RankIndex& rank,
-                                             std::span<const Step> steps, const TimeBudget& budget,
-                                             std::size_t most_contended = 20);
+                                             std::span<const Step> steps, const TimeBudget& budget);
 
 // The exposed time of each communication call of a rank: the part that no compute hides, clipped to
 // the call. On a device compute is every kernel of the same device except communication kernels.

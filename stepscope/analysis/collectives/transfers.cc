@@ -24,20 +24,7 @@ HostPlacement placement_of(std::span<const CollectiveMember> members, const Host
   return hosts.size() == 1 ? HostPlacement::one_host : HostPlacement::several_hosts;
 }
 
-std::optional<Transfer> transfer_of_all(const Collectives& job, const MatchedCollective& matched,
-                                        const HostClocks& clocks) {
-  const auto timed = timed_size(job, matched);
-  if (!timed) return std::nullopt;
-  const auto members = job.matches.members_of(matched);
-  return Transfer{.kind = joined_kind(matched.kind),
-                  .group_size = static_cast<int>(members.size()),
-                  .placement = placement_of(members, clocks),
-                  .bytes = timed->first,
-                  .time = timed->second};
-}
-
-}  // namespace
-
+// The size of an instance and the median transfer of its members, if both are known and not 0.
 std::optional<std::pair<Bytes, Ns>> timed_size(const Collectives& job,
                                                const MatchedCollective& matched) {
   std::vector<std::int64_t> times;
@@ -54,12 +41,19 @@ std::optional<std::pair<Bytes, Ns>> timed_size(const Collectives& job,
   return std::pair(*bytes, transfer);
 }
 
+}  // namespace
+
 std::vector<Transfer> find_transfers(std::span<const RankView> views, const Collectives& job) {
   const HostClocks clocks = find_clocks(views);
   std::vector<Transfer> transfers;
   for (const MatchedCollective& matched : job.matches.matched) {
     if (!matched.complete || matched.count < 2) continue;
-    if (const auto transfer = transfer_of_all(job, matched, clocks)) transfers.push_back(*transfer);
+    if (const auto timed = timed_size(job, matched))
+      transfers.push_back({.kind = joined_kind(matched.kind),
+                           .group_size = static_cast<int>(matched.count),
+                           .placement = placement_of(job.matches.members_of(matched), clocks),
+                           .bytes = timed->first,
+                           .time = timed->second});
   }
   return transfers;
 }

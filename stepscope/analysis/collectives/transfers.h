@@ -30,10 +30,6 @@ struct Transfer {
   Ns time{};      // median over its ranks
 };
 
-// The size of an instance and the median transfer of its members, if both are known and not 0.
-[[nodiscard]] std::optional<std::pair<Bytes, Ns>> timed_size(const Collectives& job,
-                                                             const MatchedCollective& matched);
-
 // Instances of known size that took more than 0 ns. Messages that share a fused call are left out.
 // Hosts come from host_clock.h. Several ranks of unknown host have an unknown placement.
 [[nodiscard]] std::vector<Transfer> find_transfers(std::span<const RankView> views,

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <utility>
 
-#include "stepscope/analysis/matching/clock_bounds.h"
 #include "stepscope/analysis/matching/clock_fit.h"
 #include "stepscope/analysis/matching/host_clock.h"
 #include "stepscope/analysis/matching/message_size.h"
@@ -85,7 +84,7 @@ double typical_spread(const SharedEnds& data, std::span<const double> spreads) {
     of_group[std::move(group)].push_back(spreads[s]);
   }
   double sum = 0;
-  for (const auto& [group, of_it] : of_group) sum += *median(std::span<const double>(of_it));
+  for (const auto& [group, of_it] : of_group) sum += *median(of_it);
   return of_group.empty() ? 0 : sum / static_cast<double>(of_group.size());
 }
 
@@ -161,6 +160,103 @@ Trial try_model(const SharedEnds& data, bool with_drift, const Trial* near,
   return trial;
 }
 
+struct Instant {
+  std::uint32_t clock = 0;
+  double ns = 0;  // since fit.at, drift removed
+};
+
+// Bounds on clocks from causality. No end of a barrier-type collective comes before any of its
+// starts. No end of a broadcast or scatter comes before the root's start. The root's end of a
+// reduce or gather comes after all starts. No receive ends before its send starts.
+class Bounds {
+  const CollectiveMatches& matches_;
+  const HostClocks& clocks_;
+  std::span<const RankView> views_;
+  const ClockFit& fit_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> tightest_;  // ahead, behind
+
+ public:
+  Bounds(const CollectiveMatches& matches, const HostClocks& clocks,
+         std::span<const RankView> views, const ClockFit& fit)
+      : matches_(matches), clocks_(clocks), views_(views), fit_(fit) {}
+
+  // On offsets at fit.at, with the drift of `fit` removed; the tightest for each pair of clocks.
+  // For a collective of many clocks it uses only pairs with the earliest end or the latest start
+  // under `fit`: they imply the others. Each bound leaves a margin of fit.noise_ns.
+  std::vector<ClockBound> find() {
+    for (const MatchedCollective& m : matches_.matched) {
+      if (m.message)
+        message(matches_.members_of(m));
+      else if (m.complete)
+        collective(m);
+    }
+    std::vector<ClockBound> bounds;
+    for (const auto& [pair, most] : tightest_)
+      bounds.push_back({pair.first, pair.second, Ns{std::llround(std::floor(most))}});
+    return bounds;
+  }
+
+ private:
+  [[nodiscard]] Instant instant(CollectiveMember m, Ns t) const {
+    const std::uint32_t clock = clocks_.of_view[m.view];
+    const auto since = static_cast<double>((t - fit_.at).count());
+    return {clock, since - fit_.drift[clock] * since};
+  }
+
+  [[nodiscard]] Instant start(CollectiveMember m) const {
+    return instant(m, matches_.call(m).start);
+  }
+
+  [[nodiscard]] Instant end(CollectiveMember m) const { return instant(m, matches_.call(m).end); }
+  [[nodiscard]] double aligned(const Instant& i) const { return i.ns - fit_.offset_ns[i.clock]; }
+
+  // start - offset(start) <= end - offset(end).
+  void demand(const Instant& start, const Instant& end) {
+    if (start.clock == end.clock) return;
+    const double most = end.ns - start.ns + fit_.noise_ns;
+    const auto [at, fresh] = tightest_.try_emplace({end.clock, start.clock}, most);
+    if (!fresh) at->second = std::min(at->second, most);
+  }
+
+  void message(std::span<const CollectiveMember> members) {
+    for (const CollectiveMember receiver : members)
+      for (const CollectiveMember sender : members) {
+        const RankCalls& rank = matches_.ranks[receiver.view];
+        for (const P2pEdge& edge : rank.edges_of(matches_.call(receiver)))
+          if (edge.dst == views_[receiver.view].rank && edge.src == views_[sender.view].rank)
+            demand(start(sender), end(receiver));
+      }
+  }
+
+  void all_wait_for_all(std::span<const CollectiveMember> members) {
+    CollectiveMember first_end = members.front();
+    CollectiveMember last_start = members.front();
+    for (const CollectiveMember m : members) {
+      if (aligned(end(m)) < aligned(end(first_end))) first_end = m;
+      if (aligned(start(m)) > aligned(start(last_start))) last_start = m;
+    }
+    for (const CollectiveMember m : members) {
+      demand(start(m), end(first_end));
+      demand(start(last_start), end(m));
+    }
+  }
+
+  void collective(const MatchedCollective& m) {
+    const auto members = matches_.members_of(m);
+    if (is_barrier_like(m.kind)) return all_wait_for_all(members);
+    if (!is_rooted(m.kind)) return;
+    const auto root = std::ranges::find_if(members, [&](CollectiveMember member) {
+      return views_[member.view].rank == matches_.call(member).root;
+    });
+    if (root == members.end()) return;
+    for (const CollectiveMember member : members)
+      if (is_from_root(m.kind))
+        demand(start(*root), end(member));
+      else
+        demand(start(member), end(*root));
+  }
+};
+
 class Aligner {
   std::span<const RankView> views_;
   const CollectiveMatches& matches_;
@@ -182,14 +278,11 @@ class Aligner {
   }
 
   ClockAlignment run() {
-    const auto relative = [](const RankView& v) {
-      return v.trace->metadata.clock != Clock::unix_epoch;
-    };
     if (clocks_.clocks.size() < 2) {
       const bool one = clocks_.clocks.empty() || clocks_.clocks[0].ranks.size() < 2;
       return refuse(one ? "one rank" : "all ranks are of one host and share its clock");
     }
-    if (std::ranges::any_of(views_, relative)) return refuse("the clocks are relative");
+    if (any_relative(views_)) return refuse("the clocks are relative");
     data_ = shared_ends(matches_, clocks_, shortest_);
     out_.collectives = data_.shared.size();
     if (data_.shared.empty())
@@ -207,7 +300,7 @@ class Aligner {
       return refuse("the offsets of the first and the second half of the collectives differ");
     if (trial_.spread > least_improvement * recorded_spread_)
       return refuse("no offsets bring the ends of the collectives closer together");
-    const std::vector<ClockBound> bounds = clock_bounds(matches_, clocks_, views_, trial_.all);
+    const std::vector<ClockBound> bounds = Bounds(matches_, clocks_, views_, trial_.all).find();
     if (!satisfy_bounds(bounds, trial_.all))
       return refuse(
           "no offsets put every end behind the starts of its collective: the order of "
@@ -256,7 +349,7 @@ class Aligner {
         std::abs(static_cast<double>((last.front().end - first.front().end).count()));
     Sums scales;
     for (const SharedEnd& s : data_.shared) scales.push_back(static_cast<double>(s.scale.count()));
-    if (window * usual_drift <= *median(std::span<const double>(scales))) return offsets;
+    if (window * usual_drift <= *median(scales)) return offsets;
     const auto better = [&](const Trial& drift) {
       return drift.stable &&
              (!offsets.stable || drift.spread <= drift_improvement * offsets.spread);
@@ -271,9 +364,7 @@ class Aligner {
   }
 
   // The order in which ranks leave shows best in the shortest tenth of the collectives.
-  double leaving_order_ns() const {
-    return leaving_order * *quantile(std::span<const double>(shortest_), 0.1);
-  }
+  double leaving_order_ns() const { return leaving_order * *quantile(shortest_, 0.1); }
 
   double largest_offset() const {
     const double half_window =

@@ -180,15 +180,11 @@ class Solver {
   ClockFit run(const ClockFit* near) {
     ClockFit fit;
     fit.part = parts_of(data_, first_, last_);
-    fit.joins.resize(data_.clocks);
     fit.offset_ns.resize(data_.clocks);
     fit.drift.resize(data_.clocks);
     fit.error_ns.resize(data_.clocks);
     fit.at = at_;
     if (first_ == last_) return fit;
-    each_shared([&](std::size_t, std::size_t, std::span<const ClockEnd> ends) {
-      for (const ClockEnd& e : ends) ++fit.joins[e.clock];
-    });
     for (std::uint32_t c = 0; near != nullptr && c < data_.clocks; ++c) {
       x_[c * columns_] = near->offset_at(c, at_);
       if (columns_ == 2) x_[c * 2 + 1] = near->drift[c] * unit_ns_;
@@ -203,7 +199,7 @@ class Solver {
     fit.error_ns = errors();
     std::vector<std::int64_t> scales;
     for (std::size_t s = first_; s < last_; ++s) scales.push_back(data_.shared[s].scale.count());
-    fit.noise_ns = std::max(1000.0, 4 * sigma_ * *median(std::span<const std::int64_t>(scales)));
+    fit.noise_ns = std::max(1000.0, 4 * sigma_ * *median(scales));
     for (std::uint32_t c = 0; c < data_.clocks; ++c) {
       fit.offset_ns[c] = x_[c * columns_];
       if (columns_ == 2) fit.drift[c] = x_[c * 2 + 1] / unit_ns_;

@@ -39,13 +39,12 @@ struct SharedEnds {
 };
 
 struct ClockFit {
-  std::vector<double> offset_ns;     // by clock, at the instant `at`
-  std::vector<double> drift;         // by clock; 0 unless fitted
-  std::vector<double> error_ns;      // of the offset: one standard error of the robust mean
-  std::vector<std::uint32_t> part;   // by clock: the lowest clock it is joined to
-  std::vector<std::uint32_t> joins;  // by clock: collectives it shares with others
-  double noise_ns = 0;               // four standard deviations of a typical end, at least 1 us
-  Ns at{};                           // the middle of the events
+  std::vector<double> offset_ns;    // by clock, at the instant `at`
+  std::vector<double> drift;        // by clock; 0 unless fitted
+  std::vector<double> error_ns;     // of the offset: one standard error of the robust mean
+  std::vector<std::uint32_t> part;  // by clock: the lowest clock it is joined to
+  double noise_ns = 0;              // four standard deviations of a typical end, at least 1 us
+  Ns at{};                          // the middle of the events
 
   [[nodiscard]] double offset_at(std::uint32_t clock, Ns t) const {
     return offset_ns[clock] + drift[clock] * static_cast<double>((t - at).count());

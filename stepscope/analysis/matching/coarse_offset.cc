@@ -35,10 +35,6 @@ struct ViewCalls {
   [[nodiscard]] std::optional<std::int64_t> step_of(const AlignItem& item) const {
     return launching_step(*view, calls[item.call]);
   }
-  [[nodiscard]] Ns step_length() const {
-    const auto& steps = view->steps;
-    return steps.empty() ? Ns{0} : (steps.back().end - steps.front().start) / std::ssize(steps);
-  }
 };
 
 // Barrier-like calls by group. Calls without a group count if all are on one stream or on the host.
@@ -55,14 +51,7 @@ Sequences sequences_of(const RankView& view, std::uint32_t place, const RankCall
       stream = call.stream;
     }
     Sequence& sequence = by_group[call.group];
-    if (sequence.size() < most_calls)
-      sequence.push_back({.view = place,
-                          .call = c,
-                          .kind = call.kind,
-                          .dtype = call.dtype,
-                          .elements = call.elements,
-                          .start = call.start,
-                          .end = call.end});
+    if (sequence.size() < most_calls) sequence.push_back(item_of(place, c, call, {}));
   }
   if (several) by_group.erase(no_row);
   return by_group;
@@ -100,10 +89,10 @@ Pattern pattern_of(const std::vector<Difference>& all) {
   };
   std::vector<double> off;
   for (const Difference& d : all) off.push_back(drifted(d));
-  const double offset = *median(std::span<const double>(off));
+  const double offset = *median(off);
   found.of_b.offset = Ns{std::llround(offset)};
   for (double& d : off) d = std::abs(d - offset);
-  found.deviation = *median(std::span<const double>(off));
+  found.deviation = *median(off);
   return found;
 }
 
@@ -146,12 +135,6 @@ std::optional<Pattern> unique_pattern(const Sequence& a, const Sequence& b) {
   return best;
 }
 
-bool run_together(const Sequence& a, const Sequence& b) {
-  const auto found = align(a, b);
-  return found && found->pairs * 2 >= std::min(a.size(), b.size()) &&
-         found->together * 10 >= found->pairs * 9;
-}
-
 // How far b's clock is ahead if steps of one number are the same ones: the ends of their last calls
 // are nearly equally far apart in all of them.
 std::optional<Ns> offset_by_steps(const ViewCalls& a, const ViewCalls& b, const Sequence& of_a,
@@ -166,9 +149,9 @@ std::optional<Ns> offset_by_steps(const ViewCalls& a, const ViewCalls& b, const 
   if (apart.size() < least_steps) return std::nullopt;
   std::vector<double> values;
   for (const auto& [step, time] : apart) values.push_back(static_cast<double>(time.count()));
-  const double offset = *median(std::span<const double>(values));
+  const double offset = *median(values);
   for (double& v : values) v = std::abs(v - offset);
-  if (*median(std::span<const double>(values)) > most_deviation_ns) return std::nullopt;
+  if (*median(values) > most_deviation_ns) return std::nullopt;
   return Ns{std::llround(offset)};
 }
 
@@ -176,7 +159,8 @@ std::optional<Ns> offset_by_steps(const ViewCalls& a, const ViewCalls& b, const 
 // say which distance is right. Without numbers nothing contradicts.
 bool contradicts_steps(const ViewCalls& a, const ViewCalls& b, std::optional<Ns> by_steps,
                        const ClockCorrection& pattern) {
-  const Ns step = std::min(a.step_length(), b.step_length());
+  const Ns step =
+      std::min(mean_step_of(*a.view).value_or(Ns{0}), mean_step_of(*b.view).value_or(Ns{0}));
   return by_steps && std::chrono::abs(*by_steps) <= step / 4 &&
          std::chrono::abs(pattern.offset - *by_steps) > step / 4;
 }
@@ -211,9 +195,7 @@ std::vector<ClockCorrection> coarse_offsets(std::span<const RankView> views,
                                             const HostClocks& clocks) {
   const std::size_t count = clocks.clocks.size();
   std::vector<ClockCorrection> by_view(views.size());
-  const bool relative = std::ranges::any_of(
-      views, [](const RankView& v) { return v.trace->metadata.clock != Clock::unix_epoch; });
-  if (relative || count < 2) return by_view;
+  if (any_relative(views) || count < 2) return by_view;
   std::vector<ViewCalls> sequences;
   std::vector<std::vector<std::uint32_t>> views_of(count);
   for (std::uint32_t v = 0; v < views.size(); ++v) {

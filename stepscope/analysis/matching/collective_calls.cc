@@ -53,17 +53,6 @@ void infer_from_streams(const RankView& view, RankCalls& rank) {
   }
 }
 
-// Fills CollectiveCall::step.
-void find_steps_of_calls(std::span<const Step> steps, RankCalls& rank) {
-  for (CollectiveCall& call : rank.calls) {
-    if (const auto step = step_at(steps, call.start)) call.step = static_cast<std::uint32_t>(*step);
-  }
-}
-
-bool is_known(CollectiveKind kind) {
-  return kind != CollectiveKind::none && kind != CollectiveKind::unknown;
-}
-
 // The sources found for one call before it is read.
 struct Sources {
   const Collective* meta = nullptr;
@@ -103,7 +92,9 @@ class CallReader {
     add_configured_groups();
     infer_from_streams(view_, out_);
     take_only_group();
-    find_steps_of_calls(view_.steps, out_);
+    for (CollectiveCall& call : out_.calls)
+      if (const auto step = step_at(view_.steps, call.start))
+        call.step = static_cast<std::uint32_t>(*step);
     out_.calls.shrink_to_fit();
     return std::move(out_);
   }
@@ -136,12 +127,10 @@ class CallReader {
     if (meta.dtype != empty_string) call.dtype = dtype_name(trace_.strings[meta.dtype]);
     const auto size = dtype_bytes(call.dtype);
     const int n = call.group == no_row ? meta.group_size : out_.groups[call.group].size;
-    const bool gathers =
-        call.kind == CollectiveKind::all_gather || call.kind == CollectiveKind::gather;
-    call.elements = gathers && meta.out_elements > 0 ? meta.out_elements : meta.in_elements;
-    if (size) {
+    call.elements =
+        gathers(call.kind) && meta.out_elements > 0 ? meta.out_elements : meta.in_elements;
+    if (size)
       call.bytes = message_bytes(call.kind, {meta.in_elements, meta.out_elements, n}, *size);
-    }
     read_recorded_root(meta, call);
   }
 
@@ -197,7 +186,7 @@ class CallReader {
     const auto inputs = inputs_of(op);
     const auto peer = inputs ? inputs->integer(2) : std::nullopt;
     if (!peer || *peer < 0) return;
-    (edge.sends ? edge.dst : edge.src) = static_cast<int>(*peer);
+    edge.peer() = static_cast<int>(*peer);
     edge.in_group = true;
     if (const auto tag = inputs->integer(3)) edge.tag = static_cast<int>(*tag);
   }
@@ -205,7 +194,7 @@ class CallReader {
   // Also where the members of the group are unknown.
   bool may_be_member(std::uint32_t group, int rank) const {
     if (group == no_row || out_.groups[group].ranks.empty()) return true;
-    return std::ranges::find(out_.groups[group].ranks, rank) != out_.groups[group].ranks.end();
+    return out_.groups[group].place_of(rank).has_value();
   }
 
   // "nccl:send 0->1" and "nccl:recv 0<-1" number ranks within the group. Metadata use global ranks.
@@ -216,7 +205,7 @@ class CallReader {
         meta != nullptr ? collective_kind(trace_.strings[meta->name]) : row->kind;
     const bool sends = edge.sends = kind == CollectiveKind::send;
     (sends ? edge.src : edge.dst) = view_.rank;
-    int& peer = sends ? edge.dst : edge.src;
+    int& peer = edge.peer();
     if (meta != nullptr) {
       if (call.group == no_row) call.group = group_row(*meta);
       peer = sends ? meta->dst_rank : meta->src_rank;
@@ -427,6 +416,12 @@ class CallReader {
 
 RankCalls find_collective_calls(const RankView& view) { return CallReader(view).read(); }
 
+const DeviceLane* lane_of(const RankView& view, const CollectiveCall& call) {
+  const int device = view.trace->track(call.stream).device_index;
+  const auto at = std::ranges::find(view.index->devices, device, &DeviceLane::device);
+  return at == view.index->devices.end() ? nullptr : &*at;
+}
+
 void complete_by_group(int rank, const CommGroup& group, CollectiveCall& call,
                        std::span<P2pEdge> edges) {
   const auto size = dtype_bytes(call.dtype);
@@ -441,7 +436,7 @@ void complete_by_group(int rank, const CommGroup& group, CollectiveCall& call,
   if (std::exchange(call.root_in_group, false)) call.root = global(call.root);
   const bool pair = ranks.size() == 2 && (ranks[0] == rank || ranks[1] == rank);
   for (P2pEdge& edge : edges) {
-    int& peer = edge.sends ? edge.dst : edge.src;
+    int& peer = edge.peer();
     if (std::exchange(edge.in_group, false)) peer = global(peer);
     if (peer < 0 && pair) peer = ranks[0] == rank ? ranks[1] : ranks[0];
   }

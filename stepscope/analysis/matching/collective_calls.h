@@ -5,7 +5,9 @@
 // a device a call is the backend's row ("gloo:all_reduce"), else the operator's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -14,6 +16,7 @@
 #include "stepscope/analysis/matching/process_group.h"
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/plain_bytes.h"
+#include "stepscope/event/clock_correction.h"
 
 namespace stepscope {
 
@@ -58,6 +61,10 @@ struct P2pEdge {
   bool by_number = false;  // the record has one number, which may be the peer's or the rank's own
   bool sends = false;      // of the rank that recorded it
   bool in_group = false;   // the peer is a rank within the call's group, which is not known yet
+
+  // Of the rank that recorded it.
+  [[nodiscard]] int& peer() { return sends ? dst : src; }
+  [[nodiscard]] int peer() const { return sends ? dst : src; }
 };
 
 struct RankCalls {
@@ -74,10 +81,30 @@ struct RankCalls {
   [[nodiscard]] std::span<P2pEdge> edges_of(const CollectiveCall& call) {
     return std::span(edges).subspan(call.first_edge, call.edge_count);
   }
+  [[nodiscard]] std::span<const P2pEdge> edges_of(const CollectiveCall& call) const {
+    return std::span(edges).subspan(call.first_edge, call.edge_count);
+  }
+};
+
+// Views whose windows overlap, and what is known of the job so far.
+struct CapturedViews {
+  std::vector<std::uint32_t> of;         // rows of `views`, ascending
+  std::map<int, std::uint32_t> by_rank;  // likewise; of several windows of a rank the last
+  std::span<const RankView> views;       // of the job; likewise by view, the next two
+  std::span<const ClockCorrection> clocks;
+  std::span<RankCalls> ranks;
+  std::span<const CommGroup> groups;  // of the job; CollectiveCall::group and listed are rows
+
+  [[nodiscard]] bool has_all(const CommGroup& group) const {
+    return std::ranges::all_of(group.ranks, [&](int rank) { return by_rank.contains(rank); });
+  }
 };
 
 // O(slices) once, plus O(log slices) per call. Texts are views into view.trace.
 [[nodiscard]] RankCalls find_collective_calls(const RankView& view);
+
+// The device that ran a call; null: none.
+[[nodiscard]] const DeviceLane* lane_of(const RankView& view, const CollectiveCall& call);
 
 // Sets what a call without metadata has once its group is known: the bytes of a gather, and the
 // ranks that are recorded as numbers within the group. In a group of two the peer is the other one.

@@ -25,14 +25,6 @@
 namespace stepscope {
 namespace {
 
-bool run_together(const CallSequence& a, const CallSequence& b) {
-  const auto found = align(a.items, b.items);
-  if (!found) return false;
-  const std::size_t shorter = std::min(a.items.size(), b.items.size());
-  return found->pairs * 2 >= shorter && found->agreeing * 10 >= found->pairs * 9 &&
-         found->together * 10 >= found->pairs * 9;
-}
-
 // Partitions sequences without a group. A part has at most one sequence of each view. In a part,
 // nine calls in ten agree with the longest sequence and run at the same time.
 std::vector<std::vector<CallSequence>> cluster_sequences(std::vector<CallSequence> sequences) {
@@ -43,7 +35,8 @@ std::vector<std::vector<CallSequence>> cluster_sequences(std::vector<CallSequenc
     const std::uint32_t view = sequence.items.front().view;
     const auto fits = [&](const std::vector<CallSequence>& cluster) {
       const auto same_view = [&](const CallSequence& s) { return s.items.front().view == view; };
-      return std::ranges::none_of(cluster, same_view) && run_together(cluster.front(), sequence);
+      return std::ranges::none_of(cluster, same_view) &&
+             run_together(cluster.front().items, sequence.items);
     };
     const auto home = std::ranges::find_if(clusters, fits);
     if (home == clusters.end()) {
@@ -60,17 +53,7 @@ using Views = std::vector<std::uint32_t>;
 // Remaining error of a clock known only by its pattern.
 constexpr Ns coarse_slack = std::chrono::microseconds{100};
 
-AlignItem item_of(std::uint32_t view, std::uint32_t row, const CollectiveCall& call,
-                  const ClockCorrection& clock) {
-  const Ns slack = clock.is_identity() ? Ns{0} : coarse_slack;
-  return {.view = view,
-          .call = row,
-          .kind = call.kind,
-          .dtype = call.dtype,
-          .elements = call.elements,
-          .start = clock(call.start) - slack,
-          .end = clock(call.end) + slack};
-}
+Ns slack_of(const ClockCorrection& clock) { return clock.is_identity() ? Ns{0} : coarse_slack; }
 
 // True for every call except messages and fused kernels that may contain messages.
 bool is_collective(const CollectiveCall& call) {
@@ -87,11 +70,9 @@ std::optional<int> world_of(std::span<const RankView> views, const MatchOptions&
 // Sets of views whose windows overlap, directly or through others; none of relative clocks.
 std::vector<Views> overlapping_captures(std::span<const RankView> views,
                                         std::span<const ClockCorrection> clock) {
-  Views order;
-  for (std::uint32_t v = 0; v < views.size(); ++v) {
-    if (views[v].trace->metadata.clock != Clock::unix_epoch) return {};
-    order.push_back(v);
-  }
+  if (any_relative(views)) return {};
+  Views order(views.size());
+  std::iota(order.begin(), order.end(), 0U);
   const auto start_of = [&](std::uint32_t v) { return clock[v](views[v].index->start); };
   std::ranges::sort(order, {}, start_of);
   std::vector<Views> captures;
@@ -123,18 +104,21 @@ class Matcher {
   }
 
   CollectiveMatches run() {
-    for (const Views& capture : overlapping_captures(views_, out_.coarse)) {
-      if (ranks_of(capture).size() < 2) continue;
+    for (Views& of : overlapping_captures(views_, out_.coarse)) {
+      CapturedViews capture{.of = std::move(of),
+                            .by_rank = {},
+                            .views = views_,
+                            .clocks = out_.coarse,
+                            .ranks = out_.ranks,
+                            .groups = out_.groups};
+      for (const std::uint32_t v : capture.of) capture.by_rank[views_[v].rank] = v;
+      if (capture.by_rank.size() < 2) continue;
       out_.clocks_comparable = true;
-      for (UnsureGroup& calls :
-           find_loose_groups(views_, capture, out_.groups, out_.coarse, out_.ranks))
-        out_.unsure.push_back(std::move(calls));
-      find_message_groups(views_, capture, out_.groups, out_.ranks);
-      for (UnsureGroup& calls :
-           find_peers_by_times(views_, capture, out_.groups, out_.coarse, out_.ranks))
-        out_.unsure.push_back(std::move(calls));
+      report(find_loose_groups(capture));
+      find_message_groups(capture);
+      report(find_peers_by_times(capture));
       match_groups(capture);
-      infer_peers(views_, capture, out_.groups, out_.coarse, out_.ranks);
+      infer_peers(capture);
       match_messages(capture);
       match_streams(capture);
     }
@@ -144,10 +128,13 @@ class Matcher {
   }
 
  private:
-  [[nodiscard]] std::set<int> ranks_of(const Views& capture) const {
-    std::set<int> ranks;
-    for (const std::uint32_t v : capture) ranks.insert(views_[v].rank);
-    return ranks;
+  void report(std::vector<UnsureGroup> unsure) {
+    std::ranges::move(unsure, std::back_inserter(out_.unsure));
+  }
+
+  AlignItem item(std::uint32_t v, std::uint32_t c) const {
+    const ClockCorrection& clock = out_.coarse[v];
+    return item_of(v, c, out_.ranks[v].calls[c], clock, slack_of(clock));
   }
 
   void join() {
@@ -188,9 +175,9 @@ class Matcher {
     }
   }
 
-  void match_groups(const Views& capture) {
+  void match_groups(const CapturedViews& capture) {
     std::map<std::uint32_t, std::map<std::uint32_t, CallSequence>> by_group;  // group → view
-    for (const std::uint32_t v : capture) {
+    for (const std::uint32_t v : capture.of) {
       const auto& calls = out_.ranks[v].calls;
       std::map<std::uint32_t, std::vector<std::uint32_t>> rows;  // of calls by group
       for (std::uint32_t c = 0; c < calls.size(); ++c)
@@ -199,7 +186,7 @@ class Matcher {
         sort_as_launched(views_[v], calls, of_group);
         CallSequence& sequence = by_group[group][v];
         for (const std::uint32_t c : of_group) {
-          sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
+          sequence.items.push_back(item(v, c));
           sequence.seq.push_back(calls[c].seq);
         }
       }
@@ -208,10 +195,9 @@ class Matcher {
       const CommGroup& known = out_.groups[group];
       const int size = known.size;
       SequenceSet set{.group = group, .group_size = size > 0 ? std::optional(size) : std::nullopt};
-      for (const std::uint32_t v : capture) {
-        const bool member = std::ranges::find(known.ranks, views_[v].rank) != known.ranks.end();
+      for (const std::uint32_t v : capture.of) {
         const auto at = by_view.find(v);
-        if (at == by_view.end() && !member) continue;
+        if (at == by_view.end() && !known.place_of(views_[v].rank)) continue;
         set.expected_ranks.insert(views_[v].rank);
         if (at != by_view.end()) set.sequences.push_back(std::move(at->second));
       }
@@ -219,28 +205,26 @@ class Matcher {
     }
   }
 
-  void match_messages(const Views& capture) {
+  void match_messages(const CapturedViews& capture) {
     using Key = std::tuple<std::uint32_t, int, int, int>;  // group, source, destination, tag
     std::map<Key, std::map<std::uint32_t, CallSequence>> by_pair;
-    for (const std::uint32_t v : capture) {
+    for (const std::uint32_t v : capture.of) {
       const RankCalls& rank = out_.ranks[v];
       for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
         const CollectiveCall& call = rank.calls[c];
-        for (std::uint32_t e = 0; e < call.edge_count; ++e) {
-          const P2pEdge& edge = rank.edges[call.first_edge + e];
+        for (const P2pEdge& edge : rank.edges_of(call)) {
           CallSequence& sequence = by_pair[{call.group, edge.src, edge.dst, edge.tag}][v];
-          sequence.items.push_back(item_of(v, c, call, out_.coarse[v]));
+          sequence.items.push_back(item(v, c));
           sequence.items.back().kind = CollectiveKind::send_recv;
           sequence.items.back().elements = edge.elements;
           sequence.seq.push_back(-1);
         }
       }
     }
-    const std::set<int> traced = ranks_of(capture);
     for (auto& [key, by_view] : by_pair) {
       SequenceSet set{.group = std::get<0>(key), .group_size = 2, .message = true};
       for (const int rank : {std::get<1>(key), std::get<2>(key)}) {
-        if (traced.contains(rank)) set.expected_ranks.insert(rank);
+        if (capture.by_rank.contains(rank)) set.expected_ranks.insert(rank);
       }
       for (auto& [view, sequence] : by_view) set.sequences.push_back(std::move(sequence));
       match_sequences(views_, set, out_);
@@ -249,9 +233,9 @@ class Matcher {
 
   // Calls whose group no metadata names. NCCL gives each communicator of a process its own stream,
   // so streams whose calls agree in order and run together belong to one group.
-  void match_streams(const Views& capture) {
+  void match_streams(const CapturedViews& capture) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, CallSequence> streams;  // view, stream
-    for (const std::uint32_t v : capture) {
+    for (const std::uint32_t v : capture.of) {
       const auto& calls = out_.ranks[v].calls;
       for (std::uint32_t c = 0; c < calls.size(); ++c) {
         if (calls[c].group != no_row || !is_collective(calls[c])) continue;
@@ -259,16 +243,15 @@ class Matcher {
         const bool device = !views_[v].index->cpu_only();
         if (!device && out_.ranks[v].listed.size() > 1) continue;
         CallSequence& sequence = streams[{v, device ? index(calls[c].stream) : 0}];
-        sequence.items.push_back(item_of(v, c, calls[c], out_.coarse[v]));
+        sequence.items.push_back(item(v, c));
         sequence.seq.push_back(-1);
       }
     }
     std::vector<CallSequence> sequences;
     sequences.reserve(streams.size());
     for (auto& [key, sequence] : streams) sequences.push_back(std::move(sequence));
-    const std::set<int> traced = ranks_of(capture);
     const bool whole =
-        out_.world_size && traced.size() == static_cast<std::size_t>(*out_.world_size);
+        out_.world_size && capture.by_rank.size() == static_cast<std::size_t>(*out_.world_size);
     for (std::vector<CallSequence>& cluster : cluster_sequences(std::move(sequences))) {
       if (cluster.size() < 2) continue;
       SequenceSet set{.group = static_cast<std::uint32_t>(out_.groups.size())};
@@ -342,11 +325,9 @@ std::optional<std::uint32_t> root_of(std::span<const RankView> views,
     return root >= 0 && views[m.view].rank == root;
   });
   if (recorded != members.end()) return row(recorded);
-  const bool sends =
-      matched.kind == CollectiveKind::broadcast || matched.kind == CollectiveKind::scatter;
   const bool unknown =
       std::ranges::all_of(members, [&](CollectiveMember m) { return matches.call(m).root < 0; });
-  if (!sends || !unknown) return std::nullopt;
+  if (!is_from_root(matched.kind) || !unknown) return std::nullopt;
   const auto last = std::ranges::max_element(
       members, {}, [&](CollectiveMember m) { return matches.call(m).start; });
   const Ns start = matches.call(*last).start;
@@ -359,17 +340,17 @@ std::optional<std::uint32_t> root_of(std::span<const RankView> views,
 Members from_root(std::span<const RankView> views, const CollectiveMatches& matches,
                   const MatchedCollective& matched, std::uint32_t root) {
   const auto members = matches.members_of(matched);
-  const std::vector<int>& ranks = matches.groups[matched.group].ranks;
+  const CommGroup& group = matches.groups[matched.group];
   std::vector<std::pair<std::size_t, std::uint32_t>> places;
   std::size_t first = 0;
   for (std::uint32_t i = 0; i < members.size(); ++i) {
-    const auto at = std::ranges::find(ranks, views[members[i].view].rank);
-    if (at == ranks.end()) return {};
-    const auto place = static_cast<std::size_t>(at - ranks.begin());
-    if (i == root) first = place;
-    places.emplace_back(place, i);
+    const auto place = group.place_of(views[members[i].view].rank);
+    if (!place) return {};
+    if (i == root) first = *place;
+    places.emplace_back(*place, i);
   }
-  for (auto& [place, member] : places) place = (place + ranks.size() - first) % ranks.size();
+  for (auto& [place, member] : places)
+    place = (place + group.ranks.size() - first) % group.ranks.size();
   std::ranges::sort(places);
   Members order;
   for (const auto& [place, member] : places) order.push_back(member);
@@ -393,11 +374,6 @@ std::vector<CollectiveGate> tree_gates(const Members& order) {
   return gates;
 }
 
-bool is_gloo(std::span<const RankView> views, const CollectiveMatches& matches,
-             CollectiveMember member) {
-  return views[member.view].trace->name(matches.call(member).slice).starts_with("gloo:");
-}
-
 }  // namespace
 
 std::vector<CollectiveGate> gates_of(std::span<const RankView> views,
@@ -410,14 +386,15 @@ std::vector<CollectiveGate> gates_of(std::span<const RankView> views,
   if (!is_rooted(matched.kind)) return {};
   const auto root = root_of(views, matches, matched);
   if (!root) return {};
-  const bool gloo = is_gloo(views, matches, members[*root]);
+  const bool gloo = views[members[*root].view]
+                        .trace->name(matches.call(members[*root]).slice)
+                        .starts_with("gloo:");
   if (gloo && matched.kind == CollectiveKind::broadcast)
     if (Members order = from_root(views, matches, matched, *root); !order.empty())
       return tree_gates(order);
   Members others = all;
   std::erase(others, *root);
-  const bool to_root =
-      matched.kind == CollectiveKind::reduce || matched.kind == CollectiveKind::gather;
+  const bool to_root = is_to_root(matched.kind);
   const bool root_waits = to_root || (gloo && matched.kind == CollectiveKind::scatter);
   const bool buffered = matched.kind == CollectiveKind::reduce || (to_root && !gloo);
   std::vector<CollectiveGate> gates = {

@@ -5,11 +5,13 @@
 #include <map>
 #include <string_view>
 
+#include "stepscope/base/ascii.h"
+
 namespace stepscope {
 namespace {
 
 bool is_number(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
 // "node-7.local_4711.1698957822175570404.pt.trace.json.gz" → "node-7.local". A number that may be
@@ -67,6 +69,11 @@ std::string host_of(const Metadata& metadata) {
   if (const auto at = metadata.texts.find("host_name"); at != metadata.texts.end())
     if (!at->second.empty()) return at->second;
   return std::string(host_in_name(metadata));
+}
+
+bool any_relative(std::span<const RankView> views) {
+  return std::ranges::any_of(
+      views, [](const RankView& v) { return v.trace->metadata.clock != Clock::unix_epoch; });
 }
 
 HostClocks find_clocks(std::span<const RankView> views) {

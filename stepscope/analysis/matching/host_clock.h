@@ -17,6 +17,9 @@ namespace stepscope {
 // Empty if the trace does not tell.
 [[nodiscard]] std::string host_of(const Metadata& metadata);
 
+// Whether an instant of one view says nothing of those of another.
+[[nodiscard]] bool any_relative(std::span<const RankView> views);
+
 // Limit of drift in seconds per second. Two real oscillators drift apart more slowly.
 inline constexpr double most_drift = 1e-3;
 

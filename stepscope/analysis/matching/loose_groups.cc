@@ -99,12 +99,8 @@ bool touch(const Pool& a, const Pool& b) {
 }
 
 class Divider {
-  std::span<const RankView> views_;
-  std::span<const CommGroup> groups_;
-  std::span<const ClockCorrection> clocks_;
-  std::span<RankCalls> ranks_;
+  const CapturedViews& in_;
   HostClocks hosts_;
-  std::map<int, std::uint32_t> view_of_;              // of the capture, by rank
   std::map<std::uint32_t, std::uint32_t> worker_of_;  // by view
   std::vector<Worker> workers_;
   std::vector<Division> divisions_;  // by worker
@@ -119,14 +115,8 @@ class Divider {
   std::vector<UnsureGroup> unsure_;
 
  public:
-  Divider(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
-          std::span<const CommGroup> groups, std::span<const ClockCorrection> clocks,
-          std::span<RankCalls> ranks)
-      : views_(views), groups_(groups), clocks_(clocks), ranks_(ranks), hosts_(find_clocks(views)) {
-    for (const std::uint32_t v : of_capture) {
-      view_of_[views[v].rank] = v;
-      add_worker(v);
-    }
+  explicit Divider(const CapturedViews& in) : in_(in), hosts_(find_clocks(in.views)) {
+    for (const std::uint32_t v : in.of) add_worker(v);
   }
 
   std::vector<UnsureGroup> run() {
@@ -145,30 +135,23 @@ class Divider {
 
  private:
   Pool make_pool(const Worker& worker, std::size_t first, std::size_t count) const {
-    const RankView& view = views_[worker.view];
-    const auto& calls = ranks_[worker.view].calls;
+    const RankView& view = in_.views[worker.view];
+    const auto& calls = in_.ranks[worker.view].calls;
     std::vector<std::uint32_t> rows;
     for (std::size_t t = first; t < first + count; ++t)
       rows.insert(rows.end(), worker.threads[t].begin(), worker.threads[t].end());
     std::ranges::sort(rows);
     sort_as_launched(view, calls, rows);
     Pool pool{first, count, {}};
-    const ClockCorrection& clock = clocks_[worker.view];
     for (const std::uint32_t c : rows)
-      pool.items.push_back({.view = worker.view,
-                            .call = c,
-                            .kind = calls[c].kind,
-                            .dtype = calls[c].dtype,
-                            .elements = calls[c].elements,
-                            .start = clock(calls[c].start),
-                            .end = clock(calls[c].end)});
+      pool.items.push_back(item_of(worker.view, c, calls[c], in_.clocks[worker.view]));
     return pool;
   }
 
   void add_worker(std::uint32_t view) {
-    const Trace& trace = *views_[view].trace;
+    const Trace& trace = *in_.views[view].trace;
     std::map<std::pair<std::int64_t, std::uint32_t>, std::vector<std::uint32_t>> threads;
-    const RankCalls& rank = ranks_[view];
+    const RankCalls& rank = in_.ranks[view];
     for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
       const CollectiveCall& call = rank.calls[c];
       if (call.group != no_row || call.edge_count != 0 || is_message(call.kind)) continue;
@@ -222,11 +205,12 @@ class Divider {
     };
     for (std::uint32_t w = 0; w < workers_.size(); ++w)
       for (const std::uint32_t g : workers_[w].groups) {
-        const auto& ranks = groups_[g].ranks;
-        const auto self = std::ranges::find(ranks, views_[workers_[w].view].rank);
+        const auto& ranks = in_.groups[g].ranks;
+        const auto self = std::ranges::find(ranks, in_.views[workers_[w].view].rank);
         if (self == ranks.end() || self + 1 == ranks.end()) continue;
-        const auto view = view_of_.find(*(self + 1));
-        const auto next = view == view_of_.end() ? worker_of_.end() : worker_of_.find(view->second);
+        const auto view = in_.by_rank.find(*(self + 1));
+        const auto next =
+            view == in_.by_rank.end() ? worker_of_.end() : worker_of_.find(view->second);
         if (next != worker_of_.end()) compare(w, next->second);
       }
     std::vector<double> distances;
@@ -302,9 +286,9 @@ class Divider {
   // on.
   void suppose(std::uint32_t group) {
     std::vector<std::uint32_t> members;  // workers
-    for (const int rank : groups_[group].ranks) {
-      const auto view = view_of_.find(rank);
-      if (view == view_of_.end()) continue;
+    for (const int rank : in_.groups[group].ranks) {
+      const auto view = in_.by_rank.find(rank);
+      if (view == in_.by_rank.end()) continue;
       const auto worker = worker_of_.find(view->second);
       if (worker == worker_of_.end()) return;
       members.push_back(worker->second);
@@ -332,7 +316,7 @@ class Divider {
   // that twice as many ends are near each other.
   double score_of(const Hypothesis& supposed) {
     const auto& pools = supposed.pools;
-    if (groups_[supposed.group].size == 1)
+    if (in_.groups[supposed.group].size == 1)
       return score_alone(workers_[pools[0].first].pools[pools[0].second]);
     if (pools.size() == 1) return unchecked;
     Fit all;
@@ -437,12 +421,12 @@ class Divider {
   }
 
   void assign(const Worker& worker, const Choice& choice) {
-    RankCalls& rank = ranks_[worker.view];
+    RankCalls& rank = in_.ranks[worker.view];
     const std::uint32_t group = choice.of->group;
     for (const AlignItem& item : worker.pools[choice.pool].items) {
       CollectiveCall& call = rank.calls[item.call];
       call.group = group;
-      complete_by_group(views_[worker.view].rank, groups_[group], call, {});
+      complete_by_group(in_.views[worker.view].rank, in_.groups[group], call, {});
     }
   }
 
@@ -456,7 +440,7 @@ class Divider {
         return !touch(tried, pool) || &of == &h;
       });
       const Division without = divide(worker, [&](const Pool& tried, const Hypothesis& of) {
-        return !touch(tried, pool) || (groups_[of.group].ranks != groups_[h.group].ranks &&
+        return !touch(tried, pool) || (in_.groups[of.group].ranks != in_.groups[h.group].ranks &&
                                        of.pools.size() <= h.pools.size());
       });
       gain += with.score - without.score;
@@ -527,21 +511,15 @@ class Divider {
         continue;
       }
       UnsureGroup& said = unsure_.emplace_back();
-      said.rank = views_[mine.view].rank;
+      said.rank = in_.views[mine.view].rank;
       said.calls = mine.pools[choice.pool].items.size();
-      if (choice.of != nullptr) said.group = groups_[choice.of->group].name;
+      if (choice.of != nullptr) said.group = in_.groups[choice.of->group].name;
     }
   }
 };
 
 }  // namespace
 
-std::vector<UnsureGroup> find_loose_groups(std::span<const RankView> views,
-                                           std::span<const std::uint32_t> of_capture,
-                                           std::span<const CommGroup> groups,
-                                           std::span<const ClockCorrection> clocks,
-                                           std::span<RankCalls> ranks) {
-  return Divider(views, of_capture, groups, clocks, ranks).run();
-}
+std::vector<UnsureGroup> find_loose_groups(const CapturedViews& in) { return Divider(in).run(); }
 
 }  // namespace stepscope

@@ -13,12 +13,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "stepscope/analysis/matching/collective_calls.h"
-#include "stepscope/event/clock_correction.h"
 
 namespace stepscope {
 
@@ -29,14 +27,8 @@ struct UnsureGroup {
   std::string group;  // name of the one that fits best; may be empty
 };
 
-// Sets the groups of calls of worker threads of the views `of_capture`, and what
-// complete_by_group() sets. `groups` are the job's, RankCalls::listed are rows of it; `clocks` and
-// `ranks` are by view. O(calls × threads² × listed groups) per view: each is compared with two
-// neighbours in a group.
-[[nodiscard]] std::vector<UnsureGroup> find_loose_groups(std::span<const RankView> views,
-                                                         std::span<const std::uint32_t> of_capture,
-                                                         std::span<const CommGroup> groups,
-                                                         std::span<const ClockCorrection> clocks,
-                                                         std::span<RankCalls> ranks);
+// Sets the groups of calls of worker threads of the views, and what complete_by_group() sets.
+// O(calls × threads² × listed groups) per view: each is compared with two neighbours in a group.
+[[nodiscard]] std::vector<UnsureGroup> find_loose_groups(const CapturedViews& in);
 
 }  // namespace stepscope

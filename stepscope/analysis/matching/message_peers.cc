@@ -34,19 +34,8 @@ struct Group {
   std::map<std::int64_t, OfMembers> steps;  // by number of the step that launched them
 };
 
-bool unknown(const P2pEdge& edge) { return edge.src < 0 || edge.dst < 0; }
-
 bool has_unknown(const RankCalls& rank, const CollectiveCall& call) {
-  const auto edges = std::span(rank.edges).subspan(call.first_edge, call.edge_count);
-  return std::ranges::any_of(edges, unknown);
-}
-
-void name_peers(RankCalls& rank, const CollectiveCall& call, int receiver, int sender) {
-  for (std::uint32_t e = 0; e < call.edge_count; ++e) {
-    P2pEdge& edge = rank.edges[call.first_edge + e];
-    if (edge.dst < 0) edge.dst = receiver;
-    if (edge.src < 0) edge.src = sender;
-  }
+  return std::ranges::any_of(rank.edges_of(call), [](const P2pEdge& e) { return e.peer() < 0; });
 }
 
 // The clock of `b` is ahead by `offset`.
@@ -146,13 +135,13 @@ std::optional<std::vector<std::vector<int>>> line_of(const OfMembers& members) {
   return neighbour;
 }
 
-void name_step(std::span<const RankView> views, const Group& group, const OfMembers& members,
-               std::span<RankCalls> ranks) {
+void name_step(const CapturedViews& in, const Group& group, const OfMembers& members) {
   const std::size_t size = members.size();
-  const auto rank_of = [&](std::size_t member) { return views[group.views[member]].rank; };
+  const auto rank_of = [&](std::size_t member) { return in.views[group.views[member]].rank; };
   const auto name = [&](std::size_t member, const Unnamed& c, std::size_t to, std::size_t from) {
-    RankCalls& rank = ranks[group.views[member]];
-    name_peers(rank, rank.calls[c.call], rank_of(to), rank_of(from));
+    RankCalls& rank = in.ranks[group.views[member]];
+    for (P2pEdge& edge : rank.edges_of(rank.calls[c.call]))
+      if (edge.peer() < 0) edge.peer() = rank_of(edge.sends ? to : from);
   };
   if (is_ring(members)) {
     for (std::size_t m = 0; m < size; ++m)
@@ -169,58 +158,47 @@ void name_step(std::span<const RankView> views, const Group& group, const OfMemb
 }
 
 // If one record's number is the rank's own, all are. A group of two needs none.
-void forget_own_numbers(std::span<const RankView> views, std::span<const CommGroup> groups,
-                        std::span<RankCalls> ranks) {
-  if (std::ranges::none_of(ranks, &RankCalls::own_numbers)) return;
-  for (std::size_t v = 0; v < ranks.size(); ++v) {
-    RankCalls& rank = ranks[v];
+void forget_own_numbers(const CapturedViews& in) {
+  if (std::ranges::none_of(in.ranks, &RankCalls::own_numbers)) return;
+  for (RankCalls& rank : in.ranks)
     for (const CollectiveCall& call : rank.calls) {
-      if (call.group == no_row || groups[call.group].ranks.size() < 3) continue;
-      for (std::uint32_t e = 0; e < call.edge_count; ++e) {
-        P2pEdge& edge = rank.edges[call.first_edge + e];
-        if (edge.by_number) (edge.src == views[v].rank ? edge.dst : edge.src) = -1;
-      }
+      if (call.group == no_row || in.groups[call.group].ranks.size() < 3) continue;
+      for (P2pEdge& edge : rank.edges_of(call))
+        if (edge.by_number) edge.peer() = -1;
     }
-  }
 }
 
 }  // namespace
 
-void infer_peers(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
-                 std::span<const CommGroup> groups, std::span<const ClockCorrection> clocks,
-                 std::span<RankCalls> ranks) {
-  forget_own_numbers(views, groups, ranks);
+void infer_peers(const CapturedViews& in) {
+  forget_own_numbers(in);
   std::map<std::uint32_t, Group> unnamed_of;
-  std::map<int, std::uint32_t> view_of;
-  for (const std::uint32_t v : of_capture) view_of[views[v].rank] = v;
-  for (const std::uint32_t v : of_capture) {
-    const RankCalls& rank = ranks[v];
+  for (const std::uint32_t v : in.of) {
+    const RankCalls& rank = in.ranks[v];
     for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
       const CollectiveCall& call = rank.calls[c];
       if (call.group == no_row || call.edge_count == 0 || !has_unknown(rank, call)) continue;
-      const std::vector<int>& members_of = groups[call.group].ranks;
-      const auto step = launching_step(views[v], call);
-      const auto self = std::ranges::find(members_of, views[v].rank);
-      const bool whole =
-          std::ranges::all_of(members_of, [&](int r) { return view_of.contains(r); });
-      if (!step || !whole || self == members_of.end()) continue;
+      const CommGroup& known = in.groups[call.group];
+      const auto step = launching_step(in.views[v], call);
+      const auto self = known.place_of(in.views[v].rank);
+      if (!step || !in.has_all(known) || !self) continue;
       Group& group = unnamed_of[call.group];
       if (group.views.empty())
-        for (const int r : members_of) group.views.push_back(view_of[r]);
-      Unnamed unnamed{.call = c, .start = clocks[v](call.start), .end = clocks[v](call.end)};
-      for (std::uint32_t e = 0; e < call.edge_count; ++e)
-        ++(rank.edges[call.first_edge + e].src == views[v].rank ? unnamed.sends : unnamed.receives);
+        for (const int r : known.ranks) group.views.push_back(in.by_rank.at(r));
+      Unnamed unnamed{.call = c, .start = in.clocks[v](call.start), .end = in.clocks[v](call.end)};
+      for (const P2pEdge& edge : rank.edges_of(call))
+        ++(edge.sends ? unnamed.sends : unnamed.receives);
       OfMembers& members = group.steps[*step];
-      members.resize(members_of.size());
-      members[static_cast<std::size_t>(self - members_of.begin())].push_back(unnamed);
+      members.resize(known.ranks.size());
+      members[*self].push_back(unnamed);
     }
   }
   for (auto& [row, group] : unnamed_of)
     for (auto& [step, members] : group.steps) {
       for (Calls& calls : members) std::ranges::sort(calls, {}, &Unnamed::end);
-      name_step(views, group, members, ranks);
+      name_step(in, group, members);
     }
-  for (const std::uint32_t v : of_capture) drop_unnamed(ranks[v]);
+  for (const std::uint32_t v : in.of) drop_unnamed(in.ranks[v]);
 }
 
 void drop_unnamed(RankCalls& rank) {
@@ -244,39 +222,22 @@ struct MessageClass {
 };
 using MessageCounts = std::map<MessageClass, std::size_t>;
 
-int number_in(const CommGroup& group, int rank) {
-  const auto at = std::ranges::find(group.ranks, rank);
-  return at == group.ranks.end() ? -1 : static_cast<int>(at - group.ranks.begin());
-}
-
 class MessageGroups {
-  std::span<const RankView> views_;
-  std::span<const std::uint32_t> of_capture_;
-  std::span<const CommGroup> groups_;
-  std::span<RankCalls> ranks_;
-  std::vector<MessageCounts> counts_;  // by view
-  std::map<int, std::uint32_t> view_of_;
+  const CapturedViews& in_;
+  std::vector<MessageCounts> counts_;             // by view
   std::map<std::uint32_t, double> fit_of_group_;  // mean agreement of its members' messages
 
  public:
-  MessageGroups(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
-                std::span<const CommGroup> groups, std::span<RankCalls> ranks)
-      : views_(views),
-        of_capture_(of_capture),
-        groups_(groups),
-        ranks_(ranks),
-        counts_(views.size()) {
-    for (const std::uint32_t v : of_capture) {
-      view_of_[views[v].rank] = v;
-      for (const CollectiveCall& call : ranks[v].calls)
+  explicit MessageGroups(const CapturedViews& in) : in_(in), counts_(in.views.size()) {
+    for (const std::uint32_t v : in.of)
+      for (const CollectiveCall& call : in.ranks[v].calls)
         if (const auto of = class_of(v, call)) ++counts_[v][*of];
-    }
   }
 
   void run() {
     judge_groups();
-    for (const std::uint32_t v : of_capture_) {
-      RankCalls& rank = ranks_[v];
+    for (const std::uint32_t v : in_.of) {
+      RankCalls& rank = in_.ranks[v];
       std::map<MessageClass, std::uint32_t> chosen;
       for (const auto& [of, count] : counts_[v]) chosen[of] = group_of(v, of, count);
       for (CollectiveCall& call : rank.calls) {
@@ -286,9 +247,9 @@ class MessageGroups {
         P2pEdge& edge = rank.edges[call.first_edge];
         if (group != no_row) {
           call.group = group;
-          complete_by_group(views_[v].rank, groups_[group], call, rank.edges_of(call));
+          complete_by_group(in_.views[v].rank, in_.groups[group], call, rank.edges_of(call));
         } else if (!rank.listed.empty()) {
-          (edge.sends ? edge.dst : edge.src) = -1;
+          edge.peer() = -1;
         }
         edge.in_group = false;
       }
@@ -299,22 +260,24 @@ class MessageGroups {
   // On a host a call has one message.
   std::optional<MessageClass> class_of(std::uint32_t view, const CollectiveCall& call) const {
     if (call.group != no_row || call.edge_count != 1) return std::nullopt;
-    const P2pEdge& edge = ranks_[view].edges[call.first_edge];
+    const P2pEdge& edge = in_.ranks[view].edges[call.first_edge];
     if (!edge.in_group) return std::nullopt;
-    return MessageClass{edge.sends ? edge.dst : edge.src, edge.sends, edge.elements, edge.tag};
+    return MessageClass{edge.peer(), edge.sends, edge.elements, edge.tag};
   }
 
-  // The share of messages that have a counterpart if they are of this group, in which the rank has
-  // the number `self`. Absent if the peer is not traced.
-  std::optional<double> agreement(std::uint32_t view, const CommGroup& group, int self,
+  // The share of messages that have a counterpart if they are of this group. Absent if the peer is
+  // not traced.
+  std::optional<double> agreement(std::uint32_t view, const CommGroup& group,
                                   const MessageClass& of, std::size_t count) const {
+    const auto self = group.place_of(in_.views[view].rank);
     if (static_cast<std::size_t>(of.number) >= group.ranks.size()) return 0;
     const int peer = group.ranks[static_cast<std::size_t>(of.number)];
-    if (peer == views_[view].rank) return 0;
-    const auto at = view_of_.find(peer);
-    if (at == view_of_.end()) return std::nullopt;
+    if (peer == in_.views[view].rank) return 0;
+    const auto at = in_.by_rank.find(peer);
+    if (at == in_.by_rank.end()) return std::nullopt;
     const MessageCounts& theirs = counts_[at->second];
-    const auto found = theirs.find({self, !of.sends, of.elements, of.tag});
+    const auto found =
+        theirs.find({self ? static_cast<int>(*self) : -1, !of.sends, of.elements, of.tag});
     if (found == theirs.end()) return 0;
     const auto [less, more] = std::minmax(count, found->second);
     return static_cast<double>(less) / static_cast<double>(more);
@@ -322,11 +285,10 @@ class MessageGroups {
 
   void judge_groups() {
     std::map<std::uint32_t, std::pair<double, double>> sums;  // agreeing messages, all
-    for (const std::uint32_t v : of_capture_)
-      for (const std::uint32_t g : ranks_[v].listed) {
-        const int self = number_in(groups_[g], views_[v].rank);
+    for (const std::uint32_t v : in_.of)
+      for (const std::uint32_t g : in_.ranks[v].listed) {
         for (const auto& [of, count] : counts_[v]) {
-          const auto share = agreement(v, groups_[g], self, of, count);
+          const auto share = agreement(v, in_.groups[g], of, count);
           if (!share) continue;
           sums[g].first += *share * static_cast<double>(count);
           sums[g].second += static_cast<double>(count);
@@ -341,12 +303,11 @@ class MessageGroups {
     std::uint32_t best = no_row;
     const auto key = [&](std::uint32_t g) {
       const auto at = fit_of_group_.find(g);
-      return std::tuple(at == fit_of_group_.end() ? 0 : at->second, -groups_[g].size,
+      return std::tuple(at == fit_of_group_.end() ? 0 : at->second, -in_.groups[g].size,
                         -std::int64_t{g});
     };
-    for (const std::uint32_t g : ranks_[view].listed) {
-      const int self = number_in(groups_[g], views_[view].rank);
-      const auto share = agreement(view, groups_[g], self, of, count);
+    for (const std::uint32_t g : in_.ranks[view].listed) {
+      const auto share = agreement(view, in_.groups[g], of, count);
       if (!share || *share < least_agreement) continue;
       if (best == no_row || key(g) > key(best)) best = g;
     }
@@ -356,9 +317,6 @@ class MessageGroups {
 
 }  // namespace
 
-void find_message_groups(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
-                         std::span<const CommGroup> groups, std::span<RankCalls> ranks) {
-  MessageGroups(views, of_capture, groups, ranks).run();
-}
+void find_message_groups(const CapturedViews& in) { MessageGroups(in).run(); }
 
 }  // namespace stepscope

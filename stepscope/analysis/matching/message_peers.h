@@ -12,20 +12,14 @@
 // other, the peers of the step stay unknown.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
 #include "stepscope/analysis/matching/collective_calls.h"
-#include "stepscope/event/clock_correction.h"
 
 namespace stepscope {
 
 // Sets unknown peers (-1) of the calls of the views, of groups whose members are all among them.
-// Then drop_unnamed(). `groups` are the job's; `clocks` and `ranks` are by view. O(calls), and for
-// a line the product of the calls of two neighbours within a step.
-void infer_peers(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
-                 std::span<const CommGroup> groups, std::span<const ClockCorrection> clocks,
-                 std::span<RankCalls> ranks);
+// Then drop_unnamed(). O(calls), and for a line the product of the calls of two neighbours within a
+// step.
+void infer_peers(const CapturedViews& in);
 
 // Calls with an edge to an unknown peer lose their edges.
 void drop_unnamed(RankCalls& rank);
@@ -34,12 +28,9 @@ void drop_unnamed(RankCalls& rank);
 // PyTorch's c10d::send and c10d::recv_ on a CPU backend. A group fits if the ranks that it makes of
 // the numbers record as many messages of the same size the other way.
 
-// Sets the groups and peers of such messages of the views `of_capture`. `groups` are the job's,
-// RankCalls::listed are rows of it; `ranks` are by view. Where no group fits, the peers become
-// unknown
+// Sets the groups and peers of such messages. Where no listed group fits, the peers become unknown
 // (-1). In a file that lists no groups, the numbers are those of all ranks.
 // O(calls), and the members of each listed group.
-void find_message_groups(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
-                         std::span<const CommGroup> groups, std::span<RankCalls> ranks);
+void find_message_groups(const CapturedViews& in);
 
 }  // namespace stepscope

@@ -63,15 +63,13 @@ std::string_view dtype_name(std::string_view dtype) {
 
 std::optional<Bytes> message_bytes(CollectiveKind kind, const MessageElements& elements,
                                    std::int64_t bytes_per_element) {
-  const bool by_output = kind == CollectiveKind::all_gather || kind == CollectiveKind::gather;
   std::int64_t total = elements.in;
-  if (by_output) {
+  if (gathers(kind)) {
     const bool group = elements.in >= 0 && elements.group_size > 0;
     total = group ? elements.in * elements.group_size : -1;
     // A rank other than the gather's root records no output.
     if (elements.out > 0) total = elements.out;
-  } else if (kind == CollectiveKind::recv || kind == CollectiveKind::broadcast ||
-             kind == CollectiveKind::scatter) {
+  } else if (kind == CollectiveKind::recv || is_from_root(kind)) {
     total = std::max(elements.in, elements.out);
   }
   if (total < 0 || bytes_per_element <= 0) return std::nullopt;

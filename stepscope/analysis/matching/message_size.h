@@ -39,16 +39,26 @@ struct TensorArguments {
 [[nodiscard]] std::optional<TensorArguments> tensor_arguments(std::string_view dims,
                                                               std::string_view types);
 
+constexpr bool is_known(CollectiveKind kind) {
+  return kind != CollectiveKind::none && kind != CollectiveKind::unknown;
+}
+// True if the output has the inputs of all.
+constexpr bool gathers(CollectiveKind kind) {
+  return kind == CollectiveKind::all_gather || kind == CollectiveKind::gather;
+}
 // True if every rank of the group leaves such a collective only after the last rank has arrived.
 constexpr bool is_barrier_like(CollectiveKind kind) {
   return kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_gather ||
          kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_to_all ||
          kind == CollectiveKind::barrier;
 }
-// True if one rank of the group sends to all or receives from all.
-constexpr bool is_rooted(CollectiveKind kind) {
-  return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce ||
-         kind == CollectiveKind::scatter || kind == CollectiveKind::gather;
+// True if one rank of the group sends to all, or receives from all.
+constexpr bool is_from_root(CollectiveKind kind) {
+  return kind == CollectiveKind::broadcast || kind == CollectiveKind::scatter;
 }
+constexpr bool is_to_root(CollectiveKind kind) {
+  return kind == CollectiveKind::reduce || kind == CollectiveKind::gather;
+}
+constexpr bool is_rooted(CollectiveKind kind) { return is_from_root(kind) || is_to_root(kind); }
 
 }  // namespace stepscope

@@ -11,6 +11,7 @@
 
 #include "stepscope/analysis/matching/process_group.h"
 #include "stepscope/analysis/matching/sequence_align.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -50,9 +51,7 @@ struct Answer {
 void keep_usual(Place& place) {
   std::map<std::size_t, std::size_t> steps_with;
   for (const auto& [step, posted] : place.steps) ++steps_with[posted.size()];
-  if (steps_with.empty()) return;
-  place.count =
-      std::ranges::max_element(steps_with, {}, [](const auto& s) { return s.second; })->first;
+  place.count = most_frequent(steps_with).value_or(0);
   std::erase_if(place.steps, [&](const auto& s) { return s.second.size() != place.count; });
 }
 
@@ -290,20 +289,10 @@ std::int64_t step_of(const RankView& view, const CollectiveCall& call) {
 }
 
 class PeersByTimes {
-  std::span<const RankView> views_;
-  std::span<const std::uint32_t> of_capture_;
-  std::span<const CommGroup> groups_;
-  std::span<const ClockCorrection> clocks_;
-  std::span<RankCalls> ranks_;
-  std::map<int, std::uint32_t> view_of_;
+  const CapturedViews& in_;
 
  public:
-  PeersByTimes(std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
-               std::span<const CommGroup> groups, std::span<const ClockCorrection> clocks,
-               std::span<RankCalls> ranks)
-      : views_(views), of_capture_(of_capture), groups_(groups), clocks_(clocks), ranks_(ranks) {
-    for (const std::uint32_t v : of_capture) view_of_[views[v].rank] = v;
-  }
+  explicit PeersByTimes(const CapturedViews& in) : in_(in) {}
 
   std::vector<UnsureGroup> run() {
     struct Fitting {
@@ -319,9 +308,9 @@ class PeersByTimes {
     }
     std::map<int, std::vector<const Fitting*>> of_rank;
     for (const Fitting& f : fitting)
-      for (const int rank : groups_[f.group].ranks) of_rank[rank].push_back(&f);
+      for (const int rank : in_.groups[f.group].ranks) of_rank[rank].push_back(&f);
     const auto members = [&](const Fitting& f) -> const std::vector<int>& {
-      return groups_[f.group].ranks;
+      return in_.groups[f.group].ranks;
     };
     const auto beats = [&](const Fitting& a, const Fitting& b) {
       if (members(a) == members(b)) return a.group <= b.group;
@@ -337,49 +326,47 @@ class PeersByTimes {
       if (clear) take(f.group, f.messages, f.answer);
     }
     std::vector<UnsureGroup> unsure;
-    for (const std::uint32_t v : of_capture_) {
-      const auto lost = std::ranges::count_if(
-          ranks_[v].calls, [&](const CollectiveCall& call) { return is_unnamed(ranks_[v], call); });
-      if (lost > 0) unsure.push_back({views_[v].rank, static_cast<std::size_t>(lost), ""});
+    for (const std::uint32_t v : in_.of) {
+      const auto lost = std::ranges::count_if(in_.ranks[v].calls, [&](const CollectiveCall& call) {
+        return is_unnamed(in_.ranks[v], call);
+      });
+      if (lost > 0) unsure.push_back({in_.views[v].rank, static_cast<std::size_t>(lost), ""});
     }
     return unsure;
   }
 
  private:
   bool is_unnamed(const RankCalls& rank, const CollectiveCall& call) const {
-    if (!call.on_host || call.edge_count != 1) return false;
-    const P2pEdge& edge = rank.edges[call.first_edge];
-    return edge.src < 0 || edge.dst < 0;
+    return call.on_host && call.edge_count == 1 && rank.edges[call.first_edge].peer() < 0;
   }
 
   std::set<std::uint32_t> candidates() const {
     std::set<std::uint32_t> found;
-    for (const std::uint32_t v : of_capture_)
-      for (const CollectiveCall& call : ranks_[v].calls) {
-        if (!is_unnamed(ranks_[v], call)) continue;
+    for (const std::uint32_t v : in_.of)
+      for (const CollectiveCall& call : in_.ranks[v].calls) {
+        if (!is_unnamed(in_.ranks[v], call)) continue;
         if (call.group != no_row) found.insert(call.group);
-        if (call.group == no_row) found.insert(ranks_[v].listed.begin(), ranks_[v].listed.end());
+        if (call.group == no_row)
+          found.insert(in_.ranks[v].listed.begin(), in_.ranks[v].listed.end());
       }
     std::erase_if(found, [&](std::uint32_t g) {
-      return groups_[g].ranks.size() < 2 ||
-             !std::ranges::all_of(
-                 groups_[g].ranks, [&](int rank) { return view_of_.contains(rank); });
+      return in_.groups[g].ranks.size() < 2 || !in_.has_all(in_.groups[g]);
     });
     return found;
   }
 
   GroupMessages messages_of(std::uint32_t group) const {
-    const std::vector<int>& members = groups_[group].ranks;
+    const std::vector<int>& members = in_.groups[group].ranks;
     GroupMessages found(members.size());
     for (std::size_t m = 0; m < members.size(); ++m) {
-      const std::uint32_t v = view_of_.at(members[m]);
-      const RankCalls& rank = ranks_[v];
+      const std::uint32_t v = in_.by_rank.at(members[m]);
+      const RankCalls& rank = in_.ranks[v];
       for (std::uint32_t c = 0; c < rank.calls.size(); ++c) {
         const CollectiveCall& call = rank.calls[c];
         if (!is_unnamed(rank, call) || (call.group != no_row && call.group != group)) continue;
         Place& place = rank.edges[call.first_edge].sends ? found.sends[m] : found.receives[m];
-        place.steps[step_of(views_[v], call)].push_back(
-            {c, clocks_[v](call.start), clocks_[v](call.end)});
+        place.steps[step_of(in_.views[v], call)].push_back(
+            {c, in_.clocks[v](call.start), in_.clocks[v](call.end)});
       }
       keep_usual(found.sends[m]);
       keep_usual(found.receives[m]);
@@ -388,15 +375,14 @@ class PeersByTimes {
   }
 
   void take(std::uint32_t group, const GroupMessages& messages, const Answer& answer) {
-    const std::vector<int>& members = groups_[group].ranks;
+    const std::vector<int>& members = in_.groups[group].ranks;
     const auto name = [&](const Place& place, std::size_t row, std::uint32_t peer) {
-      RankCalls& rank = ranks_[view_of_.at(members[place.member])];
+      RankCalls& rank = in_.ranks[in_.by_rank.at(members[place.member])];
       for (const auto& [step, posted] : place.steps) {
         CollectiveCall& call = rank.calls[posted[row].call];
-        P2pEdge& edge = rank.edges[call.first_edge];
-        (edge.sends ? edge.dst : edge.src) = members[peer];
+        rank.edges[call.first_edge].peer() = members[peer];
         call.group = group;
-        complete_by_group(members[place.member], groups_[group], call, rank.edges_of(call));
+        complete_by_group(members[place.member], in_.groups[group], call, rank.edges_of(call));
       }
     };
     for (const Link& link : answer.links) {
@@ -408,12 +394,8 @@ class PeersByTimes {
 
 }  // namespace
 
-std::vector<UnsureGroup> find_peers_by_times(std::span<const RankView> views,
-                                             std::span<const std::uint32_t> of_capture,
-                                             std::span<const CommGroup> groups,
-                                             std::span<const ClockCorrection> clocks,
-                                             std::span<RankCalls> ranks) {
-  return PeersByTimes(views, of_capture, groups, clocks, ranks).run();
+std::vector<UnsureGroup> find_peers_by_times(const CapturedViews& in) {
+  return PeersByTimes(in).run();
 }
 
 }  // namespace stepscope

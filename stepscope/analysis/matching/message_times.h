@@ -13,22 +13,15 @@
 // others' at most.
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <vector>
 
 #include "stepscope/analysis/matching/loose_groups.h"
-#include "stepscope/event/clock_correction.h"
 
 namespace stepscope {
 
-// Sets the groups and peers of calls of host threads with an unknown peer, of the views
-// `of_capture`: of the group of the call, or of the listed group that fits. `groups` are the job's;
-// `clocks` and `ranks` are by view. Returns those that stay unknown. O(calls), and for a line the
-// cube of a group's messages in one step, of which there are at most 512.
-[[nodiscard]] std::vector<UnsureGroup> find_peers_by_times(
-    std::span<const RankView> views, std::span<const std::uint32_t> of_capture,
-    std::span<const CommGroup> groups, std::span<const ClockCorrection> clocks,
-    std::span<RankCalls> ranks);
+// Sets the groups and peers of calls of host threads with an unknown peer: of the group of the
+// call, or of the listed group that fits. Returns those that stay unknown. O(calls), and for a line
+// the cube of a group's messages in one step, of which there are at most 512.
+[[nodiscard]] std::vector<UnsureGroup> find_peers_by_times(const CapturedViews& in);
 
 }  // namespace stepscope

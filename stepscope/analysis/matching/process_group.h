@@ -3,6 +3,7 @@
 // as several ranks recorded it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -23,6 +24,12 @@ struct CommGroup {
   int size = -1;              // -1 = not recorded
   std::vector<int> first{};   // of a rank list that is cut ("[0, 8, ...]"): what it shows
 
+  // The number of a rank within the group; absent: it is no member, as far as is recorded.
+  [[nodiscard]] std::optional<std::size_t> place_of(int rank) const {
+    const auto at = std::ranges::find(ranks, rank);
+    if (at == ranks.end()) return std::nullopt;
+    return static_cast<std::size_t>(at - ranks.begin());
+  }
   bool operator==(const CommGroup&) const = default;
 };
 

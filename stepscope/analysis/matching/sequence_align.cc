@@ -21,10 +21,6 @@ constexpr std::size_t anchors = 32;    // calls that propose shifts
 constexpr std::size_t neighbours = 3;  // calls of the other rank examined beside an anchor
 constexpr std::size_t most_proposals = 24;
 
-bool is_definite(CollectiveKind kind) {
-  return kind != CollectiveKind::unknown && kind != CollectiveKind::none;
-}
-
 bool counts_may_differ(CollectiveKind kind) {
   return kind == CollectiveKind::all_to_all || kind == CollectiveKind::gather ||
          kind == CollectiveKind::scatter;
@@ -32,7 +28,7 @@ bool counts_may_differ(CollectiveKind kind) {
 
 // An all-to-all runs as a SendRecv kernel, so a bare kernel name does not contradict it.
 bool kinds_agree(CollectiveKind a, CollectiveKind b) {
-  if (a == b || !is_definite(a) || !is_definite(b)) return true;
+  if (a == b || !is_known(a) || !is_known(b)) return true;
   const auto pair = [&](CollectiveKind x, CollectiveKind y) {
     return (a == x && b == y) || (a == y && b == x);
   };
@@ -61,10 +57,12 @@ Alignment score(std::span<const AlignItem> a, std::span<const AlignItem> b, std:
   return found;
 }
 
-std::vector<std::int64_t> propose(std::span<const AlignItem> a, std::span<const AlignItem> b) {
-  const auto a_size = static_cast<std::int64_t>(a.size());
-  const auto b_size = static_cast<std::int64_t>(b.size());
-  std::vector<std::int64_t> shifts = {0, a_size - b_size};
+// The most frequent proposals; they always include no shift and equal ends.
+std::vector<std::int64_t> proposed(std::span<const AlignItem> a, std::span<const AlignItem> b) {
+  const std::int64_t equal_ends = std::ssize(a) - std::ssize(b);
+  std::map<std::int64_t, std::size_t> votes;
+  ++votes[0];
+  ++votes[equal_ends];
   const std::size_t stride = std::max<std::size_t>(1, b.size() / anchors);
   for (std::size_t i = 0; i < b.size(); i += stride) {
     const auto after = std::ranges::upper_bound(a, b[i].end, {}, &AlignItem::start);
@@ -72,31 +70,17 @@ std::vector<std::int64_t> propose(std::span<const AlignItem> a, std::span<const 
     for (std::size_t k = 0; k < neighbours && at > 0; ++k) {
       --at;
       if (!overlap(a[static_cast<std::size_t>(at)], b[i])) break;
-      shifts.push_back(at - static_cast<std::int64_t>(i));
+      ++votes[at - static_cast<std::int64_t>(i)];
     }
   }
-  return shifts;
-}
-
-// The most frequent proposals; they always include no shift and equal ends.
-std::vector<std::int64_t> most_proposed(std::vector<std::int64_t> shifts) {
-  const std::int64_t both[] = {shifts[0], shifts[1]};
-  std::ranges::sort(shifts);
-  std::vector<std::pair<std::size_t, std::int64_t>> votes;
-  for (std::size_t i = 0; i < shifts.size();) {
-    std::size_t j = i;
-    while (j < shifts.size() && shifts[j] == shifts[i]) ++j;
-    votes.emplace_back(j - i, shifts[i]);
-    i = j;
-  }
-  std::ranges::sort(votes, std::ranges::greater{});
-  if (votes.size() > most_proposals) votes.resize(most_proposals);
+  std::vector<std::pair<std::size_t, std::int64_t>> most;
+  for (const auto& [shift, count] : votes) most.emplace_back(count, shift);
+  std::ranges::sort(most, std::ranges::greater{});
+  if (most.size() > most_proposals) most.resize(most_proposals);
   std::vector<std::int64_t> chosen;
-  chosen.reserve(votes.size() + std::size(both));
-  for (const auto& [count, shift] : votes) chosen.push_back(shift);
-  for (const std::int64_t shift : both) {
+  for (const auto& [count, shift] : most) chosen.push_back(shift);
+  for (const std::int64_t shift : {std::int64_t{0}, equal_ends})
     if (std::ranges::find(chosen, shift) == chosen.end()) chosen.push_back(shift);
-  }
   return chosen;
 }
 
@@ -109,13 +93,30 @@ std::string_view disagreement(const AlignItem& a, const AlignItem& b) {
   return counted && !counts_may_differ(a.kind) && !counts_may_differ(b.kind) ? "count" : "";
 }
 
+AlignItem item_of(std::uint32_t view, std::uint32_t c, const CollectiveCall& call,
+                  const ClockCorrection& clock, Ns slack) {
+  return {.view = view,
+          .call = c,
+          .kind = call.kind,
+          .dtype = call.dtype,
+          .elements = call.elements,
+          .start = clock(call.start) - slack,
+          .end = clock(call.end) + slack};
+}
+
+bool run_together(std::span<const AlignItem> a, std::span<const AlignItem> b) {
+  const auto found = align(a, b);
+  return found && found->pairs * 2 >= std::min(a.size(), b.size()) &&
+         found->together * 10 >= found->pairs * 9;
+}
+
 std::optional<Alignment> align(std::span<const AlignItem> a, std::span<const AlignItem> b) {
   if (a.empty() || b.empty()) return std::nullopt;
   std::optional<Alignment> best;
   const auto key = [](const Alignment& x) {
     return std::tuple(x.together, x.agreeing, -std::abs(x.shift));
   };
-  for (const std::int64_t shift : most_proposed(propose(a, b))) {
+  for (const std::int64_t shift : proposed(a, b)) {
     const Alignment tried = score(a, b, shift);
     if (tried.agreeing != 0 && (!best || key(tried) > key(*best))) best = tried;
   }
@@ -297,6 +298,11 @@ std::optional<std::vector<Places>> places_by_step(std::span<const std::vector<St
   }
   if (2 * placed <= all || !near_in_time(sequences, places, step_length)) return std::nullopt;
   return places;
+}
+
+std::optional<Ns> mean_step_of(const RankView& view) {
+  if (view.steps.empty()) return std::nullopt;
+  return (view.steps.back().end - view.steps.front().start) / std::ssize(view.steps);
 }
 
 std::optional<std::int64_t> launching_step(const RankView& view, const CollectiveCall& call) {

@@ -21,9 +21,12 @@ struct AlignItem {
   CollectiveKind kind = CollectiveKind::unknown;
   std::string_view dtype;
   std::int64_t elements = -1;
-  Ns start{};
+  Ns start{};  // by a clock of all views
   Ns end{};
 };
+// Row `c` of the calls of a view, whose clock `clock` corrects but for `slack`.
+[[nodiscard]] AlignItem item_of(std::uint32_t view, std::uint32_t c, const CollectiveCall& call,
+                                const ClockCorrection& clock, Ns slack = {});
 
 // Tells if both may be one collective: kind, type and count must agree if both record them. Counts
 // of all-to-alls, gathers and scatters may differ. Returns the differing field ("kind", "type",
@@ -41,6 +44,9 @@ struct Alignment {
 // Absent if no pair agrees. Instants must be comparable. O((a + b) × a few candidate shifts).
 [[nodiscard]] std::optional<Alignment> align(std::span<const AlignItem> a,
                                              std::span<const AlignItem> b);
+
+// Whether nine calls in ten agree and overlap, of at least half of the shorter sequence.
+[[nodiscard]] bool run_together(std::span<const AlignItem> a, std::span<const AlignItem> b);
 
 // The index in `a` of each item of `b`. It may be negative or beyond a's last where the captures
 // differ. Absent: no counterpart. Blocks are found one by one, because records may be lost and a
@@ -69,5 +75,7 @@ struct StepItem {
 // Number of the annotated step that launched a call; absent outside of numbered steps.
 [[nodiscard]] std::optional<std::int64_t> launching_step(const RankView& view,
                                                          const CollectiveCall& call);
+// The mean length of the steps of a view; absent without steps.
+[[nodiscard]] std::optional<Ns> mean_step_of(const RankView& view);
 
 }  // namespace stepscope

@@ -143,10 +143,8 @@ class SetMatcher {
       for (const AlignItem& item : sequence.items)
         items.push_back(
             {launching_step(views_[item.view], out_.ranks[item.view].calls[item.call]), item.end});
-      const auto& steps = views_[sequence.items.front().view].steps;
-      if (!steps.empty())
-        step_length =
-            std::min(step_length, (steps.back().end - steps.front().start) / std::ssize(steps));
+      if (const auto mean = mean_step_of(views_[sequence.items.front().view]))
+        step_length = std::min(step_length, *mean);
     }
     const auto places = places_by_step(sequences, step_length);
     if (!places) return std::nullopt;

@@ -193,11 +193,6 @@ TimeSpan span_of(const GpuLog& log) {
   return span;
 }
 
-std::span<const GpuReading> readings_of(const GpuLog& log, std::uint32_t gpu) {
-  const auto [first, last] = std::ranges::equal_range(log.readings, gpu, {}, &GpuReading::gpu);
-  return {first, last};
-}
-
 // Whether readings fall into the captures of the log's ranks, at least one of which shows its GPU
 // at work, if utilization was read.
 bool fits(const GpuLog& log, std::span<const GpuOwner> owners, std::span<const RankGpu> ranks,
@@ -278,6 +273,11 @@ void decide_zone(const GpuLog& log, std::span<const GpuOwner> owners,
 
 }  // namespace
 
+std::span<const GpuReading> readings_of(const GpuLog& log, std::uint32_t gpu) {
+  const auto [first, last] = std::ranges::equal_range(log.readings, gpu, {}, &GpuReading::gpu);
+  return {first, last};
+}
+
 std::string zone_in_words(Ns zone) {
   const std::int64_t minutes = std::chrono::duration_cast<std::chrono::minutes>(zone).count();
   if (minutes == 0) return "UTC";
@@ -325,20 +325,26 @@ GpuMatches match_gpus(std::span<const GpuLog> logs, std::span<const GpuOwner> ow
 
 namespace {
 
+struct Figure {
+  WeightedMean GpuState::* mean;
+  std::optional<float> GpuReading::* reading;
+};
+constexpr auto figures = std::to_array<Figure>({
+    {&GpuState::sm_clock_mhz, &GpuReading::sm_clock_mhz},
+    {&GpuState::memory_clock_mhz, &GpuReading::memory_clock_mhz},
+    {&GpuState::power_watts, &GpuReading::power_watts},
+    {&GpuState::temperature_celsius, &GpuReading::temperature_celsius},
+    {&GpuState::utilization, &GpuReading::utilization},
+    {&GpuState::sm_active, &GpuReading::sm_active},
+    {&GpuState::tensor_active, &GpuReading::tensor_active},
+    {&GpuState::dram_active, &GpuReading::dram_active},
+});
+
 void add_reading(const GpuReading& r, Ns stands, GpuState& state) {
-  const auto add = [&](WeightedMean& mean, const std::optional<float>& value) {
-    if (value) mean.add(static_cast<double>(*value), stands);
-  };
   state.covered += stands;
   ++state.readings;
-  add(state.sm_clock_mhz, r.sm_clock_mhz);
-  add(state.memory_clock_mhz, r.memory_clock_mhz);
-  add(state.power_watts, r.power_watts);
-  add(state.temperature_celsius, r.temperature_celsius);
-  add(state.utilization, r.utilization);
-  add(state.sm_active, r.sm_active);
-  add(state.tensor_active, r.tensor_active);
-  add(state.dram_active, r.dram_active);
+  for (const auto& [mean, reading] : figures)
+    if (r.*reading) (state.*mean).add(static_cast<double>(*(r.*reading)), stands);
   for (std::size_t b = 0; b < clock_reason_count; ++b) {
     const std::uint32_t bit = bit_of(static_cast<ClockReason>(b));
     if ((r.reasons_known & bit) != 0) state.reasons[b].add((r.reasons & bit) != 0 ? 1 : 0, stands);
@@ -360,14 +366,7 @@ void GpuState::add(const GpuState& other) {
   span += other.span;
   covered += other.covered;
   readings += other.readings;
-  sm_clock_mhz.add(other.sm_clock_mhz);
-  memory_clock_mhz.add(other.memory_clock_mhz);
-  power_watts.add(other.power_watts);
-  temperature_celsius.add(other.temperature_celsius);
-  utilization.add(other.utilization);
-  sm_active.add(other.sm_active);
-  tensor_active.add(other.tensor_active);
-  dram_active.add(other.dram_active);
+  for (const Figure& f : figures) (this->*f.mean).add(other.*f.mean);
   for (std::size_t b = 0; b < clock_reason_count; ++b) reasons[b].add(other.reasons[b]);
 }
 

@@ -129,6 +129,9 @@ struct GpuMatches {
 [[nodiscard]] GpuMatches match_gpus(std::span<const GpuLog> logs, std::span<const GpuOwner> owners,
                                     std::optional<int> world_size, std::optional<Ns> zone);
 
+// In time order.
+[[nodiscard]] std::span<const GpuReading> readings_of(const GpuLog& log, std::uint32_t gpu);
+
 // "UTC", "UTC+1", "UTC-3:30".
 [[nodiscard]] std::string zone_in_words(Ns zone);
 

@@ -8,6 +8,7 @@
 
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/analysis/work/op_inputs.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -96,11 +97,9 @@ std::optional<TokenLookups> token_lookups(std::span<const RankView> views) {
   if (calls.empty()) return std::nullopt;
   std::map<std::int64_t, std::int64_t> steps_with;
   for (const auto& [step, count] : calls) ++steps_with[count];
-  const auto usual = [](const auto& counted) {
-    return std::ranges::max_element(counted, {}, [](const auto& c) { return c.second; })->first;
-  };
-  const auto [sequences, tokens] = usual(shapes);
-  return TokenLookups{.sequences = sequences, .tokens = tokens, .calls = usual(steps_with)};
+  const auto [sequences, tokens] = *most_frequent(shapes);
+  return TokenLookups{
+      .sequences = sequences, .tokens = tokens, .calls = *most_frequent(steps_with)};
 }
 
 JobShape recorded_shape(const Collectives& collectives, const PipelineBubble* pipeline,

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "stepscope/analysis/budget/time_budget.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -36,12 +37,10 @@ struct Messages {
   }
 };
 
-// One rank's part of one step, before its pipeline's bounds are known.
+// One rank's part of one step.
 struct Passes {
-  std::uint32_t step = 0;  // row of the view's steps
-  Ns first_forward{};
-  Ns last_backward{};
-  int count = 0;  // forward passes
+  StageStep step;  // before its pipeline's bounds are known
+  int count = 0;   // forward passes
   std::optional<int> micro_batches;
   std::optional<int> warm_up;  // forwards before the first backward
 };
@@ -123,8 +122,7 @@ class ViewPasses {
     for (const CollectiveCall& call : calls.calls) {
       if (!is_stage_message(call, dimension_of)) continue;
       std::array<bool, 4> seen{};
-      for (std::uint32_t e = 0; e < call.edge_count; ++e) {
-        const P2pEdge& edge = calls.edges[call.first_edge + e];
+      for (const P2pEdge& edge : calls.edges_of(call)) {
         const auto from = pipelines.stage_of(place_.pipeline, edge.src);
         const auto to = pipelines.stage_of(place_.pipeline, edge.dst);
         if (!from || !to) continue;
@@ -198,9 +196,9 @@ class ViewPasses {
     const auto last = last_backward(view_.steps[step], m);
     if (!first || !last || *last <= *first) return std::nullopt;
     Passes p;
-    p.step = step;
-    p.first_forward = *first;
-    p.last_backward = *last;
+    p.step.index = view_.steps[step].index;
+    p.step.begin = p.step.first_forward = *first;
+    p.step.end = p.step.last_backward = *last;
     const auto in = static_cast<int>(m.forward_in.size());
     const auto out = static_cast<int>(m.forward_out.size());
     p.count = std::max(in, out);
@@ -211,25 +209,16 @@ class ViewPasses {
   }
 };
 
-// The most frequent count; of several the smallest.
-std::optional<int> usual(const std::map<int, std::size_t>& counts) {
-  const auto most = std::ranges::max_element(counts, {}, [](const auto& c) { return c.second; });
-  return most == counts.end() ? std::nullopt : std::optional(most->first);
-}
-
 // A split that separates exposed stage messages from all other exposed communication. For the
 // budget, messages count as waiting or as transferring, whatever they do.
 CommSplit with_messages(const CommSplit& split, const RankView& view, const RankCalls& calls,
                         std::span<const Dimension> dimension_of, bool waiting) {
   CommSplit changed = split;
-  std::vector<SliceId> messages;
+  std::set<SliceId> messages;
   for (const CollectiveCall& call : calls.calls)
-    if (is_stage_message(call, dimension_of)) messages.push_back(call.slice);
-  std::ranges::sort(messages, {}, [](SliceId id) { return index(id); });
+    if (is_stage_message(call, dimension_of)) messages.insert(call.slice);
   for (CommSpan& span : changed.spans) {
-    const bool message = std::ranges::binary_search(messages, index(span.slice), {},
-                                                    [](SliceId id) { return index(id); });
-    if (!message) continue;
+    if (!messages.contains(span.slice)) continue;
     span.split = true;
     span.transfer_start =
         waiting ? view.trace->slices.end(span.slice) : view.trace->slices.start[index(span.slice)];
@@ -328,13 +317,7 @@ class Builder {
                       .stage = place.stage,
                       .steps = {},
                       .total = {}};
-    for (const Passes& p : passes)
-      stage.steps.push_back({.index = in_.views[view].steps[p.step].index,
-                             .begin = p.first_forward,
-                             .end = p.last_backward,
-                             .first_forward = p.first_forward,
-                             .last_backward = p.last_backward,
-                             .times = {}});
+    for (const Passes& p : passes) stage.steps.push_back(p.step);
     out_.ranks.push_back(std::move(stage));
     passes_.push_back(std::move(passes));
   }
@@ -379,8 +362,8 @@ class Builder {
         if (p.micro_batches) ++batches[*p.micro_batches];
         if (p.warm_up) ++warm_ups[{out_.ranks[r].stage, *p.warm_up}];
       }
-    out_.passes = usual(counts);
-    out_.micro_batches = usual(batches);
+    out_.passes = most_frequent(counts);
+    out_.micro_batches = most_frequent(batches);
     if (counts.size() > 1 || batches.size() > 1)
       out_.warnings.emplace_back(
           "steps or stages differ in how many micro-batches they pass on: the most frequent number "
@@ -393,7 +376,7 @@ class Builder {
       std::map<int, std::size_t> of_stage;
       for (const auto& [key, count] : warm_ups)
         if (key.first == stage) of_stage[key.second] += count;
-      if (const auto forwards = usual(of_stage)) seen.push_back({stage, *forwards});
+      if (const auto forwards = most_frequent(of_stage)) seen.push_back({stage, *forwards});
     }
     out_.schedule = recognise_schedule(out_.stages, *out_.micro_batches, *out_.chunks, seen);
   }
@@ -450,17 +433,9 @@ std::optional<PipelineBubble> pipeline_bubble(const PipelineInputs& inputs) {
 }
 
 std::string_view words_of(PipelineSchedule schedule) {
-  switch (schedule) {
-    case PipelineSchedule::gpipe:
-      return "GPipe";
-    case PipelineSchedule::one_f_one_b:
-      return "1F1B";
-    case PipelineSchedule::interleaved:
-      return "interleaved";
-    case PipelineSchedule::unknown:
-      break;
-  }
-  return "unknown order";
+  constexpr std::array<std::string_view, pipeline_schedule_names.size()> words = {
+      "unknown order", "GPipe", "1F1B", "interleaved"};
+  return words[static_cast<std::size_t>(schedule)];
 }
 
 PipelineSchedule recognise_schedule(int stages, int micro_batches, int chunks,

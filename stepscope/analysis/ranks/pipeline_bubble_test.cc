@@ -49,7 +49,7 @@ struct Analysed {
     pipeline = pipeline_bubble({job.views(), collectives, phases, devices});
     graph = build_step_graph(job.views(), collectives);
     replay = make_replay(graph, job.views());
-    roles = find_roles(job.views(), collectives.matches, collectives.dimension_of).of_view;
+    roles = find_roles(job.views(), collectives.matches, collectives.dimension_of);
   }
   explicit Analysed(const PipelineRun& run) : Analysed(TestJob(test::ranks_of(run))) {}
 

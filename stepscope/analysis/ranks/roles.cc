@@ -16,9 +16,8 @@ struct Place {
 };
 
 std::optional<int> position(const CommGroup& group, int rank) {
-  const auto at = std::ranges::find(group.ranks, rank);
-  if (group.ranks.size() < 2 || at == group.ranks.end()) return std::nullopt;
-  return static_cast<int>(at - group.ranks.begin());
+  const auto place = group.place_of(rank);
+  return group.ranks.size() > 1 && place ? std::optional(static_cast<int>(*place)) : std::nullopt;
 }
 
 std::optional<std::vector<Place>> from_groups(std::span<const RankView> views,
@@ -38,12 +37,12 @@ std::optional<std::vector<Place>> from_groups(std::span<const RankView> views,
   return places;
 }
 
-std::optional<std::vector<Place>> from_sizes(std::span<const RankView> views,
-                                             std::optional<int> world, const ParallelSizes& sizes) {
+std::vector<Place> from_sizes(std::span<const RankView> views, std::optional<int> world,
+                              const ParallelSizes& sizes) {
   const int tp = sizes.tp.value_or(1);
   const int pp = sizes.pp.value_or(1);
-  if ((tp <= 1 && pp <= 1) || tp < 1 || pp < 1) return std::nullopt;
   std::vector<Place> places(views.size());
+  if (tp < 1 || pp < 1) return places;
   for (std::size_t v = 0; v < views.size(); ++v) {
     if (tp > 1) places[v].tp = views[v].rank % tp;
     const int stage = world && *world >= pp ? *world / pp : 0;
@@ -62,13 +61,13 @@ std::string text_of(const Place& place, bool with_tp) {
   return text.empty() ? "all" : text;
 }
 
-std::vector<std::string> texts_of(std::span<const Place> places, bool with_tp) {
-  std::vector<std::string> texts;
+Roles texts_of(std::span<const Place> places, bool with_tp) {
+  Roles texts;
   for (const Place& place : places) texts.push_back(text_of(place, with_tp));
   return texts;
 }
 
-bool all_have_company(std::span<const RankView> views, const std::vector<std::string>& roles) {
+bool all_have_company(std::span<const RankView> views, const Roles& roles) {
   std::map<std::string, std::set<int>> ranks;
   for (std::size_t v = 0; v < views.size(); ++v) ranks[roles[v]].insert(views[v].rank);
   return std::ranges::all_of(ranks, [](const auto& role) { return role.second.size() > 1; });
@@ -109,21 +108,13 @@ std::vector<CommGroup> groups_of_sizes(const ParallelSizes& sizes, int world) {
 
 Roles find_roles(std::span<const RankView> views, const CollectiveMatches& matches,
                  std::span<const Dimension> dimension_of, const ParallelSizes& sizes) {
-  Roles roles;
-  roles.source = RoleSource::process_groups;
   auto places = from_groups(views, matches, dimension_of);
   if (!places) {
-    roles.source = RoleSource::sizes;
     const auto world = sizes.world_size();
     places = from_sizes(views, world ? world : matches.world_size, sizes);
   }
-  if (!places) {
-    roles.source = RoleSource::all_alike;
-    places.emplace(views.size());
-  }
-  roles.of_view = texts_of(*places, true);
-  if (!all_have_company(views, roles.of_view)) roles.of_view = texts_of(*places, false);
-  return roles;
+  Roles roles = texts_of(*places, true);
+  return all_have_company(views, roles) ? roles : texts_of(*places, false);
 }
 
 }  // namespace stepscope

@@ -31,12 +31,7 @@ struct ParallelSizes {
 // Empty if no size is given, or if they do not divide the world.
 [[nodiscard]] std::vector<CommGroup> groups_of_sizes(const ParallelSizes& sizes, int world);
 
-enum class RoleSource : std::uint8_t { process_groups, sizes, all_alike };
-
-struct Roles {
-  std::vector<std::string> of_view;  // "tp0.pp1", "pp1", "all"
-  RoleSource source = RoleSource::all_alike;
-};
+using Roles = std::vector<std::string>;  // by view: "tp0.pp1", "pp1", "all"
 
 // The tensor-parallel position counts only if every role keeps at least two ranks. Ranks of one
 // tensor-parallel group do the same work, and a single rank could not be compared.

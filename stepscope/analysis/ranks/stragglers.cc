@@ -17,130 +17,82 @@
 namespace stepscope {
 namespace {
 
-struct Tally {
-  std::uint32_t view = 0;
-  Straggler result;
-  std::map<std::int64_t, Ns> late_in;  // Step::index → late, in every step it was compared in
-  std::map<std::int64_t, Ns> own_in;   // likewise, of `own`
-  Ns wall{};                           // of those steps
-  Ns own{};                            // late, without what earlier collectives already showed
-  std::set<std::pair<std::uint32_t, std::uint32_t>> steps_seen;  // view, row
-  std::vector<LateArrival> arrivals;                             // late ones
+// The lateness of a member of a matched collective within its role.
+struct LateArrival {
+  CollectiveMember member;
+  CollectiveMember median;    // the member at the median arrival of the same role
+  std::uint32_t matched = 0;  // row of CollectiveMatches::matched
+  std::uint32_t step = 0;     // row of the view's steps
+  Ns late{};                  // 0 for the median and the members before it
+  // The part of `late` that an earlier collective already showed. The median rank hid it behind
+  // compute instead of waiting, so the same delay shows again.
+  Ns carried{};
+  bool last = false;  // last of its role
 };
 
-using Tallies = std::map<int, Tally>;  // by rank
-
-Tallies tally(std::span<const RankView> views, const Roles& roles,
-              std::span<const LateArrival> arrivals) {
-  Tallies tallies;
-  for (const LateArrival& arrival : arrivals) {
-    const std::uint32_t v = arrival.member.view;
-    const Step& step = views[v].steps[arrival.step];
-    Tally& mine = tallies[views[v].rank];
-    mine.view = v;
-    mine.result.rank = views[v].rank;
-    mine.result.role = roles.of_view[v];
-    ++mine.result.collectives;
-    if (arrival.last) ++mine.result.last_count;
-    mine.result.late += arrival.late;
-    mine.late_in[step.index] += arrival.late;
-    mine.own_in[step.index] += std::max(Ns{0}, arrival.late - arrival.carried);
-    if (mine.steps_seen.emplace(v, arrival.step).second) mine.wall += step.end - step.start;
-    if (const Ns own = arrival.late - arrival.carried; own > Ns{0}) {
-      mine.own += own;
-      mine.arrivals.push_back(arrival);
-      mine.arrivals.back().late = own;
-    }
-  }
-  return tallies;
-}
-
-// Latest rank of each role and step.
-std::map<std::pair<std::string, std::int64_t>, int> latest_of(const Tallies& tallies) {
-  std::map<std::pair<std::string, std::int64_t>, std::pair<Ns, int>> worst;
-  for (const auto& [rank, mine] : tallies) {
-    for (const auto& [step, late] : mine.late_in) {
-      const auto [at, fresh] = worst.try_emplace({mine.result.role, step}, std::pair(Ns{0}, -1));
-      if (late > at->second.first) at->second = {late, rank};
-    }
-  }
-  std::map<std::pair<std::string, std::int64_t>, int> latest;
-  for (const auto& [key, value] : worst) latest[key] = value.second;
-  return latest;
-}
-
-// By role and step: the lateness of each rank, sorted.
-using LateOfRole = std::map<std::pair<std::string, std::int64_t>, std::vector<Ns>>;
-
-LateOfRole late_of_roles(const Tallies& tallies) {
-  LateOfRole all;
-  for (const auto& [rank, mine] : tallies)
-    for (const auto& [step, own] : mine.own_in) all[{mine.result.role, step}].push_back(own);
-  for (auto& [key, late] : all) std::ranges::sort(late);
-  return all;
-}
-
-// By step: how much later the rank was than the median of the others that were earlier; 0 if none
-// was.
-std::vector<double> leads_of(const Tally& mine, const LateOfRole& roles) {
-  std::vector<double> leads;
-  for (const auto& [step, own] : mine.own_in) {
-    std::vector<Ns> others = roles.at({mine.result.role, step});
-    others.erase(std::ranges::lower_bound(others, own));
-    const Ns lead = others.empty() ? Ns{0} : own - others[(others.size() - 1) / 2];
-    leads.push_back(static_cast<double>(lead.count()));
-  }
-  return leads;
-}
-
-void finish(Tally& mine, const std::map<std::pair<std::string, std::int64_t>, int>& latest,
-            const LateOfRole& roles, const StragglerOptions& options) {
-  Straggler& result = mine.result;
-  std::int64_t times = 0;
-  for (const auto& [step, late] : mine.late_in) {
-    result.steps.push_back({step, late});
-    if (latest.at({result.role, step}) == result.rank) ++times;
-  }
-  const std::size_t steps = result.steps.size();
-  result.persistence = static_cast<double>(times) / static_cast<double>(steps);
-  result.upper_bound = mine.own / static_cast<std::int64_t>(steps);
-  if (mine.wall > Ns{0}) {
-    result.late_share =
-        static_cast<double>(mine.own.count()) / static_cast<double>(mine.wall.count());
-  }
-  const std::vector<double> leads = leads_of(mine, roles);
-  const auto of_step = [&](Ns sum) {
-    return static_cast<double>(sum.count()) / static_cast<double>(steps);
+// The part of a delay that the median rank has not waited for before it starts the next collective
+// shows again there. It has waited for calls that have ended. Calls in flight together share their
+// waits, of which the longest counts; from one start to the next no wait is longer than the time
+// between them.
+void find_carried(const Collectives& job, std::vector<LateArrival>& arrivals) {
+  std::map<std::uint32_t, std::vector<LateArrival*>> by_view;
+  for (LateArrival& arrival : arrivals) by_view[arrival.member.view].push_back(&arrival);
+  struct Wait {
+    Ns end{};  // of the call
+    Ns left{};
   };
-  result.significant = of_step(mine.own) >= options.limits.least(of_step(mine.wall)) &&
-                       (leads.size() < 2 || stands_out(leads));
-}
-
-}  // namespace
-
-std::vector<Straggler> find_stragglers(std::span<const RankView> views, const Collectives& job,
-                                       const StragglerOptions& options) {
-  const Roles roles = find_roles(views, job.matches, job.dimension_of, options.sizes);
-  const Ns noise = job.times.clock_uncertainty.value_or(Ns{0});
-  const std::vector<LateArrival> arrivals = late_arrivals(job, roles, noise);
-  Tallies tallies = tally(views, roles, arrivals);
-  const auto latest = latest_of(tallies);
-  const LateOfRole roles_late = late_of_roles(tallies);
-  std::vector<Straggler> stragglers;
-  for (auto& [rank, mine] : tallies) {
-    if (mine.result.late <= Ns{0}) continue;
-    finish(mine, latest, roles_late, options);
-    if (mine.result.significant) {
-      std::ranges::stable_sort(mine.arrivals, std::ranges::greater{}, &LateArrival::late);
-      mine.result.cause = straggler_cause(views, job, mine.arrivals, mine.result.steps.size());
+  for (auto& [view, mine] : by_view) {
+    std::ranges::stable_sort(
+        mine, {}, [&](const LateArrival* a) { return job.matches.call(a->member).start; });
+    Ns outstanding{};
+    Ns before{};              // the start of the last median call
+    std::vector<Wait> waits;  // of the median calls in flight
+    for (LateArrival* arrival : mine) {
+      const CollectiveCall& median = job.matches.call(arrival->median);
+      Ns waited{};
+      for (const Wait& wait : waits)
+        if (wait.end <= median.start) waited = std::max(waited, wait.left);
+      waited = std::clamp(median.start - before, Ns{0}, waited);
+      arrival->carried = std::min(arrival->late, std::max(Ns{0}, outstanding - waited));
+      outstanding = arrival->late;
+      before = median.start;
+      std::erase_if(waits, [&](const Wait& w) { return w.end <= before || w.left <= waited; });
+      for (Wait& wait : waits) wait.left -= waited;
+      waits.push_back({median.end, job.exposed[arrival->median.view][arrival->median.call]});
     }
-    stragglers.push_back(std::move(mine.result));
   }
-  std::ranges::stable_sort(stragglers, std::ranges::greater{}, &Straggler::late);
-  return stragglers;
 }
 
-namespace {
+// Excludes messages (a receive is late because of its sender's schedule), calls outside the steps,
+// and roles with a single member. Differences up to `noise` count as 0.
+std::vector<LateArrival> late_arrivals(const Collectives& job, const Roles& roles, Ns noise) {
+  const CollectiveMatches& matches = job.matches;
+  std::vector<LateArrival> arrivals;
+  for (std::uint32_t i = 0; i < matches.matched.size(); ++i) {
+    const MatchedCollective& matched = matches.matched[i];
+    if (matched.message) continue;
+    std::map<std::string_view, std::vector<CollectiveMember>> by_role;
+    for (const CollectiveMember m : matches.members_of(matched))
+      by_role[roles[m.view]].push_back(m);
+    for (auto& [role, members] : by_role) {
+      if (members.size() < 2) continue;
+      const auto start = [&](CollectiveMember m) { return matches.call(m).start; };
+      std::ranges::stable_sort(members, {}, start);
+      const CollectiveMember median = members[(members.size() - 1) / 2];
+      for (const CollectiveMember m : members) {
+        const auto step = matches.call(m).step;
+        if (!step) continue;
+        LateArrival arrival{.member = m, .median = median, .matched = i, .step = *step};
+        const Ns behind = start(m) - start(median);
+        if (behind > noise) arrival.late = behind;
+        arrival.last = arrival.late > Ns{0} && m.view == members.back().view;
+        arrivals.push_back(arrival);
+      }
+    }
+  }
+  find_carried(job, arrivals);
+  return arrivals;
+}
 
 struct Window {
   Ns from{};
@@ -155,12 +107,6 @@ struct DeviceUse {  // or of a thread
   SliceId after_gap = no_slice;  // operation that ends the gap; none if the arrival ends it
   std::map<std::string_view, Ns> kernels;
 };
-
-const DeviceLane* lane_of(const RankView& view, const CollectiveCall& call) {
-  const int device = view.trace->track(call.stream).device_index;
-  const auto at = std::ranges::find(view.index->devices, device, &DeviceLane::device);
-  return at == view.index->devices.end() ? nullptr : &*at;
-}
 
 DeviceUse use_of(const RankView& view, const DeviceLane& lane, Window window) {
   constexpr std::ptrdiff_t long_running = 64;  // earlier operations that may reach into the window
@@ -248,13 +194,6 @@ Ns loading(const RankView& view, Window window) {
   return sum;
 }
 
-struct Doing {
-  LateDoing kind = LateDoing::unrecorded;
-  Ns amount{};
-  std::string what{};
-  std::optional<int> peer{};
-};
-
 class CauseFinder {
   std::span<const RankView> views_;
   const Collectives& job_;
@@ -262,7 +201,7 @@ class CauseFinder {
  public:
   CauseFinder(std::span<const RankView> views, const Collectives& job) : views_(views), job_(job) {}
 
-  Doing doing(const LateArrival& late) const {
+  StragglerCause doing(const LateArrival& late) const {
     const RankView& view = views_[late.member.view];
     const RankView& other = views_[late.median.view];
     const CollectiveCall& call = job_.matches.call(late.member);
@@ -290,31 +229,10 @@ class CauseFinder {
     return on_host(late, trace.slices.track[index(launch)], gap, more_idle);
   }
 
-  // Ranks that waited for these arrivals, with their total wait.
-  std::map<int, Ns> waits(std::span<const LateArrival> late) const {
-    std::map<int, Ns> waits;
-    for (const LateArrival& arrival : late) {
-      const Ns mine = job_.matches.call(arrival.member).start;
-      for (const CollectiveMember m :
-           job_.matches.members_of(job_.matches.matched[arrival.matched])) {
-        const CollectiveCall& call = job_.matches.call(m);
-        const Ns wait = std::min(mine, call.end) - call.start;
-        if (wait > Ns{0}) waits[views_[m.view].rank] += wait;
-      }
-    }
-    return waits;
-  }
-
-  std::vector<CollectiveKind> kinds(std::span<const LateArrival> late) const {
-    std::set<CollectiveKind> kinds;
-    for (const LateArrival& arrival : late)
-      kinds.insert(job_.matches.matched[arrival.matched].kind);
-    return {kinds.begin(), kinds.end()};
-  }
-
  private:
   // `more_idle` is the additional idle time compared with the median rank, over the whole window.
-  Doing on_host(const LateArrival& late, TrackId thread, Window window, Ns more_idle) const {
+  StragglerCause on_host(const LateArrival& late, TrackId thread, Window window,
+                         Ns more_idle) const {
     const RankView& view = views_[late.member.view];
     const Ns since = view.steps[late.step].host_start;
     const Ns gap_length = window.to - window.from;
@@ -332,7 +250,8 @@ class CauseFinder {
             std::string(many ? text.substr(word) : text)};
   }
 
-  Doing more_compute(const LateArrival& late, const DeviceUse& mine, const DeviceUse& peer) const {
+  StragglerCause more_compute(const LateArrival& late, const DeviceUse& mine,
+                              const DeviceUse& peer) const {
     std::string_view most;
     Ns difference{};
     for (const auto& [name, time] : mine.kernels) {
@@ -346,7 +265,7 @@ class CauseFinder {
             views_[late.median.view].rank};
   }
 
-  Doing without_device(const LateArrival& late, Window window, Window peer) const {
+  StragglerCause without_device(const LateArrival& late, Window window, Window peer) const {
     const RankView& view = views_[late.member.view];
     const RankView& other = views_[late.median.view];
     if (!view.index->main_track || !other.index->main_track)
@@ -362,21 +281,23 @@ class CauseFinder {
 
 // Instances of one kernel template have names that differ only at the end. They count as one.
 using GroupKey = std::tuple<LateDoing, std::optional<int>, std::string>;
-GroupKey key_of(const Doing& doing) {
+GroupKey key_of(const StragglerCause& cause) {
   constexpr std::size_t told_apart = 60;
-  const bool kernel = doing.kind == LateDoing::more_compute;
-  return {doing.kind, doing.peer, kernel ? doing.what.substr(0, told_apart) : doing.what};
+  const bool kernel = cause.doing == LateDoing::more_compute;
+  return {cause.doing, cause.peer, kernel ? cause.what.substr(0, told_apart) : cause.what};
 }
 
 struct Group {
-  Doing first;
+  StragglerCause first;
   Ns amount{};
   std::set<std::uint32_t> steps;
   std::vector<LateArrival> arrivals;
 };
 
-}  // namespace
-
+// `late` has arrivals of one view, largest first. `steps` is the number of steps in which the rank
+// was compared. Between its previous communication and its arrival the rank had either no device
+// work (then the result names the host's activity) or more compute than the rank at the median
+// (then it names the kernels). Absent without arrivals.
 std::optional<StragglerCause> straggler_cause(std::span<const RankView> views,
                                               const Collectives& job,
                                               std::span<const LateArrival> late,
@@ -388,7 +309,7 @@ std::optional<StragglerCause> straggler_cause(std::span<const RankView> views,
   std::map<GroupKey, Group> groups;
   Ns seen{};
   for (std::size_t i = 0; i < std::min(most, late.size()) && 10 * seen < 9 * total; ++i) {
-    Doing doing = finder.doing(late[i]);
+    StragglerCause doing = finder.doing(late[i]);
     Group& group = groups[key_of(doing)];
     group.amount += doing.amount;
     group.steps.insert(late[i].step);
@@ -400,14 +321,22 @@ std::optional<StragglerCause> straggler_cause(std::span<const RankView> views,
   Group& group = std::ranges::max_element(groups, {}, [](const auto& entry) {
                    return entry.second.amount;
                  })->second;
-  StragglerCause cause;
-  cause.doing = group.first.kind;
-  cause.what = std::move(group.first.what);
-  cause.peer = group.first.peer;
+  StragglerCause cause = std::move(group.first);
   cause.in_steps = group.steps.size();
   cause.steps = steps;
   cause.amount = group.amount / static_cast<std::int64_t>(cause.in_steps);
-  const std::map<int, Ns> waits = finder.waits(group.arrivals);
+  std::map<int, Ns> waits;  // of ranks, for these arrivals
+  std::set<CollectiveKind> kinds;
+  for (const LateArrival& arrival : group.arrivals) {
+    const MatchedCollective& matched = job.matches.matched[arrival.matched];
+    const Ns arrived = job.matches.call(arrival.member).start;
+    kinds.insert(matched.kind);
+    for (const CollectiveMember m : job.matches.members_of(matched)) {
+      const CollectiveCall& call = job.matches.call(m);
+      const Ns wait = std::min(arrived, call.end) - call.start;
+      if (wait > Ns{0}) waits[views[m.view].rank] += wait;
+    }
+  }
   Ns waited{};
   for (const auto& [rank, wait] : waits) {
     cause.waiting.push_back(rank);
@@ -415,74 +344,129 @@ std::optional<StragglerCause> straggler_cause(std::span<const RankView> views,
   }
   if (waits.empty()) return cause;
   cause.wait = waited / static_cast<std::int64_t>(waits.size() * steps);
-  cause.collectives = finder.kinds(group.arrivals);
+  cause.collectives.assign(kinds.begin(), kinds.end());
   return cause;
 }
 
-namespace {
+// How late a rank was in a step: at all, and without what earlier collectives already showed.
+struct Lateness {
+  Ns all{};
+  Ns own{};
+};
 
-// The part of a delay that the median rank has not waited for before it starts the next collective
-// shows again there. It has waited for calls that have ended. Calls in flight together share their
-// waits, of which the longest counts; from one start to the next no wait is longer than the time
-// between them.
-void find_carried(const Collectives& job, std::vector<LateArrival>& arrivals) {
-  std::map<std::uint32_t, std::vector<LateArrival*>> by_view;
-  for (LateArrival& arrival : arrivals) by_view[arrival.member.view].push_back(&arrival);
-  struct Wait {
-    Ns end{};  // of the call
-    Ns left{};
-  };
-  for (auto& [view, mine] : by_view) {
-    std::ranges::stable_sort(
-        mine, {}, [&](const LateArrival* a) { return job.matches.call(a->member).start; });
-    Ns outstanding{};
-    Ns before{};              // the start of the last median call
-    std::vector<Wait> waits;  // of the median calls in flight
-    for (LateArrival* arrival : mine) {
-      const CollectiveCall& median = job.matches.call(arrival->median);
-      Ns waited{};
-      for (const Wait& wait : waits)
-        if (wait.end <= median.start) waited = std::max(waited, wait.left);
-      waited = std::clamp(median.start - before, Ns{0}, waited);
-      arrival->carried = std::min(arrival->late, std::max(Ns{0}, outstanding - waited));
-      outstanding = arrival->late;
-      before = median.start;
-      std::erase_if(waits, [&](const Wait& w) { return w.end <= before || w.left <= waited; });
-      for (Wait& wait : waits) wait.left -= waited;
-      waits.push_back({median.end, job.exposed[arrival->median.view][arrival->median.call]});
-    }
+struct Tally {
+  Straggler result;
+  std::map<std::int64_t, Lateness> in;  // Step::index →, in every step it was compared in
+  Ns wall{};                            // of those steps
+  Ns own{};
+  std::set<std::pair<std::uint32_t, std::uint32_t>> steps_seen;  // view, row
+  std::vector<LateArrival> arrivals;                             // late ones
+};
+
+using Tallies = std::map<int, Tally>;  // by rank
+
+Tallies tally(std::span<const RankView> views, const Roles& roles,
+              std::span<const LateArrival> arrivals) {
+  Tallies tallies;
+  for (const LateArrival& arrival : arrivals) {
+    const std::uint32_t v = arrival.member.view;
+    const Step& step = views[v].steps[arrival.step];
+    Tally& mine = tallies[views[v].rank];
+    mine.result.rank = views[v].rank;
+    mine.result.role = roles[v];
+    ++mine.result.collectives;
+    if (arrival.last) ++mine.result.last_count;
+    mine.result.late += arrival.late;
+    const Ns own = std::max(Ns{0}, arrival.late - arrival.carried);
+    mine.in[step.index].all += arrival.late;
+    mine.in[step.index].own += own;
+    mine.own += own;
+    if (mine.steps_seen.emplace(v, arrival.step).second) mine.wall += step.end - step.start;
+    if (own == Ns{0}) continue;
+    mine.arrivals.push_back(arrival);
+    mine.arrivals.back().late = own;
   }
+  return tallies;
+}
+
+// The ranks of one role in one step.
+struct RoleStep {
+  int latest = -1;
+  Ns most{};            // its lateness
+  std::vector<Ns> own;  // of each rank, sorted
+};
+using RoleSteps = std::map<std::pair<std::string, std::int64_t>, RoleStep>;
+
+RoleSteps steps_of_roles(const Tallies& tallies) {
+  RoleSteps roles;
+  for (const auto& [rank, mine] : tallies)
+    for (const auto& [step, late] : mine.in) {
+      RoleStep& role = roles[{mine.result.role, step}];
+      role.own.push_back(late.own);
+      if (late.all <= role.most) continue;
+      role.most = late.all;
+      role.latest = rank;
+    }
+  for (auto& [key, role] : roles) std::ranges::sort(role.own);
+  return roles;
+}
+
+// By step: how much later the rank was than the median of the others that were earlier; 0 if none
+// was.
+std::vector<double> leads_of(const Tally& mine, const RoleSteps& roles) {
+  std::vector<double> leads;
+  for (const auto& [step, late] : mine.in) {
+    std::vector<Ns> others = roles.at({mine.result.role, step}).own;
+    others.erase(std::ranges::lower_bound(others, late.own));
+    const Ns lead = others.empty() ? Ns{0} : late.own - others[(others.size() - 1) / 2];
+    leads.push_back(static_cast<double>(lead.count()));
+  }
+  return leads;
+}
+
+void finish(Tally& mine, const RoleSteps& roles, const StragglerOptions& options) {
+  Straggler& result = mine.result;
+  std::int64_t times = 0;
+  for (const auto& [step, late] : mine.in) {
+    result.steps.push_back({step, late.all});
+    if (roles.at({result.role, step}).latest == result.rank) ++times;
+  }
+  const std::size_t steps = result.steps.size();
+  result.persistence = static_cast<double>(times) / static_cast<double>(steps);
+  result.upper_bound = mine.own / static_cast<std::int64_t>(steps);
+  if (mine.wall > Ns{0}) {
+    result.late_share =
+        static_cast<double>(mine.own.count()) / static_cast<double>(mine.wall.count());
+  }
+  const std::vector<double> leads = leads_of(mine, roles);
+  const auto of_step = [&](Ns sum) {
+    return static_cast<double>(sum.count()) / static_cast<double>(steps);
+  };
+  result.significant = of_step(mine.own) >= options.limits.least(of_step(mine.wall)) &&
+                       (leads.size() < 2 || stands_out(leads));
 }
 
 }  // namespace
 
-std::vector<LateArrival> late_arrivals(const Collectives& job, const Roles& roles, Ns noise) {
-  const CollectiveMatches& matches = job.matches;
-  std::vector<LateArrival> arrivals;
-  for (std::uint32_t i = 0; i < matches.matched.size(); ++i) {
-    const MatchedCollective& matched = matches.matched[i];
-    if (matched.message) continue;
-    std::map<std::string_view, std::vector<CollectiveMember>> by_role;
-    for (const CollectiveMember m : matches.members_of(matched))
-      by_role[roles.of_view[m.view]].push_back(m);
-    for (auto& [role, members] : by_role) {
-      if (members.size() < 2) continue;
-      const auto start = [&](CollectiveMember m) { return matches.call(m).start; };
-      std::ranges::stable_sort(members, {}, start);
-      const CollectiveMember median = members[(members.size() - 1) / 2];
-      for (const CollectiveMember m : members) {
-        const auto step = matches.call(m).step;
-        if (!step) continue;
-        LateArrival arrival{.member = m, .median = median, .matched = i, .step = *step};
-        const Ns behind = start(m) - start(median);
-        if (behind > noise) arrival.late = behind;
-        arrival.last = arrival.late > Ns{0} && m.view == members.back().view;
-        arrivals.push_back(arrival);
-      }
+std::vector<Straggler> find_stragglers(std::span<const RankView> views, const Collectives& job,
+                                       const StragglerOptions& options) {
+  const Roles roles = find_roles(views, job.matches, job.dimension_of, options.sizes);
+  const Ns noise = job.times.clock_uncertainty.value_or(Ns{0});
+  const std::vector<LateArrival> arrivals = late_arrivals(job, roles, noise);
+  Tallies tallies = tally(views, roles, arrivals);
+  const RoleSteps role_steps = steps_of_roles(tallies);
+  std::vector<Straggler> stragglers;
+  for (auto& [rank, mine] : tallies) {
+    if (mine.result.late <= Ns{0}) continue;
+    finish(mine, role_steps, options);
+    if (mine.result.significant) {
+      std::ranges::stable_sort(mine.arrivals, std::ranges::greater{}, &LateArrival::late);
+      mine.result.cause = straggler_cause(views, job, mine.arrivals, mine.result.steps.size());
     }
+    stragglers.push_back(std::move(mine.result));
   }
-  find_carried(job, arrivals);
-  return arrivals;
+  std::ranges::stable_sort(stragglers, std::ranges::greater{}, &Straggler::late);
+  return stragglers;
 }
 
 }  // namespace stepscope

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lateness of each member of each matched collective within its role.
+// Ranks by their lateness at collectives, compared with ranks of the same role. The work before a
+// collective shows a slow rank; the time after it does not, because all leave together. Late = time
+// after the median arrival (for an even number the earlier of the middle two), if the difference
+// exceeds the clocks' uncertainty.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +17,6 @@
 
 namespace stepscope {
 
-struct LateArrival {
-  CollectiveMember member;
-  CollectiveMember median;    // the member at the median arrival of the same role
-  std::uint32_t matched = 0;  // row of CollectiveMatches::matched
-  std::uint32_t step = 0;     // row of the view's steps
-  Ns late{};                  // 0 for the median and the members before it
-  // The part of `late` that an earlier collective already showed. The median rank hid it behind
-  // compute instead of waiting, so the same delay shows again.
-  Ns carried{};
-  bool last = false;  // last of its role
-};
-
-// Excludes messages (a receive is late because of its sender's schedule), calls outside the steps,
-// and roles with a single member. Differences up to `noise` count as 0.
-[[nodiscard]] std::vector<LateArrival> late_arrivals(const Collectives& job, const Roles& roles,
-                                                     Ns noise);
-
-// The activity of a late rank before it arrived late, and the ranks that waited for it.
-
 // The activity of a rank before it arrived late.
 enum class LateDoing : std::uint8_t {
   more_compute,  // than the rank at the median
@@ -46,29 +30,15 @@ enum class LateDoing : std::uint8_t {
 
 struct StragglerCause {
   LateDoing doing = LateDoing::unrecorded;
-  Ns amount{};              // mean over the steps in which it did this
-  std::string what;         // kernel with most of it, or HostActivity::text; may be empty
-  std::optional<int> peer;  // for more_compute: the rank compared with
+  Ns amount{};                // mean over the steps in which it did this
+  std::string what{};         // kernel with most of it, or HostActivity::text; may be empty
+  std::optional<int> peer{};  // for more_compute: the rank compared with
   std::size_t in_steps = 0;
-  std::size_t steps = 0;                    // steps in which it was compared
-  std::vector<int> waiting;                 // ranks that waited for it
-  Ns wait{};                                // of each waiting rank, mean over `steps`
-  std::vector<CollectiveKind> collectives;  // collectives in which they waited
+  std::size_t steps = 0;                      // steps in which it was compared
+  std::vector<int> waiting{};                 // ranks that waited for it
+  Ns wait{};                                  // of each waiting rank, mean over `steps`
+  std::vector<CollectiveKind> collectives{};  // collectives in which they waited
 };
-
-// `late` has arrivals of one view, largest first. `steps` is the number of steps in which the rank
-// was compared. Between its previous communication and its arrival the rank had either no device
-// work (then the result names the host's activity) or more compute than the rank at the median
-// (then it names the kernels). Absent without arrivals.
-[[nodiscard]] std::optional<StragglerCause> straggler_cause(std::span<const RankView> views,
-                                                            const Collectives& job,
-                                                            std::span<const LateArrival> late,
-                                                            std::size_t steps);
-
-// Ranks by their lateness at collectives, compared with ranks of the same role. The work before a
-// collective shows a slow rank; the time after it does not, because all leave together. Late = time
-// after the median arrival (for an even number the earlier of the middle two), if the difference
-// exceeds the clocks' uncertainty.
 
 struct StragglerStep {
   std::int64_t index = 0;  // Step::index

@@ -2,6 +2,7 @@
 #include "stepscope/analysis/ranks/unit_marks.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <optional>
@@ -34,84 +35,69 @@ enum class Mark : std::uint8_t {
 struct NameMark {
   Mark mark = Mark::none;
   UnitPass pass = UnitPass::forward;
-  std::string_view unit;
+  UnitSource source = UnitSource::none;  // that the name shows
+  std::string_view unit{};
 };
-
-constexpr std::string_view fsdp1 = "FullyShardedDataParallel.";
-constexpr std::string_view fsdp2 = "FSDP::";
 
 struct Known {
   std::string_view name;
-  Mark mark;
+  NameMark mark;
 };
-constexpr std::array<Known, 5> fsdp2_names = {{{"pre_forward", Mark::fsdp2_pre_forward},
-                                               {"pre_backward", Mark::fsdp2_pre_backward},
-                                               {"all_gather", Mark::fsdp2_gather},
-                                               {"all_gather_copy_out", Mark::fsdp2_copy_out},
-                                               {"post_backward_reduce", Mark::fsdp2_reduce}}};
-constexpr std::array<Known, 6> fsdp1_names = {{{"_pre_forward", Mark::fsdp1_pre_forward},
-                                               {"_pre_backward_hook", Mark::fsdp1_pre_backward},
-                                               {"_pre_forward_prefetch", Mark::fsdp1_prefetch},
-                                               {"_pre_backward_prefetch", Mark::fsdp1_prefetch},
-                                               {"_post_backward_prefetch", Mark::fsdp1_prefetch},
-                                               {"_post_backward_hook", Mark::fsdp1_reduce}}};
 
-template <std::size_t n>
-Mark find(const std::array<Known, n>& known, std::string_view name) {
-  const auto at = std::ranges::find(known, name, &Known::name);
-  return at == known.end() ? Mark::none : at->mark;
-}
-
-// "all_gather (layers.3)" → name and unit; the unit of "all_gather" is the root.
-NameMark fsdp2_mark(std::string_view rest) {
-  const std::size_t open = rest.find(" (");
-  NameMark m{.unit = "root"};
-  if (open != std::string_view::npos && rest.ends_with(')'))
-    m.unit = rest.substr(open + 2, rest.size() - open - 3);
-  m.mark = find(fsdp2_names, rest.substr(0, open));
-  if (m.mark == Mark::fsdp2_pre_backward) m.pass = UnitPass::backward;
-  return m;
-}
+constexpr auto known_names = [] {
+  using enum UnitPass;
+  using enum UnitSource;
+  return std::to_array<Known>({
+      {"FSDP::pre_forward", {Mark::fsdp2_pre_forward}},
+      {"FSDP::pre_backward", {Mark::fsdp2_pre_backward, backward}},
+      {"FSDP::all_gather", {Mark::fsdp2_gather, forward, fsdp2}},
+      {"FSDP::all_gather_copy_out", {Mark::fsdp2_copy_out}},
+      {"FSDP::post_backward_reduce", {Mark::fsdp2_reduce, forward, fsdp2}},
+      {"FullyShardedDataParallel._pre_forward", {Mark::fsdp1_pre_forward, forward, fsdp1}},
+      {"FullyShardedDataParallel._pre_backward_hook", {Mark::fsdp1_pre_backward, backward, fsdp1}},
+      {"FullyShardedDataParallel._pre_forward_prefetch", {Mark::fsdp1_prefetch}},
+      {"FullyShardedDataParallel._pre_backward_prefetch", {Mark::fsdp1_prefetch}},
+      {"FullyShardedDataParallel._post_backward_prefetch", {Mark::fsdp1_prefetch}},
+      {"FullyShardedDataParallel._post_backward_hook", {Mark::fsdp1_reduce}},
+  });
+}();
+// Of rows over a unit of the engine and of DeepSpeed's coordinator:
+// "…/partitioned_param_coordinator.py(273): fetch_sub_module" or a qualified name. The words of
+// passes are too common to show the engine.
+constexpr auto known_ends = [] {
+  using enum UnitPass;
+  using enum UnitSource;
+  return std::to_array<Known>({
+      {" fetch_sub_module", {Mark::deepspeed_fetch, forward, deepspeed}},
+      {".fetch_sub_module", {Mark::deepspeed_fetch, forward, deepspeed}},
+      {"__reduce_and_partition_ipg_grads", {Mark::deepspeed_reduce, backward}},
+      {" forward", {Mark::engine_pass, forward}},
+      {" backward", {Mark::engine_pass, backward}},
+      {" recompute", {Mark::engine_pass, backward}},
+      {" parameters", {Mark::engine_parameters, forward, stepscope}},
+      {" gradients", {Mark::engine_gradients, forward, stepscope}},
+  });
+}();
 
 NameMark mark_of(std::string_view name) {
-  if (name.starts_with(fsdp2)) return fsdp2_mark(name.substr(fsdp2.size()));
-  if (name.starts_with(fsdp1)) {
-    const Mark mark = find(fsdp1_names, name.substr(fsdp1.size()));
-    return {mark, mark == Mark::fsdp1_pre_backward ? UnitPass::backward : UnitPass::forward, {}};
+  if (name.starts_with("FSDP::") || name.starts_with("FullyShardedDataParallel.")) {
+    // "FSDP::all_gather (layers.3)": the name and its unit; without a unit that of the root.
+    const std::size_t open = name.starts_with("FSDP::") ? name.find(" (") : std::string_view::npos;
+    const auto at = std::ranges::find(known_names, name.substr(0, open), &Known::name);
+    if (at == known_names.end()) return {};
+    NameMark mark = at->mark;
+    mark.unit = "root";
+    if (open != std::string_view::npos && name.ends_with(')'))
+      mark.unit = name.substr(open + 2, name.size() - open - 3);
+    return mark;
   }
-  // "…/partitioned_param_coordinator.py(273): fetch_sub_module" or a qualified name.
-  if (name.ends_with(" fetch_sub_module") || name.ends_with(".fetch_sub_module"))
-    return {Mark::deepspeed_fetch, UnitPass::forward, {}};
-  if (name.ends_with("__reduce_and_partition_ipg_grads"))
-    return {Mark::deepspeed_reduce, UnitPass::backward, {}};
-  const auto before = [&](std::string_view suffix) {
-    return name.substr(0, name.size() - suffix.size());
-  };
-  for (const std::string_view suffix : {" forward", " backward", " recompute"})
-    if (name.ends_with(suffix))
-      return {Mark::engine_pass, suffix == " forward" ? UnitPass::forward : UnitPass::backward,
-              before(suffix)};
-  if (name.ends_with(" parameters")) return {Mark::engine_parameters, {}, before(" parameters")};
-  if (name.ends_with(" gradients")) return {Mark::engine_gradients, {}, before(" gradients")};
+  for (const Known& known : known_ends)
+    if (name.ends_with(known.name)) {
+      NameMark mark = known.mark;
+      mark.unit = name.substr(0, name.size() - known.name.size());
+      return mark;
+    }
   return {};
-}
-
-UnitSource source_of(Mark mark) {
-  switch (mark) {
-    case Mark::engine_parameters:  // the words of the other two are too common
-    case Mark::engine_gradients:
-      return UnitSource::stepscope;
-    case Mark::fsdp2_gather:
-    case Mark::fsdp2_reduce:
-      return UnitSource::fsdp2;
-    case Mark::fsdp1_pre_forward:
-    case Mark::fsdp1_pre_backward:
-      return UnitSource::fsdp1;
-    case Mark::deepspeed_fetch:
-      return UnitSource::deepspeed;
-    default:
-      return UnitSource::none;
-  }
 }
 
 struct Row {
@@ -178,7 +164,7 @@ class MarkFinder {
     bool any = false;
     for (std::uint32_t i = 0; i < marks.size(); ++i) {
       marks[i] = mark_of(trace_.strings[StringId{i}]);
-      any = any || source_of(marks[i].mark) != UnitSource::none;
+      any = any || marks[i].source != UnitSource::none;
     }
     if (!any) return;
     const Slices& s = trace_.slices;
@@ -188,7 +174,7 @@ class MarkFinder {
         const NameMark& mark = marks[index(s.name[i])];
         if (mark.mark == Mark::none) continue;
         rows_.push_back({SliceId{i}, s.start[i], s.end(SliceId{i}), id, mark});
-        out_.source = std::max(out_.source, source_of(mark.mark));
+        out_.source = std::max(out_.source, mark.source);
       }
     }
     std::ranges::stable_sort(rows_, {}, &Row::start);

@@ -40,7 +40,7 @@ class WaitFinder {
 
   void run(UnitWaits& out) {
     find_services();
-    find_needs(out.marks);
+    for (const UnitUse& use : out.marks.uses) needs_.push_back(need_of(use));
     find_fetches(out);
     find_distances(out);
     find_reduces(out);
@@ -83,10 +83,6 @@ class WaitFinder {
     need.at = std::max(need.computed, trace_.slices.start[index(launch)]);
     need.known = true;
     return need;
-  }
-
-  void find_needs(const UnitMarks& marks) {
-    for (const UnitUse& use : marks.uses) needs_.push_back(need_of(use));
   }
 
   void find_fetches(UnitWaits& out) {

@@ -17,11 +17,6 @@ int busiest_device(const RankResult& r) {
 // The instant before the correction; exact to a nanosecond or two.
 Ns uncorrected(Ns t, const ClockCorrection& correction) { return t + (t - correction(t)); }
 
-std::span<const GpuReading> readings_of_gpu(const GpuLog& log, std::uint32_t gpu) {
-  const auto [first, last] = std::ranges::equal_range(log.readings, gpu, {}, &GpuReading::gpu);
-  return {first, last};
-}
-
 }  // namespace
 
 void add_gpu_evidence(JobResult& job, std::span<const RankInput> ranks,
@@ -50,13 +45,13 @@ void add_gpu_evidence(JobResult& job, std::span<const RankInput> ranks,
   GpuEvidence evidence;
   GpuMatches matches = match_gpus(logs, owners, world_size, zone);
   for (std::size_t l = 0; l < logs.size(); ++l) {
-    GpuLogResult& row = evidence.logs.emplace_back();
-    row.path = logs[l].path;
-    row.format = logs[l].format;
-    row.gpus = logs[l].gpus.size();
-    row.readings = logs[l].readings.size();
-    row.notes = logs[l].notes;
-    row.use = std::move(matches.logs[l]);
+    evidence.logs.push_back({.path = logs[l].path,
+                             .format = logs[l].format,
+                             .gpus = logs[l].gpus.size(),
+                             .readings = logs[l].readings.size(),
+                             .notes = logs[l].notes,
+                             .ranks = {},
+                             .use = std::move(matches.logs[l])});
   }
   for (const RankGpu& match : matches.ranks) {
     const GpuLog& log = logs[match.log];
@@ -66,9 +61,9 @@ void add_gpu_evidence(JobResult& job, std::span<const RankInput> ranks,
     row.rule = match.rule;
     row.gpu = log.gpus[match.gpu];
     evidence.logs[match.log].ranks.push_back(row.rank);
-    row.steps = gpu_states(readings_of_gpu(log, match.gpu),
-                           evidence.logs[match.log].use.zone.value_or(Ns{0}),
-                           corrections[match.owner], steps[match.owner]);
+    row.steps =
+        gpu_states(readings_of(log, match.gpu), evidence.logs[match.log].use.zone.value_or(Ns{0}),
+                   corrections[match.owner], steps[match.owner]);
     for (const GpuState& s : row.steps) row.whole.add(s);
   }
   job.gpus = std::move(evidence);

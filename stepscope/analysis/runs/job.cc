@@ -199,10 +199,8 @@ void join_steps(JobResult& job) {
 }
 
 // The steps that count of the job, else those that every rank has.
-void count(CountedSteps counted, JobResult& job) {
-  for (std::size_t i = 0; i < job.ranks.size(); ++i)
-    job.ranks[i].counted_steps = std::move(counted.of_view[i]);
-  job.counted = std::move(counted.of_job);
+void count(std::vector<Step> counted, JobResult& job) {
+  job.counted = std::move(counted);
   if (job.counted.empty())
     for (const JobStep& s : job.steps)
       job.counted.push_back(
@@ -212,47 +210,46 @@ void count(CountedSteps counted, JobResult& job) {
   job.step_summary = summarize(walls);
 }
 
-// What the account of one rank's counted steps gives.
-struct Counted {
-  TimeBudget budget;
-  PhaseBudget phases;
-  std::vector<ClassTime> classes;
-};
-
 // The account of the steps that count, so that the table, what a change saves and what two runs
 // differ in have one denominator.
 void account_counted(std::span<const RankView> views, std::span<const HostPhases> phases,
-                     const Workers& workers, JobResult& job) {
+                     std::vector<std::vector<Step>> steps, const Workers& workers, JobResult& job) {
   const bool few = views.size() < workers.threads;
-  std::vector<Counted> counted(views.size());
+  std::vector<CountedAccount> counted(views.size());
+  for (std::size_t i = 0; i < views.size(); ++i) counted[i].steps = std::move(steps[i]);
   shared_for(counted, workers, Deal::blocks, [&](std::size_t i) {
-    const RankResult& r = job.ranks[i];
+    const std::size_t chosen = job.ranks[i].budget.chosen;
     const RankView& view = views[i];
+    CountedAccount& mine = counted[i];
     parallel_for(2, few ? 2 : 1, [&](std::size_t question) {
       if (question == 1) {
-        counted[i].phases =
-            phase_budget(*view.trace, *view.index, r.counted_steps, phases[i], r.budget.chosen);
+        mine.phases = phase_budget(*view.trace, *view.index, mine.steps, phases[i], chosen);
         return;
       }
-      TimeBudget& budget = counted[i].budget;
-      budget = time_budget(*view.trace, *view.index, r.counted_steps, job.collectives.splits[i]);
+      TimeBudget& budget = mine.budget;
+      budget = time_budget(*view.trace, *view.index, mine.steps, job.collectives.splits[i]);
       for (DeviceBudget& device : budget.devices) release(device.idle);
       if (budget.devices.empty()) return;
-      budget.chosen = r.budget.chosen;
-      counted[i].classes = class_times(*view.trace, {.rank = *view.index,
-                                                     .steps = r.counted_steps,
-                                                     .phases = phases[i],
-                                                     .split = job.collectives.splits[i],
-                                                     .calls = job.collectives.matches.ranks[i],
-                                                     .dimensions = job.collectives.dimension_of,
-                                                     .budget = budget});
+      budget.chosen = chosen;
+      mine.classes = class_times(*view.trace, {.rank = *view.index,
+                                               .steps = mine.steps,
+                                               .phases = phases[i],
+                                               .split = job.collectives.splits[i],
+                                               .calls = job.collectives.matches.ranks[i],
+                                               .dimensions = job.collectives.dimension_of,
+                                               .budget = budget});
     });
   });
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    job.ranks[i].counted_budget = std::move(counted[i].budget);
-    job.ranks[i].counted_phases = std::move(counted[i].phases);
-    job.ranks[i].classes = std::move(counted[i].classes);
-  }
+  for (std::size_t i = 0; i < views.size(); ++i) job.ranks[i].counted = std::move(counted[i]);
+}
+
+CategoryMeans mean_of(std::span<const Budget> budgets) {
+  CategoryMeans mean{};
+  for (const Budget& b : budgets)
+    for (std::size_t c = 0; c < budget_category_count; ++c)
+      mean[c] += static_cast<double>(b.time[c].count());
+  for (double& m : mean) m /= static_cast<double>(std::max<std::size_t>(1, budgets.size()));
+  return mean;
 }
 
 // The mean of each rank's steps, by category; then over ranks. The steps are those that count, else
@@ -261,23 +258,17 @@ void average(JobResult& job) {
   if (job.steps.empty()) return;
   std::set<std::int64_t> common;
   for (const JobStep& s : job.steps) common.insert(s.index);
-  std::vector<std::array<double, budget_category_count>> per_rank;
+  std::vector<CategoryMeans> per_rank;
   std::vector<StepPhases> phases;
   for (const RankResult& r : job.ranks) {
-    const bool counted = !r.counted_steps.empty();
-    const auto& budgets =
-        counted ? r.counted_budget.devices[r.budget.chosen].steps : r.budget.rank().steps;
-    std::array<double, budget_category_count> mean{};
-    std::int64_t steps = 0;
-    for (std::size_t s = 0; s < budgets.size(); ++s) {
-      if (!counted && !common.contains(r.steps[s].index)) continue;
-      ++steps;
-      phases.push_back(counted ? r.counted_phases.steps[s] : r.phases.steps[s]);
-      for (std::size_t c = 0; c < budget_category_count; ++c)
-        mean[c] += static_cast<double>(budgets[s].time[c].count());
+    const AccountedSteps accounted = accounted_steps(r);
+    std::vector<Budget> budgets;
+    for (std::size_t s = 0; s < accounted.steps.size(); ++s) {
+      if (r.counted.steps.empty() && !common.contains(accounted.steps[s].index)) continue;
+      phases.push_back(accounted.phases[s]);
+      budgets.push_back(accounted.budgets[s]);
     }
-    for (double& m : mean) m /= static_cast<double>(std::max<std::int64_t>(1, steps));
-    per_rank.push_back(mean);
+    per_rank.push_back(mean_of(budgets));
   }
   job.phases = summarize_phases(phases);
   for (std::size_t c = 0; c < budget_category_count; ++c) {
@@ -340,16 +331,19 @@ CollectiveMatches align(std::span<const RankInput> ranks, std::vector<Prepared>&
 
 }  // namespace
 
-CategoryMeans mean_step_of(const RankResult& r) {
-  const bool counted = !r.counted_steps.empty();
-  const auto& budgets =
-      counted ? r.counted_budget.devices[r.budget.chosen].steps : r.budget.rank().steps;
-  CategoryMeans mean{};
-  for (const Budget& b : budgets)
-    for (std::size_t c = 0; c < budget_category_count; ++c)
-      mean[c] += static_cast<double>(b.time[c].count());
-  for (double& m : mean) m /= static_cast<double>(budgets.size());
-  return mean;
+AccountedSteps accounted_steps(const RankResult& r) {
+  if (r.counted.steps.empty()) {
+    if (r.steps.empty()) return {};
+    return {r.steps, r.budget.rank().steps, r.phases.steps};
+  }
+  return {r.counted.steps, r.counted.budget.devices[r.budget.chosen].steps, r.counted.phases.steps};
+}
+
+CategoryMeans mean_step_of(const RankResult& r) { return mean_of(accounted_steps(r).budgets); }
+
+const RankResult* find_rank(const JobResult& job, int rank) {
+  const auto at = std::ranges::find(job.ranks, rank, &RankResult::rank);
+  return at == job.ranks.end() ? nullptr : &*at;
 }
 
 bool is_window(const RankResult& r) { return r.steps.size() == 1 && r.steps[0].name == "window"; }
@@ -419,11 +413,9 @@ void ask_of_all(std::span<const RankView> views, std::span<const HostPhases> pha
 }
 
 // The first instant of the ranks; zero if a clock is relative.
-Ns origin_of(std::span<const RankInput> ranks, const JobResult& job) {
+Ns origin_of(std::span<const RankView> views, const JobResult& job) {
   Ns origin{};
-  if (std::ranges::any_of(
-          ranks, [](const RankInput& r) { return r.trace->metadata.clock != Clock::unix_epoch; }))
-    return origin;
+  if (any_relative(views)) return origin;
   for (const RankResult& r : job.ranks)
     if (r.window_end > r.window_start && (origin.count() == 0 || r.window_start < origin))
       origin = r.window_start;
@@ -450,8 +442,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   CollectiveMatches matches = align(ranks, prepared, views, options, job.clocks);
   if (stopped()) return job;
   job.collectives = analyze_collectives(views, std::move(matches),
-                                        {.world_size = {},
-                                         .dimensions = options.dimensions,
+                                        {.dimensions = options.dimensions,
                                          .sized = sized_groups(ranks, options),
                                          .threads = options.threads});
   if (stopped()) return job;
@@ -482,8 +473,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
                   options.threads.threads);
   const Roles roles =
       find_roles(views, job.collectives.matches, job.collectives.dimension_of, options.sizes);
-  job.role_source = roles.source;
-  for (std::size_t i = 0; i < views.size(); ++i) job.ranks[i].role = roles.of_view[i];
+  for (std::size_t i = 0; i < views.size(); ++i) job.ranks[i].role = roles[i];
   ask_of_all(views, phases, options, job);
   std::vector<std::size_t> devices;
   for (const RankResult& r : job.ranks) devices.push_back(r.budget.chosen);
@@ -494,7 +484,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   if (options.explain)
     job.explanation = explain({.views = views,
                                .collectives = job.collectives,
-                               .roles = roles.of_view,
+                               .roles = roles,
                                .phases = phases,
                                .units = job.unit_waits,
                                .scenarios = options.scenarios,
@@ -507,11 +497,11 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
                                .threads = options.threads,
                                .stop = options.stop});
   if (stopped()) return job;
-  count(std::move(counted), job);
-  account_counted(views, phases, options.threads, job);
+  count(std::move(counted.of_job), job);
+  account_counted(views, phases, std::move(counted.of_view), options.threads, job);
   average(job);
   if (options.timeline) job.timeline = make_timeline(views);
-  job.origin = origin_of(ranks, job);
+  job.origin = origin_of(views, job);
   return job;
 }
 

@@ -70,6 +70,15 @@ struct RankInput {
 // Metadata of a trace: nanoseconds of a step while the profiler waits.
 inline constexpr std::string_view unrecorded_step_key = "stepscope_unrecorded_step_ns";
 
+// The account of a rank's steps that count (counted_steps.h), without idle pieces. Empty if none
+// does.
+struct CountedAccount {
+  std::vector<Step> steps;
+  TimeBudget budget;
+  PhaseBudget phases;
+  std::vector<ClassTime> classes;  // parallel to the steps; empty without a device
+};
+
 struct RankResult {
   int rank = 0;
   const StringPool* strings = nullptr;
@@ -85,11 +94,7 @@ struct RankResult {
   Ns window_end{};
   PhaseBudget phases;
   std::vector<PhaseSummary> phase_summaries;
-  // The same for the steps that count (counted_steps.h), without idle pieces. Empty if none does.
-  std::vector<Step> counted_steps;
-  TimeBudget counted_budget;
-  PhaseBudget counted_phases;
-  std::vector<ClassTime> classes;  // parallel to counted_steps; empty without a device
+  CountedAccount counted;
   std::vector<GpuWindow> gpu_windows;
   std::vector<IdleCause> idle;
   std::optional<Overlap> overlap;
@@ -156,7 +161,6 @@ struct JobResult {
   std::vector<UnitWaits> unit_waits;                // likewise
   std::vector<UnitRow> units;                       // over all ranks, latest first
   std::vector<UnitReduceRow> unit_reduces;          // likewise, most exposed first
-  RoleSource role_source = RoleSource::all_alike;
   std::vector<Straggler> stragglers;
   std::optional<PipelineBubble> pipeline;  // absent if nothing passes between stages
   std::optional<Explanation> explanation;  // absent without steps, or if not requested
@@ -168,10 +172,23 @@ struct JobResult {
 
 // By budget category, ns.
 using CategoryMeans = std::array<double, budget_category_count>;
-// The mean of the steps of a rank that count, else of its recorded steps. REQUIRES:
-// steps.
+// The steps of a rank that count, else its recorded steps. The three are parallel.
+struct AccountedSteps {
+  std::span<const Step> steps;
+  std::span<const Budget> budgets;
+  std::span<const StepPhases> phases;
+};
+[[nodiscard]] AccountedSteps accounted_steps(const RankResult& rank);
+// Their mean. REQUIRES: steps.
 [[nodiscard]] CategoryMeans mean_step_of(const RankResult& rank);
 
+// Null: no trace is of it.
+[[nodiscard]] const RankResult* find_rank(const JobResult& job, int rank);
+// The first of several. REQUIRES: ranks.
+template <class Of>
+[[nodiscard]] const RankResult& rank_with_most(const JobResult& job, Of&& of) {
+  return *std::ranges::max_element(job.ranks, {}, of);
+}
 // The trace of the rank has no steps: its whole window is taken for one.
 [[nodiscard]] bool is_window(const RankResult& rank);
 

@@ -134,9 +134,9 @@ TEST(Job, TheMeanAddsUpToTheStepOfTheReplay) {
   EXPECT_EQ(job.mean.sum(), job.explanation->step);
   EXPECT_EQ(job.mean.sum(), Ns{900 / 2});  // rank 1 ends its steps at 551, 1201 and 1451
   for (const RankResult& r : job.ranks) {
-    ASSERT_EQ(r.counted_steps.size(), 2U);
-    EXPECT_EQ(r.counted_budget.total.sum(), Ns{900});
-    EXPECT_EQ(r.counted_phases.total.sum(), Ns{900});
+    ASSERT_EQ(r.counted.steps.size(), 2U);
+    EXPECT_EQ(r.counted.budget.total.sum(), Ns{900});
+    EXPECT_EQ(r.counted.phases.total.sum(), Ns{900});
   }
 }
 

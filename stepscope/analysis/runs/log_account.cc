@@ -40,8 +40,7 @@ void take_launches(const LogSteps& steps, std::span<const double> walls, LogAcco
 std::int64_t usual_steps(const LogSteps& steps) {
   std::map<std::int64_t, std::size_t> counts;
   for (const LogStep& s : steps.steps) ++counts[s.steps];
-  const auto most = std::ranges::max_element(counts, {}, [](const auto& c) { return c.second; });
-  return most == counts.end() ? 1 : most->first;
+  return most_frequent(counts).value_or(1);
 }
 
 void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
@@ -136,22 +135,14 @@ std::optional<double> size_of(const std::string& text) {
 
 void take_communication(const JobLog& log, LogAccount& a) {
   for (const LogCommunication& c : log.communication) {
-    LogCommunicationRow row{.operation = c.operation,
-                            .size = c.size,
-                            .bytes = size_of(c.size),
-                            .count = c.count,
-                            .total_ns = c.total_ms * 1e6,
-                            .mean_ns = c.calls_ms * 1e6,
-                            .printed_algbw_gbit = c.printed_algbw_gbit,
-                            .printed_busbw_gbit = c.printed_busbw_gbit,
-                            .algbw = {},
-                            .busbw = {}};
+    LogCommunicationRow row{.printed = c, .bytes = size_of(c.size)};
     const double twice = c.operation.starts_with("all_reduce") ? 2 : 1;
     if (c.printed_algbw_gbit > 0) row.algbw = c.printed_algbw_gbit / twice / 8 * giga;
     if (c.printed_busbw_gbit > 0) row.busbw = c.printed_busbw_gbit / 8 * giga;
     a.communication.push_back(std::move(row));
   }
-  std::ranges::stable_sort(a.communication, std::ranges::greater{}, &LogCommunicationRow::total_ns);
+  std::ranges::stable_sort(a.communication, std::ranges::greater{},
+                           [](const LogCommunicationRow& r) { return r.printed.total_ms; });
 }
 
 // Compares two figures that should be equal and names a wrong unit that would explain a difference.

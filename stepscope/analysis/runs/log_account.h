@@ -48,14 +48,8 @@ struct LogTimerRow {
 // DeepSpeed prints twice the algbw of an all-reduce, in Gbit/s, and computes busbw with the size of
 // the job for every group. `algbw` and `busbw` are corrected: bytes/s, algbw = total buffer / time.
 struct LogCommunicationRow {
-  std::string operation;
-  std::string size;  // as printed
+  LogCommunication printed;
   std::optional<double> bytes{};
-  std::int64_t count = 0;
-  double total_ns = 0;
-  double mean_ns = 0;
-  double printed_algbw_gbit = 0;
-  double printed_busbw_gbit = 0;
   std::optional<double> algbw{};  // bytes/s
   std::optional<double> busbw{};
 };

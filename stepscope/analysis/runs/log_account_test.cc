@@ -157,7 +157,7 @@ TEST(LogAccount, TheCommsLoggersRatesInBytes) {
                           .calls_ms = 50}};
   const LogAccount a = account_of(m.log, m.steps);
   ASSERT_EQ(a.communication.size(), 3U);
-  EXPECT_EQ(a.communication[0].operation, "all_gather_into_tensor");  // most time first
+  EXPECT_EQ(a.communication[0].printed.operation, "all_gather_into_tensor");  // most time first
   EXPECT_FALSE(a.communication[0].algbw);
   EXPECT_DOUBLE_EQ(*a.communication[0].bytes, 0);
   EXPECT_DOUBLE_EQ(*a.communication[1].bytes, 2.5 * 1024 * 1024);

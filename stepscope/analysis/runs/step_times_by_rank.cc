@@ -169,35 +169,26 @@ class Parts {
   std::map<std::pair<PartKind, std::string>, std::vector<double>> series_;
 };
 
-// A rank's account of its steps that count, else of all of them.
-struct RankSteps {
-  std::span<const Step> steps;
-  std::span<const Budget> budgets;                 // parallel
-  std::vector<std::optional<std::size_t>> places;  // parallel: in job.counted, or none
-};
+// By step of a rank: its place in job.counted, or none.
+using Places = std::vector<std::optional<std::size_t>>;
 
-RankSteps steps_of(const JobResult& job, const RankResult& rank) {
-  const bool counted = !rank.counted_steps.empty();
-  RankSteps of{.steps = counted ? rank.counted_steps : rank.steps,
-               .budgets = counted ? rank.counted_budget.devices[rank.budget.chosen].steps
-                                  : rank.budget.rank().steps,
-               .places = {}};
-  of.places.resize(of.steps.size());
-  for (std::size_t s = 0; s < of.steps.size(); ++s) {
-    const auto found = std::ranges::lower_bound(job.counted, of.steps[s].index, {}, &Step::index);
-    if (found != job.counted.end() && found->index == of.steps[s].index)
-      of.places[s] = static_cast<std::size_t>(found - job.counted.begin());
+Places places_of(const JobResult& job, std::span<const Step> steps) {
+  Places places(steps.size());
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const auto found = std::ranges::lower_bound(job.counted, steps[s].index, {}, &Step::index);
+    if (found != job.counted.end() && found->index == steps[s].index)
+      places[s] = static_cast<std::size_t>(found - job.counted.begin());
   }
-  return of;
+  return places;
 }
 
 // By distinct name, so that each is looked up once per step and rank.
-void add_kernels(const Trace& trace, const RankSteps& of, Parts& parts) {
-  const std::vector<std::optional<std::size_t>>& places = of.places;
+void add_kernels(const Trace& trace, std::span<const Step> steps, const Places& places,
+                 Parts& parts) {
   std::map<std::pair<StringId, std::size_t>, Ns> sums;
   for (const DeviceLane& lane : index_rank(trace).devices)
     for (const SliceId op : lane.ops)
-      if (const auto step = step_at(of.steps, trace.slices.start[index(op)]); step && places[*step])
+      if (const auto step = step_at(steps, trace.slices.start[index(op)]); step && places[*step])
         sums[{trace.slices.name[index(op)], *places[*step]}] += trace.slices.dur[index(op)];
   for (const auto& [key, time] : sums)
     parts.add(PartKind::kernel, trace.strings[key.first], key.second, time);
@@ -208,18 +199,19 @@ void add_kernels(const Trace& trace, const RankSteps& of, Parts& parts) {
 std::vector<PartSeries> step_parts(const JobResult& job, std::span<const RankInput> ranks) {
   Parts parts(job.counted.size(), std::max<std::size_t>(job.ranks.size(), 1));
   for (const RankResult& rank : job.ranks) {
-    const RankSteps of = steps_of(job, rank);
+    const AccountedSteps of = accounted_steps(rank);
+    const Places places = places_of(job, of.steps);
     for (std::size_t s = 0; s < of.steps.size(); ++s) {
-      if (!of.places[s]) continue;
+      if (!places[s]) continue;
       for (std::size_t c = 0; c < budget_category_count; ++c)
-        parts.add(PartKind::budget, budget_category_names[c], *of.places[s], of.budgets[s].time[c]);
-      if (rank.classes.empty()) continue;
+        parts.add(PartKind::budget, budget_category_names[c], *places[s], of.budgets[s].time[c]);
+      if (rank.counted.classes.empty()) continue;
       for (std::size_t c = 0; c < name_class_count; ++c)
-        parts.add(PartKind::compute, name_class_names[c], *of.places[s],
-                  rank.classes[s].compute[c]);
+        parts.add(PartKind::compute, name_class_names[c], *places[s],
+                  rank.counted.classes[s].compute[c]);
     }
     const auto input = std::ranges::find(ranks, rank.rank, &RankInput::rank);
-    if (input != ranks.end()) add_kernels(*input->trace, of, parts);
+    if (input != ranks.end()) add_kernels(*input->trace, of.steps, places, parts);
   }
   return std::move(parts).all();
 }

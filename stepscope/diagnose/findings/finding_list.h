@@ -67,6 +67,9 @@ class FindingList {
   std::vector<Finding> findings_;
 };
 
+// The two calls of a rank that take most time, each as a line.
+[[nodiscard]] Messages most_calls(const RankResult& r, std::span<const CallSum> calls,
+                                  MessageMaker<5> line);
 // About Python's lock, without evidence.
 [[nodiscard]] Finding lock_finding();
 
@@ -83,5 +86,9 @@ void find_compute(FindingList& list);
 void find_memory_and_capture(FindingList& list);
 void find_lock_and_retries(FindingList& list);
 void find_clocks(FindingList& list);
+
+// Findings that cost at least a hundredth of a step, and those that cost no time; largest gain
+// first, of which one that is only bounded counts half. Empty = nothing was found.
+[[nodiscard]] std::vector<Finding> find_findings(const FindingContext& context);
 
 }  // namespace stepscope

@@ -7,7 +7,7 @@
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/diagnose/analysis_test_builder.h"
-#include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "stepscope/analysis/collectives/transfers.h"
 #include "stepscope/cost/time/collective_cost.h"
@@ -64,43 +65,43 @@ void find_exposed(FindingList& list) {
     const auto kind = static_cast<CollectiveKind>(k);
     const WhatIf* gain = list.what_if(fmt::format("communication_free:{}", kind_name(kind)));
     if (gain == nullptr) continue;
-    Finding f;
-    f.id = "exposed_communication";
-    f.sort = FindingSort::bound;
-    f.key = fmt::format("exposed_communication:{}", kind_name(kind));
-    f.what = msg::found_exposed_communication(kind_name(kind));
-    const CollectiveRow* most = nullptr;
     const std::int64_t steps = most_steps(list.job());
+    Finding f{.id = "exposed_communication",
+              .sort = FindingSort::bound,
+              .key = fmt::format("exposed_communication:{}", kind_name(kind)),
+              .what = msg::found_exposed_communication(kind_name(kind)),
+              .evidence = {msg::exposed_a_step(exposed_of(list.job().collectives, kind) / steps)},
+              .place = list.place_on_path(kind_name(kind)),
+              .reasons = {"slow_link", "sync_calls", "bucket_too_small", "bucket_too_large",
+                          "prefetch_miss", "congestion", "algorithm_not_best"}};
+    const CollectiveRow* most = nullptr;
     for (const CollectiveRow& row : list.job().collectives.rows) {
       if (row.kind != kind) continue;
       if (most == nullptr || row.exposed > most->exposed) most = &row;
       const double times = static_cast<double>(steps) *
                            static_cast<double>(std::max<std::size_t>(row.groups.size(), 1));
-      if (f.evidence.size() < 2 && row.bytes && row.busbw)
+      if (f.evidence.size() < 3 && row.bytes && row.busbw)
         f.evidence.push_back(msg::calls_of_size(Digits{static_cast<double>(row.count) / times},
                                                 row.bytes, printable(row.group),
                                                 Digits{row.busbw->value / 1e9}));
     }
-    f.evidence.insert(f.evidence.begin(),
-                      msg::exposed_a_step(exposed_of(list.job().collectives, kind) / steps));
     f.advice =
         advice_for(kind, most == nullptr ? Dimension::unknown : most->dimension, list.trains());
-    f.reasons = {"slow_link",     "sync_calls", "bucket_too_small",  "bucket_too_large",
-                 "prefetch_miss", "congestion", "algorithm_not_best"};
-    f.place = list.place_on_path(kind_name(kind));
     list.add_replayed(std::move(f), gain);
   }
 }
 
-struct TransferGroup {
-  std::vector<double> times;  // ascending, ns
-};
+// What free communication saves at most; 0 where the replay does not tell.
+Ns most_of_free(const FindingList& list) {
+  const WhatIf* free = list.what_if("communication_free");
+  return free == nullptr ? Ns{0} : most_saved(*free);
+}
 
+using Times = std::vector<double>;  // ascending, ns
 // By kind, group and bytes.
-using TransferGroups =
-    std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t>, TransferGroup>;
+using TransferGroups = std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t>, Times>;
 
-double median_of(const TransferGroup& group) { return group.times[group.times.size() / 2]; }
+double median_of(const Times& times) { return times[times.size() / 2]; }
 
 TransferGroups transfers_of(const Collectives& job) {
   TransferGroups groups;
@@ -109,11 +110,11 @@ TransferGroups transfers_of(const Collectives& job) {
     for (std::size_t c = 0; c < calls.size(); ++c) {
       const CallTime& time = job.times.by_view[v][c];
       if (!time.split || !calls[c].bytes || calls[c].group == no_row) continue;
-      groups[{calls[c].kind, calls[c].group, calls[c].bytes->value}].times.push_back(
+      groups[{calls[c].kind, calls[c].group, calls[c].bytes->value}].push_back(
           static_cast<double>(transfer_of(calls[c], time).count()));
     }
   }
-  for (auto& [key, group] : groups) std::ranges::sort(group.times);
+  for (auto& [key, group] : groups) std::ranges::sort(group);
   return groups;
 }
 
@@ -140,22 +141,21 @@ void find_small_messages(FindingList& list) {
   const TransferGroups groups = transfers_of(list.job().collectives);
   const auto latencies = latencies_of(groups);
   for (const auto& [key, group] : groups) {
-    all += group.times.size();
+    all += group.size();
     const auto latency = latencies.find({std::get<0>(key), std::get<1>(key)});
     if (latency == latencies.end() ||
         static_cast<double>(latency->second.count()) < threshold::mostly_latency * median_of(group))
       continue;
-    small += group.times.size();
+    small += group.size();
     largest_small = std::max(largest_small, std::get<2>(key));
     longest = std::max(longest, latency->second);
   }
   if (small < threshold::least_calls || small * 2 < all) return;
-  Finding f;
-  f.id = "bucket_too_small";
-  f.what = msg::found_small_messages();
-  f.evidence.push_back(msg::calls_in_latency(small, all, Bytes{largest_small}, longest));
-  f.advice = msg::send_larger_messages();
-  list.add_replayed(std::move(f), gain);
+  list.add_replayed({.id = "bucket_too_small",
+                     .what = msg::found_small_messages(),
+                     .evidence = {msg::calls_in_latency(small, all, Bytes{largest_small}, longest)},
+                     .advice = msg::send_larger_messages()},
+                    gain);
 }
 
 void find_congestion(FindingList& list) {
@@ -163,11 +163,11 @@ void find_congestion(FindingList& list) {
   Message worst;
   double worst_ratio = 0;
   for (const auto& [key, group] : transfers_of(list.job().collectives)) {
-    if (group.times.size() < threshold::least_calls) continue;
+    if (group.size() < threshold::least_calls) continue;
     const double median = median_of(group);
-    const double tail = group.times[group.times.size() * 9 / 10];
+    const double tail = group[group.size() * 9 / 10];
     if (median <= 0 || tail < threshold::congestion_spread * median) continue;
-    for (const double t : group.times) lost += std::max(0.0, t - median);
+    for (const double t : group) lost += std::max(0.0, t - median);
     if (tail / median <= worst_ratio) continue;
     worst_ratio = tail / median;
     worst = msg::spread_of_calls(kind_name(std::get<0>(key)), Bytes{std::get<2>(key)},
@@ -176,17 +176,14 @@ void find_congestion(FindingList& list) {
   std::size_t steps = 0;  // of all ranks, as `lost`
   for (const RankResult& r : list.job().ranks) steps += r.steps.size();
   if (worst.empty() || steps == 0) return;
-  Finding f;
-  f.id = "congestion";
-  f.sort = FindingSort::fault;
-  f.what = msg::found_congestion();
-  f.evidence.push_back(worst);
-  f.advice = msg::look_for_other_jobs();
-  f.confidence = Confidence::low;
-  const WhatIf* free = list.what_if("communication_free");
   const Ns above{static_cast<std::int64_t>(lost / static_cast<double>(steps))};
-  list.add_bounded(std::move(f), std::min(above, free == nullptr ? Ns{0} : most_saved(*free)),
-                   msg::by_median_transfers());
+  list.add_bounded({.id = "congestion",
+                    .sort = FindingSort::fault,
+                    .what = msg::found_congestion(),
+                    .evidence = {worst},
+                    .advice = msg::look_for_other_jobs(),
+                    .confidence = Confidence::low},
+                   std::min(above, most_of_free(list)), msg::by_median_transfers());
 }
 
 Ns whole_ns(double s) { return Ns{std::llround(s * 1e9)}; }
@@ -233,14 +230,15 @@ void find_slow_links(FindingList& list) {
   for (const auto& [name, slow_ones] : alike) {
     const Slow& slow = **std::ranges::max_element(slow_ones, {}, &Slow::lost);
     const bool several = slow_ones.size() > 1;
-    Finding f;
-    f.id = "slow_link";
-    f.sort = FindingSort::fault;
-    f.key = fmt::format("slow_link:{}", several ? name : slow.rows.front()->row->group);
-    f.what =
-        msg::found_slow_link(several ? msg::several_groups(slow_ones.size(), name)
-                                     : msg::one_group(printable(slow.rows.front()->row->group)),
-                             Digits{slow.measured / slow.expected}, context.machine->name);
+    const std::string& group = slow.rows.front()->row->group;
+    Finding f{
+        .id = "slow_link",
+        .sort = FindingSort::fault,
+        .key = fmt::format("slow_link:{}", several ? name : group),
+        .what = msg::found_slow_link(several ? msg::several_groups(slow_ones.size(), name)
+                                             : msg::one_group(printable(group)),
+                                     Digits{slow.measured / slow.expected}, context.machine->name),
+        .advice = msg::check_transport()};
     for (const ExpectedCollective* e : slow.rows) {
       if (f.evidence.size() == 3) break;
       const double calls = static_cast<double>(e->calls);
@@ -248,11 +246,8 @@ void find_slow_links(FindingList& list) {
           kind_name(e->row->kind), e->row->bytes, whole_ns(e->measured / calls),
           whole_ns(e->expected / calls), context.machine->name));
     }
-    f.advice = msg::check_transport();
-    const WhatIf* free = list.what_if("communication_free");
     const Ns lost = whole_ns(slow.lost / static_cast<double>(most_steps(list.job())));
-    list.add_bounded(std::move(f), std::min(lost, free == nullptr ? Ns{0} : most_saved(*free)),
-                     msg::by_links());
+    list.add_bounded(std::move(f), std::min(lost, most_of_free(list)), msg::by_links());
   }
 }
 
@@ -260,14 +255,14 @@ void find_imbalance(FindingList& list) {
   if (list.has_fault("stage_imbalance")) return;
   const auto busiest = busiest_stage(list.job());
   if (busiest && busiest->more < threshold::uneven_stages) return;
-  Finding f;
-  f.id = "stage_imbalance";
-  f.sort = replay_tells(list.job()) ? FindingSort::opportunity : FindingSort::fault;
-  f.what = busiest ? msg::found_stage_imbalance(busiest->stage, Percent{busiest->more})
-                   : msg::found_stage_imbalance(Value(), Value());
-  if (busiest) f.evidence = busiest->evidence;
-  f.advice = msg::move_layers_off_slowest();
-  list.add_replayed(std::move(f), list.what_if("stages_balanced"));
+  list.add_replayed(
+      {.id = "stage_imbalance",
+       .sort = replay_tells(list.job()) ? FindingSort::opportunity : FindingSort::fault,
+       .what = busiest ? msg::found_stage_imbalance(busiest->stage, Percent{busiest->more})
+                       : msg::found_stage_imbalance(Value(), Value()),
+       .evidence = busiest ? busiest->evidence : Messages(),
+       .advice = msg::move_layers_off_slowest()},
+      list.what_if("stages_balanced"));
 }
 
 }  // namespace
@@ -287,15 +282,13 @@ bool find_bucket_size(FindingList& list) {
   const BucketSearch& search = *list.job().explanation->buckets;
   const Bytes best = search.best.scenario.size.value_or(Bytes{});
   const bool larger = best > search.usual;
-  Finding f;
-  f.id = larger ? "bucket_too_small" : "bucket_too_large";
-  f.what = larger ? msg::found_small_buckets() : msg::found_large_buckets();
-  f.evidence.push_back(msg::usual_size(collective_kind_names[static_cast<std::size_t>(search.kind)],
-                                       search.usual, search.before));
-  f.evidence.push_back(msg::best_size(best, search.after));
+  Finding f{.id = larger ? "bucket_too_small" : "bucket_too_large",
+            .what = larger ? msg::found_small_buckets() : msg::found_large_buckets(),
+            .evidence = {msg::usual_size(kind_name(search.kind), search.usual, search.before),
+                         msg::best_size(best, search.after)},
+            .place = list.place_on_path(kind_name(search.kind)),
+            .advice = msg::choose_bucket(larger, best)};
   for (const std::string& note : search.best.notes) f.evidence.push_back(msg::plain(note));
-  f.advice = msg::choose_bucket(larger, best);
-  f.place = list.place_on_path(collective_kind_names[static_cast<std::size_t>(search.kind)]);
   const bool counts = list.share(search.best.saved) >= threshold::least_gain;
   list.add_replayed(std::move(f), &search.best);
   return counts && larger;
@@ -345,20 +338,133 @@ void find_prefetch(FindingList& list) {
   const WhatIf* best = best_prefetch(job);
   if (best == nullptr || job.units.empty() || job.units.front().late_time <= Ns{0}) return;
   const UnitRow& worst = job.units.front();
-  Finding f;
-  f.id = "prefetch_miss";
-  f.sort = FindingSort::fault;
-  f.what = msg::found_late_fetches(Digits{best->scenario.factor});
-  f.evidence.push_back(fetches_in_words(job));
   const UnitFetch& fetch = worst.worst.fetch;
-  f.evidence.push_back(msg::worst_fetch(worst.unit,
-                                        unit_pass_names[static_cast<std::size_t>(worst.pass)],
-                                        fetch.late(), fetch.transfer));
+  Finding f{.id = "prefetch_miss",
+            .sort = FindingSort::fault,
+            .what = msg::found_late_fetches(Digits{best->scenario.factor}),
+            .evidence = {fetches_in_words(job),
+                         msg::worst_fetch(worst.unit,
+                                          unit_pass_names[static_cast<std::size_t>(worst.pass)],
+                                          fetch.late(), fetch.transfer)},
+            .place = FindingPlace{worst.worst.rank, fetch.needed, fetch.late()},
+            .advice = msg::prefetch_costs(advice_for(unit_source(job), best->scenario.factor))};
   if (const auto ahead = recorded_prefetch(job.unit_waits))
     f.evidence.push_back(msg::usual_fetches(*ahead));
-  f.place = FindingPlace{worst.worst.rank, fetch.needed, fetch.late()};
-  f.advice = msg::prefetch_costs(advice_for(unit_source(job), best->scenario.factor));
   list.add_replayed(std::move(f), best);
+}
+
+// All-reduces that ran on another algorithm than the model of the machine's links would choose.
+namespace {
+
+// What nearly all calls of the row ran on.
+NamedAlgorithm algorithm_of(const CollectiveRow& row, std::span<const NamedCalls> named) {
+  std::map<NamedAlgorithm, std::uint64_t> counts;
+  std::uint64_t all = 0;
+  for (const NamedCalls& calls : named) {
+    if (calls.kind != row.kind || calls.bytes != *row.bytes ||
+        std::ranges::find(row.groups, calls.group) == row.groups.end())
+      continue;
+    counts[calls.algorithm] += calls.calls;
+    all += calls.calls;
+  }
+  for (const auto& [algorithm, count] : counts)
+    if (static_cast<double>(count) >= threshold::one_algorithm_share * static_cast<double>(all))
+      return algorithm;
+  return NamedAlgorithm::unknown;
+}
+
+bool may_be(NamedAlgorithm named, Algorithm algorithm) {
+  const bool in_switch = algorithm == Algorithm::in_network || algorithm == Algorithm::hierarchical;
+  switch (named) {
+    case NamedAlgorithm::ring:
+      return algorithm == Algorithm::ring;
+    case NamedAlgorithm::not_tree:
+      return algorithm == Algorithm::ring || in_switch;
+    case NamedAlgorithm::tree:
+      return algorithm == Algorithm::tree;
+    case NamedAlgorithm::in_switch:
+      return in_switch;
+    case NamedAlgorithm::unknown:
+      break;
+  }
+  return false;
+}
+
+struct Worse {
+  const CollectiveRow* row = nullptr;
+  NamedAlgorithm ran = NamedAlgorithm::unknown;
+  AlgorithmTime ran_time;
+  AlgorithmTime best;
+  double measured = 0;  // seconds a call
+
+  // By which part its transfers could be shorter: what both the model and the clock allow.
+  [[nodiscard]] double saves() const {
+    return 1 - best.time.count() / std::min(ran_time.time.count(), measured);
+  }
+};
+
+std::optional<Worse> worse_than_best(const CollectiveRow& row, const FindingContext& context,
+                                     const Network& network) {
+  if (row.kind != CollectiveKind::all_reduce || !row.bytes || !row.algbw) return std::nullopt;
+  const auto group =
+      placement_of(row, context.job.collectives.matches.groups, network, context.world_size);
+  const NamedAlgorithm ran = algorithm_of(row, context.job.algorithms);
+  if (!group || ran == NamedAlgorithm::unknown) return std::nullopt;
+  Worse worse{.row = &row, .ran = ran, .ran_time = {}, .best = {}};
+  worse.measured = (*row.bytes / *row.algbw).count();
+  const auto times = collective_algorithms(network, row.kind, *row.bytes, *group);
+  const auto best = std::ranges::find_if(times, &AlgorithmTime::offered);
+  const auto mine = std::ranges::find_if(
+      times, [&](const AlgorithmTime& t) { return t.offered && may_be(ran, t.algorithm); });
+  if (best == times.end() || mine == times.end() || best == mine) return std::nullopt;
+  worse.ran_time = *mine;
+  worse.best = *best;
+  const double least = threshold::slower_algorithm * best->time.count();
+  if (mine->time.count() < least || worse.measured < least) return std::nullopt;
+  return worse;
+}
+
+}  // namespace
+
+void find_algorithms(FindingList& list) {
+  const FindingContext& context = list.context();
+  if (context.machine == nullptr || context.job.algorithms.empty()) return;
+  const auto network = make_network(*context.machine);
+  if (!network) return;
+  std::vector<Worse> found;
+  Ns exposed{};   // of all-reduces
+  double lost{};  // ns of it
+  for (const CollectiveRow& row : context.job.collectives.rows) {
+    if (row.kind == CollectiveKind::all_reduce) exposed += row.exposed;
+    auto worse = worse_than_best(row, context, *network);
+    if (!worse) continue;
+    lost += worse->saves() * static_cast<double>(row.exposed.count());
+    found.push_back(std::move(*worse));
+  }
+  const WhatIf* free = list.what_if("communication_free:all_reduce");
+  if (found.empty() || exposed <= Ns{0} || free == nullptr) return;
+  std::ranges::stable_sort(found, std::ranges::greater{},
+                           [](const Worse& w) { return w.row->exposed; });
+  Finding f{.id = "algorithm_not_best",
+            .what = msg::found_algorithm(context.machine->name),
+            .place = list.place_on_path("all_reduce"),
+            .advice = msg::look_for_forced_algorithm()};
+  for (const Worse& w : found) {
+    if (f.evidence.size() == 3) break;
+    f.evidence.push_back(
+        msg::ran_on_algorithm(w.row->count, w.row->bytes, printable(w.row->group),
+                              named_algorithm_names[static_cast<std::size_t>(w.ran)],
+                              whole_ns(w.measured), whole_ns(w.ran_time.time.count()),
+                              algorithm_names[static_cast<std::size_t>(w.best.algorithm)],
+                              whole_ns(w.best.time.count())));
+  }
+  // The replayed step is a maximum of sums, so convex in what all transfers take: a part of their
+  // time gives back at least that part of what free ones do. Of some transfers by exposed time.
+  const double part = lost / static_cast<double>(exposed.count());
+  list.add_bounded(
+      std::move(f),
+      Ns{std::llround(part * static_cast<double>(std::max(Ns{0}, most_saved(*free)).count()))},
+      msg::part_of_free(Percent{part}, "communication_free:all_reduce"));
 }
 
 }  // namespace stepscope

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
-#include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {

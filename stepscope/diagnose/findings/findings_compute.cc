@@ -4,9 +4,14 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/thresholds.h"
+#include "stepscope/diagnose/verdict.h"
 #include "stepscope/fit/roofline.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/kernel_name.h"
@@ -45,11 +50,6 @@ ProductTime products_of(const FindingList& list) {
   return p;
 }
 
-double fraction(Ns part, Ns whole) {
-  return whole <= Ns{0} ? 0
-                        : static_cast<double>(part.count()) / static_cast<double>(whole.count());
-}
-
 Ns times(Ns time, double factor) {
   return Ns{static_cast<std::int64_t>(static_cast<double>(time.count()) * factor)};
 }
@@ -58,17 +58,16 @@ Ns times(Ns time, double factor) {
 void find_product_efficiency(FindingList& list) {
   const ProductTime p = products_of(list);
   if (p.worst == nullptr) return;
-  Finding f;
-  f.id = "low_matmul_efficiency";
-  f.what = msg::found_slow_products(Percent{threshold::good_product_share});
-  f.evidence.push_back(msg::products_below(
-      Percent{fraction(p.below, p.all)}, printable((*p.rank->strings)[p.worst->name]),
-      printable((*p.rank->strings)[p.worst->dims]), Percent{p.worst_share}));
-  f.advice = msg::larger_products();
-  f.place = list.place_on_path("matmul");
   const Ns path = list.on_path("matmul") + list.on_path("attention");
-  list.add_bounded(std::move(f), times(path, fraction(p.below - p.at_good, p.all)),
-                   msg::by_good_products());
+  list.add_bounded(
+      {.id = "low_matmul_efficiency",
+       .what = msg::found_slow_products(Percent{threshold::good_product_share}),
+       .evidence = {msg::products_below(
+           Percent{share_of_time(p.below, p.all)}, printable((*p.rank->strings)[p.worst->name]),
+           printable((*p.rank->strings)[p.worst->dims]), Percent{p.worst_share})},
+       .place = list.place_on_path("matmul"),
+       .advice = msg::larger_products()},
+      times(path, share_of_time(p.below - p.at_good, p.all)), msg::by_good_products());
 }
 
 void find_short_products(FindingList& list) {
@@ -85,16 +84,15 @@ void find_short_products(FindingList& list) {
       count += k.count;
     }
   }
-  if (fraction(small, all) < threshold::many_short_products) return;
-  Finding f;
-  f.id = "small_matmuls";
-  f.what = msg::found_short_products();
-  f.evidence.push_back(
-      msg::short_products(count, threshold::short_product, Percent{fraction(small, all)}));
-  f.advice = msg::batch_products();
-  f.place = list.place_on_path("matmul");
-  list.add_bounded(std::move(f), times(list.on_path("matmul"), fraction(small, all) / 2),
-                   msg::by_half_of_products());
+  const double share = share_of_time(small, all);
+  if (share < threshold::many_short_products) return;
+  list.add_bounded(
+      {.id = "small_matmuls",
+       .what = msg::found_short_products(),
+       .evidence = {msg::short_products(count, threshold::short_product, Percent{share})},
+       .place = list.place_on_path("matmul"),
+       .advice = msg::batch_products()},
+      times(list.on_path("matmul"), share / 2), msg::by_half_of_products());
 }
 
 // Whether a GPU that the catalogue lacks has neither bf16 nor TF32: NVIDIA's before Ampere, by its
@@ -143,28 +141,27 @@ void find_precision(FindingList& list) {
         if (example.empty()) example = short_kernel_name((*r.strings)[k.name]);
       }
   }
-  const Ns path = list.on_path("matmul");
-  if (fraction(without, all) > threshold::many_slow_formats && !example.empty()) {
-    Finding f;
+  const double of_single = share_of_time(single, all);
+  Finding f{.place = list.place_on_path("matmul")};
+  double slow = 0;
+  if (share_of_time(without, all) > threshold::many_slow_formats && !example.empty()) {
+    slow = std::min(1.0, share_of_time(without, all));
     f.id = "tensor_cores_unused";
     f.what = msg::found_no_tensor_cores();
-    f.evidence.push_back(
-        msg::time_and_example(Percent{std::min(1.0, fraction(without, all))}, example));
-    if (single > Ns{0}) f.evidence.push_back(msg::single_operands(Percent{fraction(single, all)}));
+    f.evidence.push_back(msg::time_and_example(Percent{slow}, example));
+    if (single > Ns{0}) f.evidence.push_back(msg::single_operands(Percent{of_single}));
     f.advice = msg::use_tensor_cores(faster_formats(list.context()));
-    f.place = list.place_on_path("matmul");
-    list.add_bounded(std::move(f), times(path, std::min(1.0, fraction(without, all)) / 2),
-                     msg::by_half_of_products());
-  } else if (fraction(single, all) > threshold::many_slow_formats) {
-    Finding f;
+  } else if (of_single > threshold::many_slow_formats) {
+    slow = of_single;
     f.id = "fp32_matmuls";
     f.what = msg::found_single_products();
-    f.evidence.push_back(msg::of_their_time(Percent{fraction(single, all)}));
+    f.evidence.push_back(msg::of_their_time(Percent{slow}));
     f.advice = msg::use_faster_format(faster_formats(list.context()));
-    f.place = list.place_on_path("matmul");
-    list.add_bounded(std::move(f), times(path, fraction(single, all) / 2),
-                     msg::by_half_of_products());
+  } else {
+    return;
   }
+  list.add_bounded(std::move(f), times(list.on_path("matmul"), slow / 2),
+                   msg::by_half_of_products());
 }
 
 // Of the device time that a compiler could fuse, the share that one has fused already: kernels that
@@ -189,30 +186,28 @@ double fused_share(const FindingList& list) {
       if (r.recording.format == "xplane" || (*r.strings)[k.name].starts_with("triton_"))
         fused += k.total;
     }
-  return fraction(fused, all);
+  return share_of_time(fused, all);
 }
 
 void find_fusable(FindingList& list) {
   const double fused = fused_share(list);
   const Ns path = list.on_path("elementwise") + list.on_path("norm") + list.on_path("softmax") +
                   list.on_path("reduction") + list.on_path("quantize") + list.on_path("loss");
-  Finding f;
-  f.id = "memory_bound";
-  f.what = msg::found_memory_bound();
-  f.evidence.push_back(msg::of_critical_path(path, Percent{list.share(path)}));
-  for (const RankResult& r : list.job().ranks) {
-    for (const KernelRow& k : r.kernels.kernels) {
-      if (k.kind != NameClass::elementwise && k.kind != NameClass::norm) continue;
-      f.evidence.push_back(msg::most_in(short_kernel_name((*r.strings)[k.name]), k.count, k.total));
-      break;
-    }
-    break;
-  }
   // Who compiles has this advice behind him.
   const bool compiles = fused > threshold::mostly_fused;
-  f.advice = msg::fuse(list.pytorch() && !compiles, list.trains());
+  Finding f{.id = "memory_bound",
+            .what = msg::found_memory_bound(),
+            .evidence = {msg::of_critical_path(path, Percent{list.share(path)})},
+            .place = list.place_on_path("elementwise"),
+            .advice = msg::fuse(list.pytorch() && !compiles, list.trains())};
+  const RankResult& first = list.job().ranks.front();
+  const auto most = std::ranges::find_if(first.kernels.kernels, [](const KernelRow& k) {
+    return k.kind == NameClass::elementwise || k.kind == NameClass::norm;
+  });
+  if (most != first.kernels.kernels.end())
+    f.evidence.push_back(
+        msg::most_in(short_kernel_name((*first.strings)[most->name]), most->count, most->total));
   if (compiles) f.evidence.push_back(msg::fused_already(Percent{fused}));
-  f.place = list.place_on_path("elementwise");
   list.add_bounded(std::move(f), times(path, threshold::fusion_saves * (1 - fused)),
                    msg::by_half_of_fusable());
 }
@@ -230,13 +225,12 @@ void find_contention(FindingList& list) {
     most = &r.overlap->contention.front();
   }
   if (most == nullptr) return;
-  Finding f;
-  f.id = "contention";
-  f.what = msg::found_contention();
-  f.evidence.push_back(msg::kernel_beside_communication(short_kernel_name(most->name),
-                                                        Digits{most->slowdown}, most->count));
-  f.advice = msg::fewer_channels();
-  list.add_bounded(std::move(f), worst, msg::by_runs_alone());
+  list.add_bounded({.id = "contention",
+                    .what = msg::found_contention(),
+                    .evidence = {msg::kernel_beside_communication(
+                        short_kernel_name(most->name), Digits{most->slowdown}, most->count)},
+                    .advice = msg::fewer_channels()},
+                   worst, msg::by_runs_alone());
 }
 
 void find_recompute(FindingList& list) {
@@ -254,15 +248,14 @@ void find_recompute(FindingList& list) {
     for (const DeviceMemory& d : r.memory.devices)
       if (d.device >= 0 && d.headroom && (!headroom || d.headroom->value < headroom->value))
         headroom = d.headroom;
-  Finding f;
-  f.id = "recompute";
-  f.what = msg::found_recompute();
-  f.evidence.push_back(msg::products_repeated(Percent{fraction(repeated, step_time)}));
+  const double share = share_of_time(repeated, step_time);
+  Finding f{.id = "recompute",
+            .what = msg::found_recompute(),
+            .evidence = {msg::products_repeated(Percent{share})},
+            .advice = msg::checkpoint_less()};
   if (headroom) f.evidence.push_back(msg::memory_free(*headroom));
-  f.advice = msg::checkpoint_less();
   const Ns path = list.on_path("matmul") + list.on_path("attention");
-  list.add_bounded(std::move(f), times(path, fraction(repeated, step_time)),
-                   msg::by_repeated_products());
+  list.add_bounded(std::move(f), times(path, share), msg::by_repeated_products());
 }
 
 }  // namespace
@@ -274,6 +267,106 @@ void find_compute(FindingList& list) {
   find_fusable(list);
   find_contention(list);
   find_recompute(list);
+}
+
+// Memory near its limit, a device that others use too, and captures too short to judge by.
+namespace {
+
+void find_memory(FindingList& list) {
+  for (const RankResult& r : list.job().ranks) {
+    if (!r.gpu_memory || r.gpu_memory->value <= 0) continue;
+    const auto whole = static_cast<double>(r.gpu_memory->value);
+    for (const DeviceMemory& d : r.memory.devices) {
+      if (d.device < 0) continue;
+      if (d.headroom &&
+          static_cast<double>(d.headroom->value) < threshold::memory_near_limit * whole)
+        list.add({.id = "memory_near_limit",
+                  .what = msg::found_full_memory(r.rank),
+                  .evidence = {msg::left_at_peak(*d.headroom, *r.gpu_memory)},
+                  .place = FindingPlace{r.rank, d.peak_time, Ns{0}},
+                  .advice = msg::use_less_memory()});
+      if (!d.peak_reserved) continue;
+      const double unused = 1 - static_cast<double>(d.peak_allocated.value) /
+                                    std::max(1.0, static_cast<double>(d.peak_reserved->value));
+      if (unused < threshold::reserved_unused ||
+          static_cast<double>(d.peak_reserved->value) < threshold::much_reserved * whole)
+        continue;
+      list.add({.id = "fragmentation",
+                .what = msg::found_fragmentation(r.rank),
+                .evidence = {msg::reserved_and_used(*d.peak_reserved, d.peak_allocated)},
+                .advice = msg::take_snapshot(),
+                .confidence = Confidence::low});
+    }
+  }
+}
+
+// The tool that lists the processes on the device of a rank.
+Value process_tool(const JobResult& job, int rank) {
+  const RankResult* r = find_rank(job, rank);
+  const std::string_view device = r == nullptr ? "" : std::string_view(r->device);
+  if (device == "cuda") return "nvidia-smi";
+  return device == "rocm" ? Value("rocm-smi --showpids") : Value(msg::devices_tool());
+}
+
+// Their stretches without work are as long as one another: another process's time slice.
+void find_time_slices(FindingList& list, std::span<const HeldDevice> all) {
+  Finding f{.id = "device_shared", .sort = FindingSort::fault};
+  std::vector<int> ranks;
+  const HeldDevice* worst = nullptr;
+  for (const HeldDevice& held : all) {
+    if (!held.slice) continue;
+    ranks.push_back(held.rank);
+    if (worst == nullptr || held.total > worst->total) worst = &held;
+    if (f.evidence.size() == 3) continue;
+    f.evidence.push_back(msg::slices_of_rank(held.rank, held.count, held.total, held.slice));
+  }
+  if (worst == nullptr) return;
+  f.what = msg::found_time_slices(ranks);
+  f.advice = msg::find_process(process_tool(list.job(), worst->rank));
+  f.place = FindingPlace{worst->rank, worst->worst_at, worst->worst};
+  list.add_replayed(std::move(f), list.what_if("device_alone"));
+}
+
+// Launched work that waits although its device shows none running.
+void find_shared_device(FindingList& list) {
+  // Without launches nothing tells what waited.
+  if (!list.job().explanation || only_communication(list.job())) return;
+  find_time_slices(list, list.job().explanation->held);
+  for (const HeldDevice& held : list.job().explanation->held) {
+    if (held.slice) continue;
+    const std::int64_t steps = std::max<std::int64_t>(1, std::ssize(list.job().steps));
+    list.add_bounded({.id = "device_shared",
+                      .sort = FindingSort::fault,
+                      .what = msg::found_late_starts(held.rank),
+                      .evidence = {msg::late_starts(held.count, held.median, held.total)},
+                      .place = FindingPlace{held.rank, held.worst_at, held.worst},
+                      .advice = msg::look_for_process(process_tool(list.job(), held.rank)),
+                      .confidence = Confidence::low},
+                     held.total / steps, msg::by_those_delays());
+  }
+}
+
+void find_short_capture(FindingList& list) {
+  const std::size_t steps = list.job().steps.size();
+  if (steps >= threshold::enough_steps) return;
+  const bool kineto = list.job().ranks.front().recording.format == "kineto";
+  Finding f{.id = "too_few_steps",
+            .what = steps == 0              ? msg::found_no_common_step()
+                    : is_window(list.job()) ? msg::found_no_mark()
+                                            : msg::found_few_steps(steps),
+            .advice = msg::record_three_steps(kineto)};
+  for (const MissingFact& m : missing_facts(list.job()))
+    if (is_window(list.job()) && m.fact == Fact::steps && !m.record.empty())
+      f.advice = msg::mark_steps(m.record);
+  list.add(std::move(f));
+}
+
+}  // namespace
+
+void find_memory_and_capture(FindingList& list) {
+  find_memory(list);
+  find_shared_device(list);
+  find_short_capture(list);
 }
 
 }  // namespace stepscope

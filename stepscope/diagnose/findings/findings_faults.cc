@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::size_t most_blamed = 2;
 
-const RankResult* result_of(const JobResult& job, const std::vector<int>& ranks) {
-  const auto found = std::ranges::find_if(
-      job.ranks, [&](const RankResult& r) { return ranks.empty() || r.rank == ranks.front(); });
-  return found == job.ranks.end() ? nullptr : &*found;
-}
-
 bool is_amd(const RankResult* r) {
   return r != nullptr &&
          (r->gpu_name.find("AMD") != std::string::npos ||
@@ -31,7 +25,7 @@ std::string_view clocks_command(const RankResult* r) {
 }
 
 Message advice_for(const Culprit& c, const JobResult& job) {
-  const RankResult* r = result_of(job, c.ranks);
+  const RankResult* r = c.ranks.empty() ? &job.ranks.front() : find_rank(job, c.ranks.front());
   const bool cpu = r != nullptr && r->device == "cpu";
   if (c.clock && !cpu) return advice_for_clock(*c.clock);
   switch (c.kind) {
@@ -81,14 +75,6 @@ void add_early_waits(const JobResult& job, Finding& f) {
     f.place = FindingPlace{sums.front().rank, sums.front().worst_at, sums.front().worst};
 }
 
-void add_syncs(const RankResult& r, Finding& f) {
-  for (const CallSum& call : r.host.sync_calls) {
-    if (f.evidence.size() == 2) break;
-    f.evidence.push_back(msg::calls_block(r.rank, call.count, printable((*r.strings)[call.name]),
-                                          call.total, r.steps.size()));
-  }
-}
-
 bool names(const Culprit& c, int rank) { return std::ranges::find(c.ranks, rank) != c.ranks.end(); }
 
 // Steps of the ranks that the culprit names: from a step on, a single one of all ranks, or all.
@@ -116,9 +102,9 @@ std::vector<FindingPlace> transfers_of(const Culprit& c, const JobResult& job) {
     std::vector<std::optional<FindingPlace>> of_step(r.steps.size());
     for (const CollectiveCall& call : matches.ranks[v].calls) {
       if (call.group == no_row || matches.groups[call.group].name != *c.group) continue;
-      const auto after = std::ranges::upper_bound(r.steps, call.start, {}, &Step::start);
-      if (after == r.steps.begin() || call.start >= (after - 1)->end) continue;
-      auto& place = of_step[static_cast<std::size_t>(after - 1 - r.steps.begin())];
+      const auto step = step_at(r.steps, call.start);
+      if (!step) continue;
+      auto& place = of_step[*step];
       const Ns time = call.end - call.start;
       if (!place || time > place->time) place = FindingPlace{r.rank, call.start, time};
     }
@@ -129,7 +115,7 @@ std::vector<FindingPlace> transfers_of(const Culprit& c, const JobResult& job) {
 }
 
 std::vector<FindingPlace> places_of(const Culprit& c, const JobResult& job) {
-  std::vector<FindingPlace> places;
+  std::vector<FindingPlace> places;  // none: of all ranks and steps alike
   switch (c.kind) {
     case CulpritKind::slow_rank:
     case CulpritKind::late_host:
@@ -144,7 +130,7 @@ std::vector<FindingPlace> places_of(const Culprit& c, const JobResult& job) {
       for (const FaultPlace& p : c.places) places.push_back({p.rank, p.start, p.time});
       return places;
     default:
-      return places;  // of all ranks and steps alike
+      return places;
   }
 }
 
@@ -174,26 +160,24 @@ Message evidence_of(const ClockCause& c) {
 }
 
 Finding finding_of(const Culprit& c, const JobResult& job) {
-  Finding f;
-  f.id = culprit_kind_names[static_cast<std::size_t>(c.kind)];
-  f.sort = FindingSort::fault;
-  f.key = key_of(c);
-  f.what = c.sentence;
-  f.advice = advice_for(c, job);
-  f.gain = c.gain;
-  f.change = c.change;
-  f.confidence = c.confidence == Confidence::low ? Confidence::low : Confidence::high;
-  f.places = places_of(c, job);
+  Finding f{.id = culprit_kind_names[static_cast<std::size_t>(c.kind)],
+            .sort = FindingSort::fault,
+            .key = key_of(c),
+            .what = c.sentence,
+            .places = places_of(c, job),
+            .advice = advice_for(c, job),
+            .gain = c.gain,
+            .change = c.change,
+            .confidence = c.confidence == Confidence::low ? Confidence::low : Confidence::high};
   if (c.clock) f.evidence.push_back(evidence_of(*c.clock));
   const bool waited_for = c.kind == CulpritKind::slow_rank || c.kind == CulpritKind::throttling ||
                           c.kind == CulpritKind::late_host || c.kind == CulpritKind::data_loader;
   if (waited_for && c.ranks.size() == 1) add_blame(job, c.ranks.front(), f);
   if (c.kind == CulpritKind::sync_calls) add_early_waits(job, f);
-  if (c.kind == CulpritKind::sync_calls && f.evidence.empty())
-    if (const auto r = std::ranges::max_element(job.ranks, {},
-                                                [](const RankResult& x) { return x.host.sync; });
-        r != job.ranks.end())
-      add_syncs(*r, f);
+  if (c.kind == CulpritKind::sync_calls && f.evidence.empty()) {
+    const RankResult& r = rank_with_most(job, [](auto& x) { return x.host.sync; });
+    f.evidence = most_calls(r, r.host.sync_calls, msg::calls_block);
+  }
   return f;
 }
 

@@ -15,18 +15,6 @@
 namespace stepscope {
 namespace {
 
-template <class Value>
-const RankResult* most(const JobResult& job, Value&& value) {
-  const RankResult* found = nullptr;
-  for (const RankResult& r : job.ranks)
-    if (found == nullptr || value(r) > value(*found)) found = &r;
-  return found;
-}
-
-std::string name_of_call(const RankResult& r, const CallSum& call) {
-  return printable((*r.strings)[call.name]);
-}
-
 // The longest instance of an idle cause over all ranks.
 std::optional<FindingPlace> longest_idle(const JobResult& job, BudgetCategory cause,
                                          std::string& culprit) {
@@ -91,19 +79,18 @@ Message launch_advice(const FindingList& list, const RankResult& r) {
 }
 
 void find_launch_bound(FindingList& list) {
-  const RankResult* r = most(list.job(), [](const RankResult& x) { return x.host.starved; });
-  if (r->device == "cpu" || r->host.launches == 0) return;
-  Finding f;
-  f.id = "launch_bound";
-  f.sort = FindingSort::bound;
-  f.what = msg::found_launch_bound();
-  f.evidence.push_back(msg::launches_find_idle_for(r->host.empty_queue_launches, r->host.launches,
-                                                   r->rank, r->host.starved, r->steps.size()));
+  const RankResult& r = rank_with_most(list.job(), [](auto& x) { return x.host.starved; });
+  if (r.device == "cpu" || r.host.launches == 0) return;
+  Finding f{.id = "launch_bound",
+            .sort = FindingSort::bound,
+            .what = msg::found_launch_bound(),
+            .evidence = {msg::launches_find_idle_for(r.host.empty_queue_launches, r.host.launches,
+                                                     r.rank, r.host.starved, r.steps.size())},
+            .advice = launch_advice(list, r)};
   std::string culprit;
   f.place = longest_idle(list.job(), BudgetCategory::idle_host, culprit);
   if (!culprit.empty())
     f.evidence.push_back(msg::longest_before(f.place->time, f.place->rank, printable(culprit)));
-  f.advice = launch_advice(list, *r);
   // A late rank's gaps are host time too, but nothing that CUDA graphs would cure.
   const WhatIf* free = list.what_if("host_free");
   const WhatIf* late = nullptr;
@@ -125,21 +112,16 @@ void find_launch_bound(FindingList& list) {
 }
 
 void find_syncs(FindingList& list) {
-  const RankResult* r = most(list.job(), [](const RankResult& x) { return x.host.sync; });
-  if (r->device == "cpu" || list.has_fault("sync_calls")) return;
-  Finding f;
-  f.id = "sync_calls";
-  f.what = msg::found_sync_calls();
-  for (const CallSum& call : r->host.sync_calls) {
-    if (f.evidence.size() == 2) break;
-    f.evidence.push_back(
-        msg::calls_block(r->rank, call.count, name_of_call(*r, call), call.total, r->steps.size()));
-  }
+  const RankResult& r = rank_with_most(list.job(), [](auto& x) { return x.host.sync; });
+  if (r.device == "cpu" || list.has_fault("sync_calls")) return;
+  Finding f{.id = "sync_calls",
+            .what = msg::found_sync_calls(),
+            .evidence = most_calls(r, r.host.sync_calls, msg::calls_block),
+            .advice = msg::remove_syncs()};
   std::string culprit;
   f.place = longest_idle(list.job(), BudgetCategory::idle_sync, culprit);
   if (!culprit.empty())
     f.evidence.push_back(msg::longest_idle_sync(f.place->time, printable(culprit)));
-  f.advice = msg::remove_syncs();
   list.add_replayed(std::move(f), list.what_if("sync_free"));
 }
 
@@ -147,52 +129,45 @@ void find_rows(FindingList& list) {
   const auto per_step = [&](const RankResult& r, Ns t) {
     return r.steps.empty() ? Ns{0} : t / std::ssize(r.steps);
   };
-  const RankResult* r = most(list.job(), [](const RankResult& x) { return x.host.data; });
-  Finding data;
-  data.id = "data_loader";
-  data.sort = replay_tells(list.job()) ? FindingSort::opportunity : FindingSort::fault;
-  data.what = msg::found_data_loader();
-  data.evidence.push_back(msg::rank_spends(r->rank, per_step(*r, r->host.data)));
+  const RankResult& loads = rank_with_most(list.job(), [](auto& x) { return x.host.data; });
   std::string culprit;
-  data.place = longest_idle(list.job(), BudgetCategory::idle_data, culprit);
-  data.advice = msg::speed_up_loaders();
-  if (!list.has_fault("data_loader")) list.add_replayed(std::move(data), list.what_if("data_free"));
-
-  r = most(list.job(), [](const RankResult& x) { return x.host.allocator; });
-  Finding allocator;
-  allocator.id = "allocator_in_step";
-  allocator.what = msg::found_allocator();
-  for (const CallSum& call : r->host.allocator_calls) {
-    if (allocator.evidence.size() == 2) break;
-    allocator.evidence.push_back(
-        msg::calls_take(r->rank, call.count, name_of_call(*r, call), call.total, r->steps.size()));
-  }
-  allocator.advice = msg::configure_allocator();
-  allocator.reasons = {"allocation_retries"};
-  list.add_replayed(std::move(allocator), list.what_if("allocator_free"));
-
-  r = most(list.job(), [](const RankResult& x) { return x.host.gc; });
-  Finding gc;
-  gc.id = "garbage_collection";
-  gc.what = msg::found_collector();
-  gc.evidence.push_back(msg::rank_spends(r->rank, per_step(*r, r->host.gc)));
-  gc.advice = msg::collect_rarely();
-  list.add_replayed(std::move(gc), list.what_if("collector_free"));
-
-  r = most(list.job(), [](const RankResult& x) { return x.host.overhead; });
-  Finding profiler;
-  profiler.id = "profiler_overhead";
-  profiler.what = msg::found_profiler();
-  profiler.evidence.push_back(msg::rank_over_steps(r->rank, r->host.overhead));
-  profiler.advice = msg::record_less();
-  list.add_replayed(std::move(profiler), list.what_if("profiler_free"));
+  if (!list.has_fault("data_loader"))
+    list.add_replayed(
+        {.id = "data_loader",
+         .sort = replay_tells(list.job()) ? FindingSort::opportunity : FindingSort::fault,
+         .what = msg::found_data_loader(),
+         .evidence = {msg::rank_spends(loads.rank, per_step(loads, loads.host.data))},
+         .place = longest_idle(list.job(), BudgetCategory::idle_data, culprit),
+         .advice = msg::speed_up_loaders()},
+        list.what_if("data_free"));
+  const RankResult& allocates =
+      rank_with_most(list.job(), [](auto& x) { return x.host.allocator; });
+  list.add_replayed(
+      {.id = "allocator_in_step",
+       .what = msg::found_allocator(),
+       .evidence = most_calls(allocates, allocates.host.allocator_calls, msg::calls_take),
+       .advice = msg::configure_allocator(),
+       .reasons = {"allocation_retries"}},
+      list.what_if("allocator_free"));
+  const RankResult& collects = rank_with_most(list.job(), [](auto& x) { return x.host.gc; });
+  list.add_replayed(
+      {.id = "garbage_collection",
+       .what = msg::found_collector(),
+       .evidence = {msg::rank_spends(collects.rank, per_step(collects, collects.host.gc))},
+       .advice = msg::collect_rarely()},
+      list.what_if("collector_free"));
+  const RankResult& profiled = rank_with_most(list.job(), [](auto& x) { return x.host.overhead; });
+  list.add_replayed({.id = "profiler_overhead",
+                     .what = msg::found_profiler(),
+                     .evidence = {msg::rank_over_steps(profiled.rank, profiled.host.overhead)},
+                     .advice = msg::record_less()},
+                    list.what_if("profiler_free"));
 }
 
 // Copies between host and device that the step waits for.
 void find_copies(FindingList& list) {
-  Finding f;
-  f.id = "exposed_copies";
-  f.what = msg::found_copies();
+  Finding f{
+      .id = "exposed_copies", .what = msg::found_copies(), .place = list.place_on_path("copy")};
   bool pageable = false;
   for (const RankResult& r : list.job().ranks)
     for (const CopyRow& copy : r.memory.copies) {
@@ -205,7 +180,6 @@ void find_copies(FindingList& list) {
                                                copy.total, r.steps.size()));
     }
   f.advice = pageable ? msg::pin_memory() : msg::copy_ahead();
-  f.place = list.place_on_path("copy");
   list.add_replayed(std::move(f), list.what_if("copies_free"));
 }
 
@@ -223,54 +197,54 @@ void find_host(FindingList& list) {
 
 namespace {
 
-std::int64_t steps_of(const RankResult& r) {
-  return std::max<std::int64_t>(1, std::ssize(r.steps));
-}
-
 void find_retries(FindingList& list) {
-  const RankResult* most = nullptr;
-  for (const RankResult& r : list.job().ranks)
-    if (r.retries.count > 0 && (most == nullptr || r.retries.total > most->retries.total))
-      most = &r;
-  if (most == nullptr) return;
-  const AllocationRetries& retries = most->retries;
-  Finding f;
-  f.id = "allocation_retries";
-  f.sort = FindingSort::fault;
-  f.what = msg::found_retries();
-  f.evidence.push_back(msg::retries_of_rank(
-      most->rank, retries.count, retries.frees,
-      value_if(retries.after_failure > 0, retries.after_failure), retries.total));
-  f.evidence.push_back(msg::inferred_retries());
-  f.place = FindingPlace{most->rank, retries.worst_at, retries.worst};
-  f.advice = msg::leave_room();
+  const RankResult& most = rank_with_most(
+      list.job(), [](auto& r) { return std::pair(r.retries.count > 0, r.retries.total); });
+  const AllocationRetries& retries = most.retries;
+  if (retries.count == 0) return;
   const bool replayed = replay_tells(list.job()) && list.what_if("allocator_free") != nullptr;
-  if (replayed) f.change = "allocator_free";
-  list.add_bounded(std::move(f), cost_of_retries(list.job(), *most), msg::by_those_calls());
+  list.add_bounded(
+      {.id = "allocation_retries",
+       .sort = FindingSort::fault,
+       .what = msg::found_retries(),
+       .evidence = {msg::retries_of_rank(most.rank, retries.count, retries.frees,
+                                         value_if(retries.after_failure > 0, retries.after_failure),
+                                         retries.total),
+                    msg::inferred_retries()},
+       .place = FindingPlace{most.rank, retries.worst_at, retries.worst},
+       .advice = msg::leave_room(),
+       .change = replayed ? "allocator_free" : ""},
+      cost_of_retries(list.job(), most), msg::by_those_calls());
 }
 
 void find_lock_rows(FindingList& list) {
-  const RankResult* most = nullptr;
-  for (const RankResult& r : list.job().ranks)
-    if (r.gil.count > 0 && (most == nullptr || r.gil.idle > most->gil.idle)) most = &r;
-  if (most == nullptr) return;
+  const RankResult& most =
+      rank_with_most(list.job(), [](auto& r) { return std::pair(r.gil.count > 0, r.gil.idle); });
+  const GilWaits& gil = most.gil;
+  if (gil.count == 0) return;
   Finding f = lock_finding();
-  f.evidence.push_back(
-      msg::waits_for_lock(most->rank, most->gil.count, most->gil.total, most->gil.idle));
-  f.place = FindingPlace{most->rank, most->gil.worst_at, most->gil.worst};
-  list.add_bounded(std::move(f), most->gil.idle / steps_of(*most), msg::by_idle_in_waits());
+  f.evidence.push_back(msg::waits_for_lock(most.rank, gil.count, gil.total, gil.idle));
+  f.place = FindingPlace{most.rank, gil.worst_at, gil.worst};
+  const std::int64_t steps = std::max<std::int64_t>(1, std::ssize(most.steps));
+  list.add_bounded(std::move(f), gil.idle / steps, msg::by_idle_in_waits());
 }
 
 }  // namespace
 
+Messages most_calls(const RankResult& r, std::span<const CallSum> calls, MessageMaker<5> line) {
+  Messages lines;
+  for (const CallSum& call : calls.first(std::min<std::size_t>(2, calls.size())))
+    lines.push_back(
+        line(r.rank, call.count, printable((*r.strings)[call.name]), call.total, r.steps.size()));
+  return lines;
+}
+
 Finding lock_finding() {
-  Finding f;
-  f.id = "gil_contention";
-  f.key = f.id;
-  f.sort = FindingSort::fault;
-  f.what = msg::found_lock();
-  f.advice = msg::free_the_lock();
-  return f;
+  return {.id = "gil_contention",
+          .sort = FindingSort::fault,
+          .key = "gil_contention",
+          .what = msg::found_lock(),
+          .advice = msg::free_the_lock()};
 }
 
 void find_lock_and_retries(FindingList& list) {
@@ -339,10 +313,7 @@ void find_clocks(FindingList& list) {
   std::vector<int> ranks;
   for (const SlowedGpu& s : all) ranks.push_back(s.gpu->rank);
   std::ranges::sort(ranks);
-  Finding f;
-  f.id = "gpu_slowdown";
-  f.sort = FindingSort::fault;
-  f.what = msg::found_slowdown(ranks);
+  Finding f{.id = "gpu_slowdown", .sort = FindingSort::fault, .what = msg::found_slowdown(ranks)};
   for (const SlowedGpu& s : all)
     if (f.evidence.size() < most_slowed_rows) f.evidence.push_back(slowed_in_words(s));
   ClockCause cause{.verdict = ClockVerdict::lower};

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
-#include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {

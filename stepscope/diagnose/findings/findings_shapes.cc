@@ -171,15 +171,14 @@ void find_sequence_imbalance(FindingList& list) {
   }
   if (!worst) return;
   const auto rows = token_rows(worst->ranks);
-  Finding f;
-  f.id = "sequence_imbalance";
-  f.sort = FindingSort::fault;
-  f.what = msg::found_uneven_work();
-  f.evidence.push_back(
-      msg::work_spread(Percent{worst->spread}, worst->ranks.size(), Digits{*follows}));
+  Finding f{
+      .id = "sequence_imbalance",
+      .sort = FindingSort::fault,
+      .what = msg::found_uneven_work(),
+      .evidence = {msg::work_spread(Percent{worst->spread}, worst->ranks.size(), Digits{*follows})},
+      .place = list.place_on_path("matmul"),
+      .advice = msg::balance_tokens()};
   if (rows) f.evidence.push_back(rows_text(*worst, *rows));
-  f.advice = msg::balance_tokens();
-  f.place = list.place_on_path("matmul");
   list.add_replayed(std::move(f), gain);
 }
 
@@ -311,20 +310,20 @@ void find_padding(FindingList& list) {
     }
   }
   if (worst == nullptr || all <= 0) return;
-  Finding f;
-  f.id = "padding";
   const Message size = size_in(list.context().model, worst->odd());
-  f.what = msg::found_padding(size, worst->odd(), worst->alignment.least);
-  f.evidence.push_back(msg::aligned_products(printable((*rank->strings)[worst->row->name]),
-                                             printable((*rank->strings)[worst->row->dims]),
-                                             Digits{worst->rate() / 1e3}, Digits{reference / 1e3}));
   const std::int64_t to = filled_up(worst->odd(), worst->alignment.best);
-  f.evidence.push_back(msg::filled_up(to, Percent{worst->growth() - 1}));
-  f.advice = padding_advice(size, to);
-  f.place = list.place_on_path("matmul");
   const auto path =
       static_cast<double>((list.on_path("matmul") + list.on_path("attention")).count());
-  list.add_bounded(std::move(f), Ns{std::llround(path * lost / all)}, msg::by_aligned_products());
+  list.add_bounded(
+      {.id = "padding",
+       .what = msg::found_padding(size, worst->odd(), worst->alignment.least),
+       .evidence = {msg::aligned_products(printable((*rank->strings)[worst->row->name]),
+                                          printable((*rank->strings)[worst->row->dims]),
+                                          Digits{worst->rate() / 1e3}, Digits{reference / 1e3}),
+                    msg::filled_up(to, Percent{worst->growth() - 1})},
+       .place = list.place_on_path("matmul"),
+       .advice = padding_advice(size, to)},
+      Ns{std::llround(path * lost / all)}, msg::by_aligned_products());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "stepscope/analysis/runs/job_test_builder.h"
-#include "stepscope/diagnose/findings/findings.h"
+#include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {

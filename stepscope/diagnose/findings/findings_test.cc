@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/diagnose/findings/findings.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

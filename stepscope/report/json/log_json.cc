@@ -48,14 +48,14 @@ Json communication_tree(const LogAccount& a) {
   Json out = Json::array();
   const auto rate = [](std::optional<double> r) { return r ? Json(*r / giga) : Json(nullptr); };
   for (const LogCommunicationRow& c : a.communication)
-    out.push_back({{"operation", c.operation},
-                   {"size", c.size},
+    out.push_back({{"operation", c.printed.operation},
+                   {"size", c.printed.size},
                    {"bytes", real(c.bytes)},
-                   {"count", c.count},
-                   {"total_ns", c.total_ns},
-                   {"mean_ns", c.mean_ns},
-                   {"printed_algbw_gbit_per_s", c.printed_algbw_gbit},
-                   {"printed_busbw_gbit_per_s", c.printed_busbw_gbit},
+                   {"count", c.printed.count},
+                   {"total_ns", c.printed.total_ms * 1e6},
+                   {"mean_ns", c.printed.calls_ms * 1e6},
+                   {"printed_algbw_gbit_per_s", c.printed.printed_algbw_gbit},
+                   {"printed_busbw_gbit_per_s", c.printed.printed_busbw_gbit},
                    {"algbw_gb_per_s", rate(c.algbw)},
                    {"busbw_gb_per_s", rate(c.busbw)}});
   return out;

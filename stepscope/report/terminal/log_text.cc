@@ -181,9 +181,10 @@ std::string communication_table(const LogAccount& a, std::size_t width) {
   std::vector<std::vector<std::string>> rows;
   for (const LogCommunicationRow& c : a.communication) {
     if (rows.size() == most) break;
-    rows.push_back({printable(c.operation), printable(c.size), std::to_string(c.count),
-                    format_time(c.total_ns), format_time(c.mean_ns),
-                    format_digits(c.printed_algbw_gbit), rate(c.algbw), rate(c.busbw)});
+    const LogCommunication& p = c.printed;
+    rows.push_back({printable(p.operation), printable(p.size), std::to_string(p.count),
+                    format_time(p.total_ms * 1e6), format_time(p.calls_ms * 1e6),
+                    format_digits(p.printed_algbw_gbit), rate(c.algbw), rate(c.busbw)});
   }
   if (rows.empty()) return {};
   return "\nDeepSpeed's comms logger (each call waits for the device, so nothing overlaps; busbw "
