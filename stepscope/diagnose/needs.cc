@@ -11,16 +11,7 @@
 namespace stepscope {
 namespace {
 
-// At most three facts.
-struct Needs {
-  std::array<Fact, 3> facts{};
-  std::size_t count = 0;
-
-  constexpr Needs(std::initializer_list<Fact> list) {
-    for (const Fact f : list) facts[count++] = f;
-  }
-  [[nodiscard]] constexpr std::span<const Fact> all() const { return {facts.data(), count}; }
-};
+using Needs = std::array<Fact, 3>;  // fewer: Fact::rows, which any recording has, for the others
 
 struct FindingNeeds {
   std::string_view id;
@@ -156,14 +147,14 @@ std::string_view record_with(const Remedy& r, const std::string& format) {
 
 std::span<const Fact> needs_of(std::string_view finding) {
   const auto bound = std::ranges::find(bound_needs, finding, &FindingNeeds::id);
-  if (bound != bound_needs.end()) return bound->needs.all();
+  if (bound != bound_needs.end()) return bound->needs;
   const auto at = std::ranges::find(finding_needs, finding, &FindingNeeds::id);
   check(at != finding_needs.end(), "a finding has its needs");
-  return at->needs.all();
+  return at->needs;
 }
 
 std::span<const Fact> needs_of(Change change) {
-  return change_needs[static_cast<std::size_t>(change)].all();
+  return change_needs[static_cast<std::size_t>(change)];
 }
 
 std::optional<Fact> lacks(const Facts& facts, std::span<const Fact> needs) {
@@ -183,7 +174,7 @@ std::vector<MissingFact> missing_facts(const JobResult& job) {
     m.record = record_with(r, job.ranks.front().recording.format);
     m.gives = r.gives;
     for (const FindingNeeds& f : finding_needs)
-      if (lacks(facts, f.needs.all()) == r.fact) m.findings.push_back(f.id);
+      if (lacks(facts, f.needs) == r.fact) m.findings.push_back(f.id);
   }
   return missing;
 }

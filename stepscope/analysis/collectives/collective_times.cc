@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -235,15 +234,14 @@ namespace {
 
 constexpr std::size_t least_runs = 3;
 
-struct Run {
-  StringId name;
-  StringId shape;
-  NameClass kind;
-  std::int64_t ns;
-  bool overlapped;
-
-  [[nodiscard]] auto key() const { return std::tuple(index(name), index(shape), overlapped); }
+// Of one kernel and shape, ascending in ns.
+struct Runs {
+  NameClass kind = NameClass::other;  // of the shortest alone
+  Ns shortest = Ns::max();
+  std::vector<std::int64_t> alone;
+  std::vector<std::int64_t> overlapped;
 };
+using RunsOfKernels = std::map<std::pair<StringId, StringId>, Runs>;  // by name and shape
 
 // Shapes of operators by external id; sorted.
 using Shapes = std::vector<std::pair<std::uint32_t, StringId>>;
@@ -268,12 +266,12 @@ StringId shape_of(const Shapes& shapes, std::uint32_t id) {
 }
 
 // Runs of compute kernels that communication does not touch, or covers for at least half.
-std::vector<Run> compute_runs(const Trace& trace, const DeviceLane& lane) {
+RunsOfKernels compute_runs(const Trace& trace, const DeviceLane& lane) {
   const Slices& s = trace.slices;
   std::vector<HostSpan> comm;
   for (const SliceId op : lane.ops)
     if (trace.is_communication(op)) extend(comm, s.start[index(op)], s.end(op), op);
-  std::vector<Run> runs;
+  RunsOfKernels runs;
   const Shapes shapes = comm.empty() ? Shapes{} : recorded_shapes(trace);
   if (shapes.empty()) return runs;
   for (const SliceId op : lane.ops) {
@@ -286,7 +284,16 @@ std::vector<Run> compute_runs(const Trace& trace, const DeviceLane& lane) {
     if (length == Ns{} || (covered > Ns{} && 2 * covered < length)) continue;
     const StringId shape = shape_of(shapes, s.external_id[index(op)]);
     if (shape == empty_string) continue;
-    runs.push_back({s.name[index(op)], shape, s.kind[index(op)], length.count(), covered > Ns{}});
+    Runs& of = runs[{s.name[index(op)], shape}];
+    if (covered == Ns{} && length < of.shortest) {
+      of.shortest = length;
+      of.kind = s.kind[index(op)];
+    }
+    (covered > Ns{} ? of.overlapped : of.alone).push_back(length.count());
+  }
+  for (auto& [key, of] : runs) {
+    std::ranges::sort(of.alone);
+    std::ranges::sort(of.overlapped);
   }
   return runs;
 }
@@ -297,20 +304,18 @@ bool of_one_kind(std::span<const std::int64_t> sorted, double middle) {
   return high - low <= 0.5 * middle;
 }
 
-std::optional<Contention> compare(const Trace& trace, const Run& run,
-                                  std::span<const std::int64_t> alone,
-                                  std::span<const std::int64_t> overlapped) {
-  if (alone.size() < least_runs || overlapped.size() < least_runs) return std::nullopt;
-  const double middle = quantile_sorted(alone, 0.5).value_or(0);
-  if (middle <= 0 || !of_one_kind(alone, middle)) return std::nullopt;
-  const double shared = quantile_sorted(overlapped, 0.5).value_or(0);
-  Contention c{.name = std::string(trace.strings[run.name]),
-               .kind = run.kind,
-               .shape = std::string(trace.strings[run.shape]),
+std::optional<Contention> compare(const Runs& runs) {
+  if (runs.alone.size() < least_runs || runs.overlapped.size() < least_runs) return std::nullopt;
+  const double middle = quantile_sorted(runs.alone, 0.5).value_or(0);
+  if (middle <= 0 || !of_one_kind(runs.alone, middle)) return std::nullopt;
+  const double shared = quantile_sorted(runs.overlapped, 0.5).value_or(0);
+  Contention c{.name = {},
+               .kind = runs.kind,
+               .shape = {},
                .alone = Ns{static_cast<std::int64_t>(middle)},
                .overlapped = Ns{static_cast<std::int64_t>(shared)},
                .slowdown = shared / middle,
-               .count = overlapped.size()};
+               .count = runs.overlapped.size()};
   c.lost = (c.overlapped - c.alone) * static_cast<std::int64_t>(c.count);
   return c;
 }
@@ -318,26 +323,13 @@ std::optional<Contention> compare(const Trace& trace, const Run& run,
 }  // namespace
 
 std::vector<Contention> contention(const Trace& trace, const DeviceLane& lane, std::size_t most) {
-  std::vector<Run> runs = compute_runs(trace, lane);
-  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
-    return std::tuple(a.key(), a.ns) < std::tuple(b.key(), b.ns);
-  });
-  std::vector<std::int64_t> times(runs.size());
-  std::transform(runs.begin(), runs.end(), times.begin(), [](const Run& run) { return run.ns; });
   std::vector<Contention> rows;
-  for (std::size_t first = 0; first < runs.size();) {
-    std::size_t shared = first;  // where the overlapped runs of this kernel begin
-    std::size_t last = first;
-    for (; last < runs.size() && runs[last].name == runs[first].name &&
-           runs[last].shape == runs[first].shape;
-         ++last)
-      if (!runs[last].overlapped) shared = last + 1;
-    const std::span<const std::int64_t> all(times);
-    const auto row = compare(trace, runs[first], all.subspan(first, shared - first),
-                             all.subspan(shared, last - shared));
-    if (row) rows.push_back(*row);
-    first = last;
-  }
+  for (const auto& [kernel, runs] : compute_runs(trace, lane))
+    if (auto row = compare(runs)) {
+      row->name = trace.strings[kernel.first];
+      row->shape = trace.strings[kernel.second];
+      rows.push_back(*std::move(row));
+    }
   // Rows are in the order in which their names were first read, which differs between readings.
   std::sort(rows.begin(), rows.end(), [](const Contention& a, const Contention& b) {
     return std::tie(b.lost, a.name, a.shape) < std::tie(a.lost, b.name, b.shape);

@@ -38,14 +38,6 @@ std::vector<NameFacts> name_facts(const Trace& trace) {
   return facts;
 }
 
-CollectiveKind kind_of(const Trace& trace, const Collective& meta) {
-  return collective_kind(trace.strings[meta.name]);
-}
-
-bool is_wait(const Trace& trace, const Collective& meta) {
-  return trace.strings[meta.name] == "wait";
-}
-
 }  // namespace
 
 HostCommunication find_host_communication(const Trace& trace, const std::vector<TrackId>& threads) {
@@ -60,11 +52,12 @@ HostCommunication find_host_communication(const Trace& trace, const std::vector<
       HostRow row;
       row.slice = SliceId{i};
       row.meta = trace.collective(row.slice);
-      if (row.meta != nullptr && is_wait(trace, *row.meta)) continue;
       row.kind = fact.kind;
       if (row.meta != nullptr) {
+        const std::string_view name = trace.strings[row.meta->name];
+        if (name == "wait") continue;
         row.form = HostForm::params;
-        const CollectiveKind recorded = kind_of(trace, *row.meta);
+        const CollectiveKind recorded = collective_kind(name);
         if (recorded != CollectiveKind::none) row.kind = recorded;
       } else if (fact.backend) {
         row.form = HostForm::backend;

@@ -23,12 +23,11 @@ namespace stepscope {
 class WeightedMean {
  public:
   void add(double value, Ns weight) {
-    const auto w = static_cast<double>(weight.count());
-    if (w <= 0) return;
-    least_ = weight_ > 0 ? std::min(least_, value) : value;
-    most_ = weight_ > 0 ? std::max(most_, value) : value;
-    weight_ += w;
-    sum_ += w * value;
+    WeightedMean one;
+    one.weight_ = static_cast<double>(weight.count());
+    one.sum_ = one.weight_ * value;
+    one.least_ = one.most_ = value;
+    add(one);
   }
   void add(const WeightedMean& other) {
     if (other.weight_ <= 0) return;
