@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/analysis/replay/fault_changes.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/say/message.h"
 
@@ -24,12 +25,7 @@ enum class Confidence : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 3> confidence_names = {"low", "medium", "high"};
 
-// A place on the timeline.
-struct FindingPlace {
-  int rank = 0;
-  Ns start{};  // on the trace's clock
-  Ns time{};
-};
+using FindingPlace = FaultPlace;  // on the timeline
 
 enum class FindingSort : std::uint8_t {
   fault,        // wrong compared with peers, sibling groups, other steps or the machine

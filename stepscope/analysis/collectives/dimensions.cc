@@ -55,9 +55,7 @@ bool shows_data_parallelism(const Trace& trace) {
       "DeepSpeedZeroOptimizer",          "PartitionedParameterCoordinator"};
   for (std::uint32_t i = 0; i < trace.strings.size(); ++i) {
     const std::string_view name = trace.strings[StringId{i}];
-    for (const std::string_view sign : signs) {
-      if (name.starts_with(sign)) return true;
-    }
+    if (std::ranges::any_of(signs, [&](auto sign) { return name.starts_with(sign); })) return true;
   }
   return false;
 }

@@ -131,7 +131,6 @@ struct Range {
 };
 
 class Placer {
-  using Places = std::vector<std::optional<std::int64_t>>;
   std::span<const AlignItem> a_;
   std::span<const AlignItem> b_;
   Places places_;
@@ -219,14 +218,12 @@ class Placer {
 
 }  // namespace
 
-std::vector<std::optional<std::int64_t>> place_beside(std::span<const AlignItem> a,
-                                                      std::span<const AlignItem> b) {
+Places place_beside(std::span<const AlignItem> a, std::span<const AlignItem> b) {
   return Placer(a, b).run();
 }
 
 namespace {
 
-using Places = std::vector<std::optional<std::int64_t>>;
 using Counts = std::map<std::int64_t, std::int64_t>;  // of calls, by step
 
 Counts counts_of(std::span<const StepItem> sequence) {

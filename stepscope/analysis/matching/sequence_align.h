@@ -53,8 +53,8 @@ struct Alignment {
 // rank may be captured in several windows: first the longest run of pairs under the best shift,
 // then the same on either side of it. Items between two blocks of one shift are paired even if they
 // disagree, so contradictions show. All absent if nothing fits.
-[[nodiscard]] std::vector<std::optional<std::int64_t>> place_beside(std::span<const AlignItem> a,
-                                                                    std::span<const AlignItem> b);
+using Places = std::vector<std::optional<std::int64_t>>;
+[[nodiscard]] Places place_beside(std::span<const AlignItem> a, std::span<const AlignItem> b);
 
 // Places the calls of one communicator by the numbered steps that launched them. All ranks run the
 // same program, so the k-th call of step n on one rank is the k-th call of step n on the others,
@@ -69,7 +69,7 @@ struct StepItem {
 // the steps, and for steps in which the sequence has another number of calls than most. Absent as a
 // whole if most calls find no place, or if the ends of two sequences lie further apart than a
 // quarter of `step_length` in the median: then the numbers mean different steps.
-[[nodiscard]] std::optional<std::vector<std::vector<std::optional<std::int64_t>>>> places_by_step(
+[[nodiscard]] std::optional<std::vector<Places>> places_by_step(
     std::span<const std::vector<StepItem>> sequences, Ns step_length);
 
 // Number of the annotated step that launched a call; absent outside of numbered steps.

@@ -132,8 +132,6 @@ TEST(SequenceAlign, RandomCutsOfOneRunAreAlwaysFound) {
   }
 }
 
-using Places = std::vector<std::optional<std::int64_t>>;
-
 // Two calls in each of the steps, 100 apart, on a clock that is `ahead`.
 std::vector<StepItem> calls_of(std::initializer_list<std::int64_t> steps, std::int64_t ahead) {
   std::vector<StepItem> items;

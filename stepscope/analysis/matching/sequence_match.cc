@@ -44,8 +44,6 @@ std::optional<std::vector<PlacedSequence>> place_by_seq(const SequenceSet& set) 
   return placed;
 }
 
-using Places = std::vector<std::optional<std::int64_t>>;
-
 Places in_order(std::size_t count) {
   Places places(count);
   std::iota(places.begin(), places.end(), std::int64_t{0});

@@ -115,7 +115,6 @@ std::vector<FindingPlace> transfers_of(const Culprit& c, const JobResult& job) {
 }
 
 std::vector<FindingPlace> places_of(const Culprit& c, const JobResult& job) {
-  std::vector<FindingPlace> places;  // none: of all ranks and steps alike
   switch (c.kind) {
     case CulpritKind::slow_rank:
     case CulpritKind::late_host:
@@ -127,10 +126,9 @@ std::vector<FindingPlace> places_of(const Culprit& c, const JobResult& job) {
     case CulpritKind::slow_group:
       return transfers_of(c, job);
     case CulpritKind::pauses:
-      for (const FaultPlace& p : c.places) places.push_back({p.rank, p.start, p.time});
-      return places;
+      return c.places;
     default:
-      return places;
+      return {};  // of all ranks and steps alike
   }
 }
 
