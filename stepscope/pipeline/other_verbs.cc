@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/pipeline/other_verbs.h"
 
+#include <algorithm>
 #include <span>
 
 #include "stepscope/base/files/open_source.h"
@@ -15,6 +16,17 @@
 #include "stepscope/stack/read_profile.h"
 
 namespace stepscope {
+namespace {
+
+// Any line that ends in a number is a stack of one frame to the reader of collapsed stacks.
+bool is_profile(const std::string& path) {
+  const auto profile = read_profile(path);
+  const auto called = [](std::uint32_t parent) { return parent != 0; };
+  return profile && (profile->inputs.front().format != "collapsed" ||
+                     std::ranges::any_of(profile->tree.parent, called));
+}
+
+}  // namespace
 
 std::vector<std::string> commands_that_read(const std::string& path, const StopFlag* stop) {
   constexpr std::uint64_t most = 64 << 20;
@@ -31,7 +43,7 @@ std::vector<std::string> commands_that_read(const std::string& path, const StopF
                               : static_cast<bool>(parse_comm_benchmark(*text, path));
     if (measured) add("calibrate MACHINE.json --from " + path);
   }
-  if (commands.empty() && read_profile(path)) add("stacks " + path);
+  if (commands.empty() && is_profile(path)) add("stacks " + path);
   if (read_step_times(path, TimeUnit::ms, stop)) add("check " + path);
   if (!commands.empty() || !path.ends_with(".json")) return commands;
   if (machine_named(path)) add("predict MODEL --machine " + path);

@@ -57,6 +57,8 @@ TEST_F(OtherVerbs, AreThoseWhoseReadersTakeTheFile) {
 TEST_F(OtherVerbs, AreNoneForWhatNoVerbReads) {
   EXPECT_EQ(verbs(write("prose.txt", "Once upon a time there was a trace.\n")), Verbs{});
   EXPECT_EQ(verbs(write("empty.json", "")), Verbs{});
+  EXPECT_EQ(verbs(write("job.yaml", "model: llama\nnodes: 4\ngpus per node: 8\n")), Verbs{});
+  EXPECT_EQ(verbs(write("jobs.txt", "JOBID NAME NODES\n4711 pretrain 64\n4712 eval 2\n")), Verbs{});
   EXPECT_EQ(verbs(write("other.json", R"({"answer": 42})")), Verbs{});
   EXPECT_EQ(verbs((dir_ / "absent.json").string()), Verbs{});
 }

@@ -19,6 +19,11 @@
 namespace stepscope {
 namespace {
 
+constexpr const char* cut_hint =
+    "it was cut while it was written: copy it again, or let the process live until the profiler "
+    "has "
+    "written it";
+
 constexpr std::size_t first_head = 64 * 1024;
 constexpr std::size_t longest_head = 256 << 20;
 constexpr std::size_t longest_tail = 16 << 20;  // limit for a member behind the events
@@ -49,7 +54,7 @@ Error no_trace(const std::string& path, const Head& head, const OuterText& outer
     return {.what = "the file ends before traceEvents",
             .file = path,
             .byte = outer.at,
-            .hint = "it was cut while it was written: record the trace again"};
+            .hint = cut_hint};
   return {.what = "this is no JSON object or array", .file = path, .byte = outer.at, .hint = hint};
 }
 
@@ -273,7 +278,15 @@ class Reading {
     }
     const auto& counts = trace.notes.counts;
     const auto without_phase = counts.find("event_without_phase");
-    if (trace.notes.events == (without_phase == counts.end() ? 0 : without_phase->second))
+    const bool cut = events.place == Place::events || !source.damage().empty();
+    const bool none =
+        trace.notes.events == (without_phase == counts.end() ? 0 : without_phase->second);
+    if (none && cut)
+      return Error{.what = "the file ends before its first trace event",
+                   .file = path_,
+                   .byte = text_bytes,
+                   .hint = cut_hint};
+    if (none)
       return Error{
           .what = bare_ ? "a JSON array without trace events" : "no trace events in traceEvents",
           .file = path_,

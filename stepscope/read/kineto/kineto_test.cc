@@ -376,6 +376,13 @@ TEST(Kineto, WhatIsNoTraceSaysWhereAndWhatToDo) {
   EXPECT_NE(message("[1, 2, 3]").find("a JSON array without trace events"), std::string::npos);
   EXPECT_NE(message("[{\"a\": 1}]").find("a JSON array without trace events"), std::string::npos);
   EXPECT_NE(message(document("")).find("no trace events in traceEvents"), std::string::npos);
+  for (const std::string cut :
+       {"{\"traceEvents\": [", "[", "{\"traceEvents\": [{\"ph\": \"X\", \"na"}) {
+    EXPECT_NE(message(cut).find("ends before its first trace event"), std::string::npos) << cut;
+    EXPECT_NE(message(cut).find("; it was cut while it was written: copy it again"),
+              std::string::npos)
+        << cut;
+  }
   for (const std::string text : {"", "hello", "{}", "[1]"})
     EXPECT_FALSE(test::read_text(text).error().hint.empty());
 }
