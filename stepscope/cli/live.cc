@@ -22,6 +22,7 @@
 #include "stepscope/report/live/live_sentence.h"
 #include "stepscope/report/live/live_text.h"
 #include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 #include "stepscope/telemetry/metrics_output.h"
 
 namespace stepscope {
@@ -137,7 +138,7 @@ class Faces {
     for (const LiveEvent& e : view.events)
       print_text(fmt::format("{:.1f} s{}: {}\n", e.at - view.since,
                              e.step >= 0 ? fmt::format(", step {}", e.step) : std::string(),
-                             event_in_words(e)));
+                             say(event_in_words(e))));
     if (printed_ >= 0 && view.now - printed_ < line_every_s) return;
     printed_ = view.now;
     print_text(live_line(view));

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "stepscope/report/live/live_sentence.h"
+#include "stepscope/say/say.h"
 
 extern char** environ;
 
@@ -39,7 +40,7 @@ std::string list_of(const std::vector<int>& ranks) {
 Result<pid_t> start(const std::string& command, const LiveEvent& event) {
   std::vector<std::string> own = {
       "STEPSCOPE_EVENT=" + std::string(live_event_names[static_cast<std::size_t>(event.kind)]),
-      "STEPSCOPE_SENTENCE=" + event_in_words(event), "STEPSCOPE_RANKS=" + list_of(event.ranks),
+      "STEPSCOPE_SENTENCE=" + say(event_in_words(event)), "STEPSCOPE_RANKS=" + list_of(event.ranks),
       "STEPSCOPE_HOST=" + event.host,
       "STEPSCOPE_STEP=" + (event.step >= 0 ? std::to_string(event.step) : std::string())};
   std::vector<char*> environment;

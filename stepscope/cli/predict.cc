@@ -2,8 +2,6 @@
 // `stepscope predict`: what a model, or a collective, should reach on a machine.
 #include "stepscope/pipeline/predict.h"
 
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "stepscope/cli/flags/predict_flags.h"
@@ -18,6 +16,7 @@
 #include "stepscope/report/sentences/plan_words.h"
 #include "stepscope/report/terminal/collective_text.h"
 #include "stepscope/report/terminal/predict_text.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -50,9 +49,9 @@ int answer(const PredictFlags& flags) {
   }
   write_planned_program(flags, *request, *result, failures);
   flush_output(failures);
-  const std::string lacks = words_of(shortage(result->cost.memory, result->machine));
+  const Message lacks = words_of(shortage(result->cost.memory, result->machine));
   if (!lacks.empty())
-    failures.add({.what = "the plan does not fit: " + lacks,
+    failures.add({.what = "the plan does not fit: " + say(lacks),
                   .hint = "stepscope plan searches for one that does"});
   return failures.any() ? exit_failed : exit_done;
 }

@@ -16,6 +16,7 @@
 #include "stepscope/fit/expectation.h"
 #include "stepscope/fit/mfu_budget.h"
 #include "stepscope/fit/transfer_fit.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -51,7 +52,7 @@ struct Analysis {
   std::vector<TransferFit> link_fits;
   JobVerdict answer;
   std::vector<Finding> findings;  // largest gain first
-  std::vector<std::string> warnings;
+  Messages warnings;
   double read_seconds = 0;
 };
 

@@ -356,10 +356,8 @@ Checklist timeline(const ChecklistInput& in) {
 Checklist stragglers(const ChecklistInput& in) {
   constexpr std::string_view name = "late_ranks";
   Checklist out{.name = "stragglers", .title = msg::title_stragglers(), .lines = {}};
-  Messages late;
-  for (const std::string& one : in.facts.stragglers) late.push_back(msg::plain(one));
-  if (!late.empty())
-    out.lines.push_back(judged(name, false, msg::clauses(std::move(late))));
+  if (!in.late.empty())
+    out.lines.push_back(judged(name, false, msg::clauses(in.late)));
   else if (in.facts.arrivals_known)
     out.lines.push_back(judged(name, true, msg::no_rank_stands_out()));
   else

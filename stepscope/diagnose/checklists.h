@@ -43,6 +43,7 @@ struct ChecklistInput {
   std::optional<double> memory_share{};  // of the device's memory at the peak, if a log tells it
   Message lacking{};    // without a job: why the input does not tell, and the remedy
   Message no_device{};  // likewise of kernels and memory of a GPU; nothing: as `lacking`
+  Messages late{};      // the ranks that are late
 };
 
 // The five lists, in the order of their names above.

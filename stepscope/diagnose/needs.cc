@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/diagnose/needs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -98,49 +96,45 @@ constexpr auto change_needs = [] {
 }();
 static_assert(change_needs.size() == static_cast<std::size_t>(Change::prefetch) + 1);
 
-// What records a fact, by the profiler that wrote the traces; empty: it cannot.
+using Words = MessageMaker<0>;
+
+// What records a fact, by the profiler that wrote the traces; nothing: it cannot.
 struct Remedy {
   Fact fact;
-  std::string_view what;
-  std::string_view gives;
-  std::string_view pytorch;
-  std::string_view nsys;
-  std::string_view rocprof;
-  std::string_view xla;
+  Words what;
+  Words gives;
+  Words pytorch;
+  Words nsys{};
+  Words rocprof{};
+  Words xla{};
 };
 
 constexpr auto remedies = [] {
   using enum Fact;
   return std::to_array<Remedy>({
-      {steps, "marks of the steps", "steps", "profiler.step() or --step-annotation NAME",
-       "a range \"iteration N\" of NVTX around each step",
-       "a range \"iteration N\" of ROCTX around each step (--marker-trace)",
-       "jax.profiler.StepTraceAnnotation"},
-      {device_rows, "the device's rows of launched kernels", "what the device did",
-       "ProfilerActivity.CUDA", "--trace=cuda", "--kernel-trace", ""},
-      {launches, "the calls that launch the kernels", "why the device is idle",
-       "ProfilerActivity.CPU", "--trace=cuda", "--hip-trace", ""},
-      {operators, "operators of the host", "what the host does", "ProfilerActivity.CPU",
-       "NVTX ranges (emit_nvtx)", "ROCTX ranges (--marker-trace)", ""},
-      {shapes, "the shapes of the operators' inputs", "FLOPs, TFLOP/s, rooflines",
-       "record_shapes=True", "emit_nvtx(record_shapes=True)", "", ""},
-      {memory, "events of the allocator", "memory", "profile_memory=True",
-       "--cuda-memory-usage=true", "", ""},
-      {stream_waits, "waits of one stream for another", "waits of one stream for another",
-       "_ExperimentalConfig(enable_cuda_sync_events=True)", "", "", ""},
-      {ranks, "other ranks", "waiting, balance, late ranks", "every rank", "every rank",
-       "every rank", "every rank"},
-      {clocks, "clocks that can be compared", "waits between the ranks",
-       "the same steps on every rank, with absolute time", "the same steps on every rank",
-       "the same steps on every rank", "the same steps on every rank"},
+      {steps, msg::fact_steps, msg::gives_steps, msg::with_step_marks, msg::with_nvtx_steps,
+       msg::with_roctx_steps, msg::with_jax_steps},
+      {device_rows, msg::fact_device_rows, msg::gives_device_rows, msg::with_activity_cuda,
+       msg::with_trace_cuda, msg::with_kernel_trace},
+      {launches, msg::fact_launches, msg::gives_launches, msg::with_activity_cpu,
+       msg::with_trace_cuda, msg::with_hip_trace},
+      {operators, msg::fact_operators, msg::gives_operators, msg::with_activity_cpu,
+       msg::with_nvtx_ranges, msg::with_roctx_ranges},
+      {shapes, msg::fact_shapes, msg::gives_shapes, msg::with_shapes, msg::with_nvtx_shapes},
+      {memory, msg::fact_memory, msg::gives_memory, msg::with_memory, msg::with_memory_usage},
+      {stream_waits, msg::fact_stream_waits, msg::fact_stream_waits, msg::with_sync_events},
+      {ranks, msg::fact_ranks, msg::gives_ranks, msg::with_every_rank, msg::with_every_rank,
+       msg::with_every_rank, msg::with_every_rank},
+      {clocks, msg::fact_clocks, msg::gives_clocks, msg::with_absolute_time, msg::with_same_steps,
+       msg::with_same_steps, msg::with_same_steps},
   });
 }();
 
-std::string_view record_with(const Remedy& r, const std::string& format) {
-  if (format == "nsys") return r.nsys;
-  if (format == "rocprof") return r.rocprof;
-  if (format == "xplane") return r.xla;
-  return r.pytorch;
+Message record_with(const Remedy& r, const std::string& format) {
+  if (format == "nsys") return r.nsys();
+  if (format == "rocprof") return r.rocprof();
+  if (format == "xplane") return r.xla();
+  return r.pytorch();
 }
 
 }  // namespace
@@ -170,9 +164,9 @@ std::vector<MissingFact> missing_facts(const JobResult& job) {
     if (has(facts, r.fact)) continue;
     MissingFact& m = missing.emplace_back();
     m.fact = r.fact;
-    m.what = r.what;
+    m.what = r.what();
     m.record = record_with(r, job.ranks.front().recording.format);
-    m.gives = r.gives;
+    m.gives = r.gives();
     for (const FindingNeeds& f : finding_needs)
       if (lacks(facts, f.needs) == r.fact) m.findings.push_back(f.id);
   }
@@ -201,9 +195,8 @@ void withhold_unfounded(JobResult& job) {
         launches ? lacks(facts, needs_of(w.scenario.change)) : std::optional(Fact::launches);
     if (!lacking || !w.refused.empty()) continue;
     const auto r = std::ranges::find(remedies, *lacking, &Remedy::fact);
-    w.refused = fmt::format("the recording lacks {}", r->what);
-    if (const auto with = record_with(*r, job.ranks.front().recording.format); !with.empty())
-      w.refused += fmt::format(": record {}", with);
+    w.refused =
+        msg::recording_lacks(r->what(), record_with(*r, job.ranks.front().recording.format));
   }
 }
 

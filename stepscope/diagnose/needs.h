@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "stepscope/analysis/runs/step_facts.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -26,9 +26,9 @@ namespace stepscope {
 // A fact that the recording lacks.
 struct MissingFact {
   Fact fact = Fact::rows;
-  std::string_view what;                   // "the shapes of operators' inputs"
-  std::string record;                      // "record_shapes=True"; empty: its profiler cannot
-  std::string_view gives;                  // "FLOPs, TFLOP/s, rooflines"
+  Message what;                            // "the shapes of operators' inputs"
+  Message record;                          // "record_shapes=True"; empty: its profiler cannot
+  Message gives;                           // "FLOPs, TFLOP/s, rooflines"
   std::vector<std::string_view> findings;  // ids of those that are not looked for
 };
 

@@ -7,6 +7,7 @@
 
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/culprit.h"
+#include "stepscope/say/say.h"
 #include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
@@ -62,16 +63,16 @@ TEST(Needs, NothingIsConcludedFromAHoleInTheRecording) {
   withhold_unfounded(t.job);
   EXPECT_EQ(t.job.explanation->faults.size(), 2u);
   EXPECT_EQ(t.job.explanation->what_ifs.size(), 1u);
-  EXPECT_EQ(t.job.explanation->asked[0].refused, "");
+  EXPECT_TRUE(t.job.explanation->asked[0].refused.empty());
 
   t.rank(1).recording.steps = {{.index = 5, .launches = 10, .lost_launches = 4, .device_rows = 6}};
   withhold_unfounded(t.job);
   EXPECT_TRUE(t.job.explanation->faults.empty());
   EXPECT_TRUE(t.job.explanation->what_ifs.empty());
-  EXPECT_EQ(t.job.explanation->asked[0].refused,
+  EXPECT_EQ(say(t.job.explanation->asked[0].refused),
             "the recording lacks the device's rows of launched kernels: record "
             "ProfilerActivity.CUDA");
-  EXPECT_EQ(t.job.explanation->asked[1].refused, "");
+  EXPECT_TRUE(t.job.explanation->asked[1].refused.empty());
 }
 
 TEST(Needs, OneRankHasNoPeersToDifferFrom) {
@@ -97,7 +98,7 @@ TEST(Needs, WhatIsMissingNamesTheSwitchOfTheProfilerThatRecorded) {
     const auto all = missing_facts(t.job);
     const MissingFact* marks = missing(all, Fact::steps);
     ASSERT_NE(marks, nullptr);
-    EXPECT_NE(marks->record.find(steps), std::string::npos) << format;
+    EXPECT_NE(say(marks->record).find(steps), std::string::npos) << format;
     const MissingFact* shapes = missing(all, Fact::shapes);
     ASSERT_NE(shapes, nullptr);
     EXPECT_NE(std::ranges::find(shapes->findings, "padding"), shapes->findings.end());

@@ -91,8 +91,7 @@ void job_warnings(const Analysis& report, Messages& out) {
   mismatch_warnings(job, out);
   unsure_group_warning(job, out);
   if (Message units = unit_waits_warning(job); !units.empty()) out.push_back(std::move(units));
-  if (job.pipeline)
-    for (const std::string& w : job.pipeline->warnings) out.push_back(msg::plain(w));
+  if (job.pipeline) append(out, job.pipeline->warnings);
   const auto ordered = std::ranges::find(report.inputs, "order", &InputRow::rank_source);
   if (ordered != report.inputs.end()) out.push_back(msg::ranks_by_order());
 }
@@ -117,12 +116,10 @@ void link_warnings(const Analysis& report, Messages& out) {
 
 // What the MFU budget says beyond what is said already: a mismatch, an unknown peak, a coverage.
 void mfu_warnings(const MfuBudget& mfu, Messages& out) {
-  for (const std::string& w : mfu.warnings) {
-    const bool said = w.starts_with("the traces have no shapes") ||
-                      w.starts_with("pipeline_bubble is not separated") ||
-                      w.ends_with("they stand for the others");
-    if (!said) out.push_back(msg::plain(w));
-  }
+  using enum MessageKind;
+  for (const Message& w : mfu.warnings)
+    if (w.kind != mfu_without_shapes && w.kind != mfu_bubble_unknown && w.kind != mfu_of_some_ranks)
+      out.push_back(w);
 }
 
 }  // namespace
@@ -162,7 +159,7 @@ Messages scenario_notes(std::span<const WhatIf> scenarios) {
     if (w.nodes == 0 && w.refused.empty()) notes.push_back(msg::changes_nothing(name));
     if (w.unsplit > 0) notes.push_back(msg::range_of_unsplit(name, w.unsplit));
     if (w.doubted) notes.push_back(msg::range_of_error(name));
-    for (const std::string& note : w.notes) notes.push_back(msg::note_on(name, note));
+    for (const Message& note : w.notes) notes.push_back(msg::note_on(name, note));
   }
   return notes;
 }

@@ -117,12 +117,11 @@ TEST(Warnings, MissingStepsAreCountedInTheRightNumber) {
 TEST(Warnings, ShiftedCapturesAndContradictionsAreToldApart) {
   TestReport t({{{BudgetCategory::compute, 100}}});
   auto& mismatches = complete(t).job.collectives.matches.mismatches;
-  mismatches.push_back(
-      {"0", std::nullopt, {2}, "realigned: the first 2 of the group's calls lie", true});
+  mismatches.push_back({"0", std::nullopt, {2}, msg::calls_realigned(2, Value()), true});
   auto warnings = warnings_of(t);
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_NE(with(warnings, "rank 2 lacks some of the first or last"), "");
-  mismatches.push_back({"7", 3, {1}, "count differs between the ranks"});
+  mismatches.push_back({"7", 3, {1}, msg::differs_between_ranks("count")});
   warnings = warnings_of(t);
   ASSERT_EQ(warnings.size(), 2U);
   EXPECT_NE(with(warnings,
@@ -144,14 +143,11 @@ TEST(Warnings, WhyThereIsNoMfuIsSaidOnce) {
 TEST(Warnings, TheMfuBudgetsOwnRepeatNothing) {
   TestReport t({{{BudgetCategory::compute, 100}}});
   complete(t).report.mfu.emplace();
-  t.report.mfu->warnings = {
-      "the traces have no shapes, so compute is not split: record with record_shapes=True",
-      "pipeline_bubble is not separated: …", "1 of 8 ranks were traced: they stand for the others",
-      "no MFU: give the model's FLOPs …", "flops_mismatch: too many"};
-  const auto warnings = warnings_of(t);
-  ASSERT_EQ(warnings.size(), 2U);
-  EXPECT_EQ(warnings[0], "no MFU: give the model's FLOPs …");
-  EXPECT_EQ(warnings[1], "flops_mismatch: too many");
+  t.report.mfu->warnings = {msg::mfu_without_shapes(), msg::mfu_bubble_unknown(),
+                            msg::mfu_of_some_ranks(1, 8), msg::mfu_without_model(),
+                            msg::mfu_beyond_peak()};
+  EXPECT_EQ(analyze_warnings(t.report, {}),
+            (Messages{msg::mfu_without_model(), msg::mfu_beyond_peak()}));
 }
 
 TEST(Warnings, RanksNumberedByOrderAreSaid) {

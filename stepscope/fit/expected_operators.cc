@@ -17,11 +17,11 @@ constexpr std::string_view aten = "aten::";
 
 // True for assumptions about launches, the host, and work beside communication: they do not matter
 // here.
-bool is_of_hosts(std::string_view assumption) {
+bool is_of_hosts(std::string_view key) {
   constexpr std::array<std::string_view, 5> names = {"compute.launch", "compute.matmul_launch",
                                                      "compute.host", "compute.optimizer",
                                                      "compute.contention"};
-  return std::ranges::any_of(names, [&](auto name) { return assumption.starts_with(name); });
+  return std::ranges::any_of(names, [&](auto name) { return key.starts_with(name); });
 }
 
 // The curves of each format, and of the vendor's attention. Made on demand.
@@ -54,9 +54,11 @@ class Models {
     for (const ComputeParameter p :
          {ComputeParameter::launch_us, ComputeParameter::matmul_launch_us})
       model.values[static_cast<std::size_t>(p)] = 0;
-    for (const std::string& a : model.assumptions) {
-      if (!is_of_hosts(a) && std::ranges::find(assumptions_, a) == assumptions_.end())
-        assumptions_.push_back(a);
+    for (const TakenValue& value : model.assumptions) {
+      if (is_of_hosts(value.key)) continue;
+      if (std::string text = value.text();
+          std::ranges::find(assumptions_, text) == assumptions_.end())
+        assumptions_.push_back(std::move(text));
     }
     slot.model = std::move(model);
   }

@@ -110,7 +110,8 @@ Result<ExpectedStep> expected_step(const Transformer& model, const Machine& mach
   at(result.seconds, StepClass::bubble) = (*cost)[StepTerm::bubble];
   at(result.seconds, StepClass::copy) = (*cost)[StepTerm::offload];
   at(result.seconds, StepClass::host) = (*cost)[StepTerm::host];
-  result.assumptions = context->compute.assumptions;
+  for (const TakenValue& value : context->compute.assumptions)
+    result.assumptions.push_back(value.text());
   result.assumptions.insert(result.assumptions.end(), network.assumptions.begin(),
                             network.assumptions.end());
   return result;

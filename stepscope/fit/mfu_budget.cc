@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "stepscope/stats/round_to_sum.h"
 
@@ -15,12 +14,6 @@ using Terms = std::array<double, mfu_term_count>;  // ns of the mean step
 double& at(Terms& terms, MfuTerm term) { return terms[static_cast<std::size_t>(term)]; }
 
 double ns(Ns t) { return static_cast<double>(t.count()); }
-
-std::string percent_text(double share) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f %%", 100 * share);
-  return text.data();
-}
 
 // Sums over the ranks and their steps.
 struct Totals {
@@ -100,7 +93,7 @@ struct Peak {
 
 // If the trace shows no FLOPs, the dtype is the user's, else the usual one of training. The answer
 // says so.
-std::optional<Peak> peak_without_flops(const MfuQuestion& question, std::string& warning) {
+std::optional<Peak> peak_without_flops(const MfuQuestion& question, Message& warning) {
   for (const Dtype dtype : {question.dtype.value_or(Dtype::bf16), Dtype::fp16}) {
     const auto rate = peak_of(question, dtype);
     if (!rate) {
@@ -108,12 +101,8 @@ std::optional<Peak> peak_without_flops(const MfuQuestion& question, std::string&
       continue;
     }
     if (question.peak) return Peak{*rate, "--peak-tflops"};
-    std::string format(name(dtype));
-    if (!question.dtype) {
-      warning = "the traces do not show the number format of matrix products: the " + format +
-                " peak is taken";
-    }
-    return Peak{*rate, question.machine->name + ", " + format + " dense"};
+    if (!question.dtype) warning = msg::mfu_format_assumed(name(dtype));
+    return Peak{*rate, question.machine->name + ", " + std::string(name(dtype)) + " dense"};
   }
   return std::nullopt;
 }
@@ -131,8 +120,7 @@ std::string formats_text(const std::array<double, dtype_count>& at_peak, double 
 }
 
 // sum(F_d) / sum(F_d / B_d): the rate of this mix of formats at its peaks.
-std::optional<Peak> choose_peak(const MfuQuestion& question, const Totals& sums,
-                                std::string& warning) {
+std::optional<Peak> choose_peak(const MfuQuestion& question, const Totals& sums, Message& warning) {
   double flops = 0;
   double all = 0;
   std::array<double, dtype_count> at_peak{};
@@ -158,7 +146,7 @@ struct ComputeSplit {
   std::optional<double> model_at_peak;
 };
 
-void split_compute(const ComputeSplit& c, Terms& terms, std::vector<std::string>& warnings) {
+void split_compute(const ComputeSplit& c, Terms& terms, Messages& warnings) {
   at(terms, MfuTerm::kernel_inefficiency) = c.known - c.hardware_at_peak;
   at(terms, MfuTerm::memory_bound_compute) = c.other;
   if (!c.model_at_peak) {
@@ -171,40 +159,26 @@ void split_compute(const ComputeSplit& c, Terms& terms, std::vector<std::string>
   at(terms, MfuTerm::mfu) = *c.model_at_peak;
   at(terms, MfuTerm::recompute) = hidden - missing;
   at(terms, MfuTerm::compute_unattributed) = c.unknown - hidden;
-  if (hidden < missing) {
+  if (hidden < missing)
     warnings.push_back(
-        "flops_mismatch: the model FLOPs exceed what the traces can have executed by " +
-        percent_text((missing - hidden) / *c.model_at_peak) +
-        " of them; check --model-flops-per-step, the world size and the peak");
-  }
+        msg::mfu_of_too_many_flops(Digits{100 * ((missing - hidden) / *c.model_at_peak)}));
 }
 
 void warn_of_coverage(const Totals& sums, const MfuQuestion& question, double inefficiency,
-                      std::vector<std::string>& warnings) {
+                      Messages& warnings) {
   for (std::size_t d = 0; d < dtype_count; ++d) {
     if (!sums.without_peak[d]) continue;
-    warnings.push_back("no " + std::string(dtype_names[d]) + " peak is known for " +
-                       (question.machine ? question.machine->name : question.gpu_name) +
-                       ": those matrix products are unattributed");
+    warnings.push_back(msg::mfu_without_peak(
+        dtype_names[d], question.machine ? question.machine->name : question.gpu_name));
   }
   if (!sums.any_work) {
-    warnings.push_back(
-        "the traces have no shapes, so compute is not split: record with "
-        "record_shapes=True");
+    warnings.push_back(msg::mfu_without_shapes());
   } else if (sums.unknown_ns > 0.005 * (sums.known_ns + sums.unknown_ns)) {
-    warnings.push_back("the FLOPs of " +
-                       percent_text(sums.unknown_ns / (sums.known_ns + sums.unknown_ns)) +
-                       " of the time of matrix products and attention are unknown: HFU and "
-                       "recompute are at least what is shown");
+    warnings.push_back(msg::mfu_of_unknown_flops(
+        Digits{100 * (sums.unknown_ns / (sums.known_ns + sums.unknown_ns))}));
   }
-  if (inefficiency < 0) {
-    warnings.push_back(
-        "flops_mismatch: matrix products run faster than the peak; check the peak "
-        "and its number format");
-  }
-  if (!question.model)
-    warnings.emplace_back(
-        "no MFU: give the model's FLOPs with --model-flops-per-step; docs/explanation/mfu.md");
+  if (inefficiency < 0) warnings.push_back(msg::mfu_beyond_peak());
+  if (!question.model) warnings.push_back(msg::mfu_without_model());
 }
 
 void split_rest(const Totals& sums, Terms& terms) {
@@ -273,18 +247,15 @@ std::optional<Error> refusal(std::span<const MfuRank> ranks, const MfuQuestion& 
 }
 
 void warn_of_scope(std::span<const MfuRank> ranks, const MfuQuestion& question, const Totals& sums,
-                   std::vector<std::string>& warnings) {
+                   Messages& warnings) {
   const Ns wait = sums.budget[BudgetCategory::comm_exposed_wait] +
                   sums.budget[BudgetCategory::comm_exposed_unsplit];
   const bool matters = ns(wait) > 0.01 * ns(sums.budget.sum());
   if (!sums.any_receive_wait && !question.one_stage && question.world_size > 1 && matters) {
-    warnings.push_back(
-        "pipeline_bubble is not separated: no receive waits between pipeline stages are known; "
-        "what there is of it is in the exposed communication and in idle");
+    warnings.push_back(msg::mfu_bubble_unknown());
   }
   if (static_cast<int>(ranks.size()) < question.world_size) {
-    warnings.push_back(std::to_string(ranks.size()) + " of " + std::to_string(question.world_size) +
-                       " ranks were traced: they stand for the others");
+    warnings.push_back(msg::mfu_of_some_ranks(ranks.size(), question.world_size));
   }
 }
 
@@ -313,7 +284,7 @@ Result<MfuBudget> mfu_budget(std::span<const MfuRank> ranks, const MfuQuestion& 
   const Totals sums = add_up(ranks, question);
   if (auto error = refusal(ranks, question, sums)) return *std::move(error);
   MfuBudget result;
-  std::string assumed;
+  Message assumed;
   const std::optional<Peak> peak = choose_peak(question, sums, assumed);
   if (!peak) return unknown_peak(question.gpu_name);
   if (!assumed.empty() && question.model) result.warnings.push_back(assumed);

@@ -21,6 +21,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/fit/mfu_question.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -94,7 +95,7 @@ struct MfuBudget {
                                 // kernel_inefficiency and memory_bound_compute only with shapes
   std::optional<Ns>
       contention;  // part of kernel_inefficiency: matmuls slowed by concurrent communication
-  std::vector<std::string> warnings;
+  Messages warnings;
 };
 
 // Errors: no known peak (the text asks for --peak-tflops), no steps, or a world smaller than the

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <random>
 
+#include "stepscope/say/say.h"
+
 namespace stepscope {
 namespace {
 
@@ -82,7 +84,7 @@ void expect_closed(const MfuBudget& b) {
 
 bool warns(const MfuBudget& b, std::string_view text) {
   return std::any_of(b.warnings.begin(), b.warnings.end(),
-                     [&](const std::string& w) { return w.find(text) != std::string::npos; });
+                     [&](const Message& w) { return say(w).find(text) != std::string::npos; });
 }
 
 TEST(MfuBudget, SaysWhereEveryPercentGoes) {

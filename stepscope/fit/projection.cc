@@ -25,11 +25,6 @@ constexpr double unrecorded_ranks = 0.005;   // of the step, for each doubling o
 constexpr double another_run = 0.01;         // of the step: placement, clocks, other jobs
 constexpr double unrecorded_waiting = 0.05;  // of the step, if no rank waited for another
 
-std::string shape_words(const JobShape& s) {
-  return "dp " + std::to_string(s.dp) + " tp " + std::to_string(s.tp) + " cp " +
-         std::to_string(s.cp) + " pp " + std::to_string(s.pp);
-}
-
 // Measured over expected of a class; of all kernels where one side has none of the class.
 double calibration(StepClass c, const StepSeconds& expected, const ReplayedChange& replayed) {
   constexpr double most = 4;
@@ -81,12 +76,12 @@ ModelDifference model_difference(const ExpectedPlans& plans, const StepSeconds& 
 class Answer {
  public:
   explicit Answer(Projection& p) : p_(p) {}
-  void add(ProjectedPart part, double seconds, double deviation, std::string source) {
+  void add(ProjectedPart part, double seconds, double deviation, Message source) {
     if (seconds == 0 && deviation == 0) return;
     p_.changes.push_back({part, seconds, deviation, std::move(source)});
     p_.step += seconds;
   }
-  void widen(std::string what, double seconds) {
+  void widen(Message what, double seconds) {
     if (seconds > 0) p_.width.push_back({std::move(what), seconds});
   }
 
@@ -105,16 +100,12 @@ double spread_of_mean(const JobResult& job) {
 
 void add_interval(Projection& p) {
   double squares = 0;
-  for (const ProjectedChange& c : p.changes) {
-    squares += c.deviation * c.deviation;
+  for (const ProjectedChange& c : p.changes) squares += c.deviation * c.deviation;
+  for (const ProjectedWidth& w : p.width) squares += w.seconds * w.seconds;
+  for (const ProjectedChange& c : p.changes)
     if (c.deviation > 0)
       p.width.push_back(
-          {std::string(projected_part_names[static_cast<std::size_t>(c.part)]), c.deviation});
-  }
-  for (const ProjectedWidth& w : p.width)
-    if (std::ranges::find(projected_part_names, std::string_view(w.what)) ==
-        projected_part_names.end())
-      squares += w.seconds * w.seconds;
+          {msg::plain(projected_part_names[static_cast<std::size_t>(c.part)]), c.deviation});
   const double half = normal_80 * std::sqrt(squares);
   p.low = std::max(0.0, p.step - half);
   p.high = p.step + half;
@@ -134,44 +125,39 @@ Result<Projection> project_step(const JobResult& job, const JobShape& recorded,
   Answer answer(p);
   answer.add(ProjectedPart::ranks, r.ranks - r.recorded,
              std::hypot(r.draws, rank_deviation * std::abs(r.ranks - r.recorded)),
-             "replay of the recorded ranks as " + shape_words(q.shape));
+             msg::from_replay_as(q.shape.dp, q.shape.tp, q.shape.cp, q.shape.pp));
   const double link = r.links_of_machine ? machine_link_deviation : trace_link_deviation;
   answer.add(ProjectedPart::transfers, r.transfers - r.ranks,
              std::hypot(link * (r.transfers - r.ranks), r.latency_unknown,
                         r.beside_unknown / std::sqrt(12.0)),
-             r.links_of_machine ? "times of the machine's links, relative to the recorded ones"
-                                : "latency and rate of the traces' own messages");
+             r.links_of_machine ? msg::from_machine_links() : msg::from_own_messages());
   answer.add(ProjectedPart::kernels, r.kernels - r.transfers,
-             kernel_deviation * std::abs(r.kernels - r.transfers),
-             "the model's ratio of the two shapes, times the recorded durations");
+             kernel_deviation * std::abs(r.kernels - r.transfers), msg::from_model_ratio());
   if (r.passes_replayed) {
     const double change = r.passes - r.kernels;
     answer.add(ProjectedPart::passes, change, passes_deviation * std::abs(change),
-               std::to_string(*q.shape.micro_batches) + " instead of " +
-                   std::to_string(*recorded.micro_batches) + " micro-batches, replayed");
+               msg::from_passes(*q.shape.micro_batches, *recorded.micro_batches));
   }
   if (q.plans != nullptr) {
     const ModelDifference d =
         model_difference(*q.plans, r.passes_replayed ? q.plans->passed : q.plans->replayed, r);
     answer.add(ProjectedPart::model, d.seconds, model_deviation * d.moved,
-               "expected steps" +
-                   (d.classes.empty() ? std::string() : ", most of it " + d.classes) +
-                   "; calibrated on the recording");
+               msg::from_expected_steps(d.classes));
   }
   if (p.step <= 0)
     return Error{.what = "the changes are larger than the recorded step",
                  .hint = "record a run whose plan is closer to the one asked about"};
   const double scale = p.step / p.recorded;
   const Explanation& e = *job.explanation;
-  answer.widen("recorded steps differ", spread_of_mean(job) * scale);
-  answer.widen("another run of the same plan", another_run * p.step);
+  answer.widen(msg::wide_by_steps(), spread_of_mean(job) * scale);
+  answer.widen(msg::wide_by_runs(), another_run * p.step);
   const double replay = e.held_out ? 1.4826 * e.held_out->error : 0.05;
   const double changed = std::min(1.0, std::abs(r.kernels - r.recorded) / r.recorded);
-  answer.widen("replay of steps that it has not seen", replay * changed * p.step);
+  answer.widen(msg::wide_by_replay(), replay * changed * p.step);
   const double grows = static_cast<double>(q.shape.dp) / static_cast<double>(recorded.dp);
   if (grows > 1)
     answer.widen(
-        "ranks that were not recorded",
+        msg::wide_by_ranks(),
         (recorded.dp == 1 ? unrecorded_waiting : unrecorded_ranks * std::log2(grows)) * p.step);
   add_interval(p);
   return p;

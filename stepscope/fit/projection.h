@@ -29,6 +29,7 @@
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
 #include "stepscope/fit/replayed_change.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -43,12 +44,12 @@ struct ProjectedChange {
   ProjectedPart part = ProjectedPart::ranks;
   double seconds = 0;    // of a step; negative: it becomes shorter
   double deviation = 0;  // standard deviation of `seconds`
-  std::string source;    // of the figure, one sentence without a full stop
+  Message source;        // of the figure
 };
 
 // A reason why the step is not known more exactly.
 struct ProjectedWidth {
-  std::string what;
+  Message what;
   double seconds = 0;  // standard deviation of the step
 };
 
@@ -62,7 +63,7 @@ struct Projection {
   std::vector<ProjectedChange>
       changes;                        // in the order of ProjectedPart; those that change anything
   std::vector<ProjectedWidth> width;  // largest first
-  std::vector<std::string> notes;
+  Messages notes;
 };
 
 // The whole answer. `job` has an explanation.

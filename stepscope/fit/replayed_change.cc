@@ -57,19 +57,19 @@ StepSeconds kernel_ratios(const ExpectedPlans& plans) {
   return ratio;
 }
 
-using Message = std::tuple<CollectiveKind, std::uint32_t, std::int64_t>;  // group, bytes
+using MessageSort = std::tuple<CollectiveKind, std::uint32_t, std::int64_t>;  // group, bytes
 
-Message message_of(const CollectiveCall& call) {
+MessageSort message_of(const CollectiveCall& call) {
   return {call.kind, call.group, call.bytes ? call.bytes->value : 0};
 }
 
 // What each message takes where nothing disturbs it: the time, in ns, that a tenth of its transfers
 // stay below. Longer ones waited for a busy thread or shared the link.
-using UndisturbedTimes = std::map<Message, double>;
+using UndisturbedTimes = std::map<MessageSort, double>;
 
 UndisturbedTimes undisturbed_times(const WhatIfInputs& in) {
   constexpr double share = 0.1;
-  std::map<Message, std::vector<double>> times;
+  std::map<MessageSort, std::vector<double>> times;
   for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::transfer)]) {
     const std::uint32_t row = in.replay.graph->detail[n];
     if (row == no_row) continue;
@@ -343,8 +343,7 @@ Result<ReplayedChange> replay_change(const WhatIfInputs& in, const JobShape& rec
   const bool grows = q.shape.dp > recorded.dp && recorded.dp > 1;
   job.copies = grows ? std::min(wanted, most_copies(*in.replay.graph)) : 1;
   if (grows && job.copies < wanted)
-    result.notes.push_back(std::to_string(job.copies) + " copies of the recorded ranks stand for " +
-                           std::to_string(wanted) + ", as many as memory holds");
+    result.notes.push_back(msg::copies_stand_for(job.copies, wanted));
   if (q.shape.dp < recorded.dp && !in.replay.graph->step_ends.empty())
     job.left_out = left_out(in, recorded, q.shape, factors.data());
   for (const auto& matched : in.collectives.matches.matched)
@@ -404,25 +403,11 @@ Result<ReplayedChange> replay_change(const WhatIfInputs& in, const JobShape& rec
     result.expected_data = factors.expected_data() / recorded_steps;
     result.links_data = factors.links_data() / recorded_steps;
   }
-  if (factors.unjoined())
-    result.notes.emplace_back(
-        "messages whose other ranks are not in the traces are scaled with the waiting in them; "
-        "record two or more ranks of each group to separate it");
-  if (traced.by_known_links())
-    result.notes.emplace_back(
-        "messages of one size, or of sizes near each other, do not tell their latency; that of the "
-        "links of " +
-        q.usual_machine + " is taken");
-  if (traced.untold())
-    result.notes.emplace_back(
-        "messages of one size, or of sizes near each other, do not tell their latency, and all of "
-        "their time is taken as that of their bytes; --machine tells it");
+  if (factors.unjoined()) result.notes.push_back(msg::messages_unjoined());
+  if (traced.by_known_links()) result.notes.push_back(msg::latency_of_links(q.usual_machine));
+  if (traced.untold()) result.notes.push_back(msg::latency_unknown());
   if (grows && !result.links_of_machine)
-    result.notes.emplace_back(
-        "links to the new ranks are taken to be as fast as those between the recorded ranks; "
-        "--machine " +
-        (q.usual_machine.empty() ? "tells others"
-                                 : "\"" + q.usual_machine + "\" tells those of its nodes"));
+    result.notes.push_back(msg::links_assumed(q.usual_machine));
   return result;
 }
 

@@ -12,6 +12,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/interconnect.h"
 #include "stepscope/fit/step_class.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -54,7 +55,7 @@ struct ReplayedChange {
   StepSeconds busy{};        // recorded kernels by class, of the mean rank
   double expected_data = 0;  // data-parallel transfers on the recorded machine's links; 0: none
   double links_data = 0;     // of the recorded time of these transfers, what is the links'
-  std::vector<std::string> notes{};
+  Messages notes{};
 };
 
 // Uses `in` as long as it runs. `recorded`: the recorded job's degrees. Errors: what the traces

@@ -99,20 +99,12 @@ DeviceMeanwhile& DeviceMeanwhile::operator+=(const DeviceMeanwhile& other) {
   return *this;
 }
 
-std::string why_not_joined(const ProfileInput& input, const JoinQuestion& question) {
-  if (input.times == SampleTimes::none)
-    return "profiles of the format " + input.format +
-           " do not say when a stack was taken; perf script and speedscope's do";
-  if (input.times == SampleTimes::gapless && !question.gapless)
-    return "py-spy leaves out the samples of idle threads, so the place of a sample is no "
-           "instant; record with --idle and say so with --gapless";
-  if (question.offset || (input.unix_clock && question.clock == Clock::unix_epoch)) return {};
-  const bool both = !input.unix_clock && question.clock != Clock::unix_epoch;
-  return std::string(both                ? "neither the profile nor the trace counts"
-                     : !input.unix_clock ? "the profile does not count"
-                                         : "the trace does not count") +
-         " from the UNIX epoch; --offset TIME says what turns the profile's clock into the "
-         "trace's (perf record -e cpu-clock -k CLOCK_REALTIME needs none)";
+Message why_not_joined(const ProfileInput& input, const JoinQuestion& question) {
+  if (input.times == SampleTimes::none) return msg::format_without_instants(input.format);
+  if (input.times == SampleTimes::gapless && !question.gapless) return msg::samples_left_out();
+  const bool trace_counts = question.clock == Clock::unix_epoch;
+  if (question.offset || (input.unix_clock && trace_counts)) return {};
+  return msg::not_from_epoch(!input.unix_clock && !trace_counts, input.unix_clock);
 }
 
 StackJoin join_stacks(const Profile& profile, const NodePhases& phases, std::uint32_t input,

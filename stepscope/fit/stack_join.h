@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "stepscope/analysis/budget/time_budget.h"
+#include "stepscope/say/message.h"
 #include "stepscope/stack/phases_of.h"
 
 namespace stepscope {
@@ -58,7 +59,7 @@ struct JoinQuestion {
 
 // The reason why a profile cannot be put on the clock of a trace. Empty if it can: with `offset`,
 // or because both count from the UNIX epoch.
-[[nodiscard]] std::string why_not_joined(const ProfileInput& input, const JoinQuestion& question);
+[[nodiscard]] Message why_not_joined(const ProfileInput& input, const JoinQuestion& question);
 
 // Joins the samples of one of Profile::inputs. `offset` converts their clock to that of `pieces`
 // (budget_pieces()). Samples whose instant overflows are outside.

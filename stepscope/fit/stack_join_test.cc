@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "stepscope/say/say.h"
 #include "stepscope/stack/profile_builder.h"
 #include "stepscope/stack/stack_test_text.h"
 
@@ -116,19 +117,19 @@ TEST(StackJoin, OnlyThreadsOfTheInputCount) {
 
 TEST(StackJoin, SaysWhyClocksDoNotMeet) {
   const ProfileInput collapsed{.path = "a", .format = "collapsed"};
-  EXPECT_NE(why_not_joined(collapsed, {.offset = Ns{0}}).find("collapsed"), std::string::npos);
+  EXPECT_NE(say(why_not_joined(collapsed, {.offset = Ns{0}})).find("collapsed"), std::string::npos);
   ProfileInput timed{.path = "a", .format = "perf_script", .times = SampleTimes::known};
-  EXPECT_NE(why_not_joined(timed, {}).find("--offset"), std::string::npos);
-  EXPECT_NE(why_not_joined(timed, {.clock = Clock::unix_epoch}).find("the profile does not"),
+  EXPECT_NE(say(why_not_joined(timed, {})).find("--offset"), std::string::npos);
+  EXPECT_NE(say(why_not_joined(timed, {.clock = Clock::unix_epoch})).find("the profile does not"),
             std::string::npos);
-  EXPECT_EQ(why_not_joined(timed, {.offset = Ns{5}}), "");
+  EXPECT_TRUE(why_not_joined(timed, {.offset = Ns{5}}).empty());
   timed.unix_clock = true;
-  EXPECT_EQ(why_not_joined(timed, {.clock = Clock::unix_epoch}), "");
-  EXPECT_NE(why_not_joined(timed, {}).find("the trace does not"), std::string::npos);
+  EXPECT_TRUE(why_not_joined(timed, {.clock = Clock::unix_epoch}).empty());
+  EXPECT_NE(say(why_not_joined(timed, {})).find("the trace does not"), std::string::npos);
   timed.times = SampleTimes::gapless;
-  EXPECT_NE(why_not_joined(timed, {.clock = Clock::unix_epoch}).find("--gapless"),
+  EXPECT_NE(say(why_not_joined(timed, {.clock = Clock::unix_epoch})).find("--gapless"),
             std::string::npos);
-  EXPECT_EQ(why_not_joined(timed, {.clock = Clock::unix_epoch, .gapless = true}), "");
+  EXPECT_TRUE(why_not_joined(timed, {.clock = Clock::unix_epoch, .gapless = true}).empty());
 }
 
 // Random samples and pieces: each nanosecond of a sample is looked up separately.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/pipeline/analyze.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -120,9 +118,10 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
                               .world_size = a.world_size,
                               .model = described.model ? &*described.model : nullptr});
   begin_with_recording(a);
-  a.warnings = say_all(analyze_warnings(a, no_mfu));
-  if (!impossible.empty()) a.warnings.insert(a.warnings.begin(), say_stopped(impossible));
-  for (std::string& w : say_all(replay_warnings(a.job))) a.warnings.push_back(std::move(w));
+  a.warnings = analyze_warnings(a, no_mfu);
+  if (!impossible.empty())
+    a.warnings.insert(a.warnings.begin(), msg::plain(say_stopped(impossible)));
+  append(a.warnings, replay_warnings(a.job));
   std::vector<Error> failures;
   a.expected = expected_of_job(request.job, described, request.traces.sizes, a, recorded_world,
                                a.warnings, failures);
@@ -136,7 +135,7 @@ void take_gpu_logs(const AnalyzeRequest& request, const ReadTraces& read, Analys
     if (!a.job.gpus) a.job.gpus = GpuEvidence{};
     GpuLogResult& row = a.job.gpus->logs.emplace_back();
     row.path = e.file;
-    row.use.problem = e.what + (e.hint.empty() ? "" : "; " + e.hint);
+    row.use.problem = msg::plain(e.what + (e.hint.empty() ? "" : "; " + e.hint));
   }
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/pipeline/check.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -25,8 +22,6 @@
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/train_summary.h"
-#include "stepscope/say/format.h"
-#include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {
@@ -44,7 +39,8 @@ void take_checklists(const DescribedJob& r, CheckResult& c) {
                              .job = &*c.job,
                              .findings = findings,
                              .machine = known,
-                             .world_size = c.run.world_size});
+                             .world_size = c.run.world_size,
+                             .late = c.late});
 }
 
 // Those of an input that is no trace.
@@ -53,7 +49,7 @@ void take_checklists(CheckResult& c) {
                           : c.kind == CheckedKind::log ? msg::log_lacks()
                                                        : msg::list_lacks();
   const double used = c.log ? c.log->account.memory_share.value_or(0) : 0;
-  ChecklistInput input{.facts = c.facts, .lacking = lacking};
+  ChecklistInput input{.facts = c.facts, .lacking = lacking, .late = c.late};
   if (c.kind == CheckedKind::train) input.no_device = msg::train_has_no_device();
   if (used > 0 && used <= 1) input.memory_share = used;
   c.checklists = checklists(input);
@@ -68,12 +64,12 @@ void take_mfu(const DescribedJob& r, CheckResult& c) {
                                        .machine = machine ? &*machine : nullptr,
                                        .world_size = c.run.world_size});
   if (!mfu) {
-    c.why_no_mfu = mfu.error().what;
+    c.why_no_mfu = msg::plain(mfu.error().what);
     return;
   }
   c.facts.mfu = mfu->mfu;
   c.facts.hfu = mfu->hfu;
-  if (!mfu->mfu) c.why_no_mfu = "needs the model's FLOPs";
+  if (!mfu->mfu) c.why_no_mfu = msg::needs_model_flops();
 }
 
 // `steps` are those of the facts' only launch.
@@ -103,17 +99,16 @@ bool accuses_ranks(const Culprit& c, const JobResult& job) {
 
 // Where the replay tells what each fault costs, only its faults
 // accuse: a rank that arrives late may be a victim.
-std::vector<std::string> late_ranks_of(const JobResult& job) {
-  std::vector<std::string> late;
+Messages late_ranks_of(const JobResult& job) {
+  Messages late;
   if (replay_tells(job)) {
     for (const Culprit& c : find_culprits(job))
-      if (accuses_ranks(c, job)) late.push_back(say(c.sentence));
+      if (accuses_ranks(c, job)) late.push_back(c.sentence);
     return late;
   }
   for (const Straggler& s : job.stragglers)
     if (s.significant)
-      late.push_back(
-          say(msg::rank_is_late(s.rank, s.cause ? cause_and_waiting(*s.cause) : Message())));
+      late.push_back(msg::rank_is_late(s.rank, s.cause ? cause_and_waiting(*s.cause) : Message()));
   return late;
 }
 
@@ -128,8 +123,7 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   if (c.job->interrupted) return interrupted();
   withhold_unfounded(*c.job);
   c.run = std::move(read->run);
-  LaunchSteps launch{.name = c.input,
-                     .source = fmt::format("trace of {}", counted(read->ranks.size(), "rank"))};
+  LaunchSteps launch{.name = c.input, .source = say(msg::trace_of_ranks(read->ranks.size()))};
   std::vector<NumberedStep> steps;
   for (const Step& s : c.job->counted) {
     launch.wall_ns.push_back(std::max(1.0, static_cast<double>((s.end - s.start).count())));
@@ -137,7 +131,7 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   }
   if (launch.wall_ns.empty()) return no_whole_step(read->inputs, c.input);
   if (const Message cut = cut_sentence(read->inputs, *c.job); !cut.empty())
-    c.warnings.push_back(say_stopped(cut));
+    c.warnings.push_back(msg::plain(say_stopped(cut)));
   launch.parts = step_parts(*c.job, {});
   c.facts = facts_of(*c.job);
   c.facts.arm = describe_arm({&launch, 1});
@@ -148,17 +142,18 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
                        .number = s.index,
                        .wall_ns = static_cast<double>((s.end - s.start).count())});
   take_times(steps, ranks, c);
-  c.facts.stragglers = late_ranks_of(*c.job);
+  c.late = late_ranks_of(*c.job);
   take_mfu(described, c);
   if (r.list) take_checklists(described, c);
   c.kind = CheckedKind::trace;
   return Done{};
 }
 
-void take_summary(const TrainSummary& summary, StepFacts& facts) {
+void take_summary(const TrainSummary& summary, CheckResult& result) {
+  StepFacts& facts = result.facts;
   facts.mfu = summary.mfu;
   facts.hfu = summary.hfu;
-  if (summary.late) facts.stragglers.push_back(*summary.late);
+  if (summary.late) result.late.push_back(msg::plain(*summary.late));
   facts.arrivals_known = summary.judged && summary.ranks.size() > 1;
   facts.why_arrivals_unknown = summary.why_unjudged;
   for (const auto& [rank, sums] : summary.ranks) {
@@ -175,20 +170,17 @@ void take_summary(const TrainSummary& summary, StepFacts& facts) {
 
 // A sentence for each rank whose steps are much longer than those of its peers, the slowest first;
 // of many the first three, and how many more.
-std::vector<std::string> slow_ranks(const StepTimesByRank& times) {
+Messages slow_ranks(const StepTimesByRank& times) {
   std::vector<std::pair<double, int>> slow;
   for (const RankStatistics& rank : times.ranks)
     if (rank.deviation && *rank.deviation > threshold::much_imbalance)
       slow.emplace_back(-*rank.deviation, rank.rank);
   std::ranges::sort(slow);
   constexpr std::size_t most = 3;
-  std::vector<std::string> sentences;
+  Messages sentences;
   for (std::size_t i = 0; i < std::min(most, slow.size()); ++i)
-    sentences.push_back(
-        fmt::format("a step of rank {} takes {} longer than that of the median rank",
-                    slow[i].second, format_percent(-slow[i].first)));
-  if (slow.size() > most)
-    sentences.push_back(counted(slow.size() - most, "more rank") + " likewise, by less");
+    sentences.push_back(msg::slow_rank_by_times(slow[i].second, Percent{-slow[i].first}));
+  if (slow.size() > most) sentences.push_back(msg::more_slow_ranks(slow.size() - most));
   return sentences;
 }
 
@@ -203,15 +195,15 @@ Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag
   const LaunchSteps launch = launch_of(std::move(*times), c.input, c.warnings);
   const bool list = kind == StepFileKind::list;
   c.kind = list ? CheckedKind::list : CheckedKind::train;
-  c.why_no_mfu = list ? "a list of times does not tell" : "the run has measured no peak";
+  c.why_no_mfu = list ? msg::list_tells_no_mfu() : msg::run_has_no_peak();
   if (kind == StepFileKind::train_json) {
     const auto summary = read_train_summary(c.input);
     if (!summary) return summary.error();
-    take_summary(*summary, c.facts);
+    take_summary(*summary, c);
   }
   c.facts.arm = describe_arm({&launch, 1});
   take_times(steps, ranks, c);
-  for (std::string& slow : slow_ranks(c.times)) c.facts.stragglers.push_back(std::move(slow));
+  for (Message& slow : slow_ranks(c.times)) c.late.push_back(std::move(slow));
   return Done{};
 }
 
@@ -263,11 +255,11 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   c.facts.arm = describe_arm({&launch, 1});
   take_times(numbered(launch.wall_ns, iterations), {}, c);
   c.facts.mfu = of.rates.mfu;
-  c.why_no_mfu = !of.model.model && !of.model.flops_per_step ? of.model.why_not
-                 : !peak ? "needs the peak: give --machine NAME or --peak-tflops N"
-                         : "the log does not say on how many devices";
+  c.why_no_mfu = !of.model.model && !of.model.flops_per_step ? msg::plain(of.model.why_not)
+                 : !peak                                     ? msg::needs_peak()
+                                                             : msg::log_without_devices();
   c.kind = CheckedKind::log;
-  c.warnings = say_all(log_warnings(of));
+  c.warnings = log_warnings(of);
   return Done{};
 }
 
@@ -292,7 +284,8 @@ Result<CheckResult> check(const CheckRequest& request, const Progress& progress)
   if (const auto looked = look(request, progress, c); !looked) return looked.error();
   if (progress.stopped()) return interrupted();
   if (request.list && !c.job) take_checklists(c);
-  c.lines = check_lines(c.facts, c.log ? &*c.log : nullptr, c.why_no_mfu, c.least_effective);
+  c.lines =
+      check_lines(c.facts, c.log ? &*c.log : nullptr, c.late, c.why_no_mfu, c.least_effective);
   c.record_next = record_next(c.kind, c.facts, c.job ? &*c.job : nullptr, c.least_effective);
   return c;
 }
@@ -308,79 +301,57 @@ constexpr std::array idle = {idle_data,   idle_host,       idle_sync,
 
 CheckStatus good_if(bool ok) { return ok ? CheckStatus::good : CheckStatus::look; }
 
-CheckLine steps_line(const ComparedArm& arm, double least_effective) {
-  CheckLine line{.name = "steps",
-                 .status = good_if(arm.n_eff >= least_effective),
-                 .value = arm.n_eff,
-                 .sentence = {}};
-  line.sentence =
-      fmt::format("{}, median {}", counted(arm.steps, "step"), format_time(arm.median_ns));
-  if (arm.stdev_ns)
-    line.sentence +=
-        fmt::format(", standard deviation {}, {} of them effective",
-                    format_percent(*arm.stdev_ns / arm.mean_ns), format_digits(arm.n_eff));
-  if (line.status == CheckStatus::look)
-    line.sentence += fmt::format("; with fewer than {:g} a comparison finds large changes only",
-                                 least_effective);
-  return line;
+CheckLine not_known(const char* name, Message why) {
+  return {.name = name, .value = std::nullopt, .sentence = msg::not_known(std::move(why))};
 }
 
-CheckLine mfu_line(const StepFacts& f, const std::string& why_no_mfu) {
-  if (!f.mfu)
-    return {.name = "mfu",
-            .status = CheckStatus::unknown,
-            .value = std::nullopt,
-            .sentence = "not known: " + why_no_mfu};
+CheckLine steps_line(const ComparedArm& arm, double least_effective) {
+  const bool enough = arm.n_eff >= least_effective;
+  return {.name = "steps",
+          .status = good_if(enough),
+          .value = arm.n_eff,
+          .sentence = msg::steps_counted(
+              arm.steps, Nanoseconds(arm.median_ns),
+              arm.stdev_ns ? Value(Percent{*arm.stdev_ns / arm.mean_ns}) : Value(),
+              Digits{arm.n_eff}, value_if(!enough, Digits{least_effective}))};
+}
+
+CheckLine mfu_line(const StepFacts& f, const Message& why_no_mfu) {
+  if (!f.mfu) return not_known("mfu", why_no_mfu);
   return {.name = "mfu",
           .status = good_if(*f.mfu >= threshold::little_mfu),
           .value = f.mfu,
-          .sentence = fmt::format("{} of the peak{}", format_percent(*f.mfu),
-                                  f.hfu ? fmt::format(" (HFU {})", format_percent(*f.hfu)) : "")};
+          .sentence = msg::mfu_and_hfu(Percent{*f.mfu}, percent_of(f.hfu))};
 }
 
 CheckLine balance_line(const StepFacts& f) {
   const auto balance = rank_balance(f.ranks);
-  if (!balance)
-    return {.name = "rank_balance",
-            .status = CheckStatus::unknown,
-            .value = std::nullopt,
-            .sentence = "not known: needs the computing time of two ranks of one role"};
+  if (!balance) return not_known("rank_balance", msg::needs_two_of_a_role());
   return {.name = "rank_balance",
           .status = good_if(balance->excess <= threshold::much_imbalance),
           .value = balance->excess,
-          .sentence = fmt::format("rank {} computes {} more than the median of its role",
-                                  balance->rank, format_percent(balance->excess))};
+          .sentence = msg::computes_more(balance->rank, Percent{balance->excess})};
 }
 
-CheckLine straggler_line(const StepFacts& f) {
-  CheckLine line{.name = "stragglers",
-                 .status = CheckStatus::unknown,
-                 .value = std::nullopt,
-                 .sentence = "not known: " + (f.why_arrivals_unknown.empty()
-                                                  ? "needs two ranks whose clocks can be compared"
-                                                  : f.why_arrivals_unknown)};
-  if (!f.stragglers.empty()) {
-    line.status = CheckStatus::look;
-    line.sentence = fmt::format("{}", fmt::join(f.stragglers, "; "));
-  } else if (f.arrivals_known) {
-    line.status = CheckStatus::good;
-    line.sentence = "no rank stands out";
-  }
-  return line;
+CheckLine straggler_line(const StepFacts& f, const Messages& late) {
+  if (late.empty() && !f.arrivals_known)
+    return not_known("stragglers", f.why_arrivals_unknown.empty()
+                                       ? msg::needs_two_clocks()
+                                       : msg::plain(f.why_arrivals_unknown));
+  return {.name = "stragglers",
+          .status = good_if(late.empty()),
+          .value = std::nullopt,
+          .sentence = late.empty() ? msg::no_rank_stands_out() : msg::clauses(late)};
 }
 
 CheckLine share_line(const StepFacts& f, const char* name,
-                     std::span<const BudgetCategory> categories, double much, const char* what) {
+                     std::span<const BudgetCategory> categories, double much, MessageMaker<1> is) {
   const auto share = budget_share(f.ranks, categories);
-  if (!share)
-    return {.name = name,
-            .status = CheckStatus::unknown,
-            .value = std::nullopt,
-            .sentence = "not known: needs a trace"};
+  if (!share) return not_known(name, msg::needs_trace());
   return {.name = name,
           .status = good_if(*share <= much),
           .value = share,
-          .sentence = fmt::format("{} of the step {}", format_percent(*share), what)};
+          .sentence = is(Percent{*share})};
 }
 
 CheckLine headroom_line(const StepFacts& f, const LogFacts* log) {
@@ -389,58 +360,48 @@ CheckLine headroom_line(const StepFacts& f, const LogFacts* log) {
     return {.name = "headroom",
             .status = good_if(1 - used >= threshold::little_headroom),
             .value = 1 - used,
-            .sentence = fmt::format("{} of the device stay free at the peak that the log names",
-                                    format_percent(1 - used))};
+            .sentence = msg::stays_free_by_log(Percent{1 - used})};
   if (!f.headroom || !f.capacity || f.capacity->value <= 0)
-    return {.name = "headroom",
-            .status = CheckStatus::unknown,
-            .value = std::nullopt,
-            .sentence = "not known: needs the allocator's events and the device's memory"};
+    return not_known("headroom", msg::needs_allocator());
   const double share =
       static_cast<double>(f.headroom->value) / static_cast<double>(f.capacity->value);
   return {.name = "headroom",
           .status = good_if(share >= threshold::little_headroom),
           .value = share,
-          .sentence = fmt::format("{} of {} stay free at the peak",
-                                  format_bytes(static_cast<double>(f.headroom->value)),
-                                  format_bytes(static_cast<double>(f.capacity->value)))};
+          .sentence = msg::stay_free(*f.headroom, *f.capacity)};
 }
 
-void ask_of_traces(const JobResult& job, std::vector<std::string>& out) {
+void ask_of_traces(const JobResult& job, Messages& out) {
   for (const MissingFact& m : missing_facts(job))
     if (!m.record.empty() && m.fact != Fact::stream_waits)
-      out.push_back(fmt::format("{} ({}): {}", m.what, m.record, m.gives));
+      out.push_back(msg::fact_gives(m.what, m.record, m.gives));
 }
 
 }  // namespace
 
-std::vector<CheckLine> check_lines(const StepFacts& f, const LogFacts* log,
-                                   const std::string& why_no_mfu, double least_effective) {
-  return {
-      steps_line(f.arm, least_effective),
-      mfu_line(f, why_no_mfu),
-      balance_line(f),
-      straggler_line(f),
-      share_line(f, "communication", exposed, threshold::much_exposed, "is exposed communication"),
-      share_line(f, "idle", idle, threshold::much_idle, "is idle"),
-      headroom_line(f, log)};
+std::vector<CheckLine> check_lines(const StepFacts& f, const LogFacts* log, const Messages& late,
+                                   const Message& why_no_mfu, double least_effective) {
+  return {steps_line(f.arm, least_effective),
+          mfu_line(f, why_no_mfu),
+          balance_line(f),
+          straggler_line(f, late),
+          share_line(f, "communication", exposed, threshold::much_exposed, msg::share_is_exposed),
+          share_line(f, "idle", idle, threshold::much_idle, msg::share_is_idle),
+          headroom_line(f, log)};
 }
 
-std::vector<std::string> record_next(CheckedKind kind, const StepFacts& f, const JobResult* job,
-                                     double least_effective) {
-  std::vector<std::string> out;
+Messages record_next(CheckedKind kind, const StepFacts& f, const JobResult* job,
+                     double least_effective) {
+  Messages out;
   const ComparedArm& arm = f.arm;
-  if (arm.n_eff < least_effective) {
-    const double more = std::ceil(least_effective * std::max(arm.correlation_time, 1.0));
-    out.push_back(fmt::format("more steps: about {:.0f} for one comparison", more));
-  }
+  if (arm.n_eff < least_effective)
+    out.push_back(msg::next_more_steps(
+        Digits{std::ceil(least_effective * std::max(arm.correlation_time, 1.0))}));
   if (kind == CheckedKind::list || kind == CheckedKind::log)
-    out.emplace_back("a trace of five steps of every rank: where the time goes needs one");
-  if (kind == CheckedKind::train)
-    out.emplace_back("a trace (--trace DIR): kernels and idle causes need one");
+    out.push_back(msg::next_trace_of_ranks());
+  if (kind == CheckedKind::train) out.push_back(msg::next_trace());
   if (job != nullptr) ask_of_traces(*job, out);
-  if (!f.mfu && kind != CheckedKind::list)
-    out.emplace_back("the model (--model NAME --global-batch N --seq N): MFU needs it");
+  if (!f.mfu && kind != CheckedKind::list) out.push_back(msg::next_model());
   return out;
 }
 

@@ -19,6 +19,7 @@
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/pipeline/traces.h"
 #include "stepscope/read/log/step_times.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -34,17 +35,17 @@ struct CheckLine {
                      // "idle", "headroom"
   CheckStatus status = CheckStatus::unknown;
   std::optional<double> value;  // share of one; steps: effective ones
-  std::string sentence;
+  Message sentence;
 };
 
-// All seven, in that order. `log`: of a log, else null. `why_no_mfu`: where the facts have none.
-// `least_effective`: steps that a comparison needs.
+// All seven, in that order. `log`: of a log, else null. `late`: which ranks are late, one message
+// each. `why_no_mfu`: where the facts have none. `least_effective`: steps that a comparison needs.
 [[nodiscard]] std::vector<CheckLine> check_lines(const StepFacts& facts, const LogFacts* log,
-                                                 const std::string& why_no_mfu,
+                                                 const Messages& late, const Message& why_no_mfu,
                                                  double least_effective);
 // What another recording should have that this one lacks. `job`: of traces, else null.
-[[nodiscard]] std::vector<std::string> record_next(CheckedKind kind, const StepFacts& facts,
-                                                   const JobResult* job, double least_effective);
+[[nodiscard]] Messages record_next(CheckedKind kind, const StepFacts& facts, const JobResult* job,
+                                   double least_effective);
 
 // `stepscope check`: what do a few steps tell already, of a trace, a log, the JSON of `stepscope
 // train` or a list of step times?
@@ -64,12 +65,13 @@ struct CheckResult {
   StepTimesByRank times{};         // steps are numbered from 0 on if the input does not number them
   std::optional<JobResult> job{};  // of traces
   std::optional<LogFacts> log{};   // of a log
-  std::string why_no_mfu{};        // where facts have none
+  Messages late{};                 // the ranks that are late
+  Message why_no_mfu{};            // where facts have none
   double least_effective = 8;      // steps that a comparison needs
   std::vector<CheckLine> lines{};  // what each figure means
-  std::vector<Checklist> checklists{};     // empty unless requested
-  std::vector<std::string> record_next{};  // what another recording should have
-  std::vector<std::string> warnings{};
+  std::vector<Checklist> checklists{};  // empty unless requested
+  Messages record_next{};               // what another recording should have
+  Messages warnings{};
   std::vector<Error> failures{};  // inputs that could not be read
   Run run{};                      // owns the names that `job` refers to
 };

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/say/say.h"
+
 namespace stepscope {
 namespace {
 
@@ -41,14 +43,13 @@ TEST_F(CheckInput, ATableOfRanksTellsTheirTimes) {
   ASSERT_EQ(c.times.ranks.size(), 4U);
   EXPECT_EQ(c.times.columns.front().first, 3);
   EXPECT_NEAR(*c.times.ranks[3].deviation, 0.02, 1e-9);
-  EXPECT_TRUE(c.facts.stragglers.empty());
+  EXPECT_TRUE(c.late.empty());
 }
 
 TEST_F(CheckInput, ARankWhoseStepsAreMuchLongerIsNamed) {
   const CheckResult c = check_of(table_of(4, 0.1));
-  ASSERT_EQ(c.facts.stragglers.size(), 1U);
-  EXPECT_EQ(c.facts.stragglers[0],
-            "a step of rank 3 takes 10.0 % longer than that of the median rank");
+  EXPECT_EQ(say_all(c.late), std::vector<std::string>{"a step of rank 3 takes 10.0 % longer than "
+                                                      "that of the median rank"});
 }
 
 TEST_F(CheckInput, StepsWithoutNumbersCountFromZero) {
@@ -79,9 +80,9 @@ TEST_F(CheckInput, TheVerdictOfTrainNamesTheLateRank) {
            R"({"rank":1,"index":4,"wall_ns":30,"budget_ns":{"compute":30}}]})";
   };
   const CheckResult late = check_of(run("1"));
-  EXPECT_EQ(late.facts.stragglers, std::vector<std::string>{"Rank 1 is late"});
+  EXPECT_EQ(say_all(late.late), std::vector<std::string>{"Rank 1 is late"});
   const CheckResult none = check_of(run(""));
-  EXPECT_TRUE(none.facts.stragglers.empty());
+  EXPECT_TRUE(none.late.empty());
   EXPECT_TRUE(none.facts.arrivals_known);
   const CheckResult unjudged = check_of(
       R"({"schema":"stepscope.train/1","answer":{"verdict":null,"no_verdict":"Too noisy."},)"
@@ -120,39 +121,38 @@ TEST(CheckLines, JudgeEachFigureByItsBound) {
   facts.arrivals_known = true;
   facts.capacity = Bytes{100};
   facts.headroom = Bytes{20};
-  const auto good = check_lines(facts, nullptr, "", 8);
+  const auto good = check_lines(facts, nullptr, {}, {}, 8);
   ASSERT_EQ(good.size(), 7U);
   for (const CheckLine& l : good) EXPECT_EQ(l.status, CheckStatus::good) << l.name;
   StepFacts worse = facts_with(85, 60);
   worse.arm.n_eff = 3;
   worse.mfu = 0.2;
-  worse.stragglers = {"rank 1 is late"};
   worse.capacity = Bytes{100};
   worse.headroom = Bytes{5};
-  const auto look = check_lines(worse, nullptr, "", 8);
+  const auto look = check_lines(worse, nullptr, {msg::rank_is_late(1, Value())}, {}, 8);
   for (const char* name : {"steps", "mfu", "rank_balance", "stragglers", "idle", "headroom"})
     EXPECT_EQ(status_of(look, name), CheckStatus::look) << name;
   EXPECT_EQ(status_of(look, "communication"), CheckStatus::good);
-  EXPECT_TRUE(look.front().sentence.ends_with(" a comparison finds large changes only"))
-      << look.front().sentence;
+  const std::string steps = say(look.front().sentence);
+  EXPECT_TRUE(steps.ends_with(" a comparison finds large changes only")) << steps;
+  EXPECT_EQ(say(look[3].sentence), "rank 1 is late");
 }
 
 TEST(CheckLines, SayWhatIsNotKnown) {
-  const auto lines = check_lines({}, nullptr, "needs the model's FLOPs", 8);
+  const auto lines = check_lines({}, nullptr, {}, msg::needs_model_flops(), 8);
   for (const char* name :
        {"mfu", "rank_balance", "stragglers", "communication", "idle", "headroom"})
     EXPECT_EQ(status_of(lines, name), CheckStatus::unknown) << name;
-  EXPECT_EQ(lines[1].sentence, "not known: needs the model's FLOPs");
+  EXPECT_EQ(say(lines[1].sentence), "not known: needs the model's FLOPs");
 }
 
 TEST(RecordNext, AsksForWhatIsMissing) {
   StepFacts facts = facts_with(95, 95);
   EXPECT_EQ(record_next(CheckedKind::list, facts, nullptr, 8),
-            (std::vector<std::string>{
-                "a trace of five steps of every rank: where the time goes needs one"}));
+            Messages{msg::next_trace_of_ranks()});
   facts.arm.n_eff = 2;
   facts.arm.correlation_time = 2;
-  const auto next = record_next(CheckedKind::train, facts, nullptr, 8);
+  const auto next = say_all(record_next(CheckedKind::train, facts, nullptr, 8));
   ASSERT_EQ(next.size(), 3U);
   EXPECT_EQ(next[0], "more steps: about 16 for one comparison");
   EXPECT_TRUE(next[2].starts_with("the model (--model NAME"));

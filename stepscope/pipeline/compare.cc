@@ -8,7 +8,6 @@
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/pipeline/traces.h"
 #include "stepscope/pipeline/version.h"
-#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -17,7 +16,7 @@ struct Arms {
   std::vector<LaunchSteps> a{};
   std::vector<LaunchSteps> b{};
   std::vector<bool> order{};
-  std::vector<std::string> remarks{};
+  Messages remarks{};
   std::vector<Error> failures{};
 };
 
@@ -105,8 +104,8 @@ Result<Comparison> compare(const CompareRequest& r, const Progress& progress) {
   c.runs = compare_runs(arms.a, arms.b, arms.order, c.options);
   c.regression = regression_of(c.runs, c.max_regression);
   for (const bool in_b : arms.order) c.order += in_b ? 'B' : 'A';
-  c.warnings = say_all(compare_warnings(c.runs));
-  c.warnings.insert(c.warnings.end(), arms.remarks.begin(), arms.remarks.end());
+  c.warnings = compare_warnings(c.runs);
+  append(c.warnings, arms.remarks);
   c.failures = std::move(arms.failures);
   return c;
 }

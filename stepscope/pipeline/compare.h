@@ -14,6 +14,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/pipeline/launches.h"
 #include "stepscope/pipeline/progress.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -46,7 +47,7 @@ struct Comparison {
   std::optional<double> max_regression{};  // share of one
   std::optional<bool> regression{};        // regression_of(); absent with a limit: cannot tell
   std::string order{};                     // of the launches, "ABBA"; empty: not known
-  std::vector<std::string> warnings{};
+  Messages warnings{};
   std::vector<Error> failures{};  // inputs that could not be read
 };
 

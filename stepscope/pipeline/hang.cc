@@ -3,7 +3,6 @@
 
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/read/nccl/comm_files.h"
-#include "stepscope/say/say.h"
 
 namespace stepscope {
 
@@ -14,8 +13,8 @@ Result<HangResult> hang(const HangRequest& request, const Progress& progress) {
   progress.report(result.failures);
   if (result.records.inputs.empty()) return result.failures.front();
   result.account = find_hang(result.records);
-  result.warnings = say_all(hang_warnings(result.records, result.account));
-  result.warnings.insert(result.warnings.end(), files.remarks.begin(), files.remarks.end());
+  result.warnings = hang_warnings(result.records, result.account);
+  append(result.warnings, quoted(files.remarks));
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/event/comm_records.h"
 #include "stepscope/pipeline/progress.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -22,9 +23,9 @@ struct HangRequest {
 
 struct HangResult {
   CommRecords records{};
-  HangAccount account{};                // refers to records by index
-  std::vector<std::string> warnings{};  // what they cannot tell or is not understood in them
-  std::vector<Error> failures{};        // one a file that gave nothing
+  HangAccount account{};          // refers to records by index
+  Messages warnings{};            // what they cannot tell or is not understood in them
+  std::vector<Error> failures{};  // one a file that gave nothing
 };
 
 // Errors: no file tells of communication (the first of the failures, which are told);

@@ -30,19 +30,12 @@ bool names(const PlanSettings& settings, std::string_view field) {
   return std::ranges::find(settings.fields, field, &PlanSetting::name) != settings.fields.end();
 }
 
-std::string no_machine(const JobResult& job) {
+Message no_machine(const JobResult& job) {
   const RankResult& r = job.ranks.front();
-  if (r.recording.device_unseen())
-    return "no expected times: the traces have no row of the device; record with "
-           "ProfilerActivity.CUDA";
-  if (r.device == "cpu")
-    return "no expected times: these are traces of a CPU, and the catalogue has accelerators only; "
-           "give --machine FILE, a machine file of the host (docs/explanation/expected.md)";
-  if (r.gpu_name.empty())
-    return "no expected times: the traces do not name the GPU; give --machine NAME or FILE";
-  return fmt::format(
-      "no expected times: the catalogue has no machine \"{}\"; give --machine NAME or FILE",
-      printable(r.gpu_name));
+  if (r.recording.device_unseen()) return msg::traces_without_device();
+  if (r.device == "cpu") return msg::traces_of_cpu();
+  return r.gpu_name.empty() ? msg::traces_without_gpu_name()
+                            : msg::machine_not_in_catalogue(printable(r.gpu_name));
 }
 
 Result<StepComparison> step_of(const Asked& asked, const Analysis& report,
@@ -61,10 +54,9 @@ Result<StepComparison> step_of(const Asked& asked, const Analysis& report,
 }
 
 void add_step(Expectation& expected, const Asked& asked, const Analysis& report,
-              std::optional<int> recorded_world, std::vector<std::string>& remarks,
-              std::vector<Error>& failures) {
+              std::optional<int> recorded_world, Messages& remarks, std::vector<Error>& failures) {
   if (const auto why_not = cannot_compare(report.job)) {
-    remarks.push_back("no expected step: " + why_not->message());
+    remarks.push_back(msg::no_expected_step(why_not->message()));
     return;
   }
   auto step = step_of(asked, report, recorded_world);
@@ -76,7 +68,7 @@ void add_step(Expectation& expected, const Asked& asked, const Analysis& report,
   } else if ((gives_plan(asked.given.plan) || gives_degrees(asked.sizes))) {
     failures.push_back(step.error());
   } else {
-    remarks.push_back("no expected step: " + step.error().message());
+    remarks.push_back(msg::no_expected_step(step.error().message()));
   }
 }
 
@@ -113,20 +105,19 @@ Result<Plan> plan_of_run(const JobDescription& given, const DescribedJob& job,
 std::optional<Expectation> expected_of_job(const JobDescription& given,
                                            const DescribedJob& described,
                                            const ParallelSizes& sizes, const Analysis& report,
-                                           std::optional<int> recorded_world,
-                                           std::vector<std::string>& remarks,
+                                           std::optional<int> recorded_world, Messages& remarks,
                                            std::vector<Error>& failures) {
   const Asked asked{given, described, sizes};
   const JobResult& job = report.job;
   if (job.ranks.empty()) return std::nullopt;
   if (!report.machine) {
-    if (asked.job.model) remarks.push_back(no_machine(job));
+    if (asked.job.model) remarks.push_back(msg::no_expected_times(no_machine(job)));
     return std::nullopt;
   }
   auto expected =
       expect_by_shapes(job, *report.machine, domain_of(asked.given.plan), report.world_size);
   if (!expected) {
-    remarks.push_back("no expected times: " + expected.error().message());
+    remarks.push_back(msg::no_expected_times(expected.error().message()));
     return std::nullopt;
   }
   if (asked.job.model) add_step(*expected, asked, report, recorded_world, remarks, failures);

@@ -12,6 +12,7 @@
 #include "stepscope/diagnose/analysis.h"
 #include "stepscope/fit/expectation.h"
 #include "stepscope/pipeline/job_description.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -27,7 +28,7 @@ namespace stepscope {
 // contradict or the model cannot run is a failure; why else there is nothing to expect is a remark.
 [[nodiscard]] std::optional<Expectation> expected_of_job(
     const JobDescription& given, const DescribedJob& described, const ParallelSizes& sizes,
-    const Analysis& analysis, std::optional<int> recorded_world, std::vector<std::string>& remarks,
+    const Analysis& analysis, std::optional<int> recorded_world, Messages& remarks,
     std::vector<Error>& failures);
 
 }  // namespace stepscope

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "stepscope/cost/machine/machine.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -68,7 +69,7 @@ TEST(PlanOfRun, DegreesThatAreNotTheWorldAreAnErrorThatNamesBoth) {
 
 // What remarks and failures a job of one rank on `device` ("cpu", or a GPU of that name) gives.
 struct Said {
-  std::vector<std::string> remarks;
+  Messages remarks;
   bool failed = false;
   bool anything = false;
 };
@@ -102,11 +103,11 @@ Said expected_of(const std::string& device, const Machine* machine, const Given&
 TEST(ExpectedOfJob, WithoutAMachineItSaysWhatToGive) {
   const Said cpu = expected_of("cpu", nullptr, llama());
   ASSERT_EQ(cpu.remarks.size(), 1U);
-  EXPECT_NE(cpu.remarks[0].find("--machine FILE"), std::string::npos);
-  EXPECT_NE(cpu.remarks[0].find("CPU"), std::string::npos);
+  EXPECT_NE(say(cpu.remarks[0]).find("--machine FILE"), std::string::npos);
+  EXPECT_NE(say(cpu.remarks[0]).find("CPU"), std::string::npos);
   const Said odd = expected_of("Tesla V100-PCIE-32GB", nullptr, llama());
   ASSERT_EQ(odd.remarks.size(), 1U);
-  EXPECT_NE(odd.remarks[0].find("\"Tesla V100-PCIE-32GB\""), std::string::npos);
+  EXPECT_NE(say(odd.remarks[0]).find("\"Tesla V100-PCIE-32GB\""), std::string::npos);
   EXPECT_TRUE(expected_of("cpu", nullptr, Given{}).remarks.empty()) << "nobody asked";
 }
 
@@ -117,7 +118,7 @@ TEST(ExpectedOfJob, APlanThatWasGivenAndIsWrongFailsOneThatWasNotIsARemark) {
   const Said said = expected_of("NVIDIA H100 80GB HBM3", &machine, llama(), false);
   EXPECT_FALSE(said.failed);
   ASSERT_EQ(said.remarks.size(), 1U);
-  EXPECT_NE(said.remarks[0].find("no backward"), std::string::npos);
+  EXPECT_NE(say(said.remarks[0]).find("no backward"), std::string::npos);
 }
 
 }  // namespace

@@ -22,7 +22,6 @@
 #include "stepscope/diagnose/recording_words.h"
 #include "stepscope/pipeline/traces.h"
 #include "stepscope/say/format.h"
-#include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {
@@ -58,8 +57,7 @@ Result<std::string> written(const LaunchOrder& order) {
 }
 
 std::optional<LaunchSteps> launch_of_traces(const std::string& input, const LaunchReading& reading,
-                                            const Progress& progress,
-                                            std::vector<std::string>& remarks,
+                                            const Progress& progress, Messages& remarks,
                                             std::vector<Error>& failures) {
   const TracesRequest request{.inputs = {input},
                               .step_annotation = reading.step_annotation,
@@ -85,15 +83,15 @@ std::optional<LaunchSteps> launch_of_traces(const std::string& input, const Laun
     return std::nullopt;
   }
   if (const Message cut = cut_sentence(read->inputs, job); !cut.empty())
-    remarks.push_back(say_stopped(cut));
+    remarks.push_back(msg::plain(say_stopped(cut)));
   if (job.ranks.front().steps.size() == 1 && job.ranks.front().steps.front().name == "window")
-    remarks.push_back(input + " has no step annotations: the whole trace counts as one step");
+    remarks.push_back(msg::steps_not_annotated(input));
   return launch;
 }
 
 Result<LaunchSteps> steps_written(const LaunchOrder& order, const std::string& path,
                                   const LaunchReading& reading, const Progress& progress,
-                                  std::vector<std::string>& remarks) {
+                                  Messages& remarks) {
   if (may_be_file(path)) {
     const auto kind = step_file_kind(path);
     if (!kind) return kind.error();
@@ -117,23 +115,17 @@ Result<LaunchSteps> steps_written(const LaunchOrder& order, const std::string& p
 }  // namespace
 
 LaunchSteps launch_of(const JobResult& job, std::span<const RankInput> ranks, std::string name) {
-  LaunchSteps launch{.name = std::move(name),
-                     .source = fmt::format("trace of {}", counted(ranks.size(), "rank"))};
+  LaunchSteps launch{.name = std::move(name), .source = say(msg::trace_of_ranks(ranks.size()))};
   for (const Step& step : job.counted)
     launch.wall_ns.push_back(std::max(1.0, static_cast<double>((step.end - step.start).count())));
   if (!launch.wall_ns.empty()) launch.parts = step_parts(job, ranks);
   return launch;
 }
 
-LaunchSteps launch_of(StepTimes times, std::string name, std::vector<std::string>& remarks) {
-  if (times.unit_assumed)
-    remarks.push_back(name +
-                      " names no unit: its numbers are taken as --unit says (ms unless "
-                      "given)");
-  if (times.left_out > 0)
-    remarks.push_back(fmt::format("{}: {} without a positive number left out", name,
-                                  counted(times.left_out, "row")));
-  for (const std::string& remark : times.remarks) remarks.push_back(name + ": " + remark);
+LaunchSteps launch_of(StepTimes times, std::string name, Messages& remarks) {
+  if (times.unit_assumed) remarks.push_back(msg::unit_assumed(name));
+  if (times.left_out > 0) remarks.push_back(msg::rows_not_positive(name, times.left_out));
+  for (const std::string& remark : times.remarks) remarks.push_back(msg::note_on(name, remark));
   LaunchSteps launch{.name = std::move(name)};
   launch.wall_ns = std::move(times.wall_ns);
   launch.causes = std::move(times.causes);
@@ -142,7 +134,7 @@ LaunchSteps launch_of(StepTimes times, std::string name, std::vector<std::string
 }
 
 std::optional<LaunchSteps> read_launch(const std::string& input, const LaunchReading& reading,
-                                       const Progress& progress, std::vector<std::string>& remarks,
+                                       const Progress& progress, Messages& remarks,
                                        std::vector<Error>& failures) {
   if (!may_be_file(input)) return launch_of_traces(input, reading, progress, remarks, failures);
   const auto kind = step_file_kind(input);
@@ -187,7 +179,7 @@ LaunchFolder::~LaunchFolder() {
 }
 
 Result<LaunchSteps> run_launch(const LaunchOrder& order, const LaunchReading& reading,
-                               const Progress& progress, std::vector<std::string>& remarks) {
+                               const Progress& progress, Messages& remarks) {
   std::error_code code;
   fs::remove_all(order.folder, code);
   fs::create_directories(order.folder, code);

@@ -16,6 +16,7 @@
 #include "stepscope/base/stop.h"
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/read/log/step_times.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -39,8 +40,7 @@ struct LaunchLimits {
 // that was assumed, rows that were left out.
 [[nodiscard]] std::optional<LaunchSteps> read_launch(const std::string& input,
                                                      const LaunchReading& reading,
-                                                     const Progress& progress,
-                                                     std::vector<std::string>& remarks,
+                                                     const Progress& progress, Messages& remarks,
                                                      std::vector<Error>& failures);
 
 // The steps of analysed traces, as a launch. None where the ranks share no whole step. `ranks` are
@@ -49,8 +49,7 @@ struct LaunchLimits {
                                     std::string name);
 
 // A list that was read, as a launch.
-[[nodiscard]] LaunchSteps launch_of(StepTimes times, std::string name,
-                                    std::vector<std::string>& remarks);
+[[nodiscard]] LaunchSteps launch_of(StepTimes times, std::string name, Messages& remarks);
 
 // A folder for what launches write: `keep`, which is made, or a temporary one that is removed.
 class LaunchFolder {
@@ -81,8 +80,7 @@ struct LaunchOrder {
 // Runs it and reads what it says of its steps. Errors: it failed (with the last line it wrote), or
 // names no step times; interrupted.
 [[nodiscard]] Result<LaunchSteps> run_launch(const LaunchOrder& order, const LaunchReading& reading,
-                                             const Progress& progress,
-                                             std::vector<std::string>& remarks);
+                                             const Progress& progress, Messages& remarks);
 
 // `text` with each `key` replaced.
 [[nodiscard]] std::string replaced(std::string text, const std::string& key,

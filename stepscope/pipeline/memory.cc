@@ -4,7 +4,6 @@
 #include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
 #include "stepscope/read/rows/rank_names.h"
-#include "stepscope/say/say.h"
 
 namespace stepscope {
 
@@ -23,8 +22,7 @@ Result<MemoryResult> memory(const MemoryRequest& request, const Progress& progre
   for (std::size_t i = 0; i < paths.size(); ++i) {
     MemoryAccount account = memory_account(files.snapshots[i]);
     if (progress.stopped()) return interrupted();
-    for (std::string& w : say_all(memory_warnings(files.snapshots[i], account)))
-      result.warnings.push_back(std::move(w));
+    append(result.warnings, memory_warnings(files.snapshots[i], account));
     result.snapshots.push_back({.snapshot = std::move(files.snapshots[i]),
                                 .account = std::move(account),
                                 .rank = paths.size() > 1 ? ranks[i] : std::nullopt});

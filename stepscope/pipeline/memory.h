@@ -10,6 +10,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/event/memory_snapshot.h"
 #include "stepscope/pipeline/progress.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -27,7 +28,7 @@ struct AccountedSnapshot {
 
 struct MemoryResult {
   std::vector<AccountedSnapshot> snapshots{};  // at least one
-  std::vector<std::string> warnings{};         // what they cannot tell or is not understood in them
+  Messages warnings{};                         // what they cannot tell or is not understood in them
   std::vector<Error> failures{};               // one an input that gave nothing
 };
 

@@ -30,7 +30,7 @@ Result<Done> restrict_to(SearchRequest& request, const std::vector<PlanSetting>&
 }
 
 Result<SearchRequest> search_request(const PlanRequest& asked, const Transformer& model,
-                                     const Machine& machine, std::vector<std::string>& notes) {
+                                     const Machine& machine, Messages& notes) {
   if (asked.devices.empty())
     return Error{.what = "the number of GPUs is missing",
                  .hint = "write --gpus 512 or --gpus 64:512"};
@@ -39,7 +39,7 @@ Result<SearchRequest> search_request(const PlanRequest& asked, const Transformer
   settings.gpus = asked.devices.front();
   const auto base = make_plan(settings, model, machine);
   if (!base) return base.error();
-  notes = base->notes;
+  notes = quoted(base->notes);
   request.base = base->plan;
   request.devices = asked.devices;
   request.memory_headroom = asked.memory_headroom;

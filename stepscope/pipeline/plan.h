@@ -17,6 +17,7 @@
 #include "stepscope/cost/search/search.h"
 #include "stepscope/pipeline/plan_settings.h"
 #include "stepscope/pipeline/progress.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -51,7 +52,7 @@ struct PlanResult {
   SearchResult found{};     // where it was interrupted, what was found until then
   std::vector<AgainstPlan> against{};
   std::vector<FrameworkFlags> flags{};  // the best plan for each framework; empty without one
-  std::vector<std::string> warnings{};
+  Messages warnings{};
 };
 
 // Passes what a search does on to `progress`, which must outlive the result.

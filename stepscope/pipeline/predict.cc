@@ -119,23 +119,21 @@ void add_flops(PredictResult& result, const CostContext& context) {
 }
 
 // Figures that were taken from most machines make one remark together, which names a few.
-void add_assumptions(std::vector<std::string>& warnings, const std::vector<std::string>& assumed) {
-  constexpr std::string_view usual = ", as of most machines";
+void add_assumptions(const CostContext& context, Messages& warnings) {
   constexpr std::size_t few = 3;
   std::vector<std::string> taken;
-  for (const std::string& a : assumed) {
-    if (a.ends_with(usual))
-      taken.push_back(a.substr(0, a.size() - usual.size()));
+  for (const TakenValue& value : context.compute.assumptions) {
+    if (value.from.empty())
+      taken.push_back(value.taken());
     else
-      warnings.push_back(a);
+      warnings.push_back(msg::plain(value.text()));
   }
-  if (taken.empty()) return;
-  const std::size_t more = taken.size() > few + 1 ? taken.size() - few : 0;
-  taken.resize(taken.size() - more);
-  warnings.push_back(fmt::format(
-      "as of most machines: {}{}; to have this machine's, fit them to "
-      "measured runs with bench/fit_compute (docs/reference/benchmarks.md)",
-      fmt::join(taken, ", "), more > 0 ? fmt::format(" and {} more", more) : std::string()));
+  if (!taken.empty()) {
+    const std::size_t more = taken.size() > few + 1 ? taken.size() - few : 0;
+    taken.resize(taken.size() - more);
+    warnings.push_back(msg::as_of_most_machines(taken, value_if(more > 0, more)));
+  }
+  append(warnings, quoted(context.network->assumptions));
 }
 
 Result<Done> fill(PredictResult& result, CostContext& context) {
@@ -144,8 +142,7 @@ Result<Done> fill(PredictResult& result, CostContext& context) {
   result.cost = *cost;
   add_flops(result, context);
   result.operations = operation_rows(context, result.plan);
-  add_assumptions(result.warnings, context.compute.assumptions);
-  add_assumptions(result.warnings, context.network->assumptions);
+  add_assumptions(context, result.warnings);
   return add_formulas(result, context);
 }
 
@@ -214,9 +211,8 @@ Result<PredictResult> predict(const PredictRequest& request, const Progress& pro
   result.plan = made->plan;
   result.parameters = parameter_count(result.model);
   result.trained_parameters = trained_parameters(result.model, result.plan.trained);
-  result.warnings = made->notes;
-  result.warnings.insert(result.warnings.end(), result.model.notes.begin(),
-                         result.model.notes.end());
+  result.warnings = quoted(made->notes);
+  append(result.warnings, quoted(result.model.notes));
   result.price_per_gpu_hour = request.price_per_gpu_hour;
   auto context = make_cost_context(result.model, result.machine, *network, result.plan);
   if (!context) return context.error();

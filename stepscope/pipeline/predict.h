@@ -18,6 +18,7 @@
 #include "stepscope/cost/step/step_cost.h"
 #include "stepscope/pipeline/plan_settings.h"
 #include "stepscope/pipeline/progress.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -78,7 +79,7 @@ struct PredictResult {
   std::vector<ComparedPlan> comparison{};
   std::optional<double> price_per_gpu_hour{};
   std::optional<FittingPlan> fitting{};  // absent: this plan fits
-  std::vector<std::string> warnings{};   // what files and the machine do not say
+  Messages warnings{};                   // what files and the machine do not say
 };
 
 // Errors: what is missing or cannot be in the request.

@@ -26,8 +26,9 @@ Result<PredictCollectiveResult> predict_collective(const PredictCollectiveReques
                  .hint = "give a smaller --group, or a machine file with scale_out"};
   auto sweep = sweep_collective(*network, request.kind, *group, request.range);
   if (!sweep) return sweep.error();
-  return PredictCollectiveResult{
-      .machine = machine->name, .sweep = std::move(*sweep), .warnings = network->assumptions};
+  return PredictCollectiveResult{.machine = machine->name,
+                                 .sweep = std::move(*sweep),
+                                 .warnings = quoted(network->assumptions)};
 }
 
 }  // namespace stepscope

@@ -10,6 +10,7 @@
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/time/collective_sweep.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -24,7 +25,7 @@ struct PredictCollectiveRequest {
 struct PredictCollectiveResult {
   std::string machine{};  // its name
   CollectiveSweep sweep{};
-  std::vector<std::string> warnings{};  // what the machine does not say, and what took its place
+  Messages warnings{};  // what the machine does not say, and what took its place
 };
 
 // Errors: the machine is missing or unknown, or the group does not fit it.

@@ -16,7 +16,6 @@
 #include "stepscope/fit/expected_step.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/pipeline/version.h"
-#include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {
@@ -395,18 +394,12 @@ struct Visit {
 };
 
 // What was taken of the recorded batch without evidence, or against it.
-void add_batch_warnings(const ProjectRequest& r, const Visit& visit,
-                        std::vector<std::string>& warnings) {
+void add_batch_warnings(const ProjectRequest& r, const Visit& visit, Messages& warnings) {
   const auto micro = number(r.recorded, "micro-batch");
   if (visit.lookups && micro && *micro != visit.lookups->sequences)
-    warnings.push_back(fmt::format(
-        "--recorded micro-batch={} is taken, while a lookup of tokens in the traces has {} "
-        "sequence{}",
-        *micro, visit.lookups->sequences, visit.lookups->sequences == 1 ? "" : "s"));
+    warnings.push_back(msg::micro_batch_doubted(*micro, visit.lookups->sequences));
   if (!visit.recorded->micro_batch && number(r.recorded, "global-batch"))
-    warnings.emplace_back(
-        "the traces tell no micro-batch, and one sequence is taken; --recorded micro-batch=N "
-        "names another");
+    warnings.push_back(msg::micro_batch_assumed());
 }
 
 }  // namespace
@@ -441,11 +434,11 @@ Result<ProjectResult> project(const ProjectRequest& r, const Progress& progress)
                        .inputs = std::move(read->inputs),
                        .projection = std::move(*projection),
                        .held_out = job.explanation->held_out,
-                       .warnings = say_all(replay_warnings(job)),
+                       .warnings = replay_warnings(job),
                        .failures = std::move(read->failures)};
   add_batch_warnings(r, visit, result.warnings);
   if (const Message cut = cut_sentence(result.inputs, job); !cut.empty())
-    result.warnings.insert(result.warnings.begin(), say_stopped(cut));
+    result.warnings.insert(result.warnings.begin(), msg::plain(say_stopped(cut)));
   return result;
 }
 

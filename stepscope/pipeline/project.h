@@ -11,6 +11,7 @@
 #include "stepscope/pipeline/plan_settings.h"
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/pipeline/traces.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -30,7 +31,7 @@ struct ProjectResult {
   std::vector<InputRow> inputs;
   Projection projection;
   std::optional<HeldOut> held_out{};  // of the replay
-  std::vector<std::string> warnings{};
+  Messages warnings{};
   std::vector<Error> failures{};  // inputs that could not be read
 };
 

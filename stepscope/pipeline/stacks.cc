@@ -2,7 +2,6 @@
 #include "stepscope/pipeline/stacks.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -10,8 +9,6 @@
 #include "stepscope/base/json_reader.h"
 #include "stepscope/fit/stack_join.h"
 #include "stepscope/read/rows/rank_names.h"
-#include "stepscope/say/format.h"
-#include "stepscope/say/say.h"
 #include "stepscope/stack/profile_builder.h"
 #include "stepscope/stack/read_profile.h"
 
@@ -77,34 +74,20 @@ Result<Profile> read_before(const StacksRequest& request, WeightUnit expected) {
 }
 
 // Where the lines of frames with a CPython instruction come from, and which frames have none.
-std::vector<std::string> remarks_on_lines(const StacksResult& r) {
+Messages remarks_on_lines(const StacksResult& r) {
   const NodePhases& p = r.phases;
   const std::uint64_t all = p.resolved + p.unresolved;
   if (all == 0) return {};
-  if (!r.table)
-    return {fmt::format(
-        "{} frames have a CPython instruction; --lasti TABLE tells their source lines (a file, or "
-        "{}, if the profile is of these versions)",
-        all, fmt::join(instruction_table_names(), ", "))};
-  std::vector<std::string> remarks;
-  if (p.resolved > 0 && !r.table->sources().empty())
+  if (!r.table) {
+    const auto names = instruction_table_names();
+    return {msg::table_would_tell_lines(all, std::vector<std::string>(names.begin(), names.end()))};
+  }
+  Messages remarks;
+  if (p.resolved > 0)
     remarks.push_back(
-        fmt::format("the lines of {} of {} frames with a CPython instruction are from the table "
-                    "{}: they hold if the profile is of {} on {}",
-                    p.resolved, all, r.lasti, r.table->sources(), r.table->interpreter()));
-  else if (p.resolved > 0)
-    remarks.push_back(
-        fmt::format("the lines of {} of {} frames with a CPython instruction are from the table "
-                    "{}: they hold if the profile is of its versions",
-                    p.resolved, all, r.lasti));
-  if (p.unresolved > 0)
-    remarks.push_back(fmt::format("the table of instructions tells no line for {} of {} frames",
-                                  p.unresolved, all));
-  if (p.off_table > 0)
-    remarks.push_back(
-        fmt::format("frames of functions in the table at instructions that it does not have: {}; "
-                    "the profile may be of other versions",
-                    p.off_table));
+        msg::lines_of_table(p.resolved, all, r.lasti, r.table->sources(), r.table->interpreter()));
+  if (p.unresolved > 0) remarks.push_back(msg::frames_without_line(p.unresolved, all));
+  if (p.off_table > 0) remarks.push_back(msg::frames_off_table(p.off_table));
   return remarks;
 }
 
@@ -112,15 +95,15 @@ void fill(StacksResult& r, std::optional<Profile> before) {
   const InstructionTable* table = r.table ? &*r.table : nullptr;
   r.phases = phases_of(r.profile, r.rules, table);
   r.summary = summarize(r.profile, r.rules, r.phases);
-  r.warnings = say_all(input_remarks(r.profile));
-  for (std::string& remark : remarks_on_lines(r)) r.warnings.push_back(std::move(remark));
+  r.warnings = input_remarks(r.profile);
+  append(r.warnings, remarks_on_lines(r));
   if (!before) {
     r.flame = flame_graph(r.profile, r.phases, drawn_nodes);
     return;
   }
   const NodePhases phases = phases_of(*before, r.rules, table);
   r.flame = flame_difference(r.profile, r.phases, *before, phases, drawn_nodes).graph;
-  for (const Message& remark : input_remarks(*before)) r.warnings.push_back(say(remark));
+  append(r.warnings, input_remarks(*before));
   StackSummary summary = summarize(*before, r.rules, phases);
   r.before = StacksBefore{.profile = std::move(*before), .summary = std::move(summary)};
 }
@@ -168,16 +151,14 @@ double inside(const StackJoin& join) {
   return sum;
 }
 
-std::string apart(const StackJoin& join, const std::vector<Step>& steps) {
-  if (steps.empty()) return "the trace has no step";
-  if (join.threads.empty()) return "none of its samples has an instant";
+Message apart(const StackJoin& join, const std::vector<Step>& steps) {
+  if (steps.empty()) return msg::trace_without_step();
+  if (join.threads.empty()) return msg::samples_without_instant();
   if (join.last <= steps.front().start)
-    return fmt::format("the profile ends {} before the first step begins",
-                       format_time(steps.front().start - join.last));
+    return msg::profile_before_steps(steps.front().start - join.last);
   if (join.first >= steps.back().end)
-    return fmt::format("the profile begins {} after the last step has ended",
-                       format_time(join.first - steps.back().end));
-  return "no sample lies within a step";
+    return msg::profile_after_steps(join.first - steps.back().end);
+  return msg::no_sample_in_step();
 }
 
 // Profiles whose rank nobody can tell are failures; the others are joined where they can be.

@@ -13,6 +13,7 @@
 #include "stepscope/diagnose/findings/stacks_findings.h"
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/pipeline/traces.h"
+#include "stepscope/say/message.h"
 #include "stepscope/stack/flame.h"
 #include "stepscope/stack/instruction_table.h"
 #include "stepscope/stack/phase_rules.h"
@@ -65,7 +66,7 @@ struct StacksResult {
   std::optional<StacksBefore> before{};
   std::string lasti{};  // name or path of the table of instructions, or empty
   std::optional<StacksTrace> trace{};
-  std::vector<std::string> warnings{};
+  Messages warnings{};
   std::vector<Error> failures{};  // what could not be read or joined while the rest was
 };
 

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 
+#include "stepscope/say/say.h"
+
 namespace stepscope {
 namespace {
 
@@ -72,7 +74,7 @@ TEST(Stacks, SayWhereLinesOfInstructionsComeFrom) {
   const auto remarks = [&](const std::string& table) {
     const auto result = stacks({.profiles = {path}, .lasti = table});
     EXPECT_TRUE(result) << result.error().message();
-    return result->warnings;
+    return say_all(result->warnings);
   };
   const std::string own = "deepspeed-0.16.7-cpython3.11";
   ASSERT_EQ(remarks("").size(), 1U);

@@ -11,6 +11,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/pipeline/launches.h"
 #include "stepscope/pipeline/progress.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -31,7 +32,7 @@ struct SweepResult {
   Sweep sweep;
   CompareOptions options{};
   std::vector<std::string> order{};  // of the launches, by value
-  std::vector<std::string> warnings{};
+  Messages warnings{};
 };
 
 // Errors: wrong usage, a launch that failed, interrupted.

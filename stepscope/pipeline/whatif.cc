@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/pipeline/whatif.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -14,7 +12,6 @@
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/pipeline/version.h"
-#include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {
@@ -42,45 +39,36 @@ RecordedNames names_in(std::span<const RankInput> ranks, const CollectiveMatches
   return names;
 }
 
-// "matmul, norm and other", of the members that a table of names has.
-template <class Value, std::size_t n>
-std::string listed(const std::set<Value>& values, const std::array<std::string_view, n>& names) {
-  std::string text;
-  std::size_t left = values.size();
-  for (const Value v : values) {
-    text += names[static_cast<std::size_t>(v)];
-    if (--left > 0) text += left > 1 ? ", " : " and ";
-  }
-  return text;
+// Of the members that a table of names has.
+template <class Member, std::size_t n>
+std::vector<std::string> named(const std::set<Member>& members,
+                               const std::array<std::string_view, n>& names) {
+  std::vector<std::string> out;
+  for (const Member m : members) out.emplace_back(names[static_cast<std::size_t>(m)]);
+  return out;
 }
 
 // Replaces the answers to questions about what is not in the traces by the reason.
 void refuse_unrecorded(std::span<const Scenario> asked, const RecordedNames& names,
                        std::vector<WhatIf>& answers) {
   for (std::size_t i = 0; i < asked.size() && i < answers.size(); ++i)
-    if (std::string why = why_not_recorded(asked[i], names); !why.empty())
+    if (Message why = why_not_recorded(asked[i], names); !why.empty())
       answers[i].refused = std::move(why);
 }
 
 }  // namespace
 
-std::string why_not_recorded(const Scenario& s, const RecordedNames& names) {
+Message why_not_recorded(const Scenario& s, const RecordedNames& names) {
   if (s.rank && !std::ranges::binary_search(names.ranks, *s.rank))
-    return fmt::format("rank {} is not in the traces, which have {}", *s.rank,
-                       ranks_in_words(names.ranks));
+    return msg::rank_not_in_traces(*s.rank, names.ranks);
   if (s.change == Change::rank_as_peers && names.ranks.size() == 1)
-    return fmt::format("rank {} has no peer in the traces", *s.rank);
-  const auto missing = [](std::string_view what, std::string_view name, const std::string& known) {
-    return fmt::format("the traces have no {} {}{}", name, what,
-                       known.empty() ? fmt::format(" and no other {}", what)
-                                     : fmt::format("; they have {}", known));
-  };
+    return msg::rank_without_peer(*s.rank);
   if (s.kind && !names.kinds.contains(*s.kind))
-    return missing("collective", collective_kind_names[static_cast<std::size_t>(*s.kind)],
-                   listed(names.kinds, collective_kind_names));
+    return msg::not_in_traces(collective_kind_names[static_cast<std::size_t>(*s.kind)],
+                              "collective", named(names.kinds, collective_kind_names));
   if (s.kernel_class && !names.kernel_classes.contains(*s.kernel_class))
-    return missing("compute", name_class_names[static_cast<std::size_t>(*s.kernel_class)],
-                   listed(names.kernel_classes, name_class_names));
+    return msg::not_in_traces(name_class_names[static_cast<std::size_t>(*s.kernel_class)],
+                              "compute", named(names.kernel_classes, name_class_names));
   return {};
 }
 
@@ -118,7 +106,7 @@ Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>
                       .inputs = std::move(read.inputs),
                       .explanation = {},
                       .asked = !r.changes.empty(),
-                      .warnings = say_all(replay_warnings(job)),
+                      .warnings = replay_warnings(job),
                       .failures = std::move(read.failures)};
   if (auto none = not_in_traces(r.traces, job)) fail(progress, result.failures, std::move(*none));
   if (!job.explanation) {
@@ -131,18 +119,17 @@ Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>
     refuse_unrecorded(r.changes, names_in(read.ranks, job.collectives.matches),
                       result.explanation.asked);
   if (const Message cut = cut_sentence(result.inputs, job); !cut.empty())
-    result.warnings.insert(result.warnings.begin(), say_stopped(cut));
+    result.warnings.insert(result.warnings.begin(), msg::plain(say_stopped(cut)));
   if (const auto none = no_answer(job); none && !result.asked)
     fail(progress, result.failures,
          {.what = "the traces answer no what-if: " + say(none->reason),
           .file = r.traces.inputs.front(),
           .hint = say(none->remedy)});
-  for (std::string& note : say_all(scenario_notes(shown_answers(result))))
-    result.warnings.push_back(std::move(note));
+  append(result.warnings, scenario_notes(shown_answers(result)));
   for (const WhatIf& w : shown_answers(result))
     if (!w.refused.empty())
       fail(progress, result.failures,
-           {.what = "--change " + name_of(w.scenario) + " is not answered: " + w.refused,
+           {.what = "--change " + name_of(w.scenario) + " is not answered: " + say(w.refused),
             .hint = "stepscope whatif --list shows the changes"});
   return result;
 }

@@ -14,6 +14,7 @@
 #include "stepscope/pipeline/analyze.h"
 #include "stepscope/pipeline/progress.h"
 #include "stepscope/pipeline/traces.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -34,7 +35,7 @@ struct WhatIfResult {
   Explanation
       explanation;  // its `asked` answers the changes, else its `what_ifs` the standing questions
   bool asked = false;
-  std::vector<std::string> warnings{};
+  Messages warnings{};
   std::vector<Error> failures{};  // inputs that could not be read, changes that are not answered
 };
 
@@ -49,7 +50,7 @@ struct RecordedNames {
 };
 // Why these traces cannot answer the scenario: the rank, the collective or the class that it names
 // is not in them. Empty: it is.
-[[nodiscard]] std::string why_not_recorded(const Scenario& scenario, const RecordedNames& names);
+[[nodiscard]] Message why_not_recorded(const Scenario& scenario, const RecordedNames& names);
 
 // Errors: no rank is left (the first failure), no step to replay, interrupted.
 [[nodiscard]] Result<WhatIfResult> whatif(const WhatIfRequest& request,

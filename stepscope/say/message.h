@@ -45,6 +45,8 @@ struct ByteSize {
 
 struct Message;
 using Messages = std::vector<Message>;
+template <class T>
+struct Plain;  // base/plain_bytes.h
 
 // A value of a message. It is nothing by default, and so are an absent optional and a message
 // without words.
@@ -71,6 +73,7 @@ class Value {
   Value(std::string_view name) : kinds_(std::string(name)) {}
   Value(const char* name) : kinds_(std::string(name)) {}
   Value(Messages list);
+  Value(const std::vector<std::string>& names);  // messages of them
   Value(Message message);
   template <class T>
   Value(const std::optional<T>& value) : Value(value ? Value(*value) : Value()) {}
@@ -79,7 +82,15 @@ class Value {
   bool operator==(const Value& other) const;
 
  private:
+  friend struct Plain<Value>;
   Kinds kinds_;
+};
+
+// The bytes of a value, for another process.
+template <>
+struct Plain<Value> {
+  static void append(std::string& out, const Value& value);
+  [[nodiscard]] static bool take(std::string_view& in, Value& value);
 };
 
 struct Message {
@@ -93,7 +104,7 @@ struct Message {
 // Makes messages of one kind. A wrong number of values does not compile.
 template <std::size_t places>
 struct MessageMaker {
-  MessageKind kind;
+  MessageKind kind = MessageKind::nothing;
 
   template <class... Values>
     requires(sizeof...(Values) == places)
@@ -122,6 +133,11 @@ template <class T>
 [[nodiscard]] inline Value digits_of(const std::optional<double>& number) {
   return number ? Value(Digits{*number}) : Value();
 }
+
+// Texts that others wrote, each as a message.
+[[nodiscard]] Messages quoted(const std::vector<std::string>& texts);
+// Puts the second behind the first.
+void append(Messages& list, Messages more);
 
 // Those that say something, as one: of a kind whose only place is a list. Nothing of nothing.
 [[nodiscard]] Message joined(MessageMaker<1> list, Messages parts);

@@ -55,11 +55,15 @@ bool is_one(const Value& value) {
                     value.kinds());
 }
 
-std::string joined_messages(const Messages& list, std::string_view between) {
+std::string joined_messages(const Messages& list, std::string_view how) {
+  if (how == "processes" && list.size() > 3) return say(msg::processes(list.size()));
+  const std::string_view between = how.empty() || how == "listed" ? ", "
+                                   : how == "processes"           ? " and "
+                                                                  : how;
   std::string text;
-  for (const Message& m : list) {
-    if (!text.empty()) text += between;
-    text += say(m);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!text.empty()) text += how == "listed" && i + 1 == list.size() ? " and " : between;
+    text += say(list[i]);
   }
   return text;
 }
@@ -67,24 +71,24 @@ std::string joined_messages(const Messages& list, std::string_view between) {
 std::string written(const Value& value, std::string_view how) {
   if (how == "^") return capitalised(written(value, {}));
   return std::visit(
-      Overloaded{
-          [](std::monostate) { return std::string(); }, [](bool) { return std::string(); },
-          [](std::int64_t n) { return std::to_string(n); },
-          [](Nanoseconds time) { return format_time(time.count()); },
-          [](Percent p) { return format_percent(p.share); },
-          [&](Digits n) {
-            return how.empty() ? format_digits(n.value)
-                               : fmt::format(fmt::runtime(fmt::format("{{:{}}}", how)), n.value);
-          },
-          [](ByteSize size) { return format_bytes(size.bytes); },
-          [&](const std::vector<int>& ranks) {
-            return how == "listed" ? listed_ranks(ranks) : ranks_in_words(ranks);
-          },
-          [](const std::vector<std::int64_t>& all) {
-            return fmt::format("{}", fmt::join(all, ", "));
-          },
-          [](const std::string& name) { return name; },
-          [&](const Messages& list) { return joined_messages(list, how.empty() ? ", " : how); }},
+      Overloaded{[](std::monostate) { return std::string(); }, [](bool) { return std::string(); },
+                 [](std::int64_t n) { return std::to_string(n); },
+                 [](Nanoseconds time) { return format_time(time.count()); },
+                 [](Percent p) { return format_percent(p.share); },
+                 [&](Digits n) {
+                   return how.empty()
+                              ? format_digits(n.value)
+                              : fmt::format(fmt::runtime(fmt::format("{{:{}}}", how)), n.value);
+                 },
+                 [](ByteSize size) { return format_bytes(size.bytes); },
+                 [&](const std::vector<int>& ranks) {
+                   return how == "listed" ? listed_ranks(ranks) : ranks_in_words(ranks);
+                 },
+                 [](const std::vector<std::int64_t>& all) {
+                   return fmt::format("{}", fmt::join(all, ", "));
+                 },
+                 [](const std::string& name) { return name; },
+                 [&](const Messages& list) { return joined_messages(list, how); }},
       value.kinds());
 }
 

@@ -5,9 +5,11 @@
 //   {0}            the value: 4.65 ms, 12.3 %, 1.20, 3 GB, "rank 3", "ranks 0, 1", a name, or a
 //                  message; of a list all, ", " between them
 //   {0:.2f}        a number as fmt writes it
-//   {0:listed}     ranks as "ranks 0, 4 and 8", many as "ranks 0, 2, 4 … 30 (16 in all)"
+//   {0:listed}     ranks as "ranks 0, 4 and 8", many as "ranks 0, 2, 4 … 30 (16 in all)"; other
+//                  lists as "a, b and c"
 //   {0:^}          the value with a capital letter
 //   {0:; }         the values of a list, "; " between them; ". " gives sentences
+//   {0:processes}  ranks as {0}, names as "a and b", more than three as "4 processes"
 //   {0|one|more}   the first text if the value is 1 or a list of one, else the second
 //   {0?text|else}  the first text if the value is there and not false or empty, else the second,
 //                  which may be left out

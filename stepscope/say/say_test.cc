@@ -8,6 +8,8 @@
 #include <cctype>
 #include <set>
 
+#include "stepscope/base/plain_bytes.h"
+
 namespace stepscope {
 namespace {
 
@@ -27,8 +29,9 @@ constexpr auto catalogue = std::to_array<CatalogueRow>({
 
 // Places, and what follows their numbers.
 std::set<std::size_t> places_in(std::string_view text, std::string_view name) {
-  constexpr std::array<std::string_view, 10> formats = {
-      ":.0f}", ":.1f}", ":.2f}", ":.3f}", ":.3g}", ":g}", ":listed}", ":^}", ":; }", ":. }"};
+  constexpr auto formats = std::to_array<std::string_view>(
+      {":.0f}", ":.1f}", ":.2f}", ":.3f}", ":.4f}", ":.2g}", ":.3g}", ":g}", ":listed}",
+       ":processes}", ":^}", ":; }", ":. }", ": and }", ": + }", ": · }"});
   std::set<std::size_t> places;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '{') continue;
@@ -82,6 +85,8 @@ TEST(Say, PluralsFollowTheNumber) {
             "1 long pause of the host on rank 3 cost 2 on average");
   EXPECT_EQ(say(msg::pauses(2, std::vector{0, 4, 8}, "2")),
             "2 long pauses of the host on ranks 0, 4 and 8 cost 2 on average");
+  EXPECT_TRUE(say(msg::launches_lost(3, std::vector{1}, false))
+                  .starts_with("3 launches of rank 1 have no row of the device: "));
 }
 
 TEST(Say, WhatIsAbsentLeavesItsTextOut) {
@@ -103,6 +108,31 @@ TEST(Say, SentencesBeginWithACapitalAndListsAreJoined) {
   EXPECT_TRUE(say(msg::fuse(true, false)).starts_with("torch.compile, fused norms, dropout"));
   EXPECT_EQ(say(msg::late_and_remedy("late", msg::see_recording(msg::record_all_ranks()))),
             "late. Record all ranks; docs/how-to/record-a-trace.md");
+}
+
+TEST(Say, NamesAreListed) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(say(msg::gains(Names{"a", "b", "c"}, Names{})), "a, b and c");
+  EXPECT_EQ(say(msg::gains(Names{"a", "b"}, Names{"c"})), "a and b; it spends c");
+  const auto labels = [](const Value& who) { return say(msg::call_left_out(who, "c", "x")); };
+  EXPECT_EQ(labels(Names{"a", "b"}), "a and b leave out c, which x call");
+  EXPECT_EQ(labels(Names{"a", "b", "c", "d"}), "4 processes leave out c, which x call");
+  EXPECT_EQ(labels(std::vector{3}), "rank 3 leaves out c, which x call");
+}
+
+TEST(Say, MessagesReachOtherProcesses) {
+  const Message sent =
+      msg::slow_rank(true, std::vector{3}, Digits{1.5}, msg::costs(false, Percent{0.1}),
+                     msg::note_on(Ns{5}, std::vector<std::int64_t>{7, 8}));
+  std::string bytes;
+  append_plain(bytes, Messages{sent, msg::plain(Bytes{9}), msg::plain("x"), {}});
+  std::string_view in = bytes;
+  Messages got;
+  ASSERT_TRUE(take_plain(in, got));
+  EXPECT_EQ(got, (Messages{sent, msg::plain(Bytes{9}), msg::plain("x"), {}}));
+  EXPECT_TRUE(in.empty());
+  in = std::string_view(bytes).substr(0, bytes.size() - 1);
+  EXPECT_FALSE(take_plain(in, got));
 }
 
 TEST(Say, MessagesAreComparedByKindAndValues) {

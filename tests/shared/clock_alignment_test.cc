@@ -9,6 +9,7 @@
 #include <deque>
 
 #include "stepscope/read/files/read_trace.h"
+#include "stepscope/say/say.h"
 #include "tests/shared/shared_data.h"
 
 namespace stepscope::shared {
@@ -83,14 +84,14 @@ TEST_F(RealClocks, ClocksAsRecordedAreAlignedOnlyWhereTheyDiffer) {
     EXPECT_FALSE(recorded.applied && recorded.hosts.size() < 2);
     tell_hosts_apart(run);
     const ClockAlignment found = aligned(run);
-    EXPECT_EQ(found.applied, expected.applied) << expected.run << ": " << found.reason;
+    EXPECT_EQ(found.applied, expected.applied) << expected.run << ": " << say(found.reason);
     std::string offsets;
     for (const HostAlignment& h : found.hosts)
       offsets += h.offset ? std::to_string(std::llround(us(*h.offset))) + " " : "- ";
-    std::printf("| %s | %s | %s | %s | %.1f | %.1f | %s|\n", expected.run, recorded.reason.c_str(),
-                found.applied ? "yes" : "no", found.reason.c_str(),
-                us(found.spread.value_or(Ns{0})), us(found.spread_aligned.value_or(Ns{0})),
-                offsets.c_str());
+    std::printf("| %s | %s | %s | %s | %.1f | %.1f | %s|\n", expected.run,
+                say(recorded.reason).c_str(), found.applied ? "yes" : "no",
+                say(found.reason).c_str(), us(found.spread.value_or(Ns{0})),
+                us(found.spread_aligned.value_or(Ns{0})), offsets.c_str());
   }
 }
 
@@ -115,7 +116,7 @@ TEST_F(RealClocks, PlantedOffsetsAreFoundAgain) {
       plant(run, offset, 0);
       const ClockAlignment found = aligned(run);
       const HostAlignment& host = found.hosts.back();
-      EXPECT_TRUE(found.applied) << name << " " << offset.count() << ": " << found.reason;
+      EXPECT_TRUE(found.applied) << name << " " << offset.count() << ": " << say(found.reason);
       if (!host.offset) continue;
       const double error = us(*host.offset - before - offset);
       std::printf("| %s | %.1f | %.0f | %.1f | %.2f | ± %.1f |\n", name, us(before), us(offset),
@@ -137,7 +138,7 @@ TEST_F(RealClocks, PlantedDriftIsFoundAgain) {
       tell_hosts_apart(run);
       plant(run, Ns{500'000}, ppm * 1e-6);
       const ClockAlignment found = aligned(run);
-      EXPECT_TRUE(found.applied) << found.reason;
+      EXPECT_TRUE(found.applied) << say(found.reason);
       const RankIndex index = index_rank(run.ranks.back().trace);
       const double half = us(index.end - index.start) / 2;
       const double drift = found.hosts.back().drift_ppm;

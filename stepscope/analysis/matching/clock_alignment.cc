@@ -280,31 +280,25 @@ class Aligner {
   ClockAlignment run() {
     if (clocks_.clocks.size() < 2) {
       const bool one = clocks_.clocks.empty() || clocks_.clocks[0].ranks.size() < 2;
-      return refuse(one ? "one rank" : "all ranks are of one host and share its clock");
+      return refuse(one ? msg::clock_of_one_rank() : msg::clock_of_one_host());
     }
-    if (any_relative(views_)) return refuse("the clocks are relative");
+    if (any_relative(views_)) return refuse(msg::clocks_relative());
     data_ = shared_ends(matches_, clocks_, shortest_);
     out_.collectives = data_.shared.size();
-    if (data_.shared.empty())
-      return refuse("no collective that all ranks leave together joins two hosts");
+    if (data_.shared.empty()) return refuse(msg::clocks_not_joined());
     const Sums spreads = end_spreads(data_, 0, data_.shared.size(), nullptr);
     recorded_spread_ = typical_spread(data_, spreads);
     out_.spread = Ns{std::llround(recorded_spread_)};
-    if (std::string few = too_few(); !few.empty()) return refuse(std::move(few));
+    if (Message few = too_few(); !few.empty()) return refuse(std::move(few));
     trial_ = choose_model();
     out_.spread_aligned = Ns{std::llround(trial_.spread)};
     note_estimate(false);
-    if (largest_offset() <= leaving_order_ns())
-      return refuse("the offsets are no more than the order of leaving a collective may be");
-    if (!trial_.stable)
-      return refuse("the offsets of the first and the second half of the collectives differ");
+    if (largest_offset() <= leaving_order_ns()) return refuse(msg::clock_offsets_small());
+    if (!trial_.stable) return refuse(msg::clock_halves_differ());
     if (trial_.spread > least_improvement * recorded_spread_)
-      return refuse("no offsets bring the ends of the collectives closer together");
+      return refuse(msg::clock_ends_apart());
     const std::vector<ClockBound> bounds = Bounds(matches_, clocks_, views_, trial_.all).find();
-    if (!satisfy_bounds(bounds, trial_.all))
-      return refuse(
-          "no offsets put every end behind the starts of its collective: the order of "
-          "events contradicts itself");
+    if (!satisfy_bounds(bounds, trial_.all)) return refuse(msg::clocks_contradict());
     note_estimate(true);
     for (std::size_t v = 0; v < views_.size(); ++v) {
       const std::uint32_t c = clocks_.of_view[v];
@@ -313,18 +307,18 @@ class Aligner {
                          .at = trial_.all.at};
     }
     out_.applied = true;
-    out_.reason = "both halves of the collectives give these offsets" + unjoined();
+    out_.reason = msg::clock_halves_agree(unjoined());
     return std::move(out_);
   }
 
  private:
-  ClockAlignment refuse(std::string why) {
+  ClockAlignment refuse(Message why) {
     out_.reason = std::move(why);
     return std::move(out_);
   }
 
   // Each clock joined to others needs enough collectives in both halves.
-  std::string too_few() const {
+  Message too_few() const {
     const std::size_t half = data_.shared.size() / 2;
     std::vector<std::size_t> early(data_.clocks);
     std::vector<std::size_t> late(data_.clocks);
@@ -333,9 +327,8 @@ class Aligner {
     for (std::size_t c = 0; c < data_.clocks; ++c) {
       const bool joined = early[c] + late[c] > 0;
       if (joined && std::min(early[c], late[c]) < least_per_half)
-        return std::to_string(early[c] + late[c]) + " collectives join the clock of rank " +
-               std::to_string(clocks_.clocks[c].ranks.front()) + " to others, " +
-               std::to_string(2 * least_per_half) + " are needed";
+        return msg::clocks_joined_by_few(early[c] + late[c], clocks_.clocks[c].ranks.front(),
+                                         2 * least_per_half);
     }
     return {};
   }
@@ -396,12 +389,12 @@ class Aligner {
   }
 
   // Hosts that no collective joins to the first host.
-  std::string unjoined() const {
-    std::string text;
+  std::vector<std::int64_t> unjoined() const {
+    std::vector<std::int64_t> ranks;
     for (std::uint32_t c = 0; c < data_.clocks; ++c)
       if (trial_.all.part[c] != trial_.all.part[0])
-        text += (text.empty() ? "" : ", ") + std::to_string(clocks_.clocks[c].ranks.front());
-    return text.empty() ? text : "; nothing joins the clocks of rank " + text + " to the first";
+        ranks.push_back(clocks_.clocks[c].ranks.front());
+    return ranks;
   }
 };
 

@@ -22,6 +22,7 @@
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/crew.h"
 #include "stepscope/event/clock_correction.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -39,7 +40,7 @@ struct HostAlignment {
 
 struct ClockAlignment {
   bool applied = false;
-  std::string reason;                // one sentence, why or why not
+  Message reason;                    // why, or why not
   std::vector<HostAlignment> hosts;  // by lowest rank
   std::uint64_t collectives = 0;     // number of collectives that join hosts
   // Last - first end over hosts, as recorded: the mean over groups of hosts of their median.

@@ -12,6 +12,7 @@
 #include "stepscope/analysis/matching/host_clock.h"
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/analysis/runs/job_test_builder.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -79,7 +80,7 @@ double error_us(const ClockAlignment& found, std::size_t host, double planted_ns
 TEST(ClockAlignment, FindsPlantedOffsetsWithinAMicrosecond) {
   const std::vector<Planted> clocks = {{}, {250e3}, {-1.5e6}, {80e3}};
   const ClockAlignment found = aligned(clocks);
-  ASSERT_TRUE(found.applied) << found.reason;
+  ASSERT_TRUE(found.applied) << say(found.reason);
   ASSERT_EQ(found.hosts.size(), 4U);
   EXPECT_EQ(found.collectives, 60U);
   EXPECT_EQ(found.hosts[0].offset, Ns{0});
@@ -97,7 +98,7 @@ TEST(ClockAlignment, FindsPlantedOffsetsWithinAMicrosecond) {
 TEST(ClockAlignment, FindsDriftOverALongWindow) {
   const std::vector<Planted> clocks = {{}, {300e3, 30e-6}, {-100e3, -12e-6}};
   const ClockAlignment found = aligned(clocks, {.collectives = 200, .interval = 100'000'000});
-  ASSERT_TRUE(found.applied) << found.reason;
+  ASSERT_TRUE(found.applied) << say(found.reason);
   EXPECT_NEAR(found.hosts[1].drift_ppm, 30, 0.2);
   EXPECT_NEAR(found.hosts[2].drift_ppm, -12, 0.2);
   EXPECT_NEAR(found.by_view[1].drift, 30e-6, 0.2e-6);
@@ -106,7 +107,7 @@ TEST(ClockAlignment, FindsDriftOverALongWindow) {
 TEST(ClockAlignment, HoldsOutliersDown) {
   const ClockAlignment found =
       aligned({{}, {250e3}, {-90e3}}, {.collectives = 80, .outliers = 0.15});
-  ASSERT_TRUE(found.applied) << found.reason;
+  ASSERT_TRUE(found.applied) << say(found.reason);
   EXPECT_LT(std::abs(error_us(found, 1, 250e3)), 2.0);
   EXPECT_LT(std::abs(error_us(found, 2, -90e3)), 2.0);
 }
@@ -114,7 +115,7 @@ TEST(ClockAlignment, HoldsOutliersDown) {
 TEST(ClockAlignment, RanksOfOneHostShareAnOffset) {
   const ClockAlignment found =
       aligned({{0, 0, "a"}, {0, 0, "a"}, {400e3, 0, "b"}, {400e3, 0, "b"}});
-  ASSERT_TRUE(found.applied) << found.reason;
+  ASSERT_TRUE(found.applied) << say(found.reason);
   ASSERT_EQ(found.hosts.size(), 2U);
   EXPECT_EQ(found.hosts[1].host, "b");
   EXPECT_EQ(found.hosts[1].ranks, (std::vector<int>{2, 3}));
@@ -125,7 +126,7 @@ TEST(ClockAlignment, RanksOfOneHostShareAnOffset) {
 // Processes of a host convert the instants of their devices on their own.
 TEST(ClockAlignment, DevicesOfOneHostMayBeApart) {
   const ClockAlignment found = aligned({{0, 0, "a"}, {400e3, 0, "a"}});
-  ASSERT_TRUE(found.applied) << found.reason;
+  ASSERT_TRUE(found.applied) << say(found.reason);
   ASSERT_EQ(found.hosts.size(), 2U);
   EXPECT_LT(std::abs(error_us(found, 1, 400e3)), 1.0);
 }
@@ -152,7 +153,7 @@ TEST(ClockAlignment, HostThreadsOfOneHostShareItsClock) {
 TEST(ClockAlignment, ClocksFurtherApartThanTheWindowAreRecognisedByTheirPattern) {
   for (const double offset : {12e6, 700e6, 90e9, -3600e9}) {
     const ClockAlignment found = aligned({{}, {offset}});
-    ASSERT_TRUE(found.applied) << offset << ": " << found.reason;
+    ASSERT_TRUE(found.applied) << offset << ": " << say(found.reason);
     EXPECT_EQ(found.collectives, 60U);
     EXPECT_LT(std::abs(error_us(found, 1, offset)), 1.0) << offset;
   }
@@ -162,14 +163,14 @@ TEST(ClockAlignment, EqualIntervalsTellNoPattern) {
   const ClockAlignment found = aligned({{}, {90e9}}, {.jitter = 0});
   EXPECT_FALSE(found.applied);
   EXPECT_EQ(found.collectives, 0U);
-  EXPECT_NE(found.reason.find("no collective"), std::string::npos);
+  EXPECT_NE(say(found.reason).find("no collective"), std::string::npos);
 }
 
 TEST(ClockAlignment, GoodClocksStayAsTheyAre) {
   const ClockAlignment found = aligned({{}, {}, {}, {}});
   EXPECT_FALSE(found.applied);
   for (const ClockCorrection& c : found.by_view) EXPECT_TRUE(c.is_identity());
-  EXPECT_EQ(aligned({{}, {}}, {.noise_ns = 0}).reason.find("differ"), std::string::npos);
+  EXPECT_NE(aligned({{}, {}}, {.noise_ns = 0}).reason, msg::clock_halves_differ());
   ASSERT_TRUE(found.hosts[1].uncertainty);
   EXPECT_LT(*found.hosts[1].uncertainty, Ns{21'000});
 }
@@ -177,27 +178,27 @@ TEST(ClockAlignment, GoodClocksStayAsTheyAre) {
 TEST(ClockAlignment, WhatMayBeTheOrderOfLeavingIsNoOffset) {
   const ClockAlignment found = aligned({{}, {6e3}}, {.noise_ns = 500, .transfer_ns = 40'000});
   EXPECT_FALSE(found.applied);
-  EXPECT_NE(found.reason.find("order of leaving"), std::string::npos) << found.reason;
+  EXPECT_NE(say(found.reason).find("order of leaving"), std::string::npos) << say(found.reason);
   EXPECT_NEAR(static_cast<double>(found.hosts[1].offset.value().count()), 6e3, 500);
 }
 
 TEST(ClockAlignment, OffsetsThatDoNotLastAreNotApplied) {
   const ClockAlignment found = aligned({{}, {200e3}}, {.halves = true});
   EXPECT_FALSE(found.applied);
-  EXPECT_NE(found.reason.find("differ"), std::string::npos) << found.reason;
+  EXPECT_NE(say(found.reason).find("differ"), std::string::npos) << say(found.reason);
   EXPECT_GE(found.hosts[1].uncertainty.value(), Ns{90'000});
 }
 
 TEST(ClockAlignment, FewCollectivesAreSaid) {
   const ClockAlignment one = aligned({{}, {200e3}}, {.collectives = 1});
   EXPECT_FALSE(one.applied);
-  EXPECT_EQ(one.reason, "1 collectives join the clock of rank 0 to others, 8 are needed");
+  EXPECT_EQ(say(one.reason), "1 collectives join the clock of rank 0 to others, 8 are needed");
   EXPECT_FALSE(aligned({{}, {200e3}}, {.collectives = 7}).applied);
   EXPECT_TRUE(aligned({{}, {200e3}}, {.collectives = 8}).applied);
 }
 
 TEST(ClockAlignment, OneRankAndOneHostNeedNone) {
-  EXPECT_EQ(aligned({{}}).reason, "one rank");
+  EXPECT_EQ(aligned({{}}).reason, msg::clock_of_one_rank());
   EXPECT_EQ(aligned({{0, 0, "a"}, {0, 0, "a"}}).reason,
             "all ranks are of one host and share its clock");
   const TestJob none;
@@ -245,7 +246,7 @@ TEST(ClockAlignment, BoundsThatContradictEachOtherAreSaid) {
   const CollectiveMatches matches = match_collectives(job.views());
   const ClockAlignment found = align_clocks(job.views(), matches);
   EXPECT_FALSE(found.applied);
-  EXPECT_NE(found.reason.find("contradicts"), std::string::npos) << found.reason;
+  EXPECT_NE(say(found.reason).find("contradicts"), std::string::npos) << say(found.reason);
 }
 
 // The analysis of a job with planted offsets equals the analysis of the job without them.

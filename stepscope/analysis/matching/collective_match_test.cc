@@ -8,6 +8,7 @@
 
 #include "stepscope/analysis/matching/gloo_test_builder.h"
 #include "stepscope/analysis/runs/job_test_builder.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -46,7 +47,7 @@ TEST(CollectiveMatch, WithoutNumbersACaptureThatBeganLateIsRealignedAndSaid) {
   }
   ASSERT_EQ(found.mismatches.size(), 1U);
   EXPECT_EQ(found.mismatches[0].ranks, std::vector<int>{1});
-  EXPECT_NE(found.mismatches[0].what.find("the first 3"), std::string::npos);
+  EXPECT_NE(say(found.mismatches[0].what).find("the first 3"), std::string::npos);
 }
 
 TEST(CollectiveMatch, ReportsAContradictionInsteadOfMatchingIt) {
@@ -64,7 +65,7 @@ TEST(CollectiveMatch, ReportsAContradictionInsteadOfMatchingIt) {
   ASSERT_EQ(found.mismatches.size(), 1U);
   EXPECT_EQ(found.mismatches[0].ordinal, 2);
   EXPECT_EQ(found.mismatches[0].ranks, std::vector<int>{1});
-  EXPECT_EQ(found.mismatches[0].what, "count differs between the ranks");
+  EXPECT_EQ(say(found.mismatches[0].what), "count differs between the ranks");
 }
 
 TEST(CollectiveMatch, ACollectiveThatOneRankLacksInTheMiddleIsReported) {
@@ -78,7 +79,7 @@ TEST(CollectiveMatch, ACollectiveThatOneRankLacksInTheMiddleIsReported) {
   EXPECT_EQ(found.matched.size(), 3U);
   ASSERT_EQ(found.mismatches.size(), 1U);
   EXPECT_EQ(found.mismatches[0].ordinal, 2);
-  EXPECT_EQ(found.mismatches[0].what, "missing on this rank");
+  EXPECT_EQ(say(found.mismatches[0].what), "missing on this rank");
 }
 
 TEST(CollectiveMatch, NothingIsMatchedOnRelativeClocks) {

@@ -11,6 +11,7 @@
 #include "stepscope/analysis/matching/collective_calls.h"
 #include "stepscope/analysis/matching/loose_groups.h"
 #include "stepscope/event/clock_correction.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -33,7 +34,7 @@ struct CollectiveMismatch {
   std::string group;
   std::optional<std::int64_t> ordinal;  // absent: concerns the capture, not one collective
   std::vector<int> ranks;               // ranks that differ from the others or lack it
-  std::string what;
+  Message what;
   bool outside_capture = false;  // first or last calls were not captured; this is usual
 };
 

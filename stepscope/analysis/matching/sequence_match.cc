@@ -111,12 +111,12 @@ class SetMatcher {
     return set_.group == no_row ? "unknown" : out_.groups[set_.group].name;
   }
 
-  void report(std::optional<std::int64_t> ordinal, std::vector<int> ranks, std::string what,
+  void report(std::optional<std::int64_t> ordinal, std::vector<int> ranks, Message what,
               bool outside_capture = false) {
     constexpr std::size_t most = 50;  // per group; one more row says that there are others
     if (++reported_ > most + 1) return;
     if (reported_ == most + 1) {
-      out_.mismatches.push_back({group_name(), std::nullopt, {}, "further mismatches not listed"});
+      out_.mismatches.push_back({group_name(), std::nullopt, {}, msg::more_mismatches()});
       return;
     }
     out_.mismatches.push_back(
@@ -165,12 +165,9 @@ class SetMatcher {
       const auto places = &sequence == &*longest ? in_order(sequence.items.size())
                                                  : places_of(longest->items, sequence.items);
       const auto lost = count_lost(places);
-      if (lost != 0) {
-        const std::string other = std::to_string(rank_of(longest->items.front()));
+      if (lost != 0)
         report(std::nullopt, {rank_of(sequence.items.front())},
-               std::to_string(lost) + " of its " + std::to_string(places.size()) +
-                   " calls neither agree with nor run beside one of rank " + other);
-      }
+               msg::calls_beside_none(lost, places.size(), rank_of(longest->items.front())));
       if (lost == places.size()) continue;
       PlacedSequence& mine = placed.emplace_back();
       for (std::size_t i = 0; i < places.size(); ++i) {
@@ -204,11 +201,9 @@ class SetMatcher {
       const std::int64_t before = span.first - first;
       const std::int64_t after = last - span.second;
       if (before == 0 && after == 0) continue;
-      std::string what = "realigned:";
-      if (before != 0) what += " the first " + std::to_string(before);
-      if (before != 0 && after != 0) what += " and";
-      if (after != 0) what += " the last " + std::to_string(after);
-      report(std::nullopt, {rank}, what + " of the group's calls lie outside its capture", true);
+      report(std::nullopt, {rank},
+             msg::calls_realigned(value_if(before != 0, before), value_if(after != 0, after)),
+             true);
     }
   }
 
@@ -241,12 +236,12 @@ class SetMatcher {
     }
     if (!differing.empty()) {
       if (differing.size() * 2 > members.size()) differing = {rank_of(members.front().item)};
-      report(ordinal, differing, std::string(what) + " differs between the ranks");
+      report(ordinal, differing, msg::differs_between_ranks(what));
       return true;
     }
     const bool apart = by_order_ && is_barrier_like(members.front().item.kind) &&
                        last_arrival > first_end + slack_;
-    if (apart) report(ordinal, {}, "the ranks' calls run apart in time");
+    if (apart) report(ordinal, {}, msg::calls_apart());
     return apart;
   }
 
@@ -256,7 +251,7 @@ class SetMatcher {
       const auto at = span_of_.find(rank);
       const bool inside = at != span_of_.end() && members.front().ordinal > at->second.first &&
                           members.front().ordinal < at->second.second;
-      if (inside) report(members.front().ordinal, {rank}, "missing on this rank");
+      if (inside) report(members.front().ordinal, {rank}, msg::missing_on_rank());
     }
     if (members.size() < 2 || contradict(members) || !missing.empty()) return;
     MatchedCollective matched;

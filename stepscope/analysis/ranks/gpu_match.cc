@@ -89,7 +89,7 @@ class LogMatcher {
   }
 
   // The GPU of the owner, or why it has none in this log. Neither: the log is another rank's.
-  std::optional<RankGpu> gpu_of(std::size_t o, std::string& problem) const {
+  std::optional<RankGpu> gpu_of(std::size_t o, Message& problem) const {
     const GpuOwner& owner = owners_[o];
     if (log_.named_rank && *log_.named_rank != owner.rank) return std::nullopt;
     if (owner.device < 0) return std::nullopt;
@@ -116,7 +116,7 @@ class LogMatcher {
   }
 
   // The GPUs of the log that are on the owner's host.
-  std::vector<std::uint32_t> gpus_of_host(const GpuOwner& owner, std::string& problem) const {
+  std::vector<std::uint32_t> gpus_of_host(const GpuOwner& owner, Message& problem) const {
     std::vector<std::uint32_t> gpus;
     bool unknown = false;
     for (std::uint32_t g = 0; g < log_.gpus.size(); ++g) {
@@ -127,32 +127,24 @@ class LogMatcher {
       if (here) gpus.push_back(g);
     }
     if (gpus.empty() && unknown)
-      problem =
-          "which host it is of is not known; name it after the host of its ranks, as their "
-          "traces name it, or give each rank a log of its own, gpu_rank0.csv";
+      problem = msg::gpu_log_of_unknown_host();
     else if (gpus.empty() && owner.host.empty())
-      problem =
-          "the traces do not name their hosts; give each rank a log of its own, "
-          "gpu_rank0.csv";
+      problem = msg::gpu_log_hosts_unnamed();
     return gpus;
   }
 
   // The ordinals of a process are the log's indices if the process sees all GPUs of the host.
   std::optional<std::uint32_t> by_index(const GpuOwner& owner,
                                         const std::vector<std::uint32_t>& gpus,
-                                        std::string& problem) const {
+                                        Message& problem) const {
     std::set<int> indices;
     for (const std::uint32_t g : gpus)
       if (log_.gpus[g].index) indices.insert(*log_.gpus[g].index);
     const bool all_indexed = indices.size() == gpus.size() && *indices.begin() == 0 &&
                              *indices.rbegin() == static_cast<int>(gpus.size()) - 1;
     if (!all_indexed || owner.devices.size() != gpus.size()) {
-      problem =
-          "rank " + std::to_string(owner.rank) + " sees " +
-          (owner.devices.empty() ? "an unknown number of" : std::to_string(owner.devices.size())) +
-          " GPUs and the log has " + std::to_string(gpus.size()) +
-          ", so their numbers may differ; give each rank a log of its GPU alone, "
-          "gpu_rank0.csv";
+      problem = msg::gpu_log_numbers_differ(
+          owner.rank, value_if(!owner.devices.empty(), owner.devices.size()), gpus.size());
       return std::nullopt;
     }
     for (const std::uint32_t g : gpus)
@@ -160,21 +152,19 @@ class LogMatcher {
     return std::nullopt;
   }
 
-  bool named_alike(const GpuOwner& owner, std::uint32_t gpu, std::string& problem) const {
+  bool named_alike(const GpuOwner& owner, std::uint32_t gpu, Message& problem) const {
     const DeviceProperties* device = device_of(owner);
     const std::string& uuid = log_.gpus[gpu].uuid;
     if (device != nullptr && !device->uuid.empty() && !uuid.empty() &&
         bare_uuid(device->uuid) != bare_uuid(uuid)) {
-      problem = "the GPU of rank " + std::to_string(owner.rank) + ", GPU-" +
-                std::string(bare_uuid(device->uuid)) + ", is not in it";
+      problem = msg::gpu_log_without(owner.rank, bare_uuid(device->uuid));
       return false;
     }
     const std::string& name = log_.gpus[gpu].name;
     if (device == nullptr || device->name.empty() || name.empty() ||
         without_vendor(device->name) == without_vendor(name))
       return true;
-    problem = "its GPU is called " + name + ", and that of rank " + std::to_string(owner.rank) +
-              " " + device->name;
+    problem = msg::gpu_log_of_other_gpu(name, owner.rank, device->name);
     return false;
   }
 
@@ -227,18 +217,17 @@ std::string clock_text(Ns time) {
   return text.data();
 }
 
-std::string apart_in_words(const GpuLog& log, std::span<const GpuOwner> owners,
-                           std::span<const RankGpu> ranks) {
+// `zone`: as it was given, or nothing.
+Message apart_in_words(const GpuLog& log, std::span<const GpuOwner> owners,
+                       std::span<const RankGpu> ranks, const Value& zone, bool none_joins) {
   const TimeSpan read = span_of(log);
   TimeSpan captured{Ns::max(), Ns::min()};
   for (const RankGpu& r : ranks) {
     captured.start = std::min(captured.start, owners[r.owner].window.start);
     captured.end = std::max(captured.end, owners[r.owner].window.end);
   }
-  return "no reading lies in the captures: it has readings from " + clock_text(read.start) +
-         " to " + clock_text(read.end) + (log.local_time ? "" : " UTC") +
-         ", and the traces last from " + clock_text(captured.start) + " to " +
-         clock_text(captured.end) + " UTC";
+  return msg::gpu_log_apart(clock_text(read.start), clock_text(read.end), log.local_time,
+                            clock_text(captured.start), clock_text(captured.end), zone, none_joins);
 }
 
 void decide_zone(const GpuLog& log, std::span<const GpuOwner> owners,
@@ -249,8 +238,8 @@ void decide_zone(const GpuLog& log, std::span<const GpuOwner> owners,
     if (fits(log, owners, ranks, zone))
       use.zone = zone;
     else
-      use.problem = apart_in_words(log, owners, ranks) +
-                    (log.local_time ? "; --gpu-log-zone says " + zone_in_words(zone) : "");
+      use.problem =
+          apart_in_words(log, owners, ranks, value_if(log.local_time, zone_in_words(zone)), false);
     return;
   }
   std::vector<Ns> possible;
@@ -263,12 +252,11 @@ void decide_zone(const GpuLog& log, std::span<const GpuOwner> owners,
     return;
   }
   if (possible.empty()) {
-    use.problem = apart_in_words(log, owners, ranks) + "; no zone of the world joins them";
+    use.problem = apart_in_words(log, owners, ranks, {}, true);
     return;
   }
-  use.problem = "its times name no zone, and it overlaps the captures in several (" +
-                zone_in_words(possible.front()) + ", " + zone_in_words(possible[1]) +
-                (possible.size() > 2 ? ", …" : "") + "); say which with --gpu-log-zone";
+  use.problem = msg::gpu_log_in_zones(zone_in_words(possible.front()), zone_in_words(possible[1]),
+                                      possible.size() > 2);
 }
 
 }  // namespace
@@ -297,21 +285,18 @@ GpuMatches match_gpus(std::span<const GpuLog> logs, std::span<const GpuOwner> ow
     const LogMatcher matcher(logs[l], owners, world_size, logs.size() == 1);
     std::vector<RankGpu> found;
     for (std::size_t o = 0; o < owners.size(); ++o) {
-      std::string problem;
+      Message problem;
       auto gpu = matcher.gpu_of(o, problem);
       if (use.problem.empty()) use.problem = problem;
-      if (gpu && !owners[o].absolute)
-        use.problem = "the instants of the traces do not count from the epoch";
+      if (gpu && !owners[o].absolute) use.problem = msg::gpu_log_clock_relative();
       if (!gpu || taken[o] || !owners[o].absolute) continue;
       gpu->log = l;
       found.push_back(*gpu);
     }
     if (found.empty()) {
       if (use.problem.empty())
-        use.problem = logs[l].named_rank
-                          ? "rank " + std::to_string(*logs[l].named_rank) +
-                                " of its name has no GPU in the traces, or another log tells of it"
-                          : "no rank of the traces is on its host, or another log tells of them";
+        use.problem = logs[l].named_rank ? msg::gpu_log_rank_unknown(*logs[l].named_rank)
+                                         : msg::gpu_log_host_unknown();
       continue;
     }
     decide_zone(logs[l], owners, found, zone, use);

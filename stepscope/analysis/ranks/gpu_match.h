@@ -17,6 +17,7 @@
 #include "stepscope/event/clock_correction.h"
 #include "stepscope/event/gpu_log.h"
 #include "stepscope/event/metadata.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -116,7 +117,7 @@ inline constexpr std::array<std::string_view, 3> zone_source_names = {"recorded"
 struct GpuLogUse {
   std::optional<Ns> zone;  // the log's calendar minus UTC; absent: not decided, or nothing to place
   ZoneSource zone_source = ZoneSource::recorded;
-  std::string problem{};  // why it tells of no rank, or not of all; empty: nothing is missing
+  Message problem{};  // why it tells of no rank, or not of all; empty: nothing is missing
 };
 
 struct GpuMatches {

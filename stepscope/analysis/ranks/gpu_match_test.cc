@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "stepscope/say/say.h"
+
 namespace stepscope {
 namespace {
 
@@ -51,7 +53,7 @@ TEST(MatchGpus, TakesOrdinalsForIndicesWhereAllGpusAreSeen) {
     EXPECT_EQ(found.ranks[r].gpu, r);
     EXPECT_EQ(found.ranks[r].rule, GpuMatchRule::index);
   }
-  EXPECT_EQ(found.logs[0].problem, "");
+  EXPECT_TRUE(found.logs[0].problem.empty());
 }
 
 TEST(MatchGpus, DoesNotGuessWhereGpusAreHidden) {
@@ -59,12 +61,12 @@ TEST(MatchGpus, DoesNotGuessWhereGpusAreHidden) {
   const std::vector<GpuLog> logs = {log_of(8, Ns{0})};
   const GpuMatches found = match_gpus(logs, job.owners, 8, Ns{0});
   EXPECT_TRUE(found.ranks.empty());
-  EXPECT_NE(found.logs[0].problem, "");
+  EXPECT_FALSE(found.logs[0].problem.empty());
   // The same, where each process has an ordinal of its own, but sees four of eight GPUs.
   const Job half(4, 4);
   const GpuMatches other = match_gpus(logs, half.owners, 4, Ns{0});
   EXPECT_TRUE(other.ranks.empty());
-  EXPECT_NE(other.logs[0].problem.find("gpu_rank0.csv"), std::string::npos);
+  EXPECT_NE(say(other.logs[0].problem).find("gpu_rank0.csv"), std::string::npos);
 }
 
 TEST(MatchGpus, TakesALogOfOneGpuForTheRankOfItsName) {
@@ -101,7 +103,7 @@ TEST(MatchGpus, TellsHostsApartByTheirNames) {
   EXPECT_TRUE(match_gpus(logs, job.owners, 16, Ns{0}).ranks.empty());
   const GpuMatches one = match_gpus(std::span(logs).first(1), job.owners, 16, Ns{0});
   EXPECT_TRUE(one.ranks.empty());
-  EXPECT_NE(one.logs[0].problem.find("which host"), std::string::npos);
+  EXPECT_NE(say(one.logs[0].problem).find("which host"), std::string::npos);
   // Eight of sixteen ranks: the log may be of the other host.
   const GpuMatches half =
       match_gpus(std::span(logs).first(1), std::span(job.owners).first(8), 16, Ns{0});
@@ -138,7 +140,7 @@ TEST(MatchGpus, DoesNotTakeAGpuOfAnotherUuid) {
   const std::vector<GpuLog> logs = {log_of(1, Ns{0})};  // nvidia-smi -i 0
   const GpuMatches found = match_gpus(logs, job.owners, 1, Ns{0});
   EXPECT_TRUE(found.ranks.empty());
-  EXPECT_NE(found.logs[0].problem.find("GPU-3, is not in it"), std::string::npos);
+  EXPECT_NE(say(found.logs[0].problem).find("GPU-3, is not in it"), std::string::npos);
 }
 
 TEST(MatchGpus, RefusesAnotherGpu) {
@@ -147,7 +149,7 @@ TEST(MatchGpus, RefusesAnotherGpu) {
   logs[0].gpus[3].name = "Tesla T4";
   const GpuMatches found = match_gpus(logs, job.owners, 8, Ns{0});
   EXPECT_EQ(found.ranks.size(), 7U);
-  EXPECT_NE(found.logs[0].problem.find("Tesla T4"), std::string::npos);
+  EXPECT_NE(say(found.logs[0].problem).find("Tesla T4"), std::string::npos);
 }
 
 TEST(MatchGpus, FindsTheZoneIfOneFits) {
@@ -156,7 +158,7 @@ TEST(MatchGpus, FindsTheZoneIfOneFits) {
                         Ns{hours{14}}, -Ns{hours{11}}}) {
     const std::vector<GpuLog> logs = {log_of(8, zone)};
     const GpuMatches found = match_gpus(logs, job.owners, 8, std::nullopt);
-    ASSERT_EQ(found.logs[0].zone, zone) << found.logs[0].problem;
+    ASSERT_EQ(found.logs[0].zone, zone) << say(found.logs[0].problem);
     EXPECT_EQ(found.logs[0].zone_source, ZoneSource::only_one);
     EXPECT_EQ(found.ranks.size(), 8U);
   }
@@ -168,7 +170,7 @@ TEST(MatchGpus, AsksForTheZoneIfSeveralFit) {
   const GpuMatches found = match_gpus(logs, job.owners, 8, std::nullopt);
   EXPECT_TRUE(found.ranks.empty());
   EXPECT_FALSE(found.logs[0].zone);
-  EXPECT_NE(found.logs[0].problem.find("--gpu-log-zone"), std::string::npos);
+  EXPECT_NE(say(found.logs[0].problem).find("--gpu-log-zone"), std::string::npos);
   const GpuMatches told = match_gpus(logs, job.owners, 8, hours{1});
   EXPECT_EQ(told.ranks.size(), 8U);
   EXPECT_EQ(told.logs[0].zone_source, ZoneSource::given);
@@ -192,11 +194,11 @@ TEST(MatchGpus, SaysThatTheLogIsOfAnotherTime) {
   std::vector<GpuLog> logs = {log_of(8, minutes{20})};
   GpuMatches found = match_gpus(logs, job.owners, 8, std::nullopt);
   EXPECT_TRUE(found.ranks.empty());
-  EXPECT_NE(found.logs[0].problem.find("no reading lies in the captures"), std::string::npos);
+  EXPECT_NE(say(found.logs[0].problem).find("no reading lies in the captures"), std::string::npos);
   logs[0].local_time = false;  // with a zone
   found = match_gpus(logs, job.owners, 8, std::nullopt);
   EXPECT_TRUE(found.ranks.empty());
-  EXPECT_NE(found.logs[0].problem.find("2026-11-25 10:11:12"), std::string::npos);
+  EXPECT_NE(say(found.logs[0].problem).find("2026-11-25 10:11:12"), std::string::npos);
 }
 
 TEST(MatchGpus, LeavesRelativeClocksAlone) {
@@ -205,7 +207,7 @@ TEST(MatchGpus, LeavesRelativeClocksAlone) {
   const std::vector<GpuLog> logs = {log_of(8, Ns{0})};
   const GpuMatches found = match_gpus(logs, job.owners, 8, Ns{0});
   EXPECT_TRUE(found.ranks.empty());
-  EXPECT_NE(found.logs[0].problem.find("epoch"), std::string::npos);
+  EXPECT_NE(say(found.logs[0].problem).find("epoch"), std::string::npos);
 }
 
 TEST(ZoneInWords, IsShort) {

@@ -325,8 +325,7 @@ class Builder {
   // Bounds of each pipeline's step over all its stages, if their clocks can be compared.
   void find_bounds() {
     if (!in_.collectives.matches.clocks_comparable) {
-      out_.warnings.emplace_back(
-          "clocks of the stages cannot be compared: fill and drain of the pipeline are not known");
+      out_.warnings.push_back(msg::stage_clocks_differ());
       return;
     }
     std::map<std::pair<std::uint32_t, std::int64_t>, std::pair<Ns, Ns>> bounds;
@@ -364,10 +363,7 @@ class Builder {
       }
     out_.passes = most_frequent(counts);
     out_.micro_batches = most_frequent(batches);
-    if (counts.size() > 1 || batches.size() > 1)
-      out_.warnings.emplace_back(
-          "steps or stages differ in how many micro-batches they pass on: the most frequent number "
-          "is taken");
+    if (counts.size() > 1 || batches.size() > 1) out_.warnings.push_back(msg::passes_differ());
     if (out_.passes && out_.micro_batches && *out_.passes % *out_.micro_batches == 0)
       out_.chunks = *out_.passes / *out_.micro_batches;
     if (!out_.chunks) return;
@@ -389,13 +385,8 @@ class Builder {
             return stage < std::ssize(pipelines_.ranks[p.first]) && !p.second.contains(stage);
           }))
         out_.missing.push_back(stage);
-    if (!out_.missing.empty())
-      out_.warnings.emplace_back(
-          "not every stage of a pipeline was traced: fill and drain are at least what is shown, "
-          "and imbalance cannot be told");
-    if (unclear_ > 0)
-      out_.warnings.push_back(std::to_string(unclear_) +
-                              " steps are left out: no compute fits their messages between stages");
+    if (!out_.missing.empty()) out_.warnings.push_back(msg::stages_not_traced());
+    if (unclear_ > 0) out_.warnings.push_back(msg::steps_without_compute(unclear_));
   }
 };
 

@@ -21,6 +21,7 @@
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/crew.h"
 #include "stepscope/base/quantity.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -139,9 +140,9 @@ struct PipelineBubble {
   std::optional<int> micro_batches;  // m; absent if neither the first nor the last stage shows it
   std::optional<int> chunks;         // v
   PipelineSchedule schedule = PipelineSchedule::unknown;
-  std::vector<StageBubble> ranks;     // by pipeline, then stage
-  std::vector<int> missing;           // stages without a traced rank, in traced pipelines
-  std::vector<std::string> warnings;  // facts that could not be determined, as sentences
+  std::vector<StageBubble> ranks;  // by pipeline, then stage
+  std::vector<int> missing;        // stages without a traced rank, in traced pipelines
+  Messages warnings;               // facts that could not be determined
 
   // (p − 1) / (m v) of its passes; absent if the number of passes is unknown.
   [[nodiscard]] std::optional<Ns> by_schedule(const StageBubble& stage) const;

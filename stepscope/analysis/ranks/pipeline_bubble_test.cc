@@ -100,7 +100,7 @@ TEST(PipelineBubble, IsTheFormulaWhereStagesAreAlike) {
       EXPECT_EQ(a.pipeline->chunks, c.chunks);
       EXPECT_EQ(a.pipeline->schedule, c.schedule);
       EXPECT_TRUE(a.pipeline->missing.empty());
-      EXPECT_EQ(a.pipeline->warnings, std::vector<std::string>{});
+      EXPECT_EQ(a.pipeline->warnings, Messages{});
       const auto shares = a.shares();
       for (std::size_t r = 0; r < shares.size(); ++r) {
         const StageBubble& stage = a.pipeline->ranks[r];

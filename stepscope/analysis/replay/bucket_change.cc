@@ -8,6 +8,7 @@
 
 #include "stepscope/base/byte_size.h"
 #include "stepscope/base/crew.h"
+#include "stepscope/say/say.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -97,7 +98,7 @@ class BucketReplay {
 
  private:
   // Empty if a message of such a pass may have this size; else the reason.
-  [[nodiscard]] std::string refusal(const GradientPass& pass) const;
+  [[nodiscard]] Message refusal(const GradientPass& pass) const;
   void plan(std::size_t pass);
   void add_bucket(const GradientPass& pass, const MessageTime& time, double begin, double end,
                   NewPass& made);
@@ -125,23 +126,21 @@ class BucketReplay {
   std::vector<std::vector<Ns>> last_end_;  // by pass and member
 };
 
-std::string BucketReplay::refusal(const GradientPass& pass) const {
+Message BucketReplay::refusal(const GradientPass& pass) const {
   const MessageTime& time = time_of(times_, pass);
-  const std::string which(collective_name(pass.kind));
-  if (!time.fit) return which + ": " + time.refused;
+  const std::string_view which = collective_name(pass.kind);
+  if (!time.fit) return msg::note_on(which, time.refused);
   std::uint32_t arrived = 0;
   for (const GradientMessage& m : pass.messages) {
     for (const GradientMember& member : m.members) arrived = std::max(arrived, member.arrival);
     for (const GradientMember& member : m.members)
-      if (member.transfer < arrived)
-        return which + ": its ranks disagree about the order of its messages";
+      if (member.transfer < arrived) return msg::note_on(which, msg::order_disputed());
   }
   const double largest = std::min(size_, static_cast<double>(pass.bytes().value));
   if (time.at(largest)) return {};
-  return which + " of " + about_bytes(largest) + " is more than " +
-         std::to_string(static_cast<int>(most_extrapolation)) +
-         " times beyond what was measured (" + about_bytes(time.fit->smallest()) + " to " +
-         about_bytes(time.fit->largest()) + ")";
+  return msg::size_beyond_measured(
+      which, about_bytes(largest), static_cast<int>(most_extrapolation),
+      about_bytes(time.fit->smallest()), about_bytes(time.fit->largest()));
 }
 
 // The compute behind `share` of the message's bytes, on every member.
@@ -278,38 +277,31 @@ BucketAnswer BucketReplay::run() {
   const auto& passes = traffic_.passes;
   made_.resize(passes.size());
   done_.assign(passes.size(), 0);
-  std::set<std::string> refused;
-  std::set<std::string> noted;
+  std::map<std::string, Message> refused;  // by their texts
+  std::map<std::string, Message> noted;
   std::size_t answered = 0;
   for (std::size_t p = 0; p < passes.size(); ++p) {
     last_end_.emplace_back(passes[p].messages.front().members.size(), Ns::min());
-    if (std::string why = refusal(passes[p]); !why.empty()) {
-      refused.insert(std::move(why));
+    if (Message why = refusal(passes[p]); !why.empty()) {
+      refused.emplace(say(why), why);
       continue;
     }
     ++answered;
-    if (const std::string& note = time_of(times_, passes[p]).note; !note.empty())
-      noted.insert(note);
+    if (const Message& note = time_of(times_, passes[p]).note; !note.empty())
+      noted.emplace(say(note), note);
     plan(p);
   }
   if (answered == 0) {
-    answer_.refused =
-        !refused.empty() ? *refused.begin()
-        : traffic_.unjoined > 0
-            ? "the traces cannot tell waiting from transferring in the collectives of "
-              "gradients; give those of all ranks"
-            : "no collective of gradients was recognised in a backward pass";
+    answer_.refused = !refused.empty()        ? refused.begin()->second
+                      : traffic_.unjoined > 0 ? msg::gradients_not_split()
+                                              : msg::gradients_not_seen();
     answer_.step = in_.replay.step;
     return std::move(answer_);
   }
-  answer_.notes.assign(noted.begin(), noted.end());
-  for (const std::string& why : refused) answer_.notes.push_back("unchanged: " + why);
-  if (traffic_.unjoined > 0)
-    answer_.notes.push_back(std::to_string(traffic_.unjoined) +
-                            " messages that were not joined with their peers' stay as they are");
-  if (divided_)
-    answer_.notes.emplace_back(
-        "gradients inside a recorded bucket are taken to come evenly over the compute before it");
+  for (const auto& [text, note] : noted) answer_.notes.push_back(note);
+  for (const auto& [text, why] : refused) answer_.notes.push_back(msg::pass_unchanged(why));
+  if (traffic_.unjoined > 0) answer_.notes.push_back(msg::messages_stay(traffic_.unjoined));
+  if (divided_) answer_.notes.push_back(msg::gradients_even());
   replay();
   answer_.nodes = transfer_.size();
   answer_.step = step_time(graph_, in_.replay.measured.duration, end_);

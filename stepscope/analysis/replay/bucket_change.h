@@ -48,8 +48,8 @@ struct GradientBuckets {
 struct BucketAnswer {
   Ns step{};                     // the longest, if there are bounds
   std::optional<Ns> shortest{};  // absent: `step` is no bound
-  std::string refused;           // reason if refused; empty = answered
-  std::vector<std::string> notes;
+  Message refused;               // reason if refused; empty = answered
+  Messages notes;
   std::size_t before = 0;  // messages in all passes
   std::size_t after = 0;
   std::size_t nodes = 0;  // transfers of changed passes

@@ -20,7 +20,7 @@ constexpr double smallest_step_of_sizes = 1.5;  // two closer sizes do not deter
 MessageTime line_through(MessageTime time, const SizedTime& a, const SizedTime& b) {
   const double slope = (b.time - a.time) / (b.size - a.size);
   if (b.size < smallest_step_of_sizes * a.size || slope <= 0) {
-    time.refused = "two sizes that are close or take the same time tell no line";
+    time.refused = msg::sizes_close();
     return time;
   }
   // Negative if the larger message took more than its share of time: all time depends on the bytes
@@ -43,9 +43,8 @@ MessageTime fit_sizes(CollectiveKind kind, std::uint32_t group, std::span<const 
   AlphaBetaAnswer answer = fit_alpha_beta(calls, {.replicates = 0});
   time.fit = std::move(answer.fit);
   if (!time.fit)
-    time.refused = answer.refusal == FitRefusal::no_growth
-                       ? "its time does not grow with its size"
-                       : "all its messages have one size, which does not tell latency from bytes";
+    time.refused =
+        answer.refusal == FitRefusal::no_growth ? msg::time_without_growth() : msg::sizes_alike();
   return time;
 }
 
@@ -85,7 +84,7 @@ MessageTime fit_model(const WhatIfInputs& in, MessageTime time, std::span<const 
   // The sizes differ, but their measured times did not give a model.
   if (largest.size >= smallest_step_of_sizes * smallest.size) return time;
   time.one_size = typical_call(calls);
-  time.refused += " (--machine FILE with its links would)";
+  time.refused = msg::links_would_tell(std::move(time.refused));
   if (in.messages == nullptr) return time;
   std::vector<SizedTime> points;
   const auto last = static_cast<std::int64_t>(largest.size) * around;
@@ -107,12 +106,10 @@ MessageTime fit_model(const WhatIfInputs& in, MessageTime time, std::span<const 
     fit.pieces.push_back(piece);
   }
   fit.sizes = points.size();
-  time.note = std::string(collective_name(time.kind)) +
-              ": what other sizes take beside those measured (" + about_bytes(smallest.size) +
-              " to " + about_bytes(largest.size) +
-              ") is told by the links of the machine that was named";
+  time.note = msg::sizes_by_machine(collective_name(time.kind), about_bytes(smallest.size),
+                                    about_bytes(largest.size));
   time.fit = std::move(fit);
-  time.refused.clear();
+  time.refused = {};
   time.one_size.reset();
   return time;
 }
@@ -132,12 +129,10 @@ MessageTime fit_messages(const WhatIfInputs& in, const MessageCarrier& carrier,
   if (time.fit) return time;
   if (!both.empty()) {
     both.insert(both.end(), own.begin(), own.end());
-    const std::string twins = std::string(collective_name(twin)) + " of the same ranks";
     MessageTime of_both = fit_sizes(kind, group, both);
-    of_both.note = std::string(collective_name(kind)) + ": what other sizes take is told by " +
-                   twins + ", which sends as many bytes in as many steps";
+    of_both.note = msg::sizes_by_twin(collective_name(kind), collective_name(twin));
     if (of_both.fit) return of_both;
-    time.refused += ", and with " + twins + " neither";
+    time.refused = msg::nor_with_twin(std::move(time.refused), collective_name(twin));
   }
   return fit_model(in, std::move(time), own);
 }
@@ -218,10 +213,7 @@ MessageTime bound_through(MessageTime time, bool longest) {
     std::swap(latency.slope, bytes.slope);
   }
   time.fit = AlphaBetaFit{.pieces = {latency, bytes}, .sizes = 1};
-  time.note = std::string(collective_name(time.kind)) + ": messages of about one size (" +
-              about_bytes(one.size) +
-              ") do not tell latency from bytes, so the step is given as bounds; --machine FILE " +
-              "with its links gives one figure";
+  time.note = msg::size_gives_bounds(collective_name(time.kind), about_bytes(one.size));
   return time;
 }
 

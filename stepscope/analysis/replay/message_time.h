@@ -14,6 +14,7 @@
 
 #include "stepscope/analysis/replay/what_if_inputs.h"
 #include "stepscope/base/collective_kind.h"
+#include "stepscope/say/message.h"
 #include "stepscope/stats/alpha_beta.h"
 
 namespace stepscope {
@@ -23,9 +24,9 @@ struct MessageTime {
   CollectiveKind kind = CollectiveKind::unknown;
   std::uint32_t group = no_row;
   std::optional<AlphaBetaFit> fit{};
-  std::string refused{};                // reason if there is no fit
+  Message refused{};                    // reason if there is no fit
   std::optional<SizedTime> one_size{};  // typical size and time, if sizes do not tell the latency
-  std::string note{};                   // other sources than its own sizes
+  Message note{};                       // other sources than its own sizes
 
   // In ns; absent beyond four times the measured sizes.
   [[nodiscard]] std::optional<double> at(double bytes) const;

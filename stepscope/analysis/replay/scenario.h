@@ -12,6 +12,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/event/name_rules.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -90,8 +91,8 @@ struct WhatIf {
   std::size_t unsplit = 0;            // calls of one rank whose waiting and transfer are one: the
                                       // bounds are those of their transfer (what_if.h)
   std::size_t nodes = 0;              // nodes that it changed
-  std::string refused{};              // reason if these traces cannot answer; empty = answered
-  std::vector<std::string> notes{};   // assumptions of the answer
+  Message refused{};                  // reason if these traces cannot answer; empty = answered
+  Messages notes{};                   // assumptions of the answer
 };
 
 // `saved` is the least if there are bounds.

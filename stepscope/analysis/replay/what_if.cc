@@ -95,10 +95,7 @@ WhatIf with_prefetch(const WhatIfInputs& in, const Scenario& scenario) {
   const auto found = replay_with_prefetch(in.replay, in.views, in.collectives, in.units, change);
   WhatIf r{.scenario = scenario, .step = in.replay.step, .removed = {}, .added = {}};
   if (!found) {
-    r.refused =
-        "these traces hold no fetch of a unit's parameters that could be made earlier: no row "
-        "names units (docs/explanation/parameter-fetches.md), or a thread stands still until each "
-        "has arrived (gloo)";
+    r.refused = msg::no_fetch_earlier();
     return r;
   }
   r.step = found->step;

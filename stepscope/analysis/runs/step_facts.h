@@ -29,11 +29,10 @@ struct StepFacts {
   std::vector<RankFacts> ranks{};
   std::optional<double> mfu{};  // as a fraction
   std::optional<double> hfu{};
-  std::vector<std::string> stragglers{};  // one sentence each
-  bool arrivals_known = false;            // true if a straggler could have been found
-  std::string why_arrivals_unknown{};     // empty: ranks or comparable clocks are missing
-  std::optional<Bytes> headroom{};        // of the fullest device
-  std::optional<Bytes> capacity{};        // of that device
+  bool arrivals_known = false;         // true if a straggler could have been found
+  std::string why_arrivals_unknown{};  // empty: ranks or comparable clocks are missing
+  std::optional<Bytes> headroom{};     // of the fullest device
+  std::optional<Bytes> capacity{};     // of that device
 };
 
 // Compute of the rank with most of it over the median of its role.

@@ -31,13 +31,13 @@ double matmul_efficiency(const Machine& machine, Dtype dtype, ComputeModel& mode
                                       : std::array<std::optional<double>, dtype_count>{};
   if (const auto& own = known[index(dtype)]) return *own;
   double share = usual;
-  std::string from = "as of most machines";
+  std::string from;
   if (const auto& most = machine.matmul_max[index(dtype)]) {
     share = sustained * most->value / machine.peak_rates[index(dtype)]->value;
     from = "0.9 of its largest measured matmul";
   }
-  model.assumptions.push_back("compute.matmul_efficiency." + std::string(name(dtype)) + " = " +
-                              text(share) + ", " + from);
+  model.assumptions.push_back(
+      {"compute.matmul_efficiency." + std::string(name(dtype)), text(share), std::move(from)});
   return share;
 }
 
@@ -60,8 +60,8 @@ void resolve_parameters(const Machine& machine, ComputeModel& model) {
     const auto own = machine.compute ? machine.compute->values[i] : std::nullopt;
     model.values[i] = own.value_or(compute_parameters[i].usual);
     if (own || !compute_parameters[i].told) continue;
-    model.assumptions.push_back("compute." + std::string(compute_parameters[i].name) + " = " +
-                                text(compute_parameters[i].usual) + ", as of most machines");
+    model.assumptions.push_back({"compute." + std::string(compute_parameters[i].name),
+                                 text(compute_parameters[i].usual), ""});
   }
 }
 
@@ -81,8 +81,8 @@ double attention_efficiency(const Machine& machine, Dtype dtype, bool vendor, Co
     if (vendor && of_vendor) return *of_vendor;
     if (const auto& own = machine.compute->attention_efficiency[index(dtype)]) return *own;
   }
-  model.assumptions.push_back("compute.attention_efficiency." + std::string(name(dtype)) + " = " +
-                              text(usual) + ", as of most machines");
+  model.assumptions.push_back(
+      {"compute.attention_efficiency." + std::string(name(dtype)), text(usual), ""});
   return usual;
 }
 
@@ -127,8 +127,8 @@ Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
   } else {
     // Number of units that gives each the reference rate, so that a tile takes the reference time.
     model.units = std::max(1.0, std::round(peak(machine, dtype)->value / reference_unit));
-    model.assumptions.push_back("compute.units = " + text(model.units) +
-                                ", as its peak at 2.9 Tflop/s a unit");
+    model.assumptions.push_back(
+        {"compute.units", text(model.units), "as its peak at 2.9 Tflop/s a unit"});
   }
   const Dtype full = full_format(machine, dtype);
   model.matmul = rates(machine, dtype, model);
@@ -138,8 +138,8 @@ Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
   const auto& vector = machine.peak_rates[index(Dtype::fp32)];
   model.vector_rate = vector ? vector->value : model.full.peak / 16;
   if (!vector) {
-    model.assumptions.push_back("peak_tflops.fp32 = " + text(model.vector_rate * 1e-12) +
-                                ", a sixteenth of the matrix peak");
+    model.assumptions.push_back(
+        {"peak_tflops.fp32", text(model.vector_rate * 1e-12), "a sixteenth of the matrix peak"});
   }
   return model;
 }

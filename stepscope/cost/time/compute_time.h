@@ -45,6 +45,18 @@ struct MatmulRates {
   double cast = 0;        // of formats below 16 bits
 };
 
+// A value that the machine lacks, and its substitute.
+struct TakenValue {
+  std::string key;    // of a machine file
+  std::string value;  // with its unit
+  std::string from;   // empty: it is that of most machines
+
+  [[nodiscard]] std::string taken() const { return key + " = " + value; }
+  [[nodiscard]] std::string text() const {
+    return taken() + ", " + (from.empty() ? "as of most machines" : from);
+  }
+};
+
 struct ComputeModel {
   MatmulRates matmul;  // in the plan's format
   MatmulRates full;    // in 16 bits (or the plan's, if wider): attention, the head
@@ -54,7 +66,7 @@ struct ComputeModel {
   double memory_rate = 0;
   double vector_rate = 0;
   std::array<double, compute_parameter_count> values{};
-  std::vector<std::string> assumptions;  // values that the machine lacks, and their substitutes
+  std::vector<TakenValue> assumptions;
 };
 
 constexpr double of(const ComputeModel& model, ComputeParameter p) {

@@ -165,8 +165,8 @@ TEST(ComputeTime, SaysWhichFigureItHadToAssume) {
     "matmul_max_tflops": {"bf16": 80}, "memory_gb_per_s": 1000, "sources": ["none"]})");
   EXPECT_DOUBLE_EQ(model.matmul.efficiency, 0.9 * 0.8);
   const auto says = [&model](std::string_view word) {
-    return std::ranges::any_of(model.assumptions, [word](const std::string& text) {
-      return text.find(word) != std::string::npos;
+    return std::ranges::any_of(model.assumptions, [word](const TakenValue& value) {
+      return value.text().find(word) != std::string::npos;
     });
   };
   EXPECT_TRUE(says("matmul_efficiency.bf16 = 0.72, 0.9 of its largest measured matmul"));

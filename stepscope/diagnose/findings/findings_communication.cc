@@ -288,7 +288,7 @@ bool find_bucket_size(FindingList& list) {
                          msg::best_size(best, search.after)},
             .place = list.place_on_path(kind_name(search.kind)),
             .advice = msg::choose_bucket(larger, best)};
-  for (const std::string& note : search.best.notes) f.evidence.push_back(msg::plain(note));
+  append(f.evidence, search.best.notes);
   const bool counts = list.share(search.best.saved) >= threshold::least_gain;
   list.add_replayed(std::move(f), &search.best);
   return counts && larger;

@@ -21,7 +21,7 @@ struct ProfileBesideTrace {
   std::uint32_t input = 0;  // of Profile::inputs
   std::size_t rank = 0;     // place in JobResult::ranks
   std::optional<Ns> offset{};
-  std::string why_not{};            // not joined in time; `join` is empty then
+  Message why_not{};                // not joined in time; `join` is empty then
   std::optional<StackJoin> join{};  // on the trace's clock
 };
 

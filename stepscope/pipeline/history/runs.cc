@@ -19,8 +19,6 @@
 #include "stepscope/pipeline/version.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/read/log/step_times.h"
-#include "stepscope/say/format.h"
-#include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {
@@ -43,7 +41,7 @@ struct RunFiles {
 struct Reading {
   const RunsRequest& request;
   const Progress& progress;
-  std::vector<std::string> warnings{};
+  Messages warnings{};
   std::vector<Error> failures{};
 };
 
@@ -164,7 +162,7 @@ bool read_steps_of(Reading& in, const RunFiles& files, PastRun& run) {
   if (!times) {
     // A folder of runs may hold notes and pictures.
     if (times.error().code != ErrorCode::interrupted)
-      in.warnings.push_back(fmt::format("{} is no run: {}", files.name, times.error().what));
+      in.warnings.push_back(msg::is_no_run(files.name, times.error().what));
     return false;
   }
   run.steps = launch_of(std::move(*times), run.name, in.warnings);
@@ -226,11 +224,7 @@ Comparison compare_newest(const RunsRequest& request, const std::vector<LaunchSt
   if (c.max_regression) c.options.ratio.floor = std::min(c.options.ratio.floor, *c.max_regression);
   c.runs = compare_runs(a, std::span(&b.steps, 1), {}, c.options);
   c.regression = regression_of(c.runs, c.max_regression);
-  if (a.size() == 1)
-    c.warnings.emplace_back(
-        "the newest run is compared with one run: what differs from launch to launch (placement, "
-        "clocks, other jobs) looks like a change; give several runs a tag and name it with "
-        "--baseline");
+  if (a.size() == 1) c.warnings.push_back(msg::one_run_before());
   return c;
 }
 

@@ -14,6 +14,7 @@
 #include "stepscope/pipeline/job_description.h"
 #include "stepscope/pipeline/launches.h"
 #include "stepscope/pipeline/progress.h"
+#include "stepscope/say/message.h"
 #include "stepscope/stats/change_points.h"
 
 namespace stepscope {
@@ -49,9 +50,9 @@ struct RunsResult {
   std::vector<RunRow> rows{};  // oldest first, at least one
   // The newest run beside the baseline, with the parts of the step; absent: there is none.
   std::optional<Comparison> newest{};
-  std::vector<ChangePoint> changes{};   // of the medians over the runs; `at` is a row
-  std::vector<std::string> warnings{};  // files that are no runs, units that were assumed
-  std::vector<Error> failures{};        // folders that could not be read
+  std::vector<ChangePoint> changes{};  // of the medians over the runs; `at` is a row
+  Messages warnings{};                 // files that are no runs, units that were assumed
+  std::vector<Error> failures{};       // folders that could not be read
 };
 
 // New runs and runs whose files changed are read and stored; runs whose files are gone stay.

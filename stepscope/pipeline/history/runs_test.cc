@@ -14,6 +14,7 @@
 #include "stepscope/pipeline/digest.h"
 #include "stepscope/pipeline/history/history_file.h"
 #include "stepscope/read/bytes/whole_file.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -149,7 +150,7 @@ TEST_F(Runs, NotesAreNoRunsAndAnEmptyFolderIsAnError) {
   const RunsResult r = read();
   EXPECT_EQ(r.rows.size(), 1U);
   ASSERT_EQ(r.warnings.size(), 1U);
-  EXPECT_NE(r.warnings[0].find("README.md"), std::string::npos);
+  EXPECT_NE(say(r.warnings[0]).find("README.md"), std::string::npos);
   EXPECT_EQ(r.failures.size(), 1U);
 }
 

@@ -293,7 +293,7 @@ zero::TrainerHooks TrainRun::hooks() {
     if (written)
       history_.checkpoints.push_back(*written);
     else
-      history_.warnings.push_back(written.error().message());
+      history_.warnings.push_back(msg::plain(written.error().message()));
     if (!written) progress_.fail(written.error());
   };
   hooks.stop = [this] { return progress_.stopped(); };

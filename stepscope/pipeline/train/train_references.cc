@@ -57,8 +57,7 @@ Result<Done> measure_transfers(Communicator& comm, const zero::OffloadPlaces& pl
     const auto rate = zero::measure_offload(folder, measured_bytes, measured_block);
     if (!rate) {
       sums[0] = 1;
-      found.warnings.push_back("no efficiency of transfers: the drive could not be measured: " +
-                               rate.error().message());
+      found.warnings.push_back(msg::drive_not_measured(rate.error().message()));
       continue;
     }
     sums[1] += rate->read.value;

@@ -8,14 +8,15 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/comm/communicator/communicator.h"
+#include "stepscope/say/message.h"
 #include "stepscope/telemetry/efficiency.h"
 #include "stepscope/zero/engine/engine_config.h"
 
 namespace stepscope {
 
 struct TrainReferences {
-  ReferenceRates rates{};               // without a peak
-  std::vector<std::string> warnings{};  // what could not be measured, and why
+  ReferenceRates rates{};  // without a peak
+  Messages warnings{};     // what could not be measured, and why
 };
 
 // Collectives of sizes up to a bucket's, and the drives that states are offloaded to, all ranks at

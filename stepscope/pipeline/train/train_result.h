@@ -13,6 +13,7 @@
 #include "stepscope/analysis/steps/phase_names.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/diagnose/culprit.h"
+#include "stepscope/say/message.h"
 #include "stepscope/telemetry/zero3_performance_stats.h"
 #include "stepscope/zero/plan/step_plan.h"
 
@@ -113,7 +114,7 @@ struct TrainVerdict {
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
   std::vector<Culprit> culprits{};  // the verdict, then its alternatives (diagnose/culprit.h)
-  std::string why_none{};           // where there is none
+  Message why_none{};               // where there is none
 };
 
 struct TrainResult {
@@ -133,11 +134,11 @@ struct TrainResult {
   std::vector<TrainCollective> collectives{};
   std::optional<TrainIsolation> isolation{};
   TrainVerdict verdict{};
-  std::vector<std::string> offload{};         // sentences, of what was kept in files
+  Messages offload{};                         // of what was kept in files
   std::vector<std::string> checkpoints{};     // directories
   std::optional<PerformanceSummary> stats{};  // against links and drives measured before step 1
   std::string generated{};                    // text: the prompt and what the network made of it
-  std::vector<std::string> warnings{};
+  Messages warnings{};
 };
 
 // The steps that means are taken of: all after the first, which warms caches and pages up; all of

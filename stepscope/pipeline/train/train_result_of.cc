@@ -9,7 +9,6 @@
 
 #include "stepscope/pipeline/train/train_settings.h"
 #include "stepscope/pipeline/version.h"
-#include "stepscope/say/format.h"
 #include "stepscope/telemetry/zero3_performance_stats.h"
 
 namespace stepscope {
@@ -70,7 +69,7 @@ void add_collectives(const CommunicationStats& stats, TrainResult& result) {
 void add_offload(const zero::Engine& engine, const MemoryTransferMetrics& transfers,
                  TrainResult& result) {
   for (const std::string& store : engine.offload_descriptions())
-    result.offload.push_back("Of each rank, " + store + ".");
+    result.offload.push_back(msg::offload_of_rank(store));
   double rank_steps = 0;
   Ns exposed{};
   Ns wall{};
@@ -82,20 +81,13 @@ void add_offload(const zero::Engine& engine, const MemoryTransferMetrics& transf
     }
   }
   if (result.offload.empty() || rank_steps == 0) return;
-  const auto mean = [&](Ns t) { return format_time(static_cast<double>(t.count()) / rank_steps); };
-  for (const TransferLinkStats& link : transfers.links) {
-    result.offload.push_back(fmt::format(
-        "{}: {} a step, under way for {} of it{}.",
-        link.direction == TransferDirection::host_to_nvme ? "To files" : "From files",
-        format_bytes(static_cast<double>(link.sum.bytes.value) / rank_steps), mean(link.sum.busy),
-        link.efficiency
-            ? fmt::format(": {:.0f} % of the drive's measured rate", 100 * *link.efficiency)
-            : ""));
-  }
-  result.offload.push_back(
-      fmt::format("The training thread stood still for these transfers {} of a step of {} "
-                  "(checkpoints included).",
-                  mean(exposed), mean(wall)));
+  const auto mean = [&](Ns t) { return Nanoseconds(t) / rank_steps; };
+  for (const TransferLinkStats& link : transfers.links)
+    result.offload.push_back(msg::offload_moves(
+        link.direction == TransferDirection::host_to_nvme,
+        ByteSize{static_cast<double>(link.sum.bytes.value) / rank_steps}, mean(link.sum.busy),
+        link.efficiency ? Value(Digits{100 * *link.efficiency}) : Value()));
+  result.offload.push_back(msg::offload_stalls(mean(exposed), mean(wall)));
 }
 
 // Row i of each rank's steps is history's i-th.
@@ -163,9 +155,7 @@ TrainResult train_result_of(const TrainRequest& request, const zero::Engine& eng
                                       : fmt::format("multiply-adds with {}, measured before step 1",
                                                     references.peak_source);
   } else {
-    result.warnings.push_back(
-        fmt::format("this CPU has no multiply-add of {}: no MFU; give --peak-tflops",
-                    element_name(engine.config().type)));
+    result.warnings.push_back(msg::cpu_without_peak(element_name(engine.config().type)));
   }
   add_steps(job, history, result);
   add_memory(engine, result);
@@ -175,7 +165,7 @@ TrainResult train_result_of(const TrainRequest& request, const zero::Engine& eng
   add_collectives(result.stats->communication, result);
   result.checkpoints = history.checkpoints;
   add_offload(engine, result.stats->memory_transfers, result);
-  result.warnings.insert(result.warnings.end(), history.warnings.begin(), history.warnings.end());
+  append(result.warnings, history.warnings);
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include "stepscope/pipeline/train/train_account.h"
 #include "stepscope/pipeline/train/train_request.h"
 #include "stepscope/pipeline/train/train_result.h"
+#include "stepscope/say/message.h"
 #include "stepscope/telemetry/rank_window.h"
 #include "stepscope/zero/engine/engine.h"
 
@@ -25,7 +26,7 @@ struct TrainHistory {
   std::int64_t first_step = 0;
   std::vector<Step> steps;
   std::vector<std::string> checkpoints;
-  std::vector<std::string> warnings;
+  Messages warnings;
 };
 
 // `account` has a step for each of history's, in order, with all ranks.

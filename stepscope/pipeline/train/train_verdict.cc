@@ -10,8 +10,6 @@
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/verdict.h"
-#include "stepscope/say/phrases.h"
-#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -75,7 +73,7 @@ Result<std::vector<RankRows>> gather_rows(Communicator& comm, const zero::TraceO
 TrainVerdict verdict_of(std::vector<RankRows> ranks, std::int64_t first_step) {
   TrainVerdict verdict;
   if (std::ranges::any_of(ranks, [](const RankRows& r) { return r.rows.left_out > 0; })) {
-    verdict.why_none = "a rank had more rows than it could record";
+    verdict.why_none = msg::rows_beyond_recorder();
     return verdict;
   }
   for (RankRows& r : ranks) {
@@ -94,7 +92,7 @@ TrainVerdict verdict_of(std::vector<RankRows> ranks, std::int64_t first_step) {
   options.threads = std::thread::hardware_concurrency();
   const JobResult job = analyze_job(inputs, options);
   if (job.steps.size() < threshold::enough_steps) {
-    verdict.why_none = "fewer than three steps after the first were recorded";
+    verdict.why_none = msg::fewer_than_three_steps();
     return verdict;
   }
   verdict.first_step = job.steps.front().index;
@@ -103,8 +101,10 @@ TrainVerdict verdict_of(std::vector<RankRows> ranks, std::int64_t first_step) {
   verdict.culprits = std::move(found.culprits);
   if (!verdict.culprits.empty()) return verdict;
   const auto none = no_answer(job);
-  verdict.why_none = none ? say(none->reason) : "the recorded steps cannot be replayed";
-  if (!found.culprit.empty()) verdict.why_none += ". " + capitalised(say(found.culprit));
+  verdict.why_none =
+      joined(msg::sentences,
+             {none ? none->reason : msg::steps_not_replayable(),
+              found.culprit.empty() ? Message() : msg::sentence(std::move(found.culprit))});
   return verdict;
 }
 

@@ -78,7 +78,7 @@ class TrainVerdictTest : public zero::DiskTest {};
 TEST_F(TrainVerdictTest, IsThatOfAnalyzeForTheSameRows) {
   const std::vector<RankRows> ranks = job_of(6, slow_loader);
   const TrainVerdict verdict = verdict_of(ranks, -1);
-  ASSERT_EQ(verdict.culprits.size(), 1U) << verdict.why_none;
+  ASSERT_EQ(verdict.culprits.size(), 1U) << say(verdict.why_none);
   const Culprit& of_train = verdict.culprits.front();
   EXPECT_EQ(of_train.kind, CulpritKind::data_loader);
   EXPECT_EQ(of_train.ranks, std::vector{1});
@@ -122,7 +122,7 @@ TEST_F(TrainVerdictTest, TheFirstStepOfTheRunIsLeftOut) {
   const TrainVerdict verdict = verdict_of(ranks, 0);
   EXPECT_EQ(verdict.first_step, 1);
   EXPECT_EQ(verdict.last_step, 5);
-  ASSERT_FALSE(verdict.culprits.empty()) << verdict.why_none;
+  ASSERT_FALSE(verdict.culprits.empty()) << say(verdict.why_none);
   EXPECT_EQ(
       say_stopped(verdict.culprits.front().sentence),
       "The data loader of rank 1 takes 25.0 ms a step longer than its peers': this costs 25.0 "
@@ -132,13 +132,13 @@ TEST_F(TrainVerdictTest, TheFirstStepOfTheRunIsLeftOut) {
 }
 
 TEST_F(TrainVerdictTest, SaysWhyThereIsNone) {
-  const std::string few = "fewer than three steps after the first were recorded";
+  const Message few = msg::fewer_than_three_steps();
   EXPECT_EQ(verdict_of(job_of(2, slow_loader), -1).why_none, few);
   EXPECT_EQ(verdict_of(job_of(0, slow_loader), -1).why_none, few);
   EXPECT_EQ(verdict_of(job_of(3, slow_loader), 0).why_none, few);
   std::vector<RankRows> full = job_of(6, slow_loader);
   full[1].rows.left_out = 1;
-  EXPECT_EQ(verdict_of(full, -1).why_none, "a rank had more rows than it could record");
+  EXPECT_EQ(verdict_of(full, -1).why_none, msg::rows_beyond_recorder());
 }
 
 }  // namespace

@@ -36,11 +36,11 @@ void take_verdict(const JsonValue& json, TrainSummary& summary) {
   if (why != nullptr && why->kind == JsonValue::Kind::text)
     summary.why_unjudged = without_stop(why->text);
   const JsonValue* verdict = answer == nullptr ? nullptr : answer->find("verdict");
-  const JsonValue* sentence = verdict == nullptr ? nullptr : verdict->find("sentence");
-  if (sentence == nullptr || sentence->kind != JsonValue::Kind::text) return;
+  if (verdict == nullptr || verdict->kind != JsonValue::Kind::object) return;
   summary.judged = true;
-  if (list_of(*verdict, "ranks").empty()) return;
-  summary.late = without_stop(sentence->text);
+  const JsonValue* sentence = verdict->find("sentence");
+  if (list_of(*verdict, "ranks").empty() || sentence == nullptr) return;
+  summary.late = without_stop(sentence->text);  // as the run said it
 }
 
 }  // namespace

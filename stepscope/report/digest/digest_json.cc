@@ -3,7 +3,8 @@
 
 #include <utility>
 
-#include "stepscope/report/digest/digest_sentence.h"
+#include "stepscope/report/digest/digest_text.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 
@@ -19,7 +20,7 @@ Json digest_tree(const DigestResult& r) {
                        {"kept", row.kept}});
   return {{"schema", "stepscope.digest/1"},
           {"version", r.version},
-          {"answer", {{"sentence", digest_sentence(r)}}},
+          {"answer", {{"sentence", say_stopped(digest_sentence(r))}}},
           {"folder", r.folder},
           {"digests", std::move(digests)},
           {"missing_ranks", r.missing}};

@@ -6,9 +6,12 @@
 
 #include "stepscope/pipeline/digest.h"
 #include "stepscope/report/terminal/text_options.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
+// "8 digests take 2.1 MB, 0.7 % of the 301 MB of their traces. No digest is of ranks 3, 5."
+[[nodiscard]] Message digest_sentence(const DigestResult& result);
 [[nodiscard]] std::string digest_text(const DigestResult& result, const TextOptions& options = {});
 
 }  // namespace stepscope

@@ -10,6 +10,7 @@
 
 #include "stepscope/report/history/runs_text.h"
 #include "stepscope/report/json/compare_json.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -69,12 +70,12 @@ Json runs_tree(const RunsResult& r) {
                        {"p", c.p}});
   return {{"schema", "stepscope.runs/1"},
           {"version", r.version},
-          {"answer", {{"sentence", runs_sentence(r)}}},
+          {"answer", {{"sentence", say_stopped(runs_sentence(r))}}},
           {"history", r.history},
           {"runs", std::move(rows)},
           {"changes", std::move(changes)},
           {"newest", r.newest ? compare_tree(*r.newest) : Json(nullptr)},
-          {"warnings", r.warnings}};
+          {"warnings", say_all(r.warnings)}};
 }
 
 Json restored_tree(const RestoredRun& r) {

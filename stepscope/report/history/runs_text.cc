@@ -12,7 +12,7 @@
 #include "stepscope/report/sentences/compare_sentence.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
-#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -40,32 +40,29 @@ std::string verdict_of(const RunRow& row) {
 std::string changes_text(const RunsResult& r, std::size_t width) {
   std::string out;
   for (const ChangePoint& c : r.changes)
-    out +=
-        wrapped(fmt::format("From {} on, steps take {} in the median instead of {} ({}).",
-                            printable(r.rows[c.at].run.name), format_time(c.after),
-                            format_time(c.before), format_signed_percent(c.after / c.before - 1)),
-                width);
+    out += wrapped(msg::steps_change_from(printable(r.rows[c.at].run.name), Nanoseconds(c.after),
+                                          Nanoseconds(c.before),
+                                          format_signed_percent(c.after / c.before - 1)),
+                   width);
   return out.empty() ? out : '\n' + out;
 }
 
 }  // namespace
 
-std::string runs_sentence(const RunsResult& r) {
+Message runs_sentence(const RunsResult& r) {
   const RunRow& newest = r.rows.back();
+  const std::string name = printable(newest.run.name);
   if (r.newest)
-    return fmt::format("The newest run, {} (B), beside {} (A): {}", printable(newest.run.name),
-                       printable(r.newest->label_a), compare_sentence(*r.newest));
-  if (newest.baseline)
-    return fmt::format("The newest run, {}, is one of the baseline.", printable(newest.run.name));
-  return fmt::format("There is one run, {}. Its steps take {} in the median.",
-                     printable(newest.run.name), format_time(newest.median_ns));
+    return msg::newest_run_beside(name, printable(r.newest->label_a), compare_sentence(*r.newest));
+  return newest.baseline ? msg::newest_of_baseline(name)
+                         : msg::only_run(name, Nanoseconds(newest.median_ns));
 }
 
 std::string runs_text(const RunsResult& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
-  const auto added = std::ranges::count(r.rows, true, &RunRow::added);
-  std::string out = fmt::format("{} in {}, {} of them new\n\n", counted(r.rows.size(), "run"),
-                                printable(r.history), added);
+  std::string out = say(msg::runs_kept(r.rows.size(), printable(r.history),
+                                       std::ranges::count(r.rows, true, &RunRow::added))) +
+                    "\n\n";
   out += wrapped(runs_sentence(r), width) + changes_text(r, width) + '\n';
   std::vector<std::vector<std::string>> rows;
   for (const RunRow& row : r.rows)
@@ -85,14 +82,13 @@ std::string runs_text(const RunsResult& r, const TextOptions& options) {
                      {"MFU"},
                      {"cause", false}},
                     std::move(rows), width);
-  std::vector<std::string> notes = r.warnings;
-  if (r.newest) notes.insert(notes.end(), r.newest->warnings.begin(), r.newest->warnings.end());
+  Messages notes = r.warnings;
+  if (r.newest) append(notes, r.newest->warnings);
   return out + notes_text(notes, width);
 }
 
 std::string restored_text(const RestoredRun& r) {
-  return fmt::format("{} of the run {} in {}\n", counted(r.digests, "digest"), printable(r.run),
-                     printable(r.output));
+  return say(msg::digests_restored(r.digests, printable(r.run), printable(r.output))) + '\n';
 }
 
 }  // namespace stepscope

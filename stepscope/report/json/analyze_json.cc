@@ -126,8 +126,10 @@ Json rates_json(const Analysis& report) {
 Json mismatches(const JobResult& job) {
   Json out = Json::array();
   for (const CollectiveMismatch& m : job.collectives.matches.mismatches)
-    out.push_back(
-        {{"group", m.group}, {"ordinal", value(m.ordinal)}, {"ranks", m.ranks}, {"what", m.what}});
+    out.push_back({{"group", m.group},
+                   {"ordinal", value(m.ordinal)},
+                   {"ranks", m.ranks},
+                   {"what", say(m.what)}});
   for (const UnsureGroup& u : job.collectives.matches.unsure)
     out.push_back(
         {{"group", u.group.empty() ? "unknown" : u.group},
@@ -212,7 +214,7 @@ Json mfu_json(const std::optional<MfuBudget>& mfu) {
           {"step_ns", value(mfu->step)},
           {"contention_ns", value(mfu->contention)},
           {"terms", std::move(terms)},
-          {"warnings", mfu->warnings}};
+          {"warnings", say_all(mfu->warnings)}};
 }
 
 void add_short_name(const std::string& name, std::map<std::string, std::string>& names) {
@@ -331,7 +333,7 @@ Json analyze_tree(const Analysis& report) {
             {"culprit", text_or_null(say(report.answer.culprit))},
             {"verdict", verdict_json(report.answer.culprits)}}},
           {"inputs", inputs_json(report.inputs)},
-          {"warnings", report.warnings},
+          {"warnings", say_all(report.warnings)},
           {"recording", recording_json(job)},
           {"ranks", std::move(ranks)},
           {"job", job_json(report)},

@@ -8,7 +8,6 @@
 
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/say/format.h"
-#include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {
@@ -96,7 +95,7 @@ Json budget(const JobResult& job) {
 
 Json brief_tree(const Analysis& report) {
   Json warnings = Json::array();
-  for (const std::string& w : report.warnings)
+  for (const std::string& w : say_all(report.warnings))
     if (warnings.size() < most_warnings) warnings.push_back(cut(w));
   const JobResult& job = report.job;
   return {{"schema", "stepscope.brief/1"},

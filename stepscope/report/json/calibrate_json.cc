@@ -10,7 +10,8 @@
 #include "stepscope/pipeline/version.h"
 #include "stepscope/report/json/json_values.h"
 #include "stepscope/report/json/link_json.h"
-#include "stepscope/report/sentences/calibrate_sentence.h"
+#include "stepscope/report/sentences/run_sentences.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -179,7 +180,7 @@ Json calibrate_tree(const CalibrateResult& r, const std::string& file) {
   const Machine& machine = r.made.machine;
   const std::vector<TransferFit> fits = fit_transfers(r.measured.collectives);
   const std::vector<BenchmarkRow> rows = benchmark_rows(r.measured.collectives, machine, fits);
-  Json tree = tree_of(calibrate_sentence(r, fits), file, machine);
+  Json tree = tree_of(say_stopped(calibrate_sentence(r, fits)), file, machine);
   tree["ranks"] = r.measured.ranks;
   tree["errors"] = {
       {"operations", r.measured.operations.empty() ? Json(nullptr) : Json(r.made.compute_error)},
@@ -197,7 +198,7 @@ Json calibrate_tree(const CalibrateResult& r, const std::string& file) {
 }
 
 Json calibrate_tree(const CalibrateFromResult& r, const std::string& file) {
-  Json tree = tree_of(calibrate_sentence(r), file, *r.machine);
+  Json tree = tree_of(say_stopped(calibrate_sentence(r)), file, *r.machine);
   tree["ranks"] = nullptr;
   tree["errors"] = {{"operations", r.kernel_fit ? Json(mean_error(*r.kernel_fit)) : Json(nullptr)},
                     {"collectives", r.fit ? Json(r.fit->modelled_error) : Json(nullptr)},

@@ -6,7 +6,7 @@
 
 #include "stepscope/report/json/compare_json.h"
 #include "stepscope/report/json/log_json.h"
-#include "stepscope/report/sentences/check_sentence.h"
+#include "stepscope/report/sentences/run_sentences.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {
@@ -84,10 +84,10 @@ Json check_tree(const CheckResult& r) {
     checks.push_back({{"name", l.name},
                       {"status", name_of(check_status_names, l.status)},
                       {"value", real(l.value)},
-                      {"sentence", l.sentence}});
+                      {"sentence", say(l.sentence)}});
   return {{"schema", "stepscope.check/1"},
           {"version", r.version},
-          {"answer", {{"sentence", check_sentence(r.lines)}}},
+          {"answer", {{"sentence", say_stopped(check_sentence(r.lines))}}},
           {"input", r.input},
           {"kind", name_of(checked_kind_names, r.kind)},
           {"steps", arm_tree(r.input, r.facts.arm)},
@@ -95,8 +95,8 @@ Json check_tree(const CheckResult& r) {
           {"log", !r.log ? Json(nullptr) : log_tree(*r.log)},
           {"checks", std::move(checks)},
           {"checklists", checklists_tree(r.checklists)},
-          {"record_next", r.record_next},
-          {"warnings", r.warnings}};
+          {"record_next", say_all(r.record_next)},
+          {"warnings", say_all(r.warnings)}};
 }
 
 }  // namespace stepscope

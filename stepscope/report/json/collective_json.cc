@@ -2,6 +2,7 @@
 #include "stepscope/report/json/collective_json.h"
 
 #include "stepscope/pipeline/version.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -51,7 +52,7 @@ Json collective_tree(const PredictCollectiveResult& result) {
           {"machine", result.machine},
           {"sizes", std::move(sizes)},
           {"crossovers", std::move(crossovers)},
-          {"warnings", result.warnings}};
+          {"warnings", say_all(result.warnings)}};
 }
 
 }  // namespace stepscope

@@ -9,7 +9,7 @@
 
 #include "stepscope/report/json/json_values.h"
 #include "stepscope/report/sentences/compare_sentence.h"
-#include "stepscope/report/sentences/sweep_sentence.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -95,7 +95,7 @@ Json compare_tree(const Comparison& r) {
   for (const PartDifference& part : r.runs.parts) parts.push_back(part_tree(part));
   return {{"schema", "stepscope.compare/1"},
           {"version", r.version},
-          {"answer", {{"sentence", compare_sentence(r)}}},
+          {"answer", {{"sentence", say_stopped(compare_sentence(r))}}},
           {"a", arm_tree(r.label_a, r.runs.a)},
           {"b", arm_tree(r.label_b, r.runs.b)},
           {"ratio", t.ratio},
@@ -117,7 +117,7 @@ Json compare_tree(const Comparison& r) {
           {"drift", drift_tree(r.runs.drift)},
           {"parts", std::move(parts)},
           {"terms", terms_json({"budget", "kernel_class"})},
-          {"warnings", r.warnings}};
+          {"warnings", say_all(r.warnings)}};
 }
 
 Json sweep_tree(const SweepResult& r) {
@@ -139,14 +139,14 @@ Json sweep_tree(const SweepResult& r) {
   }
   return {{"schema", "stepscope.sweep/1"},
           {"version", r.version},
-          {"answer", {{"sentence", sweep_sentence(r)}}},
+          {"answer", {{"sentence", say_stopped(sweep_sentence(r))}}},
           {"name", r.name},
           {"best", r.sweep.values[r.sweep.best].value},
           {"ties", ties_of(r.sweep)},
           {"enough_data", r.sweep.enough_data},
           {"values", std::move(values)},
           {"order", r.order},
-          {"warnings", r.warnings}};
+          {"warnings", say_all(r.warnings)}};
 }
 
 }  // namespace stepscope

@@ -4,6 +4,7 @@
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/report/sentences/expected_sentences.h"
 #include "stepscope/report/sentences/plan_words.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -37,7 +38,7 @@ Json step_json(const std::optional<StepComparison>& step) {
   const ExpectedLine together = pointwise_line(*step);
   return {{"model", step->model},
           {"plan", Json::parse(plan_json(step->plan))},
-          {"plan_words", plan_in_words(step->plan)},
+          {"plan_words", say(plan_in_words(step->plan))},
           {"expected_ns", nanoseconds(step->expected)},
           {"measured_ns", nanoseconds(step->measured)},
           {"pointwise", pair_json(together.expected, together.measured)},
@@ -91,8 +92,10 @@ Json expected_json(const Analysis& report) {
   const Expectation& e = *report.expected;
   Json ranks = Json::array();
   for (const ExpectedOperators& r : e.ranks) ranks.push_back(operators_json(report, r));
+  Json sentences = Json::array();
+  for (const Message& m : expected_sentences(report)) sentences.push_back(say_stopped(m));
   return {{"machine", e.machine},
-          {"sentences", expected_sentences(report)},
+          {"sentences", std::move(sentences)},
           {"step", step_json(e.step)},
           {"ranks", std::move(ranks)},
           {"collectives", collectives_json(e.collectives)},

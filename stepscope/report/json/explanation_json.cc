@@ -86,7 +86,7 @@ Json scenarios_json(const Explanation& e, std::span<const WhatIf> scenarios) {
   for (const WhatIf& w : scenarios) {
     const bool answered = w.refused.empty();
     out.push_back({{"name", name_of(w.scenario)},
-                   {"words", scenario_words(w.scenario)},
+                   {"words", say(scenario_words(w.scenario))},
                    {"step_ns", answered ? value(w.step) : Json(nullptr)},
                    {"shortest_step_ns",
                     answered && w.shortest_step ? value(*w.shortest_step) : Json(nullptr)},
@@ -97,8 +97,8 @@ Json scenarios_json(const Explanation& e, std::span<const WhatIf> scenarios) {
                    {"add", real(w.added)},
                    {"nodes", w.nodes},
                    {"doubted", w.doubted},
-                   {"refused", text_or_null(w.refused)},
-                   {"notes", w.notes}});
+                   {"refused", text_or_null(say(w.refused))},
+                   {"notes", say_all(w.notes)}});
   }
   return out;
 }

@@ -56,7 +56,7 @@ Json log_row(const GpuLogResult& log) {
       {"zone_ns", value(zone)},
       {"zone_source", zone ? Json(name_of(zone_source_names, log.use.zone_source)) : Json(nullptr)},
       {"notes", std::move(notes)},
-      {"problem", text_or_null(log.use.problem)}};
+      {"problem", text_or_null(say(log.use.problem))}};
 }
 
 Json rank_row(const JobResult& job, const GpuOfRank& gpu) {

@@ -8,6 +8,7 @@
 #include "stepscope/analysis/hang/nccl_shape.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/report/sentences/hang_sentence.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -32,9 +33,9 @@ Json call_json(const std::optional<HangCall>& call) {
 
 Json finding_json(const HangResult& r, const HangFinding& f) {
   return {{"kind", name_of(f.kind)},
-          {"sentence", finding_in_words(r, f)},
+          {"sentence", say(finding_in_words(r, f))},
           {"group", f.group},
-          {"group_name", group_in_words(r, f.group)},
+          {"group_name", say(group_in_words(r, f.group))},
           {"sequence", f.sequence},
           {"ranks", ranks_json(r, f.ranks)},
           {"unrecorded_ranks", f.unrecorded},
@@ -53,7 +54,7 @@ Json groups_json(const HangResult& r) {
     const RecordedGroup& group = r.records.groups[g.group];
     out.push_back({{"group", g.group},
                    {"id", text_or_null(group.id)},
-                   {"name", group_in_words(r, g.group)},
+                   {"name", say(group_in_words(r, g.group))},
                    {"source", group.from_log ? "nccl_log" : "torch"},
                    {"size", g.size > 0 ? Json(g.size) : Json(nullptr)},
                    {"members", group.members},
@@ -123,7 +124,7 @@ Json last_calls_json(const HangResult& r) {
                    {"label", rank.label},
                    {"calls", last.calls},
                    {"group", last.group},
-                   {"group_name", group_in_words(r, last.group)},
+                   {"group_name", say(group_in_words(r, last.group))},
                    {"name", r.records.strings[last.call.name]},
                    {"sequence", last.call.sequence},
                    {"sizes", text_or_null(std::string(r.records.strings[last.call.in_sizes]))},
@@ -213,7 +214,7 @@ Json hang_tree(const HangResult& r) {
   for (const HangFinding& f : r.account.findings) findings.push_back(finding_json(r, f));
   return {{"schema", "stepscope.hang/1"},
           {"version", version()},
-          {"answer", {{"sentence", hang_sentence(r)}}},
+          {"answer", {{"sentence", say_stopped(hang_sentence(r))}}},
           {"inputs", inputs_json(r.records)},
           {"calls", r.account.calls},
           {"findings", std::move(findings)},
@@ -222,7 +223,7 @@ Json hang_tree(const HangResult& r) {
           {"timeouts", timeouts_json(r)},
           {"messages", messages_json(r)},
           {"nccl", nccl_json(r.records.nccl)},
-          {"warnings", r.warnings}};
+          {"warnings", say_all(r.warnings)}};
 }
 
 }  // namespace stepscope

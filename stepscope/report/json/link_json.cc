@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "stepscope/say/say.h"
+
 namespace stepscope {
 namespace {
 
@@ -58,7 +60,7 @@ Json clock_alignment_json(const ClockAlignment& clocks) {
                      {"drift_ppm", h.drift_ppm},
                      {"uncertainty_ns", value(h.uncertainty)}});
   return {{"applied", clocks.applied},
-          {"reason", clocks.reason},
+          {"reason", say(clocks.reason)},
           {"collectives", clocks.collectives},
           {"spread_ns", value(clocks.spread)},
           {"spread_aligned_ns", value(clocks.spread_aligned)},

@@ -7,7 +7,7 @@
 #include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/report/json/json_values.h"
-#include "stepscope/report/sentences/memory_sentence.h"
+#include "stepscope/report/sentences/run_sentences.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {
@@ -194,11 +194,11 @@ Json memory_tree_json(const MemoryResult& r) {
   }
   return {{"schema", "stepscope.memory/1"},
           {"version", version()},
-          {"answer", {{"sentence", memory_sentence(r)}}},
+          {"answer", {{"sentence", say_stopped(memory_sentence(r))}}},
           {"inputs", std::move(inputs)},
           {"devices", std::move(devices)},
           {"terms", terms_json({"allocator"})},
-          {"warnings", r.warnings}};
+          {"warnings", say_all(r.warnings)}};
 }
 
 }  // namespace stepscope

@@ -7,6 +7,7 @@
 #include "stepscope/report/json/predict_json.h"
 #include "stepscope/report/sentences/plan_sentence.h"
 #include "stepscope/report/sentences/plan_words.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -21,7 +22,7 @@ Json terms_json(const StepCost& cost) {
 // What `best[]` and `against[]` share; null figures where there is no cost.
 Json plan_figures(const Plan& plan, const StepCost* cost) {
   return {{"plan", Json::parse(plan_json(plan))},
-          {"words", plan_in_words(plan)},
+          {"words", say(plan_in_words(plan))},
           {"brief", plan_in_brief(plan)},
           {"step_time_ns", cost ? Json(cost->step().count() * ns_per_s) : Json()},
           {"step_interval_ns", cost ? interval_tree(*cost) : Json()},
@@ -65,7 +66,7 @@ Json against_list(const PlanResult& r) {
     row["faster_plans"] = own.cost ? Json(own.rank.faster) : Json();
     row["faster_plans_complete"] = own.cost ? Json(own.rank.complete) : Json();
     row["gains"] = gains_json(r, own);
-    row["sentence"] = against_sentence(r, own);
+    row["sentence"] = say_stopped(against_sentence(r, own));
     row["error"] = text_or_null(own.why_not);
     out.push_back(std::move(row));
   }
@@ -101,8 +102,8 @@ Json plan_tree(const PlanResult& r) {
   return {{"schema", "stepscope.plan/1"},
           {"version", version()},
           {"answer",
-           {{"sentence", plan_sentence(r)},
-            {"plan", found.best.empty() ? Json() : Json(plan_in_words(found.best[0].plan))}}},
+           {{"sentence", say_stopped(plan_sentence(r))},
+            {"plan", found.best.empty() ? Json() : Json(say(plan_in_words(found.best[0].plan)))}}},
           {"model", r.model.name},
           {"machine", r.machine.name},
           {"devices", r.request.devices},
@@ -124,7 +125,7 @@ Json plan_tree(const PlanResult& r) {
           {"sensitivity", sensitivity_list(found)},
           {"smallest_devices", value(found.smallest_devices)},
           {"flags", flags_list(r)},
-          {"warnings", r.warnings}};
+          {"warnings", say_all(r.warnings)}};
 }
 
 }  // namespace stepscope

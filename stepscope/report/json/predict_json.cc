@@ -9,9 +9,10 @@
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/report/json/json_values.h"
+#include "stepscope/report/sentences/plan_sentence.h"
 #include "stepscope/report/sentences/plan_words.h"
-#include "stepscope/report/sentences/predict_sentence.h"
 #include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -266,7 +267,8 @@ Json predict_tree(const PredictResult& r) {
   const double devices = static_cast<double>(r.plan.devices);
   return {{"schema", "stepscope.predict/1"},
           {"version", version()},
-          {"answer", {{"sentence", predict_sentence(r)}, {"plan", plan_in_words(r.plan)}}},
+          {"answer",
+           {{"sentence", say_stopped(predict_sentence(r))}, {"plan", say(plan_in_words(r.plan))}}},
           {"model",
            {{"name", r.model.name},
             {"parameters", r.parameters.total},
@@ -296,7 +298,7 @@ Json predict_tree(const PredictResult& r) {
           {"layer_tables", layer_tables(r)},
           {"cost", cost(r)},
           {"comparison", comparison(r)},
-          {"warnings", predict_warnings(r)}};
+          {"warnings", say_all(predict_warnings(r))}};
 }
 
 }  // namespace stepscope

@@ -2,6 +2,7 @@
 #include "stepscope/report/json/recording_json.h"
 
 #include "stepscope/diagnose/needs.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -10,8 +11,8 @@ Json lacks(const JobResult& job) {
   Json out = Json::array();
   for (const MissingFact& m : missing_facts(job))
     out.push_back({{"fact", name_of(fact_names, m.fact)},
-                   {"what", m.what},
-                   {"record", text_or_null(m.record)},
+                   {"what", say(m.what)},
+                   {"record", text_or_null(say(m.record))},
                    {"findings", m.findings}});
   return out;
 }

@@ -11,6 +11,7 @@
 #include "stepscope/report/json/json_values.h"
 #include "stepscope/report/sentences/stacks_sentence.h"
 #include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -54,7 +55,7 @@ Json profile_json(const StacksResult& r, const ProfileBesideTrace& p) {
           {"rank", rank.rank},
           {"device", rank.device},
           {"joined", p.join.has_value()},
-          {"not_joined", text_or_null(p.why_not)},
+          {"not_joined", text_or_null(say(p.why_not))},
           {"offset_ns", value(p.offset)},
           {"start_ns", p.join ? value(p.join->first - origin) : Json(nullptr)},
           {"end_ns", p.join ? value(p.join->last - origin) : Json(nullptr)},
@@ -220,7 +221,7 @@ Json stacks_tree(const StacksResult& r) {
               {"busy", number(r.before->summary.busy)}};
   return {{"schema", "stepscope.stacks/1"},
           {"version", version()},
-          {"answer", {{"sentence", stacks_sentence(r)}}},
+          {"answer", {{"sentence", say_stopped(stacks_sentence(r))}}},
           {"unit", name_of(weight_unit_names, p.unit)},
           {"weight", number(r.summary.weight)},
           {"busy", number(r.summary.busy)},
@@ -236,7 +237,7 @@ Json stacks_tree(const StacksResult& r) {
           {"trace", stacks_trace_json(r)},
           {"lasti", text_or_null(r.lasti)},
           {"terms", terms_json({"budget", "phase_kind"})},
-          {"warnings", r.warnings}};
+          {"warnings", say_all(r.warnings)}};
 }
 
 }  // namespace stepscope

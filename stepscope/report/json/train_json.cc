@@ -13,7 +13,8 @@
 
 #include "stepscope/report/json/analyze_json.h"
 #include "stepscope/report/json/json_values.h"
-#include "stepscope/report/sentences/train_sentence.h"
+#include "stepscope/report/sentences/run_sentences.h"
+#include "stepscope/say/say.h"
 #include "stepscope/stats/round_to_sum.h"
 #include "stepscope/telemetry/stats_json.h"
 
@@ -174,13 +175,15 @@ Json train_tree(const TrainResult& r) {
   const TrainRates rates = train_rates(r);
   Json steps = Json::array();
   for (const TrainStep& step : r.steps) steps.push_back(train_step_json(step));
+  Json offload = Json::array();
+  for (const Message& m : r.offload) offload.push_back(say_stopped(m));
   return {{"schema", "stepscope.train/1"},
           {"version", r.version},
           {"answer",
-           {{"sentence", train_sentence(r)},
+           {{"sentence", say_stopped(train_sentence(r))},
             {"verdict", verdict_json(r.verdict.culprits)},
             {"verdict_steps", steps_of_verdict(r.verdict)},
-            {"no_verdict", text_or_null(r.verdict.why_none)}}},
+            {"no_verdict", text_or_null(say(r.verdict.why_none))}}},
           {"setup", train_setup_json(r.setup)},
           {"peak_flops", r.peak ? Json(r.peak->value) : Json(nullptr)},
           {"peak_source", text_or_null(r.peak_source)},
@@ -196,11 +199,11 @@ Json train_tree(const TrainResult& r) {
           {"memory", train_memory_json(r)},
           {"collectives", train_collectives_json(r)},
           {"isolation", r.isolation ? isolation_tree(*r.isolation) : Json(nullptr)},
-          {"offload", r.offload},
+          {"offload", std::move(offload)},
           {"checkpoints", r.checkpoints},
           {"stats", r.stats ? Json::parse(stats_json(*r.stats)) : Json(nullptr)},
           {"terms", terms_json({"budget", "phase"}, true)},
-          {"warnings", r.warnings}};
+          {"warnings", say_all(r.warnings)}};
 }
 
 namespace {

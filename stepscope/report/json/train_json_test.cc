@@ -32,7 +32,7 @@ TEST(TrainJson, HasTheVerdictOfAnalyzeAndItsSteps) {
   EXPECT_TRUE(train_tree(r)["answer"]["verdict"].is_null());
   EXPECT_TRUE(train_tree(r)["answer"]["verdict_steps"].is_null());
   EXPECT_TRUE(train_tree(r)["answer"]["no_verdict"].is_null());
-  r.verdict.why_none = "too few steps";
+  r.verdict.why_none = msg::plain("too few steps");
   EXPECT_EQ(train_tree(r)["answer"]["no_verdict"], "too few steps");
   r.verdict = {.first_step = 3, .last_step = 7};
   r.verdict.culprits.push_back({.kind = CulpritKind::late_host,

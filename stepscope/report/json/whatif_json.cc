@@ -3,6 +3,7 @@
 
 #include "stepscope/report/json/analyze_json.h"
 #include "stepscope/report/json/explanation_json.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 
@@ -12,7 +13,7 @@ Json whatif_tree(const WhatIfResult& r) {
       {"schema", "stepscope.whatif/1"}, {"version", r.version}, {"inputs", inputs_json(r.inputs)}};
   json.update(replay_json(e));
   json["scenarios"] = scenarios_json(e, r.asked ? e.asked : e.what_ifs);
-  json["warnings"] = r.warnings;
+  json["warnings"] = say_all(r.warnings);
   return json;
 }
 

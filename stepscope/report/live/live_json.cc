@@ -2,8 +2,8 @@
 #include "stepscope/report/live/live_json.h"
 
 #include "stepscope/pipeline/version.h"
-#include "stepscope/report/live/live_answer.h"
 #include "stepscope/report/live/live_sentence.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -126,7 +126,7 @@ Json live_event_json(const LiveEvent& e, double now) {
   for (const int rank : e.ranks)
     if (rank >= 0) ranks.push_back(rank);
   return {{"kind", live_event_names[static_cast<std::size_t>(e.kind)]},
-          {"sentence", event_in_words(e)},
+          {"sentence", say(event_in_words(e))},
           {"age_s", std::max(0.0, now - e.at)},
           {"step", e.step >= 0 ? Json(e.step) : Json(nullptr)},
           {"since", e.since >= 0 ? Json(e.since) : Json(nullptr)},
@@ -150,8 +150,8 @@ Json live_tree(const LiveView& view) {
           {"version", version()},
           {"answer",
            {{"fine", answer.fine ? Json(*answer.fine) : Json(nullptr)},
-            {"sentence", answer.sentence},
-            {"unseen", text_or_null(answer.unseen)}}},
+            {"sentence", say(answer.sentence)},
+            {"unseen", text_or_null(say(answer.unseen))}}},
           {"followed_s", view.now - view.since},
           {"catching_up", view.catching_up},
           {"stands_still", view.job.stands_still()},

@@ -7,11 +7,11 @@
 #include <array>
 #include <vector>
 
-#include "stepscope/report/live/live_answer.h"
 #include "stepscope/report/live/live_sentence.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -173,12 +173,13 @@ std::string live_text(const LiveView& view, const TextOptions& options, std::siz
   const JobState& job = view.job;
   const auto processes = living(job);
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("stepscope live: {}, followed for {}{}",
-                              live_processes_in_words(processes.size()),
-                              format_seconds(view.now - view.since),
-                              view.catching_up ? ", reading what was written before" : ""));
+  lines.push_back(
+      say(msg::live_headline(processes.size(), Seconds{view.now - view.since}, view.catching_up)));
   const LiveAnswer answer = live_answer(view);
-  put(lines, answer.sentence, width, painter, !answer.fine ? "1" : *answer.fine ? "32;1" : "31;1");
+  put(lines, say(answer.sentence), width, painter,
+      !answer.fine   ? "1"
+      : *answer.fine ? "32;1"
+                     : "31;1");
   lines.emplace_back();
   lines.push_back(steps_line(job));
   if (job.step_source() != StepSource::none)
@@ -193,14 +194,14 @@ std::string live_text(const LiveView& view, const TextOptions& options, std::siz
   communicators(lines, job, width, view.now);
   std::vector<std::string> tail;
   put(tail, coverage_line(view), width, painter, "2");
-  if (!answer.unseen.empty()) put(tail, "not seen: " + answer.unseen, width, painter, "33");
+  if (!answer.unseen.empty()) put(tail, say(msg::not_seen(answer.unseen)), width, painter, "33");
   const std::size_t used = lines.size() + tail.size() + 1;
   const auto& events = job.events();
   const std::size_t room = height > used ? height - used : 1;
   lines.emplace_back(events.empty() ? "nothing has happened" : "events, the newest first:");
   std::size_t shown = 0;
   for (auto e = events.rbegin(); e != events.rend() && shown < room; ++e) {
-    std::string rest = wrapped(event_in_words(*e), width - 16);
+    std::string rest = wrapped(say(event_in_words(*e)), width - 16);
     std::string front = ago(view.now - e->at) + "  ";
     for (std::size_t end = 0; (end = rest.find('\n')) != std::string::npos && shown < room;
          rest.erase(0, end + 1), ++shown) {
@@ -220,12 +221,10 @@ std::string live_line(const LiveView& view) {
   std::vector<int> late;
   for (const LiveProcess* p : processes)
     if (!p->late_in.empty()) late.push_back(p->rank);
-  std::string text = fmt::format("{:.0f} s: {}; {}", view.now - view.since,
-                                 live_processes_in_words(processes.size()), steps_line(view.job));
-  if (!late.empty())
-    text += fmt::format("; {} {} late", live_ranks_in_words(late, late.size()),
-                        late.size() == 1 ? "is" : "are");
-  return text + '\n';
+  return say(msg::live_line(Digits{view.now - view.since}, processes.size(), steps_line(view.job),
+                            late.empty() ? Message() : live_ranks_in_words(late, late.size()),
+                            late.size())) +
+         '\n';
 }
 
 }  // namespace stepscope

@@ -2,7 +2,8 @@
 #include "stepscope/report/projection/project_json.h"
 
 #include "stepscope/report/json/analyze_json.h"
-#include "stepscope/report/projection/project_sentence.h"
+#include "stepscope/report/projection/project_text.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -20,7 +21,9 @@ Json shape_json(const JobShape& s) {
           {"micro_batch", s.micro_batch ? Json(*s.micro_batch) : Json(nullptr)}};
 }
 
-Json answer_json(const ProjectResult& r) { return {{"sentence", project_sentence(r)}}; }
+Json answer_json(const ProjectResult& r) {
+  return {{"sentence", say_stopped(project_sentence(r))}};
+}
 
 Json step_json(const Projection& p) {
   return {{"ns", p.step * ns_a_second},
@@ -34,7 +37,7 @@ Json changes_json(const Projection& p) {
     rows.push_back({{"part", projected_part_names[static_cast<std::size_t>(c.part)]},
                     {"ns", c.seconds * ns_a_second},
                     {"deviation_ns", c.deviation * ns_a_second},
-                    {"source", c.source}});
+                    {"source", say(c.source)}});
   return rows;
 }
 
@@ -44,9 +47,9 @@ Json project_tree(const ProjectResult& r) {
   const Projection& p = r.projection;
   Json width = Json::array();
   for (const ProjectedWidth& w : p.width)
-    width.push_back({{"what", w.what}, {"deviation_ns", w.seconds * ns_a_second}});
-  Json notes = p.notes;
-  for (const std::string& w : r.warnings) notes.push_back(w);
+    width.push_back({{"what", say(w.what)}, {"deviation_ns", w.seconds * ns_a_second}});
+  Json notes = say_all(p.notes);
+  for (const Message& w : r.warnings) notes.push_back(say(w));
   return {{"schema", "stepscope.project/1"},
           {"version", r.version},
           {"inputs", inputs_json(r.inputs)},

@@ -2,7 +2,6 @@
 #include "stepscope/report/sentences/expected_sentences.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -20,16 +19,14 @@ namespace {
 constexpr double least_of_links = 0.8;
 constexpr double least_of_products = 0.9;
 
-std::string excess(const ExpectedLine& line) {
-  if (line.expected <= 0)
-    return fmt::format("{} {}, of which the model expects nothing", line.name,
-                       format_seconds(line.measured));
+Message excess(const ExpectedLine& line) {
+  const Seconds measured{line.measured};
+  const Seconds expected{line.expected};
+  if (line.expected <= 0) return msg::measured_for_nothing(line.name, measured);
   const double ratio = line.measured / line.expected;
   return ratio > largest_expected_ratio
-             ? fmt::format("{} {} for {}", line.name, format_seconds(line.measured),
-                           format_seconds(line.expected))
-             : fmt::format("{} {} ({} for {})", line.name, times_in_words(ratio),
-                           format_seconds(line.measured), format_seconds(line.expected));
+             ? msg::measured_for(line.name, measured, expected)
+             : msg::times_measured_for(line.name, Digits{ratio}, measured, expected);
 }
 
 }  // namespace
@@ -66,59 +63,52 @@ std::vector<ExpectedLine> outer_lines(const StepComparison& step) {
   return lines;
 }
 
-std::string expected_step_sentence(const StepComparison& step) {
-  std::string text =
-      fmt::format("The step takes {} what the model expects on {} ({} for {}).",
-                  times_in_words(step.measured / step.expected), printable(step.machine),
-                  format_seconds(step.measured), format_seconds(step.expected));
+Message expected_step_sentence(const StepComparison& step) {
   const std::vector<ExpectedLine> lines = outer_lines(step);
-  std::vector<std::string> largest;
+  Messages largest;
   for (const ExpectedLine& line : lines)
     if (largest.size() < 3 && line.gap() > 0.01 * step.measured) largest.push_back(excess(line));
-  if (!largest.empty()) text += fmt::format(" Largest excess: {}.", fmt::join(largest, "; "));
-  std::vector<std::string> less;
+  Messages less;
   for (auto line = lines.rbegin(); line != lines.rend() && less.size() < 2; ++line)
     if (line->gap() < -0.01 * step.measured) less.push_back(excess(*line));
-  if (!less.empty()) text += fmt::format(" Less than expected: {}.", fmt::join(less, "; "));
-  return text;
+  return joined(
+      msg::sentences,
+      {msg::step_beside_model(Digits{step.measured / step.expected}, printable(step.machine),
+                              Seconds{step.measured}, Seconds{step.expected}),
+       largest.empty() ? Message() : msg::largest_excess(std::move(largest)),
+       less.empty() ? Message() : msg::less_than_expected(std::move(less))});
 }
 
 // What takes less than a hundredth of the steps is not worth a sentence.
-std::string expected_operators_sentence(const Analysis& report,
-                                        const ExpectedOperators& operators) {
+Message expected_operators_sentence(const Analysis& report, const ExpectedOperators& operators) {
   const RankResult& rank = rank_of(report, operators);
   const double matters = 0.01 * seconds(rank.budget.total.sum()).count();
-  std::vector<std::string> parts;
+  Messages parts;
   std::vector<std::string> faster;
   for (const ExpectedOperatorClass& c : operators.classes) {
     const bool product = c.kind == NameClass::matmul || c.kind == NameClass::attention;
     if (!product || c.measured <= matters || c.expected <= 0) continue;
+    const std::string name = name_of(name_class_names, c.kind);
     if (c.measured < least_of_products * c.expected)
-      faster.push_back(name_of(name_class_names, c.kind));
+      faster.push_back(name);
     else
-      parts.push_back(fmt::format("{} takes {}", name_of(name_class_names, c.kind),
-                                  times_in_words(c.measured / c.expected)));
+      parts.push_back(msg::takes_times(name, Digits{c.measured / c.expected}));
   }
   const ExpectedOperator& most = operators.operators.front();
-  std::string largest;
+  Messages largest;
   if (most.gap() > matters)
-    largest = fmt::format("the largest excess is {} {} ({} for {})",
-                          printable((*rank.strings)[most.row->name]),
-                          shorten(shape_in_words((*rank.strings)[most.row->dims]), 60),
-                          format_seconds(most.measured), format_seconds(most.expected));
-  if (!faster.empty())
-    largest += fmt::format("{}the machine's curves are too slow for the shapes of {}",
-                           largest.empty() ? "" : "; ", fmt::join(faster, " and "));
+    largest.push_back(
+        msg::largest_operator(printable((*rank.strings)[most.row->name]),
+                              shorten(shape_in_words((*rank.strings)[most.row->dims]), 60),
+                              Seconds{most.measured}, Seconds{most.expected}));
+  if (!faster.empty()) largest.push_back(msg::curves_too_slow(faster));
   if (parts.empty() && largest.empty()) return {};
-  std::string text = fmt::format("By the shapes of rank {} on {}, ", operators.rank,
-                                 printable(report.expected->machine));
-  if (!parts.empty()) text += fmt::format("{} what is expected", fmt::join(parts, " and "));
-  if (!largest.empty()) text += (parts.empty() ? "" : "; ") + largest;
-  return text + ".";
+  return msg::operators_beside_model(operators.rank, printable(report.expected->machine),
+                                     std::move(parts), std::move(largest));
 }
 
-std::string expected_collectives_sentence(const std::vector<ExpectedCollective>& rows,
-                                          std::string_view machine) {
+Message expected_collectives_sentence(const std::vector<ExpectedCollective>& rows,
+                                      std::string_view machine) {
   double expected = 0;
   double measured = 0;
   bool with_wait = false;
@@ -128,33 +118,27 @@ std::string expected_collectives_sentence(const std::vector<ExpectedCollective>&
     with_wait = with_wait || c.with_wait;
   }
   if (expected <= 0) return {};
+  const Digits times{measured / expected};
   if (measured < least_of_links * expected)
-    return fmt::format(
-        "Collectives take {} what the links of {} allow at least, which is impossible: the links "
-        "or the placement of the ranks are not those of this job, or the recorded sizes are not "
-        "those of one call. Nothing is said about them; --machine FILE describes other links.",
-        times_in_words(measured / expected), printable(machine));
-  std::string text =
-      fmt::format("Collectives take {} what the links are expected to take{}",
-                  times_in_words(measured / expected), with_wait ? ", waiting included" : "");
+    return msg::faster_than_links(times, printable(machine));
   const ExpectedCollective& most = rows.front();
-  if (most.gap() > 0)
-    text += fmt::format("; the largest excess is {} of {} in groups of {}, {}",
-                        name_of(collective_kind_names, most.row->kind),
-                        format_bytes(static_cast<double>(most.row->bytes->value)),
-                        most.row->group_size.value_or(0), times_in_words(most.ratio()));
-  return text + ".";
+  return msg::collectives_beside_model(
+      times, with_wait,
+      most.gap() > 0 ? msg::largest_collective(name_of(collective_kind_names, most.row->kind),
+                                               *most.row->bytes, most.row->group_size.value_or(0),
+                                               Digits{most.ratio()})
+                     : Message());
 }
 
-std::vector<std::string> expected_sentences(const Analysis& report) {
-  std::vector<std::string> out;
+Messages expected_sentences(const Analysis& report) {
+  Messages out;
   if (!report.expected) return out;
   const Expectation& e = *report.expected;
   if (e.step) out.push_back(expected_step_sentence(*e.step));
   if (!e.ranks.empty()) out.push_back(expected_operators_sentence(report, e.ranks.front()));
   if (!e.collectives.empty())
     out.push_back(expected_collectives_sentence(e.collectives, e.machine));
-  std::erase_if(out, [](const std::string& s) { return s.empty(); });
+  std::erase_if(out, &Message::empty);
   return out;
 }
 

@@ -9,19 +9,20 @@
 
 #include "stepscope/diagnose/analysis.h"
 #include "stepscope/fit/expectation.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
 [[nodiscard]] std::string_view words_of(StepClass c);
 
 // The largest excess of each comparison in one sentence; those without an answer are left out.
-[[nodiscard]] std::vector<std::string> expected_sentences(const Analysis& report);
+[[nodiscard]] Messages expected_sentences(const Analysis& report);
 // Those of one comparison; empty where nothing is worth one.
-[[nodiscard]] std::string expected_step_sentence(const StepComparison& step);
-[[nodiscard]] std::string expected_operators_sentence(const Analysis& report,
-                                                      const ExpectedOperators& operators);
-[[nodiscard]] std::string expected_collectives_sentence(const std::vector<ExpectedCollective>& rows,
-                                                        std::string_view machine);
+[[nodiscard]] Message expected_step_sentence(const StepComparison& step);
+[[nodiscard]] Message expected_operators_sentence(const Analysis& report,
+                                                  const ExpectedOperators& operators);
+[[nodiscard]] Message expected_collectives_sentence(const std::vector<ExpectedCollective>& rows,
+                                                    std::string_view machine);
 
 // A class of a step, or all pointwise ones together.
 struct ExpectedLine {

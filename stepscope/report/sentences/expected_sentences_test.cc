@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "stepscope/report/sentences/verb_test_results.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -20,7 +21,7 @@ bool holds(const std::string& text, std::string_view part) {
 }
 
 TEST_F(ExpectedSentences, OneSentenceNamesTheLargestExcesses) {
-  const auto sentences = expected_sentences(made.report);
+  const auto sentences = say_all(expected_sentences(made.report));
   ASSERT_EQ(sentences.size(), 3U);
   EXPECT_TRUE(holds(sentences[0],
                     "takes 1.67 × what the model expects on H100-80GB SXM (100 ms "
@@ -41,7 +42,7 @@ TEST_F(ExpectedSentences, OneSentenceNamesTheLargestExcesses) {
 TEST_F(ExpectedSentences, ARunThatBeatsTheMachineIsNotComparedWithIt) {
   made.report.expected->collectives[0].measured = 0.00015;
   made.report.expected->ranks[0].classes[0].measured = 0.0134;
-  const auto sentences = expected_sentences(made.report);
+  const auto sentences = say_all(expected_sentences(made.report));
   ASSERT_EQ(sentences.size(), 3U);
   EXPECT_FALSE(holds(sentences[1], "matmul takes")) << sentences[1];
   EXPECT_TRUE(holds(sentences[1], "the machine's curves are too slow for the shapes of matmul"))

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/report/sentences/hang_sentence.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <set>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "stepscope/say/format.h"
-#include "stepscope/say/phrases.h"
 
 namespace stepscope {
 namespace {
 
-// "rank 3", "ranks 0, 1", "7 ranks", "process 12 on host a".
-std::string who(const HangResult& r, const std::vector<std::uint32_t>& ranks) {
+// Numbers of ranks, or names of processes of which one has none.
+Value who(const HangResult& r, const std::vector<std::uint32_t>& ranks) {
   std::vector<int> numbers;
   std::vector<std::string> labels;
   for (const std::uint32_t rank : ranks) {
@@ -25,73 +21,45 @@ std::string who(const HangResult& r, const std::vector<std::uint32_t>& ranks) {
     labels.push_back(printable(known.label));
   }
   std::ranges::sort(numbers);
-  if (numbers.size() == ranks.size()) return ranks_in_words(numbers);
-  if (labels.size() > 3) return fmt::format("{} processes", labels.size());
-  return fmt::format("{}", fmt::join(labels, " and "));
+  return numbers.size() == ranks.size() ? Value(numbers) : Value(labels);
 }
-
-std::string_view is(std::size_t n) { return n == 1 ? "is" : "are"; }
-
-// The ending of a verb behind one or several.
-std::string_view s(std::size_t n) { return n == 1 ? "s" : ""; }
 
 // "all_reduce 78 of default_pg".
-std::string place(const HangResult& r, const HangFinding& f) {
-  const std::string name = f.call ? printable(f.call->name) : "call";
-  return fmt::format("{} {} of {}", name, f.sequence, group_in_words(r, f.group));
+Message place(const HangResult& r, const HangFinding& f) {
+  return msg::call_in_group(f.call ? Value(printable(f.call->name)) : Value(), f.sequence,
+                            group_in_words(r, f.group));
 }
 
-std::string sizes_of(const HangCall& call) {
-  return call.sizes.empty() ? std::string("an unknown size") : printable(call.sizes);
-}
-
-std::string mismatch(const HangResult& r, const HangFinding& f) {
-  const std::string them = who(r, f.others);
-  const std::size_t n = f.ranks.size();
+Message mismatch(const HangResult& r, const HangFinding& f) {
+  const Value they = who(r, f.ranks);
+  const Value others = who(r, f.others);
+  const Message group = group_in_words(r, f.group);
   switch (f.kind) {
     case HangKind::size:
-      if (f.ranks.empty())
-        return fmt::format("in {} the ranks send not as much as they receive", place(r, f));
-      return fmt::format("{} call{} {} with {}, {} with {}", who(r, f.ranks), s(n), place(r, f),
-                         sizes_of(*f.instead), them, sizes_of(*f.call));
+      return f.ranks.empty() ? msg::sizes_differ(place(r, f))
+                             : msg::call_of_size(they, place(r, f), printable(f.instead->sizes),
+                                                 others, printable(f.call->sizes));
     case HangKind::type:
-      return fmt::format("{} call{} {} with {}, {} with {}", who(r, f.ranks), s(n), place(r, f),
-                         printable(f.instead->types), them, printable(f.call->types));
+      return msg::call_of_type(they, place(r, f), printable(f.instead->types), others,
+                               printable(f.call->types));
     case HangKind::argument:
-      return fmt::format("{} call{} {} {} of {}, {} {}", who(r, f.ranks), s(n),
-                         printable(f.instead->name), f.sequence, group_in_words(r, f.group), them,
-                         printable(f.call->name));
+      return msg::call_with_argument(they, printable(f.instead->name), f.sequence, group, others,
+                                     printable(f.call->name));
     case HangKind::order:
-      return fmt::format("{} call{} {} {} before {} in {}, {} the other way round", who(r, f.ranks),
-                         s(n), printable(f.instead->name), f.sequence, printable(f.call->name),
-                         group_in_words(r, f.group), them);
+      return msg::calls_in_other_order(they, printable(f.instead->name), f.sequence,
+                                       printable(f.call->name), group, others);
     case HangKind::left_out:
-      return fmt::format("{} leave{} out {}, which {} call{}", who(r, f.ranks), s(n), place(r, f),
-                         them, s(f.others.size()));
+      return msg::call_left_out(they, place(r, f), others);
     case HangKind::additional:
-      return fmt::format("{} call{} {} {} in {}, which {} do{} not call there", who(r, f.ranks),
-                         s(n), printable(f.instead->name), f.sequence, group_in_words(r, f.group),
-                         them, f.others.size() == 1 ? "es" : "");
+      return msg::additional_call(they, printable(f.instead->name), f.sequence, group, others);
     default:
-      return fmt::format("{} call{} {} {} in {} where {} call{} {}", who(r, f.ranks), s(n),
-                         printable(f.instead->name), f.sequence, group_in_words(r, f.group), them,
-                         s(f.others.size()), printable(f.call->name));
+      return msg::other_call(they, printable(f.instead->name), f.sequence, group, others,
+                             printable(f.call->name));
   }
 }
 
-// Of a pair: who waits in the call is in `others`.
-std::string pair_words(const HangResult& r, const HangFinding& f) {
-  const bool send = f.call->name.starts_with("s") || f.call->name.starts_with("S");
-  if (f.kind == HangKind::pair_size)
-    return fmt::format("{} sends {} to {} in {}, which receives {}", who(r, f.ranks),
-                       sizes_of(*f.call), who(r, f.others), group_in_words(r, f.group),
-                       sizes_of(*f.instead));
-  return fmt::format("{} waits in {} for {}, which does not {} it", who(r, f.others), place(r, f),
-                     who(r, f.ranks), send ? "receive" : "send");
-}
-
-// The end of a sentence without findings: whether every rank of every group was seen.
-std::string unseen_ranks(const HangResult& r) {
+// Whether every rank of every group was seen.
+Message unseen_ranks(const HangResult& r) {
   std::set<int> recorded;
   for (const CommRank& rank : r.records.ranks)
     if (rank.number) recorded.insert(*rank.number);
@@ -104,77 +72,57 @@ std::string unseen_ranks(const HangResult& r) {
       for (const int member : r.records.groups[g.group].members)
         if (!recorded.contains(member)) unseen.insert(member);
   }
-  if (!unseen.empty())
-    return fmt::format(", but {} {} not recorded: give the records of every rank.",
-                       ranks_in_words({unseen.begin(), unseen.end()}), is(unseen.size()));
+  if (!unseen.empty()) return msg::ranks_not_seen(std::vector(unseen.begin(), unseen.end()));
   if (partial != nullptr)
-    return fmt::format(
-        ", but {} of the {} ranks of {} {} recorded: give the records of every rank.",
-        partial->recorded, partial->size, group_in_words(r, partial->group),
-        is(static_cast<std::size_t>(partial->recorded)));
-  if (r.records.ranks.size() == 1)
-    return ", which is one rank: give the records of every rank of the job.";
-  return ": every rank has every call.";
+    return msg::ranks_partly_seen(partial->recorded, partial->size,
+                                  group_in_words(r, partial->group));
+  return r.records.ranks.size() == 1 ? msg::one_rank_seen() : msg::all_calls_seen();
 }
 
 }  // namespace
 
-std::string group_in_words(const HangResult& r, std::uint32_t group) {
+Message group_in_words(const HangResult& r, std::uint32_t group) {
   const RecordedGroup& g = r.records.groups[group];
-  if (!g.from_log) {
-    if (!g.name.empty() && g.name != "undefined") return printable(g.name);
-    return "group " + printable(g.id);
-  }
-  std::string out = "the communicator";
-  if (!g.id.empty()) out += ' ' + printable(g.id);
-  if (g.size > 0) out += " of " + counted(static_cast<std::uint64_t>(g.size), "rank");
-  return out;
+  if (g.from_log) return msg::communicator(printable(g.id), value_if(g.size > 0, g.size));
+  return g.name.empty() || g.name == "undefined" ? msg::group_number(printable(g.id))
+                                                 : msg::plain(printable(g.name));
 }
 
-std::string finding_in_words(const HangResult& r, const HangFinding& f) {
+Message finding_in_words(const HangResult& r, const HangFinding& f) {
   switch (f.kind) {
-    case HangKind::missing: {
-      std::string out =
-          fmt::format("{} {} missing in {}, where {} wait{}", who(r, f.ranks), is(f.ranks.size()),
-                      place(r, f), who(r, f.others), s(f.others.size()));
-      if (!f.unrecorded.empty())
-        out += fmt::format(" (of {} nothing is recorded)", ranks_in_words(f.unrecorded));
-      return out;
-    }
+    case HangKind::missing:
+      return msg::rank_missing(who(r, f.ranks), place(r, f), who(r, f.others), f.unrecorded);
     case HangKind::no_record:
-      return fmt::format("{} wait{} in {}, and of {} nothing is recorded", who(r, f.others),
-                         s(f.others.size()), place(r, f), ranks_in_words(f.unrecorded));
+      return msg::rank_without_record(who(r, f.others), place(r, f), f.unrecorded);
     case HangKind::not_finished:
-      if (f.others.empty())
-        return fmt::format("all {} ranks are in {}, and none finishes it", f.ranks.size(),
-                           place(r, f));
-      return fmt::format("{} do{} not finish {}, {} did", who(r, f.ranks),
-                         f.ranks.size() == 1 ? "es" : "", place(r, f), who(r, f.others));
-    case HangKind::unpaired:
+      return f.others.empty()
+                 ? msg::none_finishes(f.ranks.size(), place(r, f))
+                 : msg::does_not_finish(who(r, f.ranks), place(r, f), who(r, f.others));
     case HangKind::pair_size:
-      return pair_words(r, f);
+      return msg::pair_of_sizes(who(r, f.ranks), printable(f.call->sizes), who(r, f.others),
+                                group_in_words(r, f.group), printable(f.instead->sizes));
+    case HangKind::unpaired:
+      return msg::waits_for_peer(who(r, f.others), place(r, f), who(r, f.ranks),
+                                 f.call->name.starts_with("s") || f.call->name.starts_with("S"));
     case HangKind::timeout:
-      return fmt::format("the watchdog of {} gave up on {}, and nothing tells why", who(r, f.ranks),
-                         place(r, f));
+      return msg::gave_up(who(r, f.ranks), place(r, f));
     default:
       return mismatch(r, f);
   }
 }
 
-std::string hang_sentence(const HangResult& r) {
+Message hang_sentence(const HangResult& r) {
   const auto& findings = r.account.findings;
   if (findings.empty())
-    return r.account.calls == 0 ? "No calls are recorded: nothing can be said of a hang."
-                                : "Nothing stands still in what is recorded" + unseen_ranks(r);
-  std::string out = capitalised(finding_in_words(r, findings.front())) + '.';
-  const auto causes = static_cast<std::size_t>(
-      std::ranges::count_if(findings, [](const HangFinding& f) { return !f.follows; }));
+    return r.account.calls == 0 ? msg::no_calls() : msg::nothing_stands_still(unseen_ranks(r));
+  const auto causes =
+      std::ranges::count_if(findings, [](const HangFinding& f) { return !f.follows; });
+  Message more;
   if (findings.front().circular)
-    out += " The ranks wait for each other in a circle.";
+    more = msg::wait_in_circle(false);
   else if (causes > 1)
-    out += fmt::format(" {} more {} from nothing else.", causes - 1,
-                       causes == 2 ? "finding follows" : "findings follow");
-  return out;
+    more = msg::other_causes(causes - 1);
+  return joined(msg::sentences, {msg::sentence(finding_in_words(r, findings.front())), more});
 }
 
 }  // namespace stepscope

@@ -3,17 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "stepscope/pipeline/hang.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
 // "default_pg", "group 3", "the communicator 0x1f of 8 ranks".
-[[nodiscard]] std::string group_in_words(const HangResult& result, std::uint32_t group);
-// "rank 5 is missing in all_reduce 78 of default_pg, where 7 ranks wait". No capital, no full stop.
-[[nodiscard]] std::string finding_in_words(const HangResult& result, const HangFinding& finding);
+[[nodiscard]] Message group_in_words(const HangResult& result, std::uint32_t group);
+// "rank 5 is missing in all_reduce 78 of default_pg, where 7 ranks wait".
+[[nodiscard]] Message finding_in_words(const HangResult& result, const HangFinding& finding);
 // Of the first finding, or that there is none.
-[[nodiscard]] std::string hang_sentence(const HangResult& result);
+[[nodiscard]] Message hang_sentence(const HangResult& result);
 
 }  // namespace stepscope

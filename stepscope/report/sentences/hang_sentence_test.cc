@@ -6,13 +6,16 @@
 #include <string>
 
 #include "stepscope/report/sentences/verb_test_results.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
 
 using namespace test;
 
-std::string words(const HangFinding& f) { return finding_in_words({.records = four_ranks()}, f); }
+std::string words(const HangFinding& f) {
+  return say(finding_in_words({.records = four_ranks()}, f));
+}
 
 TEST(HangSentence, SaysEachKindInOneSentence) {
   EXPECT_EQ(words(hang_finding(HangKind::missing)),
@@ -54,22 +57,23 @@ TEST(HangSentence, OpensWithTheCause) {
   account.calls = 9;
   account.findings = {hang_finding(HangKind::missing), hang_finding(HangKind::missing)};
   account.findings[1].follows = 0;
-  EXPECT_EQ(hang_sentence(result),
+  EXPECT_EQ(say_stopped(hang_sentence(result)),
             "Rank 3 is missing in all_reduce 57 of default_pg, where ranks 0, 1, 2 wait.");
   account.findings.clear();
-  EXPECT_EQ(hang_sentence(result),
+  EXPECT_EQ(say_stopped(hang_sentence(result)),
             "Nothing stands still in what is recorded: every rank has every call.");
   account.groups = {{.group = 0, .size = 6, .recorded = 4}};
-  EXPECT_EQ(hang_sentence(result),
+  EXPECT_EQ(say_stopped(hang_sentence(result)),
             "Nothing stands still in what is recorded, but 4 of the 6 ranks of default_pg are "
             "recorded: give the records of every rank.");
   result.records.groups[0].members = {0, 1, 2, 3, 4, 5};
   result.records.groups[0].members_recorded = true;
-  EXPECT_EQ(hang_sentence(result),
+  EXPECT_EQ(say_stopped(hang_sentence(result)),
             "Nothing stands still in what is recorded, but ranks 4, 5 are not recorded: give the "
             "records of every rank.");
   account.calls = 0;
-  EXPECT_EQ(hang_sentence(result), "No calls are recorded: nothing can be said of a hang.");
+  EXPECT_EQ(say_stopped(hang_sentence(result)),
+            "No calls are recorded: nothing can be said of a hang.");
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/report/sentences/plan_sentence.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -13,11 +11,9 @@
 namespace stepscope {
 namespace {
 
-double step_of(const FoundPlan& p) { return p.cost.step().count(); }
-
 // In a list, where commas part the terms.
-std::string_view in_list(StepTerm term) {
-  return term == StepTerm::pointwise ? "norms and activations" : words_of(term);
+Value in_list(StepTerm term) {
+  return term == StepTerm::pointwise ? Value(msg::norms_and_activations()) : words_of(term);
 }
 
 // Those of one sign, as many as make nine tenths of their sum, three at most.
@@ -36,30 +32,13 @@ std::vector<TermGain> most_of(const std::vector<TermGain>& gains, double sign) {
   return some;
 }
 
-// "a, b and c"
-std::string listed(const std::vector<std::string>& parts) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) text += i + 1 == parts.size() ? " and " : ", ";
-    text += parts[i];
-  }
-  return text;
-}
-
 // What there is to say of the memory that a plan of one's own takes.
-std::string fitting(const PlanResult& r, const Memory& memory) {
-  if (const std::string lacks = words_of(shortage(memory, r.machine)); !lacks.empty())
-    return fmt::format(": it does not fit, {}", lacks);
+Message fitting(const PlanResult& r, const Memory& memory) {
+  if (Message lacks = words_of(shortage(memory, r.machine)); !lacks.empty())
+    return msg::lacks_room(std::move(lacks));
   if (r.machine.memory && memory.total() > allowed_bytes(r))
-    return fmt::format(": it fits, but leaves less than the {} that the search keeps free",
-                       format_percent(r.request.memory_headroom));
+    return msg::leaves_little_room(Percent{r.request.memory_headroom});
   return {};
-}
-
-std::string standing(const PlanRank& rank) {
-  if (rank.faster == 0) return {};
-  return fmt::format("{}{} plans that fit are faster. ", rank.complete ? "" : "More than ",
-                     format_whole(rank.faster));
 }
 
 }  // namespace
@@ -77,53 +56,72 @@ std::vector<TermGain> term_gains(const StepCost& fast, const StepCost& slow) {
   return gains;
 }
 
-std::string gains_in_words(const StepCost& fast, const StepCost& slow) {
+Message gains_in_words(const StepCost& fast, const StepCost& slow) {
   const std::vector<TermGain> gains = term_gains(fast, slow);
-  std::vector<std::string> saved;
+  Messages saved;
   for (const TermGain& g : most_of(gains, 1))
-    saved.push_back(fmt::format("{} of {}", format_seconds(g.seconds), in_list(g.term)));
-  std::string text = listed(saved);
-  std::vector<std::string> paid;
-  const double all = slow.step().count() - fast.step().count();
+    saved.push_back(msg::saved_on(Seconds{g.seconds}, in_list(g.term)));
+  Messages spent;
+  const double all = (slow.step() - fast.step()).count();
   for (const TermGain& g : most_of(gains, -1))
     if (-g.seconds > 0.05 * all)
-      paid.push_back(fmt::format("{} more on {}", format_seconds(-g.seconds), in_list(g.term)));
-  if (!paid.empty()) text += fmt::format("; it spends {}", listed(paid));
-  return text;
+      spent.push_back(msg::spent_on(Seconds{-g.seconds}, in_list(g.term)));
+  return msg::gains(std::move(saved), std::move(spent));
 }
 
-std::string plan_sentence(const PlanResult& r) {
-  if (r.found.best.empty())
-    return r.found.smallest_devices
-               ? fmt::format("Nothing fits; {} devices would be enough.", *r.found.smallest_devices)
-               : "Nothing fits.";
-  const FoundPlan& best = r.found.best.front();
-  return fmt::format("The fastest plan takes {} a step: {} MFU ({}).",
-                     format_seconds(step_of(best)), format_percent(best.cost.mfu[0]),
-                     flops_convention_names[0]);
+Message plan_sentence(const PlanResult& r) {
+  if (r.found.best.empty()) return msg::nothing_fits(r.found.smallest_devices);
+  const StepCost& best = r.found.best.front().cost;
+  return msg::fastest_plan(best.step(), Percent{best.mfu[0]}, flops_convention_names[0]);
 }
 
-std::string against_sentence(const PlanResult& r, const AgainstPlan& own) {
+Message against_sentence(const PlanResult& r, const AgainstPlan& own) {
   const std::string name = printable(own.label);
-  if (!own.cost) return fmt::format("{} cannot run: {}.", name, printable(own.why_not));
+  if (!own.cost) return msg::plan_cannot_run(name, printable(own.why_not));
   const StepCost& cost = *own.cost;
-  const double step = cost.step().count();
-  std::string text = fmt::format("{} takes {} a step, {} MFU, in {}", name, format_seconds(step),
-                                 format_percent(cost.mfu[0]), format_bytes(cost.memory.total()));
-  text += fitting(r, cost.memory) + ". ";
+  Messages said = {msg::plan_takes(name, cost.step(), Percent{cost.mfu[0]},
+                                   ByteSize{cost.memory.total()}, fitting(r, cost.memory))};
   const FoundPlan* best = fastest_beside(r, own);
-  if (best == nullptr) return text + "No plan fits.";
-  const bool several = r.request.devices.size() > 1;
-  const std::string fastest =
-      several ? fmt::format("fastest plan on {}", best->plan.devices) : "fastest plan";
-  const double gain = step - step_of(*best);
-  if (gain == 0) return text + fmt::format("It is the {}.", fastest);
-  if (gain < 0)
-    return text + fmt::format("It is {} faster than the {} that the search may take: {}.",
-                              format_seconds(-gain), fastest, gains_in_words(cost, best->cost));
-  return text + standing(own.rank) +
-         fmt::format("The {} saves {} ({}): {}.", fastest, format_seconds(gain),
-                     format_percent(gain / step), gains_in_words(best->cost, cost));
+  if (best == nullptr) {
+    said.push_back(msg::no_plan_fits());
+    return msg::sentences(std::move(said));
+  }
+  const Value devices = value_if(r.request.devices.size() > 1, best->plan.devices);
+  const Seconds gain = cost.step() - best->cost.step();
+  if (gain.count() == 0) {
+    said.push_back(msg::is_fastest(devices));
+  } else if (gain.count() < 0) {
+    said.push_back(msg::faster_than_searched(-gain, devices, gains_in_words(cost, best->cost)));
+  } else {
+    if (own.rank.faster > 0)
+      said.push_back(msg::plans_are_faster(own.rank.complete, format_whole(own.rank.faster)));
+    said.push_back(msg::fastest_saves(devices, gain, Percent{gain / cost.step()},
+                                      gains_in_words(best->cost, cost)));
+  }
+  return msg::sentences(std::move(said));
+}
+
+Messages predict_warnings(const PredictResult& r) {
+  Messages warnings = r.warnings;
+  if (!r.fitting) return warnings;
+  const FittingPlan& f = *r.fitting;
+  if (f.why_not) warnings.push_back(msg::plain(f.why_not->message()));
+  if (f.plan) warnings.push_back(msg::another_plan_fits(r.plan.devices, plan_in_words(*f.plan)));
+  if (f.smallest_devices)
+    warnings.push_back(msg::no_plan_fits_devices(r.plan.devices, *f.smallest_devices));
+  return warnings;
+}
+
+Message predict_sentence(const PredictResult& r) {
+  const StepCost& cost = r.cost;
+  const auto most =
+      static_cast<std::size_t>(std::ranges::max_element(cost.seconds) - cost.seconds.begin());
+  const Message lacks = words_of(shortage(cost.memory, r.machine));
+  return joined(msg::sentences,
+                {msg::predicted_step(cost.step(), Percent{cost.mfu[0]}, flops_convention_names[0],
+                                     words_of(static_cast<StepTerm>(most), r.model),
+                                     Percent{cost.seconds[most] / cost.step().count()}),
+                 lacks.empty() ? Message() : msg::does_not_fit(lacks)});
 }
 
 }  // namespace stepscope

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "stepscope/report/sentences/verb_test_results.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -16,20 +17,20 @@ TEST(PlanSentence, SaysTheBestPlan) {
   Searched s;
   s.report.found.best = {found_plan(8, 3, 0.5)};
   EXPECT_TRUE(
-      plan_sentence(s.report).starts_with("The fastest plan takes 3.50 s a step: 40.0 % MFU"));
+      say(plan_sentence(s.report)).starts_with("The fastest plan takes 3.50 s a step: 40.0 % MFU"));
 }
 
 TEST(PlanSentence, SuggestsTheSmallestCountWhereNothingFits) {
   Searched s;
   s.report.found.smallest_devices = 256;
-  EXPECT_EQ(plan_sentence(s.report), "Nothing fits; 256 devices would be enough.");
+  EXPECT_EQ(say_stopped(plan_sentence(s.report)), "Nothing fits; 256 devices would be enough.");
 }
 
 TEST(PlanSentence, SaysWhyThePlanOfOnesOwnIsSlower) {
   Searched s;
   s.report.found.best = {found_plan(8, 3, 0.5)};
   s.report.against = {own_plan(4, 2.9, 1.6)};
-  EXPECT_EQ(against_sentence(s.report, s.report.against[0]),
+  EXPECT_EQ(say_stopped(against_sentence(s.report, s.report.against[0])),
             "tp=4 takes 4.50 s a step, 40.0 % MFU, in 40.0 GB. 12,345 plans that fit are faster. "
             "The fastest plan saves 1.00 s (22.2 %): 1.10 s of pipeline bubble; it spends 100 ms "
             "more on matrix products.");
@@ -42,7 +43,9 @@ TEST(PlanSentence, SaysWhetherThePlanOfOnesOwnFits) {
   s.report.found.best = {found_plan(8, 3, 0.5)};
   s.report.against = {own_plan(4, 2, 0.5), own_plan(4, 3, 0.5), own_plan(4, 2, 1)};
   s.report.against[0].cost->memory.bytes[0] = 45e9;
-  const auto said = [&s](std::size_t i) { return against_sentence(s.report, s.report.against[i]); };
+  const auto said = [&s](std::size_t i) {
+    return say_stopped(against_sentence(s.report, s.report.against[i]));
+  };
   EXPECT_NE(said(0).find("does not fit, each device lacks 2.00 GB"), std::string::npos) << said(0);
   EXPECT_NE(said(0).find("It is 1.00 s faster than the fastest plan that the search may take: "
                          "1.00 s of matrix products."),
@@ -60,7 +63,7 @@ TEST(PlanSentence, HoldsThePlanOfOnesOwnAgainstTheFastestOnAsManyDevices) {
   s.report.found.best = {larger, found_plan(8, 3, 0.5)};
   s.report.found.by_devices = {found_plan(8, 3, 0.5), larger};
   s.report.against = {own_plan(4, 3, 1)};
-  EXPECT_NE(against_sentence(s.report, s.report.against[0])
+  EXPECT_NE(say_stopped(against_sentence(s.report, s.report.against[0]))
                 .find("The fastest plan on 64 saves 500 ms (12.5 %): 500 ms of pipeline bubble."),
             std::string::npos);
 }
@@ -72,6 +75,20 @@ TEST(PlanSentence, TermsSumToTheDifferenceOfTheSteps) {
   for (const TermGain& g : term_gains(fast, slow)) sum += g.seconds;
   EXPECT_NEAR(sum, slow.step().count() - fast.step().count(), 1e-12);
   EXPECT_TRUE(term_gains(fast, fast).empty());
+}
+
+TEST(PredictSentence, SaysWhatDoesNotFit) {
+  Predicted p;
+  EXPECT_EQ(say(predict_sentence(p.report)).find("does not fit"), std::string::npos);
+  p.report.cost.memory.bytes[0] = 100e9;
+  EXPECT_NE(say(predict_sentence(p.report)).find("It does not fit: each device lacks 20.0 GB"),
+            std::string::npos);
+  p.report.cost.memory.bytes[0] = 50e9;
+  p.report.cost.memory.host_bytes = 300e9;
+  p.report.machine.host = Host{};
+  p.report.machine.host->memory = Bytes{250'000'000'000};
+  EXPECT_NE(say(predict_sentence(p.report)).find("each device lacks 50.0 GB of host memory"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/cost/plan/parallelism.h"
 #include "stepscope/cost/step/step_cost.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -18,9 +19,9 @@ namespace stepscope {
 [[nodiscard]] std::string_view words_of(StepTerm term, const Transformer& model);
 [[nodiscard]] std::string_view words_of(MemoryTerm term);
 // "each device lacks 3.2 GB and 12 GB of host memory"; empty where it fits.
-[[nodiscard]] std::string words_of(const Shortage& lacks);
+[[nodiscard]] Message words_of(const Shortage& lacks);
 // "TP 8 · PP 16 (1F1B) · DP 8, ZeRO-1 · 12 micro-batches of 1 × 2048".
-[[nodiscard]] std::string plan_in_words(const Plan& plan);
+[[nodiscard]] Message plan_in_words(const Plan& plan);
 // The sides of the tensor layout's grid, if it is not square or a cube: "4 × 2"; else empty.
 [[nodiscard]] std::string grid_in_words(const Plan& plan);
 // "all_gather + reduce_scatter"; empty without any.
@@ -29,6 +30,6 @@ namespace stepscope {
 [[nodiscard]] std::string plan_in_brief(const Plan& plan);
 
 // "80 % interval of the step: 8.1 s to 12.3 s (...)."
-[[nodiscard]] std::string interval_in_words(const StepCost& cost);
+[[nodiscard]] Message interval_in_words(const StepCost& cost);
 
 }  // namespace stepscope

@@ -4,85 +4,83 @@
 #include <fmt/format.h>
 
 #include <optional>
-
-#include "stepscope/say/format.h"
+#include <string>
 
 namespace stepscope {
 namespace {
 
-std::string name_of_kind(const std::optional<CollectiveKind>& kind) {
-  return kind ? std::string(collective_kind_names[static_cast<std::size_t>(*kind)])
-              : "communication";
+std::string_view name_of_kind(const std::optional<CollectiveKind>& kind) {
+  return kind ? collective_kind_names[static_cast<std::size_t>(*kind)] : "communication";
 }
 
-std::string change_words(const Scenario& s) {
+std::string_view name_of_part(WorkPart part) {
+  return part == WorkPart::data ? "data loading" : work_part_names[static_cast<std::size_t>(part)];
+}
+
+Message change_words(const Scenario& s) {
+  const std::string factor = fmt::format("{}", s.factor);
   switch (s.change) {
     case Change::no_waiting:
-      return "no waiting for peers";
+      return msg::no_waiting();
     case Change::communication_free:
-      return name_of_kind(s.kind) + " takes no time";
+      return msg::takes_no_time(name_of_kind(s.kind));
     case Change::bandwidth:
-      return fmt::format("{} at {} × the bandwidth", name_of_kind(s.kind), s.factor);
+      return msg::at_bandwidth(name_of_kind(s.kind), factor);
     case Change::latency:
-      return fmt::format("{} with 1/{} of the latency", name_of_kind(s.kind), s.factor);
+      return msg::at_latency(name_of_kind(s.kind), factor);
     case Change::compute:
-      return fmt::format(
-          "{} {} × as fast",
+      return msg::so_fast(
           s.kernel_class ? name_class_names[static_cast<std::size_t>(*s.kernel_class)] : "compute",
-          s.factor);
+          factor);
     case Change::host_free:
-      return "host and launches take no time";
+      return msg::host_takes_no_time();
     case Change::host:
-      return fmt::format("host {} × as fast", s.factor);
+      return msg::so_fast("host", factor);
     case Change::data_free:
-      return "data loading takes no time";
+      return msg::data_takes_no_time();
     case Change::allocator_free:
-      return "allocating and freeing device memory takes no time";
+      return msg::allocator_takes_no_time();
     case Change::collector_free:
-      return "garbage collection takes no time";
+      return msg::collector_takes_no_time();
     case Change::unseen_free:
-      return "what the host does without a row takes no time";
+      return msg::unseen_takes_no_time();
     case Change::profiler_free:
-      return "the profiler's own overhead is gone";
+      return msg::without_profiler();
     case Change::sync_free:
-      return "no call waits for the device, or for a collective before it is needed";
+      return msg::without_syncs();
     case Change::syncs_once:
-      return "no repeated waits for the device within a step";
+      return msg::syncs_once();
     case Change::pauses_free:
-      return "no pauses of the host";
+      return msg::without_pauses();
     case Change::copies_free:
-      return "copies take no time";
+      return msg::copies_take_no_time();
     case Change::device_alone:
-      return "no other process has the device in between";
+      return msg::device_alone();
     case Change::rank_as_peers:
-      if (!s.part) return fmt::format("rank {} works as its peers do", s.rank.value_or(-1));
-      return fmt::format("rank {}'s {} takes as long as its peers'", s.rank.value_or(-1),
-                         *s.part == WorkPart::data
-                             ? "data loading"
-                             : work_part_names[static_cast<std::size_t>(*s.part)]);
+      return s.part ? msg::part_as_peers(s.rank.value_or(-1), name_of_part(*s.part))
+                    : msg::rank_as_peers(s.rank.value_or(-1));
     case Change::group_as_siblings:
-      return fmt::format("group {} transfers as its siblings do", s.group);
+      return msg::group_as_siblings(s.group);
     case Change::step_as_others:
-      return fmt::format("step {} works as the other steps do", s.step.value_or(0));
+      return msg::step_as_others(s.step.value_or(0));
     case Change::stages_balanced:
-      return "pipeline stages balanced";
+      return msg::stages_balanced();
     case Change::ranks_balanced:
-      return "ranks of one role have equal compute";
+      return msg::ranks_balanced();
     case Change::bucket:
-      return fmt::format("gradients in messages of {}",
-                         format_bytes(static_cast<double>(s.size.value_or(Bytes{}).value)));
+      return msg::gradients_in_messages(s.size.value_or(Bytes{}));
     case Change::prefetch:
-      return fmt::format("parameters fetched {} unit{} ahead", s.factor, s.factor == 1 ? "" : "s");
+      return msg::fetched_ahead(factor, s.factor != 1);
   }
   return {};
 }
 
 }  // namespace
 
-std::string scenario_words(const Scenario& s) {
+Message scenario_words(const Scenario& s) {
   const bool named =
       s.change == Change::rank_as_peers || s.change == Change::group_as_siblings || !s.rank;
-  return named ? change_words(s) : fmt::format("{} on rank {}", change_words(s), *s.rank);
+  return named ? change_words(s) : msg::change_on_rank(change_words(s), *s.rank);
 }
 
 }  // namespace stepscope

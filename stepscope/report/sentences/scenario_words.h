@@ -2,13 +2,12 @@
 // Changes that a replay answers, for people.
 #pragma once
 
-#include <string>
-
 #include "stepscope/analysis/replay/scenario.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
 // "matmul 1.1 × as fast", "rank 3 as its peers".
-[[nodiscard]] std::string scenario_words(const Scenario& scenario);
+[[nodiscard]] Message scenario_words(const Scenario& scenario);
 
 }  // namespace stepscope

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/report/sentences/stacks_sentence.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
+#include <cmath>
 
 #include "stepscope/diagnose/findings/stacks_findings.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/say/format.h"
+#include "stepscope/stack/flame.h"
 
 namespace stepscope {
 namespace {
+
+bool on_cpu(const RankResult& rank) { return rank.device == "cpu"; }
 
 bool tells(PhaseKind kind) {
   return kind != PhaseKind::work && kind != PhaseKind::idle && kind != PhaseKind::hidden &&
@@ -25,7 +26,7 @@ double busy_inside(const StacksResult& r, const JoinedThread& t) {
   return sum;
 }
 
-std::string sentence_of(const StacksResult& r, const ProfileBesideTrace& p) {
+Message sentence_of(const StacksResult& r, const ProfileBesideTrace& p) {
   if (!p.join) return {};
   const RankResult& rank = rank_of(r, p);
   for (const JoinedThread* t : busiest_threads(r, *p.join)) {
@@ -40,12 +41,9 @@ std::string sentence_of(const StacksResult& r, const ProfileBesideTrace& p) {
     }
     if (most == nullptr) continue;
     const double idle = most->meanwhile.idle() / most->meanwhile.inside();
-    std::string out = fmt::format(
-        "While {} is in {} the {} is idle for {} of it", thread_label(r.profile, t->thread),
-        r.rules.phases[most->phase].label, device_word(rank), format_percent(idle));
-    if (idle <= threshold::hardly_idle) out += ", so standing there costs little";
-    if (idle >= threshold::mostly_idle) out += ", so that time is lost to it as well";
-    return out + '.';
+    return msg::while_in_phase(thread_label(r.profile, t->thread),
+                               r.rules.phases[most->phase].label, on_cpu(rank), Percent{idle},
+                               idle <= threshold::hardly_idle, idle >= threshold::mostly_idle);
   }
   return {};
 }
@@ -69,7 +67,7 @@ const RankResult& rank_of(const StacksResult& r, const ProfileBesideTrace& p) {
 }
 
 std::string_view device_word(const RankResult& rank) {
-  return rank.device == "cpu" ? "main thread" : "device";
+  return on_cpu(rank) ? "main thread" : "device";
 }
 
 bool idles(const StacksResult& r, const JoinedPhase& p) {
@@ -86,41 +84,54 @@ std::vector<const JoinedThread*> busiest_threads(const StacksResult& r, const St
   return out;
 }
 
-std::string stacks_trace_sentence(const StacksResult& r) {
+Message stacks_trace_sentence(const StacksResult& r) {
   if (!r.trace) return {};
   for (const ProfileBesideTrace& p : r.trace->profiles)
-    if (std::string out = sentence_of(r, p); !out.empty()) return out;
+    if (Message said = sentence_of(r, p); !said.empty()) return said;
   return {};
 }
 
-std::string stacks_sentence(const StacksResult& r) {
-  std::vector<std::string> parts;
+Message stacks_sentence(const StacksResult& r) {
+  Messages parts;
   for (const ThreadSummary& t : r.summary.threads) {
     if (parts.size() == 2 || t.busy < 0.2 * r.summary.threads.front().busy) break;
     const auto most = main_phase(r, t);
     if (!most || t.busy <= 0) continue;
     const std::string& label = r.rules.phases[most->phase].label;
-    const std::string share = format_percent(most->weight / active_weight(t));
+    const Percent share{most->weight / active_weight(t)};
     const std::string name = thread_label(r.profile, t.thread);
-    if (t.idle > 0.1 * t.weight)
-      parts.push_back(fmt::format("{}: busy {} of the time, {} of that in {}", name,
-                                  format_percent(active_weight(t) / t.weight), share, label));
-    else
-      parts.push_back(
-          fmt::format("{}: {}{} in {}", name, t.hidden > 0 ? "at least " : "", share, label));
+    parts.push_back(t.idle > 0.1 * t.weight
+                        ? msg::thread_busy(name, Percent{active_weight(t) / t.weight}, share, label)
+                        : msg::thread_in_phase(name, t.hidden > 0, share, label));
   }
   if (parts.empty())
-    return r.summary.idle > 0 ? "Every thread is idle." : "The profile shows no stacks.";
-  std::string text = fmt::format("{}.", fmt::join(parts, "; "));
+    return r.summary.idle > 0 ? msg::all_threads_idle() : msg::profile_without_stacks();
   const auto idle = std::ranges::count_if(r.summary.threads, [](const ThreadSummary& t) {
     return t.weight > 0 && t.idle > 0.95 * t.weight;
   });
-  if (idle > 0)
-    text += fmt::format(" {} of {} threads {} idle.", idle, r.summary.threads.size(),
-                        idle == 1 ? "is" : "are");
-  if (const std::string meanwhile = stacks_trace_sentence(r); !meanwhile.empty())
-    text += ' ' + meanwhile;
-  return text;
+  return joined(msg::sentences,
+                {msg::clauses(std::move(parts)),
+                 idle > 0 ? msg::threads_idle(idle, r.summary.threads.size()) : Message(),
+                 stacks_trace_sentence(r)});
+}
+
+std::string format_weight(double weight, WeightUnit unit) {
+  switch (unit) {
+    case WeightUnit::nanoseconds:
+      return format_time(weight);
+    case WeightUnit::bytes:
+      return format_bytes(weight);
+    case WeightUnit::samples:
+    case WeightUnit::other:
+      break;
+  }
+  return weight == std::floor(weight) && std::abs(weight) < 1e15
+             ? format_whole(static_cast<std::int64_t>(weight))
+             : format_digits(weight);
+}
+
+std::string frame_label(const Profile& profile, const NodePhases& phases, StringId frame) {
+  return printable(frame_words(profile, phases, frame));
 }
 
 }  // namespace stepscope

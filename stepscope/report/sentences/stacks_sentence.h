@@ -8,14 +8,17 @@
 #include <vector>
 
 #include "stepscope/pipeline/stacks.h"
+#include "stepscope/say/message.h"
+#include "stepscope/stack/phases_of.h"
+#include "stepscope/stack/profile.h"
 
 namespace stepscope {
 
 // "pt_autograd_0: 33 % in ZeRO-3 gradient reduction; ...".
-[[nodiscard]] std::string stacks_sentence(const StacksResult& report);
+[[nodiscard]] Message stacks_sentence(const StacksResult& report);
 // "While pt_autograd_0 is in ZeRO-3 reduce throttle the device is idle for 2 % of the time"; empty
 // where nothing is joined.
-[[nodiscard]] std::string stacks_trace_sentence(const StacksResult& report);
+[[nodiscard]] Message stacks_trace_sentence(const StacksResult& report);
 
 // The largest phase of a thread that says what holds it up; else its largest that is shown.
 [[nodiscard]] std::optional<PhaseWeight> main_phase(const StacksResult& report,
@@ -33,5 +36,11 @@ namespace stepscope {
 // Threads with most to do within the steps first; into `join`.
 [[nodiscard]] std::vector<const JoinedThread*> busiest_threads(const StacksResult& report,
                                                                const StackJoin& join);
+
+// "1,245 samples", "12.3 s".
+[[nodiscard]] std::string format_weight(double weight, WeightUnit unit);
+// Function and place, with the line that a table told.
+[[nodiscard]] std::string frame_label(const Profile& profile, const NodePhases& phases,
+                                      StringId frame);
 
 }  // namespace stepscope

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "stepscope/report/sentences/verb_test_results.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -14,13 +15,14 @@ using namespace test;
 
 TEST(StacksSentence, SaysWhetherTheDeviceIdlesMeanwhile) {
   const StacksBeside lost(waiting_thread, 40, 88);
-  EXPECT_NE(stacks_sentence(lost.report)
+  EXPECT_NE(say_stopped(stacks_sentence(lost.report))
                 .find("While main is in wait for the GIL the device is idle for 96.0 % of it, so "
                       "that time is lost to it as well."),
             std::string::npos)
-      << stacks_sentence(lost.report);
+      << say_stopped(stacks_sentence(lost.report));
   const StacksBeside kept(waiting_thread, 0, 10);
-  EXPECT_NE(stacks_sentence(kept.report).find("so standing there costs little"), std::string::npos);
+  EXPECT_NE(say(stacks_sentence(kept.report)).find("so standing there costs little"),
+            std::string::npos);
 }
 
 }  // namespace

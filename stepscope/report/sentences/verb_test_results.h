@@ -171,7 +171,7 @@ inline AlgorithmTime algorithm_time(Algorithm a, double us, bool offered = true)
 
 // Two sizes, of which the ring is best for the larger.
 inline PredictCollectiveResult two_sizes() {
-  PredictCollectiveResult result{.machine = "M", .sweep = {}, .warnings = {"a guess"}};
+  PredictCollectiveResult result{.machine = "M", .sweep = {}, .warnings = {msg::plain("a guess")}};
   CollectiveSweep& sweep = result.sweep;
   sweep.kind = CollectiveKind::all_gather;
   sweep.group = {.size = 16, .members = 8, .domains = 2};

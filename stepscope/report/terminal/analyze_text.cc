@@ -291,21 +291,16 @@ std::string host(const Analysis& report, std::size_t width) {
   const HostTable& h = r.host;
   const double wall = wall_of(r);
   const auto matters = [&](Ns t) { return static_cast<double>(t.count()) > wall / 100; };
-  std::vector<std::string> parts;
+  Messages parts;
   if (h.launches > 0 && (h.launch_bound || matters(h.starved))) {
-    parts.push_back(fmt::format("{} of {} launches find the device idle for {}",
-                                h.empty_queue_launches, h.launches, format_time(h.starved)));
-    if (h.slack_p50.value_or(Ns{}) > Ns{})
-      parts.push_back(fmt::format("median {} from launch to start", format_time(*h.slack_p50)));
+    parts.push_back(msg::launches_starve(h.empty_queue_launches, h.launches, h.starved));
+    if (h.slack_p50.value_or(Ns{}) > Ns{}) parts.push_back(msg::launch_to_start(*h.slack_p50));
   }
-  if (matters(h.sync)) parts.push_back(fmt::format("{} in sync calls", format_time(h.sync)));
-  if (matters(h.allocator))
-    parts.push_back(fmt::format("{} in allocator calls", format_time(h.allocator)));
-  if (matters(h.gc)) parts.push_back(fmt::format("{} in garbage collection", format_time(h.gc)));
+  if (matters(h.sync)) parts.push_back(msg::in_sync_calls(h.sync));
+  if (matters(h.allocator)) parts.push_back(msg::in_allocator_calls(h.allocator));
+  if (matters(h.gc)) parts.push_back(msg::in_collection(h.gc));
   if (parts.empty()) return {};
-  return wrapped(fmt::format("Host of rank {} (over {}): {}", r.rank,
-                             counted(r.steps.size(), "step"), fmt::join(parts, "; ")),
-                 width);
+  return wrapped(say(msg::host_of_rank(r.rank, r.steps.size(), std::move(parts))), width);
 }
 
 std::string memory(const Analysis& report, std::size_t width) {
@@ -314,18 +309,10 @@ std::string memory(const Analysis& report, std::size_t width) {
   for (const DeviceMemory& d : r.memory.devices) {
     // On a GPU run the host's is a handful of scalars.
     if (d.device < 0 && d.peak_allocated.value < 1'000'000) continue;
-    std::string line =
-        fmt::format("Memory of rank {}, {}: peak {} allocated", r.rank,
-                    d.device < 0 ? std::string("host") : fmt::format("GPU {}", d.device),
-                    format_bytes(static_cast<double>(d.peak_allocated.value)));
-    if (d.peak_reserved)
-      line +=
-          fmt::format(", {} reserved", format_bytes(static_cast<double>(d.peak_reserved->value)));
-    if (d.headroom)
-      line += fmt::format(", {} free", format_bytes(static_cast<double>(d.headroom->value)));
-    if (!d.running_at_peak.empty())
-      line += fmt::format(", in {}", shorten(printable(d.running_at_peak), 60));
-    out += wrapped(line, width);
+    const Message line =
+        msg::memory_of_rank(r.rank, value_if(d.device >= 0, d.device), d.peak_allocated,
+                            d.peak_reserved, d.headroom, shorten(printable(d.running_at_peak), 60));
+    out += wrapped(say(line), width);
   }
   return out;
 }
@@ -387,21 +374,17 @@ std::string phases(const JobResult& job) {
 // out.
 std::string rates(const Analysis& report, std::size_t width) {
   const StepRates r = step_rates(report);
-  std::vector<std::string> parts;
+  Messages parts;
   if (r.achieved)
-    parts.push_back(fmt::format(
-        "{}{}{} TFLOP/s a device", r.achieved_is_least ? "at least " : "",
-        format_digits(r.achieved->value / tera),
-        r.peak ? fmt::format(" of {}", format_digits(r.peak->value / tera)) : std::string()));
+    parts.push_back(msg::rate_a_device(r.achieved_is_least, Digits{r.achieved->value / tera},
+                                       r.peak ? Value(Digits{r.peak->value / tera}) : Value()));
   if (r.overlap_efficiency)
-    parts.push_back(fmt::format("{} of the communication that compute could hide is hidden",
-                                format_percent(*r.overlap_efficiency)));
+    parts.push_back(msg::communication_hidden(Percent{*r.overlap_efficiency}));
   if (r.collective != nullptr)
-    parts.push_back(fmt::format(
-        "{} {} GB/s of bus bandwidth{}", name_of(collective_kind_names, r.collective->kind),
-        format_digits(r.collective->busbw->value / 1e9),
-        r.link_share ? fmt::format(", {} of its link", format_percent(*r.link_share)) : ""));
-  return parts.empty() ? "" : wrapped(fmt::format("Rates: {}", fmt::join(parts, " · ")), width);
+    parts.push_back(msg::bus_bandwidth(name_of(collective_kind_names, r.collective->kind),
+                                       Digits{r.collective->busbw->value / 1e9},
+                                       r.link_share ? Value(Percent{*r.link_share}) : Value()));
+  return parts.empty() ? "" : wrapped(say(msg::rates_are(std::move(parts))), width);
 }
 
 // Wrapped under "note: ".
@@ -418,8 +401,8 @@ std::vector<std::string> notes(const Analysis& report) {
   std::vector<std::string> all;
   for (const InputRow& i : report.inputs)
     if (i.truncated && report.job.cut.empty())
-      all.push_back(printable(i.path) + " is cut off; what was complete is accounted for");
-  for (const std::string& w : report.warnings) all.push_back(printable(w));
+      all.push_back(say(msg::input_cut(printable(i.path))));
+  for (const std::string& w : say_all(report.warnings)) all.push_back(printable(w));
   return all;
 }
 
@@ -432,8 +415,7 @@ std::string first_notes(const Analysis& report, std::size_t most, std::size_t wi
     const std::size_t line = whole.find('\n');
     out += whole.substr(0, line) + (line + 1 < whole.size() ? " …\n" : "\n");
   }
-  if (all.size() > most)
-    out += fmt::format("{}: see -v\n", counted(all.size() - most, "more note"));
+  if (all.size() > most) out += say(msg::more_notes(all.size() - most)) + '\n';
   return out;
 }
 
@@ -451,21 +433,14 @@ std::string step_note(const JobResult& job, std::size_t width) {
   if (std::abs(annotated - step) <= least_difference * step) return {};
   // The rows of a device begin with its first operation.
   const bool device = job.ranks.front().device != "cpu";
-  std::string lasts = job.steps.size() > 1 ? "from its begin to the begin of the next"
-                                           : "from its first begin on a rank to its last end";
+  Message lasts = job.steps.size() > 1 ? msg::lasts_to_next_begin() : msg::lasts_to_last_end();
   const auto next = [](const JobStep& a, const JobStep& b) { return a.index + 1 == b.index; };
+  const bool several = job.ranks.size() > 1;
+  const bool comparable = job.collectives.matches.clocks_comparable;
   if (device && std::ranges::adjacent_find(job.steps, next) != job.steps.end())
-    lasts = fmt::format(
-        "from the end of a step to the end of the next{}, so step {}, the first, does not count",
-        job.ranks.size() == 1                       ? ""
-        : job.collectives.matches.clocks_comparable ? ", over all ranks"
-                                                    : ", on each rank",
-        job.steps.front().index);
-  return wrapped(fmt::format("A step lasts {}. {} {} on average.", lasts,
-                             device ? "From the first operation of a step to its last, a rank takes"
-                                    : "The annotated steps of a rank take",
-                             format_time(annotated)),
-                 width);
+    lasts = msg::lasts_to_next_end(several && comparable, several && !comparable,
+                                   job.steps.front().index);
+  return wrapped(msg::step_lasts(std::move(lasts), device, Nanoseconds(annotated)), width);
 }
 
 std::string budget(const Analysis& report, std::size_t width) {
@@ -511,7 +486,7 @@ std::string first_findings(const Analysis& report, std::size_t width) {
       report.findings, report.job, said == nullptr ? "" : said->key, most_first_findings, width);
   if (!list.empty()) return (said == nullptr ? "What to try:\n" : "What else to try:\n") + list;
   if (said != nullptr || !report.job.explanation || report.job.explanation->refused) return {};
-  return "Nothing that was looked for costs a hundredth of a step.\n";
+  return say_stopped(msg::nothing_costs()) + '\n';
 }
 
 // Every table.

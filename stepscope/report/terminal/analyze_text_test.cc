@@ -26,7 +26,7 @@ TEST(AnalyzeText, TheAnswerComesFirstThenTheAccountThenTablesThenNotes) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
   t.gap(idle_host, 5'000'000, "aten::item");
   t.report.answer.culprit = msg::plain("the host is slow");
-  t.report.warnings = {"to see more, record with record_shapes=True"};
+  t.report.warnings = {msg::plain("to see more, record with record_shapes=True")};
   const std::string text = all_text(t.report);
   const std::vector<std::string> parts = {"rank 0 · NVIDIA H100", "A step takes 1.00 s",
                                           "The host is slow.",    "Where it goes",
@@ -81,8 +81,8 @@ TEST(AnalyzeText, LinesKeepToTheWidthEvenWithLongNames) {
   t.gap(idle_host, 5'000'000, std::string(300, 'x'), std::string(300, 'y'));
   t.kernel(std::string(400, 'k'), NameClass::matmul, 0.5);
   t.report.warnings = {
-      "a warning of many words that is far longer than a line of the terminal may "
-      "ever be, and so is broken"};
+      msg::plain("a warning of many words that is far longer than a line of the terminal may "
+                 "ever be, and so is broken")};
   std::istringstream lines(all_text(t.report));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 100U) << line;
 }
@@ -149,7 +149,7 @@ TEST(AnalyzeText, FortyLinesAreEnoughForAnyNumberOfRanks) {
   t.report.traces = "runs/today";
   t.job.explanation.emplace();
   for (int i = 0; i < 30; ++i) {
-    t.report.warnings.push_back(std::string(300, 'w') + " and more");
+    t.report.warnings.push_back(msg::plain(std::string(300, 'w') + " and more"));
     t.report.findings.push_back(
         {.id = "congestion",
          .key = "congestion:" + std::to_string(i),

@@ -2,16 +2,16 @@
 #include "stepscope/report/terminal/calibration_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <span>
 #include <vector>
 
-#include "stepscope/report/sentences/calibrate_sentence.h"
+#include "stepscope/report/sentences/run_sentences.h"
 #include "stepscope/report/terminal/link_text.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -50,40 +50,25 @@ std::string links(std::span<const BenchmarkRow> measured, std::size_t width) {
                     std::move(rows), width);
 }
 
-// The catalogue's numbers are fitted together, to whole steps, and make up for each other.
-std::string unmeasured_sentence(const KernelFit& fit) {
-  return fmt::format(
-      "Without a usable time: {}. Their numbers are still the base machine's. Where these made up "
-      "for errors of the replaced numbers, predicted steps are further off than before. python -m "
-      "stepscope.torch.kernels measures all of them.",
-      fmt::join(fit.unmeasured, ", "));
-}
-
 std::string numbers_text(const KernelFit& fit, std::size_t width) {
   std::vector<std::vector<std::string>> rows;
   for (const FittedNumber& n : fit.numbers)
     rows.push_back({n.name, n.before ? format_digits(*n.before) : "-", format_digits(n.value)});
-  std::string kept;
-  for (const std::string& name : fit.kept) kept += (kept.empty() ? "" : ", ") + name;
   return text_table({{"number", false}, {"before"}, {"fitted"}}, std::move(rows), width) +
-         wrapped("As they were, because the files do not tell them: " + kept + ".", width) +
-         (fit.unmeasured.empty() ? "" : wrapped(unmeasured_sentence(fit), width));
+         wrapped(msg::kept_as_they_were(fit.kept), width) +
+         // The catalogue's numbers are fitted together, to whole steps, and make up for each other.
+         (fit.unmeasured.empty() ? "" : wrapped(msg::not_measured(fit.unmeasured), width));
 }
 
 std::string kernels_text(const CalibrateFromResult& r, std::size_t width) {
   const KernelFit& fit = *r.kernel_fit;
   std::string out;
   for (const KernelTimes& k : r.kernels) {
-    std::string line =
-        fmt::format("{}: {} of {}{}", printable(k.path), counted(k.kernels.size(), "kernel"),
-                    k.device.empty() ? "a device that it does not name" : printable(k.device),
-                    k.units ? fmt::format(" with {} multiprocessors", *k.units) : std::string());
-    if (k.failed > 0) line += fmt::format("; {} failed when they were measured", k.failed);
-    if (k.other_devices > 0) line += fmt::format("; {} of other devices left out", k.other_devices);
-    if (k.unread > 0)
-      line += fmt::format("; {} not understood, the first is line {}: {}",
-                          counted(k.unread, "line"), k.first_unread, k.why_unread);
-    out += wrapped(line, width);
+    const auto if_any = [](const auto n) { return value_if(n > 0, n); };
+    const Message line = msg::kernels_of_file(
+        printable(k.path), k.kernels.size(), printable(k.device), k.units, if_any(k.failed),
+        if_any(k.other_devices), if_any(k.unread), k.first_unread, k.why_unread);
+    out += wrapped(say(line), width);
   }
   std::vector<std::vector<std::string>> rows;
   for (const KernelKindError& e : fit.kinds)
@@ -106,19 +91,14 @@ std::string links_text(const CalibrateFromResult& r, std::size_t width) {
   const BenchmarkFit& fit = *r.fit;
   std::string out;
   for (const PlacedBenchmark& b : r.benchmarks) {
-    std::string line =
-        fmt::format("{}: {} of {}, {} on {}", printable(b.benchmark.path),
-                    collective_kind_names[static_cast<std::size_t>(b.benchmark.kind)],
-                    b.benchmark.tool, counted(static_cast<std::uint64_t>(b.ranks), "rank"),
-                    counted(static_cast<std::uint64_t>(b.hosts), "host"));
-    if (b.hosts_assumed) line += " (assumed; --nodes says otherwise)";
-    line += fmt::format(", {}", counted(b.benchmark.points.size(), "time"));
-    if (b.benchmark.many_at_once)
-      line += fmt::format(": of messages under way together, up to {} GB/s; not fitted",
-                          format_digits(b.benchmark.best_rate.value_or(0) / giga));
+    Messages line = {msg::benchmark_of_file(
+        printable(b.benchmark.path),
+        collective_kind_names[static_cast<std::size_t>(b.benchmark.kind)], b.benchmark.tool,
+        b.ranks, b.hosts, b.hosts_assumed, b.benchmark.points.size(),
+        value_if(b.benchmark.many_at_once, Digits{b.benchmark.best_rate.value_or(0) / giga}))};
     for (const auto& [note, count] : b.benchmark.notes)
-      line += fmt::format("; {}: {}", spaced(note), count);
-    out += wrapped(line, width);
+      line.push_back(msg::note_on(spaced(note), count));
+    out += wrapped(say(msg::clauses(std::move(line))), width);
   }
   const auto time = [](std::optional<Seconds> t) {
     return t ? format_time(t->count() * ns_per_s) : std::string("-");
@@ -143,10 +123,9 @@ std::string links_text(const CalibrateFromResult& r, std::size_t width) {
                             {"machine"},
                             {"before"}},
                            std::move(rows), width);
-  out += fmt::format(
-      "Off on average: the fits below {}, the machine file's model {}, the machine as it was {}.\n",
-      format_percent(fit.fitted_error), format_percent(fit.modelled_error),
-      format_percent(fit.before_error));
+  out += say_stopped(msg::off_on_average(Percent{fit.fitted_error}, Percent{fit.modelled_error},
+                                         Percent{fit.before_error})) +
+         '\n';
   return out + '\n' + link_fits_text(fit.transfers, width);
 }
 
@@ -157,7 +136,7 @@ std::string calibration_text(const CalibrateResult& r, const TextOptions& option
   const Calibration& c = r.measured;
   const std::vector<TransferFit> fits = fit_transfers(c.collectives);
   std::string out =
-      wrapped(printable(calibrate_sentence(r, fits)), width) +
+      wrapped(printable(say_stopped(calibrate_sentence(r, fits))), width) +
       fmt::format("{} at once\n", counted(static_cast<std::uint64_t>(c.ranks), "rank")) + rates(c);
   if (!c.collectives.empty())
     out +=
@@ -169,7 +148,7 @@ std::string calibration_text(const CalibrateResult& r, const TextOptions& option
 
 std::string benchmark_text(const CalibrateFromResult& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
-  std::string out = wrapped(printable(calibrate_sentence(r)), width) + '\n';
+  std::string out = wrapped(printable(say_stopped(calibrate_sentence(r))), width) + '\n';
   if (r.kernel_fit) out += kernels_text(r, width);
   if (r.kernel_fit && r.fit) out += '\n';
   if (r.fit) out += links_text(r, width);

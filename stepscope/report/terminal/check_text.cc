@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "stepscope/report/sentences/check_sentence.h"
+#include "stepscope/report/sentences/run_sentences.h"
 #include "stepscope/report/terminal/compare_text.h"
 #include "stepscope/report/terminal/log_text.h"
 #include "stepscope/report/terminal/text_table.h"
@@ -106,14 +106,14 @@ std::string check_text(const CheckResult& r, const TextOptions& options) {
     const char* mark = l.status == CheckStatus::good   ? "ok"
                        : l.status == CheckStatus::look ? "look"
                                                        : "-";
-    out += fmt::format("  {:<5} {:<14} {}\n", mark, spaced(l.name), printable(l.sentence));
+    out += fmt::format("  {:<5} {:<14} {}\n", mark, spaced(l.name), printable(say(l.sentence)));
   }
   out += checklists_text(r.checklists, width);
   out += outlier_text(r.kind == CheckedKind::list ? "the list" : "these steps", r.facts.arm);
   out += step_times_table(r.times, width);
   if (r.log) out += log_text(*r.log, options);
   if (!r.record_next.empty()) out += "\nRecord next:\n";
-  for (const std::string& what : r.record_next) out += "  " + what + '\n';
+  for (const Message& what : r.record_next) out += "  " + say(what) + '\n';
   return out + notes_text(r.warnings, width) + details_line(options);
 }
 

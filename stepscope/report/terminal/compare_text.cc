@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "stepscope/report/sentences/compare_sentence.h"
-#include "stepscope/report/sentences/sweep_sentence.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -51,11 +51,10 @@ std::string arms_table(const Comparison& r, std::size_t width) {
 std::string test_text(const Comparison& r) {
   const RatioTest& t = r.runs.ratio;
   if (!t.interval) return {};
-  std::string out = fmt::format("ratio of medians {:.4f}, interval {:.4f} to {:.4f}; ", t.ratio,
-                                t.interval->first, t.interval->second);
-  out += fmt::format("mean by steps {}", p_in_words(*t.p_steps));
-  if (t.p_launches) out += fmt::format(", by launches {}", p_in_words(*t.p_launches));
-  return out + '\n';
+  return say(msg::ratio_tested(Digits{t.ratio}, Digits{t.interval->first},
+                               Digits{t.interval->second}, p_in_words(*t.p_steps),
+                               t.p_launches ? p_in_words(*t.p_launches) : Message())) +
+         '\n';
 }
 
 const char* title_of(PartKind kind) {
@@ -99,10 +98,10 @@ std::string parts_table(const RunComparison& runs, PartKind kind, std::size_t mo
 
 std::string regression_text(const Comparison& r) {
   if (!r.max_regression) return {};
-  const auto regression = r.regression;
-  const std::string limit = fmt::format("--max-regression {:g} %", *r.max_regression * 100);
-  if (!regression) return "Cannot tell whether B is within " + limit + ".\n";
-  return *regression ? "A regression: beyond " + limit + ".\n" : "Within " + limit + ".\n";
+  const auto row = !r.regression   ? msg::limit_not_judged
+                   : *r.regression ? msg::limit_broken
+                                   : msg::limit_kept;
+  return say_stopped(row(Digits{*r.max_regression * 100})) + '\n';
 }
 
 std::string beside_best(const SweptValue& v) {
@@ -119,13 +118,11 @@ std::string interval_of(const SweptValue& v) {
 }  // namespace
 
 std::string outlier_text(const std::string& label, const ComparedArm& arm) {
-  std::string out;
-  for (const OutlierGroup& g : arm.outliers) {
-    out += out.empty() ? fmt::format("Outliers in {}, kept: ", label) : "; ";
-    out += fmt::format("{} {} (median {}{})", g.count, printable(g.cause), format_time(g.median_ns),
-                       g.every ? fmt::format(", every {} steps", *g.every) : "");
-  }
-  return out.empty() ? out : out + '\n';
+  Messages groups;
+  for (const OutlierGroup& g : arm.outliers)
+    groups.push_back(
+        msg::outlier_group(g.count, printable(g.cause), Nanoseconds(g.median_ns), g.every));
+  return groups.empty() ? "" : say(msg::outliers_kept(label, std::move(groups))) + '\n';
 }
 
 std::string compare_text(const Comparison& r, const TextOptions& options) {
@@ -147,7 +144,7 @@ std::string compare_text(const Comparison& r, const TextOptions& options) {
 
 std::string sweep_text(const SweepResult& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
-  std::string out = wrapped(printable(sweep_sentence(r)), width) + '\n';
+  std::string out = wrapped(printable(say_stopped(sweep_sentence(r))), width) + '\n';
   std::vector<std::vector<std::string>> rows;
   for (const SweptValue& v : r.sweep.values)
     rows.push_back({printable(v.value), std::to_string(v.arm.steps), format_time(v.arm.median_ns),

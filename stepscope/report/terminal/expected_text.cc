@@ -13,6 +13,7 @@
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -42,9 +43,8 @@ std::string step_table(const StepComparison& step, std::size_t width) {
         add({std::string(words_of(c.kind)), c.expected, c.measured, c.recompute, true});
   }
   add({"the step", step.expected, step.measured});
-  const std::string head = fmt::format("Expected beside measured, a step of {} as {}",
-                                       printable(step.model), plan_in_words(step.plan));
-  return wrapped(head, width) +
+  const Message head = msg::expected_heading(printable(step.model), plan_in_words(step.plan));
+  return wrapped(say(head), width) +
          text_table(
              {{"class", false}, {"expected"}, {"recomputed"}, {"measured"}, {"ratio"}, {"gap"}},
              rows, width);
@@ -104,14 +104,12 @@ std::string collectives_table(const std::vector<ExpectedCollective>& collectives
                                                                         rows, width);
 }
 
-std::string assumptions_text(const Expectation& e) {
+std::string assumptions_text(const Expectation& e, std::size_t width) {
   constexpr std::size_t few = 2;
-  if (e.assumptions.size() <= few)
-    return fmt::format("{} does not say: {}", printable(e.machine), fmt::join(e.assumptions, "; "));
-  return fmt::format(
-      "{} figures that {} does not say are those of most machines; the JSON has them "
-      "(expected.assumptions).",
-      e.assumptions.size(), printable(e.machine));
+  const std::string machine = printable(e.machine);
+  return e.assumptions.size() > few
+             ? wrapped(msg::figures_of_most_machines(e.assumptions.size(), machine), width)
+             : wrapped(say(msg::machine_does_not_say(machine, e.assumptions)), width);
 }
 
 }  // namespace
@@ -127,14 +125,14 @@ std::string expected_shapes_text(const Analysis& report, std::size_t width) {
   const Expectation& e = *report.expected;
   std::vector<std::string> parts;
   if (!e.ranks.empty()) {
-    const std::string sentence = expected_operators_sentence(report, e.ranks.front());
+    const Message sentence = expected_operators_sentence(report, e.ranks.front());
     parts.push_back(operators_table(report, e.ranks.front(), width) +
                     (sentence.empty() ? "" : wrapped(sentence, width)));
   }
   if (!e.collectives.empty())
     parts.push_back(collectives_table(e.collectives, width) +
                     wrapped(expected_collectives_sentence(e.collectives, e.machine), width));
-  if (!e.assumptions.empty()) parts.push_back(wrapped(assumptions_text(e), width));
+  if (!e.assumptions.empty()) parts.push_back(assumptions_text(e, width));
   return fmt::format("{}", fmt::join(parts, "\n"));
 }
 

@@ -2,7 +2,6 @@
 #include "stepscope/report/terminal/explanation_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +11,7 @@
 #include "stepscope/report/sentences/scenario_words.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
-#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -29,23 +28,21 @@ std::string path_text(const CriticalPath& path, std::size_t width) {
   std::vector<std::pair<Ns, std::string_view>> sorted;
   for (const auto& [what, time] : by_what) sorted.emplace_back(time, what);
   std::ranges::sort(sorted, std::greater<>{});
-  std::vector<std::string> parts;
+  Messages parts;
   for (const auto& [time, what] : sorted) {
     const double share = share_of_time(time, path.length);
     if (parts.size() == most_shares || share < least_share) break;
-    parts.push_back(fmt::format("{} {}", what, format_percent(share)));
+    parts.push_back(msg::name_and_share(what, Percent{share}));
   }
-  std::vector<std::string> ranks;
+  Messages ranks;
   for (const RankSlack& r : path.ranks)
-    if (share_of_time(r.on_path, path.length) >= 0.1 && path.ranks.size() > 1)
-      ranks.push_back(
-          fmt::format("rank {} {}", r.rank, format_percent(share_of_time(r.on_path, path.length))));
-  std::string text = fmt::format("Critical path ({} a step): {}",
-                                 format_time(path.length / static_cast<std::int64_t>(path.steps)),
-                                 fmt::join(parts, ", "));
-  if (!ranks.empty() && ranks.size() <= most_shares)
-    text += fmt::format("; it runs on {}", fmt::join(ranks, ", "));
-  return wrapped(text + ".", width);
+    if (const double share = share_of_time(r.on_path, path.length);
+        share >= 0.1 && path.ranks.size() > 1)
+      ranks.push_back(msg::rank_and_share(r.rank, Percent{share}));
+  if (ranks.size() > most_shares) ranks.clear();
+  return wrapped(msg::critical_path(path.length / static_cast<std::int64_t>(path.steps),
+                                    std::move(parts), std::move(ranks)),
+                 width);
 }
 
 std::string blame_text(const Explanation& e, std::size_t width) {
@@ -83,13 +80,10 @@ std::string range_text(const std::string& low, const std::string& high) {
 }
 
 // How far the replay can be trusted.
-std::string check_words(const Explanation& e) {
-  if (!e.held_out)
-    return "The replay is not checked: a check takes three steps in a row with the same work";
-  return fmt::format(
-      "The replay predicts {} from the step beside: {} off, where the steps differ by {} (medians)",
-      counted(e.held_out->steps, "step"), format_percent(e.held_out->error),
-      format_percent(e.held_out->variation));
+Message check_words(const Explanation& e) {
+  if (!e.held_out) return msg::replay_not_checked();
+  return msg::replay_predicts(e.held_out->steps, Percent{e.held_out->error},
+                              Percent{e.held_out->variation});
 }
 
 }  // namespace
@@ -100,13 +94,13 @@ std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenari
   for (const WhatIf& w : scenarios) {
     if (rows.size() == longest) break;
     if (!w.refused.empty()) {
-      rows.push_back({scenario_words(w.scenario), "not known", "", "", name_of(w.scenario)});
+      rows.push_back({say(scenario_words(w.scenario)), "not known", "", "", name_of(w.scenario)});
       continue;
     }
     const Ns shortest = w.shortest_step.value_or(w.step);
     const Ns most = most_saved(w);
     rows.push_back(
-        {scenario_words(w.scenario), range_text(format_time(shortest), format_time(w.step)),
+        {say(scenario_words(w.scenario)), range_text(format_time(shortest), format_time(w.step)),
          range_text(saved_text(w.saved), saved_text(most)),
          range_text(saved_share(w.saved, e.step), saved_share(most, e.step)), name_of(w.scenario)});
   }
@@ -132,7 +126,7 @@ std::string explanation_text(const JobResult& job, std::size_t width) {
                "\nWhat a change would buy (the recorded steps replayed; {} of a step is not "
                "explained by the graph):\n",
                format_percent(std::abs(e.residual_share))) +
-           wrapped(check_words(e) + ".", width) + scenarios_text(e, worth, most_scenarios, width);
+           wrapped(check_words(e), width) + scenarios_text(e, worth, most_scenarios, width);
   return out;
 }
 
@@ -140,9 +134,9 @@ std::string whatif_text(const WhatIfResult& r, std::size_t width) {
   const Explanation& e = r.explanation;
   const auto scenarios = shown_answers(r);
   std::string out =
-      wrapped(fmt::format("A step takes {}. {}.", format_time(e.step), check_words(e)), width);
+      wrapped(msg::sentences(Messages{msg::whole_step_takes(e.step), check_words(e)}), width);
   if (!scenarios.empty()) out += '\n' + scenarios_text(e, scenarios, scenarios.size(), width);
-  for (const std::string& w : r.warnings) out += "\nnote: " + wrapped(w, width - 6);
+  for (const std::string& w : say_all(r.warnings)) out += "\nnote: " + wrapped(w, width - 6);
   return out;
 }
 

@@ -75,10 +75,7 @@ std::string whole_finding(std::span<const Finding> findings, std::size_t i, std:
 
 std::string findings_text(std::span<const Finding> findings, const JobResult& job,
                           std::size_t width) {
-  if (findings.empty())
-    return replay_tells(job)
-               ? "Findings: none. Nothing that was looked for costs a hundredth of a step.\n"
-               : "Findings: none. What a change would save is not known.\n";
+  if (findings.empty()) return say_stopped(msg::no_findings(replay_tells(job))) + '\n';
   const Ns step = step_length(job);
   std::string out;
   for (std::size_t sort = 0; sort < titles.size(); ++sort) {

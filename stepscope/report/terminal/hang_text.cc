@@ -12,6 +12,7 @@
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -33,12 +34,13 @@ std::string call_line(std::string_view label, const HangCall& call) {
 }
 
 std::string finding_text(const HangResult& r, const HangFinding& f, std::size_t width) {
-  std::string head = capitalised(finding_in_words(r, f)) + '.';
+  Message why;
   if (f.circular)
-    head += " They wait for each other in a circle.";
+    why = msg::wait_in_circle(true);
   else if (f.follows)
-    head += fmt::format(" That follows from finding {}.", *f.follows + 1);
-  std::string out = wrapped(head, width);
+    why = msg::follows_from(*f.follows + 1);
+  std::string out =
+      wrapped(joined(msg::sentences, {msg::sentence(finding_in_words(r, f)), why}), width);
   const bool absent = f.kind == HangKind::missing;
   const bool pair = f.kind == HangKind::unpaired;
   if (f.call) out += call_line(absent || pair ? "waiting in" : "most call", *f.call);
@@ -78,7 +80,7 @@ std::string groups_table(const HangResult& r, std::size_t width) {
   for (const HangGroup& g : r.account.groups) {
     if (g.calls + g.pairs == 0 && !g.furthest) continue;
     if (rows.size() == shown_groups) break;
-    rows.push_back({group_in_words(r, g.group), g.size > 0 ? std::to_string(g.size) : "-",
+    rows.push_back({say(group_in_words(r, g.group)), g.size > 0 ? std::to_string(g.size) : "-",
                     std::to_string(g.recorded), std::to_string(g.calls),
                     g.pairs > 0 ? std::to_string(g.pairs) : "-", number_or_dash(g.all_reached),
                     number_or_dash(g.furthest), g.finding ? std::to_string(*g.finding + 1) : "-"});

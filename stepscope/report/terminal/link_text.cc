@@ -10,6 +10,7 @@
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -83,7 +84,7 @@ std::vector<std::string> piece_row(const TransferFit& f, std::size_t piece) {
 std::string clocks_text(const ClockAlignment& clocks, std::size_t width) {
   if (clocks.hosts.size() < 2) return {};
   std::string text =
-      clocks.applied ? corrected_text(clocks) : "Clocks as recorded: " + clocks.reason;
+      clocks.applied ? corrected_text(clocks) : "Clocks as recorded: " + say(clocks.reason);
   if (clocks.applied && clocks.spread && clocks.spread_aligned)
     text += fmt::format("; the ends of a collective lie {} apart instead of {}",
                         format_time(*clocks.spread_aligned), format_time(*clocks.spread));
@@ -96,14 +97,13 @@ std::string clocks_text(const ClockAlignment& clocks, std::size_t width) {
 
 std::string link_fits_text(std::span<const TransferFit> fits, std::size_t width) {
   std::vector<std::vector<std::string>> rows;
-  std::string refused;
+  Messages refused;
   std::size_t shown = 0;
   std::size_t more = 0;
   for (const TransferFit& f : fits) {
     if (!f.answer.fit) {
-      refused +=
-          fmt::format("{}{} of {} ranks ({})", refused.empty() ? "" : "; ",
-                      name_of(collective_kind_names, f.kind), f.group_size, refusal_text(f.answer));
+      refused.push_back(msg::link_not_fitted(name_of(collective_kind_names, f.kind), f.group_size,
+                                             refusal_text(f.answer)));
       continue;
     }
     if (shown++ >= most_fits) {
@@ -128,7 +128,7 @@ std::string link_fits_text(std::span<const TransferFit> fits, std::size_t width)
                       {"max"}},
                      std::move(rows), width);
   if (more > 0) out += fmt::format("  … and {} more\n", more);
-  if (!refused.empty()) out += wrapped("No fit of transfer time by size: " + refused + ".", width);
+  if (!refused.empty()) out += wrapped(msg::no_link_fit(std::move(refused)), width);
   return out;
 }
 

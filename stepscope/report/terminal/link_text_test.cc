@@ -20,7 +20,7 @@ TEST(LinkText, SaysWhatWasDoneToTheClocks) {
             "a (ranks 0, 1); the ends of a collective lie 2.00 µs apart instead of 250 µs.\n");
   ClockAlignment refused = two_hosts();
   refused.applied = false;
-  refused.reason = "the reason";
+  refused.reason = msg::plain("the reason");
   EXPECT_EQ(
       clocks_text(refused, 300),
       "Clocks as recorded: the reason; the ends of a collective lie 250 µs apart, and skews are "

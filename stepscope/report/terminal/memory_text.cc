@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "stepscope/diagnose/memory_findings.h"
-#include "stepscope/report/sentences/memory_sentence.h"
+#include "stepscope/report/sentences/run_sentences.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
@@ -20,7 +20,7 @@ std::string file_name(const std::string& path) {
 }
 
 std::string headline(const AccountedSnapshot& s, const DeviceMemoryAccount& d) {
-  std::string out = file_name(s.snapshot.path) + " · " + place_in_words(s, d.device);
+  std::string out = file_name(s.snapshot.path) + " · " + say(place_in_words(s, d.device));
   if (d.events > 0) {
     out += fmt::format(" · {} events", format_count(static_cast<double>(d.events)));
     if (d.has_times) out += " in " + format_time(d.length);
@@ -99,7 +99,8 @@ std::string fragments_table(const DeviceMemoryAccount& d) {
 
 std::string device_text(const AccountedSnapshot& s, const DeviceMemoryAccount& d, std::size_t top,
                         std::size_t width) {
-  std::string out = headline(s, d) + '\n' + wrapped(printable(device_memory_sentence(s, d)), width);
+  std::string out =
+      headline(s, d) + '\n' + wrapped(printable(say_stopped(device_memory_sentence(s, d))), width);
   const std::vector<MemoryFinding> findings = memory_findings(s.snapshot, d);
   if (!findings.empty())
     out += wrapped("First thing to try: " + printable(say_stopped(findings.front().advice.empty()

@@ -12,6 +12,7 @@
 #include "stepscope/report/sentences/plan_words.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -83,7 +84,7 @@ std::string table(const std::string& title, const std::vector<FoundPlan>& plans,
 // Term by term against the runner-up, the largest difference first.
 std::string why(const SearchResult& found) {
   if (found.best.size() < 2) return {};
-  return fmt::format("\nWhy it wins against {}:\n", plan_in_words(found.best[1].plan)) +
+  return fmt::format("\nWhy it wins against {}:\n", say(plan_in_words(found.best[1].plan))) +
          difference_table(found.best[0].cost, found.best[1].cost, "runner-up");
 }
 
@@ -144,7 +145,7 @@ std::string plan_text(const PlanResult& r, const PlanTextOptions& options) {
   out += fmt::format("{}{}{}", bold, wrapped(plan_sentence(r), width), plain);
   if (!r.found.best.empty()) {
     const FoundPlan& best = r.found.best.front();
-    out += wrapped(plan_in_words(best.plan) + '.', width);
+    out += wrapped(plan_in_words(best.plan), width);
     out += wrapped(interval_in_words(best.cost), width);
   }
   if (r.found.stopped) out += "The search was interrupted: this is what was found until then.\n";
@@ -167,7 +168,7 @@ std::string plan_text(const PlanResult& r, const PlanTextOptions& options) {
       out += fmt::format("# not expressed: {}\n", lost);
   }
   if (!text.details.empty()) out += '\n' + details_line(text);
-  for (const std::string& w : r.warnings) out += wrapped("note: " + printable(w), width);
+  for (const std::string& w : say_all(r.warnings)) out += wrapped("note: " + printable(w), width);
   return out;
 }
 

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "stepscope/report/sentences/names.h"
+#include "stepscope/report/sentences/plan_sentence.h"
 #include "stepscope/report/sentences/plan_words.h"
-#include "stepscope/report/sentences/predict_sentence.h"
 #include "stepscope/report/terminal/account.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -24,7 +25,7 @@ std::string headline(const PredictResult& r) {
           : fmt::format(", {} trained", format_count(static_cast<double>(r.trained_parameters)));
   return fmt::format("{} · {} parameters{} · {} × {}\n{}\n", printable(r.model.name),
                      format_count(static_cast<double>(r.parameters.total)), trained, r.plan.devices,
-                     printable(r.machine.name), plan_in_words(r.plan));
+                     printable(r.machine.name), say(plan_in_words(r.plan)));
 }
 
 std::string waterfall(const PredictResult& r) {

@@ -2,7 +2,6 @@
 #include "stepscope/report/terminal/recording_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -69,13 +68,9 @@ std::string start_ups(const JobResult& job, std::size_t width) {
 std::string lacking(const JobResult& job, std::size_t width) {
   std::string out;
   for (const MissingFact& m : missing_facts(job)) {
-    std::vector<std::string_view> names;
-    for (const std::string_view id : m.findings) names.push_back(label_of("finding", id));
-    out += wrapped(
-        fmt::format(
-            "Not recorded: {}{}.{}", m.what, m.record.empty() ? "" : fmt::format(" ({})", m.record),
-            names.empty() ? "" : fmt::format(" Not looked for: {}.", fmt::join(names, ", "))),
-        width);
+    std::vector<std::string> names;
+    for (const std::string_view id : m.findings) names.emplace_back(label_of("finding", id));
+    out += wrapped(msg::fact_lacking(m.what, m.record, names), width);
   }
   return out;
 }

@@ -12,11 +12,11 @@
 
 #include "stepscope/diagnose/findings/stacks_findings.h"
 #include "stepscope/diagnose/labels.h"
-#include "stepscope/report/sentences/stack_words.h"
 #include "stepscope/report/sentences/stacks_sentence.h"
 #include "stepscope/report/terminal/findings_text.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -310,25 +310,20 @@ std::string joined_table(const StacksResult& r, const ProfileBesideTrace& p, std
   return text_table(std::move(columns), std::move(rows), width);
 }
 
-std::string budget_sentence(const StacksResult& r, const ProfileBesideTrace& p) {
+Message budget_sentence(const StacksResult& r, const ProfileBesideTrace& p) {
   const RankResult& rank = rank_of(r, p);
   const Categories all = categories_of(rank.budget.total);
   const auto [computing, communicating, copying, idle] = groups(all);
   const double whole = computing + communicating + copying + idle;
-  if (whole <= 0) return "The trace has no step.";
-  std::string out = fmt::format(
-      "The {} of rank {} in {}: computing {}, only communicating {}, "
-      "only copying {}, idle {}",
-      device_word(rank), rank.rank, steps_in_words(rank), format_percent(computing / whole),
-      format_percent(communicating / whole), format_percent(copying / whole),
-      format_percent(idle / whole));
+  if (whole <= 0) return msg::trace_without_step();
   std::size_t most = static_cast<std::size_t>(BudgetCategory::idle_data);
   for (std::size_t c = most; c < all.size(); ++c)
     if (all[c] > all[most]) most = c;
-  if (all[most] > 0)
-    out += fmt::format(" (mostly: {})",
-                       words_of(static_cast<BudgetCategory>(most), rank.device == "cpu"));
-  return out + '.';
+  const bool cpu = rank.device == "cpu";
+  return msg::device_did(device_word(rank), rank.rank, steps_in_words(rank),
+                         Percent{computing / whole}, Percent{communicating / whole},
+                         Percent{copying / whole}, Percent{idle / whole},
+                         value_if(all[most] > 0, words_of(static_cast<BudgetCategory>(most), cpu)));
 }
 
 std::string name_of_input(const StacksResult& r, const ProfileBesideTrace& p) {
@@ -346,14 +341,12 @@ std::string stacks_trace_text(const StacksResult& r, std::size_t width) {
         r.profile.inputs.size() > 1 ? name_of_input(r, p) : std::string("the profile");
     if (!out.empty()) out += '\n';
     if (!p.join) {
-      out += wrapped(fmt::format("Beside the trace, not joined in time: {}.", p.why_not), width);
-      out += wrapped(budget_sentence(r, p), width);
+      out += wrapped(msg::not_joined(p.why_not), width);
+      out += wrapped(msg::sentence(budget_sentence(r, p)), width);
       continue;
     }
-    out += wrapped(fmt::format("What the {} of rank {} did in {} while the threads of {} were in "
-                               "their phases (joined by {}):",
-                               device_word(rank), rank.rank, steps_in_words(rank), name,
-                               p.offset ? "--offset" : "the clock of both"),
+    out += wrapped(say(msg::device_did_meanwhile(device_word(rank), rank.rank, steps_in_words(rank),
+                                                 name, p.offset.has_value())),
                    width);
     out += joined_table(r, p, width);
   }

@@ -15,7 +15,7 @@ using namespace test;
 TEST(StacksText, SaysWhyNothingIsJoined) {
   StacksBeside b(waiting_thread, 40, 88);
   b.report.trace->profiles[0].join.reset();
-  b.report.trace->profiles[0].why_not = "it has no instants";
+  b.report.trace->profiles[0].why_not = msg::plain("it has no instants");
   const std::string text = stacks_trace_text(b.report, 100);
   EXPECT_NE(text.find("not joined in time: it has no instants."), std::string::npos) << text;
   EXPECT_NE(text.find("computing 80.0 %"), std::string::npos) << text;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -77,6 +78,10 @@ std::size_t columns_of(std::string_view text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+std::string wrapped(const Message& message, std::size_t width) {
+  return wrapped(say_stopped(message), width);
+}
+
 std::string wrapped(std::string_view text, std::size_t width) {
   std::string out;
   std::size_t column = 0;
@@ -133,6 +138,10 @@ std::string text_table(std::vector<Column> columns, std::vector<std::vector<std:
   line([&](std::size_t c) { return columns[c].title; });
   for (const auto& row : rows) line([&](std::size_t c) { return row[c]; });
   return out;
+}
+
+std::string notes_text(const Messages& warnings, std::size_t width) {
+  return notes_text(say_all(warnings), width);
 }
 
 std::string details_line(const TextOptions& options) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stepscope/report/terminal/text_options.h"
+#include "stepscope/say/message.h"
 
 namespace stepscope {
 
@@ -28,8 +29,10 @@ struct Column {
 [[nodiscard]] std::string bar(double share, std::size_t width);
 // Words break at spaces; ends with a line break.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t width);
+[[nodiscard]] std::string wrapped(const Message& message, std::size_t width);  // with a full stop
 // Warnings, each wrapped behind "note: " and not longer than a few lines; the JSON has the whole.
 [[nodiscard]] std::string notes_text(std::span<const std::string> warnings, std::size_t width);
+[[nodiscard]] std::string notes_text(const Messages& warnings, std::size_t width);
 // Where more is to be seen, as a line; empty if nowhere.
 [[nodiscard]] std::string details_line(const TextOptions& options);
 // How many columns a UTF-8 text takes (one a character).

@@ -13,11 +13,12 @@
 #include <vector>
 
 #include "stepscope/diagnose/labels.h"
-#include "stepscope/report/sentences/train_sentence.h"
+#include "stepscope/report/sentences/run_sentences.h"
 #include "stepscope/report/terminal/account.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -137,16 +138,13 @@ std::string train_efficiency_lines(const PerformanceSummary& s, std::size_t widt
   std::string out = "Efficiency:";
   for (const std::string& part : parts) out += (out.back() == ':' ? " " : " · ") + part;
   if (parts.empty()) out.clear();
-  std::string sums;
-  if (s.gradient_sync_time > Ns{0})
-    sums += fmt::format("Gradient synchronization takes {} per rank",
-                        format_time(nanoseconds_of(s.gradient_sync_time)));
-  if (s.parameter_transfer_time > Ns{0})
-    sums += fmt::format("{} {} per rank",
-                        sums.empty() ? "Parameter transfers take" : ", parameter transfers",
-                        format_time(nanoseconds_of(s.parameter_transfer_time)));
-  if (!sums.empty()) sums += " over all steps, overlapped or not.";
-  return (out.empty() ? out : wrapped(out, width)) + (sums.empty() ? sums : wrapped(sums, width));
+  const auto if_any = [](Ns t) { return value_if(t > Ns{0}, t); };
+  const bool any = s.gradient_sync_time > Ns{0} || s.parameter_transfer_time > Ns{0};
+  return (out.empty() ? out : wrapped(out, width)) +
+         (any ? wrapped(msg::synchronization_takes(if_any(s.gradient_sync_time),
+                                                   if_any(s.parameter_transfer_time)),
+                        width)
+              : "");
 }
 
 std::string train_memory_table(const TrainResult& r, std::size_t width) {
@@ -204,20 +202,13 @@ std::string time_with_sign(Ns t) {
   return t.count() < 0 ? fmt::format("-{}", format_time(Ns{-t.count()})) : format_time(t);
 }
 
-std::string isolation_sentence(const TrainIsolation& isolation, const TrainIsolation::Rank& mean) {
+Message isolation_sentence(const TrainIsolation& isolation, const TrainIsolation::Rank& mean) {
   const Ns slowest = std::ranges::max(isolation.ranks, {}, &TrainIsolation::Rank::compute).compute;
-  const bool hides = mean.hidden().count() >= 0;
-  std::string out = hides ? fmt::format("Overlap hides {} of the communication",
-                                        share_text(mean.hidden(), mean.communication))
-                          : fmt::format(
-                                "Overlap hides nothing: ranks stand still {} longer than the "
-                                "communication takes alone",
-                                format_time(Ns{-mean.hidden().count()}));
   const Ns contention = mean.contention();
-  out += fmt::format("; beside it, computation takes {} {} than alone",
-                     share_text(std::chrono::abs(contention), mean.compute),
-                     contention.count() < 0 ? "less" : "longer");
-  return out + fmt::format(". The slowest rank computes {} alone.", format_time(slowest));
+  return msg::overlap_hides(
+      value_if(mean.hidden() >= Ns{0}, share_text(mean.hidden(), mean.communication)),
+      -mean.hidden(), share_text(std::chrono::abs(contention), mean.compute), contention < Ns{0},
+      slowest);
 }
 
 }  // namespace
@@ -248,9 +239,9 @@ std::string train_text(const TrainResult& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(std::max(40, options.width));
   std::string out = train_headline(r) + '\n' + wrapped(train_sentence(r), width);
   if (!r.steps.empty()) out += train_account_lines(r) + train_phases_line(r);
-  if (const std::string verdict = train_verdict_sentence(r); !verdict.empty() && !r.steps.empty())
+  if (const Message verdict = train_verdict_sentence(r); !verdict.empty() && !r.steps.empty())
     out += wrapped(verdict, width);
-  for (const std::string& s : r.offload) out += wrapped(s, width);
+  for (const Message& s : r.offload) out += wrapped(s, width);
   for (const std::string& table : {train_memory_table(r, width), train_collectives_table(r, width),
                                    r.stats ? train_passes_table(*r.stats, width) : "",
                                    r.stats ? train_layers_table(*r.stats, width) : ""})
@@ -259,7 +250,7 @@ std::string train_text(const TrainResult& r, const TextOptions& options) {
       !lines.empty())
     out += '\n' + lines;
   if (r.isolation) out += '\n' + isolation_text(*r.isolation, width);
-  for (const std::string& w : r.warnings) out += wrapped("note: " + w, width);
+  for (const std::string& w : say_all(r.warnings)) out += wrapped("note: " + w, width);
   return out + details_line(options);
 }
 

@@ -41,7 +41,7 @@ TEST(TrainText, StatesTheVerdictOfTheRecordedSteps) {
   EXPECT_TRUE(said("Steps 3–7: no rank stands out."));
   r.setup.ranks = 1;
   EXPECT_FALSE(said("Steps 3–7"));
-  r.verdict = {.why_none = "fewer than three steps were recorded"};
+  r.verdict = {.why_none = msg::plain("fewer than three steps were recorded")};
   EXPECT_TRUE(said("No verdict: fewer than three steps were recorded."));
 }
 

@@ -9,7 +9,6 @@
 #include "stepscope/report/sentences/names.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"
-#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -25,10 +24,9 @@ std::string distance_text(const UnitRow& row) {
 
 std::string unit_waits_text(const JobResult& job, std::size_t width) {
   if (job.units.empty()) return {};
-  std::string out =
-      wrapped(fmt::format("Parameters of units ({}): {}.",
-                          name_of(unit_source_names, unit_source(job)), say(fetches_in_words(job))),
-              width);
+  std::string out = wrapped(
+      msg::units_fetched(name_of(unit_source_names, unit_source(job)), fetches_in_words(job)),
+      width);
   std::vector<std::vector<std::string>> rows;
   std::size_t waited = 0;
   for (const UnitRow& u : job.units) {
@@ -53,11 +51,9 @@ std::string unit_waits_text(const JobResult& job, std::size_t width) {
   Ns exposed{};
   for (const UnitReduceRow& u : job.unit_reduces) exposed += u.exposed;
   if (exposed > Ns{0})
-    out +=
-        wrapped(fmt::format("Reducing their gradients is exposed for {} a step, most for {} ({}).",
-                            format_time(exposed), printable(job.unit_reduces.front().unit),
-                            format_time(job.unit_reduces.front().exposed)),
-                width);
+    out += wrapped(msg::reducing_exposed(exposed, printable(job.unit_reduces.front().unit),
+                                         job.unit_reduces.front().exposed),
+                   width);
   return out;
 }
 

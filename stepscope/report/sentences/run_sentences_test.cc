@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/report/sentences/calibrate_sentence.h"
+#include "stepscope/report/sentences/run_sentences.h"
 
 #include <gtest/gtest.h>
 
 #include "stepscope/report/sentences/verb_test_results.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
 
 TEST(CalibrateSentence, TellsPeakMemoryLinksAndHowWellTheModelAgrees) {
   const CalibrateResult r = test::calibrated();
-  EXPECT_EQ(calibrate_sentence(r, fit_transfers(r.measured.collectives)),
+  EXPECT_EQ(say_stopped(calibrate_sentence(r, fit_transfers(r.measured.collectives))),
             "box: 200 GFLOP/s fp32 and 10.0 GB/s of memory a core; all-reduce of 2 ranks: α 20.0 "
             "µs, β 100 GB/s. The model is off by 5.0 % on kernels and by 10.0 % on links.");
 }
@@ -19,7 +20,7 @@ TEST(CalibrateSentence, OneRankHasNoLinks) {
   CalibrateResult r = test::calibrated();
   r.measured.collectives.clear();
   r.measured.peaks[index(Dtype::bf16)] = FlopRate{3.6e12};
-  EXPECT_EQ(calibrate_sentence(r, {}),
+  EXPECT_EQ(say_stopped(calibrate_sentence(r, {})),
             "box: 200 GFLOP/s fp32, 3.60 TFLOP/s bf16 and 10.0 GB/s of memory a core. The model is "
             "off by 5.0 % on kernels.");
 }
