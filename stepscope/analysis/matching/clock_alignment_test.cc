@@ -199,8 +199,7 @@ TEST(ClockAlignment, FewCollectivesAreSaid) {
 
 TEST(ClockAlignment, OneRankAndOneHostNeedNone) {
   EXPECT_EQ(aligned({{}}).reason, msg::clock_of_one_rank());
-  EXPECT_EQ(aligned({{0, 0, "a"}, {0, 0, "a"}}).reason,
-            "all ranks are of one host and share its clock");
+  EXPECT_EQ(aligned({{0, 0, "a"}, {0, 0, "a"}}).reason, msg::clock_of_one_host());
   const TestJob none;
   EXPECT_FALSE(align_clocks(none.views(), match_collectives(none.views())).applied);
 }
@@ -210,7 +209,7 @@ TEST(ClockAlignment, RelativeClocksAreNotAligned) {
   for (TestRank& r : ranks) r.built().metadata.clock = Clock::relative;
   const TestJob job(std::move(ranks));
   EXPECT_EQ(align_clocks(job.views(), match_collectives(job.views())).reason,
-            "the clocks are relative");
+            msg::clocks_relative());
 }
 
 TEST(ClockAlignment, WindowsOfDifferentStepsAreNotJoined) {
