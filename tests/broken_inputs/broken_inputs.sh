@@ -51,6 +51,8 @@ echo '[1, 2, 3]' >list.json
 expect "a JSON array of numbers" 1 "list.json: .*without trace events; " -- analyze list.json
 { head 0 1; printf ']}'; } >noevents.json
 expect "a trace without events" 1 "noevents.json: .*no trace events" -- analyze noevents.json
+head 0 1 >cutevents.json
+expect "cut before the first event" 1 "cutevents.json: .*before its first trace event; .*copy it again" -- analyze cutevents.json
 head 0 1 | cut -c1-60 >cuthead.json
 expect "cut before the events" 1 "cuthead.json: .*ends before traceEvents; " -- analyze cuthead.json
 gzip -c good0.json | dd bs=1 count=15 status=none >cut.json.gz
