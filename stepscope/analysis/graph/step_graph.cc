@@ -7,7 +7,6 @@
 #include <numeric>
 #include <optional>
 
-#include "stepscope/analysis/graph/step_graph_device.h"
 #include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/analysis/matching/collective_match.h"
 #include "stepscope/analysis/matching/message_size.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of one rank's devices: their launches, their streams, and what else holds them.
-#include "stepscope/analysis/graph/step_graph_device.h"
-
 #include <algorithm>
 #include <map>
 
+#include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/release.h"
 #include "stepscope/base/string_pool.h"
@@ -279,19 +278,6 @@ void DeviceDraft::close_launches() {
   }
 }
 
-// Ordinal of the step whose annotation, or the time after it, contains the call; -1 before all.
-std::int32_t DeviceDraft::step_of_call(Ns instant) const {
-  return last_step_of_host(input_.view.steps, instant);
-}
-
-// Ordinal of the step that launched the operation; -1 for what was launched before the recording
-// and still ran in it. Where launches are not recorded, the step in which it runs.
-std::int32_t DeviceDraft::step_of(SliceId op) const {
-  if (const SliceId call = index_.launch(op); call != no_slice) return step_of_call(start(call));
-  if (launches_recorded_) return -1;
-  return last_step(input_.view.steps, start(op));
-}
-
 // A kernel follows the last two calls of communication that its host awaited before it.
 void DeviceDraft::add_called_waits(std::vector<OrderedUse>& all) const {
   const std::vector<CalledWait> waits = called_waits(trace_, index_);
@@ -336,7 +322,7 @@ std::vector<OrderedUse> DeviceDraft::uses() {
   if (!recorded) add_called_waits(all);
   for (const Sync& sync : syncs_) {
     all.push_back({.name = name(sync.call) - 1,
-                   .step = step_of_call(sync.start),
+                   .step = last_step_of_host(input_.view.steps, sync.start),
                    .lane = no_lane,
                    .ready = sync.start,
                    .start = sync.end + clock_lead_,

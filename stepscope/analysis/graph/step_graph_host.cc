@@ -6,7 +6,7 @@
 
 #include "stepscope/analysis/budget/allocation_retries.h"
 #include "stepscope/analysis/budget/host_calls.h"
-#include "stepscope/analysis/graph/step_graph_device.h"
+#include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/analysis/steps/host_waits.h"
 
 namespace stepscope {

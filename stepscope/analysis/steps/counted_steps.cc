@@ -9,6 +9,15 @@
 #include "stepscope/base/crew.h"
 
 namespace stepscope {
+
+std::int32_t launching_step(const RankView& view, SliceId op, bool launches_recorded) {
+  const SliceId call = view.index->launch(op);
+  if (call == no_slice && launches_recorded) return -1;
+  const auto& starts = view.trace->slices.start;
+  return call != no_slice ? last_step_of_host(view.steps, starts[index(call)])
+                          : last_step(view.steps, starts[index(op)]);
+}
+
 namespace {
 
 // The recorded time of a view, from where its first step begins to work.
@@ -35,17 +44,6 @@ Window window_of(const RankView& view) {
   if (view.index->cpu_only()) w.begin = view.steps.front().start;
   each_operation(view, [&](SliceId, Ns start) { w.begin = std::min(w.begin, start); });
   return w;
-}
-
-// Ordinal of the step that launched a device operation; -1 if that was before them. One whose
-// launch has no row counts to the step in which it runs if most launches have none either, else to
-// none.
-std::int32_t launching_step(const RankView& view, SliceId op, bool launches_recorded) {
-  const SliceId call = view.index->launch(op);
-  if (call == no_slice && launches_recorded) return -1;
-  const auto& starts = view.trace->slices.start;
-  return call != no_slice ? last_step_of_host(view.steps, starts[index(call)])
-                          : last_step(view.steps, starts[index(op)]);
 }
 
 // By step: the end of the last device operation that it launched; absent without one. Empty for a
