@@ -76,10 +76,9 @@ std::vector<std::uint32_t> HostCommunication::around(const Trace& trace, TrackId
   constexpr std::size_t walk = 16;
   const Slices& s = trace.slices;
   const Track& track = trace.track(thread);
-  const auto begin = std::ranges::lower_bound(rows, track.first, {},
-                                              [](const HostRow& r) { return index(r.slice); });
-  const auto end = std::ranges::lower_bound(rows, track.first + track.count, {},
-                                            [](const HostRow& r) { return index(r.slice); });
+  const auto slice = [](const HostRow& r) { return index(r.slice); };
+  const auto begin = std::ranges::lower_bound(rows, track.first, {}, slice);
+  const auto end = std::ranges::lower_bound(rows, track.first + track.count, {}, slice);
   auto after = std::upper_bound(
       begin, end, t, [&](Ns at, const HostRow& row) { return at < s.start[index(row.slice)]; });
   std::vector<std::uint32_t> found;

@@ -121,12 +121,8 @@ class Divider {
 
   std::vector<UnsureGroup> run() {
     find_scale();
-    std::vector<std::uint32_t> listed;
-    for (const Worker& worker : workers_)
-      listed.insert(listed.end(), worker.groups.begin(), worker.groups.end());
-    std::ranges::sort(listed);
-    const auto repeated = std::ranges::unique(listed);
-    listed.erase(repeated.begin(), repeated.end());
+    std::set<std::uint32_t> listed;
+    for (const Worker& worker : workers_) listed.insert(worker.groups.begin(), worker.groups.end());
     for (const std::uint32_t group : listed) suppose(group);
     agree();
     for (std::uint32_t w = 0; w < workers_.size(); ++w) decide(w);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <ranges>
 #include <tuple>
 
 #include "stepscope/analysis/matching/message_size.h"
@@ -55,20 +56,26 @@ std::size_t count_lost(const Places& places) {
       std::ranges::count_if(places, [](const auto& place) { return !place.has_value(); }));
 }
 
+// Calls give(members) for the calls of each place. `all` is sorted by place.
+template <class Give>
+void each_place(std::span<const Placed> all, Give&& give) {
+  while (!all.empty()) {
+    const auto next =
+        std::ranges::find_if(all, [&](const Placed& p) { return p.key() != all.front().key(); });
+    const auto count = static_cast<std::size_t>(next - all.begin());
+    give(all.first(count));
+    all = all.subspan(count);
+  }
+}
+
 // Ten times the usual spread of the ends, and at least the difference of one host's clocks.
 Ns slack_of(std::span<const Placed> all) {
   std::vector<Ns> spreads;
-  for (std::size_t i = 0; i < all.size();) {
-    std::size_t j = i;
-    Ns low = Ns::max();
-    Ns high = Ns::min();
-    for (; j < all.size() && all[j].key() == all[i].key(); ++j) {
-      low = std::min(low, all[j].item.end);
-      high = std::max(high, all[j].item.end);
-    }
-    if (j - i > 1) spreads.push_back(high - low);
-    i = j;
-  }
+  each_place(all, [&](std::span<const Placed> members) {
+    const auto [first, last] =
+        std::ranges::minmax(members, {}, [](const Placed& p) { return p.item.end; });
+    if (members.size() > 1) spreads.push_back(last.item.end - first.item.end);
+  });
   constexpr Ns least = std::chrono::microseconds{100};
   if (spreads.empty()) return least;
   return std::max(least, 10 * upper_median(spreads));
@@ -96,12 +103,7 @@ class SetMatcher {
     for (const PlacedSequence& mine : placed) all.insert(all.end(), mine.begin(), mine.end());
     std::ranges::sort(all, {}, [](const Placed& p) { return std::tuple(p.key(), p.item.view); });
     slack_ = slack_of(all);
-    for (std::size_t i = 0; i < all.size();) {
-      std::size_t j = i;
-      while (j < all.size() && all[j].key() == all[i].key()) ++j;
-      take(std::span(all).subspan(i, j - i));
-      i = j;
-    }
+    each_place(all, [&](std::span<const Placed> members) { take(members); });
   }
 
  private:
@@ -191,12 +193,9 @@ class SetMatcher {
       at->second.first = std::min(at->second.first, low.ordinal);
       at->second.second = std::max(at->second.second, high.ordinal);
     }
-    std::int64_t first = span_of_.begin()->second.first;
-    std::int64_t last = span_of_.begin()->second.second;
-    for (const auto& [rank, span] : span_of_) {
-      first = std::min(first, span.first);
-      last = std::max(last, span.second);
-    }
+    const auto spans = std::views::values(span_of_);
+    const std::int64_t first = std::ranges::min(std::views::keys(spans));
+    const std::int64_t last = std::ranges::max(std::views::values(spans));
     for (const auto& [rank, span] : span_of_) {
       const std::int64_t before = span.first - first;
       const std::int64_t after = last - span.second;
@@ -220,12 +219,6 @@ class SetMatcher {
 
   bool contradict(std::span<const Placed> members) {
     const std::int64_t ordinal = members.front().ordinal;
-    Ns last_arrival = Ns::min();
-    Ns first_end = Ns::max();
-    for (const Placed& p : members) {
-      last_arrival = std::max(last_arrival, p.item.start);
-      first_end = std::min(first_end, p.item.end);
-    }
     std::vector<int> differing;
     std::string_view what;
     for (const Placed& p : members.subspan(1)) {
@@ -239,8 +232,12 @@ class SetMatcher {
       report(ordinal, differing, msg::differs_between_ranks(what));
       return true;
     }
-    const bool apart = by_order_ && is_barrier_like(members.front().item.kind) &&
-                       last_arrival > first_end + slack_;
+    if (!by_order_ || !is_barrier_like(members.front().item.kind)) return false;
+    const Ns last_arrival =
+        std::ranges::max(members, {}, [](const Placed& p) { return p.item.start; }).item.start;
+    const Ns first_end =
+        std::ranges::min(members, {}, [](const Placed& p) { return p.item.end; }).item.end;
+    const bool apart = last_arrival > first_end + slack_;
     if (apart) report(ordinal, {}, msg::calls_apart());
     return apart;
   }
