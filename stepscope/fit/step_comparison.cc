@@ -35,9 +35,10 @@ RankSeconds measured(std::span<const std::int64_t> common, const RankResult& r, 
   RankSeconds result{.rank = r.rank};
   ClassNs sums{};
   double steps = 0;
+  const AccountedSteps of = accounted_steps(r);
   for (std::size_t i = 0; i < r.counted.classes.size(); ++i) {
-    if (!std::ranges::binary_search(common, r.steps[i].index)) continue;
-    add_step(r.counted.classes[i], r.budget.rank().steps[i], plan, sums);
+    if (!std::ranges::binary_search(common, of.steps[i].index)) continue;
+    add_step(r.counted.classes[i], of.budgets[i], plan, sums);
     ++steps;
   }
   for (std::size_t c = 0; c < step_class_count && steps > 0; ++c)
