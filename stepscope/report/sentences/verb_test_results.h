@@ -188,7 +188,7 @@ inline PredictCollectiveResult two_sizes() {
 inline ClockAlignment two_hosts() {
   ClockAlignment clocks;
   clocks.applied = true;
-  clocks.reason = "both halves of the collectives give these offsets";
+  clocks.reason = msg::clock_halves_agree(std::vector<std::int64_t>{});
   clocks.collectives = 40;
   clocks.spread = Ns{250'000};
   clocks.spread_aligned = Ns{2'000};
