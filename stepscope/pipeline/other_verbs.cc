@@ -2,7 +2,9 @@
 #include "stepscope/pipeline/other_verbs.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/cost/machine/machine.h"
@@ -21,9 +23,10 @@ namespace {
 // Any line that ends in a number is a stack of one frame to the reader of collapsed stacks.
 bool is_profile(const std::string& path) {
   const auto profile = read_profile(path);
-  const auto called = [](std::uint32_t parent) { return parent != 0; };
-  return profile && (profile->inputs.front().format != "collapsed" ||
-                     std::ranges::any_of(profile->tree.parent, called));
+  if (!profile) return false;
+  const std::vector<std::uint32_t>& parent = profile->tree.parent;
+  const auto called = [&](std::uint32_t by) { return by != 0 && parent[by] != 0; };  // by no thread
+  return profile->inputs.front().format != "collapsed" || std::ranges::any_of(parent, called);
 }
 
 }  // namespace

@@ -115,9 +115,9 @@ TEST(Say, NamesAreListed) {
   EXPECT_EQ(say(msg::gains(Names{"a", "b", "c"}, Names{})), "a, b and c");
   EXPECT_EQ(say(msg::gains(Names{"a", "b"}, Names{"c"})), "a and b; it spends c");
   const auto labels = [](const Value& who) { return say(msg::call_left_out(who, "c", "x")); };
-  EXPECT_EQ(labels(Names{"a", "b"}), "a and b leave out c, which x call");
-  EXPECT_EQ(labels(Names{"a", "b", "c", "d"}), "4 processes leave out c, which x call");
-  EXPECT_EQ(labels(std::vector{3}), "rank 3 leaves out c, which x call");
+  EXPECT_EQ(labels(Names{"a", "b"}), "a and b leave out c, which x calls");
+  EXPECT_EQ(labels(Names{"a", "b", "c", "d"}), "4 processes leave out c, which x calls");
+  EXPECT_EQ(labels(std::vector{3}), "rank 3 leaves out c, which x calls");
 }
 
 TEST(Say, MessagesReachOtherProcesses) {

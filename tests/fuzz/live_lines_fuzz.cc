@@ -24,8 +24,7 @@ void look(JobState& state, const LineSource& source) {
   std::uint64_t waiting = 0;
   for (const auto& c : state.communicators()) {
     const CommunicatorCounts& counts = c->counts();
-    expect(counts.matched + counts.unmatched <= counts.records,
-           "a record is counted once");
+    expect(counts.matched + counts.unmatched <= counts.records, "a record is counted once");
     expect(c->ranks_seen() <= c->ranks(), "no more ranks than there are");
     expect(std::isfinite(c->transfer()) && std::isfinite(c->mean_wait()), "sums are finite");
     waiting += counts.records;
