@@ -99,9 +99,10 @@ Result<Done> write_report(const std::string& path, std::string_view bytes) {
     std::string old(std::min(most_compared, bytes.size()), '\0');
     std::ifstream(path, std::ios::binary).read(old.data(), std::ssize(old));
     if (!bytes.starts_with(old))
-      return Error{.what = "cannot write: the file is there and is no report of stepscope",
-                   .file = path,
-                   .hint = "give another name, or delete the file first"};
+      return Error{
+          .what = "cannot write: the file exists and does not read as a report of this kind",
+          .file = path,
+          .hint = "give another name, or delete the file first"};
   }
   return write_file(path, bytes);
 }

@@ -25,8 +25,9 @@ bool is_profile(const std::string& path) {
   const auto profile = read_profile(path);
   if (!profile) return false;
   const std::vector<std::uint32_t>& parent = profile->tree.parent;
-  const auto called = [&](std::uint32_t by) { return by != 0 && parent[by] != 0; };  // by no thread
-  return profile->inputs.front().format != "collapsed" || std::ranges::any_of(parent, called);
+  // The root is 0, its children are threads.
+  const auto by_frame = [&](std::uint32_t caller) { return caller != 0 && parent[caller] != 0; };
+  return profile->inputs.front().format != "collapsed" || std::ranges::any_of(parent, by_frame);
 }
 
 }  // namespace

@@ -12,8 +12,11 @@
 namespace stepscope {
 namespace {
 
-constexpr int late_record = 20;   // a hole is at least 20 times as long as each delay
-constexpr int after_arrival = 8;  // likewise as the time from the last member's arrival to its end
+constexpr int late_record = 20;  // a hole is at least 20 times as long as each delay
+// A hole is at least 8 times as long as the time from the last member's arrival to the hole's end.
+// Experiment: with 8 a capture of DDP's fp16 hook names its late rank, with the gain that it has.
+// Of 245 other captures none names another culprit.
+constexpr int after_arrival = 8;
 
 // Time of a thread in one innermost operator.
 struct CpuPiece {
