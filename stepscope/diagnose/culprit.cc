@@ -239,16 +239,18 @@ Message cause_remedy(const JobResult& job) {
 }
 
 // What to record where replayed steps differ from the recorded ones; nothing if nothing known
-// is missing.
-Message repeat_remedy(const JobResult& job) {
+// is missing. More steps average chance out. They do not mend a replay that misses steps which
+// hardly differ.
+Message repeat_remedy(const JobResult& job, const HeldOut& held_out) {
   constexpr std::size_t few_steps = 10;
+  const bool chance = 4 * held_out.variation >= held_out.error;
   const std::optional<int>& world = job.collectives.matches.world_size;
   if (world && static_cast<std::size_t>(*world) > job.ranks.size()) return msg::record_all_ranks();
   const auto lacks_launches = [](const RankResult& r) {
     return r.device == "cuda" && !r.recording.has_launch_rows();
   };
   if (std::ranges::any_of(job.ranks, lacks_launches)) return msg::record_host_and_device();
-  if (job.steps.size() < few_steps) return msg::record_ten_steps();
+  if (job.steps.size() < few_steps && chance) return msg::record_ten_steps();
   return {};
 }
 
@@ -267,7 +269,7 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
   if (!has(recorded_facts(job), Fact::launches))
     return NoAnswer{msg::launches_unseen(), msg::see_recording(msg::record_launches())};
   if (e.unexplained_share <= unexplained_refused) {
-    const Message remedy = repeat_remedy(job);
+    const Message remedy = repeat_remedy(job, *e.held_out);
     return NoAnswer{msg::replay_misses(Percent{e.held_out->error}, e.held_out->steps,
                                        Percent{e.held_out->variation}),
                     remedy.empty() ? Message() : msg::see_recording(remedy)};
