@@ -81,18 +81,20 @@ int width_of(const StepFault& f) {
     case StepFaultKind::sync_calls:
       return 6;
     case StepFaultKind::unseen_host:
-      return 7;
+      return f.ranks.size() == 1 ? 6 : 7;
     default:
       return 3;
   }
 }
 
-// Gains of causes that compare a rank, a group or a step with others count whole.
+// Gains of causes that compare a rank, a group or a step with others count whole. So does what no
+// row tells of one rank: the replay compares it with what no row tells of the others.
 double weight_of(const Candidate& s) {
   const auto gain = static_cast<double>(s.left.count());
-  return s.fault.kind == StepFaultKind::sync_calls || s.fault.kind == StepFaultKind::unseen_host
-             ? habit * gain
-             : gain;
+  const bool compared = s.fault.kind == StepFaultKind::unseen_host
+                            ? s.fault.ranks.size() == 1
+                            : s.fault.kind != StepFaultKind::sync_calls;
+  return compared ? gain : habit * gain;
 }
 
 class Search {
