@@ -4,7 +4,7 @@
 // follows them once a second for SECONDS (60 by default) as `stepscope live` does, with metrics and
 // JSON each time, and prints its processor time, its largest memory, and how much it read.
 // Usage: live [FILES [SECONDS [DIRECTORY]]].
-#include "stepscope/pipeline/live.h"
+#include "stepscope/verbs/live/live.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -21,8 +21,8 @@
 #include <thread>
 #include <vector>
 
-#include "stepscope/report/live/live_json.h"
-#include "stepscope/report/live/live_metrics.h"
+#include "stepscope/verbs/live/live_json.h"
+#include "stepscope/verbs/live/live_metrics.h"
 
 namespace stepscope {
 namespace {

@@ -7,7 +7,7 @@ get_property(modules GLOBAL PROPERTY STEPSCOPE_MODULES)
 list(TRANSFORM modules PREPEND stepscope_ OUTPUT_VARIABLE targets)
 # What users link.
 add_library(stepscope_library INTERFACE)
-target_link_libraries(stepscope_library INTERFACE stepscope_report)
+target_link_libraries(stepscope_library INTERFACE stepscope_verbs)
 set_target_properties(stepscope_library PROPERTIES EXPORT_NAME stepscope)
 install(TARGETS stepscope_library ${targets} EXPORT stepscope-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")

@@ -35,7 +35,7 @@ endif()
 set(STEPSCOPE_OWN_FLAGS nn comm)
 
 # Modules that make text and trees, with cli. Their loops are short, so they are compiled for size, in half of the time.
-set(STEPSCOPE_FACES say diagnose report pipeline)
+set(STEPSCOPE_FACES say diagnose face verbs)
 
 # The dev build compiles each source by itself.
 option(STEPSCOPE_UNITY "Compile the sources of a folder together" ON)
@@ -87,7 +87,9 @@ function(stepscope_compile_rooms target apart)
     if(room IN_LIST apart)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     else()
-      string(REGEX REPLACE "^cli/.*" cli room ${room})  # CLI11 is compiled once
+      if(source MATCHES "_(command|flags)\\.cc$|/launched\\.cc$")
+        set(room commands)  # CLI11 is compiled once
+      endif()
       string(REPLACE / _ room ${room})
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
     endif()
@@ -165,7 +167,6 @@ function(stepscope_cli)
   get_property(modules GLOBAL PROPERTY STEPSCOPE_MODULES)
   list(TRANSFORM modules PREPEND stepscope_)
   target_link_libraries(stepscope_cli PRIVATE stepscope_flags PUBLIC ${modules} fmt::fmt CLI11::CLI11)
-  target_compile_definitions(stepscope_cli PUBLIC STEPSCOPE_VERSION="${PROJECT_VERSION}")
   stepscope_compile_rooms(stepscope_cli "${STEPSCOPE_ROOMS_APART}" ${sources})
   target_compile_options(stepscope_cli PRIVATE $<$<CONFIG:Release>:-Os>)
   stepscope_precompile(stepscope_cli face)

@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "stepscope/cli/help/flag_view.h"
 #include "stepscope/cli/subcommand.h"
+#include "stepscope/face/help/flag_view.h"
 
 namespace nb = nanobind;
 

@@ -4,7 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "stepscope/binding/answer.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/binding/flag_tables.h"
 #include "stepscope/binding/loop_rules.h"
 #include "stepscope/binding/python_error.h"
@@ -13,8 +13,8 @@
 #include "stepscope/binding/trace_columns.h"
 #include "stepscope/binding/tree_columns.h"
 #include "stepscope/binding/verbs.h"
-#include "stepscope/pipeline/traces.h"
-#include "stepscope/pipeline/version.h"
+#include "stepscope/face/help/answer.h"
+#include "stepscope/verbs/inputs/traces.h"
 
 namespace nb = nanobind;
 
@@ -144,8 +144,12 @@ void bind_answer(nb::module_& module) {
           nb::arg("detail") = "usual", nb::arg("width") = 100, nb::arg("colour") = false)
       .def("tables", tables_in)
       .def("page", page_in)
-      .def("whatif", [](const Answer& a, const std::vector<std::string>& changes,
-                        const std::string& machine) { return a.whatif(changes, machine); })
+      .def(
+          "whatif",
+          [](const Answer& a, const std::vector<std::string>& changes, const std::string& machine) {
+            return run_verb(
+                [&](const StopFlag& stop) { return a.whatif(changes, machine, {.stop = &stop}); });
+          })
       .def_prop_ro("failures", failures_of<Answer>);
 }
 

@@ -4,7 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "stepscope/report/json/json_values.h"
+#include "stepscope/face/tree/json_values.h"
 
 namespace stepscope::binding {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/report/json/json_values.h"
+#include "stepscope/face/tree/json_values.h"
 
 namespace stepscope::binding {
 namespace {

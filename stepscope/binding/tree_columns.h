@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "stepscope/binding/arrow_stream.h"
-#include "stepscope/report/csv/csv_tables.h"
+#include "stepscope/face/tree/csv_tables.h"
 
 namespace stepscope::binding {
 

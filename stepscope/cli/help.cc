@@ -7,16 +7,17 @@
 #include <string>
 
 #include "stepscope/base/output_file.h"
-#include "stepscope/cli/help/completion.h"
-#include "stepscope/cli/help/flag_values.h"
-#include "stepscope/cli/help/flag_view.h"
-#include "stepscope/cli/help/help_text.h"
-#include "stepscope/cli/help/man_page.h"
-#include "stepscope/cli/help/suggest.h"
-#include "stepscope/cli/outputs.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/cli/subcommand.h"
-#include "stepscope/cli/terminal.h"
-#include "stepscope/report/terminal/text_table.h"
+#include "stepscope/face/help/completion.h"
+#include "stepscope/face/help/flag_values.h"
+#include "stepscope/face/help/flag_view.h"
+#include "stepscope/face/help/help_text.h"
+#include "stepscope/face/help/man_page.h"
+#include "stepscope/face/help/suggest.h"
+#include "stepscope/face/outputs.h"
+#include "stepscope/face/terminal.h"
+#include "stepscope/face/text/text_table.h"
 #include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
@@ -63,7 +64,7 @@ int write_all(const CLI::App& program, const std::string& folder) {
   Failures failures;
   const auto write = [&](const CLI::App& app, const std::string& name) {
     failures.keep(write_file((std::filesystem::path(folder) / (name + ".1")).string(),
-                             man_page(app, verb_table(), STEPSCOPE_VERSION)));
+                             man_page(app, verb_table(), version())));
   };
   write(program, "stepscope");
   for (const Verb& verb : verb_table())
@@ -78,12 +79,10 @@ int man(const CLI::App& program, const ManFlags& flags) {
   if (!flags.folder.empty()) return write_all(program, flags.folder);
   const CLI::App* app = app_of(program, flags.verb);
   if (app == nullptr) return refused_verb(program, flags.verb);
-  return printed(man_page(*app, verb_table(), STEPSCOPE_VERSION));
+  return printed(man_page(*app, verb_table(), version()));
 }
 
-}  // namespace
-
-std::function<int()> declare_help(CLI::App& app) {
+VerbRun declare_help(CLI::App& app) {
   auto verb = std::make_shared<std::string>();
   app.description(
       "Shows the verbs of the program, the flags of one verb, or the meaning of a term. `help "
@@ -91,7 +90,7 @@ std::function<int()> declare_help(CLI::App& app) {
       "`terms` it lists all terms.");
   app.add_option("VERB", *verb, "Verb or term to show")->type_name("VERB|TERM");
   app.footer("stepscope help analyze\nstepscope help busbw");
-  return [verb, &app] {
+  return {.command = [verb, &app] {
     const CLI::App& program = *app.get_parent();
     const CLI::App* shown = app_of(program, *verb);
     if (shown == nullptr)
@@ -99,10 +98,10 @@ std::function<int()> declare_help(CLI::App& app) {
         return printed(terms);
     if (shown == nullptr) return refused_verb(program, *verb);
     return printed(help_text(*shown, verb_table(), help_width()));
-  };
+  }};
 }
 
-std::function<int()> declare_completion(CLI::App& app) {
+VerbRun declare_completion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
   app.description(
       "Prints a script that makes a shell complete verbs, flags, values and files of stepscope. An "
@@ -110,15 +109,15 @@ std::function<int()> declare_completion(CLI::App& app) {
   as_choice(app.add_option("SHELL", *shell, "Shell: bash, zsh or fish")->required(),
             {"bash", "zsh", "fish"});
   app.footer("source <(stepscope completion bash)");
-  return [shell, &app] {
+  return {.command = [shell, &app] {
     const CLI::App& program = *app.get_parent();
     if (*shell == "bash") return printed(bash_completion(program, verb_table()));
     if (*shell == "zsh") return printed(zsh_completion(program, verb_table()));
     return printed(fish_completion(program, verb_table()));
-  };
+  }};
 }
 
-std::function<int()> declare_man(CLI::App& app) {
+VerbRun declare_man(CLI::App& app) {
   auto flags = std::make_shared<ManFlags>();
   app.description("Prints the man page of the program or of one verb.");
   app.add_option("VERB", flags->verb, "Verb to show")->type_name("VERB");
@@ -127,7 +126,17 @@ std::function<int()> declare_man(CLI::App& app) {
       ->group("Outputs");
   app.add_flag("--markdown", flags->markdown, "Print docs/reference/flags.md instead")
       ->group("Outputs");
-  return [flags, &app] { return man(*app.get_parent(), *flags); };
+  return {.command = [flags, &app] { return man(*app.get_parent(), *flags); }};
 }
+
+}  // namespace
+
+extern const Verb help_verb{"help", "Show the help of the program or of a verb", "This program",
+                            "reference/flags.md", declare_help};
+
+extern const Verb completion_verb{"completion", "Print the completion script of a shell",
+                                  "This program", "reference/flags.md", declare_completion};
+
+extern const Verb man_verb{"man", "Print man pages", "", "reference/flags.md", declare_man};
 
 }  // namespace stepscope

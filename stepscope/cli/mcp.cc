@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <string>
 
-#include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
+#include "stepscope/face/outputs.h"
 
 namespace stepscope {
 namespace {
@@ -37,15 +37,18 @@ int serve() {
                   .hint = "install Python 3.10 or later, then pip install 'stepscope[mcp]'"});
 }
 
-}  // namespace
-
-std::function<int()> declare_mcp(CLI::App& app) {
+VerbRun declare_mcp(CLI::App& app) {
   app.description(
       "Serves analyze, whatif, compare, predict and plan to an assistant, as tools of the Model "
       "Context Protocol over standard input and output. Each answer is brief. Needs the Python "
       "package with its extra: pip install 'stepscope[mcp]'.");
   app.footer("stepscope mcp");
-  return serve;
+  return {.command = serve};
 }
+
+}  // namespace
+
+extern const Verb mcp_verb{"mcp", "Serve the verbs to an assistant (Model Context Protocol)",
+                           "This program", "how-to/use-from-python.md", declare_mcp};
 
 }  // namespace stepscope

@@ -12,63 +12,64 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/analysis/replay/scenario.h"
 #include "stepscope/base/isa.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/cli/command_line.h"
-#include "stepscope/cli/help/flag_view.h"
-#include "stepscope/cli/help/help_text.h"
-#include "stepscope/cli/help/suggest.h"
-#include "stepscope/cli/outputs.h"
-#include "stepscope/cli/terminal.h"
+#include "stepscope/cost/machine/machine_stems.h"
+#include "stepscope/cost/model/model_json.h"
+#include "stepscope/face/help/flag_view.h"
+#include "stepscope/face/help/help_text.h"
+#include "stepscope/face/help/suggest.h"
+#include "stepscope/face/outputs.h"
+#include "stepscope/face/terminal.h"
+#include "stepscope/nn/network/presets.h"
 #include "stepscope/say/format.h"
 
+// The verbs in the order of `stepscope --help`. Each defines its row, NAME_verb, beside its flags.
+#define STEPSCOPE_VERBS(VERB) \
+  VERB(analyze)               \
+  VERB(whatif)                \
+  VERB(check)                 \
+  VERB(digest)                \
+  VERB(memory)                \
+  VERB(stacks)                \
+  VERB(hang)                  \
+  VERB(live)                  \
+  VERB(compare)               \
+  VERB(sweep)                 \
+  VERB(runs)                  \
+  VERB(predict)               \
+  VERB(project)               \
+  VERB(plan)                  \
+  VERB(calibrate)             \
+  VERB(train)                 \
+  VERB(mcp)                   \
+  VERB(help)                  \
+  VERB(completion)            \
+  VERB(man)
+
 namespace stepscope {
+
+#define STEPSCOPE_DECLARED(name) extern const Verb name##_verb;
+STEPSCOPE_VERBS(STEPSCOPE_DECLARED)
+#undef STEPSCOPE_DECLARED
+
 namespace {
 
-constexpr std::string_view understand = "Understand a run";
-constexpr std::string_view compare_runs = "Compare";
-constexpr std::string_view plan_ahead = "Plan ahead";
-
-constexpr std::array<Verb, 20> table = {{
-    {"analyze", "Account for every step of a run, from the traces of its ranks", understand,
-     "how-to/analyze-your-traces.md", declare_analyze},
-    {"whatif", "Replay recorded steps with a change, to see what it would buy", understand,
-     "reference/changes.md", declare_whatif},
-    {"check", "Say what a few steps or a log tell, and what to record next", understand,
-     "how-to/compare-two-runs.md", declare_check},
-    {"digest", "Write small files that stand for the traces of many ranks", understand,
-     "how-to/analyze-many-ranks.md", declare_digest},
-    {"memory", "Show what holds a GPU's memory, from PyTorch's snapshots", understand,
-     "how-to/find-what-holds-memory.md", declare_memory},
-    {"stacks", "Show what the host does in each phase, from sampled stacks", understand,
-     "how-to/read-stacks.md", declare_stacks},
-    {"hang", "Find why a job stands still, from dumps and NCCL logs", understand,
-     "how-to/diagnose-a-hang.md", declare_hang},
-    {"live", "Follow a running job: step times, late and silent ranks", understand,
-     "how-to/watch-a-running-job.md", declare_live},
-    {"compare", "Decide whether two runs differ, or whether it is noise", compare_runs,
-     "how-to/compare-two-runs.md", declare_compare},
-    {"sweep", "Run a command at several values of a setting and rank them", compare_runs,
-     "how-to/compare-two-runs.md", declare_sweep},
-    {"runs", "Keep past runs in a file, and say from which one on steps changed", compare_runs,
-     "how-to/keep-a-history.md", declare_runs},
-    {"predict", "Predict the step of a model, or a collective, on a machine", plan_ahead,
-     "how-to/predict-a-step.md", declare_predict},
-    {"project", "Project the recorded steps to other GPUs or another plan", plan_ahead,
-     "how-to/project-a-run.md", declare_project},
-    {"plan", "Search the fastest way to run a model on a number of GPUs", plan_ahead,
-     "how-to/search-a-plan.md", declare_plan},
-    {"calibrate", "Measure this machine, or fit benchmarks, into a machine file", plan_ahead,
-     "how-to/calibrate-a-machine.md", declare_calibrate},
-    {"train", "Train a network with ZeRO on this machine's cores", "Train",
-     "how-to/train-with-zero.md", declare_train},
-    {"mcp", "Serve the verbs to an assistant (Model Context Protocol)", "This program",
-     "how-to/use-from-python.md", declare_mcp},
-    {"help", "Show the help of the program or of a verb", "This program", "reference/flags.md",
-     declare_help},
-    {"completion", "Print the completion script of a shell", "This program", "reference/flags.md",
-     declare_completion},
-    {"man", "Print man pages", "", "reference/flags.md", declare_man},
-}};
+// What a word in the type name of a flag may be.
+std::vector<std::string> names_for(std::string_view word) {
+  std::vector<std::string> names;
+  if (word == "MACHINE")
+    for (const std::string_view stem : machine_stems()) names.emplace_back(stem);
+  if (word == "MODEL")
+    for (const Transformer& model : model_catalogue()) names.push_back(model.name);
+  if (word == "PRESET")
+    for (const nn::NamedPreset& preset : nn::network_presets()) names.emplace_back(preset.name);
+  if (word == "CHANGE")
+    for (const ScenarioHelp& s : scenario_help()) names.emplace_back(s.example);
+  return names;
+}
 
 int wrong_usage(const std::string& sentence) {
   say("stepscope: {}\n", printable(sentence));
@@ -98,28 +99,35 @@ int refuse(const CLI::App& app, const CLI::ParseError& error) {
 
 }  // namespace
 
-std::span<const Verb> verb_table() { return table; }
+std::span<const Verb> verb_table() {
+#define STEPSCOPE_ROW(name) name##_verb,
+  static const std::array table = {STEPSCOPE_VERBS(STEPSCOPE_ROW)};
+#undef STEPSCOPE_ROW
+  return table;
+}
 
 CommandLine declare_command_line(std::size_t width) {
+  offer_names(names_for);
   CommandLine line;
   line.app = std::make_unique<CLI::App>(
       "stepscope: where does each training step go, what would a change buy, and did it help?",
       "stepscope");
   CLI::App& app = *line.app;
-  app.formatter(help_formatter(table, width));
+  app.formatter(help_formatter(verb_table(), width));
   app.set_help_flag("-h,--help", "Show this help")->group(help_group);
-  app.set_version_flag("-V,--version", STEPSCOPE_VERSION, "Show the version")->group(help_group);
+  app.set_version_flag("-V,--version", std::string(version()), "Show the version")
+      ->group(help_group);
   app.require_subcommand(1);
   app.footer(
       "stepscope analyze traces/ --html report.html\n"
       "stepscope whatif traces/ --change bandwidth:2\n"
       "stepscope compare before.csv after.csv --max-regression 2%\n"
       "stepscope plan llama-3-8b --machine h100_sxm_80gb --gpus 64 --global-batch 256 --seq 8192");
-  for (const Verb& verb : table) {
+  for (const Verb& verb : verb_table()) {
     CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
     sub->get_help_ptr()->group(help_group);
     if (verb.group.empty()) sub->group("");
-    line.actions.push_back(verb.declare(*sub));
+    line.runs.push_back(verb.declare(*sub));
   }
   return line;
 }
@@ -142,8 +150,9 @@ int run_command_line(int argc, char** argv) try {
   }
   if (const auto safe = check_outputs(*parsed_verb(app)); !safe)
     return wrong_usage(safe.error().message());
-  for (std::size_t i = 0; i < table.size(); ++i)
-    if (app.got_subcommand(std::string(table[i].name))) return line.actions[i]();
+  const std::span<const Verb> verbs = verb_table();
+  for (std::size_t i = 0; i < verbs.size(); ++i)
+    if (app.got_subcommand(std::string(verbs[i].name))) return line.runs[i].command();
   return exit_usage;
 } catch (const std::bad_alloc&) {
   std::fputs("stepscope: out of memory; give a part of the input, or a machine with more memory\n",

@@ -10,10 +10,10 @@
 #include <set>
 #include <sstream>
 
-#include "stepscope/cli/help/completion.h"
-#include "stepscope/cli/help/flag_view.h"
-#include "stepscope/cli/help/help_text.h"
-#include "stepscope/cli/help/man_page.h"
+#include "stepscope/face/help/completion.h"
+#include "stepscope/face/help/flag_view.h"
+#include "stepscope/face/help/help_text.h"
+#include "stepscope/face/help/man_page.h"
 
 namespace stepscope {
 namespace {

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "stepscope/report/page/html.h"
+#include "stepscope/face/page/html.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) {

@@ -142,7 +142,7 @@ std::vector<std::string> arrow_faults(std::span<const Layer> layers,
     if (file.path == umbrella) {
       for (const Include& include : file.includes) {
         const std::string_view to = folder_of(include.path);
-        if (to != "pipeline" && to != "report" && to != "say" && to != "telemetry" &&
+        if (to != "base" && to != "verbs" && to != "face" && to != "say" && to != "telemetry" &&
             to != "zero") {
           faults.push_back(place(file, include) + "users do not need " + std::string(to));
         }

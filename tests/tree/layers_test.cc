@@ -58,7 +58,7 @@ TEST(Layers, AnIncludeWithoutAnArrowIsRefusedWithItsLine) {
   const auto files = tree_of("stepscope/report/page.cc",
                              "// page\n  #  include \"stepscope/event/trace.h\"  // no\n");
   EXPECT_EQ(arrow_faults(parse_layers(table), files),
-            Lines{"stepscope/report/page.cc:2: report may not include event"});
+            Lines{"stepscope/face/page.cc:2: report may not include event"});
 }
 
 TEST(Layers, AnIncludeThatIsNotWrittenFromTheRootIsRefused) {
@@ -74,10 +74,10 @@ TEST(Layers, AFolderThatTheTableLacksOrCallsLaterIsRefused) {
   EXPECT_EQ(arrow_faults(layers, tree_of("stepscope/loose.h", "")).size(), 1U);
 }
 
-TEST(Layers, TheHeaderOfTheLibrarysUsersShowsThemPipelineAndReport) {
+TEST(Layers, TheHeaderOfTheLibrarysUsersShowsThemVerbs) {
   const auto layers = parse_layers(table);
   EXPECT_EQ(arrow_faults(
-                layers, tree_of("stepscope/stepscope.h", "#include \"stepscope/report/text.h\"\n")),
+                layers, tree_of("stepscope/stepscope.h", "#include \"stepscope/verbs/analyze/analyze.h\"\n")),
             Lines{});
   EXPECT_EQ(arrow_faults(layers,
                          tree_of("stepscope/stepscope.h", "#include \"stepscope/event/trace.h\"\n"))

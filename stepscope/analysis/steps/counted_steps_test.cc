@@ -104,7 +104,7 @@ TEST(CountedSteps, OfOneStepAreThatStep) {
 
 }  // namespace
 
-// Files that are cut have their tests in pipeline/analyze_test.cc and read_trace_test.cc.
+// Files that are cut have their tests in verbs/analyze/analyze_test.cc and read_trace_test.cc.
 
 namespace {
 

@@ -1,1 +1,0 @@
-target_compile_definitions(stepscope_pipeline PRIVATE STEPSCOPE_VERSION="${PROJECT_VERSION}")

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "stepscope/pipeline/version.h"
-
-namespace stepscope {
-
-std::string_view version() { return STEPSCOPE_VERSION; }
-
-}  // namespace stepscope

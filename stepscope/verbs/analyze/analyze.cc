@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/analyze/analyze.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <utility>
+
+#include "stepscope/analysis/matching/host_clock.h"
+#include "stepscope/analysis/runs/gpu_evidence.h"
+#include "stepscope/base/files/remote_name.h"
+#include "stepscope/base/utf8.h"
+#include "stepscope/face/tree/version.h"
+#include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/diagnose/needs.h"
+#include "stepscope/diagnose/recording_words.h"
+#include "stepscope/diagnose/warnings.h"
+#include "stepscope/fit/message_model.h"
+#include "stepscope/fit/mfu_job.h"
+#include "stepscope/read/files/input_files.h"
+#include "stepscope/say/say.h"
+#include "stepscope/verbs/analyze/job_expectation.h"
+#include "stepscope/verbs/analyze/recorded_program.h"
+
+namespace stepscope {
+namespace {
+
+// The name of a file tells its host; merged traces have no such name.
+void keep_host_names(std::span<const RankInput> ranks) {
+  for (const RankInput& r : ranks)
+    if (std::string host = host_of(r.trace->metadata); !host.empty())
+      r.trace->metadata.texts.try_emplace("host_name", std::move(host));
+}
+
+JobOptions options_of(const AnalyzeRequest& request, const DescribedJob& described,
+                      const Progress& progress, std::optional<int> recorded_world) {
+  JobOptions options = job_options(request.traces, progress, recorded_world);
+  options.timeline = request.timeline;
+  options.details = request.details;
+  if (described.machine) options.messages = message_model(*described.machine, options.world_size);
+  return options;
+}
+
+// What the recording lacks is said first. Without a whole step there is no verdict and no advice.
+void begin_with_recording(Analysis& a) {
+  Message lacking = recording_sentence(a.inputs, a.job);
+  if (lacking.empty()) return;
+  if (a.job.steps.empty() || unaccountable(a.job)) {
+    a.answer = JobVerdict();
+    a.answer.sentence = std::move(lacking);
+    a.findings.clear();
+    return;
+  }
+  a.answer.sentence = joined(msg::sentences, {std::move(lacking), a.answer.sentence});
+}
+
+// The folder whose traces are just these inputs; empty if there is none.
+std::string folder_of(const std::vector<std::string>& inputs) {
+  if (inputs.size() < 2 || std::ranges::any_of(inputs, is_url)) return {};
+  const std::filesystem::path folder = std::filesystem::path(inputs.front()).parent_path();
+  for (const std::string& input : inputs)
+    if (std::filesystem::path(input).parent_path() != folder) return {};
+  const std::string name = folder.empty() ? "." : folder.string();
+  std::vector<std::string> meant = find_input_files(inputs).files;
+  std::vector<std::string> held;
+  for (const std::string& file : find_input_files(std::vector{name}).files)
+    held.push_back((folder / std::filesystem::path(file).lexically_relative(name)).string());
+  std::ranges::sort(meant);
+  std::ranges::sort(held);
+  return meant == held ? name : std::string{};
+}
+
+// The inputs as a shell takes them; TRACES where they are too long for a line.
+std::string words_for_shell(const std::vector<std::string>& named) {
+  const std::string folder = folder_of(named);
+  const std::vector<std::string> inputs = folder.empty() ? named : std::vector{folder};
+  constexpr std::size_t most_letters = 80;
+  std::string words;
+  for (const std::string& input : inputs) {
+    if (shown_name(input) != input) return "TRACES";  // it has a secret, or may have one
+    const bool plain = std::ranges::all_of(input, [](unsigned char c) {
+      return std::isalnum(c) != 0 ||
+             std::string_view("/._-+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    const bool quotable = input.find('\'') == std::string::npos && is_printable(input);
+    words += (words.empty() ? "" : " ") + (plain ? input : "'" + input + "'");
+    if (words.size() > most_letters || !quotable) return "TRACES";
+  }
+  return words.empty() ? "TRACES" : words;
+}
+
+// What the account means.
+void judge(const AnalyzeRequest& request, const DescribedJob& described,
+           std::optional<int> recorded_world, const Progress& progress, AnalyzeResult& result) {
+  Analysis& a = result.analysis;
+  const Machine* machine = a.machine ? &*a.machine : nullptr;
+  std::optional<Error> no_mfu;
+  auto mfu = mfu_of_job(a.job, {.model_flops = described.model_flops,
+                                .peak = described.peak,
+                                .dtype = described.dtype,
+                                .price_per_gpu_hour = described.price,
+                                .machine = machine,
+                                .world_size = a.world_size});
+  Message impossible;
+  if (mfu && mfu->mfu.value_or(0) > 1)
+    impossible = msg::impossible_mfu(Digits{*mfu->mfu});
+  else if (mfu)
+    a.mfu = std::move(*mfu);
+  else
+    no_mfu = mfu.error();
+  a.link_fits = fit_transfers(a.job.transfers);
+  a.traces = words_for_shell(request.traces.inputs);
+  a.answer = find_verdict(a.job, a.mfu, machine);
+  a.answer.sentence =
+      joined(msg::sentences, {impossible, a.answer.sentence, slowed_sentence(a.job)});
+  a.findings = find_findings({.job = a.job,
+                              .machine = machine,
+                              .world_size = a.world_size,
+                              .model = described.model ? &*described.model : nullptr});
+  begin_with_recording(a);
+  a.warnings = analyze_warnings(a, no_mfu);
+  if (!impossible.empty())
+    a.warnings.insert(a.warnings.begin(), msg::plain(say_stopped(impossible)));
+  append(a.warnings, replay_warnings(a.job));
+  std::vector<Error> failures;
+  a.expected = expected_of_job(request.job, described, request.traces.sizes, a, recorded_world,
+                               a.warnings, failures);
+  for (Error& e : failures) fail(progress, result.failures, std::move(e));
+}
+
+// Joins the logs of GPUs with the ranks. A log that tells nothing is listed with the reason.
+void take_gpu_logs(const AnalyzeRequest& request, const ReadTraces& read, Analysis& a) {
+  add_gpu_evidence(a.job, read.ranks, read.gpu_logs, a.world_size, request.traces.gpu_log_zone);
+  for (const Error& e : read.gpu_log_errors) {
+    if (!a.job.gpus) a.job.gpus = GpuEvidence{};
+    GpuLogResult& row = a.job.gpus->logs.emplace_back();
+    row.path = e.file;
+    row.use.problem = msg::plain(e.what + (e.hint.empty() ? "" : "; " + e.hint));
+  }
+}
+
+}  // namespace
+
+Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& progress) {
+  const auto described = described_job(request.job);
+  if (!described) return described.error();
+  auto read = read_traces(request.traces, progress);
+  if (!read) return read.error();
+  AnalyzeResult result;
+  Analysis& a = result.analysis;
+  a.version = version();
+  a.inputs = std::move(read->inputs);
+  a.read_seconds = read->seconds;
+  a.step_annotation = request.traces.step_annotation;
+  a.peak_override = described->peak;
+  result.failures = std::move(read->failures);
+  keep_host_names(read->ranks);
+  JobOptions options = options_of(request, *described, progress, read->run.world_size);
+  if (request.program)
+    options.visit = [&](const WhatIfInputs& in) { result.program = recorded_program(in); };
+  a.job = analyze_job(read->ranks, options);
+  if (a.job.interrupted) return interrupted();
+  withhold_unfounded(a.job);
+  if (auto none = not_in_traces(request.traces, a.job))
+    fail(progress, result.failures, std::move(*none));
+  a.world_size = options.world_size ? options.world_size : a.job.collectives.matches.world_size;
+  take_gpu_logs(request, *read, a);
+  a.machine = machine_of(described->machine, a.job);
+  judge(request, *described, read->run.world_size, progress, result);
+  result.run = std::move(read->run);
+  result.ranks = std::move(read->ranks);
+  return result;
+}
+
+void add_timeline(const AnalyzeRequest& request, AnalyzeResult& result) {
+  JobResult& job = result.analysis.job;
+  if (!job.timeline && !result.ranks.empty())
+    job.timeline =
+        timeline_of(result.ranks, job_options(request.traces, {}, result.run.world_size));
+}
+
+Result<FittedMachine> machine_of_transfers(const Analysis& a) {
+  if (!a.machine)
+    return Error{.what = "--write-machine: the device of these traces is not in the catalogue",
+                 .hint = "give --machine NAME or FILE to start from"};
+  std::string inputs;
+  for (const InputRow& i : a.inputs)
+    if (inputs.size() < 200) inputs += (inputs.empty() ? "" : ", ") + i.path;
+  return fitted_machine(*a.machine, a.job.collectives, a.world_size,
+                        "links: stepscope analyze --write-machine, transfers of " + inputs);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/analyze/analyze_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <tuple>
+
+#include "stepscope/diagnose/culprit.h"
+#include "stepscope/diagnose/labels.h"
+#include "stepscope/diagnose/step_rates.h"
+#include "stepscope/diagnose/straggler_words.h"
+#include "stepscope/face/text/text_table.h"
+#include "stepscope/face/tree/names.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/kernel_name.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
+#include "stepscope/verbs/analyze/expected_views.h"
+#include "stepscope/verbs/analyze/explanation_views.h"
+#include "stepscope/verbs/analyze/gpu_views.h"
+#include "stepscope/verbs/analyze/pipeline_views.h"
+#include "stepscope/verbs/analyze/recording_views.h"
+#include "stepscope/verbs/analyze/unit_views.h"
+#include "stepscope/verbs/sections/account.h"
+#include "stepscope/verbs/sections/findings_text.h"
+#include "stepscope/verbs/sections/link_views.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t most_rows = 8;
+constexpr std::size_t most_gaps = 6;
+constexpr std::size_t most_ranks = 16;
+constexpr std::size_t most_first_findings = 3;
+constexpr double least_difference = 0.01;  // of two step lengths, to be explained
+constexpr std::size_t most_first_notes = 3;
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string known_time(std::optional<Ns> t) { return t ? format_time(*t) : "-"; }
+
+// Without the brackets around all.
+std::string shape_text(std::string_view dims) {
+  std::string text = shape_in_words(dims);
+  if (text.starts_with("[[") && text.ends_with("]]")) text = text.substr(1, text.size() - 2);
+  return text;
+}
+
+std::string with_rest(std::string table, std::size_t shown, std::size_t all) {
+  if (shown < all) table += fmt::format("  … and {} more\n", all - shown);
+  return table;
+}
+
+bool on_cpu(const RankResult& r) { return r.device == "cpu"; }
+
+double wall_of(const RankResult& r) { return static_cast<double>(r.budget.total.sum().count()); }
+
+struct Share {
+  std::string title;
+  std::vector<BudgetCategory> categories;
+};
+
+const std::vector<Share>& shares() {
+  using enum BudgetCategory;
+  static const std::vector<Share> all = {{"compute", {compute}},
+                                         {"overlap", {comm_overlapped}},
+                                         {"wait", {comm_exposed_wait}},
+                                         {"comm", {comm_exposed_transfer}},
+                                         {"comm/wait", {comm_exposed_unsplit}},
+                                         {"copy", {copy_exposed}},
+                                         {"data", {idle_data}},
+                                         {"host", {idle_host}},
+                                         {"launch", {idle_launch}},
+                                         {"sync", {idle_sync}},
+                                         {"stream", {idle_dependency}},
+                                         {"unknown", {idle_unexplained}},
+                                         {"not rec.", {not_recorded}}};
+  return all;
+}
+
+double percent_of(const RankResult& r, const Share& share) {
+  double sum = 0;
+  for (const BudgetCategory c : share.categories)
+    sum += static_cast<double>(r.budget.total[c].count());
+  return wall_of(r) > 0 ? sum / wall_of(r) * 100 : 0;
+}
+
+// The ranks to list: of many those that wait least, because the others wait for them.
+std::vector<const RankResult*> listed_ranks(const JobResult& job) {
+  std::vector<const RankResult*> listed;
+  for (const RankResult& r : job.ranks) listed.push_back(&r);
+  if (listed.size() <= most_ranks) return listed;
+  std::ranges::stable_sort(listed, {}, [](const RankResult* r) {
+    return r->budget.total[BudgetCategory::comm_exposed_wait];
+  });
+  listed.resize(most_ranks);
+  std::ranges::sort(listed, {}, &RankResult::rank);
+  return listed;
+}
+
+// One line a rank: wall and budget in percent, so that ranks compare at a glance; causes that no
+// rank has to a tenth of a percent have no column.
+std::string ranks(const Analysis& report, std::size_t width) {
+  const JobResult& job = report.job;
+  const auto listed = listed_ranks(job);
+  std::vector<Share> shown = shares();
+  std::erase_if(shown, [&](const Share& share) {
+    return std::ranges::none_of(listed,
+                                [&](const RankResult* r) { return percent_of(*r, share) >= 0.05; });
+  });
+  const bool roles =
+      std::ranges::any_of(job.ranks, [](const RankResult& r) { return r.role != "all"; });
+  std::vector<Column> columns = {{"rank"}, {"steps"}, {"step"}};
+  if (roles) columns.insert(columns.begin() + 1, {"role", false});
+  for (const Share& share : shown) columns.push_back({share.title});
+  Rows rows;
+  for (const RankResult* r : listed) {
+    const auto steps = static_cast<double>(std::max<std::size_t>(r->steps.size(), 1));
+    std::vector<std::string> row = {std::to_string(r->rank), std::to_string(r->steps.size()),
+                                    format_time(wall_of(*r) / steps)};
+    if (roles) row.insert(row.begin() + 1, printable(r->role));
+    for (const Share& share : shown) row.push_back(fmt::format("{:.1f}", percent_of(*r, share)));
+    rows.push_back(std::move(row));
+  }
+  const bool some = listed.size() < job.ranks.size();
+  return fmt::format("Ranks (% of the step{})\n",
+                     some ? fmt::format("; the {} of {} that wait least for others", listed.size(),
+                                        job.ranks.size())
+                          : "") +
+         text_table(columns, rows, width);
+}
+
+// The longest gap of each place where the host was, so that one place does not fill the table.
+std::string gaps(const Analysis& report, std::size_t width) {
+  struct Gap {
+    int rank;
+    bool cpu;
+    BudgetCategory cause;
+    const IdleInstance* instance;
+  };
+  std::vector<Gap> all;
+  for (const RankResult& r : report.job.ranks)
+    for (const IdleCause& c : r.idle)
+      for (const IdleInstance& i : c.largest) all.push_back({r.rank, on_cpu(r), c.cause, &i});
+  std::ranges::stable_sort(all, std::greater<>(), [](const Gap& g) { return g.instance->wall; });
+  std::set<std::tuple<int, BudgetCategory, std::string>> seen;
+  Rows rows;
+  for (const Gap& g : all) {
+    if (rows.size() == most_gaps) break;
+    const bool device =
+        g.cause == BudgetCategory::idle_launch || g.cause == BudgetCategory::idle_dependency;
+    std::string culprit = printable(g.instance->culprit.value_or(""));
+    if (device) culprit = short_kernel_name(culprit);
+    const std::string activity = printable(g.instance->host_activity);
+    if (!seen.insert({g.rank, g.cause, culprit.empty() ? activity : culprit}).second) continue;
+    rows.push_back({std::string(words_of(g.cause, g.cpu)), std::to_string(g.rank),
+                    std::to_string(g.instance->step), format_time(g.instance->wall), activity,
+                    activity.find(culprit) != std::string::npos ? "" : culprit});
+  }
+  if (rows.empty()) return {};
+  return fmt::format("Longest gaps {}\n", on_cpu(report.job.ranks.front())
+                                              ? "between operators"
+                                              : "without device work") +
+         text_table({{"cause", false},
+                     {"rank"},
+                     {"step"},
+                     {"takes"},
+                     {"the host meanwhile", false},
+                     {"culprit", false}},
+                    rows, width);
+}
+
+std::string collectives(const Analysis& report, std::size_t width) {
+  const auto& all = report.job.collectives.rows;
+  Rows rows;
+  for (const CollectiveRow& c : all) {
+    if (rows.size() == most_rows) break;
+    rows.push_back(
+        {name_of(collective_kind_names, c.kind), c.group == "unknown" ? "-" : printable(c.group),
+         c.dimension == Dimension::unknown ? "-" : name_of(dimension_names, c.dimension),
+         c.group_size ? std::to_string(*c.group_size) : "-", std::to_string(c.count),
+         c.bytes ? format_bytes(static_cast<double>(c.bytes->value)) : "-",
+         c.busbw ? format_digits(c.busbw->value / 1e9) : "-", known_time(c.transfer),
+         known_time(c.wait), format_time(c.exposed),
+         c.last_rank ? fmt::format("{}", *c.last_rank) : "-", known_time(c.clock_uncertainty)});
+  }
+  if (rows.empty()) return {};
+  return "Collectives (sums over calls; busbw in GB/s by the group's size)\n" +
+         with_rest(text_table({{"collective", false},
+                               {"group", false, 24},
+                               {"dim", false},
+                               {"n"},
+                               {"calls"},
+                               {"bytes"},
+                               {"busbw"},
+                               {"transfer"},
+                               {"wait"},
+                               {"exposed"},
+                               {"last"},
+                               {"clock ±"}},
+                              rows, width),
+                   rows.size(), all.size());
+}
+
+std::string stragglers(const Analysis& report, std::size_t width) {
+  Rows rows;
+  const auto& all = report.job.stragglers;
+  for (const Straggler& s : all) {
+    if (rows.size() == most_rows) break;
+    if (!s.significant) continue;
+    rows.push_back({std::to_string(s.rank), s.role == "all" ? "-" : printable(s.role),
+                    format_time(s.upper_bound), format_percent(s.late_share),
+                    fmt::format("{} of {}", s.last_count, s.collectives),
+                    format_percent(s.persistence),
+                    s.cause ? printable(say(cause_and_waiting(*s.cause))) : ""});
+  }
+  if (rows.empty()) return {};
+  return "Late ranks (behind the median arrival a step: at most what it costs)\n" +
+         text_table({{"rank"},
+                     {"role", false},
+                     {"late"},
+                     {"of step"},
+                     {"last in"},
+                     {"latest in steps"},
+                     {"cause", false, 120}},
+                    rows, width);
+}
+
+std::string kernels(const Analysis& report, std::size_t width) {
+  const RankResult& r = report.job.ranks.front();
+  Rows rows;
+  for (const KernelRow& k : r.kernels.kernels) {
+    if (rows.size() == most_rows) break;
+    rows.push_back({short_kernel_name(printable((*r.strings)[k.name])),
+                    name_of(name_class_names, k.kind), std::to_string(k.count),
+                    format_time(k.total), format_time(k.mean()), format_percent(k.share),
+                    k.rate ? format_digits(k.rate->value / 1e12) : "-",
+                    k.bandwidth ? format_digits(k.bandwidth->value / 1e9) : "-"});
+  }
+  if (rows.empty()) return {};
+  return fmt::format("Kernels of rank {}\n", r.rank) + with_rest(text_table({{"kernel", false},
+                                                                             {"class", false},
+                                                                             {"calls"},
+                                                                             {"total"},
+                                                                             {"mean"},
+                                                                             {"share"},
+                                                                             {"TFLOP/s"},
+                                                                             {"GB/s"}},
+                                                                            rows, width),
+                                                                 rows.size(),
+                                                                 r.kernels.kernels.size());
+}
+
+std::string operators(const Analysis& report, std::size_t width) {
+  const RankResult& r = report.job.ranks.front();
+  const bool cpu = on_cpu(r);
+  std::vector<Column> columns = {
+      {"operator", false, 40}, {"calls"}, {cpu ? "time" : "device"}, {"share"}};
+  if (!cpu) columns.insert(columns.begin() + 2, {"host self"});
+  const bool shapes = r.recording.shaped_operators > 0;
+  if (shapes) {
+    columns.insert(columns.begin() + 1, {"shape", false, 40});
+    columns.push_back({"TFLOP/s"});
+  }
+  Rows rows;
+  for (const OperatorRow& o : r.operators) {
+    if (rows.size() == most_rows) break;
+    std::vector<std::string> row = {printable((*r.strings)[o.name])};
+    if (shapes) row.push_back(shape_text((*r.strings)[o.dims]));
+    row.push_back(std::to_string(o.calls));
+    if (!cpu) row.push_back(format_time(o.host_self));
+    row.push_back(format_time(o.device));
+    row.push_back(format_percent(o.share));
+    if (shapes) row.push_back(o.rate ? format_digits(o.rate->value / 1e12) : "-");
+    rows.push_back(std::move(row));
+  }
+  if (rows.empty()) return {};
+  return fmt::format("Operators of rank {}\n", r.rank) +
+         with_rest(text_table(columns, rows, width), rows.size(), r.operators.size());
+}
+
+// The rank whose device starves most, and of its host only what takes a hundredth of the steps.
+std::string host(const Analysis& report, std::size_t width) {
+  const RankResult& r = *std::ranges::max_element(
+      report.job.ranks, {}, [](const RankResult& rank) { return rank.host.starved; });
+  const HostTable& h = r.host;
+  const double wall = wall_of(r);
+  const auto matters = [&](Ns t) { return static_cast<double>(t.count()) > wall / 100; };
+  Messages parts;
+  if (h.launches > 0 && (h.launch_bound || matters(h.starved))) {
+    parts.push_back(msg::launches_starve(h.empty_queue_launches, h.launches, h.starved));
+    if (h.slack_p50.value_or(Ns{}) > Ns{}) parts.push_back(msg::launch_to_start(*h.slack_p50));
+  }
+  if (matters(h.sync)) parts.push_back(msg::in_sync_calls(h.sync));
+  if (matters(h.allocator)) parts.push_back(msg::in_allocator_calls(h.allocator));
+  if (matters(h.gc)) parts.push_back(msg::in_collection(h.gc));
+  if (parts.empty()) return {};
+  return wrapped(say(msg::host_of_rank(r.rank, r.steps.size(), std::move(parts))), width);
+}
+
+std::string memory(const Analysis& report, std::size_t width) {
+  std::string out;
+  const RankResult& r = report.job.ranks.front();
+  for (const DeviceMemory& d : r.memory.devices) {
+    // On a GPU run the host's is a handful of scalars.
+    if (d.device < 0 && d.peak_allocated.value < 1'000'000) continue;
+    const Message line =
+        msg::memory_of_rank(r.rank, value_if(d.device >= 0, d.device), d.peak_allocated,
+                            d.peak_reserved, d.headroom, shorten(printable(d.running_at_peak), 60));
+    out += wrapped(say(line), width);
+  }
+  return out;
+}
+
+// The tables below the first screen, each empty where there is nothing to say.
+std::vector<std::string> text_sections(const Analysis& report, std::size_t width) {
+  std::vector<std::string> sections;
+  if (report.job.ranks.size() > 1) sections.push_back(ranks(report, width));
+  sections.push_back(stragglers(report, width));
+  sections.push_back(gpu_readings_text(report.job, width));
+  sections.push_back(pipeline_text(report.job, width));
+  sections.push_back(gaps(report, width));
+  sections.push_back(clocks_text(report.job.clocks, width));
+  sections.push_back(collectives(report, width));
+  sections.push_back(link_fits_text(report.link_fits, width));
+  sections.push_back(kernels(report, width));
+  sections.push_back(counters_text(report.job, width));
+  sections.push_back(operators(report, width));
+  sections.push_back(host(report, width));
+  sections.push_back(memory(report, width));
+  return sections;
+}
+
+// "8 ranks · NVIDIA H100 80GB HBM3 · steps 12–21 · 1.2 GB read in 1.4 s"
+std::string headline(const Analysis& report) {
+  const JobResult& job = report.job;
+  std::vector<std::string> parts;
+  parts.push_back(job.ranks.size() == 1 ? fmt::format("rank {}", job.ranks[0].rank)
+                                        : fmt::format("{} ranks", job.ranks.size()));
+  if (report.world_size && static_cast<std::size_t>(*report.world_size) > job.ranks.size())
+    parts.back() += fmt::format(" of {}", *report.world_size);
+  std::set<std::string> devices;
+  for (const RankResult& r : job.ranks) devices.insert(r.gpu_name.empty() ? r.device : r.gpu_name);
+  for (const std::string& d : devices) parts.push_back(printable(d));
+  if (job.steps.size() > 1)
+    parts.push_back(fmt::format("steps {}–{}", job.steps.front().index, job.steps.back().index));
+  else if (job.steps.size() == 1)
+    parts.push_back(job.ranks[0].steps[0].name == "window"
+                        ? "one window, no steps"
+                        : fmt::format("step {}", job.steps[0].index));
+  double bytes = 0;
+  for (const InputRow& i : report.inputs) bytes += static_cast<double>(i.file_bytes);
+  parts.push_back(
+      fmt::format("{} read in {}", format_bytes(bytes), format_time(report.read_seconds * 1e9)));
+  return fmt::format("{}\n", fmt::join(parts, " · "));
+}
+
+std::string phases(const JobResult& job) {
+  if (job.phases.size() < 2) return {};
+  std::vector<std::string> parts;
+  for (const PhaseSummary& p : job.phases)
+    parts.push_back(
+        fmt::format("{} {}", phase_names[static_cast<std::size_t>(p.phase)], format_time(p.mean)));
+  return fmt::format("By phase: {}\n", fmt::join(parts, " · "));
+}
+
+// "Rates: 14.6 of 989 TFLOP/s a device · 41.2 % of the communication that compute could hide is
+// hidden · all_reduce 41.2 GB/s of bus bandwidth, 27.4 % of its link". What is not known is left
+// out.
+std::string rates(const Analysis& report, std::size_t width) {
+  const StepRates r = step_rates(report);
+  Messages parts;
+  if (r.achieved)
+    parts.push_back(msg::rate_a_device(r.achieved_is_least, Digits{r.achieved->value / tera},
+                                       r.peak ? Value(Digits{r.peak->value / tera}) : Value()));
+  if (r.overlap_efficiency)
+    parts.push_back(msg::communication_hidden(Percent{*r.overlap_efficiency}));
+  if (r.collective != nullptr)
+    parts.push_back(msg::bus_bandwidth(name_of(collective_kind_names, r.collective->kind),
+                                       Digits{r.collective->busbw->value / 1e9},
+                                       r.link_share ? Value(Percent{*r.link_share}) : Value()));
+  return parts.empty() ? "" : wrapped(say(msg::rates_are(std::move(parts))), width);
+}
+
+// Wrapped under "note: ".
+std::string note(std::string_view text, std::size_t width) {
+  constexpr std::size_t indent = 6;
+  std::string lines = wrapped(text, width - indent);
+  lines.pop_back();
+  for (std::size_t p = lines.find('\n'); p != std::string::npos; p = lines.find('\n', p + indent))
+    lines.insert(p + 1, std::string(indent, ' '));
+  return "note: " + lines + '\n';
+}
+
+std::vector<std::string> notes(const Analysis& report) {
+  std::vector<std::string> all;
+  for (const InputRow& i : report.inputs)
+    if (i.truncated && report.job.cut.empty())
+      all.push_back(say(msg::input_cut(printable(i.path))));
+  for (const std::string& w : say_all(report.warnings)) all.push_back(printable(w));
+  return all;
+}
+
+// At most so many, each cut after its first line.
+std::string first_notes(const Analysis& report, std::size_t most, std::size_t width) {
+  const std::vector<std::string> all = notes(report);
+  std::string out;
+  for (std::size_t i = 0; i < all.size() && i < most; ++i) {
+    const std::string whole = note(all[i], width - 2);
+    const std::size_t line = whole.find('\n');
+    out += whole.substr(0, line) + (line + 1 < whole.size() ? " …\n" : "\n");
+  }
+  if (all.size() > most) out += say(msg::more_notes(all.size() - most)) + '\n';
+  return out;
+}
+
+// Where a step begins, if its length is not the mean of the annotated steps.
+std::string step_note(const JobResult& job, std::size_t width) {
+  if (!replay_tells(job)) return {};
+  double annotated = 0;
+  std::size_t steps = 0;
+  for (const RankResult& r : job.ranks) {
+    annotated += static_cast<double>(r.budget.total.sum().count());
+    steps += r.steps.size();
+  }
+  annotated /= static_cast<double>(std::max<std::size_t>(1, steps));
+  const auto step = static_cast<double>(step_length(job).count());
+  if (std::abs(annotated - step) <= least_difference * step) return {};
+  // The rows of a device begin with its first operation.
+  const bool device = job.ranks.front().device != "cpu";
+  Message lasts = job.steps.size() > 1 ? msg::lasts_to_next_begin() : msg::lasts_to_last_end();
+  const auto next = [](const JobStep& a, const JobStep& b) { return a.index + 1 == b.index; };
+  const bool several = job.ranks.size() > 1;
+  const bool comparable = job.collectives.matches.clocks_comparable;
+  if (device && std::ranges::adjacent_find(job.steps, next) != job.steps.end())
+    lasts = msg::lasts_to_next_end(several && comparable, several && !comparable,
+                                   job.steps.front().index);
+  return wrapped(msg::step_lasts(std::move(lasts), device, Nanoseconds(annotated)), width);
+}
+
+std::string budget(const Analysis& report, std::size_t width) {
+  std::string out;
+  if (report.mfu && (report.mfu->mfu || report.mfu->hfu.value_or(0) > 0))
+    out = mfu_account(*report.mfu, report.job.ranks.front().device == "cpu");
+  else if (!report.job.steps.empty())
+    out = budget_account(report.job);
+  return out + phases(report.job) + rates(report, width) + step_note(report.job, width);
+}
+
+// The finding that the first sentence states.
+const Finding* said_finding(const Analysis& report) {
+  if (!replay_tells(report.job) || report.answer.culprits.empty()) return nullptr;
+  const Culprit& verdict = report.answer.culprits.front();
+  const auto said = std::ranges::find_if(report.findings, [&](const Finding& f) {
+    return f.sort == FindingSort::fault && f.id == name_of(culprit_kind_names, verdict.kind) &&
+           f.change == verdict.change;
+  });
+  return said == report.findings.end() ? nullptr : &*said;
+}
+
+// The answer and what to do about it.
+std::string answer_text(const Analysis& report, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  const std::string_view bold = options.colour ? "\033[1m" : "";
+  const std::string_view plain = options.colour ? "\033[0m" : "";
+  std::string out =
+      fmt::format("{}{}{}", bold, wrapped(say_stopped(report.answer.sentence), width), plain);
+  if (const Finding* said = said_finding(report))
+    out += wrapped("→ " + say(said->advice) + ".", width);
+  if (Message culprit = report.answer.culprit; !culprit.empty()) {
+    if (culprit.kind == MessageKind::replay_without) culprit.values.back() = report.traces;
+    out += wrapped(capitalised(printable(say(culprit))) + ".", width);
+  }
+  return out;
+}
+
+// What to try beside what the first sentence states.
+std::string first_findings(const Analysis& report, std::size_t width) {
+  const Finding* said = said_finding(report);
+  const std::string list = first_findings_text(
+      report.findings, report.job, said == nullptr ? "" : said->key, most_first_findings, width);
+  if (!list.empty()) return (said == nullptr ? "What to try:\n" : "What else to try:\n") + list;
+  if (said != nullptr || !report.job.explanation || report.job.explanation->refused) return {};
+  return say_stopped(msg::nothing_costs()) + '\n';
+}
+
+// Every table.
+std::string all_sections(const Analysis& report, std::size_t width) {
+  std::string out;
+  const auto add = [&](const std::string& section) {
+    if (!section.empty()) out += '\n' + section;
+  };
+  add(expected_step_text(report, width));
+  if (report.job.explanation) add(findings_text(report.findings, report.job, width));
+  add(explanation_text(report.job, width));
+  add(unit_waits_text(report.job, width));
+  for (const std::string& section : text_sections(report, width)) add(section);
+  add(expected_shapes_text(report, width));
+  add(recording_text(report.job, width));
+  std::string said;
+  for (const std::string& n : notes(report)) said += note(n, width);
+  add(said);
+  return out;
+}
+
+}  // namespace
+
+std::string analyze_text(const Analysis& report, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  if (report.job.ranks.empty()) return say_stopped(report.answer.sentence) + '\n';
+  const std::string where = details_line(options);
+  if (options.detail == TextDetail::brief) {
+    const std::string tries = first_findings(report, width);
+    return answer_text(report, options) + tries + where;
+  }
+  std::string out =
+      headline(report) + '\n' + answer_text(report, options) + '\n' + budget(report, width);
+  if (options.detail == TextDetail::all) return out + where + all_sections(report, width);
+  if (const std::string tries = first_findings(report, width); !tries.empty()) out += '\n' + tries;
+  out += '\n' + first_notes(report, most_first_notes, width);
+  return out + (where.empty() ? "-v prints every table, and --html report.html writes the page.\n"
+                              : where);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/analyze/analyze_text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/face/text/text_table.h"
+
+namespace stepscope {
+namespace {
+
+using enum BudgetCategory;
+
+bool says(const std::string& text, std::string_view what) {
+  return text.find(what) != std::string::npos;
+}
+
+std::string all_text(const Analysis& report) {
+  return analyze_text(report, {.detail = TextDetail::all});
+}
+
+TEST(AnalyzeText, TheAnswerComesFirstThenTheAccountThenTablesThenNotes) {
+  TestReport t({{{compute, 60}, {idle_host, 40}}});
+  t.gap(idle_host, 5'000'000, "aten::item");
+  t.report.answer.culprit = msg::plain("the host is slow");
+  t.report.warnings = {msg::plain("to see more, record with record_shapes=True")};
+  const std::string text = all_text(t.report);
+  const std::vector<std::string> parts = {"rank 0 · NVIDIA H100", "A step takes 1.00 s",
+                                          "The host is slow.",    "Where it goes",
+                                          "Longest gaps",         "note: to see more"};
+  std::size_t last = 0;
+  for (const std::string& part : parts) {
+    const std::size_t at = text.find(part);
+    ASSERT_NE(at, std::string::npos) << part << "\n" << text;
+    EXPECT_GE(at, last) << part;
+    last = at;
+  }
+}
+
+TEST(AnalyzeText, AStepOfAnotherLengthThanAnnotatedSaysWhereItBegins) {
+  TestReport t({{{compute, 60}, {idle_host, 40}}});
+  t.job.explanation.emplace().step = Ns{150'000'000};
+  const auto note = [&] {
+    std::string text = all_text(t.report);
+    std::ranges::replace(text, '\n', ' ');
+    const std::size_t at = std::min(text.find("A step lasts"), text.size());
+    return text.substr(at, text.find("average.", at) + 8 - at);
+  };
+  EXPECT_EQ(note(),
+            "A step lasts from its first begin on a rank to its last end. From the first operation "
+            "of a step to its last, a rank takes 100 ms on average.");
+  t.job.steps.push_back({6, Ns{}, Ns{}, {0}});
+  EXPECT_EQ(note(),
+            "A step lasts from the end of a step to the end of the next, so step 5, the first, "
+            "does not count. From the first operation of a step to its last, a rank takes 100 ms "
+            "on average.");
+  t.job.ranks.front().device = "cpu";  // all of its steps count
+  EXPECT_EQ(note(),
+            "A step lasts from its begin to the begin of the next. The annotated steps of a rank "
+            "take 100 ms on average.");
+}
+
+TEST(AnalyzeText, ColourOnlyWhereItIsWanted) {
+  TestReport t({{{compute, 60}}});
+  EXPECT_FALSE(says(all_text(t.report), "\033"));
+  EXPECT_TRUE(
+      says(analyze_text(t.report, {.width = 100, .colour = true, .details = {}}), "\033[1m"));
+}
+
+TEST(AnalyzeText, NamesInTheAnswerDoNotSteerTheTerminal) {
+  TestReport t({{{compute, 60}}});
+  t.report.answer.culprit = msg::plain("most of it gemm\033]0;title\007");
+  EXPECT_FALSE(says(all_text(t.report), "\033"));
+}
+
+TEST(AnalyzeText, LinesKeepToTheWidthEvenWithLongNames) {
+  TestReport t({{{compute, 60}, {idle_host, 40}}, {{compute, 100}}});
+  t.gap(idle_host, 5'000'000, std::string(300, 'x'), std::string(300, 'y'));
+  t.kernel(std::string(400, 'k'), NameClass::matmul, 0.5);
+  t.report.warnings = {
+      msg::plain("a warning of many words that is far longer than a line of the terminal may "
+                 "ever be, and so is broken")};
+  std::istringstream lines(all_text(t.report));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 100U) << line;
+}
+
+TEST(AnalyzeText, LateRanksThatAreNotSignificantAreNotListed) {
+  TestReport t({{{compute, 60}}, {{compute, 60}}});
+  Straggler& s = t.job.stragglers.emplace_back();
+  s.rank = 1;
+  s.upper_bound = Ns{27'000};
+  EXPECT_FALSE(says(all_text(t.report), "Late ranks"));
+  s.significant = true;
+  EXPECT_TRUE(says(all_text(t.report), "Late ranks"));
+}
+
+TEST(AnalyzeText, CausesThatNoRankHasAreNoColumn) {
+  TestReport t({{{compute, 60}, {idle_data, 40}}, {{compute, 100}}});
+  const std::string text = all_text(t.report);
+  const std::size_t at = text.find("Ranks (% of the step)");
+  ASSERT_NE(at, std::string::npos);
+  const std::string header = text.substr(text.find('\n', at), 100);
+  EXPECT_TRUE(says(header, "data"));
+  EXPECT_FALSE(says(header, "sync"));
+  EXPECT_FALSE(says(header, "copy"));
+}
+
+TEST(AnalyzeText, OfManyRanksThoseThatOthersWaitForAreListed) {
+  std::vector<TestBudget> ranks(40, TestBudget{{compute, 50}, {comm_exposed_wait, 50}});
+  ranks[33] = {{compute, 99}, {comm_exposed_wait, 1}};
+  TestReport t(ranks);
+  const std::string text = all_text(t.report);
+  EXPECT_TRUE(says(text, "the 16 of 40 that wait least"));
+  EXPECT_TRUE(says(text, "\n    33"));
+}
+
+TEST(AnalyzeText, ACpuRunSpeaksOfNoDevice) {
+  TestReport t({{{compute, 60}, {idle_host, 40}}});
+  t.rank(0).device = "cpu";
+  t.rank(0).gpu_name.clear();
+  t.rank(0).recording.device_rows = 0;
+  t.gap(idle_host, 5'000'000, "aten::item");
+  OperatorRow& row = t.rank(0).operators.emplace_back();
+  row.name = t.name("aten::mm");
+  row.calls = 3;
+  row.device = Ns{1'000'000};
+  const std::string text = all_text(t.report);
+  EXPECT_FALSE(says(text, "device")) << text;
+  EXPECT_TRUE(says(text, "Longest gaps between operators"));
+}
+
+TEST(AnalyzeText, TheHostIsMentionedOnlyWhereItMatters) {
+  TestReport t({{{compute, 60}, {idle_host, 40}}});
+  t.rank(0).host.launches = 100;
+  t.rank(0).host.empty_queue_launches = 3;
+  EXPECT_FALSE(says(all_text(t.report), "Host of rank 0"));
+  t.rank(0).host.starved = Ns{30'000'000};
+  EXPECT_TRUE(says(all_text(t.report), "3 of 100 launches find the device idle for 30.0 ms"));
+}
+
+TEST(AnalyzeText, FortyLinesAreEnoughForAnyNumberOfRanks) {
+  std::vector<TestBudget> ranks(500, TestBudget{{compute, 50}, {comm_exposed_wait, 50}});
+  ranks[33] = {{compute, 99}, {comm_exposed_wait, 1}};
+  TestReport t(ranks);
+  t.report.answer.culprit = msg::replay_without("x", "TRACES");
+  t.report.traces = "runs/today";
+  t.job.explanation.emplace();
+  for (int i = 0; i < 30; ++i) {
+    t.report.warnings.push_back(msg::plain(std::string(300, 'w') + " and more"));
+    t.report.findings.push_back(
+        {.id = "congestion",
+         .key = "congestion:" + std::to_string(i),
+         .what = msg::plain("finding " + std::to_string(i) + std::string(400, ' ')),
+         .evidence = {msg::plain("evidence")},
+         .place = {},
+         .advice = msg::plain("do this"),
+         .gain = Ns{1'000'000'000 - i}});
+  }
+  const std::string text = analyze_text(t.report);
+  EXPECT_LE(std::ranges::count(text, '\n'), 40) << text;
+  EXPECT_TRUE(says(text, "whatif runs/today --change x"));
+  EXPECT_TRUE(says(text, "3. finding 2"));
+  EXPECT_FALSE(says(text, "4. finding"));
+  EXPECT_TRUE(says(text, "27 more notes: see -v"));
+  const std::string brief = analyze_text(t.report, {.detail = TextDetail::brief});
+  EXPECT_FALSE(says(brief, "Where it goes"));
+  EXPECT_TRUE(says(brief, "1. finding 0"));
+}
+
+TEST(AnalyzeText, TheAdviceBelowTheAnswerIsThatOfItsFaultAndNotOfTheLargestFinding) {
+  TestReport t({{{compute, 60}}, {{compute, 60}}});
+  t.job.explanation.emplace().step = Ns{1'000'000'000};
+  const auto fault = [](std::string_view id, std::string change, std::string advice) {
+    Finding f;
+    f.id = id;
+    f.sort = FindingSort::fault;
+    f.key = id;
+    f.what = msg::plain("what");
+    f.advice = msg::plain(std::move(advice));
+    f.change = std::move(change);
+    return f;
+  };
+  t.report.answer.culprits = {
+      {.kind = CulpritKind::slow_rank, .change = "rank_as_peers:compute@1"}};
+  t.report.findings = {fault("sync_calls", "syncs_once", "remove item()"),
+                       fault("slow_rank", "rank_as_peers:compute@1", "compare the clocks")};
+  const std::string text = analyze_text(t.report, {.detail = TextDetail::brief});
+  EXPECT_TRUE(says(text, "\n→ compare the clocks.")) << text;
+  EXPECT_TRUE(says(text, "     → remove item().")) << text;
+}
+
+TEST(AnalyzeText, ATruncatedInputIsSaid) {
+  TestReport t({{{compute, 60}}});
+  t.report.inputs.front().truncated = true;
+  EXPECT_TRUE(says(all_text(t.report), "rank0.json is cut off"));
+}
+
+TEST(AnalyzeText, WithoutAnyRankThereIsOnlyTheSentence) {
+  Analysis report;
+  report.answer.sentence = msg::no_rank_read();
+  EXPECT_EQ(analyze_text(report), "No rank could be read.\n");
+}
+
+}  // namespace
+}  // namespace stepscope

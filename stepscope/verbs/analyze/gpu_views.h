@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What logs of GPUs tell of the recorded steps: JSON and text.
+#pragma once
+
+#include <string>
+
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/diagnose/analysis.h"
+#include "stepscope/diagnose/clock_cause.h"
+#include "stepscope/face/tree/json_values.h"
+
+namespace stepscope {
+
+// `gpu_readings`; null without logs.
+[[nodiscard]] Json gpu_readings_json(const JobResult& job);
+// `clock` of a verdict; null where no clock was compared.
+[[nodiscard]] Json clock_json(const std::optional<ClockCause>& cause);
+// `counters`: what was recorded, and the switches that would record the rest.
+[[nodiscard]] Json counters_json(const Analysis& report);
+
+// One line a rank: its GPU's clock, power, temperature, and what limits its clock. Empty without
+// logs that tell of a rank.
+[[nodiscard]] std::string gpu_readings_text(const JobResult& job, std::size_t width);
+
+// One line a rank with samples, then the longest kernels with counters of the first rank that has
+// any. Empty without counters.
+[[nodiscard]] std::string counters_text(const JobResult& job, std::size_t width);
+
+}  // namespace stepscope

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process groups whose transfers were timed, each beside its siblings.
+#pragma once
+
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/face/tree/json_values.h"
+
+namespace stepscope {
+
+[[nodiscard]] Json groups_json(const JobResult& job);
+
+}  // namespace stepscope

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/calibrate/calibrate_from.h"
+
+#include <fmt/format.h>
+
+#include <span>
+
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/read/bytes/whole_file.h"
+#include "stepscope/read/kernels/read_kernel_times.h"
+#include "stepscope/read/nccl/read_comm_benchmark.h"
+
+namespace stepscope {
+namespace {
+
+struct MeasuredFile {
+  std::string path;
+  std::string device;
+};
+
+// The machine that was measured: as given, else as the first file that names its device.
+Result<Machine> measured_machine(const CalibrateFromRequest& request,
+                                 std::span<const MeasuredFile> files) {
+  if (!request.machine.empty()) return machine_named(request.machine);
+  for (const MeasuredFile& f : files) {
+    if (f.device.empty()) continue;
+    if (const Machine* found = find_machine(f.device)) return *found;
+    return Error{.what = "is of a " + f.device + ", which no machine of the catalogue is",
+                 .file = f.path,
+                 .hint = "give --machine FILE"};
+  }
+  return Error{.what = "--from: no file says on which machine it was measured",
+               .hint = "give --machine NAME or FILE"};
+}
+
+void fit_kernel_times(CalibrateFromResult& result, Machine& machine, const Progress& progress) {
+  if (result.kernels.empty()) return;
+  std::string source = "stepscope calibrate --from";
+  for (const KernelTimes& k : result.kernels)
+    source += fmt::format(" {} ({} kernels)", k.path, k.kernels.size());
+  auto fit = fit_kernels(machine, result.kernels, source);
+  if (!fit) return fail(progress, result.failures, fit.error());
+  machine = fit->machine;
+  result.machine = machine;
+  result.kernel_fit = std::move(*fit);
+}
+
+void fit_links_of(CalibrateFromResult& result, Machine& machine, const Progress& progress) {
+  if (result.benchmarks.empty()) return;
+  std::string source = "stepscope calibrate --from";
+  for (const PlacedBenchmark& b : result.benchmarks)
+    source += fmt::format(" {} ({}, {} ranks)", b.benchmark.path, b.benchmark.tool, b.ranks);
+  auto fit = fit_benchmarks(machine, result.benchmarks, source);
+  if (!fit) return fail(progress, result.failures, fit.error());
+  machine = fit->machine;
+  result.machine = machine;
+  result.fit = std::move(*fit);
+}
+
+}  // namespace
+
+Result<CalibrateFromResult> calibrate_from(const CalibrateFromRequest& request,
+                                           const Progress& progress) {
+  CalibrateFromResult result;
+  std::vector<CommBenchmark> read;
+  std::vector<MeasuredFile> files;
+  for (const std::string& path : request.files) {
+    if (progress.stopped()) return interrupted();
+    const auto text = read_text_file(path, progress.stop);
+    if (!text) {
+      fail(progress, result.failures, text.error());
+    } else if (looks_like_kernel_times(*text)) {
+      if (auto kernels = parse_kernel_times(*text, path)) {
+        files.push_back({path, kernels->device});
+        result.kernels.push_back(std::move(*kernels));
+      } else {
+        fail(progress, result.failures, kernels.error());
+      }
+    } else if (auto benchmark = parse_comm_benchmark(*text, path)) {
+      files.push_back({path, benchmark->device});
+      read.push_back(std::move(*benchmark));
+    } else {
+      fail(progress, result.failures, benchmark.error());
+    }
+  }
+  if (files.empty()) return result;
+  const auto base = measured_machine(request, files);
+  if (!base) return base.error();
+  for (CommBenchmark& benchmark : read) {
+    auto one = place_benchmark(std::move(benchmark), *base, request.place);
+    if (one)
+      result.benchmarks.push_back(std::move(*one));
+    else
+      fail(progress, result.failures, one.error());
+  }
+  Machine machine = *base;
+  fit_kernel_times(result, machine, progress);
+  fit_links_of(result, machine, progress);
+  return result;
+}
+
+}  // namespace stepscope

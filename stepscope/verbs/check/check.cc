@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/check/check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stepscope/base/files/open_source.h"
+#include "stepscope/face/tree/version.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/diagnose/culprit.h"
+#include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/diagnose/needs.h"
+#include "stepscope/diagnose/recording_words.h"
+#include "stepscope/diagnose/straggler_words.h"
+#include "stepscope/diagnose/thresholds.h"
+#include "stepscope/diagnose/warnings.h"
+#include "stepscope/fit/mfu_job.h"
+#include "stepscope/read/log/read_job_log.h"
+#include "stepscope/read/log/train_summary.h"
+#include "stepscope/say/say.h"
+#include "stepscope/verbs/inputs/launches.h"
+
+namespace stepscope {
+namespace {
+
+// The checklists of traces, whose job was replayed.
+void take_checklists(const DescribedJob& r, CheckResult& c) {
+  const std::optional<Machine> machine = machine_of(r.machine, *c.job);
+  const Machine* known = machine ? &*machine : nullptr;
+  const std::vector<Finding> findings = find_findings({.job = *c.job,
+                                                       .machine = known,
+                                                       .world_size = c.run.world_size,
+                                                       .model = r.model ? &*r.model : nullptr});
+  c.checklists = checklists({.facts = c.facts,
+                             .job = &*c.job,
+                             .findings = findings,
+                             .machine = known,
+                             .world_size = c.run.world_size,
+                             .late = c.late});
+}
+
+// Those of an input that is no trace.
+void take_checklists(CheckResult& c) {
+  const Message lacking = c.kind == CheckedKind::train ? msg::json_of_train_lacks()
+                          : c.kind == CheckedKind::log ? msg::log_lacks()
+                                                       : msg::list_lacks();
+  const double used = c.log ? c.log->account.memory_share.value_or(0) : 0;
+  ChecklistInput input{.facts = c.facts, .lacking = lacking, .late = c.late};
+  if (c.kind == CheckedKind::train) input.no_device = msg::train_has_no_device();
+  if (used > 0 && used <= 1) input.memory_share = used;
+  c.checklists = checklists(input);
+}
+
+void take_mfu(const DescribedJob& r, CheckResult& c) {
+  const std::optional<Machine> machine = machine_of(r.machine, *c.job);
+  const auto mfu = mfu_of_job(*c.job, {.model_flops = r.model_flops,
+                                       .peak = r.peak,
+                                       .dtype = r.dtype,
+                                       .price_per_gpu_hour = std::nullopt,
+                                       .machine = machine ? &*machine : nullptr,
+                                       .world_size = c.run.world_size});
+  if (!mfu) {
+    c.why_no_mfu = msg::plain(mfu.error().what);
+    return;
+  }
+  c.facts.mfu = mfu->mfu;
+  c.facts.hfu = mfu->hfu;
+  if (!mfu->mfu) c.why_no_mfu = msg::needs_model_flops();
+}
+
+// `steps` are those of the facts' only launch.
+void take_times(std::span<const NumberedStep> steps, std::span<const RankOfStep> ranks,
+                CheckResult& c) {
+  c.times = step_times_by_rank(steps, ranks, c.facts.arm.launches.front().warm_up);
+}
+
+// Numbered as `numbers` say, else by their place.
+std::vector<NumberedStep> numbered(std::span<const double> wall_ns,
+                                   std::span<const std::int64_t> numbers) {
+  std::vector<NumberedStep> steps;
+  for (std::size_t i = 0; i < wall_ns.size(); ++i) {
+    const bool has = i < numbers.size() && numbers[i] >= 0;
+    steps.push_back(
+        {.number = has ? numbers[i] : static_cast<std::int64_t>(i), .wall_ns = wall_ns[i]});
+  }
+  return steps;
+}
+
+// A fault of some of the ranks: neither of a group's links, nor of a stage, nor of a step.
+bool accuses_ranks(const Culprit& c, const JobResult& job) {
+  using enum CulpritKind;
+  return is_fault(c.kind) && c.kind != slow_group && c.kind != stage_imbalance &&
+         c.kind != outlier_step && !c.ranks.empty() && c.ranks.size() < job.ranks.size();
+}
+
+// Where the replay tells what each fault costs, only its faults
+// accuse: a rank that arrives late may be a victim.
+Messages late_ranks_of(const JobResult& job) {
+  Messages late;
+  if (replay_tells(job)) {
+    for (const Culprit& c : find_culprits(job))
+      if (accuses_ranks(c, job)) late.push_back(c.sentence);
+    return late;
+  }
+  for (const Straggler& s : job.stragglers)
+    if (s.significant)
+      late.push_back(msg::rank_is_late(s.rank, s.cause ? cause_and_waiting(*s.cause) : Message()));
+  return late;
+}
+
+Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
+                          const Progress& progress, CheckResult& c) {
+  auto read = read_traces(r.traces, progress);
+  if (!read) return read.error();
+  c.failures = std::move(read->failures);
+  if (read->ranks.empty()) return no_ranks(c.failures, c.input);
+  JobOptions options = job_options(r.traces, progress, read->run.world_size);
+  c.job = analyze_job(read->ranks, options);
+  if (c.job->interrupted) return interrupted();
+  withhold_unfounded(*c.job);
+  c.run = std::move(read->run);
+  LaunchSteps launch{.name = c.input, .source = say(msg::trace_of_ranks(read->ranks.size()))};
+  std::vector<NumberedStep> steps;
+  for (const Step& s : c.job->counted) {
+    launch.wall_ns.push_back(std::max(1.0, static_cast<double>((s.end - s.start).count())));
+    steps.push_back({.number = s.index, .wall_ns = launch.wall_ns.back()});
+  }
+  if (launch.wall_ns.empty()) return no_whole_step(read->inputs, c.input);
+  if (const Message cut = cut_sentence(read->inputs, *c.job); !cut.empty())
+    c.warnings.push_back(msg::plain(say_stopped(cut)));
+  launch.parts = step_parts(*c.job, {});
+  c.facts = facts_of(*c.job);
+  c.facts.arm = describe_arm({&launch, 1});
+  std::vector<RankOfStep> ranks;
+  for (const RankResult& rank : c.job->ranks)
+    for (const Step& s : rank.steps)
+      ranks.push_back({.rank = rank.rank,
+                       .number = s.index,
+                       .wall_ns = static_cast<double>((s.end - s.start).count())});
+  take_times(steps, ranks, c);
+  c.late = late_ranks_of(*c.job);
+  take_mfu(described, c);
+  if (r.list) take_checklists(described, c);
+  c.kind = CheckedKind::trace;
+  return Done{};
+}
+
+void take_summary(const TrainSummary& summary, CheckResult& result) {
+  StepFacts& facts = result.facts;
+  facts.mfu = summary.mfu;
+  facts.hfu = summary.hfu;
+  if (summary.late) result.late.push_back(msg::plain(*summary.late));
+  facts.arrivals_known = summary.judged && summary.ranks.size() > 1;
+  facts.why_arrivals_unknown = summary.why_unjudged;
+  for (const auto& [rank, sums] : summary.ranks) {
+    RankFacts r{.rank = rank, .mean = {}};
+    for (std::size_t c = 0; c < budget_category_count; ++c) {
+      const auto found = sums.budget_ns.find(std::string(budget_category_names[c]));
+      if (found == sums.budget_ns.end() || sums.steps == 0) continue;
+      r.mean.time[c] =
+          Ns{static_cast<std::int64_t>(found->second / static_cast<double>(sums.steps))};
+    }
+    facts.ranks.push_back(std::move(r));
+  }
+}
+
+// A sentence for each rank whose steps are much longer than those of its peers, the slowest first;
+// of many the first three, and how many more.
+Messages slow_ranks(const StepTimesByRank& times) {
+  std::vector<std::pair<double, int>> slow;
+  for (const RankStatistics& rank : times.ranks)
+    if (rank.deviation && *rank.deviation > threshold::much_imbalance)
+      slow.emplace_back(-*rank.deviation, rank.rank);
+  std::ranges::sort(slow);
+  constexpr std::size_t most = 3;
+  Messages sentences;
+  for (std::size_t i = 0; i < std::min(most, slow.size()); ++i)
+    sentences.push_back(msg::slow_rank_by_times(slow[i].second, Percent{-slow[i].first}));
+  if (slow.size() > most) sentences.push_back(msg::more_slow_ranks(slow.size() - most));
+  return sentences;
+}
+
+Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag* stop,
+                        CheckResult& c) {
+  auto times = read_step_times(c.input, r.unit, stop);
+  if (!times) return times.error();
+  const std::vector<NumberedStep> steps = numbered(times->wall_ns, times->iterations);
+  std::vector<RankOfStep> ranks;
+  for (const RankStepTime& t : times->ranks)
+    ranks.push_back({.rank = t.rank, .number = t.iteration, .wall_ns = t.wall_ns});
+  const LaunchSteps launch = launch_of(std::move(*times), c.input, c.warnings);
+  const bool list = kind == StepFileKind::list;
+  c.kind = list ? CheckedKind::list : CheckedKind::train;
+  c.why_no_mfu = list ? msg::list_tells_no_mfu() : msg::run_has_no_peak();
+  if (kind == StepFileKind::train_json) {
+    const auto summary = read_train_summary(c.input);
+    if (!summary) return summary.error();
+    take_summary(*summary, c);
+  }
+  c.facts.arm = describe_arm({&launch, 1});
+  take_times(steps, ranks, c);
+  for (Message& slow : slow_ranks(c.times)) c.late.push_back(std::move(slow));
+  return Done{};
+}
+
+// What the request says goes over what the log says.
+LogModel log_model(const DescribedJob& r, const JobLog& log, LogAccount& account) {
+  if (r.global_batch > 0) account.batch = static_cast<double>(r.global_batch);
+  if (r.sequence > 0) account.sequence = static_cast<double>(r.sequence);
+  LogModel model = model_of_log(log, account);
+  if (!r.model_flops.empty() && r.model_flops.front().convention == flops_as_given)
+    model.flops_per_step = r.model_flops.front().per_step;
+  if (!r.model) return model;
+  model.model = *r.model;
+  model.source = "--model";
+  model.why_not.clear();
+  return model;
+}
+
+std::optional<FlopRate> log_peak(const DescribedJob& r, const JobLog& log) {
+  if (r.peak) return r.peak;
+  const auto gpu = log.settings.find("gpu");
+  const Machine* machine = r.machine                   ? &*r.machine
+                           : gpu != log.settings.end() ? find_machine(gpu->second)
+                                                       : nullptr;
+  return machine == nullptr ? std::nullopt : peak(*machine, r.dtype.value_or(Dtype::bf16));
+}
+
+Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const StopFlag* stop,
+                       CheckResult& c) {
+  auto log = read_job_log(c.input, request.unit, stop);
+  if (!log) return log.error();
+  LogFacts& of = c.log.emplace();
+  of.log = std::move(*log);
+  of.steps = steps_of(of.log);
+  if (of.steps.steps.empty())
+    return Error{.what = "reports on a job and tells no step time",
+                 .file = c.input,
+                 .hint = "log throughput or time stamps too (docs/reference/inputs.md)"};
+  of.account = account_of(of.log, of.steps);
+  of.model = log_model(r, of.log, of.account);
+  const auto peak = log_peak(r, of.log);
+  of.rates = log_rates(of.log, of.steps, of.account, of.model, peak);
+  LaunchSteps launch{.name = c.input, .source = std::string(of.steps.tool->label)};
+  std::vector<std::int64_t> iterations;
+  for (const LogStep& step : of.steps.steps) {
+    launch.wall_ns.push_back(step.wall_ns);
+    launch.causes.push_back(step.cause);
+    iterations.push_back(step.iteration);
+  }
+  c.facts.arm = describe_arm({&launch, 1});
+  take_times(numbered(launch.wall_ns, iterations), {}, c);
+  c.facts.mfu = of.rates.mfu;
+  c.why_no_mfu = !of.model.model && !of.model.flops_per_step ? msg::plain(of.model.why_not)
+                 : !peak                                     ? msg::needs_peak()
+                                                             : msg::log_without_devices();
+  c.kind = CheckedKind::log;
+  c.warnings = log_warnings(of);
+  return Done{};
+}
+
+Result<Done> look(const CheckRequest& r, const Progress& progress, CheckResult& c) {
+  const auto described = described_job(r.job);
+  if (!described) return described.error();
+  if (r.traces.inputs.size() > 1 || !may_be_file(c.input))
+    return check_traces(r, *described, progress, c);
+  const auto kind = step_file_kind(c.input);
+  if (!kind) return kind.error();
+  if (*kind == StepFileKind::trace) return check_traces(r, *described, progress, c);
+  if (*kind == StepFileKind::log) return check_log(r, *described, progress.stop, c);
+  return check_list(r, *kind, progress.stop, c);
+}
+
+}  // namespace
+
+Result<CheckResult> check(const CheckRequest& request, const Progress& progress) {
+  if (request.traces.inputs.empty()) return Error{.what = "the input is missing"};
+  CheckResult c{
+      .version = std::string(version()), .input = request.traces.inputs.front(), .facts = {}};
+  if (const auto looked = look(request, progress, c); !looked) return looked.error();
+  if (progress.stopped()) return interrupted();
+  if (request.list && !c.job) take_checklists(c);
+  c.lines =
+      check_lines(c.facts, c.log ? &*c.log : nullptr, c.late, c.why_no_mfu, c.least_effective);
+  c.record_next = record_next(c.kind, c.facts, c.job ? &*c.job : nullptr, c.least_effective);
+  return c;
+}
+
+namespace {
+
+using enum BudgetCategory;
+
+constexpr std::array exposed = {comm_exposed_wait, comm_exposed_transfer, comm_exposed_unsplit};
+
+constexpr std::array idle = {idle_data,   idle_host,       idle_sync,
+                             idle_launch, idle_dependency, idle_unexplained};
+
+CheckStatus good_if(bool ok) { return ok ? CheckStatus::good : CheckStatus::look; }
+
+CheckLine not_known(const char* name, Message why) {
+  return {.name = name, .value = std::nullopt, .sentence = msg::not_known(std::move(why))};
+}
+
+CheckLine steps_line(const ComparedArm& arm, double least_effective) {
+  const bool enough = arm.n_eff >= least_effective;
+  return {.name = "steps",
+          .status = good_if(enough),
+          .value = arm.n_eff,
+          .sentence = msg::steps_counted(
+              arm.steps, Nanoseconds(arm.median_ns),
+              arm.stdev_ns ? Value(Percent{*arm.stdev_ns / arm.mean_ns}) : Value(),
+              Digits{arm.n_eff}, value_if(!enough, Digits{least_effective}))};
+}
+
+CheckLine mfu_line(const StepFacts& f, const Message& why_no_mfu) {
+  if (!f.mfu) return not_known("mfu", why_no_mfu);
+  return {.name = "mfu",
+          .status = good_if(*f.mfu >= threshold::little_mfu),
+          .value = f.mfu,
+          .sentence = msg::mfu_and_hfu(Percent{*f.mfu}, percent_of(f.hfu))};
+}
+
+CheckLine balance_line(const StepFacts& f) {
+  const auto balance = rank_balance(f.ranks);
+  if (!balance) return not_known("rank_balance", msg::needs_two_of_a_role());
+  return {.name = "rank_balance",
+          .status = good_if(balance->excess <= threshold::much_imbalance),
+          .value = balance->excess,
+          .sentence = msg::computes_more(balance->rank, Percent{balance->excess})};
+}
+
+CheckLine straggler_line(const StepFacts& f, const Messages& late) {
+  if (late.empty() && !f.arrivals_known)
+    return not_known("stragglers", f.why_arrivals_unknown.empty()
+                                       ? msg::needs_two_clocks()
+                                       : msg::plain(f.why_arrivals_unknown));
+  return {.name = "stragglers",
+          .status = good_if(late.empty()),
+          .value = std::nullopt,
+          .sentence = late.empty() ? msg::no_rank_stands_out() : msg::clauses(late)};
+}
+
+CheckLine share_line(const StepFacts& f, const char* name,
+                     std::span<const BudgetCategory> categories, double much, MessageMaker<1> is) {
+  const auto share = budget_share(f.ranks, categories);
+  if (!share) return not_known(name, msg::needs_trace());
+  return {.name = name,
+          .status = good_if(*share <= much),
+          .value = share,
+          .sentence = is(Percent{*share})};
+}
+
+CheckLine headroom_line(const StepFacts& f, const LogFacts* log) {
+  if (const double used = log == nullptr ? 0 : log->account.memory_share.value_or(0);
+      used > 0 && used <= 1)
+    return {.name = "headroom",
+            .status = good_if(1 - used >= threshold::little_headroom),
+            .value = 1 - used,
+            .sentence = msg::stays_free_by_log(Percent{1 - used})};
+  if (!f.headroom || !f.capacity || f.capacity->value <= 0)
+    return not_known("headroom", msg::needs_allocator());
+  const double share =
+      static_cast<double>(f.headroom->value) / static_cast<double>(f.capacity->value);
+  return {.name = "headroom",
+          .status = good_if(share >= threshold::little_headroom),
+          .value = share,
+          .sentence = msg::stay_free(*f.headroom, *f.capacity)};
+}
+
+void ask_of_traces(const JobResult& job, Messages& out) {
+  for (const MissingFact& m : missing_facts(job))
+    if (!m.record.empty() && m.fact != Fact::stream_waits)
+      out.push_back(msg::fact_gives(m.what, m.record, m.gives));
+}
+
+}  // namespace
+
+std::vector<CheckLine> check_lines(const StepFacts& f, const LogFacts* log, const Messages& late,
+                                   const Message& why_no_mfu, double least_effective) {
+  return {steps_line(f.arm, least_effective),
+          mfu_line(f, why_no_mfu),
+          balance_line(f),
+          straggler_line(f, late),
+          share_line(f, "communication", exposed, threshold::much_exposed, msg::share_is_exposed),
+          share_line(f, "idle", idle, threshold::much_idle, msg::share_is_idle),
+          headroom_line(f, log)};
+}
+
+Messages record_next(CheckedKind kind, const StepFacts& f, const JobResult* job,
+                     double least_effective) {
+  Messages out;
+  const ComparedArm& arm = f.arm;
+  if (arm.n_eff < least_effective)
+    out.push_back(msg::next_more_steps(
+        Digits{std::ceil(least_effective * std::max(arm.correlation_time, 1.0))}));
+  if (kind == CheckedKind::list || kind == CheckedKind::log)
+    out.push_back(msg::next_trace_of_ranks());
+  if (kind == CheckedKind::train) out.push_back(msg::next_trace());
+  if (job != nullptr) ask_of_traces(*job, out);
+  if (!f.mfu && kind != CheckedKind::list) out.push_back(msg::next_model());
+  return out;
+}
+
+}  // namespace stepscope

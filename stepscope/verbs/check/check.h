@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each figure of a few steps means for `stepscope check`, and what to record next.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/analysis/runs/job.h"
+#include "stepscope/analysis/runs/step_facts.h"
+#include "stepscope/analysis/runs/step_times_by_rank.h"
+#include "stepscope/base/progress.h"
+#include "stepscope/base/result.h"
+#include "stepscope/diagnose/checklists.h"
+#include "stepscope/fit/log_rates.h"
+#include "stepscope/read/log/step_times.h"
+#include "stepscope/say/message.h"
+#include "stepscope/verbs/inputs/job_description.h"
+#include "stepscope/verbs/inputs/traces.h"
+
+namespace stepscope {
+
+enum class CheckedKind : std::uint8_t { trace, train, log, list };
+inline constexpr std::array<std::string_view, 4> checked_kind_names = {"trace", "train", "log",
+                                                                       "list"};
+
+enum class CheckStatus : std::uint8_t { good, look, unknown };
+inline constexpr std::array<std::string_view, 3> check_status_names = {"good", "look", "unknown"};
+
+struct CheckLine {
+  std::string name;  // "steps", "mfu", "rank_balance", "stragglers", "communication",
+                     // "idle", "headroom"
+  CheckStatus status = CheckStatus::unknown;
+  std::optional<double> value;  // share of one; steps: effective ones
+  Message sentence;
+};
+
+// All seven, in that order. `log`: of a log, else null. `late`: which ranks are late, one message
+// each. `why_no_mfu`: where the facts have none. `least_effective`: steps that a comparison needs.
+[[nodiscard]] std::vector<CheckLine> check_lines(const StepFacts& facts, const LogFacts* log,
+                                                 const Messages& late, const Message& why_no_mfu,
+                                                 double least_effective);
+// What another recording should have that this one lacks. `job`: of traces, else null.
+[[nodiscard]] Messages record_next(CheckedKind kind, const StepFacts& facts, const JobResult* job,
+                                   double least_effective);
+
+// `stepscope check`: what do a few steps tell already, of a trace, a log, the JSON of `stepscope
+// train` or a list of step times?
+
+struct CheckRequest {
+  TracesRequest traces{};        // the inputs: one file of any kind, or traces of one run
+  TimeUnit unit = TimeUnit::ms;  // of lists whose header names none
+  JobDescription job{};          // for MFU; where a log says something else, this counts
+  bool list = false;             // the checklists too; of traces they need a replay
+};
+
+struct CheckResult {
+  std::string version;
+  std::string input;  // as given
+  CheckedKind kind = CheckedKind::list;
+  StepFacts facts;
+  StepTimesByRank times{};         // steps are numbered from 0 on if the input does not number them
+  std::optional<JobResult> job{};  // of traces
+  std::optional<LogFacts> log{};   // of a log
+  Messages late{};                 // the ranks that are late
+  Message why_no_mfu{};            // where facts have none
+  double least_effective = 8;      // steps that a comparison needs
+  std::vector<CheckLine> lines{};  // what each figure means
+  std::vector<Checklist> checklists{};  // empty unless requested
+  Messages record_next{};               // what another recording should have
+  Messages warnings{};
+  std::vector<Error> failures{};  // inputs that could not be read
+  Run run{};                      // owns the names that `job` refers to
+};
+
+// Errors: nothing could be read (the first failure), no step, interrupted.
+[[nodiscard]] Result<CheckResult> check(const CheckRequest& request, const Progress& progress = {});
+
+}  // namespace stepscope

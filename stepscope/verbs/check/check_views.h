@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people and programs see of checked steps: a sentence, the public JSON
+// (docs/reference/json.md), the terminal's text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stepscope/face/text/text_options.h"
+#include "stepscope/face/tree/json_values.h"
+#include "stepscope/say/message.h"
+#include "stepscope/verbs/check/check.h"
+
+namespace stepscope {
+
+// "Worth a look: idle (6 of 7 checks could be made)."
+[[nodiscard]] Message check_sentence(const std::vector<CheckLine>& lines);
+
+[[nodiscard]] Json check_tree(const CheckResult& report);
+
+[[nodiscard]] std::string check_text(const CheckResult& report, const TextOptions& options = {});
+
+}  // namespace stepscope

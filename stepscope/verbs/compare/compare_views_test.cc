@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/compare/compare_views.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "stepscope/diagnose/warnings.h"
+#include "stepscope/say/say.h"
+#include "stepscope/verbs/compare/compare_test_results.h"
+
+namespace stepscope {
+
+namespace {
+
+using namespace test;
+
+TEST(CompareSentence, OpensWithTheVerdict) {
+  EXPECT_TRUE(
+      say_stopped(compare_sentence(compared(launch_of_steps(200, 100), launch_of_steps(200, 110))))
+          .starts_with("B is slower: B's steps take 10.0 % longer than A's, 10.0 ms a step "
+                       "(95 % interval +"));
+  EXPECT_TRUE(
+      say_stopped(compare_sentence(compared(launch_of_steps(200, 100), launch_of_steps(200, 90))))
+          .starts_with("B is faster: B's steps take 10.0 % less than A's, 10.0 ms a step"));
+  EXPECT_TRUE(
+      say_stopped(compare_sentence(compared(launch_of_steps(200, 100), launch_of_steps(200, 100))))
+          .starts_with("No difference that matters: "));
+  EXPECT_TRUE(
+      say_stopped(compare_sentence(compared(launch_of_steps(3, 100), launch_of_steps(200, 100))))
+          .starts_with("Not enough data: "));
+  const std::string open = say_stopped(
+      compare_sentence(compared(launch_of_steps(30, 100, 10), launch_of_steps(30, 101, 10))));
+  EXPECT_TRUE(open.starts_with("Cannot tell: ")) << open;
+  EXPECT_NE(open.find("steps an arm would show a change of 1 %."), std::string::npos) << open;
+}
+
+using namespace test;
+
+TEST(CompareJson, HasTheDifferencesOfParts) {
+  EXPECT_EQ(compare_tree(slower_with_parts())["parts"][0]["difference_ns"], 8e6);
+}
+
+TEST(CompareJson, LaunchesHaveTheirTimesInOrderOfLength) {
+  LaunchSteps a = launch_of_steps(20, 100);
+  const Json few = compare_tree(compared(a, a))["a"]["launches"][0]["sorted_ns"];
+  EXPECT_EQ(few.size(), 20U);
+  EXPECT_TRUE(std::ranges::is_sorted(few));
+  a.wall_ns.assign(5000, 1e6);
+  for (std::size_t i = 0; i < a.wall_ns.size(); ++i) a.wall_ns[i] += static_cast<double>(i % 500);
+  a.wall_ns[3000] = 7e6;
+  const Json many = compare_tree(compared(a, a))["a"]["launches"][0]["sorted_ns"];
+  ASSERT_EQ(many.size(), 1000U);
+  EXPECT_EQ(many.front(), 1'000'000);
+  EXPECT_EQ(many.back(), 7'000'000);
+  EXPECT_NEAR(many[500].get<double>(), 1'000'250, 2);
+}
+
+TEST(Tables, ComparedRunsHaveLaunchesAndParts) {
+  EXPECT_EQ(csv_files(compare_tables(compare_tree(test::slower_with_parts()))).size(), 2U);
+}
+
+using namespace test;
+
+TEST(CompareText, PartsAndWarningsAreShown) {
+  Comparison c = slower_with_parts();
+  c.warnings = compare_warnings(c.runs);
+  const std::string text = compare_text(c);
+  EXPECT_NE(text.find("What changed in a step (B - A, mean a step; * q < 0.05: 1 of 1):"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("+8.00 ms"), std::string::npos) << text;
+  EXPECT_NE(text.find("note: one launch an arm"), std::string::npos) << text;
+}
+
+}  // namespace
+
+}  // namespace stepscope

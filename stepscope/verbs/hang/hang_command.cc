@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepscope hang`: its flags, the request that they make, and where its result goes.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "stepscope/face/help/flag_view.h"
+#include "stepscope/face/help/output_flags.h"
+#include "stepscope/face/help/verb.h"
+#include "stepscope/face/outputs.h"
+#include "stepscope/face/terminal.h"
+#include "stepscope/verbs/hang/hang.h"
+#include "stepscope/verbs/hang/hang_views.h"
+
+namespace stepscope {
+
+namespace {
+
+struct HangFlags {
+  HangRequest request;
+  OutputPaths out;
+};
+
+void declare(CLI::App& app, HangFlags& f) {
+  app.description(
+      "Finds why a job stands still: which collective hangs, which ranks did not come, and what "
+      "they did instead.");
+  app.add_option("FILES", f.request.files,
+                 "Dumps of PyTorch's flight recorder (pickle or JSON), logs with NCCL_DEBUG lines, "
+                 "logs with messages of the watchdog, of one rank or several; or directories")
+      ->required()
+      ->type_name("PATH");
+  declare_json(app, f.out.json);
+  declare_html(app, f.out.html);
+  mark_common(app, {"--json", "--html"});
+  app.footer("stepscope hang nccl_trace_rank_* train.log --html hang.html");
+}
+
+Result<Answer> answer(const HangFlags& flags, const Progress& progress) {
+  auto found = hang(flags.request, progress);
+  if (!found) return found.error();
+  const auto result = std::make_shared<const HangResult>(std::move(*found));
+  return Answer{
+      .tree = [result] { return hang_tree(*result); },
+      .text = [result](const TextOptions& options) { return hang_text(*result, options); },
+      .page = page_of_tree,
+      .failures = result->failures};
+}
+
+VerbRun declare_hang(CLI::App& app) { return declare_answering<HangFlags>(app, answer); }
+
+}  // namespace
+
+extern const Verb hang_verb{"hang", "Find why a job stands still, from dumps and NCCL logs",
+                            "Understand a run", "how-to/diagnose-a-hang.md", declare_hang};
+
+}  // namespace stepscope

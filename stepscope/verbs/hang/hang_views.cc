@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/hang/hang_views.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/hang/hang_account.h"
+#include "stepscope/analysis/hang/nccl_shape.h"
+#include "stepscope/face/tree/version.h"
+#include "stepscope/face/text/text_table.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
+#include "stepscope/verbs/hang/nccl_shape_text.h"
+
+namespace stepscope {
+
+namespace {
+
+// Numbers of ranks, or names of processes of which one has none.
+Value who(const HangResult& r, const std::vector<std::uint32_t>& ranks) {
+  std::vector<int> numbers;
+  std::vector<std::string> labels;
+  for (const std::uint32_t rank : ranks) {
+    const CommRank& known = r.records.ranks[rank];
+    if (known.number) numbers.push_back(*known.number);
+    labels.push_back(printable(known.label));
+  }
+  std::ranges::sort(numbers);
+  return numbers.size() == ranks.size() ? Value(numbers) : Value(labels);
+}
+
+// "all_reduce 78 of default_pg".
+Message place(const HangResult& r, const HangFinding& f) {
+  return msg::call_in_group(f.call ? Value(printable(f.call->name)) : Value(), f.sequence,
+                            group_in_words(r, f.group));
+}
+
+Message mismatch(const HangResult& r, const HangFinding& f) {
+  const Value they = who(r, f.ranks);
+  const Value others = who(r, f.others);
+  const Message group = group_in_words(r, f.group);
+  switch (f.kind) {
+    case HangKind::size:
+      return f.ranks.empty() ? msg::sizes_differ(place(r, f))
+                             : msg::call_of_size(they, place(r, f), printable(f.instead->sizes),
+                                                 others, printable(f.call->sizes));
+    case HangKind::type:
+      return msg::call_of_type(they, place(r, f), printable(f.instead->types), others,
+                               printable(f.call->types));
+    case HangKind::argument:
+      return msg::call_with_argument(they, printable(f.instead->name), f.sequence, group, others,
+                                     printable(f.call->name));
+    case HangKind::order:
+      return msg::calls_in_other_order(they, printable(f.instead->name), f.sequence,
+                                       printable(f.call->name), group, others);
+    case HangKind::left_out:
+      return msg::call_left_out(they, place(r, f), others);
+    case HangKind::additional:
+      return msg::additional_call(they, printable(f.instead->name), f.sequence, group, others);
+    default:
+      return msg::other_call(they, printable(f.instead->name), f.sequence, group, others,
+                             printable(f.call->name));
+  }
+}
+
+// Whether every rank of every group was seen.
+Message unseen_ranks(const HangResult& r) {
+  std::set<int> recorded;
+  for (const CommRank& rank : r.records.ranks)
+    if (rank.number) recorded.insert(*rank.number);
+  std::set<int> unseen;
+  const HangGroup* partial = nullptr;
+  for (const HangGroup& g : r.account.groups) {
+    if (g.recorded >= g.size) continue;
+    if (partial == nullptr || g.size > partial->size) partial = &g;
+    if (r.records.groups[g.group].members_recorded)
+      for (const int member : r.records.groups[g.group].members)
+        if (!recorded.contains(member)) unseen.insert(member);
+  }
+  if (!unseen.empty()) return msg::ranks_not_seen(std::vector(unseen.begin(), unseen.end()));
+  if (partial != nullptr)
+    return msg::ranks_partly_seen(partial->recorded, partial->size,
+                                  group_in_words(r, partial->group));
+  return r.records.ranks.size() == 1 ? msg::one_rank_seen() : msg::all_calls_seen();
+}
+
+}  // namespace
+
+Message group_in_words(const HangResult& r, std::uint32_t group) {
+  const RecordedGroup& g = r.records.groups[group];
+  if (g.from_log) return msg::communicator(printable(g.id), value_if(g.size > 0, g.size));
+  return g.name.empty() || g.name == "undefined" ? msg::group_number(printable(g.id))
+                                                 : msg::plain(printable(g.name));
+}
+
+Message finding_in_words(const HangResult& r, const HangFinding& f) {
+  switch (f.kind) {
+    case HangKind::missing:
+      return msg::rank_missing(who(r, f.ranks), place(r, f), who(r, f.others), f.unrecorded);
+    case HangKind::no_record:
+      return msg::rank_without_record(who(r, f.others), place(r, f), f.unrecorded);
+    case HangKind::not_finished:
+      return f.others.empty()
+                 ? msg::none_finishes(f.ranks.size(), place(r, f))
+                 : msg::does_not_finish(who(r, f.ranks), place(r, f), who(r, f.others));
+    case HangKind::pair_size:
+      return msg::pair_of_sizes(who(r, f.ranks), printable(f.call->sizes), who(r, f.others),
+                                group_in_words(r, f.group), printable(f.instead->sizes));
+    case HangKind::unpaired:
+      return msg::waits_for_peer(who(r, f.others), place(r, f), who(r, f.ranks),
+                                 f.call->name.starts_with("s") || f.call->name.starts_with("S"));
+    case HangKind::timeout:
+      return msg::gave_up(who(r, f.ranks), place(r, f));
+    default:
+      return mismatch(r, f);
+  }
+}
+
+Message hang_sentence(const HangResult& r) {
+  const auto& findings = r.account.findings;
+  if (findings.empty())
+    return r.account.calls == 0 ? msg::no_calls() : msg::nothing_stands_still(unseen_ranks(r));
+  const auto causes =
+      std::ranges::count_if(findings, [](const HangFinding& f) { return !f.follows; });
+  Message more;
+  if (findings.front().circular)
+    more = msg::wait_in_circle(false);
+  else if (causes > 1)
+    more = msg::other_causes(causes - 1);
+  return joined(msg::sentences, {msg::sentence(finding_in_words(r, findings.front())), more});
+}
+
+namespace {
+
+Json ranks_json(const HangResult& r, const std::vector<std::uint32_t>& ranks) {
+  Json out = Json::array();
+  for (const std::uint32_t rank : ranks)
+    out.push_back(
+        {{"rank", value(r.records.ranks[rank].number)}, {"label", r.records.ranks[rank].label}});
+  return out;
+}
+
+Json call_json(const std::optional<HangCall>& call) {
+  if (!call) return nullptr;
+  return {{"name", call->name},
+          {"sequence", call->sequence},
+          {"sizes", text_or_null(call->sizes)},
+          {"types", text_or_null(call->types)},
+          {"state", name_of(call->state)},
+          {"stack", call->stack}};
+}
+
+Json finding_json(const HangResult& r, const HangFinding& f) {
+  return {{"kind", name_of(f.kind)},
+          {"sentence", say(finding_in_words(r, f))},
+          {"group", f.group},
+          {"group_name", say(group_in_words(r, f.group))},
+          {"sequence", f.sequence},
+          {"ranks", ranks_json(r, f.ranks)},
+          {"unrecorded_ranks", f.unrecorded},
+          {"others", ranks_json(r, f.others)},
+          {"call", call_json(f.call)},
+          {"instead", call_json(f.instead)},
+          {"even", f.even},
+          {"next_of_others", f.next_of_others},
+          {"follows", f.follows ? Json(*f.follows) : Json(nullptr)},
+          {"circular", f.circular}};
+}
+
+Json groups_json(const HangResult& r) {
+  Json out = Json::array();
+  for (const HangGroup& g : r.account.groups) {
+    const RecordedGroup& group = r.records.groups[g.group];
+    out.push_back({{"group", g.group},
+                   {"id", text_or_null(group.id)},
+                   {"name", say(group_in_words(r, g.group))},
+                   {"source", group.from_log ? "nccl_log" : "torch"},
+                   {"size", g.size > 0 ? Json(g.size) : Json(nullptr)},
+                   {"members", group.members},
+                   {"members_recorded", group.members_recorded},
+                   {"recorded", g.recorded},
+                   {"calls", g.calls},
+                   {"pairs", g.pairs},
+                   {"all_reached", value(g.all_reached)},
+                   {"furthest", value(g.furthest)},
+                   {"finding", g.finding ? Json(*g.finding) : Json(nullptr)}});
+  }
+  return out;
+}
+
+Json inputs_json(const CommRecords& records) {
+  Json out = Json::array();
+  for (const CommInput& i : records.inputs)
+    out.push_back({{"path", i.path},
+                   {"format", i.format},
+                   {"rank", value(i.rank)},
+                   {"text_bytes", i.bytes},
+                   {"calls", i.calls},
+                   {"truncated", i.truncated},
+                   {"notes", i.notes}});
+  return out;
+}
+
+Json timeouts_json(const HangResult& r) {
+  Json out = Json::array();
+  for (const WatchdogTimeout& t : r.records.timeouts)
+    out.push_back({{"rank", value(r.records.ranks[t.rank].number)},
+                   {"group", t.group},
+                   {"sequence", t.sequence},
+                   {"operation", t.operation},
+                   {"in_elements", value(t.in_elements)},
+                   {"out_elements", value(t.out_elements)},
+                   {"limit_ns", value(t.limit)},
+                   {"ran_ns", value(t.ran)}});
+  return out;
+}
+
+Json messages_json(const HangResult& r) {
+  Json out = Json::array();
+  for (const LogMessage& m : r.records.messages)
+    out.push_back({{"rank", m.rank ? value(r.records.ranks[*m.rank].number) : Json(nullptr)},
+                   {"text", m.text},
+                   {"times", m.times}});
+  return out;
+}
+
+// A variable's values over all processes; several where they differ.
+Json environment_json(const NcclSetup& n) {
+  std::map<std::string, std::vector<std::string>> all;
+  for (const NcclProcess& p : n.processes)
+    for (const auto& [name, text] : p.environment) {
+      std::vector<std::string>& values = all[name];
+      if (std::ranges::find(values, text) == values.end()) values.push_back(text);
+    }
+  return all;
+}
+
+Json last_calls_json(const HangResult& r) {
+  Json out = Json::array();
+  for (const LastCall& last : last_calls(r.records)) {
+    const CommRank& rank = r.records.ranks[last.rank];
+    out.push_back({{"rank", value(rank.number)},
+                   {"label", rank.label},
+                   {"calls", last.calls},
+                   {"group", last.group},
+                   {"group_name", say(group_in_words(r, last.group))},
+                   {"name", r.records.strings[last.call.name]},
+                   {"sequence", last.call.sequence},
+                   {"sizes", text_or_null(std::string(r.records.strings[last.call.in_sizes]))},
+                   {"state", name_of(last.call.state)}});
+  }
+  return out;
+}
+
+Json ring_orders_json(const NcclShape& shape) {
+  Json out = Json::array();
+  for (const NcclRing& ring : shape.rings)
+    out.push_back({{"channels", ring.channels}, {"ranks", ring.order}, {"whole", ring.whole}});
+  return out;
+}
+
+Json tree_shapes_json(const NcclShape& shape) {
+  Json out = Json::array();
+  for (const NcclTree& tree : shape.trees) {
+    Json ranks = Json::array();
+    for (const NcclTreeRank& r : tree.ranks)
+      ranks.push_back(
+          {{"rank", r.rank}, {"up", r.up >= 0 ? Json(r.up) : Json(nullptr)}, {"down", r.down}});
+    out.push_back(
+        {{"channels", tree.channels}, {"ranks", std::move(ranks)}, {"whole", tree.whole}});
+  }
+  return out;
+}
+
+Json ring_lines_json(const LoggedCommunicator& c) {
+  Json out = Json::array();
+  for (const auto& [channel, line] : c.rings) out.push_back(line);
+  return out;
+}
+
+Json nccl_json(const NcclSetup& n) {
+  if (n.processes.empty() && n.versions.empty()) return nullptr;
+  Json communicators = Json::array();
+  for (const LoggedCommunicator& c : n.communicators) {
+    Json members = Json::array();
+    for (const NcclMember& m : c.members) {
+      const NcclProcess& p = n.processes[m.process];
+      members.push_back({{"rank", m.rank >= 0 ? Json(m.rank) : Json(nullptr)},
+                         {"host", p.host},
+                         {"pid", p.pid},
+                         {"device", value(p.device)},
+                         {"bus", text_or_null(m.bus)},
+                         {"complete", m.complete},
+                         {"ended", m.ended}});
+    }
+    const NcclShape shape = nccl_shape(c);
+    communicators.push_back(
+        {{"id", text_or_null(c.id)},
+         {"ranks", c.ranks},
+         {"nodes", c.nodes > 0 ? Json(c.nodes) : Json(nullptr)},
+         {"parent", value(c.parent)},
+         {"channels", c.channels > 0 ? Json(c.channels) : Json(nullptr)},
+         {"pair_channels", c.pair_channels > 0 ? Json(c.pair_channels) : Json(nullptr)},
+         {"rings", ring_lines_json(c)},
+         {"trees", c.trees},
+         {"ring_orders", ring_orders_json(shape)},
+         {"tree_shapes", tree_shapes_json(shape)},
+         {"unclear_rings", shape.unclear_rings},
+         {"unclear_trees", shape.unclear_trees},
+         {"transports", c.transports},
+         {"init_ns", c.init_seconds ? Json(*c.init_seconds * 1e9) : Json(nullptr)},
+         {"members", std::move(members)}});
+  }
+  Json choices = Json::array();
+  for (const NcclChoice& c : n.choices)
+    choices.push_back({{"operation", text_or_null(c.operation)},
+                       {"algorithm", c.algorithm},
+                       {"protocol", text_or_null(c.protocol)},
+                       {"calls", c.calls},
+                       {"least_bytes", c.least_bytes},
+                       {"most_bytes", c.most_bytes}});
+  return {{"versions", n.versions},
+          {"networks", n.networks},
+          {"environment", environment_json(n)},
+          {"communicators", std::move(communicators)},
+          {"choices", std::move(choices)}};
+}
+
+}  // namespace
+
+Json hang_tree(const HangResult& r) {
+  Json findings = Json::array();
+  for (const HangFinding& f : r.account.findings) findings.push_back(finding_json(r, f));
+  return {{"schema", "stepscope.hang/1"},
+          {"version", version()},
+          {"answer", {{"sentence", say_stopped(hang_sentence(r))}}},
+          {"inputs", inputs_json(r.records)},
+          {"calls", r.account.calls},
+          {"findings", std::move(findings)},
+          {"groups", groups_json(r)},
+          {"last_calls", last_calls_json(r)},
+          {"timeouts", timeouts_json(r)},
+          {"messages", messages_json(r)},
+          {"nccl", nccl_json(r.records.nccl)},
+          {"warnings", say_all(r.warnings)}};
+}
+
+namespace {
+
+constexpr std::size_t shown_findings = 8;
+constexpr std::size_t shown_frames = 4;
+constexpr std::size_t shown_groups = 12;
+constexpr std::size_t shown_messages = 6;
+
+std::string call_line(std::string_view label, const HangCall& call) {
+  std::string line = fmt::format("  {:<11} {} {}", label, printable(call.name), call.sequence);
+  if (!call.sizes.empty()) line += ' ' + printable(call.sizes);
+  if (!call.types.empty()) line += ' ' + printable(call.types);
+  if (call.state != CallState::unknown) line += fmt::format(", {}", name_of(call.state));
+  line += '\n';
+  for (std::size_t i = 0; i < std::min(call.stack.size(), shown_frames); ++i)
+    line += fmt::format("  {:<11}   {}\n", "", printable(call.stack[i]));
+  return line;
+}
+
+std::string finding_text(const HangResult& r, const HangFinding& f, std::size_t width) {
+  Message why;
+  if (f.circular)
+    why = msg::wait_in_circle(true);
+  else if (f.follows)
+    why = msg::follows_from(*f.follows + 1);
+  std::string out =
+      wrapped(joined(msg::sentences, {msg::sentence(finding_in_words(r, f)), why}), width);
+  const bool absent = f.kind == HangKind::missing;
+  const bool pair = f.kind == HangKind::unpaired;
+  if (f.call) out += call_line(absent || pair ? "waiting in" : "most call", *f.call);
+  if (f.instead) out += call_line(absent ? "came last to" : "instead", *f.instead);
+  return out;
+}
+
+std::string headline(const HangResult& r) {
+  const CommRecords& c = r.records;
+  std::size_t dumps = 0;
+  std::size_t logs = 0;
+  double bytes = 0;
+  for (const CommInput& i : c.inputs) {
+    (i.format == "log" ? logs : dumps) += 1;
+    bytes += static_cast<double>(i.bytes);
+  }
+  std::vector<std::string> parts;
+  parts.push_back(counted(c.ranks.size(), "rank"));
+  const auto groups = std::ranges::count_if(
+      r.account.groups, [](const HangGroup& g) { return g.calls + g.pairs > 0 || g.furthest; });
+  parts.push_back(counted(static_cast<std::uint64_t>(groups), "group"));
+  parts.push_back(counted(r.account.calls, "call"));
+  if (dumps > 0) parts.push_back(counted(dumps, "dump"));
+  if (logs > 0) parts.push_back(counted(logs, "log"));
+  parts.push_back(format_bytes(bytes));
+  return fmt::format("{}\n\n", fmt::join(parts, " · "));
+}
+
+std::string number_or_dash(const std::optional<std::int64_t>& n) {
+  return n ? std::to_string(*n) : "-";
+}
+
+std::string groups_table(const HangResult& r, std::size_t width) {
+  std::vector<Column> columns = {{"group", false, 40}, {"size"},     {"recorded"}, {"calls"},
+                                 {"send, recv"},       {"all have"}, {"furthest"}, {"finding"}};
+  std::vector<std::vector<std::string>> rows;
+  for (const HangGroup& g : r.account.groups) {
+    if (g.calls + g.pairs == 0 && !g.furthest) continue;
+    if (rows.size() == shown_groups) break;
+    rows.push_back({say(group_in_words(r, g.group)), g.size > 0 ? std::to_string(g.size) : "-",
+                    std::to_string(g.recorded), std::to_string(g.calls),
+                    g.pairs > 0 ? std::to_string(g.pairs) : "-", number_or_dash(g.all_reached),
+                    number_or_dash(g.furthest), g.finding ? std::to_string(*g.finding + 1) : "-"});
+  }
+  if (rows.empty()) return {};
+  return "\nGroups, by the numbers of their calls:\n" +
+         text_table(std::move(columns), std::move(rows), width);
+}
+
+std::string transports_in_words(const LoggedCommunicator& c) {
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : c.transports)
+    parts.push_back(fmt::format("{} × {}", count, printable(name)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string communicators_table(const HangResult& r, std::size_t width) {
+  const NcclSetup& n = r.records.nccl;
+  std::vector<Column> columns = {
+      {"communicator", false, 24}, {"ranks"}, {"logged"}, {"nodes"}, {"channels"}, {"init"},
+      {"connections", false, 60}};
+  std::vector<std::vector<std::string>> rows;
+  std::vector<const LoggedCommunicator*> largest;  // first
+  for (const LoggedCommunicator& c : n.communicators)
+    if (c.ranks != 1) largest.push_back(&c);
+  std::ranges::stable_sort(largest, std::ranges::greater{},
+                           [](const LoggedCommunicator* c) { return c->ranks; });
+  for (const LoggedCommunicator* one : largest) {
+    if (rows.size() == shown_groups) break;
+    const LoggedCommunicator& c = *one;
+    rows.push_back({c.id.empty() ? "-" : printable(c.id), std::to_string(c.ranks),
+                    std::to_string(c.members.size()), c.nodes > 0 ? std::to_string(c.nodes) : "-",
+                    c.channels > 0 ? std::to_string(c.channels) : "-",
+                    c.init_seconds ? format_time(*c.init_seconds * 1e9) : "-",
+                    transports_in_words(c)});
+  }
+  if (rows.empty()) return {};
+  std::string out = "\nNCCL";
+  for (const auto& [version, lines] : n.versions) out += ' ' + printable(version);
+  out +=
+      fmt::format(", {} {}", n.processes.size(), n.processes.size() == 1 ? "process" : "processes");
+  out += ":\n" + text_table(std::move(columns), std::move(rows), width);
+  if (largest.size() > shown_groups)
+    out += fmt::format("  and {} more\n", largest.size() - shown_groups);
+  if (const std::size_t alone = n.communicators.size() - largest.size(); alone > 0)
+    out += fmt::format("  and {} of one rank\n", alone);
+  return out;
+}
+
+std::string choices_table(const HangResult& r, std::size_t width) {
+  std::vector<Column> columns = {{"operation", false}, {"algorithm", false},
+                                 {"protocol", false},  {"calls"},
+                                 {"smallest"},         {"largest"}};
+  std::vector<std::vector<std::string>> rows;
+  for (const NcclChoice& c : r.records.nccl.choices) {
+    if (rows.size() == shown_groups) break;
+    rows.push_back({c.operation.empty() ? "-" : printable(c.operation), printable(c.algorithm),
+                    printable(c.protocol), std::to_string(c.calls),
+                    format_bytes(static_cast<double>(c.least_bytes)),
+                    format_bytes(static_cast<double>(c.most_bytes))});
+  }
+  if (rows.empty()) return {};
+  return "\nWhat NCCL chose:\n" + text_table(std::move(columns), std::move(rows), width);
+}
+
+std::string messages_text(const HangResult& r) {
+  std::string out;
+  std::size_t shown = 0;
+  for (const LogMessage& m : r.records.messages) {
+    if (shown++ == shown_messages) break;
+    out += fmt::format("  {}{}{}\n", m.rank ? printable(r.records.ranks[*m.rank].label) + ": " : "",
+                       shorten(printable(m.text), 160),
+                       m.times > 1 ? fmt::format(" ({} times)", m.times) : "");
+  }
+  return out.empty() ? out : "\nWarnings of NCCL:\n" + out;
+}
+
+}  // namespace
+
+std::string hang_text(const HangResult& r, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  std::string out = headline(r);
+  const auto& findings = r.account.findings;
+  if (findings.empty()) out += wrapped(hang_sentence(r), width);
+  for (std::size_t i = 0; i < std::min(findings.size(), shown_findings); ++i) {
+    if (i > 0) out += '\n';
+    if (findings.size() > 1) out += fmt::format("{}. ", i + 1);
+    out += finding_text(r, findings[i], width);
+  }
+  if (findings.size() > shown_findings)
+    out += fmt::format("\nand {} more (--json has all)\n", findings.size() - shown_findings);
+  out += groups_table(r, width);
+  out += communicators_table(r, width);
+  out += nccl_shapes_text(r, width);
+  out += choices_table(r, width);
+  out += messages_text(r);
+  if (!r.warnings.empty()) out += '\n';
+  return out + notes_text(r.warnings, width) + details_line(options);
+}
+
+}  // namespace stepscope

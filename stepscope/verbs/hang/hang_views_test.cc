@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/hang/hang_views.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "stepscope/say/say.h"
+#include "stepscope/verbs/hang/hang_test_results.h"
+
+namespace stepscope {
+
+namespace {
+
+using namespace test;
+
+std::string words(const HangFinding& f) {
+  return say(finding_in_words({.records = four_ranks()}, f));
+}
+
+TEST(HangSentence, SaysEachKindInOneSentence) {
+  EXPECT_EQ(words(hang_finding(HangKind::missing)),
+            "rank 3 is missing in all_reduce 57 of default_pg, where ranks 0, 1, 2 wait");
+  EXPECT_EQ(words(hang_finding(HangKind::operation)),
+            "rank 3 calls all_gather 57 in default_pg where ranks 0, 1, 2 call all_reduce");
+  EXPECT_EQ(words(hang_finding(HangKind::size)),
+            "rank 3 calls all_reduce 57 of default_pg with [[5]], ranks 0, 1, 2 with [[4]]");
+  EXPECT_EQ(words(hang_finding(HangKind::type)),
+            "rank 3 calls all_reduce 57 of default_pg with Half, ranks 0, 1, 2 with Float");
+  EXPECT_EQ(words(hang_finding(HangKind::argument)),
+            "rank 3 calls all_gather 57 of default_pg, ranks 0, 1, 2 all_reduce");
+  EXPECT_EQ(words(hang_finding(HangKind::order)),
+            "rank 3 calls all_gather 57 before all_reduce in default_pg, ranks 0, 1, 2 the other "
+            "way round");
+  EXPECT_EQ(words(hang_finding(HangKind::left_out)),
+            "rank 3 leaves out all_reduce 57 of default_pg, which ranks 0, 1, 2 call");
+  EXPECT_EQ(words(hang_finding(HangKind::additional)),
+            "rank 3 calls all_gather 57 in default_pg, which ranks 0, 1, 2 do not call there");
+  EXPECT_EQ(words(hang_finding(HangKind::not_finished)),
+            "rank 3 does not finish all_reduce 57 of default_pg, ranks 0, 1, 2 did");
+  EXPECT_EQ(words(hang_finding(HangKind::timeout)),
+            "the watchdog of rank 3 gave up on all_reduce 57 of default_pg, and nothing tells why");
+  HangFinding alone = hang_finding(HangKind::no_record);
+  alone.ranks.clear();
+  alone.unrecorded = {7};
+  EXPECT_EQ(words(alone),
+            "ranks 0, 1, 2 wait in all_reduce 57 of default_pg, and of rank 7 nothing is recorded");
+  HangFinding pair = hang_finding(HangKind::unpaired);
+  pair.others = {0};
+  pair.call->name = "send";
+  EXPECT_EQ(words(pair),
+            "rank 0 waits in send 57 of default_pg for rank 3, which does not receive it");
+}
+
+TEST(HangSentence, OpensWithTheCause) {
+  HangResult result{.records = four_ranks()};
+  HangAccount& account = result.account;
+  account.calls = 9;
+  account.findings = {hang_finding(HangKind::missing), hang_finding(HangKind::missing)};
+  account.findings[1].follows = 0;
+  EXPECT_EQ(say_stopped(hang_sentence(result)),
+            "Rank 3 is missing in all_reduce 57 of default_pg, where ranks 0, 1, 2 wait.");
+  account.findings.clear();
+  EXPECT_EQ(say_stopped(hang_sentence(result)),
+            "Nothing stands still in what is recorded: every rank has every call.");
+  account.groups = {{.group = 0, .size = 6, .recorded = 4}};
+  EXPECT_EQ(say_stopped(hang_sentence(result)),
+            "Nothing stands still in what is recorded, but 4 of the 6 ranks of default_pg are "
+            "recorded: give the records of every rank.");
+  result.records.groups[0].members = {0, 1, 2, 3, 4, 5};
+  result.records.groups[0].members_recorded = true;
+  EXPECT_EQ(say_stopped(hang_sentence(result)),
+            "Nothing stands still in what is recorded, but ranks 4, 5 are not recorded: give the "
+            "records of every rank.");
+  account.calls = 0;
+  EXPECT_EQ(say_stopped(hang_sentence(result)),
+            "No calls are recorded: nothing can be said of a hang.");
+}
+
+using namespace test;
+
+TEST(HangText, SaysWhatFollowsFromTheCause) {
+  HangResult result{.records = four_ranks()};
+  HangAccount& account = result.account;
+  account.calls = 9;
+  account.findings = {hang_finding(HangKind::missing), hang_finding(HangKind::missing)};
+  account.findings[1].follows = 0;
+  const std::string text = hang_text(result, {.width = 200});
+  EXPECT_NE(text.find("1. Rank 3 is missing"), std::string::npos) << text;
+  EXPECT_NE(text.find("That follows from finding 1."), std::string::npos) << text;
+}
+
+LoggedCommunicator ring_of(int ranks) {
+  LoggedCommunicator c{.ranks = ranks};
+  for (int i = 0; i < ranks; ++i) {
+    c.ring_hops[0][i] = (i + 1) % ranks;
+    const std::string down = i + 1 < ranks ? std::to_string(i + 1) : "-1";
+    c.members.push_back(
+        {.rank = i,
+         .trees = "[0] " + down + "/-1/-1->" + std::to_string(i) + "->" + std::to_string(i - 1)});
+  }
+  c.ring_hops[1] = c.ring_hops[0];
+  return c;
+}
+
+TEST(HangText, ShowsRingsAndTreesOnceForEqualCommunicators) {
+  HangResult result;
+  auto& all = result.records.nccl.communicators;
+  all = {ring_of(1), ring_of(3), ring_of(3)};
+  std::string text = hang_text(result, {.width = 100});
+  for (const char* line :
+       {"\nRings of 2 communicators of 3 ranks: 2 channels, 1 distinct order\n"
+        "  channels 0–1: 0 → 1 → 2 → 0\n",
+        "\nTrees of 2 communicators of 3 ranks: 1 channel, 1 distinct shape\n"
+        "  channel 0:\n    0: up -, down 1\n    1: up 0, down 2\n    2: up 1, down -\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  EXPECT_EQ(text.find("of 1 rank"), std::string::npos) << text;
+  all = {ring_of(1000)};
+  text = hang_text(result, {.width = 400});
+  EXPECT_NE(text.find("(1000 ranks; --json has all)"), std::string::npos) << text;
+  EXPECT_NE(text.find("and 984 more ranks (--json has all)"), std::string::npos) << text;
+  all[0].ring_hops.clear();
+  all[0].rings = {{0, "0 1 2"}};
+  all[0].rings[1] = "0 0";
+  all[0].members.resize(2);
+  text = hang_text(result, {.width = 100});
+  EXPECT_NE(text.find("0 → 1 → 2 (the log has 3 of 1000 ranks)"), std::string::npos) << text;
+  EXPECT_NE(text.find("The ring of 1 channel of the communicator of 1000 ranks is not known"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  channel 0: (the log has 2 of 1000 ranks)\n"), std::string::npos) << text;
+}
+
+}  // namespace
+
+}  // namespace stepscope

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/inputs/other_verbs.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stepscope/base/files/open_source.h"
+#include "stepscope/cost/machine/machine.h"
+#include "stepscope/cost/model/model_json.h"
+#include "stepscope/read/bytes/whole_file.h"
+#include "stepscope/read/kernels/read_kernel_times.h"
+#include "stepscope/read/log/step_times.h"
+#include "stepscope/read/memory/read_memory_snapshot.h"
+#include "stepscope/read/nccl/comm_files.h"
+#include "stepscope/read/nccl/read_comm_benchmark.h"
+#include "stepscope/stack/read_profile.h"
+
+namespace stepscope {
+namespace {
+
+// Any line that ends in a number is a stack of one frame to the reader of collapsed stacks.
+bool is_profile(const std::string& path) {
+  const auto profile = read_profile(path);
+  if (!profile) return false;
+  const std::vector<std::uint32_t>& parent = profile->tree.parent;
+  // The root is 0, its children are threads.
+  const auto by_frame = [&](std::uint32_t caller) { return caller != 0 && parent[caller] != 0; };
+  return profile->inputs.front().format != "collapsed" || std::ranges::any_of(parent, by_frame);
+}
+
+}  // namespace
+
+std::vector<std::string> commands_that_read(const std::string& path, const StopFlag* stop) {
+  constexpr std::uint64_t most = 64 << 20;
+  const auto bytes = file_size(path);
+  if (!bytes || *bytes > most) return {};
+  const std::span<const std::string> one(&path, 1);
+  std::vector<std::string> commands;
+  const auto add = [&](const std::string& verb) { commands.push_back("stepscope " + verb); };
+  if (read_comm_files(one, stop).errors.empty()) add("hang " + path);
+  if (read_memory_snapshots(one, stop).errors.empty()) add("memory " + path);
+  if (const auto text = read_text_file(path, stop)) {
+    const bool measured = looks_like_kernel_times(*text)
+                              ? static_cast<bool>(parse_kernel_times(*text, path))
+                              : static_cast<bool>(parse_comm_benchmark(*text, path));
+    if (measured) add("calibrate MACHINE.json --from " + path);
+  }
+  if (commands.empty() && is_profile(path)) add("stacks " + path);
+  if (read_step_times(path, TimeUnit::ms, stop)) add("check " + path);
+  if (!commands.empty() || !path.ends_with(".json")) return commands;
+  if (machine_named(path)) add("predict MODEL --machine " + path);
+  if (find_model(path)) add("predict " + path);
+  return commands;
+}
+
+}  // namespace stepscope

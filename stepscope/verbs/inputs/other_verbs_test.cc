@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/inputs/other_verbs.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "stepscope/verbs/analyze/analyze.h"
+
+namespace stepscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OtherVerbs : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(dir_); }
+  void TearDown() override { fs::remove_all(dir_); }
+  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(dir_ / name, std::ios::binary) << text;
+    return (dir_ / name).string();
+  }
+  // The verbs alone, without "stepscope" and the file.
+  static std::vector<std::string> verbs(const std::string& path) {
+    std::vector<std::string> found;
+    for (const std::string& command : commands_that_read(path)) {
+      EXPECT_TRUE(command.starts_with("stepscope ")) << command;
+      EXPECT_NE(command.find(path), std::string::npos) << command;
+      found.push_back(command.substr(10, command.find(' ', 10) - 10));
+    }
+    return found;
+  }
+  const fs::path dir_ =
+      fs::path(testing::TempDir()) / ("other_verbs_" + std::to_string(::getpid()));
+};
+
+using Verbs = std::vector<std::string>;
+
+constexpr const char* nccl_line =
+    "host:7:7 [0] NCCL INFO comm 0x5581 rank 0 nranks 2 cudaDev 0 busId 1000 commId 0xa1 - Init "
+    "COMPLETE\n";
+
+TEST_F(OtherVerbs, AreThoseWhoseReadersTakeTheFile) {
+  EXPECT_EQ(verbs(write("nccl.log", nccl_line)), Verbs{"hang"});
+  EXPECT_EQ(verbs(write("steps.txt", "101.5\n102.5\n101.7\n")), Verbs{"check"});
+  EXPECT_EQ(verbs(write("steps.csv", "step,step_time_ms\n1,101.5\n2,102.5\n")), Verbs{"check"});
+  EXPECT_EQ(verbs(write("both.log", std::string(nccl_line) + "step_time_ms=101.5\n")),
+            (Verbs{"hang", "check"}));
+  EXPECT_EQ(verbs(write("stacks.txt", "main;forward;gemm 12\nmain;backward 5\n")), Verbs{"stacks"});
+  EXPECT_EQ(verbs(write("m.json", R"({"n_layer":2,"n_embd":64,"n_head":4,"vocab_size":100,)"
+                                  R"("n_positions":128,"model_type":"gpt2"})")),
+            Verbs{"predict"});
+}
+
+TEST_F(OtherVerbs, AreNoneForWhatNoVerbReads) {
+  EXPECT_EQ(verbs(write("prose.txt", "Once upon a time there was a trace.\n")), Verbs{});
+  EXPECT_EQ(verbs(write("empty.json", "")), Verbs{});
+  EXPECT_EQ(verbs(write("job.yaml", "model: llama\nnodes: 4\ngpus per node: 8\n")), Verbs{});
+  EXPECT_EQ(verbs(write("jobs.txt", "JOBID NAME NODES\n4711 pretrain 64\n4712 eval 2\n")), Verbs{});
+  EXPECT_EQ(verbs(write("other.json", R"({"answer": 42})")), Verbs{});
+  EXPECT_EQ(verbs((dir_ / "absent.json").string()), Verbs{});
+}
+
+TEST_F(OtherVerbs, TheErrorOfAnalyzeNamesThem) {
+  const std::string path = write("nccl.log", nccl_line);
+  AnalyzeRequest request;
+  request.traces.inputs = {path};
+  const auto result = analyze(request);
+  ASSERT_TRUE(result) << result.error().message();
+  ASSERT_EQ(result->failures.size(), 1U);
+  EXPECT_EQ(result->failures[0].message(),
+            path + ": is no trace; stepscope hang " + path + " reads it");
+}
+
+}  // namespace
+}  // namespace stepscope

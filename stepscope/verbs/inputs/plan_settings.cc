@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/inputs/plan_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "stepscope/cost/plan/deepspeed_config.h"
+#include "stepscope/cost/plan/plan_fields.h"
+#include "stepscope/cost/plan/plan_json.h"
+#include "stepscope/cost/plan/tensor_grid.h"
+
+namespace stepscope {
+namespace {
+
+Result<Done> apply(Plan& plan, const PlanSettings& s) {
+  for (const PlanSetting& field : s.fields) {
+    if (const auto set = set_plan_field(plan, field.name, field.value); !set) {
+      Error error = set.error();
+      error.what = fmt::format("--{} {}", field.name, error.what);
+      return error;
+    }
+  }
+  return Done{};
+}
+
+bool names(std::span<const PlanSetting> settings, std::string_view name) {
+  const PlanField* field = find_plan_field(name);
+  return std::ranges::any_of(
+      settings, [&](const PlanSetting& f) { return find_plan_field(f.name) == field; });
+}
+
+// Without --gpus: nodes times what is in one.
+Result<std::int64_t> devices_of(const PlanSettings& s, const Machine& machine) {
+  if (s.nodes == 0) return s.gpus;
+  std::int64_t per_node = s.gpus_per_node;
+  if (per_node == 0 && machine.scale_up && machine.scale_up->domain)
+    per_node = *machine.scale_up->domain;
+  if (per_node == 0)
+    return Error{.what = "how many GPUs a node of " + machine.name + " has is unknown",
+                 .hint = "give --gpus-per-node"};
+  const std::int64_t all = s.nodes * per_node;
+  if (s.gpus != 0 && s.gpus != all)
+    return Error{.what = fmt::format("--gpus {} is not {} nodes of {}", s.gpus, s.nodes, per_node),
+                 .hint = fmt::format("{} nodes of {} are {} GPUs", s.nodes, per_node, all)};
+  return all;
+}
+
+Result<MadePlan> start_of(const PlanSettings& s, const Transformer& model, std::int64_t devices) {
+  MadePlan made;
+  if (s.plan) {
+    made.plan = *s.plan;
+  } else if (!s.plan_file.empty()) {
+    auto plan = read_plan(s.plan_file);
+    if (!plan) return plan.error();
+    made.plan = std::move(*plan);
+  } else if (!s.ds_config.empty()) {
+    Plan said;  // by fields, of what the file does not know
+    if (const auto set = apply(said, s); !set) return set.error();
+    auto read = read_deepspeed(s.ds_config,
+                               {.devices = devices,
+                                .tp = said.tp,
+                                .pp = said.pp,
+                                .ep = said.ep,
+                                .sequence = said.sequence,
+                                .recompute = said.recompute},
+                               model);
+    if (!read) return read.error();
+    made = {std::move(read->plan), std::move(read->notes)};
+  }
+  return made;
+}
+
+// dp is what is left where nobody gave it. Where the rest does not divide, check_plan says so.
+void derive_dp(Plan& plan) {
+  const std::int64_t ranks = tensor_ranks(plan);
+  const double model_ranks =
+      static_cast<double>(ranks) * static_cast<double>(plan.cp) * static_cast<double>(plan.pp);
+  plan.dp = 1;
+  if (model_ranks <= static_cast<double>(plan.devices))
+    plan.dp = std::max<std::int64_t>(plan.devices / (ranks * plan.cp * plan.pp), 1);
+}
+
+std::optional<Error> fix_sequence(Plan& plan, const Transformer& model) {
+  if (model.patches)
+    plan.sequence = image_tokens(*model.patches);
+  else if (model.positions == Positions::learned && model.max_positions > 0)
+    plan.sequence = model.max_positions;
+  else
+    return Error{.what = model.name + " takes sequences of any length", .hint = "give --seq N"};
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<MadePlan> make_plan(const PlanSettings& s, const Transformer& model, const Machine& machine,
+                           std::span<const PlanSetting> differs) {
+  const auto given = [&](std::string_view name) {
+    return names(s.fields, name) || names(differs, name);
+  };
+  const auto devices = devices_of(s, machine);
+  if (!devices) return devices.error();
+  const bool whole = s.plan || !s.plan_file.empty();
+  if (*devices == 0 && !whole)
+    return Error{.what = "the number of GPUs is missing", .hint = "give --gpus N"};
+  auto made = start_of(s, model, *devices);
+  if (!made) return made.error();
+  Plan& plan = made->plan;
+  if (!whole && !given("seq"))
+    if (const auto missing = fix_sequence(plan, model)) return *missing;
+  if (const auto set = apply(plan, s); !set) return set.error();
+  for (const PlanSetting& field : differs)
+    if (const auto set = set_plan_field(plan, field.name, field.value); !set) return set.error();
+  if (*devices > 0) plan.devices = *devices;
+  const bool degrees =
+      *devices > 0 || given("tp") || given("sequence-degree") || given("cp") || given("pp");
+  if (!given("dp") && degrees) derive_dp(plan);
+  if (!whole && s.ds_config.empty() && !given("global-batch"))
+    return Error{.what = "the batch is missing",
+                 .hint = "give --global-batch N, the sequences of one optimizer step"};
+  return made;
+}
+
+Error with_plan_file(const PlanSettings& s, const Transformer& model, Error error) {
+  if (s.plan_file.empty() || !error.file.empty()) return error;
+  const auto alone = read_plan(s.plan_file);
+  if (alone && !check_plan(model, *alone)) error.file = s.plan_file;
+  return error;
+}
+
+std::optional<int> domain_of(const PlanSettings& s) {
+  if (s.gpus_per_node > 0) return static_cast<int>(s.gpus_per_node);
+  return std::nullopt;
+}
+
+std::function<void(std::int64_t, std::uint64_t, std::uint64_t)> shown_search(
+    const Progress& progress) {
+  if (!progress.show) return {};
+  return [&progress](std::int64_t devices, std::uint64_t done, std::uint64_t total) {
+    progress.show(fmt::format("searching plans of {} GPUs", devices), done, total);
+  };
+}
+
+}  // namespace stepscope

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/inputs/traces.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "stepscope/base/files/open_source.h"
+#include "stepscope/base/json_reader.h"
+#include "stepscope/event/name_rules.h"
+#include "stepscope/read/files/input_files.h"
+#include "stepscope/read/gpu_log/read_gpu_log.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/verbs/inputs/other_verbs.h"
+
+namespace stepscope {
+namespace {
+
+std::string_view name_of(RankSource source) {
+  switch (source) {
+    case RankSource::metadata:
+      return "metadata";
+    case RankSource::file_name:
+      return "file_name";
+    case RankSource::only_file:
+      return "only_file";
+    case RankSource::order:
+      return "order";
+  }
+  return "";
+}
+
+// Where a file that ends too early stops making sense.
+std::optional<std::uint64_t> cut_at(const InputReport& i) {
+  std::optional<std::uint64_t> at;
+  if (!i.notes.truncated) return at;
+  for (const char* reason : {"truncated_event", "damaged_compression", "unterminated_array"})
+    if (const auto noted = i.notes.first_byte.find(reason); noted != i.notes.first_byte.end())
+      at = std::min(at.value_or(noted->second), noted->second);
+  return at;
+}
+
+std::vector<InputRow> input_rows(const Run& run) {
+  std::vector<InputRow> rows;
+  for (const InputReport& i : run.inputs) {
+    InputRow row;
+    row.path = i.path;
+    row.format = i.format;
+    row.rank = i.rank;
+    for (const RankTrace& r : run.ranks)
+      if (i.rank == r.rank && !i.error) row.rank_source = name_of(r.source);
+    if (i.clock) row.clock = *i.clock == Clock::unix_epoch ? "unix" : "relative";
+    row.file_bytes = i.file_bytes;
+    row.text_bytes = i.text_bytes;
+    row.events = i.notes.events;
+    row.truncated = i.notes.truncated;
+    row.cut_at = cut_at(i);
+    row.notes = {i.notes.counts.begin(), i.notes.counts.end()};
+    if (i.error) row.error = i.error->what;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// "0,2,8-15", as --ranks takes them.
+std::string list_of(const std::set<int>& ranks) {
+  std::string text;
+  for (auto at = ranks.begin(); at != ranks.end();) {
+    const int first = *at;
+    int last = first;
+    for (++at; at != ranks.end() && *at == last + 1; ++at) last = *at;
+    text += (text.empty() ? "" : ",") + std::to_string(first);
+    if (last > first) text += '-' + std::to_string(last);
+  }
+  return text;
+}
+
+Error no_such_ranks(const TracesRequest& request, const Run& run) {
+  std::vector<int> recorded;
+  recorded.reserve(run.ranks.size());
+  for (const RankTrace& r : run.ranks) recorded.push_back(r.rank);
+  return {.what = "no rank of --ranks " + list_of(request.ranks) +
+                  " is in the traces, which have " + ranks_in_words(recorded),
+          .hint = "give other ranks, or leave --ranks out"};
+}
+
+// The error about a file that is no trace names the verbs that read it.
+void name_other_verbs(Run& run, const StopFlag* stop) {
+  constexpr int most = 8;  // files
+  int asked = 0;
+  for (InputReport& i : run.inputs) {
+    if (!i.error || ++asked > most) continue;
+    const std::vector<std::string> commands = commands_that_read(i.path, stop);
+    if (commands.empty()) continue;
+    i.error->what = "is no trace";
+    i.error->byte.reset();
+    i.error->hint = fmt::format("{} reads it", fmt::join(commands, ", or "));
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// Whether all processes see the same files; each of them gets the same answer.
+Result<Done> same_files(Crew& crew, std::span<const std::string> files) {
+  std::string own;
+  for (const std::string& file : files) {
+    const auto bytes = file_size(file);
+    append_plain(own, std::pair(file, bytes ? *bytes : 0));
+  }
+  const Exchanged all = crew.exchange(std::move(own));
+  const auto other =
+      std::ranges::find_if(all.of, [&](const auto& seen) { return seen != all.of[0]; });
+  if (other == all.of.end()) return Done{};
+  return Error{.what = fmt::format("processes 0 and {} see different files behind the inputs",
+                                   other - all.of.begin()),
+               .hint = "give a folder that all machines share; stepscope digest makes one"};
+}
+
+// Reads the logs of GPUs among the inputs, which are no traces.
+Result<Done> read_gpu_logs(const TracesRequest& request, const Progress& progress,
+                           std::vector<std::string>& files, ReadTraces& read) {
+  const std::vector<std::string> paths = find_gpu_logs(request.inputs);
+  for (const std::string& path : paths) {
+    std::erase(files, path);
+    auto log = read_gpu_log(path, progress.stop);
+    if (!log && log.error().code == ErrorCode::interrupted) return log.error();
+    if (log)
+      read.gpu_logs.push_back(std::move(*log));
+    else
+      read.gpu_log_errors.push_back(log.error());
+  }
+  if (!paths.empty() && files.empty() && read.failures.empty())
+    fail(progress, read.failures,
+         {.what = "a log of GPUs, which tells nothing without the traces of its ranks",
+          .file = paths.front(),
+          .hint = "name the traces beside it"});
+  return Done{};
+}
+
+}  // namespace
+
+namespace {
+
+Result<Done> check_sizes(const ParallelSizes& sizes, std::optional<int> world) {
+  std::int64_t product = 1;
+  std::string flags;
+  for (const auto& [name, size] :
+       {std::pair{"tp", sizes.tp}, std::pair{"pp", sizes.pp}, std::pair{"dp", sizes.dp}}) {
+    if (!size) continue;
+    product *= *size;
+    flags += fmt::format("{}--{} {}", flags.empty() ? "" : " ", name, *size);
+  }
+  if (!world || *world % product == 0) return Done{};
+  return Error{
+      .what = fmt::format("{}: the job has {} ranks, no multiple of {}", flags, *world, product),
+      .hint = "give sizes whose product divides the ranks"};
+}
+
+}  // namespace
+
+Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& progress) {
+  const auto begin = std::chrono::steady_clock::now();
+  ReadTraces read;
+  std::optional<NameRules> rules;
+  if (!request.kernel_rules.empty()) {
+    const auto text = read_text(request.kernel_rules);
+    if (!text) return text.error();
+    auto parsed = name_rules_with(*text, request.kernel_rules);
+    if (!parsed) return parsed.error();
+    rules = *std::move(parsed);
+  }
+  InputFiles files = find_input_files(request.inputs);
+  for (const Error& e : files.errors) fail(progress, read.failures, e);
+  if (request.crew != nullptr)
+    if (const auto same = same_files(*request.crew, files.files); !same) return same.error();
+  if (const auto stopped = read_gpu_logs(request, progress, files.files, read); !stopped)
+    return stopped.error();
+  read.run = read_run(files.files, {.threads = {threads_of(request), request.crew},
+                                    .stop = progress.stop,
+                                    .window = request.window,
+                                    .rules = rules ? &*rules : nullptr,
+                                    .progress = [&](std::uint64_t done, std::uint64_t total) {
+                                      if (progress.show) progress.show(reading, done, total);
+                                    }});
+  if (const auto possible = check_sizes(request.sizes, read.run.world_size); !possible)
+    return possible.error();
+  name_other_verbs(read.run, progress.stop);
+  if (progress.stopped()) return interrupted();
+  for (const InputReport& i : read.run.inputs)
+    if (i.error) fail(progress, read.failures, *i.error);
+  for (const Error& e : read.run.errors) fail(progress, read.failures, e);
+  read.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  read.inputs = input_rows(read.run);
+  for (RankTrace& r : read.run.ranks)
+    if (request.ranks.empty() || request.ranks.contains(r.rank))
+      read.ranks.push_back({r.rank, &r.trace});
+  if (read.ranks.empty() && !read.run.ranks.empty())
+    fail(progress, read.failures, no_such_ranks(request, read.run));
+  return read;
+}
+
+unsigned threads_of(const TracesRequest& request) {
+  return request.threads > 0 ? request.threads : std::max(1U, std::thread::hardware_concurrency());
+}
+
+Error no_ranks(std::span<const Error> failures, const std::string& input) {
+  if (!failures.empty()) return failures.front();
+  return {.what = "holds no trace", .file = input, .hint = "name the traces of a run"};
+}
+
+JobOptions job_options(const TracesRequest& request, const Progress& progress,
+                       std::optional<int> recorded_world) {
+  JobOptions options;
+  options.steps.annotation = request.step_annotation;
+  options.first_step = request.first_step;
+  options.last_step = request.last_step;
+  options.world_size = request.sizes.world_size() ? request.sizes.world_size() : recorded_world;
+  options.dimensions = request.dimensions;
+  options.sizes = request.sizes;
+  options.threads = {threads_of(request), request.crew};
+  options.stop = progress.stop;
+  return options;
+}
+
+Error no_whole_step(std::span<const InputRow> rows, const std::string& input) {
+  const auto cut = std::ranges::find_if(rows, [](const InputRow& i) { return i.truncated; });
+  if (cut == rows.end())
+    return {.what = "the traces have no step that all ranks share",
+            .file = input,
+            .hint = "record the same steps on all ranks"};
+  return {.what = "is cut off, and no whole step is left",
+          .file = cut->path,
+          .byte = cut->cut_at,
+          .hint = "copy the file again, or record it again"};
+}
+
+namespace {
+
+std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult& job) {
+  const bool asked = request.first_step || request.last_step;
+  if (!asked || job.ranks.empty() || !job.steps.empty() || !job.recorded_steps) return std::nullopt;
+  const bool broken =
+      std::ranges::any_of(job.cut, [](const CutRank& cut) { return !cut.steps.empty(); });
+  if (broken) return std::nullopt;  // they are there, and cut_sentence() tells what became of them
+  const auto number = [](std::optional<std::int64_t> n) {
+    return n ? std::to_string(*n) : std::string();
+  };
+  const std::string range = request.first_step == request.last_step
+                                ? number(request.first_step)
+                                : number(request.first_step) + ':' + number(request.last_step);
+  return Error{.what = fmt::format("no step of --steps {} is in the traces, which have {} to {}",
+                                   range, job.recorded_steps->first, job.recorded_steps->second),
+               .hint = "give other steps, or leave --steps out"};
+}
+
+// "mesh_tp, mesh_dp": the first of a job's groups.
+std::string some_groups(const CollectiveMatches& matches) {
+  constexpr std::size_t most = 6;
+  std::vector<std::string> labels;
+  for (const CommGroup& group : matches.groups) {
+    std::string label = group_label(group);
+    if (std::ranges::find(labels, label) == labels.end()) labels.push_back(std::move(label));
+  }
+  const bool more = labels.size() > most;
+  if (more) labels.resize(most);
+  return fmt::format("{}{}", fmt::join(labels, ", "), more ? ", …" : "");
+}
+
+std::optional<Error> no_such_group(const TracesRequest& request, const JobResult& job) {
+  const CollectiveMatches& matches = job.collectives.matches;
+  for (const auto& [key, dimension] : request.dimensions) {
+    const auto is_named = [&](const CommGroup& group) {
+      return group.name == key || group.description == key ||
+             fmt::format("{}", fmt::join(group.ranks, ",")) == key;
+    };
+    if (std::ranges::any_of(matches.groups, is_named)) continue;
+    return Error{.what = "--groups: the traces have no group " + key,
+                 .hint = matches.groups.empty() ? "they name no groups: give their ranks"
+                                                : "they have " + some_groups(matches)};
+  }
+  return std::nullopt;
+}
+
+// Groups of a pipeline may be those of two neighbours.
+std::optional<Error> other_sizes(const TracesRequest& request, const JobResult& job) {
+  const auto& groups = job.collectives.matches.groups;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Dimension dimension = job.collectives.dimension_of[g];
+    const bool tensor = dimension == Dimension::tp;
+    const auto& size = tensor ? request.sizes.tp : request.sizes.pp;
+    const bool differs = tensor ? groups[g].size != size : groups[g].size > size;
+    if (!size || groups[g].size < 2 || !differs || (!tensor && dimension != Dimension::pp))
+      continue;
+    return Error{
+        .what = fmt::format("--{} {}: the traces' group {} has {} ranks", tensor ? "tp" : "pp",
+                            *size, group_label(groups[g]), groups[g].size),
+        .hint = fmt::format("leave --{} out", tensor ? "tp" : "pp")};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> not_in_traces(const TracesRequest& request, const JobResult& job) {
+  if (auto none = no_such_steps(request, job)) return none;
+  if (auto none = no_such_group(request, job)) return none;
+  return other_sizes(request, job);
+}
+
+}  // namespace stepscope

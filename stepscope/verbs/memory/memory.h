@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds a GPU's memory: the account of each of PyTorch's memory snapshots.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepscope/analysis/memory/memory_account.h"
+#include "stepscope/base/progress.h"
+#include "stepscope/base/result.h"
+#include "stepscope/event/memory_snapshot.h"
+#include "stepscope/say/message.h"
+
+namespace stepscope {
+
+struct MemoryRequest {
+  // Pickles of torch.cuda.memory._dump_snapshot, the same as JSON, or pages of
+  // torch.cuda._memory_viz, compressed or not. A directory stands for the snapshots in it.
+  std::vector<std::string> snapshots{};
+};
+
+struct AccountedSnapshot {
+  MemorySnapshot snapshot{};
+  MemoryAccount account{};
+  std::optional<int> rank{};  // by the files' names; absent where there is one snapshot
+};
+
+struct MemoryResult {
+  std::vector<AccountedSnapshot> snapshots{};  // at least one
+  Messages warnings{};                         // what they cannot tell or is not understood in them
+  std::vector<Error> failures{};               // one an input that gave nothing
+};
+
+// Errors: no input gave a snapshot (the first of the failures, which are told); interrupted.
+[[nodiscard]] Result<MemoryResult> memory(const MemoryRequest& request,
+                                          const Progress& progress = {});
+
+}  // namespace stepscope

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepscope memory`: its flags, the request that they make, and where its result goes.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "stepscope/face/help/flag_values.h"
+#include "stepscope/face/help/flag_view.h"
+#include "stepscope/face/help/output_flags.h"
+#include "stepscope/face/help/verb.h"
+#include "stepscope/face/outputs.h"
+#include "stepscope/face/terminal.h"
+#include "stepscope/verbs/memory/memory.h"
+#include "stepscope/verbs/memory/memory_views.h"
+
+namespace stepscope {
+
+namespace {
+
+struct MemoryFlags {
+  MemoryRequest request;
+  std::size_t top = 10;
+  OutputPaths out;
+};
+
+void declare(CLI::App& app, MemoryFlags& f) {
+  app.description(
+      "Shows what holds a GPU's memory: by place in the code, at the peak and over time, and how "
+      "much lies idle in the allocator.");
+  app.add_option("SNAPSHOT", f.request.snapshots,
+                 "Snapshots of PyTorch's allocator, of one rank or several: pickles of "
+                 "torch.cuda.memory._dump_snapshot, JSON, or pages of torch.cuda._memory_viz; or "
+                 "directories")
+      ->required()
+      ->type_name("PATH");
+  as_count(app.add_option("--top", f.top, "Places that the terminal lists"), 1, 100000)
+      ->group("Outputs");
+  declare_json(app, f.out.json);
+  declare_html(app, f.out.html);
+  mark_common(app, {"--top", "--json", "--html"});
+  app.footer("stepscope memory snapshot.pickle --html memory.html");
+}
+
+Result<Answer> answer(const MemoryFlags& flags, const Progress& progress) {
+  auto found = memory(flags.request, progress);
+  if (!found) return found.error();
+  const auto result = std::make_shared<const MemoryResult>(std::move(*found));
+  return Answer{.tree = [result] { return memory_tree_json(*result); },
+                .text =
+                    [result, top = flags.top](const TextOptions& options) {
+                      return memory_text(*result, {.text = options, .top = top});
+                    },
+                .page = page_of_tree,
+                .failures = result->failures};
+}
+
+VerbRun declare_memory(CLI::App& app) { return declare_answering<MemoryFlags>(app, answer); }
+
+}  // namespace
+
+extern const Verb memory_verb{"memory", "Show what holds a GPU's memory, from PyTorch's snapshots",
+                              "Understand a run", "how-to/find-what-holds-memory.md",
+                              declare_memory};
+
+}  // namespace stepscope

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/predict/predict_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "stepscope/face/text/text_table.h"
+#include "stepscope/face/tree/names.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/say.h"
+#include "stepscope/verbs/predict/predict_sentence.h"
+#include "stepscope/verbs/sections/account.h"
+#include "stepscope/verbs/sections/plan_words.h"
+
+namespace stepscope {
+namespace {
+
+std::string headline(const PredictResult& r) {
+  const std::string trained =
+      trains_all(r.plan.trained)
+          ? std::string()
+          : fmt::format(", {} trained", format_count(static_cast<double>(r.trained_parameters)));
+  return fmt::format("{} · {} parameters{} · {} × {}\n{}\n", printable(r.model.name),
+                     format_count(static_cast<double>(r.parameters.total)), trained, r.plan.devices,
+                     printable(r.machine.name), say(plan_in_words(r.plan)));
+}
+
+std::string waterfall(const PredictResult& r) {
+  const double step = r.cost.step().count();
+  std::vector<AccountLine> lines;
+  for (std::size_t t = 0; t < step_term_count; ++t)
+    lines.push_back({std::string(words_of(static_cast<StepTerm>(t), r.model)),
+                     r.cost.seconds[t] * ns_per_s, r.cost.seconds[t] / step * 100});
+  return "Where the step goes:\n" + account_text(std::move(lines));
+}
+
+std::string memory_bars(const PredictResult& r) {
+  const double total = r.cost.memory.total();
+  const double whole = r.machine.memory ? static_cast<double>(r.machine.memory->value) : total;
+  std::string out = fmt::format("Memory of the fullest device ({} of {}): {}", r.cost.fullest,
+                                r.plan.pp, format_bytes(total));
+  if (r.machine.memory)
+    out +=
+        total <= whole
+            ? fmt::format(" of {}, {} to spare", format_bytes(whole), format_bytes(whole - total))
+            : fmt::format(" of {}: {} TOO MUCH", format_bytes(whole), format_bytes(total - whole));
+  out += '\n';
+  for (std::size_t t = 0; t < memory_term_count; ++t) {
+    const double bytes = r.cost.memory.bytes[t];
+    if (bytes <= 0) continue;
+    out += fmt::format("  {:<32} {:>8}  {:>7}  {}\n", words_of(static_cast<MemoryTerm>(t)),
+                       format_bytes(bytes), format_percent(bytes / whole), bar(bytes / whole, 20));
+  }
+  const Machine& m = r.machine;
+  const auto away = [&out](std::string_view where, double bytes, const std::optional<Bytes>& room) {
+    if (bytes <= 0) return;
+    out += fmt::format("  {:<32} {:>8}", where, format_bytes(bytes));
+    if (room) {
+      const auto all = static_cast<double>(room->value);
+      out += fmt::format(" of {}", format_bytes(all));
+      if (bytes > all) out += fmt::format(": {} TOO MUCH", format_bytes(bytes - all));
+    }
+    out += '\n';
+  };
+  away("in host memory", r.cost.memory.host_bytes, m.host ? m.host->memory : std::nullopt);
+  away("on NVMe", r.cost.memory.nvme_bytes, m.nvme ? m.nvme->capacity : std::nullopt);
+  return out;
+}
+
+std::string rates(const PredictResult& r) {
+  std::string out =
+      fmt::format("{} tokens/s · {} tokens/s a device", format_count(r.cost.tokens_per_second),
+                  format_count(r.cost.tokens_per_second / static_cast<double>(r.plan.devices)));
+  if (r.price_per_gpu_hour) {
+    const double an_hour = *r.price_per_gpu_hour * static_cast<double>(r.plan.devices);
+    out += fmt::format(" · {:.2f} a step · {:.2f} for 1 G tokens",
+                       an_hour / 3600 * r.cost.step().count(),
+                       an_hour / 3600 / r.cost.tokens_per_second * 1e9);
+  }
+  out += "\nMFU by convention:";
+  for (std::size_t c = 0; c < flops_convention_count; ++c)
+    out += fmt::format("{} {} {}", c == 0 ? "" : " ·", flops_convention_names[c],
+                       format_percent(r.cost.mfu[c]));
+  return out + fmt::format(" · HFU {}\n", format_percent(r.hfu));
+}
+
+std::string bytes_or_none(double bytes) { return bytes > 0 ? format_bytes(bytes) : "-"; }
+
+std::string time_or_none(double seconds) {
+  return seconds > 0 ? format_time(seconds * ns_per_s) : "-";
+}
+
+std::string count_or_none(double n) { return n > 0 ? format_count(n) : "-"; }
+
+// Flops with a unit that fits.
+std::string flops(Flops f) {
+  return f.value >= 1e12 ? format_digits(f.value / 1e12) + " T" : count_or_none(f.value);
+}
+
+constexpr std::size_t least_layers_width = 320;
+
+std::vector<std::string> operation_cells(const OperationRow& o) {
+  const Pass& f = o.operation.forward;
+  const Pass& b = o.operation.backward;
+  return {std::string(o.part),
+          std::string(o.operation.name),
+          name_of(operation_class_names, o.operation.kind),
+          std::to_string(o.count),
+          flops(f.matrix),
+          flops(b.matrix),
+          flops(f.vector),
+          flops(b.vector),
+          bytes_or_none(f.bytes()),
+          bytes_or_none(b.bytes()),
+          bytes_or_none(o.operation.kept_bytes),
+          count_or_none(o.operation.parameters),
+          bytes_or_none(communicated_bytes(f)),
+          bytes_or_none(communicated_bytes(b)),
+          collectives_in_words(o.ideal.forward.sent_by),
+          collectives_in_words(o.ideal.backward.sent_by),
+          format_digits(o.intensity()),
+          time_or_none(o.forward),
+          time_or_none(o.backward),
+          time_or_none(o.communication_forward),
+          time_or_none(o.communication_backward)};
+}
+
+std::vector<std::string> sum_cells(const OperationSum& s) {
+  return {std::string(s.part),
+          "sum",
+          "",
+          std::to_string(s.count),
+          flops(s.matrix_forward),
+          flops(s.matrix_backward),
+          flops(s.vector_forward),
+          flops(s.vector_backward),
+          bytes_or_none(s.bytes_forward),
+          bytes_or_none(s.bytes_backward),
+          bytes_or_none(s.kept_bytes),
+          count_or_none(s.parameters),
+          bytes_or_none(s.sent_forward),
+          bytes_or_none(s.sent_backward),
+          "",
+          "",
+          "",
+          time_or_none(s.forward),
+          time_or_none(s.backward),
+          time_or_none(s.communication_forward),
+          time_or_none(s.communication_backward)};
+}
+
+std::string layers_table(const PredictResult& r, std::size_t width) {
+  std::vector<Column> columns = {{"part", false},
+                                 {"operation", false},
+                                 {"class", false},
+                                 {"count"},
+                                 {"matrix fwd"},
+                                 {"bwd"},
+                                 {"vector fwd"},
+                                 {"bwd"},
+                                 {"memory fwd"},
+                                 {"bwd"},
+                                 {"kept"},
+                                 {"weights"},
+                                 {"sent fwd"},
+                                 {"bwd"},
+                                 {"sent by fwd", false},
+                                 {"bwd", false},
+                                 {"flop/B"},
+                                 {"time fwd"},
+                                 {"bwd"},
+                                 {"comm fwd"},
+                                 {"bwd"}};
+  std::vector<std::vector<std::string>> rows;
+  for (const OperationRow& o : r.operations) rows.push_back(operation_cells(o));
+  for (const OperationSum& s : operation_sums(r.operations)) rows.push_back(sum_cells(s));
+  return "Operations of one micro-batch on one device (FLOPs, bytes; times alone). Sums are over "
+         "all layers of the part:\n" +
+         text_table(std::move(columns), std::move(rows), std::max(width, least_layers_width));
+}
+
+std::string digits(double value) { return fmt::format("{:.6f}", value); }
+std::string ms(Seconds t) { return digits(t.count() * 1e3); }
+
+// One row of a table by a text's conventions. Columns in the order of table_columns.
+std::vector<std::string> table_cells(const LayerRow& row, std::string_view name,
+                                     bool leaves_domain) {
+  const PassRow& f = row.forward;
+  const PassRow& b = row.backward;
+  const std::int64_t group = std::max(f.group, b.group);
+  const auto sent = [](const PassRow& p) {
+    return p.group > 0 ? digits(p.sent_bytes / 1e9) : std::string();
+  };
+  const auto share = [](const PassRow& p) {
+    return digits(share_or_zero(p.communication.count(), p.total().count()));
+  };
+  return {std::string(name),
+          digits(f.flops.value / 1e12),
+          digits(b.flops.value / 1e12),
+          digits(row.input_bytes / 1e9),
+          digits(row.other_bytes / 1e9),
+          digits(row.output_bytes / 1e9),
+          digits(row.kept_bytes / 1e9),
+          digits(row.weight_bytes / 1e9),
+          digits(row.gradient_bytes / 1e9),
+          digits(row.weight_gradient_bytes / 1e9),
+          digits(f.bytes / 1e9),
+          digits(b.bytes / 1e9),
+          sent(f),
+          collectives_in_words(f.sent_by),
+          sent(b),
+          collectives_in_words(b.sent_by),
+          group > 0 ? std::to_string(group) : "",
+          group > 0 ? (leaves_domain ? "network" : "domain") : "",
+          ms(f.compute),
+          ms(b.compute),
+          ms(f.memory),
+          ms(b.memory),
+          digits(f.intensity()),
+          ms(f.roofline()),
+          ms(b.roofline()),
+          ms(f.communication),
+          ms(b.communication),
+          ms(f.total()),
+          ms(b.total()),
+          share(f),
+          share(b)};
+}
+
+std::vector<std::string> table_sum_cells(const LayerSum& s, std::int64_t layers) {
+  const PassSum& f = s.forward;
+  const PassSum& b = s.backward;
+  const auto share = [](const PassSum& p) {
+    return digits(share_or_zero(p.communication.count(), p.total().count()));
+  };
+  return {fmt::format("sum of {} layers", layers),
+          digits(f.flops.value / 1e12),
+          digits(b.flops.value / 1e12),
+          "",
+          "",
+          "",
+          digits(s.kept_bytes / 1e9),
+          digits(s.weight_bytes / 1e9),
+          "",
+          digits(s.weight_gradient_bytes / 1e9),
+          digits(f.bytes / 1e9),
+          digits(b.bytes / 1e9),
+          digits(f.sent_bytes / 1e9),
+          "",
+          digits(b.sent_bytes / 1e9),
+          "",
+          "",
+          "",
+          "",
+          "",
+          "",
+          "",
+          "",
+          ms(f.roofline),
+          ms(b.roofline),
+          ms(f.communication),
+          ms(b.communication),
+          ms(f.total()),
+          ms(b.total()),
+          share(f),
+          share(b)};
+}
+
+std::vector<Column> table_columns() {
+  return {{"layer", false},
+          {"TFLOP fwd"},
+          {"bwd"},
+          {"GB in"},
+          {"other"},
+          {"out"},
+          {"kept"},
+          {"weights"},
+          {"gradients"},
+          {"of weights"},
+          {"memory fwd"},
+          {"bwd"},
+          {"sent fwd"},
+          {"by", false},
+          {"sent bwd"},
+          {"by", false},
+          {"group"},
+          {"tier", false},
+          {"ms compute fwd"},
+          {"bwd"},
+          {"memory fwd"},
+          {"bwd"},
+          {"intensity"},
+          {"time fwd"},
+          {"bwd"},
+          {"comm fwd"},
+          {"bwd"},
+          {"total fwd"},
+          {"bwd"},
+          {"comm share fwd"},
+          {"bwd"}};
+}
+
+std::string convention_tables(const PredictResult& r, std::size_t width) {
+  constexpr std::size_t least = 400;  // 31 columns
+  std::string out;
+  for (const LayerTable& t : r.layer_tables) {
+    std::vector<std::vector<std::string>> rows;
+    for (std::size_t i = 0; i < t.rows.size(); ++i)
+      rows.push_back(
+          table_cells(t.rows[i], row_name(*r.conventions, t.rows[i].name), t.leaves_domain[i]));
+    rows.push_back(table_sum_cells(t.sum, t.layers));
+    out += fmt::format(
+        "{}{} by the conventions \"{}\": one of {} layers, one micro-batch, one device (TFLOP, GB, "
+        "ms at the rated peaks):\n",
+        out.empty() ? "" : "\n", t.name, r.conventions->name, t.layers);
+    out += text_table(table_columns(), std::move(rows), std::max(width, least));
+  }
+  return out;
+}
+
+std::string comparison_table(const PredictResult& r, std::size_t width) {
+  std::vector<Column> columns = {{"plan", false}, {"dp"},         {"step"},      {"MFU"},
+                                 {"tokens/s"},    {"memory"},     {"in layers"}, {"dp sends"},
+                                 {"exposed"},     {"", false, 80}};
+  std::vector<std::vector<std::string>> rows;
+  for (const ComparedPlan& p : r.comparison) {
+    if (!p.cost) {
+      rows.push_back(
+          {p.label, std::to_string(p.plan.dp), "-", "-", "-", "-", "-", "-", "-", p.why_not});
+      continue;
+    }
+    const StepCost& c = *p.cost;
+    const double memory = c.memory.total();
+    const double exposed = c[StepTerm::tensor] + c[StepTerm::context] + c[StepTerm::expert] +
+                           c[StepTerm::pipeline] + c[StepTerm::data];
+    const bool fits = !shortage(c.memory, r.machine).any();
+    rows.push_back({p.label, std::to_string(p.plan.dp), format_time(c.step().count() * ns_per_s),
+                    format_percent(c.mfu[0]), format_count(c.tokens_per_second),
+                    format_bytes(memory), bytes_or_none(p.communicated_bytes),
+                    bytes_or_none(p.data_bytes), time_or_none(exposed),
+                    fits ? "" : "does not fit"});
+  }
+  return "Compared:\n" + text_table(std::move(columns), std::move(rows), width);
+}
+
+}  // namespace
+
+std::string predict_text(const PredictResult& r, const PredictTextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.text.width);
+  const std::string_view bold = options.text.colour ? "\033[1m" : "";
+  const std::string_view plain = options.text.colour ? "\033[0m" : "";
+  std::string out = headline(r) + '\n';
+  out += fmt::format("{}{}{}", bold, wrapped(predict_sentence(r), width), plain);
+  out += wrapped(interval_in_words(r.cost), width) + '\n';
+  out += waterfall(r) + '\n' + memory_bars(r) + '\n' + rates(r);
+  if (!r.comparison.empty()) out += '\n' + comparison_table(r, width);
+  if (options.layers)
+    out += '\n' + (r.layer_tables.empty() ? layers_table(r, width) : convention_tables(r, width));
+  out += details_line(options.text);
+  out += notes_text(predict_warnings(r), width);
+  return out;
+}
+
+}  // namespace stepscope

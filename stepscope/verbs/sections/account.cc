@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/sections/account.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "stepscope/diagnose/labels.h"
+#include "stepscope/face/text/text_table.h"
+#include "stepscope/say/format.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t bar_width = 20;
+
+// What is too small for a line of its own, summed; one such line stays as it is.
+void fold_small(std::vector<AccountLine>& lines) {
+  const auto small = [](const AccountLine& l) { return std::abs(l.percent) < 0.1; };
+  const auto count = static_cast<std::uint64_t>(std::ranges::count_if(lines, small));
+  if (count < 2) return;
+  AccountLine rest{fmt::format("{} smaller causes", count)};
+  for (const AccountLine& l : lines)
+    if (small(l)) {
+      rest.ns += l.ns;
+      rest.percent += l.percent;
+    }
+  std::erase_if(lines, small);
+  lines.push_back(rest);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> tenths_to_sum(std::span<const double> percents) {
+  std::vector<std::int64_t> tenths;
+  for (const double p : percents) tenths.push_back(static_cast<std::int64_t>(std::floor(p * 10)));
+  const double sum = std::accumulate(percents.begin(), percents.end(), 0.0);
+  std::int64_t missing =
+      std::llround(sum * 10) - std::accumulate(tenths.begin(), tenths.end(), std::int64_t{0});
+  std::vector<std::size_t> order(percents.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto remainder = [&](std::size_t i) {
+    return percents[i] * 10 - static_cast<double>(tenths[i]);
+  };
+  std::ranges::stable_sort(order, std::greater<>(), remainder);
+  for (const std::size_t i : order)
+    if (missing-- > 0) ++tenths[i];
+  return tenths;
+}
+
+std::string account_text(std::vector<AccountLine> lines) {
+  std::erase_if(lines, [](const AccountLine& l) { return l.ns == 0; });
+  std::ranges::stable_sort(lines, std::greater<>(), &AccountLine::percent);
+  fold_small(lines);
+  std::vector<double> percents;
+  for (const AccountLine& l : lines) percents.push_back(l.percent);
+  const std::vector<std::int64_t> tenths = tenths_to_sum(percents);
+  const double most = lines.empty() ? 0 : lines.front().percent;
+  std::string out;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const AccountLine& l = lines[i];
+    const std::string b = bar(most > 0 ? l.percent / most : 0, bar_width);
+    out +=
+        fmt::format("  {:<32} {:>8}  {:>5.1f} %  {}{}{}", l.name, format_time(l.ns),
+                    static_cast<double>(tenths[i]) / 10, b,
+                    l.note.empty() ? "" : std::string(bar_width - columns_of(b) + 2, ' '), l.note);
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += '\n';
+  }
+  return out;
+}
+
+std::string mfu_account(const MfuBudget& mfu, bool cpu) {
+  double below_peak = 0;
+  for (const MfuShare& t : mfu.terms)
+    if (t.term == MfuTerm::kernel_inefficiency) below_peak = t.percent / 100;
+  const double hfu = mfu.hfu.value_or(0);
+  std::vector<AccountLine> lines;
+  for (const MfuShare& t : mfu.terms) {
+    AccountLine line{std::string(words_of(t.term, cpu)), static_cast<double>(t.time.count()),
+                     t.percent};
+    if (t.term == MfuTerm::kernel_inefficiency && hfu > 0 && below_peak > 0)
+      line.note = fmt::format("mean {} of peak", format_percent(hfu / (hfu + below_peak)));
+    if (t.term == MfuTerm::executed_at_peak) line.note = "HFU";
+    if (t.money_per_day)
+      line.note += fmt::format("{}{:.2f} a day", line.note.empty() ? "" : "; ", *t.money_per_day);
+    lines.push_back(std::move(line));
+  }
+  return wrapped(fmt::format("Where 100 % of the peak goes ({} TFLOP/s a device: {}):",
+                             format_digits(mfu.peak.value / 1e12), mfu.peak_source),
+                 100) +
+         account_text(std::move(lines));
+}
+
+std::string budget_account(const JobResult& job) {
+  const bool cpu = !job.ranks.empty() && job.ranks.front().device == "cpu";
+  double step = 0;
+  for (const CategorySpread& s : job.spread) step += s.mean;
+  std::vector<AccountLine> lines;
+  for (std::size_t c = 0; c < budget_category_count; ++c) {
+    const auto category = static_cast<BudgetCategory>(c);
+    const CategorySpread& s = job.spread[c];
+    std::string note;
+    if (job.ranks.size() > 1 && s.worst > s.mean * 1.2 && s.worst - s.mean > step / 100)
+      note = fmt::format("rank {}: {}", s.worst_rank, format_time(s.worst));
+    lines.push_back(
+        {std::string(words_of(category, cpu)), s.mean, step > 0 ? s.mean / step * 100 : 0, note});
+  }
+  return std::string("Where it goes") +
+         (job.ranks.size() == 1   ? ":\n"
+          : job.steps.size() == 1 ? " (mean over ranks):\n"
+                                  : " (mean over ranks and steps):\n") +
+         account_text(std::move(lines));
+}
+
+}  // namespace stepscope

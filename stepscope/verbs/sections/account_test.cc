@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/sections/account.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "stepscope/diagnose/analysis_test_builder.h"
+
+namespace stepscope {
+namespace {
+
+using enum BudgetCategory;
+
+// The sum of the printed percents, in tenths.
+std::int64_t printed_tenths(const std::string& account) {
+  std::int64_t sum = 0;
+  for (std::size_t p = account.find(" %  "); p != std::string::npos;
+       p = account.find(" %  ", p + 1)) {
+    const std::size_t begin = account.rfind(' ', p - 1) + 1;
+    sum += std::llround(std::stod(account.substr(begin, p - begin)) * 10);
+  }
+  return sum;
+}
+
+MfuBudget with_terms(std::initializer_list<std::pair<MfuTerm, double>> percents) {
+  MfuBudget mfu;
+  mfu.step = Ns{1'000'000'000};
+  mfu.peak = FlopRate{0.076e12};
+  mfu.peak_source = "--peak-tflops";
+  for (const auto& [term, percent] : percents)
+    mfu.terms.push_back({.term = term,
+                         .time = Ns{static_cast<std::int64_t>(percent * 1e7)},
+                         .percent = percent,
+                         .money_per_day = {}});
+  return mfu;
+}
+
+TEST(Account, ThePrintedPercentsSumToAHundred) {
+  const std::array<double, 3> thirds = {100.0 / 3, 100.0 / 3, 100.0 / 3};
+  const auto tenths = tenths_to_sum(thirds);
+  EXPECT_EQ(std::accumulate(tenths.begin(), tenths.end(), std::int64_t{0}), 1000);
+  std::vector<AccountLine> lines;
+  for (int i = 0; i < 7; ++i) lines.push_back({"x", 1e6, 100.0 / 7});
+  EXPECT_EQ(printed_tenths(account_text(lines)), 1000);
+}
+
+TEST(Account, ANegativeTermKeepsTheSum) {
+  const std::array<double, 3> percents = {80.04, 25.04, -5.08};
+  const auto tenths = tenths_to_sum(percents);
+  EXPECT_EQ(tenths[0] + tenths[1] + tenths[2], 1000);
+  EXPECT_LT(tenths[2], 0);
+}
+
+TEST(Account, LargestFirstAndWhatIsNothingNotAtAll) {
+  const std::string text =
+      account_text({{"small", 1e6, 10}, {"none", 0, 0}, {"large", 9e6, 90, "why"}});
+  EXPECT_LT(text.find("large"), text.find("small"));
+  EXPECT_EQ(text.find("none"), std::string::npos);
+  EXPECT_NE(text.find("why"), std::string::npos);
+}
+
+TEST(Account, CausesUnderATenthOfAPercentAreOneLine) {
+  const std::string text = account_text(
+      {{"compute", 1e9, 99.87}, {"first", 6e5, 0.06}, {"second", 4e5, 0.04}, {"third", 3e5, 0.03}});
+  EXPECT_NE(text.find("3 smaller causes"), std::string::npos);
+  EXPECT_EQ(text.find("second"), std::string::npos);
+  EXPECT_EQ(printed_tenths(text), 1000);
+  EXPECT_NE(account_text({{"compute", 1e9, 99.95}, {"only", 5e5, 0.05}}).find("only"),
+            std::string::npos);
+}
+
+TEST(Account, TheRankThatStandsOutIsNamed) {
+  TestReport t({{{compute, 50}, {idle_host, 50}}, {{compute, 95}, {idle_host, 5}}});
+  const std::string text = budget_account(t.job);
+  EXPECT_NE(text.find("(mean over ranks):"), std::string::npos);  // of the one step
+  EXPECT_NE(text.find("rank 0: 50.0 ms"), std::string::npos);
+  EXPECT_NE(text.find("waiting for the host"), std::string::npos);
+}
+
+TEST(Account, OfSeveralStepsItIsTheMean) {
+  TestReport t({{{compute, 50}}, {{compute, 95}}});
+  t.job.steps.push_back({6, Ns{}, Ns{}, {0, 1}});
+  EXPECT_NE(budget_account(t.job).find("(mean over ranks and steps):"), std::string::npos);
+}
+
+TEST(Account, ACpuRunHasNoHostBesideTheDevice) {
+  TestReport t({{{compute, 50}, {idle_host, 50}}});
+  t.rank(0).device = "cpu";
+  const std::string text = budget_account(t.job);
+  EXPECT_EQ(text.find("waiting for the host"), std::string::npos);
+  EXPECT_NE(text.find("between operators"), std::string::npos);
+}
+
+TEST(Account, WithoutModelFlopsWhatProductsTakeAtThePeakIsToldFromTheUnknown) {
+  MfuBudget mfu = with_terms({{MfuTerm::executed_at_peak, 30},
+                              {MfuTerm::kernel_inefficiency, 20},
+                              {MfuTerm::memory_bound_compute, 20},
+                              {MfuTerm::compute_unattributed, 20},
+                              {MfuTerm::idle_host, 10}});
+  mfu.hfu = 0.3;
+  const std::string text = mfu_account(mfu, false);
+  EXPECT_NE(text.find("matmul and attention at peak       300 ms   30.0 %"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("compute, FLOPs unknown             200 ms   20.0 %"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("mean 60.0 % of peak"), std::string::npos);
+  EXPECT_EQ(printed_tenths(text), 1000);
+}
+
+TEST(Account, MoneyStandsBesideEachLoss) {
+  MfuBudget mfu = with_terms({{MfuTerm::mfu, 60}, {MfuTerm::idle_host, 40}});
+  mfu.mfu = 0.6;
+  mfu.terms[1].money_per_day = 12.5;
+  const std::string text = mfu_account(mfu, false);
+  EXPECT_NE(text.find("12.50 a day"), std::string::npos);
+  EXPECT_NE(text.find("0.076 TFLOP/s a device"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computation and communication measured apart, after training, with what the trained engine would
+// compute next.
+#pragma once
+
+#include <span>
+
+#include "stepscope/comm/measured/isolation.h"
+#include "stepscope/telemetry/rank_recorder.h"
+#include "stepscope/verbs/train/train_result.h"
+#include "stepscope/zero/engine/engine.h"
+#include "stepscope/zero/engine/isolate.h"
+#include "stepscope/zero/train/data.h"
+
+namespace stepscope {
+
+// The same at every rank. Called by all; the engine's values mean nothing afterwards.
+[[nodiscard]] Result<TrainIsolation> isolate_training(zero::Engine& engine, Isolation& comm,
+                                                      RankRecorder& recorder,
+                                                      const zero::TokenData& data);
+
+// From what the ranks measured, in their order; each as many steps.
+[[nodiscard]] TrainIsolation isolation_of(std::span<const zero::IsolatedTimes> ranks);
+
+}  // namespace stepscope
