@@ -8,8 +8,8 @@ import {count} from '../../format/numbers.js';
 export function hang_groups(report) {
   const rows = report.groups.filter((g) => g.calls + g.pairs > 0 || g.furthest !== null);
   if (!rows.length)
-    return missing('No call of any group is recorded. Record with NCCL_DEBUG_SUBSYS=INIT,COLL, or ' +
-      'give the dumps of the flight recorder.');
+    return missing('No call of any group is recorded. Record with NCCL_DEBUG_SUBSYS=INIT,COLL, ' +
+      'or give the dumps of the flight recorder.');
   const columns = [
     {label: 'Group', text: true, class: 'wide', value: (g) => g.name},
     {label: 'Size', value: (g) => g.size},

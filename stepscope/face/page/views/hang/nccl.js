@@ -46,7 +46,8 @@ const settings_list = ({environment}) => Object.keys(environment).length > 0 && 
   h('ul', {class: 'plain-list mono'}, Object.entries(environment).map(([name, values]) =>
     h('li', null, `${name}=${values.join(' or ')}`)))];
 
-const networks_list = ({networks}) => Object.keys(networks).length > 0 && [h('h3', null, 'Networks'),
+const networks_list = ({networks}) => Object.keys(networks).length > 0 && [
+  h('h3', null, 'Networks'),
   h('ul', {class: 'plain-list mono'}, Object.keys(networks).map((text) => h('li', null, text)))];
 
 const messages_list = (messages) => messages.length > 0 && [h('h3', null, 'Warnings'),

@@ -31,7 +31,8 @@ export function recording_table(report) {
         limit: 12,
         columns: [
           {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
-          number('Operators', (r) => r.rows.cpu_op), number('With shapes', (r) => r.shaped_operators),
+          number('Operators', (r) => r.rows.cpu_op),
+          number('With shapes', (r) => r.shaped_operators),
           number('Calls', calls), number('Launches', (r) => r.launches),
           number('Launches without rows', (r) => r.lost_launches),
           number('Steps left out', (r) => r.lost_steps.length),
