@@ -6,7 +6,6 @@ cd "$(dirname "$0")/.."
 
 preset=$1
 shift
-whole_build_seconds=850  # processor time of a release build with tests
 cmake=/usr/bin/cmake
 [ -x $cmake ] || cmake=cmake
 configure=(--preset "$preset")
@@ -30,19 +29,27 @@ if ! "$cmake" "${configure[@]}" >"$log" 2>&1; then
 fi
 # A whole build prints its optional parts and why they are on or off.
 [ $# -gt 0 ] || grep -E '^-- .*: (on|off)\b' "$log" || true
-# Estimates the time: processor time of a whole build (measured by tools/build_time.sh) times the share of the files
-# that are not compiled yet.
+# The objects that are not compiled yet.
 objects() { "$cmake" --build "build/$preset" -- -t commands "$@" | sed -nE 's/.* -o ([^ ]+\.(o|gch)) .*/\1/p' | sort -u; }
-whole=$(objects all | wc -l)
-left=0
-while read -r object; do [ -e "build/$preset/$object" ] || left=$((left + 1)); done < <(objects "${@:-all}")
+wanted=$(objects "${@:-all}")
+left() { local n=0; for object in $wanted; do [ -e "build/$preset/$object" ] || n=$((n + 1)); done; echo $n; }
 cores=${JOBS:-$(nproc)}
-if [ "$left" -gt 20 ]; then
-  minutes=$(( (left * whole_build_seconds / whole / cores + 59) / 60 ))
-  echo "building: $left files to compile on $cores cores, about $minutes minutes (less beside a filled compiler cache)"
+files=$(left)
+# Says how long the build takes, by its first files.
+announce() {
+  local begin=$SECONDS compiled=0 first=12
+  while [ $compiled -lt $first ]; do sleep 5; compiled=$((files - $(left))); done
+  local seconds=$(( (SECONDS - begin) * (files - compiled) / compiled ))
+  echo "building: about $(( (seconds + 59) / 60 )) minutes more, as long as the first $compiled files"
+}
+announcing=
+if [ "$files" -gt 40 ]; then
+  echo "building: $files files to compile on $cores cores"
+  announce & announcing=$!
+  trap '[ -z "$announcing" ] || kill $announcing 2>/dev/null || true' EXIT
 fi
 # ThreadSanitizer needs a fixed address layout on kernels with much randomisation.
 fixed_layout=()
 if [ "$preset" = tsan ] && setarch -R true 2>/dev/null; then fixed_layout=(setarch -R); fi
-"${fixed_layout[@]}" "$cmake" --build "build/$preset" --parallel "${JOBS:-$(nproc)}" \
+"${fixed_layout[@]}" "$cmake" --build "build/$preset" --parallel "$cores" \
   ${1:+--target "$@"}
