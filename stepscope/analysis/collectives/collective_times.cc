@@ -234,7 +234,7 @@ namespace {
 
 constexpr std::size_t least_runs = 3;
 
-// Of one kernel and shape, ascending in ns.
+// The runs of one kernel and shape, ascending in ns.
 struct Runs {
   NameClass kind = NameClass::other;  // of the shortest alone
   Ns shortest = Ns::max();

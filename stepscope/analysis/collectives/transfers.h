@@ -35,8 +35,8 @@ struct Transfer {
 [[nodiscard]] std::vector<Transfer> find_transfers(std::span<const RankView> views,
                                                    const Collectives& job);
 
-// How fast each process group transfers, beside its siblings: the groups of the same dimension and
-// size. Compared are messages of one kind and size.
+// How fast each process group transfers, compared with its siblings: the groups of the same
+// dimension and size. The comparison uses messages of one kind and size.
 
 struct GroupRate {
   std::uint32_t group = 0;                        // row of CollectiveMatches::groups
@@ -70,13 +70,13 @@ using TimesOfSizes = std::map<std::int64_t, Ns>;
 // The algorithm of a communication kernel, from its name.
 //
 // NCCL compiles one kernel for several functions and calls the right one inside it, so most of a
-// name tells less than it seems to:
+// name says less than it seems to:
 //   - "..._LL" is in the name for every protocol (src/device/generate.py, best_kernel: "LL" for
 //     all; before 2.19 src/enqueue.cc, NCCL_FUNC5: kernels for LL alone). Only "LL128" and "SIMPLE"
 //     tell the protocol, and standard builds have neither.
 //   - "ncclDevKernel_..._RING_LL" (since 2.19) is a ring, NVLS or CollNet; "..._TREE_LL" is a tree.
 //   - "ncclKernel_..._TREE_LL_..." (2.8 to 2.18) names the algorithm: TREE, RING, NVLS, NVLS_TREE,
-//     COLLNET; "ncclAllReduceRingLLKernel_sum_f32" (before) likewise.
+//     COLLNET; so does "ncclAllReduceRingLLKernel_sum_f32" (before).
 //   - The newer names of all-gathers and reduce-scatters always contain RING.
 
 enum class NamedAlgorithm : std::uint8_t {

@@ -93,7 +93,7 @@ struct HangAccount {
 [[nodiscard]] HangAccount find_hang(const CommRecords& records);
 
 // The difference between two calls of one number: operation, size, type or argument; nullopt if
-// there is none. Compares numbers of elements, not shapes: NCCL sees no shapes. All-to-alls can be
+// they are equal. Compares numbers of elements, not shapes: NCCL sees no shapes. All-to-alls can be
 // judged only by the sum over all ranks, scatters and gathers only by the side that each rank has.
 [[nodiscard]] std::optional<HangKind> difference(const CommCall& a, const CommCall& b);
 

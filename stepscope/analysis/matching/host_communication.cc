@@ -93,8 +93,8 @@ namespace {
 
 using Rows = std::vector<const HostRow*>;
 
-// Of the first two arguments that are tensors or lists of tensors: the elements. A backend's row
-// has the input, an operator the output and the input, in either order.
+// The elements of the first two arguments that are tensors or lists of tensors. A backend's row has
+// the input, an operator the output and the input, in either order.
 constexpr std::int64_t unknown_size = -1;
 using Sizes = std::array<std::int64_t, 2>;
 

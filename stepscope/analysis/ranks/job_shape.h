@@ -46,8 +46,9 @@ struct TokenLookups {
                                       std::optional<int> world_size);
 
 // By row of CollectiveMatches::groups: true for the groups whose members differ in their
-// data-parallel place, so that more data-parallel ranks make them larger. Of a job that shards its
-// states over fewer ranks than all (hybrid sharding), the groups over the copies of a shard.
+// data-parallel place, so that more data-parallel ranks make them larger. If a job shards its
+// states over fewer ranks than all (hybrid sharding), these are the groups over the copies of a
+// shard.
 [[nodiscard]] std::vector<bool> data_groups(const Collectives& collectives, const JobShape& shape);
 
 }  // namespace stepscope

@@ -32,7 +32,8 @@ struct PathShare {
   Ns time{};
 };
 
-// A long piece of the path, to look up on the timeline. Of equal ones the earlier comes first.
+// A long piece of the path, to look up on the timeline. The earlier of two equal pieces comes
+// first.
 struct PathPiece {
   int rank = 0;
   std::string label;

@@ -34,7 +34,7 @@ struct StepPieces {
   }
 };
 
-// Nodes of one name may lie beside those of the next step, so occurrences are counted by step.
+// Nodes of one name may lie next to those of the next step, so occurrences are counted by step.
 // O(nodes).
 [[nodiscard]] StepPieces step_pieces(const Replay& replay, std::span<const RankView> views,
                                      unsigned threads);
@@ -51,7 +51,7 @@ struct StepPieces {
   return kind == NodeKind::transfer || kind == NodeKind::comm;
 }
 
-// Of two hashes, in this order.
+// The hash of two hashes, in this order.
 [[nodiscard]] std::uint64_t hash_pair(std::uint64_t a, std::uint64_t b);
 // By StringId.
 [[nodiscard]] std::vector<std::uint64_t> name_hashes(const StringPool& strings);
@@ -68,7 +68,7 @@ struct PeerMedians {
   // unless half of the other ranks of the role have some too.
   std::vector<Ns> of_node;
   // Parallel to the movable compute nodes of the replay: the mean duration of the same piece over
-  // all ranks of the role, including its own; negative if there is none.
+  // all ranks of the role, including its own; negative without one.
   std::vector<Ns> mean;
 };
 

@@ -14,8 +14,8 @@ struct StageRatio {
   double work = 1;         // compute over the compute of a balanced stage
   bool layers = true;      // the stages have different numbers of calls
   bool movable = true;     // whole layers can be moved so that the busiest stage has fewer
-  double collectives = 1;  // likewise: their time
-  std::map<std::string_view, double> names;  // likewise: of each kernel name that changes
+  double collectives = 1;  // the same ratio for their time
+  std::map<std::string_view, double> names;  // the same ratio for each kernel name that changes
 
   [[nodiscard]] double of(std::string_view name) const {
     const auto at = names.find(name);

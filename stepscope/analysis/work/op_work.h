@@ -63,7 +63,7 @@ struct KnownWork {
   }
 };
 
-// O(N log N). Memory beside the trace: 4.3 bytes per slice, 4 per operator, 16 per device
+// O(N log N). Memory in addition to the trace: 4.3 bytes per slice, 4 per operator, 16 per device
 // operation.
 [[nodiscard]] OpWork attribute_work(const Trace& trace, const RankIndex& rank);
 
