@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readings of GPUs that a monitor took beside the traces: clocks, power, temperature, and why the
-// clocks are limited. nvidia-smi, dcgmi and dcgm-exporter write them.
+// Readings of GPUs that a monitor took while the traces were recorded: clocks, power, temperature,
+// and why the clocks are limited. nvidia-smi, dcgmi and dcgm-exporter write them.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-// The first part of a remote file, which tells the rest.
+// The first part of a remote file, and what its answer says of the rest.
 struct RemoteFile {
   std::string url;
   std::uint64_t size = 0;

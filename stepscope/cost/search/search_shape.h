@@ -71,7 +71,7 @@ struct ShapeSearch {
   const Network* network = nullptr;
   SearchSpace space;
   FoundLimits limits;
-  // If given, plans that fit and take fewer seconds are counted, and none is kept.
+  // If given, plans that fit and take fewer seconds are counted, and no plan is kept.
   std::optional<double> count_below{};
 };
 

@@ -142,7 +142,7 @@ TEST(LateRule, NamesNobodyInCleanJobs) {
   EXPECT_EQ(false_alarms, 0U);
 }
 
-// Two to sixteen ranks beside other programs: their work varies by 3 to 15 % of a step from one to
+// Two to sixteen ranks next to other programs: their work varies by 3 to 15 % of a step from one to
 // the next, by up to 6 % for several steps. Half of the jobs are short, the others get a rank that
 // is slower by more than this noise.
 TEST(LateRule, OnABusyMachineNamesNobodyButARankThatIsSlowerThanTheNoise) {
