@@ -31,7 +31,7 @@ namespace stepscope {
 // Restarts, cut lines, figures that contradict.
 [[nodiscard]] Messages log_warnings(const LogFacts& log);
 
-// What logs of GPUs beside the traces do not tell, and why.
+// What logs of GPUs given with the traces lack, and why.
 
 // Empty without logs.
 [[nodiscard]] Messages gpu_log_warnings(const JobResult& job);

@@ -13,7 +13,7 @@
 namespace stepscope {
 
 // The first contradiction between plan and traces. It names both and the argument to give. Absent
-// if there is none. `recorded_world`: from the traces, not from the user.
+// if they agree. `recorded_world`: from the traces, not from the user.
 [[nodiscard]] std::optional<Error> contradiction(const Plan& plan, const JobResult& job,
                                                  std::optional<int> recorded_world);
 
