@@ -26,7 +26,7 @@
 #include "stepscope/nn/network/presets.h"
 #include "stepscope/say/format.h"
 
-// The verbs in the order of `stepscope --help`. Each defines its row, NAME_verb, beside its flags.
+// The verbs in the order of `stepscope --help`. Each defines its row, NAME_verb, with its flags.
 #define STEPSCOPE_VERBS(VERB) \
   VERB(analyze)               \
   VERB(whatif)                \

@@ -18,7 +18,7 @@ namespace stepscope {
 
 namespace {
 
-// Of compute: the classes of kernels, or of operators where the rank has no device.
+// The classes of compute: of kernels, or of operators where the rank has no device.
 void add_classes(const Trace& trace, std::set<NameClass>& classes) {
   const Slices& s = trace.slices;
   const bool device = std::ranges::find(s.category, Category::kernel) != s.category.end();
@@ -39,7 +39,7 @@ RecordedNames names_in(std::span<const RankInput> ranks, const CollectiveMatches
   return names;
 }
 
-// Of the members that a table of names has.
+// The members that a table of names has.
 template <class Member, std::size_t n>
 std::vector<std::string> named(const std::set<Member>& members,
                                const std::array<std::string_view, n>& names) {

@@ -18,7 +18,7 @@
 
 namespace stepscope {
 
-// Of the standing questions so many, largest gain first, are shown and remarked on.
+// The number of standing questions that are shown and remarked on, largest gain first.
 inline constexpr std::size_t most_standing = 20;
 
 struct WhatIfRequest {

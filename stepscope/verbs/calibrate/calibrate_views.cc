@@ -103,7 +103,7 @@ Json peaks_json(const Machine& machine) {
   return peaks;
 }
 
-// Of one device: a rank's core where it was measured.
+// The machine of one device: a rank's core where it was measured.
 Json machine_json(const Machine& machine) {
   const auto& nvme = machine.nvme;
   return {{"name", machine.name},

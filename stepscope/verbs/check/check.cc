@@ -43,7 +43,7 @@ void take_checklists(const DescribedJob& r, CheckResult& c) {
                              .late = c.late});
 }
 
-// Those of an input that is no trace.
+// Fills the checklists of an input that is no trace.
 void take_checklists(CheckResult& c) {
   const Message lacking = c.kind == CheckedKind::train ? msg::json_of_train_lacks()
                           : c.kind == CheckedKind::log ? msg::log_lacks()
@@ -97,8 +97,8 @@ bool accuses_ranks(const Culprit& c, const JobResult& job) {
          c.kind != outlier_step && !c.ranks.empty() && c.ranks.size() < job.ranks.size();
 }
 
-// Where the replay tells what each fault costs, only its faults
-// accuse: a rank that arrives late may be a victim.
+// Where the replay gives the cost of each fault, only its faults accuse: a rank that arrives late
+// may be a victim.
 Messages late_ranks_of(const JobResult& job) {
   Messages late;
   if (replay_tells(job)) {

@@ -49,7 +49,7 @@ struct Comparison {
 };
 
 // Whether B is slower, and by more than `max_regression` (share of one). Absent if that is not
-// asked or cannot be told: the verdict is open and the interval reaches beyond the limit, or the
+// asked or cannot be decided: the verdict is open and the interval reaches beyond the limit, or the
 // steps are too few.
 [[nodiscard]] std::optional<bool> regression_of(const RunComparison& runs,
                                                 std::optional<double> max_regression);

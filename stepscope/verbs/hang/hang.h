@@ -28,7 +28,7 @@ struct HangResult {
   std::vector<Error> failures{};  // one a file that gave nothing
 };
 
-// Errors: no file tells of communication (the first of the failures, which are told);
+// Errors: no file records communication (the first of the failures, which are reported);
 // interrupted.
 [[nodiscard]] Result<HangResult> hang(const HangRequest& request, const Progress& progress = {});
 

@@ -23,7 +23,7 @@ namespace stepscope {
 
 namespace {
 
-// Numbers of ranks, or names of processes of which one has none.
+// Numbers of ranks, or names of processes if one process has no number.
 Value who(const HangResult& r, const std::vector<std::uint32_t>& ranks) {
   std::vector<int> numbers;
   std::vector<std::string> labels;

@@ -20,7 +20,7 @@ namespace stepscope {
 struct LiveAnswer {
   std::optional<bool> fine{};  // absent: nothing is known yet
   Message sentence{};          // what is wrong, the worst first; else what is seen to be right
-  Message unseen{};            // what no source tells; empty: nothing is missing
+  Message unseen{};            // what no source says; empty: nothing is missing
 };
 
 [[nodiscard]] LiveAnswer live_answer(const LiveView& view);

@@ -32,7 +32,7 @@ struct MemoryResult {
   std::vector<Error> failures{};               // one an input that gave nothing
 };
 
-// Errors: no input gave a snapshot (the first of the failures, which are told); interrupted.
+// Errors: no input gave a snapshot (the first of the failures, which are reported); interrupted.
 [[nodiscard]] Result<MemoryResult> memory(const MemoryRequest& request,
                                           const Progress& progress = {});
 

@@ -85,7 +85,7 @@ std::string placement(const GroupPlacement& g) {
   return fmt::format("{} devices in {} domains", g.size, g.domains);
 }
 
-// Of all points, in the order of the enumeration.
+// The algorithms of all points, in the order of the enumeration.
 std::set<Algorithm> algorithms_of(const CollectiveSweep& sweep) {
   std::set<Algorithm> all;
   for (const SweepPoint& p : sweep.points)

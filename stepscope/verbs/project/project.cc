@@ -330,7 +330,7 @@ std::optional<Error> cannot_project(const WhatIfInputs& in, const JobShape& reco
   return std::nullopt;
 }
 
-// Of the catalogue, by the name of a GPU in the traces.
+// The machine of the catalogue that is named like a GPU in the traces.
 const Machine* usual_machine(std::span<const RankInput> ranks) {
   for (const RankInput& rank : ranks)
     for (const DeviceProperties& d : rank.trace->metadata.devices)

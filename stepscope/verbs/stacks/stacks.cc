@@ -43,7 +43,7 @@ Result<StacksResult> open_rules(const StacksRequest& request) {
   return result;
 }
 
-// Those that can be read in one; the others are failures.
+// The profiles that can be read, joined in one; the others are failures.
 Result<Profile> read_profiles(const StacksRequest& request, const Progress& progress,
                               std::vector<Error>& failures) {
   const ProfileOptions options = {.format = request.format,
@@ -116,7 +116,7 @@ std::optional<int> rank_said(const StacksRequest& request, const std::string& pa
   return rank;
 }
 
-// Places in JobResult::ranks by input; absent where nothing tells.
+// Places in JobResult::ranks by input; absent where the rank is unknown.
 std::vector<std::optional<std::size_t>> ranks_of(const StacksRequest& request,
                                                  const StacksTrace& beside,
                                                  const Progress& progress, StacksResult& result) {
