@@ -58,7 +58,8 @@ class RasClient {
 
 class RasWatch {
  public:
-  // Events that are new; `stuck_s` as in LiveLimits. An event is told once until its cause ends.
+  // Events that are new; `stuck_s` as in LiveLimits. An event is reported once until its cause
+  // ends.
   [[nodiscard]] std::vector<LiveEvent> take(const RasStatus& status, double now, double stuck_s);
 
  private:

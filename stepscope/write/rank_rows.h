@@ -50,7 +50,7 @@ struct RankProcesses {
 };
 [[nodiscard]] RankProcesses rank_processes(const RankToWrite& rank, std::int64_t first_pid);
 
-// A thread with a text as its id gets a number beside the real ones.
+// A thread with a text as its id gets a number that no real thread has.
 [[nodiscard]] std::int64_t tid_of(const Track& track);
 // The track's name, or "stream 7" if it has none.
 [[nodiscard]] std::string row_name(const Trace& trace, const Track& track);
