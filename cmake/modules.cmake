@@ -41,7 +41,8 @@ set(STEPSCOPE_FACES say diagnose face verbs)
 option(STEPSCOPE_UNITY "Compile the sources of a folder together" ON)
 
 # A second less a file.
-# Not beside a compiler cache, which cannot keep such files, nor without rooms, where each source shows that its includes suffice.
+# Not with a compiler cache, which cannot keep such files, nor without rooms, where each source shows that its includes
+# suffice.
 set(STEPSCOPE_PRECOMPILED <algorithm> <array> <charconv> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <numeric>
                           <optional> <set> <span> <string> <string_view> <tuple> <unordered_map> <utility> <variant> <vector>)
 set(STEPSCOPE_PRECOMPILED_LIBRARIES <fmt/format.h> <nlohmann/json.hpp>)

@@ -42,7 +42,7 @@ def chance(r, p):
 
 
 def elements(us, rate):
-    """Elements of two bytes of a transfer that takes so long, of which 6 us are latency, at a rate in bytes/us."""
+    """Elements of two bytes of a transfer that takes this time at a rate in bytes/us; 6 us of the time are latency."""
     return max(64, int(max(1.0, us - 6.0) * rate / 2) // 64 * 64)
 
 
