@@ -49,7 +49,7 @@ def own(times: Times) -> int:
 
 
 def median(values) -> int:
-    """Of an even number the earlier middle."""
+    """The middle value; the earlier one of an even number of values."""
     values = sorted(values)
     return values[(len(values) - 1) // 2]
 
