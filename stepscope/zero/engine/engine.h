@@ -229,7 +229,7 @@ class Engine {
   std::vector<std::int64_t> flags_;
   std::int64_t pooled_now_ = 0;
   std::int64_t most_pooled_ = 0;
-  // Of the step under way.
+  // Sums of the step under way.
   double loss_sum_ = 0;
   std::int64_t loss_tokens_ = 0;
   // During the search for values that are not finite: this rank's first pass with such a result.
