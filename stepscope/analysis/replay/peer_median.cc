@@ -62,7 +62,7 @@ std::int64_t step_index(const RankView& view, std::int32_t step) {
   return step < 0 ? view.steps.front().index - 1 : view.steps[static_cast<std::size_t>(step)].index;
 }
 
-// Work that most peers lack: they do not need it, unless they have as much work as that which the
+// Work that most peers lack: they do not need it, unless they have an equal amount of work that the
 // rank lacks. Ranks of one role may run the same work under other names. So each rank's lone work
 // of a step and part is held against the median of its peers'.
 void add_lone(const Replay& replay, std::span<const RankView> views, const StepPieces& pieces,
