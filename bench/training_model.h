@@ -88,7 +88,7 @@ class TrainingModel {
                                       const std::vector<bool>& used, std::span<const double> start,
                                       int iterations);
 
-// Decides rows whose recomputation is in doubt. Runs of one model on equally many devices all
+// Decides rows whose recomputation is in doubt. Runs of one model on the same number of devices all
 // recompute (as their rows say) if one of them would not fit into memory without it; otherwise no
 // run recomputes.
 void decide_recompute(TrainingRows& data);

@@ -4,7 +4,7 @@ add_library(stepscope_flags INTERFACE)
 target_compile_options(stepscope_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
   $<$<BOOL:${STEPSCOPE_WERROR}>:-Werror>)
-# Linked after stepscope_flags. Only shadowing by local names is checked, which clang cannot tell from others.
+# Linked after stepscope_flags. Only shadowing by local names is checked, which clang cannot distinguish from others.
 add_library(stepscope_local_shadows INTERFACE)
 target_compile_options(stepscope_local_shadows INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)
 if(STEPSCOPE_SANITIZE)

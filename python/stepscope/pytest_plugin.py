@@ -10,8 +10,8 @@
                 with stepscope_run.step():
                     train(batch)
 
-Each mark takes inconclusive="fail" (the default) or "pass": what happens if the steps cannot tell.
-`pytest --stepscope-write-baselines` writes the baselines instead of comparing with them.
+Each mark takes inconclusive="fail" (the default) or "pass": what happens if the steps cannot decide. `pytest
+--stepscope-write-baselines` writes the baselines instead of comparing with them.
 """
 
 from __future__ import annotations

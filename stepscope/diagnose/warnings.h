@@ -36,7 +36,7 @@ namespace stepscope {
 // Empty without logs.
 [[nodiscard]] Messages gpu_log_warnings(const JobResult& job);
 
-// What records of communication cannot tell of a hang, and what was not understood in them.
+// What records of communication cannot show of a hang, and what was not understood in them.
 
 [[nodiscard]] Messages hang_warnings(const CommRecords& records, const HangAccount& account);
 

@@ -41,7 +41,7 @@ static_assert(clock_reason_names[static_cast<std::size_t>(ClockReason::display_c
 }
 inline constexpr std::uint32_t all_clock_reasons = (std::uint32_t{1} << clock_reason_count) - 1;
 
-// One GPU of a log. What the log does not tell is empty.
+// One GPU of a log. Values that the log lacks are empty.
 struct LoggedGpu {
   std::optional<int> index{};  // of nvidia-smi and DCGM: the order of the PCI bus
   std::string uuid{};          // "GPU-…"

@@ -17,7 +17,7 @@ namespace stepscope {
 [[nodiscard]] std::optional<Error> contradiction(const Plan& plan, const JobResult& job,
                                                  std::optional<int> recorded_world);
 
-// The format with most time of the traced products; absent if neither shapes nor kernels tell.
+// The format with most time of the traced products; absent if neither shapes nor kernels show it.
 [[nodiscard]] std::optional<Dtype> traced_dtype(const JobResult& job);
 
 }  // namespace stepscope

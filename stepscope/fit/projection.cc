@@ -25,7 +25,7 @@ constexpr double unrecorded_ranks = 0.005;   // of the step, for each doubling o
 constexpr double another_run = 0.01;         // of the step: placement, clocks, other jobs
 constexpr double unrecorded_waiting = 0.05;  // of the step, if no rank waited for another
 
-// Measured over expected of a class; of all kernels where one side has none of the class.
+// Measured over expected of a class; of all kernels where one side has no kernel of the class.
 double calibration(StepClass c, const StepSeconds& expected, const ReplayedChange& replayed) {
   constexpr double most = 4;
   double measured_all = 0;

@@ -18,7 +18,7 @@ constexpr std::uint32_t draws_of_copies = 5;
 // A multiple of the links' expected time. A message's time beyond it is not caused by the links.
 constexpr double most_by_links = 1.5;
 constexpr double ns_a_second = 1e9;
-constexpr double unknown_latency = 0.1;  // share of messages that do not tell it
+constexpr double unknown_latency = 0.1;  // share of messages that do not show it
 
 std::size_t at(StepClass c) { return static_cast<std::size_t>(c); }
 

@@ -35,7 +35,7 @@ class ToldJob {
                       (static_cast<int>(r) == slow_rank ? slow_us : 0);
   }
 
-  // `silent`: this rank does not tell of it.
+  // `silent`: this rank does not report it.
   void collective(const Group& group, CollectiveKind kind, std::uint64_t bytes, int silent = -1) {
     double last = 0;
     for (const int r : group.ranks) last = std::max(last, clock_us_[static_cast<std::size_t>(r)]);

@@ -57,8 +57,9 @@ class TransferRule {
 // all ranks have reported it. Otherwise it is closed with the ranks that have, `patience` after the
 // first report, or earlier if too many are open. Closed collectives are added up by rounds: of one
 // period of the first rank's sequence of functions and sizes, which is a step. Without a period
-// (equal collectives have none) they are of as many as a step of the job has, or, if that is
-// unknown, of one collective and of `long_round` collectives side by side.
+// (equal collectives have no period) a round has as many collectives as a step of the job. If that
+// number is unknown, rounds of one collective and of `long_round` collectives are judged side by
+// side.
 //
 // Memory: open collectives, at most most_open values (4 bytes) or 64 collectives; 120 bytes a rank,
 // 300 more with two to four ranks.

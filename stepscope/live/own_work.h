@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The own work of ranks that do the same in each step: the wall time of a step without waiting for
-// others. Joins what the ranks tell of each step, and names those whose own work is longer than the
-// median of their peers (late_rule.h), with the phase in which most of the difference lies.
+// others. Joins what the ranks report of each step, and names those whose own work is longer than
+// the median of their peers (late_rule.h), with the phase in which most of the difference lies.
 //
 // A step is closed when all ranks have reported it, `patience` after the first did, or earlier if
 // too many are open. Memory: open steps, at most most_open_steps and most_open values (but 64

@@ -52,7 +52,7 @@ class RasClient {
   std::thread thread_;
 };
 
-// What successive statuses of NCCL's RAS tell of a running job: ranks that do not answer, and
+// What successive statuses of NCCL's RAS show of a running job: ranks that do not answer, and
 // communicators in which some ranks have called a collective that others have not, and nothing has
 // changed for some time.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel names for people: C++ signatures of template instances fill a screen and tell little.
+// Kernel names for people: C++ signatures of template instances fill a screen and say little.
 #pragma once
 
 #include <string>

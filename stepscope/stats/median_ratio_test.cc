@@ -274,7 +274,7 @@ TEST(MedianRatio, LaunchesThatDifferAreTheUnit) {
     wrong_joined += called(test(launch[0], launch[3], options));
   }
   EXPECT_LE(wrong, 20);          // at 5 %: 10
-  EXPECT_GE(wrong_joined, 100);  // one launch an arm cannot tell
+  EXPECT_GE(wrong_joined, 100);  // one launch an arm cannot decide
 }
 
 TEST(MedianRatio, LaunchesThatAgreeFindAChange) {

@@ -3,8 +3,8 @@
 """Logs of GPUs with simulated jobs: gpu_logs_test.py STEPSCOPE.
 
 Each case is a job whose truth is known, its traces, and logs as nvidia-smi writes them on its hosts. What analyze says
-of clocks is held against the truth: the cause where the log shows it, no cause where it does not, and a note instead of
-a guess where rank, GPU or zone cannot be decided."""
+of clocks is compared with the truth: the cause where the log shows it, no cause where it does not, and a note instead
+of a guess where rank, GPU or zone cannot be decided."""
 import datetime
 import json
 import os

@@ -47,7 +47,7 @@ def elements(us, rate):
 
 
 def shares_of(r, job, kind, full):
-    """Parts of a layer's forward pass in order: (name, share of its time). Collectives have none."""
+    """Parts of a layer's forward pass in order: (name, share of its time). Collectives have no share."""
     memory = {"memory_bound": r.uniform(1.5, 5.0), "compute_bound": r.uniform(0.05, 0.15)}.get(kind)
     memory = memory or r.uniform(0.1, 0.5)
     shares = [("norm", 0.1 * memory), ("qkv", 0.22), ("attention", r.uniform(0.08, 0.4)), ("proj", 0.1), ("tp", 0),

@@ -18,7 +18,7 @@ violated() {
   failed=1
 }
 
-# Each entry of a search path is a folder of the system or next to the binary, never one of whoever starts it.
+# Each entry of a search path is a folder of the system or next to the binary, never a folder of the user who starts it.
 check_search_path() {
   local file=$1 path entry
   while read -r path; do

@@ -55,7 +55,7 @@ TEST(JsonContract, HoldsForAFollowedJob) {
   write_job(folder);
   const std::string steps = scratch.file("steps");
   write_steps(steps);
-  // Collectives alone tell how much longer transfers are.
+  // Collectives alone show how much longer transfers are.
   const auto alone = program::run({"live", folder, "--once", "--json", "-"});
   ASSERT_EQ(alone.exit_code, 0) << alone.errors;
   bool transfers = false;

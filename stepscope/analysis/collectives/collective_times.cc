@@ -184,7 +184,7 @@ struct Sent {
 };
 
 // How long messages usually take; of those that were waited for, if there are enough. Else no
-// message takes longer than until it is collected, and the shorter of these times tell.
+// message takes longer than until it is collected, and the shorter of these times count.
 std::optional<Ns> usual_time(const CollectiveMatches& matches, std::span<const Sent> sent,
                              bool of_waited) {
   std::vector<double> times;

@@ -63,7 +63,7 @@ inline constexpr std::size_t most_group_sizes = 8;
 using TimesOfSizes = std::map<std::int64_t, Ns>;
 
 // The line through the smallest and the largest size at zero bytes, between zero and the time of
-// the smallest. Empty unless the largest is at least twice the smallest: one size cannot tell
+// the smallest. Empty unless the largest is at least twice the smallest: one size cannot separate
 // latency from bandwidth.
 [[nodiscard]] std::optional<Ns> latency_of(const TimesOfSizes& times);
 
@@ -73,7 +73,7 @@ using TimesOfSizes = std::map<std::int64_t, Ns>;
 // name says less than it seems to:
 //   - "..._LL" is in the name for every protocol (src/device/generate.py, best_kernel: "LL" for
 //     all; before 2.19 src/enqueue.cc, NCCL_FUNC5: kernels for LL alone). Only "LL128" and "SIMPLE"
-//     tell the protocol, and standard builds have neither.
+//     name the protocol, and standard builds have neither.
 //   - "ncclDevKernel_..._RING_LL" (since 2.19) is a ring, NVLS or CollNet; "..._TREE_LL" is a tree.
 //   - "ncclKernel_..._TREE_LL_..." (2.8 to 2.18) names the algorithm: TREE, RING, NVLS, NVLS_TREE,
 //     COLLNET; so does "ncclAllReduceRingLLKernel_sum_f32" (before).
@@ -102,7 +102,7 @@ struct NamedCalls {
   std::uint64_t calls = 0;  // over all ranks
 };
 
-// Calls of known size and group whose kernels' names tell the algorithm.
+// Calls of known size and group whose kernels' names show the algorithm.
 [[nodiscard]] std::vector<NamedCalls> named_calls(std::span<const RankView> views,
                                                   const CollectiveMatches& matches);
 

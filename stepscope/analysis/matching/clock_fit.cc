@@ -60,7 +60,7 @@ struct Block {
 };
 
 // The middle value of a few, or of an even number the mean of both. Reorders them. Neighbours are
-// exchanged in turn, without branches: nobody can tell their order in advance.
+// exchanged in turn, without branches: their order is unknown in advance.
 double middle_of_few(std::span<double> values) {
   const std::size_t count = values.size();
   double* const v = values.data();

@@ -239,7 +239,7 @@ class CallReader {
     ++call.edge_count;
   }
 
-  // The dtype of rows with metadata; empty if they differ or one has none.
+  // The dtype of rows with metadata; empty if they differ or one has no dtype.
   std::string_view common_dtype(std::span<const HostRow* const> rows) const {
     std::string_view common;
     for (const HostRow* row : rows) {

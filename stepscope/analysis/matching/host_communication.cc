@@ -14,7 +14,7 @@ namespace stepscope {
 namespace {
 
 struct NameFacts {
-  bool candidate = false;  // communication of some kind; metadata may tell more
+  bool candidate = false;  // communication of some kind; metadata may say more
   bool backend = false;
   bool device = false;  // the backend is of the nccl family
   CollectiveKind kind = CollectiveKind::none;

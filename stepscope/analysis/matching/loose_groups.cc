@@ -278,7 +278,7 @@ class Divider {
     return best;
   }
 
-  // All traced members have calls. The pools of the first of them tell those of the next, and so
+  // All traced members have calls. The pools of the first member give the pools of the next, and so
   // on.
   void suppose(std::uint32_t group) {
     std::vector<std::uint32_t> members;  // workers

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The peers of messages that name none. PyTorch before 2.2 and many batches of messages record a
+// The peers of messages that name no peer. PyTorch before 2.2 and many batches of messages record a
 // group and a direction but no peer. The number of messages in each step and the instants of their
-// ends tell:
-//   ring   all members of the group have equally many calls, each one send and one receive: to the
-//          next member and from the one before it, in the order of the group
+// ends show the peers:
+//   ring   all members of the group have equal numbers of calls, each one send and one receive: to
+//          the next member and from the one before it, in the order of the group
 //   line   stages of a pipeline: the first member's calls are all with the second, whose other
-//   calls
-//          are with the third, and so on to the last. The peer of each call of a member follows
-//          from the order and from the ends, which are nearly equal on both sides.
+//          calls are with the third, and so on to the last. The peer of each call of a member
+//          follows from the order and from the ends, which are nearly equal on both sides.
 // Nothing is guessed: if the counts of a step fit neither, or paired calls do not overlap in time,
 // the peers of the step stay unknown.
 #pragma once

@@ -88,7 +88,7 @@ class LogMatcher {
                 hosts.size() == 1;
   }
 
-  // The GPU of the owner, or why it has none in this log. Neither: the log is another rank's.
+  // The GPU of the owner, or why it has no GPU in this log. Neither: the log is another rank's.
   std::optional<RankGpu> gpu_of(std::size_t o, Message& problem) const {
     const GpuOwner& owner = owners_[o];
     if (log_.named_rank && *log_.named_rank != owner.rank) return std::nullopt;

@@ -135,7 +135,7 @@ struct GpuMatches {
 // "UTC", "UTC+1", "UTC-3:30".
 [[nodiscard]] std::string zone_in_words(Ns zone);
 
-// What logs of GPUs tell of a job's ranks.
+// What logs of GPUs show of a job's ranks.
 
 struct GpuLogResult {
   std::string path;

@@ -73,7 +73,7 @@ struct UnitRow {
   Ns transfer{};                          // median
   std::uint32_t ahead = 0;                // median
   std::optional<std::uint32_t> distance;  // median of fetches that were not hits, absent if most
-                                          // have none; 0: all were hits
+                                          // have no distance; 0: all were hits
   struct Worst {
     int rank = 0;
     UnitFetch fetch;

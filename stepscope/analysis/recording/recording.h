@@ -59,7 +59,7 @@ struct StartUp {
 [[nodiscard]] StartUp find_start_up(const Trace& trace, const RankIndex& rank);
 
 // What the recording of a rank has and what it lacks, counted before any question is answered.
-// Absence is no evidence: what a count here says is missing did not thereby not happen.
+// Absence is no evidence: a missing row does not show that nothing happened.
 
 // The annotation of one step on the host.
 struct StepRecording {

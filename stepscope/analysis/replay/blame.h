@@ -20,7 +20,7 @@ namespace stepscope {
 // A label for a node's time, for people: "matmul", "all_reduce", "host", "launch", "copy", "sync".
 [[nodiscard]] std::string_view label_of(const StepGraph& graph, std::span<const RankView> views,
                                         const CollectiveMatches& matches, std::uint32_t node);
-// The name of the operation or call; empty if it has none.
+// The name of the operation or call; empty if it has no name.
 [[nodiscard]] std::string_view row_name(const StepGraph& graph, std::span<const RankView> views,
                                         std::uint32_t node);
 

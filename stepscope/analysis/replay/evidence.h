@@ -32,7 +32,7 @@ struct PartTimes {
 // By WorkPart. Loading data is host time: here the part `host` is without it.
 using RankParts = std::array<PartTimes, work_part_names.size()>;
 
-// By view. A rank that is alone in its role is held against other stages, where they run the same.
+// By view. A rank that is alone in its role is compared with other stages, where they run the same.
 // `data_free`: the changes of Change::data_free.
 [[nodiscard]] std::vector<RankParts> rank_parts(const WhatIfInputs& inputs,
                                                 std::span<const NodeChange> data_free);

@@ -71,7 +71,7 @@ std::vector<HeldDevice> held_devices(const Replay& replay, std::span<const RankV
   return listed;
 }
 
-// What graph and replay tell of themselves.
+// What graph and replay say of themselves.
 Explanation explanation_of(const Replay& replay) {
   const StepGraph& graph = *replay.graph;
   Explanation e;

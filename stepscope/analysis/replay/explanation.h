@@ -20,8 +20,8 @@ namespace stepscope {
 
 // How far a gain can be trusted. A what-if is the difference of two replays with the same delays,
 // so what only varies between steps cancels in it. What the graph lacks does not. One recording
-// does not tell which of the two an error of held-out steps (held_out.h) is, so in the worst case
-// the mean step is off by as much as the prediction of a single one, `error` of it:
+// does not show which of the two causes an error of held-out steps (held_out.h), so in the worst
+// case the mean step is off by as much as the prediction of a single one, `error` of it:
 //
 //   |true gain − gain| <= error · step = gain_error()
 //

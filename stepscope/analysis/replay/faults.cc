@@ -37,20 +37,16 @@ constexpr double suspect_share = 0.005;     // of the step: the excess of a susp
 constexpr double group_slower = 1.08;       // than its siblings
 constexpr double stage_more = 1.04;         // than the other stages
 constexpr double long_step = 1.15;          // than the median step
-constexpr double long_cpu_step = 1.3;       // than the median step, where other programs share the
-                                            // cores
-constexpr double least_of_cores = 0.04;     // of the step: the gain of a rank whose cores others
-                                            // may share
+constexpr double long_cpu_step = 1.3;       // than the median step, on shared cores
+constexpr double least_of_cores = 0.04;     // of the step: the gain of a rank on shared cores
 constexpr double least_weak = 0.06;         // of the step: the gain where peers are missing
-constexpr double least_unseen_gain = 0.10;  // of the step: the gain of work that no row of a job on
-                                            // CPUs shows
+constexpr double least_unseen_gain = 0.10;  // of the step: the gain of unseen work on CPUs
 constexpr double alike_share = 0.75;        // of the mean: each rank has at least this much of it
 constexpr double of_spread = 5;             // median deviations of step times
 constexpr double more_data = 2;             // than the other ranks that load data
 constexpr double many_of_all = 0.5;         // of ranks
 constexpr double least_of_host = 0.25;      // of the excess of compute: the host is slow, too
-constexpr double most_of_host = 2;          // of the excess of compute: above it the host alone is
-                                            // late
+constexpr double most_of_host = 2;          // of the excess of compute: only the host is late
 constexpr double habit = 1.0 / 3;           // of the gain counts where a cause compares nothing
 constexpr double as_much = 0.8;             // of the largest gain: the narrower cause explains it
 constexpr std::size_t most_named = 4;       // of one recording
@@ -493,8 +489,7 @@ std::vector<Ns> Search::gains_of(std::span<const std::vector<NodeChange>> change
   return gains;
 }
 
-// The least gain as a share of the step. Other programs may share the cores of a job without a
-// device.
+// A share of the step. Other programs may share the cores of a job without a device.
 double Search::least_gain(const StepFault& fault) const {
   if (!cpu_) return least_fault_share;
   switch (fault.kind) {

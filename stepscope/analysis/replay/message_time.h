@@ -26,7 +26,7 @@ struct MessageTime {
   std::uint32_t group = no_row;
   std::optional<AlphaBetaFit> fit{};
   Message refused{};                    // reason if there is no fit
-  std::optional<SizedTime> one_size{};  // typical size and time, if sizes do not tell the latency
+  std::optional<SizedTime> one_size{};  // typical size and time, if sizes do not show the latency
   Message note{};                       // other sources than its own sizes
 
   // In ns; absent beyond four times the measured sizes.

@@ -64,7 +64,7 @@ std::int64_t step_index(const RankView& view, std::int32_t step) {
 
 // Work that most peers lack: they do not need it, unless they have an equal amount of work that the
 // rank lacks. Ranks of one role may run the same work under other names. So each rank's lone work
-// of a step and part is held against the median of its peers'.
+// of a step and part is compared with the median of its peers'.
 void add_lone(const Replay& replay, std::span<const RankView> views, const StepPieces& pieces,
               std::span<const std::uint32_t> peers, std::span<const std::uint32_t> lone,
               std::vector<Ns>& of_node) {

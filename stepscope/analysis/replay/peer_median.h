@@ -43,8 +43,8 @@ struct StepPieces {
 [[nodiscard]] Ns time_of(const Replay& replay, const StepPiece& piece);
 
 // Ordinal of the step that launched an operation, or in whose annotation (or after it) a host row
-// began; -1 before the first. The instants of devices do not tell: they lag behind their hosts by
-// different times.
+// began; -1 before the first. The instants of devices do not show it: they lag behind their hosts
+// by different times.
 [[nodiscard]] std::int32_t launch_step(const RankView& view, SliceId row);
 
 [[nodiscard]] constexpr bool is_message(NodeKind kind) {

@@ -24,7 +24,7 @@ struct StageRatio {
 };
 
 // By stage: the time of its compute over the time that it would take if stages were alike. Only
-// kernel names that all stages run tell. If all stages run them equally often, one runs them
+// kernel names that all stages run count. If all stages run them equally often, one runs them
 // slower: then the median stage is the reference. Otherwise whole layers are moved until the
 // busiest stage has the fewest possible, and calls of a name beyond its layers (the head) stay. A
 // name that all stages call equally often, for a time that grows with their layers (the optimizer),

@@ -36,9 +36,9 @@ struct CountedSteps {
 [[nodiscard]] CountedSteps count_steps(std::span<const RankView> views, bool together,
                                        unsigned threads = 1);
 
-// Ordinal of the step that launched a device operation; -1 if that was before them. One whose
-// launch has no row counts to the step in which it runs if most launches have none either, else to
-// none.
+// Ordinal of the step that launched a device operation; -1 if that was before them. An operation
+// whose launch has no row counts to the step in which it runs if most launches have no row either,
+// else to no step.
 [[nodiscard]] std::int32_t launching_step(const RankView& view, SliceId op, bool launches_recorded);
 
 // A step that all views with steps have.

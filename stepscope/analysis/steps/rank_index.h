@@ -111,8 +111,8 @@ constexpr bool is_call(Category c) { return c == Category::runtime || c == Categ
 // gradient inside AddmmBackward is no product. A user's annotation counts for the optimizer alone,
 // and nothing counts for the kernels of a CUDA graph.
 //
-// The shape of a launch (grid, block, registers, shared memory) is no evidence: it does not tell
-// matrix products from attention, nor either from a fused kernel.
+// The shape of a launch (grid, block, registers, shared memory) is no evidence: it does not
+// distinguish matrix products from attention, nor either from a fused kernel.
 
 // Changes Slices::kind of kernels. O(rows of the host) if a kernel's class is open.
 void classify_by_launch(Trace& trace, const RankIndex& rank);

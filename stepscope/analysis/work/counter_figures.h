@@ -35,7 +35,7 @@ struct KernelFigures {
 };
 
 // Rates are bytes over the counters' own duration, else over the mean of the kernel's recorded runs
-// (`mean_run`; absent: it has none).
+// (`mean_run`; absent: it has no recorded runs).
 [[nodiscard]] KernelFigures kernel_figures(const StringPool& strings,
                                            std::span<const KernelCounter> counters,
                                            std::optional<Ns> mean_run);

@@ -101,7 +101,7 @@ struct DeviceMemory {
 struct CopyRow {
   std::string direction;  // "HtoD", "DtoD", "PtoP", … ; "memset"
   std::optional<bool>
-      pinned{};  // of the host side; empty without one, and if the name does not tell
+      pinned{};  // of the host side; empty without one, and if the name does not show it
   std::uint64_t count = 0;
   std::optional<Bytes> bytes{};  // empty unless recorded for every copy
   Ns total{};

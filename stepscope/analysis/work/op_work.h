@@ -17,7 +17,7 @@ namespace stepscope {
 
 struct DeviceWork {
   SliceId op = no_slice;     // kernel, copy or memset
-  SliceId owner = no_slice;  // the operator; no_slice if the trace does not tell
+  SliceId owner = no_slice;  // the operator; no_slice if the trace does not show it
   float flops_share = 0;     // of the owner's flops; 0 if it is not one of its products
   float bytes_share = 0;     // of the owner's bytes, by time
 };

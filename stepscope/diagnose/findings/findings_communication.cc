@@ -91,7 +91,7 @@ void find_exposed(FindingList& list) {
   }
 }
 
-// What free communication saves at most; 0 where the replay does not tell.
+// What free communication saves at most; 0 where the replay does not show it.
 Ns most_of_free(const FindingList& list) {
   const WhatIf* free = list.what_if("communication_free");
   return free == nullptr ? Ns{0} : most_saved(*free);

@@ -101,7 +101,7 @@ class Fitting {
       (misaligned_sides(s) ? misaligned_depths : depths).insert(static_cast<double>(s.k));
     }
     for (const Dtype d : formats) free.push_back({What::matmul, index(d), 0.8, 0.02, 1});
-    constexpr std::size_t enough = 8;  // times, to tell the numbers that all products share
+    constexpr std::size_t enough = 8;  // times, to find the numbers that all products share
     if (products.size() >= enough && *depths.rbegin() >= apart * *depths.begin()) {
       free.push_back(parameter(matmul_launch_us, 4, 0.01, 1000));
       free.push_back(parameter(matmul_memory_share, 0.5, 0.001, 1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The machine that explains measured kernels: the numbers of cost/machine/compute_parameters.h,
 // fitted by the formulas with which a step is predicted (cost/time/compute_time.h,
-// cost/step/offload_time.h). A number that the kernels do not tell stays the base machine's.
+// cost/step/offload_time.h). A number that the kernels do not show stays the base machine's.
 #pragma once
 
 #include <optional>

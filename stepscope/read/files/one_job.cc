@@ -68,7 +68,7 @@ bool share_any(const std::set<T>& a, const std::set<T>& b) {
   return std::ranges::any_of(a, [&](const T& value) { return b.contains(value); });
 }
 
-// 0 or less: the captures overlap, or their clocks cannot tell.
+// 0 or less: the captures overlap, or their clocks cannot show it.
 Ns time_between(const Capture& a, const Capture& b) {
   if (!a.epoch || !b.epoch || a.begin > a.end || b.begin > b.end) return Ns{0};
   return std::max(a.begin, b.begin) - std::min(a.end, b.end);

@@ -21,7 +21,7 @@ namespace stepscope {
 inline constexpr std::int64_t most_nsys_bytes = std::int64_t{1} << 50;
 inline constexpr int most_nsys_ranks = 1 << 24;
 
-// The end of an activity; absent if the export has none.
+// The end of an activity; absent if the export has no ends.
 [[nodiscard]] inline std::optional<std::int64_t> end_of(const SqliteRows& row, int column) {
   const std::int64_t end = row.integer(column);
   if (end == 0 && row.is_null(column)) return std::nullopt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs with a known truth. The work of a rank in a step has white noise, jitter that lasts for
 // several steps (of the rank, and of all ranks of a host), a lasting difference between ranks, and
-// rare long pauses with a heavy tail. Four collectives a step tell how long each rank was in them,
+// rare long pauses with a heavy tail. Four collectives a step show how long each rank was in them,
 // and nothing else.
 #include "stepscope/stats/lateness/late_rule.h"
 

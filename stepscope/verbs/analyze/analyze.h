@@ -19,7 +19,7 @@ namespace stepscope {
 
 struct AnalyzeRequest {
   TracesRequest traces{};
-  JobDescription job{};   // what the traces do not tell
+  JobDescription job{};   // what the traces do not show
   bool timeline = false;  // also the reduced timeline that the page draws
   bool program = false;   // also the steps as a program for simulators
   bool details = true;    // of the rows in AnalyzeResult::run stay, for who reads them again

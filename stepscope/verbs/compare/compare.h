@@ -42,7 +42,7 @@ struct Comparison {
   RunComparison runs;
   CompareOptions options{};
   std::optional<double> max_regression{};  // share of one
-  std::optional<bool> regression{};        // regression_of(); absent with a limit: cannot tell
+  std::optional<bool> regression{};        // regression_of(); absent with a limit: undecided
   std::string order{};                     // of the launches, "ABBA"; empty: not known
   Messages warnings{};
   std::vector<Error> failures{};  // inputs that could not be read

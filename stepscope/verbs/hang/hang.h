@@ -24,7 +24,7 @@ struct HangRequest {
 struct HangResult {
   CommRecords records{};
   HangAccount account{};          // refers to records by index
-  Messages warnings{};            // what they cannot tell or is not understood in them
+  Messages warnings{};            // what they cannot show or is not understood in them
   std::vector<Error> failures{};  // one a file that gave nothing
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What traces and logs do not tell of a job: its device, its model and its plan.
+// What traces and logs do not show of a job: its device, its model and its plan.
 #pragma once
 
 #include <cstdint>

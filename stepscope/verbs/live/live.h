@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows a running job: what its files tell is added to a JobState once an interval, and the
-// caller sees the state after each. Ends when the caller or a signal asks for it.
+// Follows a running job: what its files say is added to a JobState once an interval, and the caller
+// sees the state after each. Ends when the caller or a signal asks for it.
 #pragma once
 
 #include <functional>

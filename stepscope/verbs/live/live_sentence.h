@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened in a running job, and the answer to "is my job fine?": what is wrong now, of what
-// is seen, and what is not seen.
+// What happened in a running job, and the answer to "is my job fine?". The answer names the faults
+// that are seen now, and what no source shows.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ struct AccountedSnapshot {
 
 struct MemoryResult {
   std::vector<AccountedSnapshot> snapshots{};  // at least one
-  Messages warnings{};                         // what they cannot tell or is not understood in them
+  Messages warnings{};                         // what they cannot show or is not understood in them
   std::vector<Error> failures{};               // one an input that gave nothing
 };
 

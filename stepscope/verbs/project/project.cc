@@ -99,7 +99,7 @@ Result<NamedJob> read_asked(const ProjectRequest& r) {
   return asked;
 }
 
-// The recorded degrees: what the user says of them goes over what the traces tell.
+// The recorded degrees: what the user says of them goes over what the traces show.
 Result<JobShape> shape_of_recording(const ProjectRequest& r, const WhatIfInputs& in,
                                     const std::optional<TokenLookups>& lookups,
                                     std::optional<int> world) {
@@ -215,8 +215,8 @@ void set_degrees(Plan& plan, const JobShape& shape) {
   plan.devices = shape.devices();
 }
 
-// The recorded program with the sizes asked for: what the recording has none of stays away, and
-// what the plan leaves out stays.
+// The recorded program with the sizes asked for: what the recording lacks stays away, and what the
+// plan leaves out stays.
 Plan replayed_plan(const Plan& recorded, const Plan& asked) {
   Plan plan = recorded;
   const auto sized = [&](std::int64_t Plan::* m) {

@@ -30,7 +30,7 @@ struct RunsRequest {
   // before.
   std::string baseline{};
   LaunchReading reading{};
-  JobDescription job{};  // what the traces of new runs do not tell
+  JobDescription job{};  // what the traces of new runs do not show
   CompareOptions options{};
   std::optional<double> max_regression{};  // of the newest run; share of one
 };

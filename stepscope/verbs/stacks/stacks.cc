@@ -73,7 +73,7 @@ Result<Profile> read_before(const StacksRequest& request, WeightUnit expected) {
   return before;
 }
 
-// Where the lines of frames with a CPython instruction come from, and which frames have none.
+// Where the lines of frames with a CPython instruction come from, and which frames have no line.
 Messages remarks_on_lines(const StacksResult& r) {
   const NodePhases& p = r.phases;
   const std::uint64_t all = p.resolved + p.unresolved;
@@ -161,7 +161,7 @@ Message apart(const StackJoin& join, const std::vector<Step>& steps) {
   return msg::no_sample_in_step();
 }
 
-// Profiles whose rank nobody can tell are failures; the others are joined where they can be.
+// Profiles whose rank is unknown are failures; the others are joined where they can be.
 void join_profiles(const StacksRequest& request, StacksTrace& beside, const Progress& progress,
                    StacksResult& result) {
   const auto ranks = ranks_of(request, beside, progress, result);
