@@ -14,7 +14,6 @@
 
 #include "stepscope/analysis/replay/scenario.h"
 #include "stepscope/base/isa.h"
-#include "stepscope/face/tree/version.h"
 #include "stepscope/cli/command_line.h"
 #include "stepscope/cost/machine/machine_stems.h"
 #include "stepscope/cost/model/model_json.h"
@@ -23,6 +22,7 @@
 #include "stepscope/face/help/suggest.h"
 #include "stepscope/face/outputs.h"
 #include "stepscope/face/terminal.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/nn/network/presets.h"
 #include "stepscope/say/format.h"
 

@@ -76,8 +76,8 @@ TEST(Layers, AFolderThatTheTableLacksOrCallsLaterIsRefused) {
 
 TEST(Layers, TheHeaderOfTheLibrarysUsersShowsThemVerbs) {
   const auto layers = parse_layers(table);
-  EXPECT_EQ(arrow_faults(
-                layers, tree_of("stepscope/stepscope.h", "#include \"stepscope/verbs/analyze/analyze.h\"\n")),
+  EXPECT_EQ(arrow_faults(layers, tree_of("stepscope/stepscope.h",
+                                         "#include \"stepscope/verbs/analyze/analyze.h\"\n")),
             Lines{});
   EXPECT_EQ(arrow_faults(layers,
                          tree_of("stepscope/stepscope.h", "#include \"stepscope/event/trace.h\"\n"))

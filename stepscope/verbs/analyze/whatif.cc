@@ -5,12 +5,12 @@
 #include <array>
 #include <utility>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/recording_words.h"
 #include "stepscope/diagnose/warnings.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/say/say.h"
 

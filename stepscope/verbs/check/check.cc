@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "stepscope/base/files/open_source.h"
-#include "stepscope/face/tree/version.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
@@ -18,6 +17,7 @@
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/warnings.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/train_summary.h"

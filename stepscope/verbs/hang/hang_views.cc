@@ -12,8 +12,8 @@
 
 #include "stepscope/analysis/hang/hang_account.h"
 #include "stepscope/analysis/hang/nccl_shape.h"
-#include "stepscope/face/tree/version.h"
 #include "stepscope/face/text/text_table.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"

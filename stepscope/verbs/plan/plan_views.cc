@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/json_values.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/predict/predict_json.h"

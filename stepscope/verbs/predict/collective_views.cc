@@ -7,9 +7,9 @@
 #include <set>
 #include <vector>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/names.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
 

@@ -8,13 +8,13 @@
 #include <charconv>
 #include <utility>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/recording_words.h"
 #include "stepscope/diagnose/warnings.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/fit/expected_step.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/say/say.h"
