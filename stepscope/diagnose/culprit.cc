@@ -20,7 +20,7 @@ constexpr double small_fault = 0.05;
 constexpr std::int64_t many_times_fault = 6;
 constexpr double least_part = 0.01;  // of the critical path, to be listed
 // The share of the step up to which other programs on the cores of a job make differences.
-// Experiment: in 316 recorded captures fewer than 1 in 50 verdicts of faults beyond it are wrong.
+// Experiment: in 316 recorded captures, wrong verdicts of faults beyond it are fewer than 1 in 50.
 constexpr double sure_on_cores = 0.10;
 
 // "4.65 ms (12.3 %) of each step of 37.9 ms".

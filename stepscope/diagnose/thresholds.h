@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds by which verdict, findings and warnings judge. What lies within a bound is not said.
+// The bounds by which verdict, findings and warnings judge what is worth saying.
 #pragma once
 
 #include <chrono>

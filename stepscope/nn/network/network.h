@@ -34,7 +34,7 @@ struct MicroBatch {
   std::int64_t batch = 0;
   std::int64_t tokens = 0;
   std::span<const std::int32_t> inputs{};   // batch * tokens, each below the vocabulary
-  std::span<const std::int32_t> targets{};  // batch * tokens; a target of -1 is not counted
+  std::span<const std::int32_t> targets{};  // as `inputs`; a target of -1 is not counted
   std::uint64_t dropout_seed = 0;           // different in each micro-batch of each step
 };
 

@@ -27,7 +27,7 @@ struct CalibrateFromResult {
   std::vector<KernelTimes> kernels{};         // of the files that could be used
   std::optional<BenchmarkFit> fit{};          // absent: no benchmark could be fitted
   std::optional<KernelFit> kernel_fit{};      // absent: no times of kernels could be fitted
-  std::optional<Machine> machine{};           // with all fits; absent: no fit succeeded, see
+  std::optional<Machine> machine{};           // with all fits; absent: no machine was made, see
                                               // failures
   std::vector<Error> failures{};
 };
