@@ -3,7 +3,7 @@
 // each source and operation the error of
 //   catalogue   the unchanged machine files
 //   group       links fitted without the predicted group (its members and domains)
-//   nodes       links fitted without all groups over equally many domains
+//   nodes links fitted without all groups over the same number of domains
 //   size        links fitted without the predicted octave of sizes
 //   alpha-beta  a start and a bus rate, fitted to each group itself (not held out)
 //   spec        bytes on the wire divided by the specified rate

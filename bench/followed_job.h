@@ -13,9 +13,10 @@ namespace stepscope {
 struct FollowedJob {
   std::int64_t right = -1;  // steps from the fault's first until its rank was named; -1: never
   int wrong = 0;            // other ranks that were named, or this one before
-  std::int64_t link = -1;   // steps until the slow communicator's transfers were told; -1: never
-  int wrong_links = 0;      // longer transfers that were told of others, or before
-  int changes = 0;          // of the step time that were told
+  std::int64_t link = -1;   // steps until the slow communicator's transfers were reported; -1:
+                            // never
+  int wrong_links = 0;      // longer transfers that were reported of others, or before
+  int changes = 0;          // of the step time that were reported
   double step_s = 0;        // at the end
   std::uint64_t lines = 0;
 };

@@ -3,7 +3,7 @@
 // stepscope's reader and with the whole command. They run in turn, in processes of their own.
 // Prints a Markdown table. Files larger than 4 GiB are read once, only by stepscope's reader
 // (simdjson cannot read them). ingest --child FILE THREADS: one run of the reader, for the parent.
-// The floor is the program beside this one.
+// The floor is the program in the same folder.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -95,7 +95,7 @@ int run_read_child(const std::string& path, unsigned threads) {
 
 struct Options {
   std::string self;       // this program
-  std::string floor;      // the one beside it
+  std::string floor;      // the program in the same folder
   std::string command{};  // stepscope; empty: do not measure analyze
   unsigned rounds = 5;
   std::vector<std::string> files{};

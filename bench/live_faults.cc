@@ -2,10 +2,10 @@
 // How soon and how surely `stepscope live` names a slow rank. Simulated jobs of 2 to 16 ranks write
 // the files of NCCL Inspector, or files of steps; they are followed as those of real jobs, once a
 // step. FAULTY jobs (200) have a rank that becomes slow; named in time is the right rank, alone,
-// within 10 steps. CLEAN jobs (100) of STEPS steps (10,000) have none; whoever is named is a false
-// alarm, and so are longer transfers. LINKS jobs (20) have a slow link, which is no rank's fault;
-// told in time are the longer transfers of its communicator, within 10 steps. Usage: live_faults
-// [FAULTY [CLEAN [STEPS [LINKS [SEED]]]]].
+// within 10 steps. CLEAN jobs (100) of STEPS steps (10,000) have no slow rank; a rank that is named
+// is a false alarm, and so are longer transfers. LINKS jobs (20) have a slow link, which is no
+// rank's fault; reported in time are the longer transfers of its communicator, within 10 steps.
+// Usage: live_faults [FAULTY [CLEAN [STEPS [LINKS [SEED]]]]].
 #include <fmt/format.h>
 #include <unistd.h>
 

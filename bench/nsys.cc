@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // nsys [--rows N] [--rounds N] [--folder DIR]: reads a generated export of Nsight Systems by one
 // thread: kernels alone, and the whole export. The export has schema 3.25, N kernel rows (default
-// 2,000,000), equally many calls and a tenth as many ranges; it is removed at the end. The floor
-// runs in turn: SQLite's own file layer steps over the same columns and takes each value. Prints
-// Markdown: medians of rows per second, ratios as median (min … max).
+// 2,000,000), N calls and N / 10 ranges; it is removed at the end. The floor runs in turn: SQLite's
+// own file layer steps over the same columns and takes each value. Prints Markdown: medians of rows
+// per second, ratios as median (min … max).
 #include "stepscope/read/nsys/nsys.h"
 
 #include <sqlite3.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Python module beside the command and its floors.
+"""The Python module compared with the command and its floors.
 
 python_module.py PACKAGE_DIR COMMAND TRACES [--rounds N]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Model A on two ranks, each a process of one thread: ZeRO-1 of stepscope beside PyTorch's DDP, and DDP with
-ZeroRedundancyOptimizer; ZeRO-3 beside FSDP (full shard) and FSDP2 (fully_shard), all over gloo, in f32.
+"""Model A on two ranks, each a process of one thread: ZeRO-1 of stepscope compared with PyTorch's DDP, and DDP with
+ZeroRedundancyOptimizer; ZeRO-3 compared with FSDP (full shard) and FSDP2 (fully_shard), all over gloo, in f32.
 
     python bench/torch_zero_peer.py [--program build/release/bench/zero] [--rounds 7] [--steps 5]
 
@@ -27,7 +27,7 @@ from torch_peer import Block, TorchStep
 from turns import Served, print_ratios
 
 RANKS = 2
-PEERS = {"DDP": 1, "DDP + ZeroRedundancyOptimizer": 1, "FSDP": 3, "FSDP2": 3}  # the stage of ours beside it
+PEERS = {"DDP": 1, "DDP + ZeroRedundancyOptimizer": 1, "FSDP": 3, "FSDP2": 3}  # the stage of ours to compare with
 WARM_UP = 3
 
 

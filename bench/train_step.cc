@@ -381,7 +381,7 @@ int run(const Options& o) {
   return 0;
 }
 
-// The model's own batch and sequence if none were given.
+// The model's own batch and sequence if they were not given.
 bool choose_model(Options& o) {
   std::int64_t batch = 8;
   std::int64_t tokens = 128;

@@ -162,7 +162,7 @@ std::string_view curve_of(std::string_view machine) {
 }
 
 // What all machines share are properties of GPUs' kernels and launches; XLA's programs on TPUs have
-// none of them.
+// no such properties.
 bool concerns(const FitParameter& parameter, std::string_view machine) {
   if (parameter.curve.empty()) return !machine.starts_with("TPU");
   return parameter.curve == curve_of(machine);

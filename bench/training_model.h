@@ -88,13 +88,13 @@ class TrainingModel {
                                       const std::vector<bool>& used, std::span<const double> start,
                                       int iterations);
 
-// Decides rows whose recomputation is in doubt. Runs of one model on equally many devices all
-// recompute (as their rows say) if one of them would not fit into memory without it; otherwise none
-// does.
+// Decides rows whose recomputation is in doubt. Runs of one model on the same number of devices all
+// recompute (as their rows say) if one of them would not fit into memory without it; otherwise no
+// run recomputes.
 void decide_recompute(TrainingRows& data);
 
 // Rows without a published micro-batch get the fastest micro-batch that fits by the catalogue's
-// figures. A row that fits with none is moved to `left_out`.
+// figures. A row without such a micro-batch is moved to `left_out`.
 void search_micro_batches(TrainingRows& data);
 
 }  // namespace stepscope::bench

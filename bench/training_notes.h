@@ -14,15 +14,15 @@
 namespace stepscope::bench {
 
 // The catalogue's model whose name the row's name holds ("Qwen3_30B_a3B (tokendrop)"), if the row's
-// sizes agree with it; null if there is none. Sizes that the row does not state are 0; without
+// sizes agree with it; null without such a model. Sizes that the row does not state are 0; without
 // `layers` and `hidden` the name must begin with the catalogue's, as a whole.
 [[nodiscard]] const Transformer* published_architecture(std::string_view name, std::int64_t layers,
                                                         std::int64_t hidden);
 
-// A model of the catalogue of which a run has the first `layers` ("DeepSeek-V4-Flash (16 layers)"),
-// with the row's hidden size; absent if there is none. `notes` in lower case may state the tokens
-// of a compressed key by number of layers ("cr pattern 0 x3, 4 x6, 128 x7"; absent if they do not
-// agree).
+// A model of the catalogue, cut to the first `layers` layers of a run ("DeepSeek-V4-Flash (16
+// layers)"), with the row's hidden size; absent without such a model. `notes` in lower case may
+// state the tokens of a compressed key by number of layers ("cr pattern 0 x3, 4 x6, 128 x7"; absent
+// if they do not agree).
 [[nodiscard]] std::optional<Transformer> cut_architecture(std::string_view name,
                                                           std::int64_t layers, std::int64_t hidden,
                                                           std::string_view notes);

@@ -12,8 +12,8 @@
 namespace stepscope::bench {
 namespace {
 
-// Of Megatron-Bridge, scripts/performance/configs at its tags v0.2.0 (container 25.11), v0.3.0
-// (26.02), v0.4.0 (26.04) and v0.5.0 (26.06), and src/megatron/bridge/perf_recipes at v0.6.0
+// The recipes of Megatron-Bridge: scripts/performance/configs at its tags v0.2.0 (container 25.11),
+// v0.3.0 (26.02), v0.4.0 (26.04) and v0.5.0 (26.06), and src/megatron/bridge/perf_recipes at v0.6.0
 // (26.08). `modules` as in the recipe, in parentheses.
 struct Recipe {
   std::array<std::string_view, 3> releases;  // at the start of the release

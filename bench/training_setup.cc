@@ -13,9 +13,9 @@ namespace {
 // reduction after the last backward. Megatron-Core, NeMo: fused kernels, user-buffer overlap,
 // gradients reduced in fp32. Megatron-Bridge (its perf_recipes and training/mixed_precision.py):
 // gradients summed and reduced in 16 bits, weights held in fp8, Transformer Engine's loss, 16-bit
-// states of AdamW for some models. Adapters: NeMo 24.07's tuning configuration has rank 32 beside
-// queries, keys and values; AutoModel's has rank 8 beside all linear layers. torchtitan: its
-// models' files set selective recomputation by operation. FSDP: every unit is gathered and reduced
+// states of AdamW for some models. Adapters: NeMo 24.07's tuning configuration has rank 32 at
+// queries, keys and values; AutoModel's has rank 8 at all linear layers. torchtitan: its models'
+// files set selective recomputation by operation. FSDP: every unit is gathered and reduced
 // separately, in fp32 unless the row says pure 16 bits.
 constexpr std::int64_t one_call = std::int64_t{1} << 40;
 constexpr std::array<FrameworkHabits, 16> habits = {{

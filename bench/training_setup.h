@@ -48,7 +48,7 @@ struct FrameworkHabits {
   bool grouped_experts = true;     // one kernel multiplies all experts of a device
   bool batch_of_a_device = false;  // micro_batch is of a device, and nothing accumulates
   std::int64_t lora_rank = 16;     // of adapters, if a row has some and not their rank
-  bool lora_on_qkv = false;        // adapters beside queries, keys and values alone
+  bool lora_on_qkv = false;        // adapters at queries, keys and values alone
   bool compiles_step = false;      // XLA: the host launches the step as one program
   // DeepSeek-V4 has the layer of multi-token prediction that its checkpoint has.
   bool predicts_as_checkpoint = false;

@@ -4,7 +4,7 @@ add_library(stepscope_flags INTERFACE)
 target_compile_options(stepscope_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
   $<$<BOOL:${STEPSCOPE_WERROR}>:-Werror>)
-# Linked after stepscope_flags. Only shadowing by local names is checked, which clang cannot tell from others.
+# Linked after stepscope_flags. Only shadowing by local names is checked, which clang cannot distinguish from others.
 add_library(stepscope_local_shadows INTERFACE)
 target_compile_options(stepscope_local_shadows INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)
 if(STEPSCOPE_SANITIZE)
@@ -41,7 +41,8 @@ set(STEPSCOPE_FACES say diagnose face verbs)
 option(STEPSCOPE_UNITY "Compile the sources of a folder together" ON)
 
 # A second less a file.
-# Not beside a compiler cache, which cannot keep such files, nor without rooms, where each source shows that its includes suffice.
+# Not with a compiler cache, which cannot keep such files, nor without rooms, where each source shows that its includes
+# suffice.
 set(STEPSCOPE_PRECOMPILED <algorithm> <array> <charconv> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <numeric>
                           <optional> <set> <span> <string> <string_view> <tuple> <unordered_map> <utility> <variant> <vector>)
 set(STEPSCOPE_PRECOMPILED_LIBRARIES <fmt/format.h> <nlohmann/json.hpp>)

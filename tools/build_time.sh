@@ -1,6 +1,7 @@
 #!/bin/bash
 # build_time.sh [TARGET...]: builds the targets (default: the command `stepscope`, then everything) from scratch,
-# without a compiler cache and with nothing beside it. Prints wall time, processor time, and the slowest files.
+# without a compiler cache and with no other work on the machine. Prints wall time, processor time, and the slowest
+# files.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# check_format.sh: fails if clang-format-19 would change a source file, or ruff a Python file. `make format` fixes it.
+# check_format.sh: fails if clang-format-19 would change a source file, ruff a Python file, or if check_words.sh refuses a word.
+# `make format` fixes the first two.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-19 --dry-run --Werror
@@ -11,4 +12,5 @@ if [ -x $python ] && $python -m ruff --version >/dev/null 2>&1; then
 else
   echo "format: Python files are not checked, no ruff in build/python-env (tools/python_env.sh check)"
 fi
+tools/check_words.sh
 echo "format: clean"

@@ -58,7 +58,7 @@ VERBS = {
     ),
     "plan": ("PlanSearch", [("model", "Named", None)], "[files.value_of(model)]"),
 }
-# Of the text and the files that the command writes, which results have as methods.
+# Flags of the text and of the files that the command writes, which results have as methods.
 LEFT_OUT = {
     "json", "html", "csv", "perfetto", "write-machine", "brief", "verbose", "timeline", "help", "a", "b",
     "chakra", "goal", "goal-recorded-times",

@@ -35,7 +35,7 @@ class Job:
     item       each layer reads a value back to the host
     loss_item  the loss is read back after each micro-batch
     loader     the data loader needs 15 ms a step
-    pageable   the batch and 64 MB beside it come from pageable memory, with a synchronous copy
+    pageable the batch and another 64 MB come from pageable memory, with a synchronous copy
     collector  Python's garbage collector runs each step, over a million objects
     allocator  the caching allocator gives its memory back each step
     sleep      the host sleeps 15 ms between forward and backward

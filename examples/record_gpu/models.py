@@ -124,7 +124,7 @@ class Gelu(nn.Module):
 
 
 class Mixture(nn.Module):
-    """Each token goes to its best `chosen` experts; none is dropped. Tokens are sorted by expert,
+    """Each token goes to its best `chosen` experts; no token is dropped. Tokens are sorted by expert,
     and one grouped product serves all experts; `loop` multiplies expert by expert instead."""
 
     def __init__(self, shape, linear, loop):

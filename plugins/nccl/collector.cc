@@ -81,7 +81,7 @@ std::uint64_t sum(const std::array<std::atomic<std::uint64_t>, kind_count>& coun
   return total;
 }
 
-// Zeroed memory; null if there is none.
+// Zeroed memory; null if it cannot be allocated.
 void* zeroed(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;

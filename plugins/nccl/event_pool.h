@@ -54,7 +54,7 @@ struct CallPayload {  // coll, p2p, ce_coll, coll_api, p2p_api
 };
 struct ProxyPayload {  // proxy_op, proxy_step, proxy_ctrl
   std::uint64_t bytes;
-  std::int64_t begun;  // ns; 0 = not told
+  std::int64_t begun;  // ns; 0 = unknown
   std::int64_t wait_since;
   std::array<std::uint32_t, wait_count> waited_ns;
   std::int32_t peer;
@@ -65,7 +65,7 @@ struct ProxyPayload {  // proxy_op, proxy_step, proxy_ctrl
   bool sends;
 };
 struct KernelPayload {
-  std::uint64_t gpu_start;  // ns of the GPU's timer; 0 = not told
+  std::uint64_t gpu_start;  // ns of the GPU's timer; 0 = unknown
   std::uint64_t gpu_stop;
   std::uint8_t channel;
 };
@@ -121,7 +121,7 @@ class EventPool {
   // Sets the number of usable slots, in [shard_count, most_slots]. Call it before the first take().
   void limit(std::uint32_t slots);
 
-  // Takes a slot with `id` set; the caller owns it until stop(). Null if none is free. `thread`
+  // Takes a slot with `id` set; the caller owns it until stop(). Null if no slot is free. `thread`
   // spreads threads over shards.
   [[nodiscard]] Event* take(std::uint32_t thread);
   // NCCL may use the handle after this call.

@@ -90,7 +90,7 @@ TEST(EventPool, WhenItIsFullNothingIsTakenUntilSomethingIsDrained) {
   t.pool.limit(EventPool::shard_count * 2);
   std::vector<std::uint64_t> handles;
   while (const std::uint64_t handle = begin(t.pool)) handles.push_back(handle);
-  EXPECT_EQ(handles.size(), 8U);  // of this thread's shard and the three beside it
+  EXPECT_EQ(handles.size(), 8U);  // of this thread's shard and the three next to it
   EXPECT_NE(begin(t.pool, 8), 0U);
   EXPECT_TRUE(t.pool.stop(handles[0], 1));
   EXPECT_EQ(begin(t.pool), 0U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A collective or message with the data of all its children. NCCL ends the event of a call when the
-// call is enqueued. Only its kernel's channels and its proxy operations tell when it ran.
+// call is enqueued. Only its kernel's channels and its proxy operations show when it ran.
 #pragma once
 
 #include <array>

@@ -162,7 +162,7 @@ OtherPayload other_of(std::uint64_t stream, std::uint64_t bytes, int number, boo
   return {.stream = stream, .bytes = bytes, .number = number, .flag = flag};
 }
 
-// Until v3 a call carries its communicator's name and hash; v6's wrapper around calls has none.
+// Until v3 a call carries its communicator's name and hash; v6's wrapper around calls does not.
 template <class Call>
 void introduce(Communicator& communicator, const Call& call, int rank) {
   if constexpr (requires { call.comm_hash; }) {

@@ -74,7 +74,7 @@ inline std::vector<std::string>& logged() {
   static std::vector<std::string> lines;
   return lines;
 }
-// Of the lines, counted for a thread that waits for one.
+// The number of the lines, for a thread that waits for one.
 inline std::atomic<std::size_t>& warnings() {
   static std::atomic<std::size_t> count = 0;
   return count;

@@ -26,7 +26,7 @@ class RowText {
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
  private:
-  std::array<char, 4096> buffer_;  // of which `size_` are set
+  std::array<char, 4096> buffer_;  // the first `size_` are set
   std::size_t size_ = 0;
   bool overflowed_ = false;
 };

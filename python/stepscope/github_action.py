@@ -3,7 +3,7 @@
 
 Reads TRACES, or BEFORE and AFTER (one launch a line), MAX_REGRESSION, INCONCLUSIVE and FLAGS from the environment. Writes
 comment.md and stepscope.html into RUNNER_TEMP, and `comment`, `page` and `verdict` to GITHUB_OUTPUT. Exit codes: those of
-the command; 3 a regression, 4 the steps cannot tell.
+the command; 3 a regression, 4 the steps cannot decide.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pathlib import Path
 def path() -> Path:
     """The absolute path of the shared library.
 
-    Raises FileNotFoundError where this installation has none: a build for macOS, or an incomplete one.
+    Raises FileNotFoundError where this installation has no plugin: a build for macOS, or an incomplete one.
     """
     library = Path(__file__).resolve().with_name("libnccl-profiler-stepscope.so")
     if not library.is_file():

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from stepscope.results import Analysis
 
-# Those of the page (stepscope/face/page/page.css), for light paper.
+# The colours of the page (stepscope/face/page/page.css), for light paper.
 _COLOURS = {
     "compute": "#1f5fa8",
     "comm_overlapped": "#8fc6e6",

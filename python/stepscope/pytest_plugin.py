@@ -10,8 +10,8 @@
                 with stepscope_run.step():
                     train(batch)
 
-Each mark takes inconclusive="fail" (the default) or "pass": what happens if the steps cannot tell.
-`pytest --stepscope-write-baselines` writes the baselines instead of comparing with them.
+Each mark takes inconclusive="fail" (the default) or "pass": what happens if the steps cannot decide. `pytest
+--stepscope-write-baselines` writes the baselines instead of comparing with them.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def _ms(ns: float) -> str:
 
 def median_interval(times: list[int], independent: float) -> tuple[float, float]:
     """Ends of the interval that holds the median with 95 % confidence, by order statistics (the number of values below
-    the median is binomial). `times` ascending; they are worth `independent` independent ones. Of fewer than six the
-    least and the largest."""
+    the median is binomial). `times` ascending; they are worth `independent` independent ones. With fewer than six
+    values, the least and the largest."""
     n = min(len(times), int(independent))
     total, below = 0.0, 0
     for k in range(n // 2):

@@ -162,7 +162,7 @@ class Analysis(Result):
 
     @property
     def verdict(self) -> Verdict | None:
-        """The one cause with its numbers; None where no replay can tell."""
+        """The one cause with its numbers; None where no replay can show it."""
         return record_of(self._tree["answer"]["verdict"], Verdict)
 
     @property
@@ -268,7 +268,7 @@ class Runs(Result):
 
 
 class Check(Result):
-    """What a few steps or a log tell already (`stepscope check`)."""
+    """What a few steps or a log show already (`stepscope check`)."""
 
     __slots__ = ()
 

@@ -36,7 +36,7 @@ LIMITS = [
     ('"38.9ms"', 60, "", False),  # the interval holds the limit
     ('"39ms"', 60, ', inconclusive="pass"', True),
     ('"42ms"', 3, "", True),
-    ('"39ms"', 3, "", False),  # too few to tell
+    ('"39ms"', 3, "", False),  # too few to decide
     ('"39ms"', 3, ', inconclusive="pass"', True),
     ('"40ms"', 60, ', inconclusive="maybe"', False),
     ('"fast"', 60, "", False),

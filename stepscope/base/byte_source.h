@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of uncompressed bytes. Its source is plain, gzip (one or more members) or zstd (one or
-// more frames); the first bytes tell which. A compressed source that inflates to more than 16 MiB
+// more frames); the first bytes show which. A compressed source that inflates to more than 16 MiB
 // and to more than most_inflation times its own size gives an error: traces and logs compress 5 to
 // 50 times, decompression bombs 150 to 1000 times and more. base/files/open_source.h opens files.
 #pragma once

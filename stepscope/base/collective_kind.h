@@ -10,7 +10,7 @@
 
 namespace stepscope {
 
-// `unknown`: communication whose name does not tell its kind. `none`: no communication.
+// `unknown`: communication whose name does not show its kind. `none`: no communication.
 enum class CollectiveKind : std::uint8_t {
   none,
   all_reduce,

@@ -139,7 +139,7 @@ void shared_stretches(std::vector<T>& results, const Workers& workers, std::size
   for (std::vector<T>& stretch : stretches) at = std::ranges::move(stretch, at).out;
 }
 
-// A question whose answer no other question beside it needs.
+// A question whose answer no other question of the list needs.
 struct SharedQuestion {
   std::function<void()> ask;
   std::function<void(std::string&)> append;
@@ -155,7 +155,7 @@ template <class T, class Ask>
 }
 
 // Asks all of them: on the threads of a process that works alone, else in turns by the processes.
-// Those that take longest should come first.
+// The longest questions should come first.
 inline void ask_shared(std::span<const SharedQuestion> questions, const Workers& workers) {
   if (workers.alone()) {
     parallel_for(questions.size(), workers.threads, [&](std::size_t i) { questions[i].ask(); });

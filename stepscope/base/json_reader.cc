@@ -22,7 +22,7 @@ std::string place_of(std::string_view json, std::size_t byte) {
   return "line " + std::to_string(line) + ", column " + std::to_string(before.size() - start + 1);
 }
 
-// Counts the bytes that the parser has taken; the events of nlohmann's parser do not tell.
+// Counts the bytes that the parser has taken; the events of nlohmann's parser do not give it.
 struct Counted {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;

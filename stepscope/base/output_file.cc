@@ -37,8 +37,8 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   }
   if (exists && (info.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0)  // renaming would replace it
     return output_error(path, "cannot write", EACCES);
-  // A name that exists is passed over: it is another writer's, one of a process that died, or a
-  // link that somebody has laid.
+  // A name that exists is skipped. It may belong to another writer or to a process that died, or it
+  // may be a link that another user made.
   const std::string first = path + ".tmp" + std::to_string(::getpid());
   constexpr int most_names = 100;
   for (int i = 0; i < most_names; ++i) {

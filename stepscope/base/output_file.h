@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file being written. Its bytes go to a temporary file beside it, which commit() renames into
-// place. So a reader never sees half of it, and a failure leaves the old file. A file without
+// A file being written. Its bytes go to a temporary file in the same folder, which commit() renames
+// into place. So a reader never sees half of it, and a failure leaves the old file. A file without
 // permission to write is not replaced. Devices and pipes ("/dev/stdout") are written directly.
 #pragma once
 

@@ -48,7 +48,7 @@ template <class C>
 inline constexpr bool is_view<std::basic_string_view<C>> = true;
 template <class T>
 concept Scalar = std::is_arithmetic_v<T> || std::is_enum_v<T> || is_time<T>;
-// Of which a list is one piece of memory.
+// Elements whose list is one piece of memory.
 template <class T>
 concept Dense = Scalar<T> && !std::same_as<T, bool>;
 

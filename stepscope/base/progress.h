@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a verb tells its caller how far it is, and how the caller stops it.
+// How a verb reports its progress to its caller, and how the caller stops it.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct Progress {
   [[nodiscard]] bool stopped() const { return stop != nullptr && stop->requested(); }
 };
 
-// Keeps `error` in `failures` and tells the caller at once.
+// Keeps `error` in `failures` and reports it to the caller at once.
 inline void fail(const Progress& progress, std::vector<Error>& failures, Error error) {
   if (progress.failed) progress.failed(error);
   failures.push_back(std::move(error));

@@ -13,7 +13,7 @@
 
 namespace stepscope {
 
-// Kinds of failure that a caller may need to tell apart. Control flow reads the code, never the
+// Kinds of failure that a caller may need to distinguish. Control flow reads the code, never the
 // text.
 enum class ErrorCode : std::uint8_t {
   failed,

@@ -43,8 +43,8 @@ TEST(StringPool, TextsThatDifferInOneByteAnywhereAreDistinct) {
     }
 }
 
-// Of every length that is read in another way. Results depend on the values: another one here is
-// another result there.
+// Texts of every length that is read in another way. Results depend on the values: another one here
+// is another result there.
 TEST(TextHash, IsTheSameOnEveryMachine) {
   EXPECT_EQ(text_hash(""), 0U);
   EXPECT_EQ(text_hash("a"), 0x23f09ef1e0f7ba31U);

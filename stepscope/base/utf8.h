@@ -18,7 +18,7 @@ namespace stepscope {
 // of reading: below U+0020, U+007F to U+009F, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069.
 [[nodiscard]] bool is_control(std::string_view character);
 
-// Whether every byte belongs to a character, and none is a control.
+// Whether every byte belongs to a character, and no character is a control.
 [[nodiscard]] bool is_printable(std::string_view text);
 
 // Appends the character, or U+FFFD if `c` is not one (a lone surrogate, or above U+10FFFF).

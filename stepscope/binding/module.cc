@@ -4,7 +4,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/binding/flag_tables.h"
 #include "stepscope/binding/loop_rules.h"
 #include "stepscope/binding/python_error.h"
@@ -14,6 +13,7 @@
 #include "stepscope/binding/tree_columns.h"
 #include "stepscope/binding/verbs.h"
 #include "stepscope/face/help/answer.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/verbs/inputs/traces.h"
 
 namespace nb = nanobind;

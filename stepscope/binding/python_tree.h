@@ -9,7 +9,8 @@
 namespace stepscope::binding {
 
 // dict, list, str, int, float, bool and None, as json.loads() makes them of json_text(tree): a
-// number that is none is None, and bytes that are no UTF-8 are U+FFFD. The caller has the GIL.
+// number that is not finite is None, and bytes that are not UTF-8 are U+FFFD. The caller has the
+// GIL.
 [[nodiscard]] nanobind::object python_of(const Json& tree);
 
 // The text as Python's str; bytes that are no UTF-8 are U+FFFD, as in the JSON.

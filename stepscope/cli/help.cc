@@ -7,7 +7,6 @@
 #include <string>
 
 #include "stepscope/base/output_file.h"
-#include "stepscope/face/tree/version.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/face/help/completion.h"
 #include "stepscope/face/help/flag_values.h"
@@ -18,6 +17,7 @@
 #include "stepscope/face/outputs.h"
 #include "stepscope/face/terminal.h"
 #include "stepscope/face/text/text_table.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/say/vocabulary.h"
 
 namespace stepscope {

@@ -12,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-// The interpreter beside this program, where pip puts both, else the first on the path.
+// The interpreter in the folder of this program, where pip puts both, else the first on the path.
 std::string interpreter() {
   std::error_code none;
   const auto own = std::filesystem::read_symlink("/proc/self/exe", none);

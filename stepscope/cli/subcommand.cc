@@ -14,7 +14,6 @@
 
 #include "stepscope/analysis/replay/scenario.h"
 #include "stepscope/base/isa.h"
-#include "stepscope/face/tree/version.h"
 #include "stepscope/cli/command_line.h"
 #include "stepscope/cost/machine/machine_stems.h"
 #include "stepscope/cost/model/model_json.h"
@@ -23,10 +22,11 @@
 #include "stepscope/face/help/suggest.h"
 #include "stepscope/face/outputs.h"
 #include "stepscope/face/terminal.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/nn/network/presets.h"
 #include "stepscope/say/format.h"
 
-// The verbs in the order of `stepscope --help`. Each defines its row, NAME_verb, beside its flags.
+// The verbs in the order of `stepscope --help`. Each defines its row, NAME_verb, with its flags.
 #define STEPSCOPE_VERBS(VERB) \
   VERB(analyze)               \
   VERB(whatif)                \

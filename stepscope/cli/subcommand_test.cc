@@ -42,8 +42,8 @@ std::size_t characters(const std::string& line) {
       line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-// Begins with a capital letter. Of several sentences each ends with a full stop, one alone has
-// none.
+// Begins with a capital letter. Each of several sentences ends with a full stop; a single sentence
+// has no full stop.
 void expect_style(const std::string& what, const std::string& where) {
   ASSERT_FALSE(what.empty()) << where;
   EXPECT_EQ(std::islower(static_cast<unsigned char>(what.front())), 0) << where << ": " << what;

@@ -63,7 +63,7 @@ Message no_kernels(const ChecklistInput& in) {
              : msg::no_kernel();
 }
 
-// Likewise of matrix products.
+// The message that the ranks have no matrix products; empty if they have some.
 Message no_products(const ChecklistInput& in) {
   if (Message why = no_kernels(in); !why.empty()) return why;
   const auto is_product = [](const KernelRow& k) {
@@ -289,7 +289,7 @@ Message no_memory(const ChecklistInput& in) {
 
 double bytes_of(Bytes b) { return static_cast<double>(b.value); }
 
-// Of a device whose reserved memory is recorded.
+// The line of a device whose reserved memory is recorded.
 ChecklistLine fragmentation(const RankResult& rank, const DeviceMemory& device) {
   const double reserved = bytes_of(*device.peak_reserved);
   const double unused = std::max(0.0, 1 - bytes_of(device.peak_allocated) / reserved);

@@ -40,9 +40,9 @@ struct ChecklistInput {
   std::span<const Finding> findings{};  // of the job
   const Machine* machine = nullptr;     // of the ranks' GPU, null: unknown
   std::optional<int> world_size{};
-  std::optional<double> memory_share{};  // of the device's memory at the peak, if a log tells it
-  Message lacking{};    // without a job: why the input does not tell, and the remedy
-  Message no_device{};  // likewise of kernels and memory of a GPU; nothing: as `lacking`
+  std::optional<double> memory_share{};  // of the device's memory at the peak, if a log gives it
+  Message lacking{};    // without a job: why the input gives no answer, and the remedy
+  Message no_device{};  // the same for kernels and memory of a GPU; empty: as `lacking`
   Messages late{};      // the ranks that are late
 };
 

@@ -16,7 +16,7 @@ const GpuOfRank* gpu_of_rank(const JobResult& job, int rank) {
   return at == job.gpus->ranks.end() ? nullptr : &*at;
 }
 
-// Of the rank's steps from a step on.
+// The state of a rank's GPU in its steps from a step on.
 GpuState state_from(const RankResult& r, const GpuOfRank& gpu,
                     std::optional<std::int64_t> first_step) {
   GpuState state;

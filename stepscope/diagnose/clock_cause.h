@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a rank that is slower than its peers also has a lower clock, by the readings of logs of
-// GPUs beside the traces; and what limits the clock.
+// GPUs given with the traces; and what limits the clock.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace stepscope {
 
 enum class ClockVerdict : std::uint8_t {
-  lower,  // so much lower that it explains at least half of what the rank is slower
+  lower,  // the lower clock explains at least half of the rank's slowness
   part,   // lower, but it explains less
   alike   // within threshold::clock_alike of its peers'
 };
@@ -40,9 +40,9 @@ struct ClockCause {
   Message sentence{};  // "The SM clock of rank 3 is 1.20 GHz, …"
 };
 
-// Of a rank whose kernels take `ratio` times as long as its peers', in its steps from `first_step`
-// on (absent: all). Peers are the ranks with a GPU of the same name whose steps have readings.
-// Absent where the rank or all peers lack readings of the clock for half of these steps.
+// The cause for a rank whose kernels take `ratio` times as long as its peers', in its steps from
+// `first_step` on (absent: all). Peers are the ranks with a GPU of the same name whose steps have
+// readings. Absent where the rank or all peers lack readings of the clock for half of these steps.
 [[nodiscard]] std::optional<ClockCause> clock_cause(const JobResult& job, int rank, double ratio,
                                                     std::optional<std::int64_t> first_step);
 

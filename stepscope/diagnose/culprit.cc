@@ -19,8 +19,8 @@ constexpr double mostly_launches = 0.30;
 constexpr double small_fault = 0.05;
 constexpr std::int64_t many_times_fault = 6;
 constexpr double least_part = 0.01;  // of the critical path, to be listed
-// Of the step: other programs on the cores of a job make differences up to it. Experiment: of 316
-// recorded captures the wrong verdicts of faults beyond it are fewer than 1 in 50.
+// The share of the step up to which other programs on the cores of a job make differences.
+// Experiment: in 316 recorded captures, wrong verdicts of faults beyond it are fewer than 1 in 50.
 constexpr double sure_on_cores = 0.10;
 
 // "4.65 ms (12.3 %) of each step of 37.9 ms".
@@ -29,7 +29,7 @@ Message of_steps(Ns gain, const JobResult& job) {
   return msg::of_steps(gain, Percent{share_of_time(gain, step)}, is_window(job), step);
 }
 
-// Names of groups may be hashes of 40 letters: the beginning of such a name tells.
+// Names of groups may be hashes of 40 letters: the beginning of such a name is enough.
 Message group_words(const CommGroup& group, const std::string& dim) {
   constexpr std::size_t long_name = 32;
   const bool hash = group.name.size() >= long_name && group.name.find(' ') == std::string::npos;
@@ -55,7 +55,7 @@ Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) 
   const Message cost = msg::costs(f.at_most, of_steps(f.gain, job));
   const bool cpu = on_cores(job);
   const bool several = job.ranks.size() > 1;
-  // Of a slow rank.
+  // The host's part of the excess of a slow rank.
   const Value of_host = f.scenario.part || f.excess <= Ns{0} ? Value() : Value(f.excess);
   switch (f.kind) {
     case StepFaultKind::slow_rank:
@@ -85,7 +85,7 @@ Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) 
   return {};
 }
 
-// Of a fault that gains this share of the step.
+// The confidence in a fault that gains this share of the step.
 Confidence confidence_of(double share, bool at_most, const JobResult& job) {
   const Confidence replay = replay_confidence(*job.explanation);
   const bool doubtful = at_most || (on_cores(job) && share < sure_on_cores);
@@ -337,8 +337,8 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
   if (verdicts.size() > compared)
     std::ranges::stable_sort(verdicts, std::ranges::greater{}, &Culprit::gain);
   Culprit bound = largest_bound(job);
-  // A small fault is no headline beside a bound that is a multiple of it. A bubble is no such
-  // bound: uneven stages are a part of it.
+  // A small fault is no headline if a bound is a multiple of it. A bubble is no such bound: uneven
+  // stages are a part of it.
   const bool small = !verdicts.empty() && verdicts.front().share < small_fault &&
                      bound.kind != CulpritKind::bubble &&
                      bound.gain >= many_times_fault * verdicts.front().gain;

@@ -71,7 +71,7 @@ struct Culprit {
   std::string change{};               // for `stepscope whatif --change`; empty: none
 };
 
-// Whether the replay tells what each cause costs. Then only its faults accuse: a rank that is late
+// Whether the replay gives the cost of each cause. Then only its faults accuse: a rank that is late
 // may be a victim.
 [[nodiscard]] bool replay_tells(const JobResult& job);
 

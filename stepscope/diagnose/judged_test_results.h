@@ -75,7 +75,7 @@ struct AnalyzedRank {
 inline constexpr LogTool megatron_tool = {
     .name = "megatron", .label = "Megatron-LM", .counting = FlopCounting::megatron};
 
-// Forty records of Megatron-LM, of which the last half take a tenth longer.
+// Forty records of Megatron-LM. The last half take a tenth longer.
 struct MadeLog {
   JobLog log;
   LogSteps steps;
@@ -155,7 +155,7 @@ inline constexpr std::string_view waiting_thread =
     R"({"type":"sampled","name":"loader","unit":"milliseconds","startValue":0,"endValue":100,)"
     R"("samples":[[2]],"weights":[100]}]})";
 
-// The stacks of a text beside IdleRank, whose device is idle from `idle` to `idle_end` ms.
+// The stacks of a text together with IdleRank, whose device is idle from `idle` to `idle_end` ms.
 struct StacksBesideRank {
   IdleRank run;
   Profile profile;
@@ -186,7 +186,7 @@ inline TestRank two_hits() {
   return r.take();
 }
 
-// Gathers and reduces, and nothing tells what.
+// Gathers and reduces unknown parameters.
 inline TestRank unknown_units() {
   TestRank r;
   r.rows().step("ProfilerStep#0", 0, 400'000);

@@ -22,7 +22,7 @@ struct MemoryFinding {
 [[nodiscard]] std::vector<MemoryFinding> memory_findings(const MemorySnapshot& snapshot,
                                                          const DeviceMemoryAccount& device);
 
-// What the snapshot cannot tell, and what was not understood in it.
+// What the snapshot cannot show, and what was not understood in it.
 [[nodiscard]] Messages memory_warnings(const MemorySnapshot& snapshot,
                                        const MemoryAccount& account);
 

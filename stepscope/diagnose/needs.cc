@@ -60,7 +60,7 @@ constexpr auto finding_needs = [] {
   });
 }();
 
-// Of the bounds of verdicts that are no findings.
+// The needs of bounds of verdicts that are no findings.
 constexpr auto bound_needs = std::to_array<FindingNeeds>(
     {{"bubble", {Fact::ranks, Fact::device_rows}}, {"compute_bound", {Fact::device_rows}}});
 

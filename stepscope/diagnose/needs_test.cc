@@ -24,8 +24,8 @@ TEST(Needs, AreKnownOfEachFindingVerdictAndChange) {
   }
 }
 
-// The needs of a verdict's change lie among those of the verdict, so that none is named whose gain
-// is not told.
+// The needs of a verdict's change lie among those of the verdict, so that no change is named whose
+// gain is unknown.
 TEST(Needs, OfAFaultAreThoseOfItsChange) {
   const Facts all = [] {
     Facts facts;

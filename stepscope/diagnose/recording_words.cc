@@ -28,7 +28,7 @@ Message broken_steps(const JobResult& job) {
   return msg::steps_broken(std::vector(steps.begin(), steps.end()), ranks);
 }
 
-// Of each step, of a sum over a rank's steps.
+// The mean part of a step, from a sum over a rank's steps.
 Ns part_of_step(Ns time, const RankResult& r) {
   return time / std::max<std::int64_t>(1, std::ssize(r.steps));
 }
@@ -59,7 +59,7 @@ Message lost_sentence(const JobResult& job) {
                         value_if(!steps.empty(), steps.size()), which);
 }
 
-// A file of several ranks whose rows cannot be told apart.
+// A file of several ranks whose rows cannot be distinguished.
 Message merged_sentence(const JobResult& job) {
   const auto merged = std::ranges::find_if(
       job.ranks, [](const RankResult& r) { return r.recording.stepping_processes > 1; });
@@ -67,7 +67,7 @@ Message merged_sentence(const JobResult& job) {
   return msg::ranks_mixed(merged->rank, merged->recording.stepping_processes);
 }
 
-// Rows of which it is not known what they are.
+// Rows whose meaning is unknown.
 Message nameless_sentence(const JobResult& job) {
   const bool none = !job.ranks.empty() && std::ranges::all_of(job.ranks, [](const RankResult& r) {
     std::uint64_t known = 0;

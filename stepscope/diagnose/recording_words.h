@@ -15,7 +15,7 @@ namespace stepscope {
 // The one sentence about the recording that changes the answer, to stand before it. The first that
 // applies: rows of several ranks or of no category; a file that is cut; launches whose device rows
 // are lost; time that is not recorded; start-up; a window that is a small part of the recording.
-// Nothing where none does.
+// Empty if no case applies.
 [[nodiscard]] Message recording_sentence(std::span<const InputRow> inputs, const JobResult& job);
 
 // Whether nothing can be concluded from the rows: those of several ranks are mixed, or it is not

@@ -34,8 +34,8 @@ struct StageMean {
   [[nodiscard]] double bubble() const { return fill + between + drain; }
 };
 
-// Of a job with a pipeline: the shares of each rank, parallel to its ranks, by the replay where
-// there is one; and each stage.
+// The shares of a bubble in a job with a pipeline: those of each rank, parallel to its ranks, by
+// the replay where there is one; and each stage.
 [[nodiscard]] std::vector<BubbleShares> bubble_shares_of(const JobResult& job);
 [[nodiscard]] std::vector<StageMean> stage_means(const JobResult& job);
 

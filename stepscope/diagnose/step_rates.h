@@ -19,7 +19,8 @@ struct StepRates {
   // |compute ∩ communication| over min(|compute|, |communication|), summed over ranks (overlap.h).
   // Absent: no communication, or no compute to hide it.
   std::optional<double> overlap_efficiency{};
-  // The collective with most transfer time that has a bus bandwidth; null: none has. In `analysis`.
+  // The collective with most transfer time that has a bus bandwidth; null: no collective has one.
+  // In `analysis`.
   const CollectiveRow* collective = nullptr;
   std::optional<double> link_share{};  // its busbw over its link; absent: not known, or impossible
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From where on something is worth saying: the bounds that verdict, findings and warnings judge by.
+// The bounds by which verdict, findings and warnings judge what is worth saying.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ inline constexpr double slow_link_share = 1.0 / 3;
 inline constexpr double rate_bound_from = 3;
 // Messages: share of a transfer that its latency takes, for it to be small.
 inline constexpr double mostly_latency = 0.5;
-// Congestion: slowest tenth over the median, of at least so many calls of one size and group.
+// Congestion: slowest tenth over the median, with at least least_calls calls of one size and group.
 inline constexpr double congestion_spread = 2;
 inline constexpr std::size_t least_calls = 10;
 // Algorithms: how many times the best algorithm's time a call takes, and the share of the calls
@@ -87,7 +87,7 @@ inline constexpr double much_memory_bound = 0.3;  // of the kernels' time
 inline constexpr double little_mfu = 0.30;
 inline constexpr double little_headroom = 0.10;
 
-// A capture needs so many steps.
+// The number of steps that a capture needs.
 inline constexpr std::size_t enough_steps = 3;
 
 // Clocks of GPUs: how far below its peers' the clock of a rank is alike; the share of what a rank
@@ -99,8 +99,8 @@ inline constexpr double clock_limited = 0.1;
 
 // Profiles of the host: share of its samples that a thread which trains spends in passes.
 inline constexpr double least_in_passes = 0.1;
-// Beside a trace: while a thread waits, a device that idles for at most the first share of the time
-// loses little, and one that idles for at least the second loses it as well.
+// Profiles with a trace: while a thread waits, a device that idles for at most the first share of
+// the time loses little, and one that idles for at least the second loses it as well.
 inline constexpr double hardly_idle = 0.1;
 inline constexpr double mostly_idle = 0.5;
 
@@ -112,7 +112,8 @@ inline constexpr double much_start_up = 0.1;
 // recorded.
 inline constexpr double small_span = 0.5;
 
-// Of a step that is not recorded: a recorded step this much longer is slowed by the recording.
+// Relative to a step that is not recorded: a recorded step this much longer is slowed by the
+// recording.
 inline constexpr double slowed_by_recording = 1.1;
 
 }  // namespace stepscope::threshold

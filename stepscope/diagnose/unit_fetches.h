@@ -7,11 +7,11 @@
 
 namespace stepscope {
 
-// What tells the units of the job's ranks.
+// The source of the units of the job's ranks.
 [[nodiscard]] UnitSource unit_source(const JobResult& job);
 // "32 of 64 fetches came after their unit was needed: …"
 [[nodiscard]] Message fetches_in_words(const JobResult& job);
-// Sharded parameters were gathered, and no row tells for which unit: what would record it.
+// Sharded parameters were gathered, and no row shows for which unit: what would record it.
 [[nodiscard]] Message unit_waits_warning(const JobResult& job);
 
 }  // namespace stepscope

@@ -49,7 +49,7 @@ const Straggler* worst_straggler(const JobResult& job) {
   return at == job.stragglers.end() ? nullptr : &*at;
 }
 
-// Receiving between pipeline stages, of the mean step; zero where it is not told apart.
+// Receiving between pipeline stages, of the mean step; zero where it has no category of its own.
 double bubble_of(const std::optional<MfuBudget>& mfu) {
   if (!mfu) return 0;
   const auto at = std::ranges::find(mfu->terms, MfuTerm::pipeline_bubble, &MfuShare::term);
@@ -98,9 +98,8 @@ Groups group_times(const JobResult& job, const CategoryMeans& means,
   return groups;
 }
 
-// What takes most of the mean step; a straggler where waiting takes most of the step of the ranks
-// that are not late, for then what the late one does instead is the same time seen from the other
-// side.
+// The bound that takes most of the mean step. It is a straggler if waiting takes most of the step
+// of the ranks that are not late: the late rank's work and their waiting are the same time.
 BoundBy binding_group(const JobResult& job, const Groups& all,
                       const std::optional<MfuBudget>& mfu) {
   if (worst_straggler(job) != nullptr) {
@@ -133,7 +132,7 @@ Excess excess_of(const JobResult& job, int rank) {
   const auto of_category = [&](BudgetCategory c) -> double& {
     return more[static_cast<std::size_t>(c)];
   };
-  // Compute is compute, whether communication runs beside it or not.
+  // Compute is compute, whether communication runs at the same time or not.
   of_category(BudgetCategory::compute) += of_category(BudgetCategory::comm_overlapped);
   of_category(BudgetCategory::comm_overlapped) = 0;
   of_category(BudgetCategory::comm_exposed_wait) = 0;
@@ -347,7 +346,7 @@ Message mfu_text(const std::optional<MfuBudget>& mfu) {
   return {};
 }
 
-// Why waiting is not told from transfer, where most of what binds is neither.
+// Why waiting is not distinguished from transfer, where most of the binding time is neither.
 Message unsplit_text(const JobResult& job, double group) {
   const auto unsplit =
       job.spread[static_cast<std::size_t>(BudgetCategory::comm_exposed_unsplit)].mean;
@@ -359,14 +358,15 @@ Message unsplit_text(const JobResult& job, double group) {
                            job.ranks.size() > 1 && !matches.clocks_comparable);
 }
 
-// Of a job whose compute is mostly other work than products: their share of the mean step.
+// The share of other work than products in the mean step, for a job whose compute is mostly such
+// work.
 double memory_share(const JobResult& job, double group) {
   const auto [products, others] = compute_time(job);
   return group * static_cast<double>(others.count()) /
          static_cast<double>((products + others).count());
 }
 
-// `step` is the mean recorded step, of which the budget is.
+// `step` is the mean recorded step, which the budget divides.
 Message bound_text(const JobResult& job, BoundBy bound, double group, double step) {
   const bool cpu = on_cpu(job);
   const auto told = static_cast<double>(step_length(job).count());

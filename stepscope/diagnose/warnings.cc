@@ -239,8 +239,7 @@ void unused_rows(const GpuEvidence& gpus, Messages& out) {
     }
 }
 
-// Ranks of which no log tells, though there are logs that tell of others; and ranks whose readings
-// are too far apart.
+// Ranks that no log covers, though logs cover others; and ranks whose readings are too far apart.
 void ranks_without(const JobResult& job, Messages& out) {
   std::vector<int> missing;
   std::vector<int> sparse;

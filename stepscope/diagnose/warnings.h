@@ -31,12 +31,12 @@ namespace stepscope {
 // Restarts, cut lines, figures that contradict.
 [[nodiscard]] Messages log_warnings(const LogFacts& log);
 
-// What logs of GPUs beside the traces do not tell, and why.
+// What logs of GPUs given with the traces lack, and why.
 
 // Empty without logs.
 [[nodiscard]] Messages gpu_log_warnings(const JobResult& job);
 
-// What records of communication cannot tell of a hang, and what was not understood in them.
+// What records of communication cannot show of a hang, and what was not understood in them.
 
 [[nodiscard]] Messages hang_warnings(const CommRecords& records, const HangAccount& account);
 

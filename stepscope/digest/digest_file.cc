@@ -25,7 +25,7 @@ constexpr std::size_t first_bytes = magic.size() + 3 * number_bytes;
 constexpr std::uint32_t most_head_bytes = 256U << 20;
 constexpr int quick_level = 3;     // zstd
 constexpr int thorough_level = 9;  // where that makes a frame smaller
-// Columns share a frame until it has so many bytes: the columns of a small trace are alike.
+// Columns share a frame until it has this number of bytes: the columns of a small trace are alike.
 constexpr std::size_t frame_bytes = 1 << 16;
 
 constexpr std::uint64_t always_allowed = 16 << 20;
@@ -340,7 +340,7 @@ const Part* find_part(std::span<const Part> parts, std::size_t trace, std::strin
   return at == parts.end() ? nullptr : &*at;
 }
 
-// The columns of a table that is there are all there, each once, with as many rows.
+// The columns of a table that is there are all there, each once, with the same number of rows.
 std::optional<Error> check_tables(std::span<const Part> parts, const Head& head,
                                   const std::string& path) {
   for (std::size_t t = 0; t < head.header.traces.size(); ++t) {

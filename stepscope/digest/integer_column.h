@@ -32,7 +32,7 @@ struct IntegerCoding {
 [[nodiscard]] std::string encode_integers(std::span<const std::int64_t> values,
                                           const IntegerCoding& coding);
 
-// Fills `values`. False: the bytes are not an encoding of as many values.
+// Fills `values`. False: the bytes are not an encoding of this number of values.
 [[nodiscard]] bool decode_integers(std::string_view bytes, const IntegerCoding& coding,
                                    std::span<std::int64_t> values);
 

@@ -11,7 +11,7 @@ namespace {
 
 enum Kind : std::size_t { host, call, device, kinds };
 
-// Rows that repeat others or tell about the profiler have no kind.
+// Rows that repeat others or describe the profiler have no kind.
 std::optional<Kind> kind_of(Category c) {
   switch (c) {
     case Category::cpu_op:

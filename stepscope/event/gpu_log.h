@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readings of GPUs that a monitor took beside the traces: clocks, power, temperature, and why the
-// clocks are limited. nvidia-smi, dcgmi and dcgm-exporter write them.
+// Readings of GPUs that a monitor took while the traces were recorded: clocks, power, temperature,
+// and why the clocks are limited. nvidia-smi, dcgmi and dcgm-exporter write them.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ static_assert(clock_reason_names[static_cast<std::size_t>(ClockReason::display_c
 }
 inline constexpr std::uint32_t all_clock_reasons = (std::uint32_t{1} << clock_reason_count) - 1;
 
-// One GPU of a log. What the log does not tell is empty.
+// One GPU of a log. Values that the log lacks are empty.
 struct LoggedGpu {
   std::optional<int> index{};  // of nvidia-smi and DCGM: the order of the PCI bus
   std::string uuid{};          // "GPU-…"

@@ -38,7 +38,7 @@ struct KernelTime {
   double amount = 0;
   std::optional<Seconds> time{};      // absent: of a launch
   std::optional<Seconds> backward{};  // of attention
-  // Of a copy from pinned or pageable memory of the host to the device, and back.
+  // The times of a copy from pinned or pageable memory of the host to the device, and back.
   std::optional<Seconds> from_pinned{}, to_pinned{}, from_pageable{}, to_pageable{};
   // The host's time for one call of many: without autograd, and of a product with it.
   std::optional<Seconds> add_host{}, product_host{};

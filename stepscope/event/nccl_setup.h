@@ -31,7 +31,7 @@ struct NcclMember {
 };
 
 struct LoggedCommunicator {
-  std::string id{};  // commId; empty before NCCL 2.19, then size and order tell them apart
+  std::string id{};  // commId; empty before NCCL 2.19, then size and order distinguish them
   int ranks = 0;
   int nodes = 0;  // 0: not recorded
   std::optional<std::string> parent{};

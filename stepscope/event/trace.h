@@ -23,7 +23,7 @@ namespace stepscope {
 // A file that ends too early (capture_cut.h).
 struct CaptureCut {
   Ns end{};          // last end of its rows
-  Ns complete_to{};  // rows that begin before are all there; Ns::min(): none is known to be
+  Ns complete_to{};  // rows that begin before are all there; Ns::min(): not known of any row
 };
 
 struct ImportNotes {
@@ -77,9 +77,9 @@ struct Slices {
   std::vector<std::uint32_t> correlation;  // runtime call ↔ device work; 0 = none
   std::vector<std::uint32_t> external_id;  // operator ↔ runtime call, device work; 0 = none
   std::vector<std::uint32_t> detail;       // row of the category's detail table, or no_row
-  // Of kernels and profiler ranges by the kernel's name, of other rows by the operator's. Memory
-  // copies and memsets are `copy`. seal() fills it. Kernels whose names tell no class then get it
-  // from their launch (analysis/steps/rank_index.h).
+  // The class of kernels and profiler ranges follows from the kernel's name, of other rows from the
+  // operator's. Memory copies and memsets are `copy`. seal() fills it. Kernels whose names show no
+  // class then get it from their launch (analysis/steps/rank_index.h).
   std::vector<NameClass> kind;
 
   [[nodiscard]] std::size_t size() const { return start.size(); }

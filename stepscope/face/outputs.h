@@ -26,12 +26,12 @@ namespace stepscope {
 class Failures {
  public:
   void add(const Error& error);
-  // Whether add() has been told of this very error.
+  // Whether add() has had this very error.
   [[nodiscard]] bool has(const Error& error) const { return said_.contains(error.message()); }
   void keep(const Result<Done>& result) {
     if (!result) add(result.error());
   }
-  // Of an output that is written again and again: a failure is said when it begins, and that it is
+  // For an output that is written again and again: says a failure when it begins and when it is
   // over.
   void keep_repeated(const std::string& path, const Result<Done>& result);
   [[nodiscard]] bool interrupted() const { return interrupted_; }
@@ -65,7 +65,7 @@ struct ProgramPaths {
 };
 void write_programs(const ProgramPaths& paths, const std::optional<JobProgram>& program,
                     Failures& failures);
-// To standard output; flush_output() tells whether it arrived.
+// To standard output; flush_output() says whether it arrived.
 void print_text(std::string_view text);
 // What was printed has to arrive.
 void flush_output(Failures& failures);

@@ -21,7 +21,7 @@ namespace stepscope {
 [[nodiscard]] std::size_t terminal_height();  // lines of standard output; 24 without a terminal
 [[nodiscard]] std::size_t help_width();  // the same for help: at most 100, 80 without a terminal
 
-// The width and colour of this terminal; `details`: the page that tells more, or empty.
+// The width and colour of this terminal; `details`: the page that says more, or empty.
 [[nodiscard]] TextOptions text_options(std::string details = {});
 
 // From now on Ctrl-C and SIGTERM request a stop instead of killing; the second one kills. A file

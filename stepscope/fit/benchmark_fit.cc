@@ -15,7 +15,7 @@ Error wrong(const CommBenchmark& b, std::string what, std::string hint) {
   return {.what = std::move(what), .file = b.path, .hint = std::move(hint)};
 }
 
-// Within one domain of fast links if that is a rack's; else equally many ranks on each host.
+// Within one domain of fast links if that is a rack's; else the same number of ranks on each host.
 std::optional<GroupPlacement> place_ranks(int ranks, int hosts, const Network& network) {
   const int on_each = ranks / hosts;
   constexpr int most_of_a_host = 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Benchmarks of collectives (nccl-tests, OSU) as timings on a machine's links, the machine whose
-// links explain them, and each model's times beside the measured ones.
+// links explain them, and each model's times compared with the measured times.
 #pragma once
 
 #include <optional>
@@ -37,7 +37,7 @@ struct PlacedBenchmark {
                                                       const Machine& machine,
                                                       const BenchmarkPlace& place);
 
-// A measured transfer beside what models say of it.
+// A measured transfer and the times that models give for it.
 struct BenchmarkRow {
   CollectiveKind kind = CollectiveKind::unknown;
   int ranks = 0;

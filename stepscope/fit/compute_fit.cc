@@ -88,7 +88,7 @@ void set(ComputeCurves& curves, const FreeNumber& number, double value) {
 
 using ModelsByFormat = std::array<std::optional<ComputeModel>, dtype_count>;
 
-// Of the timings' formats, where the machine has what a model needs.
+// The models of the timings' formats, where the machine has what a model needs.
 ModelsByFormat models(const Machine& machine, std::span<const OperationTiming> timings) {
   ModelsByFormat all;
   for (const OperationTiming& t : timings) {

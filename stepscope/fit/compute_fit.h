@@ -44,7 +44,7 @@ struct FreeNumber {
 double fit_numbers(Machine& machine, std::span<const FreeNumber> free,
                    std::span<const OperationTiming> timings);
 
-// Of each timing, the time by the machine's curves; absent if it lacks a peak or the memory's rate.
+// The time of each timing by the machine's curves; absent if it lacks a peak or the memory's rate.
 [[nodiscard]] std::vector<std::optional<Seconds>> modelled_times(
     const Machine& machine, std::span<const OperationTiming> timings);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expected times of a trace's collectives on a machine's links (cost/time/collective_cost.h), by
-// kind, size and group, beside the measured times.
+// kind, size and group, compared with the measured times.
 #pragma once
 
 #include <optional>

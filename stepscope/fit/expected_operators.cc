@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view aten = "aten::";
 
-// True for assumptions about launches, the host, and work beside communication: they do not matter
+// True for assumptions about launches, the host, and work during communication: they do not matter
 // here.
 bool is_of_hosts(std::string_view key) {
   constexpr std::array<std::string_view, 5> names = {"compute.launch", "compute.matmul_launch",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expected times of a trace's operators on a machine, from their recorded shapes and the machine's
-// measured curves (cost/time/compute_time.h), beside the measured times of their kernels. Needs no
-// model.
+// measured curves (cost/time/compute_time.h), compared with the measured times of their kernels.
+// Needs no model.
 //
 // Products and attention: the time of their arithmetic at the efficiency of their shape, and of
 // their operands' traffic. Norms, elementwise and similar operators: their least traffic. A kernel

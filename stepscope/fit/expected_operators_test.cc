@@ -8,7 +8,7 @@
 namespace stepscope {
 namespace {
 
-// 100 TFLOP/s, of which large products reach 80 %; 1 TB/s of memory. Attention reaches half of the
+// 100 TFLOP/s, and large products reach 80 % of it; 1 TB/s of memory. Attention reaches half of the
 // peak, its backward 80 % of that.
 constexpr std::string_view tiny_machine_text = R"({
   "name": "plain", "peak_tflops": {"bf16": 100, "fp32": 10, "tf32": 50}, "memory_gb": 80,

@@ -17,7 +17,7 @@
 
 namespace stepscope {
 
-// Of repeated calls: the 10th and the 90th percentile of their times.
+// The 10th and the 90th percentile of the times of repeated calls.
 struct TimingSpread {
   Seconds low{};
   Seconds high{};

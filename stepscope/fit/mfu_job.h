@@ -14,7 +14,7 @@
 namespace stepscope {
 
 struct MfuFigures {
-  // Of the whole job's global batch: the convention for MFU first, then the others.
+  // For the whole job's global batch: the convention for MFU first, then the others.
   std::vector<ModelFlops> model_flops;
   std::optional<FlopRate> peak;  // --peak-tflops
   std::optional<Dtype> dtype;

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A rank whose steps (by index) take 100 ms each, of which `compute` is computing.
+// A rank whose steps (by index) take 100 ms each: `compute` is computing.
 RankResult rank_with(int rank, const std::vector<std::int64_t>& indices, int compute) {
   RankResult r;
   r.rank = rank;

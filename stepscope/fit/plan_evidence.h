@@ -13,11 +13,11 @@
 namespace stepscope {
 
 // The first contradiction between plan and traces. It names both and the argument to give. Absent
-// if there is none. `recorded_world`: from the traces, not from the user.
+// if they agree. `recorded_world`: from the traces, not from the user.
 [[nodiscard]] std::optional<Error> contradiction(const Plan& plan, const JobResult& job,
                                                  std::optional<int> recorded_world);
 
-// The format with most time of the traced products; absent if neither shapes nor kernels tell.
+// The format with most time of the traced products; absent if neither shapes nor kernels show it.
 [[nodiscard]] std::optional<Dtype> traced_dtype(const JobResult& job);
 
 }  // namespace stepscope

@@ -12,9 +12,9 @@ namespace {
 
 constexpr double normal_80 = 1.2816;  // half the width of an 80 % interval, in standard deviations
 
-// Standard deviations of what no trace tells, relative to the change that they concern. Those of
-// kernels and of the model are about the model's error on configurations that it was not fitted to
-// (docs/explanation/performance-model.md); a ratio of two figures errs less than one.
+// Standard deviations of what no trace shows, relative to the change that they concern. The
+// deviations of kernels and of the model are about the model's error on configurations that it was
+// not fitted to (docs/explanation/performance-model.md); a ratio of two figures errs less than one.
 constexpr double kernel_deviation = 0.1;
 constexpr double machine_link_deviation = 0.15;
 constexpr double trace_link_deviation = 0.3;
@@ -25,7 +25,7 @@ constexpr double unrecorded_ranks = 0.005;   // of the step, for each doubling o
 constexpr double another_run = 0.01;         // of the step: placement, clocks, other jobs
 constexpr double unrecorded_waiting = 0.05;  // of the step, if no rank waited for another
 
-// Measured over expected of a class; of all kernels where one side has none of the class.
+// Measured over expected of a class; of all kernels where one side has no kernel of the class.
 double calibration(StepClass c, const StepSeconds& expected, const ReplayedChange& replayed) {
   constexpr double most = 4;
   double measured_all = 0;

@@ -6,7 +6,7 @@
 //              collective waits for the latest of more ranks
 //   transfers  messages of other sizes or groups: their time on the links × (time in the new job /
 //              time in the recorded job), both by the machine's links; without a machine the whole
-//              duration, by the latency and the rate that the traces' own messages tell
+//              duration, by the latency and the rate that the traces' own messages show
 //   kernels    work of other shapes: duration × (expected in the new plan / expected in the
 //   recorded
 //              plan), by class of operation. The ratio is the model's, the duration the trace's.

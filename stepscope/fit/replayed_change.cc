@@ -15,10 +15,10 @@ namespace stepscope {
 namespace {
 
 constexpr std::uint32_t draws_of_copies = 5;
-// Of the links' expected time. What a message takes beyond that is not theirs.
+// A multiple of the links' expected time. A message's time beyond it is not caused by the links.
 constexpr double most_by_links = 1.5;
 constexpr double ns_a_second = 1e9;
-constexpr double unknown_latency = 0.1;  // share of messages that do not tell it
+constexpr double unknown_latency = 0.1;  // share of messages that do not show it
 
 std::size_t at(StepClass c) { return static_cast<std::size_t>(c); }
 
@@ -82,12 +82,12 @@ UndisturbedTimes undisturbed_times(const WhatIfInputs& in) {
   return found;
 }
 
-// What no trace tells.
+// Assumptions about what no trace shows.
 struct Assumed {
-  double usual_latency = 1;  // times of it, for messages that do not tell theirs
-  double latency = 0;        // their share of it where none is usual
-  // How much of what disturbed a message went on beside its time on the links, and not before it or
-  // after it: 0 to 1.
+  double usual_latency = 1;  // multiple of it, for messages that do not show theirs
+  double latency = 0;        // the latency's share of their time where no latency is usual
+  // The share of a message's disturbance that passed during its time on the links, and not before
+  // or after it: 0 to 1.
   double beside = 0.5;
 };
 

@@ -31,13 +31,13 @@ struct ProjectionQuestion {
   // Without a machine: latencies of the links that the traces' GPUs usually have; may be empty.
   MessageModel usual_latency{};
   std::string usual_machine{};  // their machine
-  // Of a data-parallel message: its bytes in the new job over those in the recorded job.
+  // The bytes of a data-parallel message in the new job over its bytes in the recorded job.
   double data_bytes = 1;
   double boundary_bytes = 1;  // of a message between stages
   const ExpectedPlans* plans = nullptr;
 };
 
-// What only the replay tells. Seconds of a step.
+// Results that only the replay has, in seconds of a step.
 struct ReplayedChange {
   double recorded = 0;
   double ranks = 0;      // with copies of ranks
@@ -46,10 +46,10 @@ struct ReplayedChange {
   double passes = 0;     // and another number of micro-batches
   double draws = 0;      // standard deviation over draws of copies
   bool passes_replayed = false;
-  // What the transfers take longer with twice the usual latency, or with a tenth of them as latency
-  // where none is usual; 0 if the messages tell theirs.
+  // The additional time of the transfers with twice the usual latency, or with a tenth of them as
+  // latency where no latency is usual; 0 if the messages show theirs.
   double latency_unknown = 0;
-  double beside_unknown = 0;  // and if nothing that disturbs them goes on beside them
+  double beside_unknown = 0;  // and if disturbances never pass during the transfers
   bool links_of_machine = false;
   bool joined_data = false;  // data-parallel collectives are joined over ranks
   StepSeconds busy{};        // recorded kernels by class, of the mean rank

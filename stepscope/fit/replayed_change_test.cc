@@ -50,7 +50,7 @@ TEST(ReplayedChange, MessagesScaleWithTheLinks) {
 }
 
 // The messages took ten times what their links need, so most of the time is not that of the links.
-// It passed beside the links' time, or it did not; the answer is in the middle.
+// It passed during the links' time, or it did not; the answer is in the middle.
 TEST(ReplayedChange, WhatDisturbsMessagesStays) {
   const Network links = links_of_h100();
   const double two = time_on(links, 2);

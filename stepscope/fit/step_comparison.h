@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expected step beside the measured step, class by class. Both columns sum to their step: the
-// expected one to evaluate()'s, the measured one to the mean of the time budgets. Communication
-// hidden by compute is not a loss and counts with that compute.
+// The expected step compared with the measured step, class by class. Both columns sum to their
+// step: the expected one to evaluate()'s, the measured one to the mean of the time budgets.
+// Communication hidden by compute is not a loss and counts with that compute.
 #pragma once
 
 #include <optional>

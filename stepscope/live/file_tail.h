@@ -41,7 +41,7 @@ class FileTail {
   // A complete line without its end ('\n' or "\r\n"). Empty lines are left out.
   using Line = std::function<void(std::string_view)>;
 
-  // Of a file with more than `most_old` bytes, reading begins at the first line within the last
+  // If a file has more than `most_old` bytes, reading begins at the first line within the last
   // `most_old` bytes. This counts for the first file only: files that replace it are read whole.
   explicit FileTail(std::string path, std::uint64_t most_old);
   ~FileTail();

@@ -99,7 +99,7 @@ TEST_F(FileTailTest, BeginsAgainWhenTheFileIsTruncated) {
 }
 
 // Copying a log away and truncating it leaves the same file. If it has grown beyond the old place
-// meanwhile, only its content tells.
+// meanwhile, only its content shows it.
 TEST_F(FileTailTest, BeginsAgainWhenTheFileIsOverwrittenInPlace) {
   FileTail tail(path_.string(), everything);
   append("one\ntwo\n");

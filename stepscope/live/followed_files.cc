@@ -41,7 +41,7 @@ double age_of(const struct stat& file) {
       0.0, std::chrono::duration<double>(now).count() - static_cast<double>(file.st_mtim.tv_sec));
 }
 
-// Tells an error, unless it was the last one `told`.
+// Reports an error, unless it was the last reported error (`told`).
 void tell(Error error, std::string& told, std::vector<Error>& errors) {
   if (std::exchange(told, error.what) != error.what) errors.push_back(std::move(error));
 }

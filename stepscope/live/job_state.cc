@@ -12,7 +12,7 @@ namespace stepscope {
 namespace {
 
 constexpr double recent_s = 30;   // sums over the recent past fade with this constant
-constexpr double last_steps = 5;  // those over the last steps with so many
+constexpr double last_steps = 5;  // sums over the last steps fade with this number of steps
 constexpr std::int64_t counted_steps = 20;
 constexpr double passed_on = 0.5;  // of a lateness, from other communicators
 constexpr double forget_s = 600;   // a communicator without records for so long has ended
@@ -310,7 +310,7 @@ void JobState::settle_own(double now) {
       const std::size_t i = process_of(change.rank);
       if (i == processes_.size()) continue;
       LiveProcess& p = processes_[i];
-      // A communicator tells the same of it.
+      // A communicator says the same of it.
       if (!p.late_in.empty() || p.was_late == change.late) continue;
       p.was_late = change.late;
       const auto kind = change.late ? LiveEventKind::late : LiveEventKind::no_longer_late;
@@ -433,7 +433,7 @@ void JobState::settle_transfers(double now) {
       longer_.insert(communicator.id());
     else
       longer_.erase(communicator.id());
-    // Of another sequence of collectives nothing is known yet.
+    // Nothing is known yet of another sequence of collectives.
     if (rule == nullptr || rule->before_ns() == 0) continue;
     const LongerTransfers change{.before_ns = rule->before_ns(),
                                  .now_ns = rule->now_ns(),

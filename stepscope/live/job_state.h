@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a running job: its processes, communicators and steps, as sources tell them, and
-// the events that follow from them. Bounded memory, whatever the job's duration. Nothing is
-// concluded from what was not seen: coverage() tells how much that is.
+// What is known of a running job: its processes, communicators and steps, as sources report them,
+// and the events that follow from them. Bounded memory, whatever the job's duration. Nothing is
+// concluded from what was not seen: coverage() says how much that is.
 //
 // Times are seconds of a clock that never jumps (`now`); clocks of the job's hosts are only used
 // for differences within one process.
@@ -59,7 +59,7 @@ struct LiveProcess {
   bool silent = false;
   bool replaced = false;  // another process has its rank
   bool several = false;   // it has several ranks in one communicator
-  bool told = false;      // another process tells of it, until it does so itself
+  bool told = false;      // another process reports for it, until it does so itself
   std::string late_in{};  // the communicator in which it is late, or own_work; empty: it is not
   std::string phase{};    // of its own work in which it is late; empty: unknown
   bool was_late = false;  // at the poll before
@@ -108,7 +108,7 @@ class JobState {
     ++coverage_.point_to_point;
     heard(process, now);
   }
-  // A step of the job by a source. The most trusted source that tells of steps counts, in the order
+  // A step of the job by a source. The most trusted source that reports steps counts, in the order
   // of StepSource.
   void step(StepSource source, const StepSample& sample);
   // A step of a rank, by itself. `peers` of the rank do the same work in a step; they are named by
@@ -120,8 +120,8 @@ class JobState {
     std::int32_t peer_count = 1;
   };
   void rank_step(std::size_t process, const RankOfJob& where, const OwnStep& step, double now);
-  // Own work of all ranks by one process, as a mean over the steps since it told the last time, in
-  // ns a step; NaN: unknown. `name`: of that process.
+  // Own work of all ranks by one process, as a mean over the steps since its last report, in ns a
+  // step; NaN: unknown. `name`: of that process.
   void own_work(std::string_view name, std::span<const float> by_rank, const StepSample& steps,
                 double now);
 
@@ -191,8 +191,9 @@ class JobState {
   bool stands_ = false;
   RasWatch ras_;
   std::uint64_t ras_statuses_ = 0;
-  std::set<std::string> longer_;                // communicators with longer transfers, told
-  std::map<std::string, std::uint64_t> stuck_;  // told: communicator and number
+  std::set<std::string> longer_;                // communicators whose longer transfers were
+                                                // reported
+  std::map<std::string, std::uint64_t> stuck_;  // reported: communicator and number
 };
 
 }  // namespace stepscope

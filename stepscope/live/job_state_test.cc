@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs with a known truth, told as sources tell them.
+// Jobs with a known truth, in the words of sources.
 #include "stepscope/live/job_state.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class ToldJob {
                       (static_cast<int>(r) == slow_rank ? slow_us : 0);
   }
 
-  // `silent`: this rank does not tell of it.
+  // `silent`: this rank does not report it.
   void collective(const Group& group, CollectiveKind kind, std::uint64_t bytes, int silent = -1) {
     double last = 0;
     for (const int r : group.ranks) last = std::max(last, clock_us_[static_cast<std::size_t>(r)]);
@@ -308,7 +308,7 @@ TEST(JobState, ARankThatTellsOfItselfIsTrustedMore) {
   EXPECT_EQ(events[0].since, 10);
 }
 
-// A writer that loses every fourth record of one rank: what is told is counted.
+// A writer that loses every fourth record of one rank: the lost records are counted.
 TEST(JobState, CountsWhatItDidNotSee) {
   const Group world{"world", all(4)};
   ToldJob job(4, 9);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a line of a followed file tells a JobState, by the kind of the file. The kind is recognised
-// from its lines.
+// What a line of a followed file says to a JobState, by the kind of the file. The kind is
+// recognised from its lines.
 #pragma once
 
 #include <array>

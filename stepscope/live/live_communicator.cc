@@ -94,7 +94,7 @@ void LiveCommunicator::add(std::int32_t rank, const SeenCollective& seen, double
     open.durations.assign(ranks(), std::numeric_limits<float>::quiet_NaN());
     order_.push_back(key);
   }
-  if (!std::isnan(open.durations[r])) return;  // told twice
+  if (!std::isnan(open.durations[r])) return;  // reported twice
   open.durations[r] = static_cast<float>(seen.duration.count());
   if (rank == first_) {
     open.first_us = seen.stamp_us;
@@ -172,7 +172,7 @@ void LiveCommunicator::add_to(Rounds& rounds, const Open& open, float middle, fl
     ++rounds.times[r];
   }
   if (++rounds.closed < rounds.length) return;
-  for (std::size_t r = 0; r < ranks(); ++r)  // half of the round tells too little
+  for (std::size_t r = 0; r < ranks(); ++r)  // half of the round is too little
     if (2 * rounds.times[r] <= rounds.length)
       rounds.late[r] = std::numeric_limits<float>::quiet_NaN();
   rounds.rule.add(rounds.late, round_ns(rounds.length));

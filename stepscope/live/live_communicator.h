@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells when the transfers of a communicator take lastingly longer than before: a slow link, or
+// Decides when the transfers of a communicator take lastingly longer than before: a slow link, or
 // traffic of others. Input: for each round (a step, about) the sum over its collectives of the
 // shortest duration in the group, which is the transfer without waiting (live_communicator.h).
 //
-// The past is 64 rounds (24 at least) before the last 8. A round that takes longer than 98 % of
-// them, is beyond their median by that difference, another by nothing. This is judged as the
-// lateness of a group of one member (late_rule.h): by 3 % of the step and 1 ms in 6 of the last 8
-// rounds, and far beyond what is usual. While the transfers are longer the past stays as it was.
+// The past is 64 rounds (24 at least) before the last 8. The excess of a round that takes longer
+// than 98 % of them is its difference from their median. Other rounds have no excess. The excess is
+// judged as the lateness of a group of one member (late_rule.h): by 3 % of the step and 1 ms in 6
+// of the last 8 rounds, and far beyond what is usual. While the transfers are longer the past stays
+// as it was.
 //
 // Memory: 700 bytes.
 #pragma once
@@ -47,8 +48,8 @@ class TransferRule {
   double high_ = 0;  // of the past
 };
 
-// A communicator of a running job: joins what its ranks say of each collective, and tells waiting
-// apart from transfer without clocks. All ranks leave a collective together, so a rank waited for
+// A communicator of a running job: joins what its ranks say of each collective, and separates
+// waiting from transfer without clocks. All ranks leave a collective together, so a rank waited for
 // its own duration minus the shortest of the group, and the rank with the shortest came last. How
 // late a rank was is the (upper) median of the durations minus its own.
 //
@@ -56,8 +57,9 @@ class TransferRule {
 // all ranks have reported it. Otherwise it is closed with the ranks that have, `patience` after the
 // first report, or earlier if too many are open. Closed collectives are added up by rounds: of one
 // period of the first rank's sequence of functions and sizes, which is a step. Without a period
-// (equal collectives have none) they are of as many as a step of the job has, or, if that is
-// unknown, of one collective and of `long_round` collectives side by side.
+// (equal collectives have no period) a round has as many collectives as a step of the job. If that
+// number is unknown, rounds of one collective and of `long_round` collectives are judged side by
+// side.
 //
 // Memory: open collectives, at most most_open values (4 bytes) or 64 collectives; 120 bytes a rank,
 // 300 more with two to four ranks.
@@ -126,7 +128,7 @@ class LiveCommunicator {
     std::size_t round = 0;  // collectives
   };
   [[nodiscard]] std::vector<LateMember> late() const;
-  // Of a round that is a step, or about one; null if no such rounds are known.
+  // The rule for rounds of about a step; null if no such rounds are known.
   [[nodiscard]] const TransferRule* transfers() const;
   [[nodiscard]] double transfer_round_ns() const { return round_ns(rounds_.front().length); }
   // Sums over the recent past, in ns.

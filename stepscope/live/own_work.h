@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The own work of ranks that do the same in each step: the wall time of a step without waiting for
-// others. Joins what the ranks tell of each step, and names those whose own work is longer than the
-// median of their peers (late_rule.h), with the phase in which most of the difference lies.
+// others. Joins what the ranks report of each step, and names those whose own work is longer than
+// the median of their peers (late_rule.h), with the phase in which most of the difference lies.
 //
-// A step is closed when all ranks have told of it, `patience` after the first did, or earlier if
+// A step is closed when all ranks have reported it, `patience` after the first did, or earlier if
 // too many are open. Memory: open steps, at most most_open_steps and most_open values (but 64
 // steps); about 400 bytes a rank, 300 more with two to four ranks.
 #pragma once
@@ -49,7 +49,7 @@ class OwnWork {
   // `rank` of the job; ranks beyond the number of ranks are left out. False: it is one of those,
   // or this step of the rank is known or closed.
   bool add(int rank, const OwnStep& step, double now);
-  // A round of which everything is known: own work in ns a step, by rank; NaN: unknown.
+  // A round about which everything is known: own work in ns a step, by rank; NaN: unknown.
   void add_round(std::span<const float> own_ns, double step_ns, std::int64_t step);
   void close_old(double now);
 
@@ -67,7 +67,7 @@ class OwnWork {
     std::size_t count = 0;
     double wall_sum = 0;
     double wait_sum = 0;
-    std::vector<float> own{};  // by slot; NaN: not told
+    std::vector<float> own{};  // by slot; NaN: not reported
   };
 
   [[nodiscard]] std::size_t slot(int rank);
@@ -81,7 +81,7 @@ class OwnWork {
   std::map<int, std::size_t> slots_;
   std::vector<std::int64_t> runs_;
   // How often a run began anew: of the ranks together, and of each. A rank that is behind has not
-  // told of the newest run.
+  // reported the newest run.
   std::uint64_t epoch_ = 0;
   std::vector<std::uint64_t> epochs_;
   std::map<std::int64_t, Open> open_;

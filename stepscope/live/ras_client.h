@@ -52,13 +52,14 @@ class RasClient {
   std::thread thread_;
 };
 
-// What successive statuses of NCCL's RAS tell of a running job: ranks that do not answer, and
+// What successive statuses of NCCL's RAS show of a running job: ranks that do not answer, and
 // communicators in which some ranks have called a collective that others have not, and nothing has
 // changed for some time.
 
 class RasWatch {
  public:
-  // Events that are new; `stuck_s` as in LiveLimits. An event is told once until its cause ends.
+  // Events that are new; `stuck_s` as in LiveLimits. An event is reported once until its cause
+  // ends.
   [[nodiscard]] std::vector<LiveEvent> take(const RasStatus& status, double now, double stuck_s);
 
  private:

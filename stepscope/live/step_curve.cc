@@ -11,7 +11,7 @@
 namespace stepscope {
 namespace {
 
-// A smaller change is told by nobody.
+// A smaller change is not reported.
 constexpr double least_change = 0.05;
 constexpr std::size_t last_values = 20;
 

@@ -80,8 +80,8 @@ class StepCurve {
 // The period of a sequence: how many of a communicator's collectives make a step.
 
 // The smallest p such that the last 3 p values (at least `least` of them) repeat every p values.
-// Absent if there is none: the sequence is too short or has no such period. O(n²) at worst, about
-// O(n) for sequences that differ early.
+// Absent if the sequence is too short or has no such period. O(n²) at worst, about O(n) for
+// sequences that differ early.
 [[nodiscard]] std::optional<std::size_t> find_period(std::span<const std::uint64_t> values,
                                                      std::size_t least = 24);
 

@@ -50,7 +50,7 @@ std::string format_whole(std::int64_t n) {
 }
 
 std::string format_time(double ns) {
-  // Times are means too: what rounds to no nanosecond is none.
+  // Times are means too: a time that rounds to no nanosecond is 0.
   if (std::abs(ns) < 0.5) return "0";
   if (std::abs(ns) < 999.5) return fmt::format("{:.0f} ns", ns);
   static constexpr std::array<Unit, 3> units = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}}};

@@ -18,7 +18,7 @@ namespace stepscope {
 [[nodiscard]] std::string format_bytes(Bytes bytes);
 [[nodiscard]] std::string format_count(double n);        // "412", "28.0 k", "1.20 M"
 [[nodiscard]] std::string format_whole(std::int64_t n);  // "1,234,567": counts to the last one
-// Of one; 0 where the whole is nothing.
+// The share, from 0 to 1; 0 where the whole is 0.
 [[nodiscard]] constexpr double share_or_zero(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }

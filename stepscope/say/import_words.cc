@@ -47,7 +47,7 @@ constexpr std::array reasons = {
     Reason{"unknown_device", "on a device that the file does not describe", "taken for the first"},
 };
 
-// Of exports of Nsight Systems and of Perfetto traces: {} is how often.
+// Facts about exports of Nsight Systems and about Perfetto traces: {} is how often.
 struct Fact {
   std::string_view key;
   std::string_view sentence;

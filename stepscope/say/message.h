@@ -139,7 +139,8 @@ template <class T>
 // Puts the second behind the first.
 void append(Messages& list, Messages more);
 
-// Those that say something, as one: of a kind whose only place is a list. Nothing of nothing.
+// The parts that say something, as one message of a kind whose only place is a list. Empty without
+// such parts.
 [[nodiscard]] Message joined(MessageMaker<1> list, Messages parts);
 
 }  // namespace stepscope

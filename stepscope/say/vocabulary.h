@@ -23,7 +23,7 @@ struct Term {
 struct TermGroup {
   std::string_view name;   // Term::group
   std::string_view title;  // a heading of the glossary
-  std::string_view unit;   // of the values that stand beside its keys in the JSON; may be empty
+  std::string_view unit;   // of the values of its keys in the JSON; may be empty
 };
 
 [[nodiscard]] std::span<const TermGroup> term_groups();

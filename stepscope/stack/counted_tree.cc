@@ -71,7 +71,7 @@ std::string hexadecimal(std::string_view text) {
   return good ? out : std::string();
 }
 
-// " [0x1ac] [1ac]" at the end, as "0x1ac"; empty if there is none.
+// " [0x1ac] [1ac]" at the end, as "0x1ac"; empty without it.
 std::string take_instruction(std::string_view& name) {
   std::string_view rest = name;
   std::array<std::string, 2> found;

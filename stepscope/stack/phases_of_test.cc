@@ -162,7 +162,7 @@ TEST(Phases, TakeInstructionsAndLines) {
       (Told{{"pt_autograd_1", {{"backward/mine", 5}}}}));
 }
 
-// The offsets and lines of one version tell nothing about another: only a table says which it is.
+// The offsets and lines of one version say nothing about another: only a table says which it is.
 TEST(Phases, OfOneVersionNeedItsTable) {
   const auto table = open_instruction_table("deepspeed-0.16.7-cpython3.11");
   ASSERT_TRUE(table) << table.error().message();

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 4> weight_unit_names = {"samples", "nanos
                                                                "other"};
 
 struct ProfileThread {
-  std::string name;         // "pt_autograd_0"; "all threads" if not told apart
+  std::string name;         // "pt_autograd_0"; "all threads" if threads are not distinguished
   std::string process{};    // "python train.py", or empty
   std::uint32_t node = 0;   // its node below the root
   std::uint32_t input = 0;  // index in Profile::inputs
@@ -44,7 +44,7 @@ struct TimedSample {
 enum class SampleTimes : std::uint8_t {
   none,
   // Samples of a thread are consecutive, but idle ones may be missing (py-spy). Instants are only
-  // valid if none is missing.
+  // valid if no sample is missing.
   gapless,
   known
 };
@@ -55,7 +55,7 @@ struct ProfileInput {
   std::uint64_t bytes = 0;   // inflated text
   std::uint64_t stacks = 0;  // number counted into the tree
   bool truncated = false;    // the file ends too early
-  // Of Profile::samples. Both are set only if samples were requested.
+  // The times of Profile::samples. `times` and `unix_clock` are set only if samples were requested.
   SampleTimes times = SampleTimes::none;
   bool unix_clock = false;  // instants count from the UNIX epoch, else from another origin
   std::map<std::string, std::uint64_t> notes{};  // skipped or repaired parts, by reason

@@ -27,8 +27,8 @@ struct ProfileBuilder {
   // Call after the last line: records the number of bytes, and lines that were cut.
   [[nodiscard]] Result<Done> close(const LineReader& lines);
 
-  // Threads named in the first frames of stacks (py-spy, Austin, stackcollapse) are told apart. The
-  // other stacks become "all threads". Addresses without a symbol become one frame of their
+  // Threads named in the first frames of stacks (py-spy, Austin, stackcollapse) are distinguished.
+  // The other stacks become "all threads". Addresses without a symbol become one frame of their
   // library.
   [[nodiscard]] Profile seal();
 

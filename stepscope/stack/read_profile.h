@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry point: reads a file, plain or compressed, of any format in this module. The first bytes
-// tell the format.
+// show the format.
 #pragma once
 
 #include <functional>

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_values = 4096;
 constexpr double far_away = 3;             // robust standard deviations
-constexpr std::size_t of_far_values = 16;  // one in so many may be far away from its level
+constexpr std::size_t of_far_values = 16;  // one in this number may be far away from its level
 
 struct Split {
   std::size_t at = 0;  // first value of the new level
@@ -81,9 +81,9 @@ double noise_of(std::span<const double> values) {
   return 0;
 }
 
-// The same by limits around the level of each side of a split. Those of the whole are as wide as
-// the change, so a far value that is moved onto them would still hide it. Many far values are no
-// outliers but a heavy tail, whose spread counts. `noise`: the least deviation.
+// The same by limits around the level of each side of a split. The limits of the whole are as wide
+// as the change, so a far value that is moved onto them would still hide it. Many far values are
+// not outliers but a heavy tail, whose spread counts. `noise`: the least deviation.
 std::vector<double> held_down(std::span<const double> values, std::size_t at, double noise) {
   const std::array<double, 2> levels = {*median(values.first(at)), *median(values.subspan(at))};
   std::vector<double> out(values.size());

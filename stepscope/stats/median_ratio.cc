@@ -60,7 +60,7 @@ Launches without_outliers(std::span<const Series> launches) {
   return kept;
 }
 
-// Of logarithms; `clipped` is within_limits(logs).
+// The long run of logarithms; `clipped` is within_limits(logs).
 LongRun long_run_of_logs(std::span<const Series> logs, std::span<const Series> clipped) {
   LongRun run = long_run(clipped);
   const Launches smooth = without_outliers(logs);
@@ -126,7 +126,7 @@ double squares_within(std::span<const Series> launches) {
   return sum;
 }
 
-// Let x be the difference of the means x sqrt(n) / the standard deviation within the arms. Of pairs
+// Let x be the difference of the means x sqrt(n) / the standard deviation within the arms. In pairs
 // of equal arms with a coefficient of 0.99, 5 % have x > 75 with 3 steps (65 with 4, 54 with 100),
 // 1 % x > 124 and 0.5 % x > 150, so P falls like x^-3. Where Hampel's limits cut the spread of few
 // steps, 5 % have x > 110 (simulated; EqualArmsOfFewStepsAreRarelyCalledDifferent).
@@ -148,7 +148,8 @@ FarApart far_apart(std::span<const Series> a, const LongRun& run_a, std::span<co
 // Whether all steps of an arm are longer than all of the other.
 struct Separated {
   double p = 1;  // of exchangeable steps
-  // Of the shifts of B after which they are not: the exact interval of the difference at level p.
+  // The shifts of B after which the arms are not separated: the exact interval of the difference at
+  // level p.
   LogInterval shifts{};
 };
 

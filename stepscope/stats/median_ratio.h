@@ -19,9 +19,9 @@
 // than launches of one program do (`large`), an exact test counts: of exchangeable steps, those of
 // one arm are the longest in 2 of C(n_a + n_b, n_a) orders. It estimates neither spread nor
 // correlation, so it can call a change with four steps an arm (p = 0.029). Correlation makes the
-// steps of an arm alike and so moves its level, but by no more than levels of launches differ. Of
-// 2,700 pairs of four steps from 25 equal launches, made beside ten compilers on two cores, 4.3 %
-// were separated with medians that differ by a half, and 30 % by a fifth.
+// steps of an arm alike and so moves its level, but by no more than levels of launches differ. In
+// an experiment with 2,700 pairs of four steps from 25 equal launches, during ten compilations on
+// two cores, 4.3 % were separated with medians that differ by a half, and 30 % by a fifth.
 // *Few steps*: with fewer than `least_effective` effective steps the estimate of the correlation is
 // rough. By Welch's test, which rests on it, a difference is then called only if p is far below
 // alpha (strictness()).
@@ -101,9 +101,9 @@ struct DifferenceTest {
 [[nodiscard]] DifferenceTest test_difference(std::span<const Series> a, std::span<const Series> b,
                                              double alpha = 0.05);
 
-// Drift of launches with the order in which they ran, beside the difference of the arms: the slope
-// of a line through both arms' values. `in_b` and `value` are in order. Absent below five launches
-// or without both arms.
+// Drift of launches with the order in which they ran, apart from the difference of the arms: the
+// slope of a line through both arms' values. `in_b` and `value` are in order. Absent below five
+// launches or without both arms.
 struct LaunchDrift {
   double slope = 0;  // of `value`, from one launch to the next
   double p = 1;

@@ -155,7 +155,7 @@ TEST(MedianRatio, FourStepsThatDoNotOverlapWithFourAreEnoughForALargeChange) {
   EXPECT_GT(t.interval->first, 1);
   EXPECT_LE(t.interval->second, 231.0 / 88 + 1e-9);
   EXPECT_EQ(test(b, a).verdict, Verdict::faster);
-  // By less than a half, launches of one program differ too. Three steps beside three are too few.
+  // By less than a half, launches of one program differ too. Three steps against three are too few.
   Doubles third = a;
   for (double& v : third) v = 1.2 * v + 25;
   const RatioTest less = test(a, third);
@@ -179,7 +179,7 @@ TEST(MedianRatio, ChangesThatDwarfADriftAreCalled) {
   EXPECT_EQ(test(a, third).verdict, Verdict::not_enough_data);
 }
 
-// Four steps (ms) of 15 launches of one training program, recorded beside ten compilers on two
+// Four steps (ms) of 15 launches of one training program, recorded during ten compilations on two
 // cores. Their levels differ: many pairs do not overlap. A program that takes 1.9 × as long does
 // not overlap with most of them.
 TEST(MedianRatio, RecordedLaunchesOfOneProgramAreRarelyCalledDifferent) {
@@ -274,7 +274,7 @@ TEST(MedianRatio, LaunchesThatDifferAreTheUnit) {
     wrong_joined += called(test(launch[0], launch[3], options));
   }
   EXPECT_LE(wrong, 20);          // at 5 %: 10
-  EXPECT_GE(wrong_joined, 100);  // one launch an arm cannot tell
+  EXPECT_GE(wrong_joined, 100);  // one launch an arm cannot decide
 }
 
 TEST(MedianRatio, LaunchesThatAgreeFindAChange) {

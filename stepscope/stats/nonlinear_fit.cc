@@ -124,7 +124,7 @@ void freeze_at_bounds(const Problem& p, const FitPoint& at, NormalEquations& e) 
   }
 }
 
-// The first damped step that lowers the cost; absent if none does.
+// The first damped step that lowers the cost; absent if no step does.
 std::optional<FitPoint> improve(const Problem& p, const FitPoint& at, const NormalEquations& e,
                                 double& damping) {
   for (int attempt = 0; attempt < 12; ++attempt) {

@@ -72,7 +72,7 @@ TEST(QuantileSketch, EdgesOfBucketsAreAtMostTheAllowedRatioApart) {
 }
 
 TEST(QuantileSketch, EveryWholeNanosecondHasItsBucket) {
-  // Each single value is answered within 1 %, also beside other values.
+  // Each single value is answered within 1 %, also among other values.
   for (double v = 1; v < 20'000; ++v) {
     QuantileSketch sketch;
     sketch.add(0.5);

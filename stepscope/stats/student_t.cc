@@ -6,7 +6,7 @@
 namespace stepscope {
 namespace {
 
-// Beyond it a test cannot tell it from the normal distribution.
+// Beyond it a test cannot distinguish it from the normal distribution.
 constexpr double many_degrees = 1e8;
 
 double away_from_zero(double x) {

@@ -81,7 +81,8 @@ template <class T>
   std::ranges::nth_element(values, at);
   return *at;
 }
-// Medians that are one of the values, of which there must be one: at n / 2 and at (n - 1) / 2.
+// Medians that are one of the values; at least one value must be there: at n / 2 and at (n - 1) /
+// 2.
 template <class T>
 [[nodiscard]] T upper_median(std::vector<T>& values) {
   return order_statistic(values, values.size() / 2);
@@ -92,8 +93,8 @@ template <class T>
 }
 
 // Linear interpolation between order statistics at (n - 1) q: Hyndman and Fan's type 7 (numpy's
-// default), with q clamped to [0, 1]. Of values in ascending order; for several quantiles of one
-// set. Absent for no values. NaN values are not allowed.
+// default), with q clamped to [0, 1]. The values are in ascending order; for several quantiles of
+// one set. Absent for no values. NaN values are not allowed.
 template <Numbers Values>
 [[nodiscard]] std::optional<double> quantile_sorted(const Values& ascending, double q) {
   if (ascending.empty()) return std::nullopt;

@@ -17,7 +17,7 @@ constexpr std::size_t fewest_groups = 8;
 constexpr double standard_errors = 5;
 constexpr double least_change = 0.005;
 constexpr double slow = 1.05;
-// Fewer later values tell no spread.
+// Fewer later values show no spread.
 constexpr std::size_t few_later = 4;
 constexpr double slow_beside_few = 1.5;
 

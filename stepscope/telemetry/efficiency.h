@@ -43,8 +43,8 @@ struct ThroughputMetrics {
   Ns wall{};  // of the job: time that at least one step covers
   std::optional<double> tokens_per_second{};
   std::optional<double> tokens_per_second_per_rank{};
-  // Tokens of forward passes over the time of forward passes, over all ranks; likewise backward.
-  // Neither is a rate of training.
+  // Tokens of forward passes over the time of forward passes, over all ranks; the same for
+  // backward. Neither is a rate of training.
   std::optional<double> forward_tokens_per_second{};
   std::optional<double> backward_tokens_per_second{};
   std::optional<double> rolling_tokens_per_second{};  // last steps: sum of tokens / sum of wall

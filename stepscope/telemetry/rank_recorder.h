@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorder that the training thread of a rank calls. A call takes a few ns beside reading the
-// clock, takes no lock, and does not allocate after construction (except as prepare() describes).
-// One thread owns a recorder. Data for other threads is taken as a window and passed on.
+// The recorder that the training thread of a rank calls. A call takes a few ns in addition to
+// reading the clock, takes no lock, and does not allocate after construction (except as prepare()
+// describes). One thread owns a recorder. Data for other threads is taken as a window and passed
+// on.
 //
 //   RankRecorder recorder(
 //       {.rank = rank, .world = world, .units = names, .groups = {{"world", 8}}});

@@ -136,7 +136,7 @@ Result<Done> StepFile::write(const StepRecord& step) {
   }
   torn_ |= written > 0;
   ++lost_;
-  // A short write tells no reason; the disk is full.
+  // A short write gives no reason; the disk is full.
   return failure(path_, "a step cannot be written", written < 0 ? code : ENOSPC);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file of one rank's steps that `stepscope live` follows (docs/reference/live.md): a line of
-// JSON per step, appended when the step has ended. Each line tells who wrote it, so that a reader
+// JSON per step, appended when the step has ended. Each line says who wrote it, so that a reader
 // may begin anywhere. Cost: one write() of about 250 bytes a step.
 //
 // Disk: when the file has `most_bytes`, it becomes NAME.1 in place of an older one, and a new one
-// begins. So a rank takes twice as much at most.
+// begins. So a rank takes at most twice `most_bytes`.
 #pragma once
 
 #include <cstdint>

@@ -43,8 +43,8 @@ class TextEndpoint {
  public:
   static constexpr std::chrono::seconds longest_request{20};
 
-  // Errors: the address is none of this host, the port is taken or not allowed; the error gives a
-  // remedy.
+  // Errors: the address does not belong to this host, the port is taken or not allowed; the error
+  // gives a remedy.
   [[nodiscard]] static Result<std::unique_ptr<TextEndpoint>> open(const EndpointOptions& options,
                                                                   std::vector<ServedText> texts);
   ~TextEndpoint();
@@ -58,7 +58,7 @@ class TextEndpoint {
   [[nodiscard]] const std::string& place() const { return place_; }  // ADDRESS:PORT
 
   // The rest is only for the server's thread.
-  // The answer for this path; null if there is none.
+  // The answer for this path; null without one.
   [[nodiscard]] MHD_Response* response(std::string_view path);
   [[nodiscard]] const std::string& token() const { return token_; }
   [[nodiscard]] std::string paths();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job's program for simulators whose ranks do one thing at a time: one core, one queue of kernels
-// and one of communication, each of which takes the free node with the smallest number (ASTRA-sim).
+// and one of communication. Each takes the free node with the smallest number (ASTRA-sim).
 //
-// Nodes are numbered in the order of the recording. Hosts that ran beside each other, and kernels,
+// Nodes are numbered in the order of the recording. Hosts that ran at the same time, and kernels,
 // are cut where one of them begins or ends, and the pieces follow one another. What keeps no core
 // (a launch on its way to the device) is time of the device before the kernel, as far as the device
 // had nothing to do. The communication of all ranks has one order, that in which the last member

@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Two ranks: a kernel of 1.4 us each, of which the second starts later, then an all-reduce, then a
-// message from 0 to 1.
+// Two ranks: a kernel of 1.4 us each, the second one later, then an all-reduce, then a message from
+// 0 to 1.
 JobProgram two_ranks() {
   JobProgram program;
   program.groups.push_back({.name = "dp", .ranks = {0, 1}});
@@ -187,7 +187,7 @@ ProgramNode work(ProgramWork kind, std::int64_t ns, std::vector<std::uint32_t> a
 }
 
 TEST(Queues, HostsBesideEachOtherAreCut) {
-  // A host of 10 us; beside it one of 4 us from 2 us on, which launches a kernel of 9 us.
+  // A host of 10 us; at the same time a host of 4 us from 2 us on, which launches a kernel of 9 us.
   JobProgram program;
   RankProgram rank;
   rank.nodes.push_back(work(ProgramWork::host, 2000, {}));

@@ -12,15 +12,15 @@ namespace {
 constexpr std::size_t flush_at = std::size_t{1} << 20;
 // LogGOPSim numbers cores with 8 bits.
 constexpr std::uint32_t most_cores = 200;
-// Tags are few (32 bits in LogGOPSim), and the rounds of collectives have others than messages. Of
-// one pair of ranks, messages with one tag arrive in the order of their sends.
+// Tags are few (32 bits in LogGOPSim), and the rounds of collectives have others than messages.
+// Messages of one pair of ranks with one tag arrive in the order of their sends.
 constexpr std::uint64_t message_tags = 1U << 16U;
 constexpr std::uint64_t collective_tags = 1U << 13U;
 constexpr std::uint64_t rounds_of_tag = 1U << 10U;
 
 // A core for each node of a rank. What waits for the last work of a core goes on there; other work
 // gets a core of its own, or, when these are used up, the one that is free first. So work that ran
-// beside other work in the recording does not wait for it.
+// in parallel with other work in the recording does not wait for it.
 class Cores {
  public:
   explicit Cores(const RankProgram& rank) {

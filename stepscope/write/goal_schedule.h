@@ -10,8 +10,8 @@
 //   }
 //
 // calc is in nanoseconds. `cpu N` (0 where it is absent) is a core, which does one thing at a time:
-// what ran beside other work has a core of its own. Collectives become messages: a ring for
-// all-reduce (2 (n − 1) rounds of S / n bytes), all-gather and reduce-scatter (n − 1 rounds), a
+// what ran in parallel with other work has a core of its own. Collectives become messages: a ring
+// for all-reduce (2 (n − 1) rounds of S / n bytes), all-gather and reduce-scatter (n − 1 rounds), a
 // message to each other rank for all-to-all, a chain for broadcasts and reductions, rounds of one
 // byte for barriers. With `recorded_times` every message has one byte, and what the collective or
 // message took follows it as a calc: a network without latency then replays the recorded step.

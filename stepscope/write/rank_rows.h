@@ -50,9 +50,9 @@ struct RankProcesses {
 };
 [[nodiscard]] RankProcesses rank_processes(const RankToWrite& rank, std::int64_t first_pid);
 
-// A thread with a text as its id gets a number beside the real ones.
+// A thread with a text as its id gets a number that no real thread has.
 [[nodiscard]] std::int64_t tid_of(const Track& track);
-// The track's name, or "stream 7" if it has none.
+// The track's name, or "stream 7" if it has no name.
 [[nodiscard]] std::string row_name(const Trace& trace, const Track& track);
 
 // Correlations that both a call and device work have. Viewers need both ends of an arrow.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# broken_gpu_logs.sh STEPSCOPE: broken logs of GPUs beside a sound trace; checks that the trace is analysed, and what is
+# broken_gpu_logs.sh STEPSCOPE: broken logs of GPUs with a sound trace; checks that the trace is analysed, and what is
 # said of the log. Prints the table.
 # shellcheck source=tests/broken_inputs/expect.sh
 . "$(dirname "$0")/expect.sh"

@@ -26,7 +26,7 @@ def connect(place, timeout=5):
 
 
 def page_within(place, seconds):
-    """Seconds until the page was served; fails after so many."""
+    """Seconds until the page was served; fails after this number of seconds."""
     begin = time.monotonic()
     while time.monotonic() - begin < seconds:
         try:

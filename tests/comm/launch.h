@@ -25,7 +25,7 @@ class Launch {
   // Reads to the end. Returns the exit status, or 128 + the signal that ended it.
   int finish();
   [[nodiscard]] const std::string& printed() const { return printed_; }
-  // The rest of the first line with this beginning; empty if there is none.
+  // The rest of the first line with this beginning; empty without one.
   [[nodiscard]] std::string line(const std::string& beginning) const;
   // Process ids of the ranks, as they printed them.
   [[nodiscard]] std::vector<pid_t> rank_pids() const;

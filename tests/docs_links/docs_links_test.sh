@@ -32,7 +32,7 @@ headings_of() {
 }
 
 
-pages=(README.md ARCHITECTURE.md)
+pages=(README.md ARCHITECTURE.md CONTRIBUTING.md)
 while IFS= read -r page; do pages+=("$page"); done < <(find docs examples -name '*.md' | sort)
 
 links=0
@@ -63,7 +63,7 @@ while IFS=: read -r file path; do
   [ -e "$path" ] || fail "$file names $path, which does not exist"
 done < <(grep -roE 'docs/[A-Za-z0-9_/-]+\.md' --include='*.cc' --include='*.h' --include='*.js' --include='*.py' --include='*.sh' \
   --include='*.txt' --include='*.cmake' --include='*.md' stepscope tests tools bench plugins cmake docs examples \
-  README.md ARCHITECTURE.md CMakeLists.txt | sort -u)
+  README.md ARCHITECTURE.md CONTRIBUTING.md CMakeLists.txt | sort -u)
 
 [ "$links" -ge 100 ] || fail "only $links links were found"
 echo "${#pages[@]} pages, $links links"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""confirm.py STEPSCOPE TEXT [ROUNDS]: what-ifs held against doing it.
+"""confirm.py STEPSCOPE TEXT [ROUNDS]: what-ifs compared with doing it.
 
 Each case trains twice in turn, as it is and with the change made, and predicts the second from the
 traces of the first. Prints a table; measured are the steps of the traces."""

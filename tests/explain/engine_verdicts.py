@@ -4,7 +4,7 @@
 engine_verdicts.py STEPSCOPE TEXT --runs N --log FILE.
 
 Each run has a ZeRO stage (in turn) and one fault of random rank, kind and size: a data loader (data), a sleep before
-each step (sleep), or slower operators (slow); with --clean, that many runs more have none. The trace has --traced
+each step (sleep), or slower operators (slow); with --clean, that many runs more have no fault. The trace has --traced
 steps, by default those that `train --trace` records if nothing else is asked for.
 
 Right is a run whose answer.verdict has the injected rank and kind, in the JSON of train and of analyze, whose text says

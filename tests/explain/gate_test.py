@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The replay answers only where its graph is right: gate_test.py STEPSCOPE.
 
-Jobs of which all rows are there get answers, and the replay predicts their held-out steps. The same jobs get none
-after rows were taken away that most of the step hangs on. The answer then states no gain and says what to record."""
+Jobs with all rows get answers, and the replay predicts their held-out steps. The same jobs get no answer after rows
+were removed that most of the step hangs on. The answer then states no gain and says what to record."""
 import glob
 import gzip
 import json

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of GPUs beside simulated jobs: gpu_logs_test.py STEPSCOPE.
+"""Logs of GPUs with simulated jobs: gpu_logs_test.py STEPSCOPE.
 
 Each case is a job whose truth is known, its traces, and logs as nvidia-smi writes them on its hosts. What analyze says
-of clocks is held against the truth: the cause where the log shows it, no cause where it does not, and a note instead of
-a guess where rank, GPU or zone cannot be told."""
+of clocks is compared with the truth: the cause where the log shows it, no cause where it does not, and a note instead
+of a guess where rank, GPU or zone cannot be decided."""
 import datetime
 import json
 import os
@@ -148,7 +148,7 @@ def not_the_clock(program, folder, made):
 
 
 def undecided(program, folder, made):
-    """What cannot be told is not told."""
+    """What cannot be decided is not said."""
     state = slowed(made.slow)
 
     def silent(what, word, *arguments):

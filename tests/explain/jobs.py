@@ -3,9 +3,9 @@
 """Faults of simulated training jobs, and what analyze names: jobs.py STEPSCOPE [--faulty N] [--healthy N] [--seed S].
 
 Each draw is a job of 4 to --max-ranks ranks with one fault, or none. The ranks are simulated, written as
-torch.profiler writes them, one file each, and given to `analyze`; answer.verdict of its JSON is held against the
-truth. What a fault costs is known from the same draw simulated without it. A fault that costs less than 5 % of the
-step is enlarged or drawn again.
+torch.profiler writes them, one file each, and given to `analyze`; answer.verdict of its JSON is compared with the
+truth. What a fault costs is known from the same draw simulated without it. A fault that costs less than 5 % of the step
+is enlarged or drawn again.
 
 A draw is right if the verdict's kind is the fault's and the culprit is named: the rank, the group, the stage or the
 step. Its headline is right if the sentence names the culprit, too. A healthy draw is a false alarm if the verdict

@@ -42,12 +42,12 @@ def chance(r, p):
 
 
 def elements(us, rate):
-    """Elements of two bytes of a transfer that takes so long, of which 6 us are latency, at a rate in bytes/us."""
+    """Elements of two bytes of a transfer that takes this time at a rate in bytes/us; 6 us of the time are latency."""
     return max(64, int(max(1.0, us - 6.0) * rate / 2) // 64 * 64)
 
 
 def shares_of(r, job, kind, full):
-    """Parts of a layer's forward pass in order: (name, share of its time). Collectives have none."""
+    """Parts of a layer's forward pass in order: (name, share of its time). Collectives have no share."""
     memory = {"memory_bound": r.uniform(1.5, 5.0), "compute_bound": r.uniform(0.05, 0.15)}.get(kind)
     memory = memory or r.uniform(0.1, 0.5)
     shares = [("norm", 0.1 * memory), ("qkv", 0.22), ("attention", r.uniform(0.08, 0.4)), ("proj", 0.1), ("tp", 0),

@@ -16,7 +16,7 @@ CALLS = {
     "recv": ("c10d::recv_", "nccl:recv %d<-%d", "SendRecv", "recv"),
     "coalesced": ("c10d::coalesced", "nccl:coalesced", "SendRecv", None),
 }
-EMBEDDING, LOSS, OPTIMIZER, LOADER = 101, 102, 103, 104  # places of jitter beside layers
+EMBEDDING, LOSS, OPTIMIZER, LOADER = 101, 102, 103, 104  # places of jitter in addition to layers
 
 
 def comm(r, dim, kind, us, elements, own=True, wait=True, after=None):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What project says of larger jobs, held against their simulation: projection.py STEPSCOPE [--draws N] [--seed S].
+"""What project says of larger jobs, compared with their simulation: projection.py STEPSCOPE [--draws N] [--seed S].
 
 Each draw is a job of 4 to 16 ranks (jobs.py), simulated and written as torch.profiler writes it, and the same job
 with more data-parallel ranks or another number of micro-batches, simulated too. `project` reads the traces of the

@@ -4,7 +4,8 @@
 
 The steps that `analyze` says count have the mean that it calls the step, of the job and of the replay, and the parts of
 the budget sum to it. `compare` and `check` have just these steps. `check` accuses the ranks that `analyze` accuses, in
-the same words, and nobody else; the page has the same sentence. FOLDERs are recorded runs beside the simulated ones."""
+the same words, and nobody else; the page has the same sentence. FOLDERs are recorded runs in addition to the simulated
+ones."""
 import json
 import os
 import subprocess

@@ -6,10 +6,10 @@ The engine has no pipeline, so a simulation of its own makes what torch.profiler
 3 to 8 layers, 4 to 16 micro-batches, GPipe or 1F1B, each pass a few kernels a layer whose times vary, messages by
 NCCL kernels that spin until the neighbour is there, waits between streams, the norm of the gradients over all
 stages and the optimizer at the end.
-In a faulty run one stage has layers of others, up to twice its own; stages differ by 1 % else. The same draw with
-its layers in balance tells what the fault costs; one that costs less than 5 % of the step is drawn again. Right
-is a faulty run whose first finding is stage_imbalance and names that stage; a false alarm a clean run with that
-finding, or one of a late rank, first. Of the right ones the predicted gain is held against the cost."""
+In a faulty run one stage has layers of others, up to twice its own; stages differ by 1 % else. The same draw with its
+layers in balance shows what the fault costs; one that costs less than 5 % of the step is drawn again. Right is a faulty
+run whose first finding is stage_imbalance and names that stage; a false alarm a clean run with that finding, or one of
+a late rank, first. The predicted gain of right ones is compared with the cost."""
 import argparse
 import collections
 import gzip

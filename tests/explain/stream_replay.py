@@ -165,7 +165,7 @@ class Replay:
             full = (c.operations and not c.blocks and c.end - c.start > max(LONG_CALL, 5 * usual) and queued >= QUEUED)
             if not c.blocks and not full:
                 continue
-            # Of each stream, the last operation to end within the call that was launched by then.
+            # The last operation of each stream that ends within the call and was launched by then.
             latest = {}
             at = bisect.bisect_right(ends, c.end + 1)
             for i in range(at - 1, -1, -1):
@@ -245,7 +245,7 @@ class Replay:
             done = max(done, c.end)
 
     def run(self, compute=1.0, host=1.0):
-        """New instants of all operations and calls, with kernels and host so much faster."""
+        """New instants of all operations and calls, with kernels and host faster by these factors."""
         calls = iter(self.calls)
         now = self.calls[0].start if self.calls else 0.0
         for o in self.operations:

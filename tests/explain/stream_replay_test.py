@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`whatif compute:2` and `host_free` held against doing it and against another replay: stream_replay_test.py STEPSCOPE.
+"""`whatif compute:2` and `host_free` compared with doing it and with another replay: stream_replay_test.py STEPSCOPE.
 
 Each job below is a program for one GPU: host work, launches on streams, events, calls that wait. A simulator runs it as
 it is and writes what a profiler records. The same simulator runs it with kernels twice as fast, and with a host that

@@ -53,7 +53,7 @@ inline bool run(const std::uint8_t* data, std::size_t size, const char* format) 
     return false;
   }
   check_profile(*p);
-  // Without a given format: the first bytes tell it.
+  // Without a given format: the first bytes show it.
   if (const auto told = test::profile_of(bytes)) check_profile(*told);
   return true;
 }

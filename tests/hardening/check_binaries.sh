@@ -1,7 +1,7 @@
 #!/bin/bash
 # check_binaries.sh [--search-path] FILE|FOLDER...: reads programs and shared libraries (of a folder: all of them, without
 # the project of others that tests/install builds) with readelf, and prints a line for each that lacks a protection of
-# cmake/hardening.cmake. Exits 1 if one does, 2 if there is none to read. With --search-path it reads only where they have
+# cmake/hardening.cmake. Exits 1 if one does, 2 without a file to read. With --search-path it reads only where they have
 # their libraries searched.
 # A file that is named, not found in a folder, must also call checks of the stack and of buffers: the command, the Python
 # module, the plugin of NCCL. Small programs and libraries may have no buffer.
@@ -18,7 +18,7 @@ violated() {
   failed=1
 }
 
-# Each entry of a search path is a folder of the system or beside the binary, never one of whoever starts it.
+# Each entry of a search path is a folder of the system or next to the binary, never a folder of the user who starts it.
 check_search_path() {
   local file=$1 path entry
   while read -r path; do

@@ -32,7 +32,7 @@ struct Shape {
   std::map<std::string, Member> members;
 };
 
-// The text under "# … `command` …" up to the next such heading. Throws if there is none.
+// The text under "# … `command` …" up to the next such heading. Throws without such a heading.
 [[nodiscard]] std::string part_of(const std::string& markdown, const std::string& command);
 
 // The shape of one part. Throws std::runtime_error if the text does not have this form.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small run of two GPU ranks in the profiler's format that fills every part of the answer:
-// matmuls with shapes, alone and beside communication; copies; waits between streams; collectives
+// matmuls with shapes, alone and during communication; copies; waits between streams; collectives
 // with a late rank; memory events; blocking calls; hardware counters.
 #pragma once
 

@@ -452,7 +452,7 @@ TEST(JsonContract, HoldsForAHistory) {
     EXPECT_TRUE(comparison.seen.contains(path)) << path;
 }
 
-// What `stepscope check` cannot tell of an input without ranks.
+// What `stepscope check` cannot show of an input without ranks.
 std::set<std::string> of_ranks() {
   std::set<std::string> some;
   for (const std::string& path : paths(documented("stepscope check")))

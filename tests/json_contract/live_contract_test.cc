@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON of a followed job as documented: a job of four ranks, the third of which becomes slow by
-// what its collectives tell, and the second by its file of steps. Transfers in a second
-// communicator take longer from the same step on.
+// The JSON of a followed job as documented: a job of four ranks. The third rank becomes slow in its
+// collectives, and the second in its file of steps. Transfers in a second communicator take longer
+// from the same step on.
 #include <fstream>
 
 #include "tests/json_contract/documented.h"
@@ -55,7 +55,7 @@ TEST(JsonContract, HoldsForAFollowedJob) {
   write_job(folder);
   const std::string steps = scratch.file("steps");
   write_steps(steps);
-  // Collectives alone tell how much longer transfers are.
+  // Collectives alone show how much longer transfers are.
   const auto alone = program::run({"live", folder, "--once", "--json", "-"});
   ASSERT_EQ(alone.exit_code, 0) << alone.errors;
   bool transfers = false;

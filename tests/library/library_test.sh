@@ -1,6 +1,7 @@
 #!/bin/bash
 # library_test.sh PROGRAM FOLDER TRACES TEXT: the ten-line programs in FOLDER print the JSON of PROGRAM, byte for byte. Only
-# the reading time in seconds differs from one run to the next. Of training, all results that do not depend on time are equal.
+# the reading time in seconds differs from one run to the next. In training, all results that do not depend on time are
+# equal.
 set -euo pipefail
 program=$1 folder=$2 traces=$3 text=$4
 work=$(mktemp -d)

@@ -30,7 +30,7 @@ def flame_sums(snapshot):
 
 
 def requested_after(snapshot, device, event):
-    """What is alive after so many events, by requests alone, from the end backwards."""
+    """The memory that is alive after this number of events, by requests alone, from the end backwards."""
     now = sum(b["requested_size"] for s in snapshot["segments"] if s["device"] == device
               for b in s["blocks"] if b["state"] != "inactive")
     events = snapshot["device_traces"][device] if device < len(snapshot["device_traces"]) else []

@@ -266,7 +266,7 @@ TEST(SegmentRetries, AreCountedApartFromAnEmptiedCache) {
     const SimRun run = simulated_noise(1500, false, std::int64_t{300} << 20, seed);
     const MemoryAccount account = memory_account(read(pickled(run.allocator)));
     const SegmentRetries& r = account.devices.front().retries;
-    // A cache emptied directly before a retry is one run of frees; they cannot be told apart.
+    // A cache emptied directly before a retry is one run of frees; they cannot be distinguished.
     EXPECT_LE(r.count, run.allocator.retries);
     EXPECT_GE(r.count + r.emptied, run.allocator.retries);
     EXPECT_EQ(r.count, r.certain);

@@ -9,7 +9,7 @@ WORDS = [s for s in STRINGS if "\0" not in s and "/" not in s]  # no folder outs
 # Flags that name outputs or programs, or by which a sound command takes long: they keep the values of the seed.
 KEPT = {"--json", "--html", "--csv", "--perfetto", "--write-machine", "--run", "--keep", "--drive", "--metrics",
         "--trace", "--checkpoint", "--export", "--offload", "--deadline", "--launches", "--timeout", "--quick"}
-# Of train and calibrate only these.
+# For train and calibrate only these flags are mutated.
 QUICK = {"--seq", "--micro-batch", "--zero", "--lr", "--data-format", "--validation", "--dropout", "--seed", "--dtype",
          "--accumulation", "--min-lr", "--lr-schedule", "--beta1", "--beta2", "--eps", "--weight-decay", "--clip",
          "--on-nan", "--bucket", "--prefetch", "--recompute", "--plan-only", "--trace-steps", "--peak-tflops", "--prompt",

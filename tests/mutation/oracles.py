@@ -13,7 +13,7 @@ CODES = {0, 1, 2, 3, 4}
 NO_NUMBER = re.compile(r"(?<![\w./\\:@+(-])[-+]?(?:nan|inf)(?![\w./\\:@)-])")
 WORD = re.compile(r"(?<![a-zA-Z])(?:nan|inf)(?![a-zA-Z])")
 QUOTED = re.compile(r'"[^"\n]*"|`[^`\n]*`|\'[^\'\n]*\'')
-# Of the control characters only the end of a line and the tabulator may be printed.
+# Only the end of a line and the tabulator may be printed among the control characters.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 REMEDY = re.compile(
     r"\b(add|align|analyse|ask|calibrate|capture|change|check|choose|compress|convert|copy|correct|create|cut|decompress|delete|did "

@@ -24,7 +24,7 @@ struct Outcome {
 
 struct Analysis {
   Outcome outcome;
-  nlohmann::json json;  // null if none was written
+  nlohmann::json json;  // null if no JSON was written
 };
 
 // `analyze files… --json` with more flags.

@@ -1,6 +1,6 @@
 #!/bin/bash
-# versions_test.sh PROGRAM SOURCE: the version in CMakeLists.txt, of which Python's metadata and the packages take theirs,
-# is that of the newest entry of CHANGELOG.md and what the program prints.
+# versions_test.sh PROGRAM SOURCE: the version in CMakeLists.txt, which Python's metadata and the packages use, is that
+# of the newest entry of CHANGELOG.md and what the program prints.
 set -euo pipefail
 program=$1
 cd "$2"

@@ -365,7 +365,7 @@ class Remote(unittest.TestCase):
             self.refused(server.url + "/down.json", "https", CURL_CA_BUNDLE=pair + ".crt")
 
     def test_no_libcurl(self):
-        # A library of this name that is none stands first on the path of libraries.
+        # A file of this name that is not a library stands first on the path of libraries.
         folder = os.path.join(self.folder.name, "lib")
         os.makedirs(folder, exist_ok=True)
         self.local("lib/libcurl.so.4", b"no library")

@@ -58,8 +58,8 @@ struct Decision {
   bool applied;  // with one clock per rank
 };
 // In torchrec-resnet18 the GPU clocks of one host differ by 31 us, four times the duration of its
-// all-to-alls. In the larger torchrec runs they differ as much, but the ends scatter by more than
-// that.
+// all-to-alls. In the larger torchrec runs they differ by similar amounts, but the ends scatter by
+// more than that.
 constexpr std::array decisions = {
     Decision{"megatron-tp2-et", false},
     Decision{"param-dlrm", false},

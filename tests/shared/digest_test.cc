@@ -11,7 +11,7 @@ namespace {
 
 using Digests = SharedData;
 
-// The answer as JSON, or the exit code where there is none.
+// The answer as JSON, or the exit code without an answer.
 nlohmann::json answer(const char* verb, const std::vector<std::string>& inputs) {
   std::vector<std::string> words = {verb};
   words.insert(words.end(), inputs.begin(), inputs.end());

@@ -20,7 +20,7 @@ TEST_F(Merged, RunsGiveTheSameAnswers) {
       const std::string merged = scratch.file(name);
       const auto original = program::analyze(run.files, {"--perfetto", merged});
       ASSERT_EQ(original.outcome.exit_code, 0) << run.name << original.outcome.errors;
-      // Rows of unknown categories have none in the copy, which is refused.
+      // Rows of unknown categories have no category in the copy, which is refused.
       if (original.json["answer"]["sentence"].get<std::string>().starts_with("No row has a cat"))
         continue;
       const auto again = program::analyze({merged});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trace collections outside this repository: in the folder STEPSCOPE_SHARED, else in ../shared
-// beside the checkout. Tests that need them derive from SharedData. Without them the tests are
-// skipped with a message.
+// Trace collections outside this repository: in the folder STEPSCOPE_SHARED, else in ../shared next
+// to the checkout. Tests that need them derive from SharedData. Without them the tests are skipped
+// with a message.
 #pragma once
 
 #include <gtest/gtest.h>

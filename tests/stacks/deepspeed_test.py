@@ -161,7 +161,7 @@ def check_lines(samples):
         path.write_text("".join(f"T;{function} [{lines[file, function][line]:#x}] 1\n" for file, function, line in once))
         data = stacks(path, "--lasti", table)
     found = {(f["file"], f["function"], f["line"]) for f in data["functions"] if f["line_by_table"]}
-    # Functions of one name in two files of the table may disagree: no line is told then.
+    # Functions of one name in two files of the table may disagree: no line is given then.
     names = collections.Counter(function for _, function in lines)
     expect("lines of instructions", found, {r for r in once if names[r[1]] == 1})
     expect("almost all of them", len(found) > 0.9 * len(once), True)

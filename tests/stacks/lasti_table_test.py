@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""lasti_table_test.py STEPSCOPE SOURCE: tools/make_lasti_table.py on a small package that this interpreter compiles. Each
-row is held against co_positions(), each running frame's f_lasti against its f_lineno, and `stepscope stacks --lasti` against
-both. Exit 77 below CPython 3.11, which has no co_positions()."""
+"""lasti_table_test.py STEPSCOPE SOURCE: tools/make_lasti_table.py on a small package that this interpreter compiles.
+Each row is compared with co_positions(), each running frame's f_lasti with its f_lineno, and `stepscope stacks --lasti`
+with both. Exit 77 below CPython 3.11, which has no co_positions()."""
 import json
 import subprocess
 import sys

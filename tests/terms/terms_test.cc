@@ -79,7 +79,7 @@ TEST(Terms, EveryFindingIsATerm) {
     for (std::sregex_iterator at(text.begin(), text.end(), id), end; at != end; ++at)
       ids.insert((*at)[1]);
   }
-  ids.insert("bucket_too_large");  // chosen beside bucket_too_small
+  ids.insert("bucket_too_large");  // chosen in the same place as bucket_too_small
   for (const std::string_view fault : step_fault_names) ids.emplace(fault);
   EXPECT_GT(ids.size(), 25U);
   std::set<std::string> terms;

@@ -64,7 +64,7 @@ struct Accounted {
   std::vector<std::string> flags;
   // At stages 1 and 2 a step leaves gathers in flight for the next one. The arrival of their last
   // rank is reported after the engine has closed the step, which then splits no time of theirs; the
-  // trace tells it. For gathers from before the first recorded step, another rank's trace may have
+  // trace shows it. For gathers from before the first recorded step, another rank's trace may have
   // nothing.
   bool to_the_nanosecond = true;
 };

@@ -30,7 +30,7 @@ compared=0
 for traces in "$source"/examples/*/traces/*; do
   "$program" analyze "$traces" --threads 1 --json "$work/here.json" >"$work/here.txt"
   foreign "$command" analyze "$traces" --threads 1 --json "$work/there.json" >"$work/there.txt"
-  # The first line of the text tells how long reading took.
+  # The first line of the text says how long reading took.
   cmp "$work/here.json" "$work/there.json" && cmp <(tail -n +2 "$work/here.txt") <(tail -n +2 "$work/there.txt") ||
     { echo "FAILED: the answers for $traces differ"; exit 1; }
   compared=$((compared + 1))

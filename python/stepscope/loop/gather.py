@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The traces of one capture, gathered on rank 0. Each rank leaves a record of its trace at the
 meeting place; rank 0 finds the file in a shared folder, or asks for its bytes through the place.
-All of it runs in a thread beside training. Waiting is bounded.
+All of it runs in a thread during training. Waiting is bounded.
 
-A record: {rank, path, bytes, tail, steps, error}. `tail` tells a file from an older one of the
-same name. `error` is why the rank has no trace, or null."""
+A record: {rank, path, bytes, tail, steps, error}. `tail` distinguishes a file from an older one of the same name.
+`error` is why the rank has no trace, or null."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def gather(place, own: dict, world: int, folder: str, timeout_s: float) -> Gathe
 
 
 def common_steps(steps: dict[int, list[int] | None]) -> list[int] | None:
-    """First and last step that all ranks recorded; empty if there is none; None if all recorded the
+    """First and last step that all ranks recorded; empty without such a step; None if all recorded the
     same steps, or some rank's trace names no step."""
     known = list(steps.values())
     if not known or any(entry is None for entry in known):

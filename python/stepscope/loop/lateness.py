@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from stepscope._core import LateRule, stands_out
 
@@ -49,7 +49,7 @@ def own(times: Times) -> int:
 
 
 def median(values) -> int:
-    """Of an even number the earlier middle."""
+    """The middle value; the earlier one of an even number of values."""
     values = sorted(values)
     return values[(len(values) - 1) // 2]
 

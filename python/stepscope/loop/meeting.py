@@ -2,10 +2,10 @@
 """Places where the ranks of a job leave small records for each other: a shared folder, or the
 store of the job's process group.
 
-A place has three calls, none of which waits for another rank:
+A place has three calls. No call waits for another rank:
 
     put(key, data: bytes)     leaves a record, whole or not at all
-    get(key) -> bytes | None  the record, or None if there is none
+    get(key) -> bytes | None the record, or None without one
     drop(key)                 removes it; a missing record is no error
 
 They raise OSError or RuntimeError if the folder or the store has failed. A place is used by one

@@ -3,8 +3,8 @@
 
 PACKED appears whole or not at all, PLAIN is removed in any case. Prints one line of JSON:
 {bytes, tail, steps}: the size of PACKED, its last eight bytes as hexadecimal digits (check sum and
-length of the plain text), and the first and last number of its ProfilerStep ranges (null if there
-is none). Fails with the system's message on standard error. Needs the standard library only."""
+length of the plain text), and the first and last number of its ProfilerStep ranges (null without them). Fails with the
+system's message on standard error. Needs the standard library only."""
 
 import contextlib
 import gzip

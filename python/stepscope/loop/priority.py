@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes beside training take only the time that training leaves.
+"""Processes that run during training take only the time that training leaves.
 
 SCHED_IDLE (Linux) weighs 3 where training weighs 1024; nice 19 weighs 15.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The judge of a running job: takes the records of its ranks and says what has changed.
 
-As a program it is a process of its own beside rank 0: records on standard input, each behind its
+As a program it is a process of its own on the host of rank 0: records on standard input, each behind its
 length (4 bytes, little endian). The length 0 asks for a judgement: one line of JSON {lines, state}
 on standard output. It ends with its standard input. Needs the native module, and no torch.
 

@@ -7,8 +7,8 @@
             prof.step()
 
 The training thread of each rank writes its trace as plain text into the host's temporary folder.
-All else runs beside it: a process packs the trace, a thread meets the other ranks, and on rank 0 a
-process analyses the traces of all ranks. No call here raises into training."""
+All else runs in parallel: a process packs the trace, a thread meets the other ranks, and on rank 0 a process analyses
+the traces of all ranks. No call here raises into training."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def trace_handler(
 ) -> TraceHandler:
     """For `on_trace_ready` of torch.profiler.profile, on every rank. Writes this rank's trace to
     FOLDER/capture_N/rank<r>.json.gz. Then rank 0 logs the verdict, the budget and the first finding
-    of all ranks, seconds later and beside training.
+    of all ranks, seconds later and during training.
 
     analyze    False: only write the traces.
     timeout_s  Rank 0 waits so long for the traces of the others.

@@ -60,8 +60,8 @@ def _in_phase(phase: int, original):
 
 
 def _calls():
-    """The calls in which a rank waits for others or loads data: (owner, name, phase). Those that
-    this torch lacks are left out."""
+    """The calls in which a rank waits for others or loads data: (owner, name, phase). Calls that this torch lacks are
+    left out."""
     from torch.utils.data.dataloader import _BaseDataLoaderIter
 
     yield _BaseDataLoaderIter, "__next__", DATA
@@ -408,7 +408,7 @@ class Monitor:
 
 
 class _Judge:
-    """The process that judges, beside rank 0."""
+    """The process that judges, on the host of rank 0."""
 
     def __init__(self, silent_s: float):
         self._process = subprocess.Popen(
@@ -460,12 +460,12 @@ def monitor(
     """Watches the job from now on, on every rank. Rank 0 logs what has changed.
 
     modules   As the loop calls them (after DistributedDataParallel, fully_shard, torch.compile).
-              Without them, forward and backward are not told apart, and the wait at the end of
+              Without them, forward and backward are not distinguished, and the wait at the end of
               DistributedDataParallel's backward is not seen.
     peers     The ranks that do the same work as this one: a list or a process group. Without it
               the group of DistributedDataParallel, else all ranks. With a pipeline give it.
     every_s   Seconds between two records of a rank; fewer in the first minute.
-    silent_s  After so many seconds a silent rank, or a job that stands still, is reported.
+    silent_s After this number of seconds a silent rank, or a job that stands still, is reported.
     skip      First steps that do not count: compilation, caches, buckets.
     folder    Shared folder, for a job without a process group.
     on_state  Called on rank 0, in a thread of its own, with summary() after each judgement.

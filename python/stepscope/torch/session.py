@@ -44,5 +44,5 @@ class Session:
             self._monitor = None
 
     def summary(self) -> dict:
-        """Of the monitor: flat numbers for W&B, MLflow and TensorBoard; filled on rank 0."""
+        """The monitor's state: flat numbers for W&B, MLflow and TensorBoard; filled on rank 0."""
         return self._monitor.summary() if self._monitor else {}

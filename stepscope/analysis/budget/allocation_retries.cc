@@ -121,7 +121,7 @@ AllocationRetries allocation_retries(const Trace& trace, const RankIndex& rank,
   std::vector<bool> launches(s.size());
   for (const SliceId call : rank.launch_of)
     if (call != no_slice) launches[index(call)] = true;
-  // Without rows of the device the calls themselves tell.
+  // Without rows of the device the calls themselves show the retries.
   for (std::uint32_t i = 0; i < s.size(); ++i)
     if (is_call(s.category[i])) launches[i] = launches[i] || launches_kernel[index(s.name[i])];
   for (const TrackId id : rank.host_tracks) {

@@ -75,8 +75,8 @@ void add_moving(const Trace& trace, const Track& track, Sweep& sweep) {
     if (s.name[i] == name) sweep.add(moving, s.start[i], s.start[i] + s.dur[i]);
 }
 
-// If a device's work was not recorded, operators only launch, and nothing tells what the device did
-// meanwhile. Without operators nothing tells what the host did.
+// If a device's work was not recorded, operators only launch, and no row shows what the device did
+// meanwhile. Without operators no row shows what the host did.
 BudgetCategory unseen_category_of(const Sweep::Open& open) {
   if (open[loading] > 0) return idle_data;
   return open[synchronizing] > 0 ? idle_sync : not_recorded;

@@ -34,12 +34,12 @@ using enum BudgetCategory;
 //     call, and which node waited for what has no row.
 //   - After the launch call of the first operation of a stream, if it takes longer than
 //     first_row_delay: the stream waited for work from before the recording.
-//   - After the launch call of an operation whose stream was told to wait for an event, if the
+//   - After the launch call of an operation whose stream has to wait for an event, if the
 //     recording has no call that recorded an event until then.
 
-// A kernel that is queued behind another of its stream begins soon after that ends. Of those in
-// shared traces without waits between streams: V100 within 20 µs (34,000 kernels), H100 and MI300X
-// within 6 µs (8,000).
+// A kernel that is queued behind another of its stream begins soon after that ends. Kernels in
+// shared traces without waits between streams begin within 20 µs on V100 (34,000 kernels), and
+// within 6 µs on H100 and MI300X (8,000).
 constexpr Ns graph_node_gap = std::chrono::microseconds{20};
 // The first rows of 40 streams in 24 shared traces begin at most 22 µs after their call; those of
 // two more begin 1 ms and 64 ms after it, behind work that was launched before the recording.

@@ -14,7 +14,7 @@
 // backward graph while the main thread does not compute. Time is communication if a collective or a
 // message is in flight, or if the main thread is in a communication operator. Time inside a data
 // loader is data. The rest is idle_host, because a trace of operators does not show Python between
-// them. If kernels were launched but none was recorded (RankIndex::device_unseen), or if no
+// them. If kernels were launched but no kernel was recorded (RankIndex::device_unseen), or if no
 // operator and no communication was recorded, all time except data loading and synchronising calls
 // is not_recorded.
 #pragma once

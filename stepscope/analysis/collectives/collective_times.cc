@@ -184,7 +184,7 @@ struct Sent {
 };
 
 // How long messages usually take; of those that were waited for, if there are enough. Else no
-// message takes longer than until it is collected, and the shorter of these times tell.
+// message takes longer than until it is collected, and the shorter of these times count.
 std::optional<Ns> usual_time(const CollectiveMatches& matches, std::span<const Sent> sent,
                              bool of_waited) {
   std::vector<double> times;
@@ -234,7 +234,7 @@ namespace {
 
 constexpr std::size_t least_runs = 3;
 
-// Of one kernel and shape, ascending in ns.
+// The runs of one kernel and shape, ascending in ns.
 struct Runs {
   NameClass kind = NameClass::other;  // of the shortest alone
   Ns shortest = Ns::max();

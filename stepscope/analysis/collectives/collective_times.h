@@ -24,7 +24,8 @@ namespace stepscope {
 struct CallTime {
   Ns ready{};  // when everything the call waits for had arrived; valid if `split`
   bool split = false;
-  // Of a split barrier-like collective: the first end of a member. It was done then on all of them.
+  // The first end of a member, for a split barrier-like collective. It was done then on all
+  // members.
   Ns first_end = Ns::max();
 };
 
@@ -70,7 +71,7 @@ void settle_message_ends(std::span<const RankView> views, CollectiveMatches& mat
 
 // Kernels that run slower while communication shares the device.
 
-// One kernel, by name and its operator's input shapes, alone and beside communication.
+// One kernel, by name and its operator's input shapes, alone and during communication.
 struct Contention {
   std::string name;
   NameClass kind = NameClass::other;

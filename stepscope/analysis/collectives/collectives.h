@@ -68,7 +68,7 @@ struct Collectives {
   std::vector<CommSplit> splits;         // by view, for the time budget
   std::vector<Dimension> dimension_of;   // by group of `matches`
   std::vector<CollectiveRow> rows;       // by exposed time, largest first
-  std::vector<DimensionRow> dimensions;  // likewise
+  std::vector<DimensionRow> dimensions;  // by exposed time, largest first
 };
 
 // Takes calls that are already matched. Their instants must be on one time axis.
@@ -94,7 +94,7 @@ struct ClassTime {
   std::array<Ns, dimension_count> wait{};
 };
 
-// The inputs beside the trace. All must outlive the call.
+// The inputs in addition to the trace. All must outlive the call.
 struct ClassTimeInputs {
   const RankIndex& rank;
   std::span<const Step> steps;

@@ -253,7 +253,7 @@ TEST(ClassTime, GivesExposedCommunicationToItsDimension) {
       account(builder.sealed(), {step(100, 400)}, {Dimension::tp, Dimension::dp, Dimension::pp});
   const ClassTime& time = a.classes.at(0);
   EXPECT_EQ(of(time, NameClass::matmul), Ns{50});
-  EXPECT_EQ(of(time.wait, Dimension::tp), Ns{0});       // [140, 150) is beside the product
+  EXPECT_EQ(of(time.wait, Dimension::tp), Ns{0});       // [140, 150) is during the product
   EXPECT_EQ(of(time.transfer, Dimension::tp), Ns{50});  // [150, 200)
   EXPECT_EQ(of(time.unsplit, Dimension::dp), Ns{60});   // [200, 260): before, tp transfers
   EXPECT_EQ(of(time.wait, Dimension::pp), Ns{10});

@@ -33,8 +33,8 @@ using GroupDimensions = std::map<std::string, Dimension, std::less<>>;
 // names the line.
 [[nodiscard]] Result<GroupDimensions> parse_group_dimensions(std::string_view text);
 
-// The dimension in a group's name or description. Absent if the name has none or a product of
-// several. Data with context or expert parallelism is dp: those ranks average gradients.
+// The dimension in a group's name or description. Absent if the name has no dimension or a product
+// of several. Data with context or expert parallelism is dp: those ranks average gradients.
 [[nodiscard]] std::optional<Dimension> dimension_of_name(std::string_view name);
 
 // One dimension per group of `matches`. `sized`: the groups that the user's sizes make; their

@@ -24,7 +24,7 @@ Ns communication(const Budget& b) {
          b[comm_exposed_unsplit];
 }
 
-// Limits from the order of one step, beside |C| and |M|.
+// Limits from the order of one step, in addition to |C| and |M|.
 struct Order {
   Ns first = Ns::max();  // start of the first and of the last communication
   Ns last = Ns::min();

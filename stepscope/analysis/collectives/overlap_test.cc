@@ -94,7 +94,7 @@ void run_of(TraceBuilder& b, std::uint32_t operator_id, std::int64_t start, std:
   b.trace().slices.external_id[index(row)] = operator_id;
 }
 
-// Operators 1 and 2 have shapes, 3 has none.
+// Operators 1 and 2 have shapes, 3 does not.
 void add_operators(TraceBuilder& b) {
   for (const std::uint32_t id : {1u, 2u, 3u}) {
     const SliceId row = b.row(b.thread(1), Category::cpu_op, "aten::mm", id, id + 1);

@@ -35,8 +35,8 @@ struct Transfer {
 [[nodiscard]] std::vector<Transfer> find_transfers(std::span<const RankView> views,
                                                    const Collectives& job);
 
-// How fast each process group transfers, beside its siblings: the groups of the same dimension and
-// size. Compared are messages of one kind and size.
+// How fast each process group transfers, compared with its siblings: the groups of the same
+// dimension and size. The comparison uses messages of one kind and size.
 
 struct GroupRate {
   std::uint32_t group = 0;                        // row of CollectiveMatches::groups
@@ -63,20 +63,20 @@ inline constexpr std::size_t most_group_sizes = 8;
 using TimesOfSizes = std::map<std::int64_t, Ns>;
 
 // The line through the smallest and the largest size at zero bytes, between zero and the time of
-// the smallest. Empty unless the largest is at least twice the smallest: one size cannot tell
+// the smallest. Empty unless the largest is at least twice the smallest: one size cannot separate
 // latency from bandwidth.
 [[nodiscard]] std::optional<Ns> latency_of(const TimesOfSizes& times);
 
 // The algorithm of a communication kernel, from its name.
 //
 // NCCL compiles one kernel for several functions and calls the right one inside it, so most of a
-// name tells less than it seems to:
+// name says less than it seems to:
 //   - "..._LL" is in the name for every protocol (src/device/generate.py, best_kernel: "LL" for
 //     all; before 2.19 src/enqueue.cc, NCCL_FUNC5: kernels for LL alone). Only "LL128" and "SIMPLE"
-//     tell the protocol, and standard builds have neither.
+//     name the protocol, and standard builds have neither.
 //   - "ncclDevKernel_..._RING_LL" (since 2.19) is a ring, NVLS or CollNet; "..._TREE_LL" is a tree.
 //   - "ncclKernel_..._TREE_LL_..." (2.8 to 2.18) names the algorithm: TREE, RING, NVLS, NVLS_TREE,
-//     COLLNET; "ncclAllReduceRingLLKernel_sum_f32" (before) likewise.
+//     COLLNET; so does "ncclAllReduceRingLLKernel_sum_f32" (before).
 //   - The newer names of all-gathers and reduce-scatters always contain RING.
 
 enum class NamedAlgorithm : std::uint8_t {
@@ -102,7 +102,7 @@ struct NamedCalls {
   std::uint64_t calls = 0;  // over all ranks
 };
 
-// Calls of known size and group whose kernels' names tell the algorithm.
+// Calls of known size and group whose kernels' names show the algorithm.
 [[nodiscard]] std::vector<NamedCalls> named_calls(std::span<const RankView> views,
                                                   const CollectiveMatches& matches);
 

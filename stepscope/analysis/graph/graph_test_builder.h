@@ -55,7 +55,7 @@ struct BuiltGraph {
     return find_critical_path(replay, job.views(), count_steps(job.views(), graph.together).of_view,
                               collectives.matches, phases);
   }
-  // Of the critical path, as a share.
+  // The share of the critical path.
   [[nodiscard]] double labelled(std::string_view label) const {
     const CriticalPath found = path();
     Ns time{};

@@ -55,7 +55,7 @@ Occurrences occurrences_of(std::span<const OrderedUse> uses) {
   return o;
 }
 
-// A use that may wait for another one, so many steps earlier.
+// A use that may wait for another one, `lag` steps earlier.
 struct Candidate {
   std::uint32_t before = 0;  // sites of the program
   std::uint32_t after = 0;
@@ -137,7 +137,7 @@ class Program {
     for (const Member& m : members_) {
       const auto& uses = views_[m.view];
       auto& list = orders.emplace_back();
-      // Of the uses on one stream, the last to begin implies the others.
+      // On each stream the last use to begin implies the other uses.
       for (std::size_t first = 0; first < held_.size();) {
         std::size_t last = first;
         const std::uint32_t site = held_[first].candidate.after;
@@ -213,9 +213,9 @@ class Program {
     }
   }
 
-  // Communication whose next computation waits for it: a synchronous collective of c10d. Where that
-  // is seen for some calls of a stream and name and contradicted by none, it holds for the others,
-  // which may end before anything could wait for them.
+  // Communication whose next computation waits for it: a synchronous collective of c10d. If some
+  // calls of a stream and name show such a wait and no call contradicts it, the wait holds for all
+  // calls of that stream and name: the others may end before anything could wait for them.
   void vote_for_synchronous() {
     struct Pair {
       const Member* member = nullptr;

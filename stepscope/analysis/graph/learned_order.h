@@ -46,8 +46,8 @@ struct UseOrder {
 // within `wake_up` of the other's end with nothing else to explain it, or if a library or a call
 // says so, and at most one in a hundred uses began before the other ended. Steps with other
 // operations contradict only for themselves: where all steps together contradict, an order holds in
-// the kinds of steps that show it and do not. Of several on one stream the last one holds. O(uses
-// log uses).
+// the kinds of steps that show it and do not. The last of several orders on one stream holds.
+// O(uses log uses).
 [[nodiscard]] std::vector<std::vector<UseOrder>> learn_order(
     std::span<const std::vector<OrderedUse>> views, const Workers& workers = {});
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr Ns wake_up{20};
 
-// A step of a compute stream (0) and a communication stream (1), from `at`: `a` runs, `c` runs
-// beside it, then `b` begins when both have ended.
+// A step of a compute stream (0) and a communication stream (1), from `at`: `a` runs, `c` runs at
+// the same time, then `b` begins when both have ended.
 std::vector<OrderedUse> step_of(std::int32_t step, std::int64_t at, std::int64_t a,
                                 std::int64_t c) {
   const Ns begin{at};

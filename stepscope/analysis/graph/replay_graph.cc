@@ -248,7 +248,7 @@ OrderedGraph order_graph(std::span<const Ns> instant, std::span<const std::uint3
 
 namespace {
 
-// Latest end of a node's predecessors; 0 if it has none.
+// Latest end of a node's predecessors; 0 without predecessors.
 Ns ready_at(const ReplayGraph& graph, std::span<const Ns> end, std::size_t node) {
   std::uint32_t i = graph.first_pred[node];
   const std::uint32_t last = graph.first_pred[node + 1];

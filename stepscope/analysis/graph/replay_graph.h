@@ -37,7 +37,7 @@ enum class NodeKind : std::uint8_t {
   arrival,
   join,  // start condition of a transfer; its delay may be removed to replay without waiting
   transfer,
-  wait,  // end condition of a synchronising call, likewise
+  wait,  // end condition of a synchronising call; its delay may be removed, too
   held,
   end  // of a rank's last step
 };
@@ -90,7 +90,7 @@ struct OrderedGraph {
 // graph). Returns the number of negative delays.
 std::uint64_t set_delays(ReplayGraph& graph, std::span<const Ns> start, unsigned threads = 1);
 
-// A node whose work is so much more.
+// A node and the work that a change adds to it (WorkChange::less: takes from it).
 struct NodeChange {
   std::uint32_t node = 0;
   Ns work{};
@@ -99,8 +99,8 @@ struct NodeChange {
 // Changes of work at once, each ascending by node.
 struct WorkChange {
   std::vector<std::span<const NodeChange>> changes;
-  bool sum = false;   // of several changes of a node all count, else only the least
-  bool less = false;  // the nodes' work is so much less
+  bool sum = false;   // the changes of a node are added up, else only the smallest counts
+  bool less = false;  // the changes shorten the nodes' work
 
   WorkChange() = default;
   WorkChange(const std::vector<NodeChange>& one) : changes{one} {}  // NOLINT: is one
@@ -168,7 +168,7 @@ struct ReplayProgram {
 // O(nodes + edges).
 [[nodiscard]] ReplayProgram make_program(const ReplayGraph& graph);
 
-// Asks for the end of a node. Of several nodes of one place, the last end counts.
+// Asks for the end of a node. If several nodes have one place, the last end counts.
 struct KeptEnd {
   std::uint32_t node = 0;
   std::uint32_t place = 0;

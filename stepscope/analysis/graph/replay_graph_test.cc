@@ -51,7 +51,7 @@ TEST(ReplayGraph, CirclesAreBrokenAtTheEarliestNode) {
 struct RandomGraph {
   std::vector<GraphEdge> edges;
   std::vector<Ns> start;              // by node of the builder
-  std::vector<std::uint32_t> line{};  // likewise
+  std::vector<std::uint32_t> line{};  // by node of the builder
   OrderedGraph ordered;
   ReplayGraph graph;
 };

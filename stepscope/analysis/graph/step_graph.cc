@@ -227,7 +227,7 @@ class GraphBuilder {
       }
     });
   }
-  // Of the steps that every view with steps has, if all of them ran on a device.
+  // The ends of the steps that every view with steps has, if all of them ran on a device.
   void find_step_ends() {
     const auto common = common_steps(views_, [&](std::size_t v, std::size_t s) {
       return s < step_ends_[v].size() && step_ends_[v][s] != no_node;

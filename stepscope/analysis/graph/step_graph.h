@@ -7,8 +7,8 @@
 //   launch     The call, and the latency from its return to the operation: to the operation's begin
 //              if nothing else came later and that is at most 20 µs, else the least latency on this
 //              rank. A call that blocks has handed its operation over when such calls usually
-//              return: the rest of it is waiting. Of a launched graph only the first nodes have
-//              one; the others wait for the nodes before them, so gaps between nodes are the
+//              return: the rest of it is waiting. Only the first nodes of a launched graph have a
+//              launch; the others wait for the nodes before them, so gaps between nodes are the
 //              device's.
 //   compute, copy, comm
 //              Operations of a device in the order of their stream, also where a kernel begins

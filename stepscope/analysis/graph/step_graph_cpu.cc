@@ -15,7 +15,7 @@ namespace {
 constexpr int late_record = 20;  // a hole is at least 20 times as long as each delay
 // A hole is at least 8 times as long as the time from the last member's arrival to the hole's end.
 // Experiment: with 8 a capture of DDP's fp16 hook names its late rank, with the gain that it has.
-// Of 245 other captures none names another culprit.
+// The culprits that 245 other captures name stay the same.
 constexpr int after_arrival = 8;
 
 // Time of a thread in one innermost operator.
@@ -263,7 +263,7 @@ class CpuDraft {
     Ns collected{};  // when the row ends: a thread may collect a message after it has come
   };
   // The last call that ended and was collected between these instants: a thread that shows no
-  // operator meanwhile waited for it. Null if there is none.
+  // operator meanwhile waited for it. Null without such a call.
   [[nodiscard]] const Done* held_until(Ns from, Ns until) const {
     auto at = std::ranges::upper_bound(communication_, until, {}, &Done::at);
     while (at != communication_.begin() && (--at)->at > from)

@@ -14,9 +14,9 @@ namespace {
 constexpr Ns most_clock_lead = std::chrono::milliseconds{1};
 constexpr Ns rounding = std::chrono::microseconds{1};  // coarsest rounding of recorded instants
 constexpr Ns wake_up = std::chrono::microseconds{20};  // from a communication's end to later work
-// A launch takes at most so much longer than the least latency. Of 18,928 launches to idle devices
-// in 31 recordings (V100 to H100, MI250, MI300X) 21 took longer: 20 of them waited for other
-// processes or for work from before, 0.9 ms and more.
+// The most by which a launch exceeds the least latency. In 31 recordings (V100 to H100, MI250,
+// MI300X) 21 of 18,928 launches to idle devices took longer: 20 of them waited for other processes
+// or for work from before, 0.9 ms and more.
 constexpr Ns most_latency = std::chrono::microseconds{20};
 constexpr Ns most_first_latency = std::chrono::microseconds{100};
 
@@ -250,7 +250,7 @@ void DeviceDraft::add_waits_from_before() {
 // work was launched. Where nothing known explains why an operation begins late, it waited for the
 // operation of another stream, launched before it, that ended last, if it began within `wake_up`
 // of that end. Where the waits of streams are recorded, only operations launched before the
-// recording need this. Without launches nothing tells that the work was there before.
+// recording need this. Without launches it is unknown whether the work was there before.
 void DeviceDraft::add_seen_waits() {
   if (!launches_recorded_) return;
   for (std::uint32_t i = 0; i < ops_.size(); ++i) {

@@ -46,7 +46,7 @@ struct ViewDraft {
   std::vector<std::uint32_t> detail;
   std::vector<GraphEdge> edges;
   std::vector<std::uint32_t> arrival;   // by call; no_node if not joined
-  std::vector<std::uint32_t> transfer;  // by call; likewise
+  std::vector<std::uint32_t> transfer;  // by call; no_node if not joined
   std::uint32_t begin = no_node;
   std::uint32_t end = no_node;
   std::vector<std::uint32_t> step_end;  // by step of the view; empty without a device

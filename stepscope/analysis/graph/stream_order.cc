@@ -69,7 +69,8 @@ class Stream {
     return impossible <= std::max<std::size_t>(1, own_.size() / one_in);
   }
 
-  // Of the operations before the i-th the one that ended last before it began; no_use without any.
+  // The operation before the i-th that ended last before the i-th began; no_use without such an
+  // operation.
   [[nodiscard]] std::uint32_t ended_before(std::size_t i) const {
     const Ns begin = start(own_[i]);
     std::uint32_t best = no_use;

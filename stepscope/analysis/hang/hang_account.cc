@@ -149,7 +149,7 @@ bool open(const CommCall& call, bool from_log) {
 }
 
 // Pairs the calls between two recorded ranks. Among waiting calls the n-th send and the n-th
-// receive belong together. If nothing tells which calls wait (logs), all calls are paired from the
+// receive belong together. If it is unknown which calls wait (logs), all calls are paired from the
 // first one, provided none before it was cut off. Reports calls left over, and pairs of different
 // sizes.
 void find_unpaired(const CommRecords& records, std::uint32_t group, HangAccount& out) {
@@ -324,7 +324,7 @@ class GroupReader {
   bool disagreement(const Meeting& meeting) {
     const auto classes = alike(meeting);
     if (classes.size() < 2) return uneven_all_to_all(meeting);
-    // Of members that call alike, the one with most known calls.
+    // The member with most known calls among members that call alike.
     const auto longest = [&](const std::vector<std::size_t>& members) {
       return *std::ranges::max_element(
           members, {}, [&](std::size_t m) { return group_.members[m].rest().size(); });

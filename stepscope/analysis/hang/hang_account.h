@@ -65,7 +65,7 @@ struct HangFinding {
   std::vector<std::uint32_t> ranks{};    // ranks at fault or missing; in CommRecords::ranks
   std::vector<int> unrecorded{};         // ranks without any record (no_record)
   std::vector<std::uint32_t> others{};   // ranks that wait, or agree
-  bool even = false;                     // equally many ranks make either call
+  bool even = false;                     // the same number of ranks makes either call
   bool next_of_others = false;           // `instead` is the others' next call
   std::optional<std::size_t> follows{};  // index of the finding that causes this one
   bool circular = false;                 // part of a cycle of ranks that wait for each other
@@ -93,7 +93,7 @@ struct HangAccount {
 [[nodiscard]] HangAccount find_hang(const CommRecords& records);
 
 // The difference between two calls of one number: operation, size, type or argument; nullopt if
-// there is none. Compares numbers of elements, not shapes: NCCL sees no shapes. All-to-alls can be
+// they are equal. Compares numbers of elements, not shapes: NCCL sees no shapes. All-to-alls can be
 // judged only by the sum over all ranks, scatters and gathers only by the side that each rank has.
 [[nodiscard]] std::optional<HangKind> difference(const CommCall& a, const CommCall& b);
 

@@ -285,7 +285,7 @@ TEST(LastCalls, AreTheLatestOverAllGroupsAndKinds) {
   records.sequence_of(a, 0).pairs = {{.sequence = 7, .position = 1}};
   records.sequence_of(b, 0).collectives = {{.sequence = 9, .position = 2}};
   const auto calls = last_calls(records);
-  ASSERT_EQ(calls.size(), 1U);  // rank 1 has none
+  ASSERT_EQ(calls.size(), 1U);  // rank 1 has no call
   EXPECT_EQ(calls[0].rank, 0U);
   EXPECT_EQ(calls[0].calls, 4U);
   EXPECT_EQ(calls[0].group, a);

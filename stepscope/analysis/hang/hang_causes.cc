@@ -56,7 +56,7 @@ void note_waiting(const CommRecords& records, const std::vector<HangFinding>& fi
 }
 
 // A rank without a standing stopped before the earliest call that waits for it: ranks of one
-// program make the same calls. Calls that other missing ranks cannot reach tell nothing about this.
+// program make the same calls. Calls that other missing ranks cannot reach show nothing about this.
 void note_absent(const CommRecords& records, const std::vector<HangFinding>& findings,
                  Standings& out) {
   for (std::size_t f = 0; f < findings.size(); ++f) {

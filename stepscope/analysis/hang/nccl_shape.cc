@@ -80,7 +80,7 @@ std::optional<NcclRing> ring_of(const LoggedCommunicator& c, int channel) {
   return walked;
 }
 
-// Of the entries without channels that are equal, one is kept.
+// Equal entries without channels are kept once.
 template <class Shape>
 void add_channel(int channel, Shape shape, std::vector<Shape>& all) {
   const auto same = std::ranges::find_if(all, [&](const Shape& other) {

@@ -31,7 +31,7 @@ TEST(NcclShape, TheLineOfALongRingIsItsBegin) {
   ASSERT_EQ(shape.rings.size(), 1U);
   EXPECT_FALSE(shape.rings[0].whole);
   EXPECT_EQ(shape.rings[0].order.size(), 20U);
-  // Hops of a part of the ranks tell no more; those of all do.
+  // Hops of a part of the ranks show no more; those of all do.
   for (int i = 0; i < 31; ++i) c.ring_hops[0][i] = i + 1;
   c.ring_hops[0].erase(25);
   EXPECT_FALSE(nccl_shape(c).rings[0].whole);

@@ -347,8 +347,8 @@ class Aligner {
       return drift.stable &&
              (!offsets.stable || drift.spread <= drift_improvement * offsets.spread);
     };
-    // Fits of the halves that begin with the offsets tell quickly, however many clocks there are,
-    // where drift is no better.
+    // Fits of the halves that begin with the offsets show quickly if drift is no better, however
+    // many clocks there are.
     if (!better(try_model(data_, true, &offsets, workers_))) return offsets;
     Trial drift = try_model(data_, true, nullptr, workers_);
     const bool possible =

@@ -8,8 +8,8 @@
 // Corrections are applied only if four conditions hold. The first and the second half of the
 // collectives give the same offsets. The offsets of each half bring the ends of the other half
 // together. Causes come before effects. The offsets exceed the possible order of leaving a
-// collective, which cannot be told from an offset. Otherwise `reason` says why not, and the spread
-// of the ends is the uncertainty of every skew.
+// collective, which cannot be distinguished from an offset. Otherwise `reason` says why not, and
+// the spread of the ends is the uncertainty of every skew.
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,8 @@ constexpr int most_rounds_each = 12;  // of absolute deviations, then of the biw
 constexpr double absolute_moves_ns = 1;
 constexpr double biweight_moves_ns = 0.01;
 constexpr double biweight_reach = 4.685;
-// Of the squared residual of the linear system. Weights of the next round correct what a round
-// leaves; the last round is exact.
+// The accepted squared residual of the linear system, relative to its start. The weights of the
+// next round correct what a round leaves; the last round is exact.
 constexpr double round_tolerance = 1e-12;
 constexpr double last_tolerance = 1e-24;
 constexpr std::size_t small_set = 64;  // forming a block costs its size per end and round
@@ -60,7 +60,7 @@ struct Block {
 };
 
 // The middle value of a few, or of an even number the mean of both. Reorders them. Neighbours are
-// exchanged in turn, without branches: nobody can tell their order in advance.
+// exchanged in turn, without branches: their order is unknown in advance.
 double middle_of_few(std::span<double> values) {
   const std::size_t count = values.size();
   double* const v = values.data();
@@ -85,7 +85,7 @@ double middle_of(std::vector<double>& values) {
   return (*std::max_element(values.begin(), middle) + upper) / 2;
 }
 
-// The median of many. Reorders the values. A sample tells the narrow range around it, so that few
+// The median of many. Reorders the values. A sample gives the narrow range around it, so that few
 // values are compared with each other.
 double middle_of_many(std::vector<double>& values) {
   constexpr std::size_t sampled = 4096;

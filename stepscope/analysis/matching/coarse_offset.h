@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Offsets of clocks that are further apart than their calls last, or than their windows. Calls of
-// one collective then do not run at the same time; only the pattern of their ends tells which calls
+// one collective then do not run at the same time; only the pattern of their ends shows which calls
 // belong together. Two captures show the same calls if, with one shift of the order and one offset
 // and drift of the clock, all ends agree much more closely than with any other shift.
 #pragma once

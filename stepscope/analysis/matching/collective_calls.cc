@@ -38,7 +38,7 @@ void learn(const CollectiveCall& call, StreamFacts& facts) {
 }
 
 // The kernels of one communicator share a stream. A kernel launched before the capture began takes
-// its group from its neighbours if they all agree, and likewise the all-to-all behind a SendRecv.
+// its group from its neighbours if they all agree, and so does the all-to-all behind a SendRecv.
 void infer_from_streams(const RankView& view, RankCalls& rank) {
   std::unordered_map<std::uint32_t, StreamFacts> facts;
   for (const CollectiveCall& call : rank.calls) learn(call, facts[index(call.stream)]);
@@ -162,8 +162,8 @@ class CallReader {
   }
 
   // c10d::broadcast_(tensors, group, root, …), c10d::reduce_(tensors, group, op, root, …),
-  // c10d::scatter_(outputs, inputs, group, root, …), c10d::gather_(likewise). The root is a rank
-  // within the group.
+  // c10d::scatter_(outputs, inputs, group, root, …), c10d::gather_(outputs, inputs, group, root,
+  // …). The root is a rank within the group.
   void read_root(const HostRow& op, CollectiveCall& call) {
     const std::string_view name = trace_.name(op.slice);
     std::size_t argument = 0;
@@ -239,7 +239,7 @@ class CallReader {
     ++call.edge_count;
   }
 
-  // The dtype of rows with metadata; empty if they differ or one has none.
+  // The dtype of rows with metadata; empty if they differ or one has no dtype.
   std::string_view common_dtype(std::span<const HostRow* const> rows) const {
     std::string_view common;
     for (const HostRow* row : rows) {

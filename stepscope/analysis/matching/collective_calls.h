@@ -20,7 +20,7 @@
 
 namespace stepscope {
 
-// For crews: the names of element types, a few in all. Those of another process live as long as
+// For crews: the names of element types, a few in all. The names of another process live as long as
 // this one, as the program's own do.
 template <>
 struct Plain<std::string_view> {
@@ -35,7 +35,7 @@ struct CollectiveCall {
   Ns start{};                 // of the row; of a message on a host, when its operator began
   Ns end{};  // of the row; of a message, before that if it had come (message_end.h)
   CollectiveKind kind = CollectiveKind::unknown;
-  bool kind_by_name = false;   // only the kernel's name tells `kind`
+  bool kind_by_name = false;   // only the kernel's name gives `kind`
   bool on_host = false;        // a row of a host thread
   std::string_view dtype;      // c10's name; empty = not recorded; view into the trace or static
   std::optional<Bytes> bytes;  // S, the total buffer of the call
@@ -62,7 +62,7 @@ struct P2pEdge {
   bool sends = false;      // of the rank that recorded it
   bool in_group = false;   // the peer is a rank within the call's group, which is not known yet
 
-  // Of the rank that recorded it.
+  // The field of the peer of the rank that recorded the edge.
   [[nodiscard]] int& peer() { return sends ? dst : src; }
   [[nodiscard]] int peer() const { return sends ? dst : src; }
 };
@@ -73,8 +73,9 @@ struct RankCalls {
   bool own_numbers = false;  // the number of a message's record cannot be its peer's
   // Used groups, and groups that the file lists with their ranks. Empty once matched.
   std::vector<CommGroup> groups;
-  // The listed groups that have this rank, as rows like CollectiveCall::group. Those of a file are
-  // in its order, which is that of their creation; those that the user gives are in none.
+  // The listed groups that have this rank, as rows like CollectiveCall::group. The groups of a file
+  // are in its order, which is the order of their creation. The groups that the user gives have no
+  // order.
   std::vector<std::uint32_t> listed;
   bool listed_in_order = true;
 
@@ -89,8 +90,9 @@ struct RankCalls {
 // Views whose windows overlap, and what is known of the job so far.
 struct CapturedViews {
   std::vector<std::uint32_t> of;         // rows of `views`, ascending
-  std::map<int, std::uint32_t> by_rank;  // likewise; of several windows of a rank the last
-  std::span<const RankView> views;       // of the job; likewise by view, the next two
+  std::map<int, std::uint32_t> by_rank;  // rows of `views`; the last one if a rank has several
+                                         // windows
+  std::span<const RankView> views;       // of the job; the next two members are by view, too
   std::span<const ClockCorrection> clocks;
   std::span<RankCalls> ranks;
   std::span<const CommGroup> groups;  // of the job; CollectiveCall::group and listed are rows

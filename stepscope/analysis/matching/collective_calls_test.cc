@@ -118,7 +118,7 @@ TEST(CollectiveCalls, ARecordOfTheRanksOwnNumberTellsNoPeer) {
   EXPECT_EQ(found.edges[0].dst, -1);
 }
 
-// On AMD the kernel's name does not tell what it runs, and its external id may be that of the last
+// On AMD the kernel's name does not show what it runs, and its external id may be that of the last
 // message.
 TEST(CollectiveCalls, AFusedKernelRunsTheMessagesRecordedBeforeItsLaunch) {
   for (const std::string_view kernel :

@@ -274,7 +274,7 @@ class Matcher {
   }
 
   // Copies the kind, type, size and root that one rank recorded of a matched collective to all
-  // members. Members that record different roots record their own numbers: then none is known.
+  // members. Members that record different roots record their own numbers: then no root is known.
   void share_knowledge() {
     for (MatchedCollective& matched : out_.matched) {
       if (matched.message) continue;

@@ -14,7 +14,7 @@
 
 namespace stepscope {
 
-// Empty if the trace does not tell.
+// Empty if the trace does not name it.
 [[nodiscard]] std::string host_of(const Metadata& metadata);
 
 // Whether an instant of one view says nothing of those of another.

@@ -14,7 +14,7 @@ namespace stepscope {
 namespace {
 
 struct NameFacts {
-  bool candidate = false;  // communication of some kind; metadata may tell more
+  bool candidate = false;  // communication of some kind; metadata may say more
   bool backend = false;
   bool device = false;  // the backend is of the nccl family
   CollectiveKind kind = CollectiveKind::none;
@@ -93,8 +93,8 @@ namespace {
 
 using Rows = std::vector<const HostRow*>;
 
-// Of the first two arguments that are tensors or lists of tensors: the elements. A backend's row
-// has the input, an operator the output and the input, in either order.
+// The elements of the first two arguments that are tensors or lists of tensors. A backend's row has
+// the input, an operator the output and the input, in either order.
 constexpr std::int64_t unknown_size = -1;
 using Sizes = std::array<std::int64_t, 2>;
 

@@ -21,11 +21,11 @@ namespace stepscope {
 namespace {
 
 // Experiment: 87 recorded captures of jobs with several groups per rank (tensor × data parallel,
-// FSDP × tensor parallel, hybrid sharding, pipelines × data parallel, experts beside a group of
-// all), 6 to 81 calls per group. Within the true group no call ended before another had begun, in
-// wrong ones 1 to 128 had, except in two captures. The logarithms of the distances of the ends have
-// a standard deviation of 1.5 within a group. Between groups they are larger by ln 2 to ln 500;
-// where nothing else contradicts a wrong group, by ln 3.
+// FSDP × tensor parallel, hybrid sharding, pipelines × data parallel, experts together with a group
+// of all ranks), 6 to 81 calls per group. Within the true group no call ended before another had
+// begun, in wrong ones 1 to 128 had, except in two captures. The logarithms of the distances of the
+// ends have a standard deviation of 1.5 within a group. Between groups they are larger by ln 2 to
+// ln 500; where nothing else contradicts a wrong group, by ln 3.
 constexpr double most_contradicted = 0.01;
 constexpr double least_paired = 0.8;  // a capture may begin or end in between
 constexpr double deviation = 1.5;
@@ -108,7 +108,7 @@ class Divider {
   // By worker, pool and group: the best that has them. Hypotheses keep their place.
   std::map<std::tuple<std::uint32_t, std::size_t, std::uint32_t>, Hypothesis*> supposed_;
   std::vector<std::unique_ptr<Hypothesis>> hypotheses_;
-  // Those of `divisions_` that are not chosen yet, the largest last.
+  // The divisions that are not chosen yet, the largest last.
   std::set<std::pair<std::size_t, Hypothesis*>> asked_;
   std::set<std::pair<std::uint32_t, std::size_t>> doubtful_;  // pools: choose()
   double scale_ns_ = 0;  // typical distance of the ends of one collective
@@ -278,7 +278,7 @@ class Divider {
     return best;
   }
 
-  // All traced members have calls. The pools of the first of them tell those of the next, and so
+  // All traced members have calls. The pools of the first member give the pools of the next, and so
   // on.
   void suppose(std::uint32_t group) {
     std::vector<std::uint32_t> members;  // workers
@@ -308,8 +308,8 @@ class Divider {
     }
   }
 
-  // Of one call, against ends at their typical distance. A group of twice as many ranks explains
-  // that twice as many ends are near each other.
+  // The score of one call, compared with ends at their typical distance. A group with double the
+  // ranks explains that double the ends are near each other.
   double score_of(const Hypothesis& supposed) {
     const auto& pools = supposed.pools;
     if (in_.groups[supposed.group].size == 1)
@@ -479,9 +479,9 @@ class Divider {
         asked_.emplace(choice.of->pools.size(), choice.of);
   }
 
-  // Either the calls of all members of a group are its own, or those of none. Of what the divisions
-  // of single ranks have, larger groups are asked first. What is not likelier over all members than
-  // other divisions is given up, and its members are divided again.
+  // Either the calls of all members of a group are its own, or those of none. Larger groups among
+  // the divisions of single ranks are asked first. A group that is not likelier over all members
+  // than other divisions is given up, and its members are divided again.
   void agree() {
     divisions_.resize(workers_.size());
     for (std::uint32_t w = 0; w < workers_.size(); ++w) divide_anew(w);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The groups of collectives whose record names none: gloo's rows have only a kind and a size. Three
-// things tell. A gloo group works on worker threads of its own, two by default, which it starts
-// when it is created, so threads and the file's list of groups have one order. All members of a
-// group run the same calls in the same order. All calls of an all-reduce begin before the first of
-// them ends, and they end nearly together; those of different groups do so only by chance.
+// The groups of collectives whose record names no group: gloo's rows have only a kind and a size.
+// Three facts show the groups. A gloo group works on worker threads of its own, two by default,
+// which it starts when it is created, so threads and the file's list of groups have one order. All
+// members of a group run the same calls in the same order. All calls of an all-reduce begin before
+// the first of them ends, and they end nearly together; those of different groups do so only by
+// chance.
 //
-// So a group is first compared with the threads of all its members. What contradicts it once in a
-// hundred calls is none of its. Then the threads of each rank are divided among its groups, in
-// order. Where several divisions are left, the one whose calls end nearest to each other counts,
-// and of groups that are about as near the larger. All members decide together. What is not clear
-// is left without a group, and said.
+// So a group is first compared with the threads of all its members. A thread that contradicts the
+// group once in a hundred calls does not belong to it. Then the threads of each rank are divided
+// among its groups, in order. Where several divisions are left, the one whose calls end nearest to
+// each other counts. If several are about equally near, the larger group counts. All members decide
+// together. A thread that is not clear is left without a group, and a message says so.
 #pragma once
 
 #include <cstdint>

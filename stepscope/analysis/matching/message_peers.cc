@@ -297,8 +297,8 @@ class MessageGroups {
     for (const auto& [g, sum] : sums) fit_of_group_[g] = sum.first / sum.second;
   }
 
-  // Of groups that agree, the one whose members agree most, then the smaller: both sides of a
-  // message choose alike.
+  // The group whose members agree most, then the smaller group: both sides of a message choose
+  // alike.
   std::uint32_t group_of(std::uint32_t view, const MessageClass& of, std::size_t count) const {
     std::uint32_t best = no_row;
     const auto key = [&](std::uint32_t g) {

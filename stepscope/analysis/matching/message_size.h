@@ -31,7 +31,7 @@ struct MessageElements {
                                                  std::int64_t bytes_per_element);
 
 // The operator arguments of an annotation, "[[394241], []]" and "[\"float\", \"Scalar\"]": its
-// tensors as one message. Absent if none is a tensor of known type.
+// tensors as one message. Absent without a tensor of known type.
 struct TensorArguments {
   std::string_view dtype;     // of the first tensor; a view into `types`
   std::int64_t elements = 0;  // over all tensors of that type

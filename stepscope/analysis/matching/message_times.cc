@@ -28,7 +28,7 @@ struct Posted {
 // By step, in the order of the calls.
 using Steps = std::map<std::int64_t, std::vector<Posted>>;
 
-// The sends or the receives of one member: as many in each step.
+// The sends or the receives of one member: the same number in each step.
 struct Place {
   std::uint32_t member = 0;
   Steps steps;
@@ -135,8 +135,8 @@ bool GroupMessages::joins_all(const std::vector<Link>& links) const {
   return std::ranges::all_of(part, [&](std::size_t p) { return p == part.front(); });
 }
 
-// Which member beside it each send is for, and each receive from. Messages of one rank to another
-// keep their order, so the labels tell the links.
+// The neighbour that each send goes to, and that each receive comes from. Messages of one rank to
+// another keep their order, so the labels give the links.
 class Neighbours {
   using Labels = std::vector<bool>;
   const GroupMessages& messages_;
@@ -253,7 +253,7 @@ class Neighbours {
 };
 
 std::optional<Answer> GroupMessages::beside() const {
-  std::vector<Link> columns;  // of which `to` and `j` count
+  std::vector<Link> columns;  // only `to` and `j` count
   std::vector<Link> rows;
   for (const Place& place : sends)
     for (std::size_t k = 0; k < place.count; ++k) rows.push_back({.from = place.member, .k = k});

@@ -50,8 +50,8 @@ struct GroupJoin {
   std::vector<CommGroup> groups;                      // of the job
   std::vector<std::vector<std::uint32_t>> job_group;  // [view][its group] → row of `groups`
 };
-// Of a cut list all ranks that record the same beginning are members; they are the group's ranks if
-// they are as many as its size.
+// The members of a cut list are all ranks that record the same beginning; they are the group's
+// ranks if their number is its size.
 // Two records are one group in three cases. Their ranks and names agree. One lacks the ranks and
 // the names agree. A set of ranks has exactly one group left on each traced member, under differing
 // names (ranks may number groups of their own). `rank_of[view]` is the rank of the view.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of one collective overlap in time. Shifts are proposed by a few calls spread over the
-// shorter capture and the calls beside them on the other rank. Each proposal is then scored in
-// full.
+// shorter capture and the calls near them on the other rank. Each proposal is then scored in full.
 #include "stepscope/analysis/matching/sequence_align.h"
 
 #include <algorithm>
@@ -18,7 +17,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t anchors = 32;    // calls that propose shifts
-constexpr std::size_t neighbours = 3;  // calls of the other rank examined beside an anchor
+constexpr std::size_t neighbours = 3;  // calls of the other rank examined near an anchor
 constexpr std::size_t most_proposals = 24;
 
 bool counts_may_differ(CollectiveKind kind) {

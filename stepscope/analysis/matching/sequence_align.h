@@ -28,9 +28,9 @@ struct AlignItem {
 [[nodiscard]] AlignItem item_of(std::uint32_t view, std::uint32_t c, const CollectiveCall& call,
                                 const ClockCorrection& clock, Ns slack = {});
 
-// Tells if both may be one collective: kind, type and count must agree if both record them. Counts
-// of all-to-alls, gathers and scatters may differ. Returns the differing field ("kind", "type",
-// "count"), or an empty text.
+// Compares two calls that may be one collective: kind, type and count must agree if both record
+// them. Counts of all-to-alls, gathers and scatters may differ. Returns the differing field
+// ("kind", "type", "count"), or an empty text.
 [[nodiscard]] std::string_view disagreement(const AlignItem& a, const AlignItem& b);
 
 struct Alignment {

@@ -11,7 +11,7 @@
 
 namespace stepscope {
 
-// From the innermost frame outwards, the first frame that tells:
+// From the innermost frame outwards, the first frame that shows the phase:
 //   backward   autograd's engine, a generated …Backward node, Tensor.backward
 //   optimizer  a function of a file in an optim directory, or named like one ("optimizer", "adam")
 //   forward    a call of a module, or a function named forward

@@ -242,7 +242,7 @@ class Uses {
   const MemorySnapshot& snapshot_;
   std::span<const AllocationSite> sites_;
   bool python_only_;
-  std::vector<Phase> phases_;  // by position: of the last event that tells
+  std::vector<Phase> phases_;  // by position: of the last event that shows it
   std::uint32_t first_pass_ = never;
 };
 

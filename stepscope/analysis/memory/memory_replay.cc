@@ -114,7 +114,7 @@ class Segments {
     return true;
   }
 
-  // The held segment that contains this address; nullptr if there is none.
+  // The held segment that contains this address; nullptr without one.
   [[nodiscard]] const Map::value_type* around(std::uint64_t address) const {
     auto at = held_.upper_bound(address);
     if (at == held_.begin()) return nullptr;

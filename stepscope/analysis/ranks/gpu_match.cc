@@ -36,7 +36,7 @@ bool same_host(std::string_view a, std::string_view b) {
   return !a.empty() && !b.empty() && (a == b || short_host(a) == short_host(b));
 }
 
-// Whether a path has the word, with no letter or digit beside it.
+// Whether a path has the word, with no letter or digit next to it.
 bool names_word(std::string_view path, std::string_view word) {
   const auto inner = [&](std::size_t at) {
     return at < path.size() && std::isalnum(static_cast<unsigned char>(path[at])) != 0;
@@ -88,7 +88,7 @@ class LogMatcher {
                 hosts.size() == 1;
   }
 
-  // The GPU of the owner, or why it has none in this log. Neither: the log is another rank's.
+  // The GPU of the owner, or why it has no GPU in this log. Neither: the log is another rank's.
   std::optional<RankGpu> gpu_of(std::size_t o, Message& problem) const {
     const GpuOwner& owner = owners_[o];
     if (log_.named_rank && *log_.named_rank != owner.rank) return std::nullopt;
@@ -183,8 +183,8 @@ TimeSpan span_of(const GpuLog& log) {
   return span;
 }
 
-// Whether readings fall into the captures of the log's ranks, at least one of which shows its GPU
-// at work, if utilization was read.
+// Whether readings fall into the captures of the log's ranks. If utilization was read, at least one
+// capture must show its GPU at work.
 bool fits(const GpuLog& log, std::span<const GpuOwner> owners, std::span<const RankGpu> ranks,
           Ns zone) {
   bool overlap = false;
@@ -336,7 +336,7 @@ void add_reading(const GpuReading& r, Ns stands, GpuState& state) {
   }
 }
 
-// Of the readings of one GPU; absent with fewer than two.
+// The median distance of the readings of one GPU; absent with fewer than two readings.
 std::optional<Ns> median_distance(std::span<const GpuReading> readings) {
   std::vector<Ns> distances;
   for (std::size_t i = 1; i < readings.size(); ++i)

@@ -82,7 +82,7 @@ struct TimeSpan {
                                                const ClockCorrection& correction,
                                                std::span<const TimeSpan> spans);
 
-// Which GPU of which log is a rank's, and how far the log's clock is from UTC. Neither is guessed:
+// The GPU of each rank in the logs, and how far the log's clock is from UTC. Neither is guessed:
 // where the rules of docs/reference/inputs.md do not decide, a sentence says what is missing.
 
 // A rank as a log's rows are compared with it.
@@ -117,7 +117,7 @@ inline constexpr std::array<std::string_view, 3> zone_source_names = {"recorded"
 struct GpuLogUse {
   std::optional<Ns> zone;  // the log's calendar minus UTC; absent: not decided, or nothing to place
   ZoneSource zone_source = ZoneSource::recorded;
-  Message problem{};  // why it tells of no rank, or not of all; empty: nothing is missing
+  Message problem{};  // why the log covers no rank, or not all; empty: nothing is missing
 };
 
 struct GpuMatches {
@@ -135,7 +135,7 @@ struct GpuMatches {
 // "UTC", "UTC+1", "UTC-3:30".
 [[nodiscard]] std::string zone_in_words(Ns zone);
 
-// What logs of GPUs tell of a job's ranks.
+// What logs of GPUs show of a job's ranks.
 
 struct GpuLogResult {
   std::string path;
@@ -143,7 +143,7 @@ struct GpuLogResult {
   std::size_t gpus = 0;
   std::size_t readings = 0;
   ImportNotes notes;
-  std::vector<int> ranks;  // whose GPUs it tells of, ascending
+  std::vector<int> ranks;  // whose GPUs the log covers, ascending
   GpuLogUse use;
 };
 

@@ -179,7 +179,7 @@ TEST(MatchGpus, AsksForTheZoneIfSeveralFit) {
 TEST(MatchGpus, DoesNotTakeAZoneInWhichTheGpuIdles) {
   const Job job(8, 8);
   std::vector<GpuLog> logs = {log_of(8, hours{1}, minutes{70})};
-  // Of three possible zones, the GPUs work in one.
+  // The GPUs work in one of three possible zones.
   for (GpuReading& r : logs[0].readings) {
     const Ns utc = r.time - hours{1};
     r.utilization =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The degrees of parallelism and the batch of a job, as its traces tell them.
+// The degrees of parallelism and the batch of a job, as its traces show them.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,7 @@ struct JobShape {
   [[nodiscard]] std::int64_t devices() const { return tp * cp * pp * dp; }
 };
 
-// What the lookups of tokens tell: the calls of aten::embedding on the largest table, recorded with
-// shapes.
+// The lookups of tokens: the calls of aten::embedding on the largest table, recorded with shapes.
 struct TokenLookups {
   std::int64_t sequences = 1;  // of one call
   std::int64_t tokens = 1;     // of a sequence on this rank; a context-parallel rank has a part
@@ -46,8 +45,9 @@ struct TokenLookups {
                                       std::optional<int> world_size);
 
 // By row of CollectiveMatches::groups: true for the groups whose members differ in their
-// data-parallel place, so that more data-parallel ranks make them larger. Of a job that shards its
-// states over fewer ranks than all (hybrid sharding), the groups over the copies of a shard.
+// data-parallel place, so that more data-parallel ranks make them larger. If a job shards its
+// states over fewer ranks than all (hybrid sharding), these are the groups over the copies of a
+// shard.
 [[nodiscard]] std::vector<bool> data_groups(const Collectives& collectives, const JobShape& shape);
 
 }  // namespace stepscope

@@ -62,7 +62,7 @@ TEST(JobShape, LookupsAreThoseOfTheUsualStep) {
   EXPECT_EQ(found->calls, 2);
 }
 
-// Batches of texts of other lengths are as many lookups.
+// Batches of texts of other lengths have the same number of lookups.
 TEST(JobShape, LookupsOfOtherLengthsCount) {
   const auto found = lookups_of(these(rank_with({{"[[32000, 64], [2, 512]]", 0},
                                                  {"[[32000, 64], [2, 480]]", 20},

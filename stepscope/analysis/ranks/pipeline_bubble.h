@@ -82,7 +82,8 @@ struct Pipelines {
 //   idle     every idle_*: nothing runs
 //   message  exposed communication that is a message between stages: its kernel transfers, or waits
 //            for the neighbour
-//   wait     comm_exposed_wait of other groups without a message beside it, such as the wait of the
+//   wait comm_exposed_wait of other groups without a message at the same time, such as the wait of
+//   the
 //            gradients' norm for the last stage
 //   work     the rest: compute, with or without communication; copies; communication of other
 //            groups that transfers or is not split

@@ -32,7 +32,7 @@ struct LateArrival {
 
 // The part of a delay that the median rank has not waited for before it starts the next collective
 // shows again there. It has waited for calls that have ended. Calls in flight together share their
-// waits, of which the longest counts; from one start to the next no wait is longer than the time
+// waits, and the longest wait counts; from one start to the next no wait is longer than the time
 // between them.
 void find_carried(const Collectives& job, std::vector<LateArrival>& arrivals) {
   std::map<std::uint32_t, std::vector<LateArrival*>> by_view;
@@ -411,8 +411,8 @@ RoleSteps steps_of_roles(const Tallies& tallies) {
   return roles;
 }
 
-// By step: how much later the rank was than the median of the others that were earlier; 0 if none
-// was.
+// By step: how much later the rank was than the median of the others that were earlier; 0 if no
+// other was earlier.
 std::vector<double> leads_of(const Tally& mine, const RoleSteps& roles) {
   std::vector<double> leads;
   for (const auto& [step, late] : mine.in) {

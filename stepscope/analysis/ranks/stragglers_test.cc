@@ -131,7 +131,7 @@ bool names_rank(std::span<const int> leads, int rank) {
 }
 
 TEST(Stragglers, OfTwoRanksOneIsLateInMostStepsByChance) {
-  // Eight of ten, by 9 ms on average, but by as much in the others too.
+  // Late in eight of ten steps by 9 ms on average, but early in the other two by similar times.
   EXPECT_FALSE(names_rank(std::array{2, 30, 1, 25, -20, 3, 45, 2, -30, 32}, 1));
   EXPECT_TRUE(names_rank(std::array{22, 30, 21, 25, 20, 23, 35, 22, 30, 32}, 1));
   EXPECT_TRUE(names_rank(std::array{-22, -30, -21, -25, -20, -23, -35, -22, -30, -32}, 0));

@@ -61,7 +61,7 @@ constexpr auto known_names = [] {
       {"FullyShardedDataParallel._post_backward_hook", {Mark::fsdp1_reduce}},
   });
 }();
-// Of rows over a unit of the engine and of DeepSpeed's coordinator:
+// The names of rows over a unit of the engine and of DeepSpeed's coordinator:
 // "…/partitioned_param_coordinator.py(273): fetch_sub_module" or a qualified name. The words of
 // passes are too common to show the engine.
 constexpr auto known_ends = [] {

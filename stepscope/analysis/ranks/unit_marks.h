@@ -11,7 +11,7 @@
 //               "…._post_backward_hook", and "…_prefetch" inside them; units have no names and are
 //               numbered in the order of their pass
 //   DeepSpeed   "fetch_sub_module" of the parameter coordinator (stacks, or NVTX), and
-//               "__reduce_and_partition_ipg_grads"; numbered likewise
+//               "__reduce_and_partition_ipg_grads"; numbered in the same way
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells if the parameters of each unit (unit_marks.h) were there when needed. For each fetch: when
-// it was issued (the host requested it), when its unit was needed (everything else that its first
-// reader waits for had ended), and when it arrived (its transfer ended).
+// Shows whether the parameters of each unit (unit_marks.h) were there when needed. For each fetch:
+// when it was issued (the host requested it), when its unit was needed (everything else that its
+// first reader waits for had ended), and when it arrived (its transfer ended).
 //
 //   hit    arrived before it was needed
 //   late   issued while something computed, but arrived after it was needed
@@ -73,7 +73,7 @@ struct UnitRow {
   Ns transfer{};                          // median
   std::uint32_t ahead = 0;                // median
   std::optional<std::uint32_t> distance;  // median of fetches that were not hits, absent if most
-                                          // have none; 0: all were hits
+                                          // have no distance; 0: all were hits
   struct Worst {
     int rank = 0;
     UnitFetch fetch;

@@ -49,7 +49,7 @@ struct StartUp {
 // Spans of at least least_start_up:
 //   library       calls of one thread without a launch between them that query the device's
 //                 properties three times or more and allocate or free: cublasCreate, cudnnCreate.
-//                 Of each operator the first.
+//                 Only the first of each operator counts.
 //   code          calls that load or link modules.
 //   first_launch  the first launch of a kernel's name, if the device has no work for half of the
 //                 call. A launch into a full queue takes long, too, but then the device works.
@@ -59,9 +59,9 @@ struct StartUp {
 [[nodiscard]] StartUp find_start_up(const Trace& trace, const RankIndex& rank);
 
 // What the recording of a rank has and what it lacks, counted before any question is answered.
-// Absence is no evidence: what a count here says is missing did not thereby not happen.
+// Absence is no evidence: a missing row does not show that nothing happened.
 
-// Of the annotation of one step on the host.
+// The annotation of one step on the host.
 struct StepRecording {
   std::int64_t index = 0;           // Step::index
   std::uint64_t launches = 0;       // calls that launch kernels
@@ -95,7 +95,7 @@ struct RankRecording {
   std::uint64_t messages = 0;            // sends and receives
   std::uint64_t addressed_messages = 0;  // of them, with their peer
   std::uint64_t stepping_processes = 0;  // that mark the same steps; two or more: a file of several
-                                         // ranks whose rows cannot be told apart
+                                         // ranks whose rows cannot be distinguished
   bool pytorch = false;                  // operators or kernels of ATen
   StartUp start_up;
 
@@ -104,8 +104,8 @@ struct RankRecording {
   [[nodiscard]] bool has_launch_rows() const { return device_rows > loose_rows; }
 };
 
-// Of a sealed trace. `steps`: those that are accounted for; `lost`: those left out
-// (IncompleteSteps::lost). O(rows).
+// The recording of a sealed trace. `steps`: the steps that are accounted for; `lost`: the steps
+// left out (IncompleteSteps::lost). O(rows).
 [[nodiscard]] RankRecording recording_of(const Trace& trace, const RankIndex& rank,
                                          std::span<const Step> steps,
                                          std::span<const Step> lost = {});

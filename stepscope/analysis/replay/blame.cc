@@ -269,7 +269,7 @@ struct Stretch {
   std::size_t steps = 0;
 };
 
-// Of one view: its steps that count, else all of its recorded ones.
+// The stretch of one view: its steps that count, else all of its recorded steps.
 Stretch stretch_of(const Replay& replay, std::size_t view, std::span<const Step> steps) {
   const StepGraph& graph = *replay.graph;
   if (steps.empty()) return {replay.start(graph.begin[view]), graph.end[view], graph.steps[view]};
@@ -279,7 +279,7 @@ Stretch stretch_of(const Replay& replay, std::size_t view, std::span<const Step>
           steps.size()};
 }
 
-// Of the view that the job waits for.
+// The stretch of the view that the job waits for.
 Stretch find_stretch(const Replay& replay, std::span<const std::vector<Step>> steps) {
   const StepGraph& graph = *replay.graph;
   Stretch found;

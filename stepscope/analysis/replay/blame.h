@@ -20,7 +20,7 @@ namespace stepscope {
 // A label for a node's time, for people: "matmul", "all_reduce", "host", "launch", "copy", "sync".
 [[nodiscard]] std::string_view label_of(const StepGraph& graph, std::span<const RankView> views,
                                         const CollectiveMatches& matches, std::uint32_t node);
-// The name of the operation or call; empty if it has none.
+// The name of the operation or call; empty if it has no name.
 [[nodiscard]] std::string_view row_name(const StepGraph& graph, std::span<const RankView> views,
                                         std::uint32_t node);
 
@@ -32,7 +32,8 @@ struct PathShare {
   Ns time{};
 };
 
-// A long piece of the path, to look up on the timeline. Of equal ones the earlier comes first.
+// A long piece of the path, to look up on the timeline. The earlier of two equal pieces comes
+// first.
 struct PathPiece {
   int rank = 0;
   std::string label;

@@ -18,13 +18,14 @@
 //
 // with time() fitted to the same collective and group in these traces (stats/alpha_beta.h; a line
 // for two sizes). A layout that changes nothing therefore changes no time. If a reduce-scatter has
-// too few sizes for a fit, all-gathers of its group count too: they send as many bytes in as many
-// steps. Sizes beyond four times the measured ones are refused. A collective with one size s that
-// takes t gives bounds: latency + bytes / bandwidth through (s, t) is between t min(1, b / s) and
-// t max(1, b / s) for a message of b bytes. A step never gets shorter if a message takes longer, so
-// its time is between those of the two replays. Work that followed a recorded message follows the
-// last new bucket that ends no later in the order of bytes. The host's cost for launches does not
-// change with the number of buckets. A framework's limit of messages in flight is ignored.
+// too few sizes for a fit, all-gathers of its group count too: they send the same number of bytes
+// in the same number of steps. Sizes beyond four times the measured ones are refused. A collective
+// with one size s that takes t gives bounds: latency + bytes / bandwidth through (s, t) is between
+// t min(1, b / s) and t max(1, b / s) for a message of b bytes. A step never gets shorter if a
+// message takes longer, so its time is between those of the two replays. Work that followed a
+// recorded message follows the last new bucket that ends no later in the order of bytes. The host's
+// cost for launches does not change with the number of buckets. A framework's limit of messages in
+// flight is ignored.
 #pragma once
 
 #include <optional>

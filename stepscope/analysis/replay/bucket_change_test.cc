@@ -253,7 +253,7 @@ TEST(BucketChange, SizesFarFromThoseMeasuredAreRefused) {
 }
 
 // Four messages of 100 KB take 150 µs each: 50 µs of latency and 100 of bytes, which one size does
-// not tell.
+// not separate.
 TEST(BucketChange, OneSizeGivesBounds) {
   Gradients g = four_messages;
   g.probes = false;
@@ -273,7 +273,7 @@ TEST(BucketChange, OneSizeGivesBounds) {
   EXPECT_FALSE(Asked(g).with(200 * kb).shortest);
 }
 
-// Probes of other sizes tell the latency. Without them the step lies within the bounds.
+// Probes of other sizes show the latency. Without them the step lies within the bounds.
 TEST(BucketChange, TheBoundsHoldTheStepThatOtherSizesTell) {
   for (const std::vector<std::int64_t>& messages :
        {std::vector<std::int64_t>(4, 100 * kb), std::vector<std::int64_t>(7, 300 * kb),

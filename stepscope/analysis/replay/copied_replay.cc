@@ -94,7 +94,7 @@ class Drawn {
   std::vector<std::uint32_t> piece_of_;  // by node
   std::vector<std::uint32_t> key_;       // by piece: number of its key
   std::size_t keys_ = 0;
-  std::uint32_t steps_ = 1;           // numbers of steps, of which the first is before any step
+  std::uint32_t steps_ = 1;           // numbers of steps; the first is before any step
   std::vector<std::uint32_t> first_;  // by view and key: of its nodes in sorted_
   std::vector<std::uint32_t> sorted_;
   std::vector<std::vector<std::uint32_t>> peers_;  // by view: those of its role

@@ -28,10 +28,10 @@ struct CopiedJob {
   std::uint32_t draw = 0;      // another draw of ranks and steps
 };
 
-// At most so many ends of nodes are kept at once.
+// The most ends of nodes that are kept at once.
 inline constexpr std::size_t most_copied_nodes = std::size_t{1} << 27;
 
-// The most copies that a graph of so many nodes allows.
+// The most copies that a graph with this number of nodes allows.
 [[nodiscard]] std::size_t most_copies(const StepGraph& graph);
 
 // The time of a step. REQUIRES: copies <= most_copies(); ranks are left out only of a graph with

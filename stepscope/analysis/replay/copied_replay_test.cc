@@ -38,7 +38,7 @@ TEST(CopiedReplay, OneCopyIsTheRecordedStep) {
   EXPECT_EQ(job.step({}), job.replay.step.count());
 }
 
-// Of so many copies one has the slow step at every place, so every step waits for it.
+// With this many copies some copy has the slow step at every place, so every step waits for it.
 TEST(CopiedReplay, AStepOfManyCopiesWaitsForTheLatestOfThem) {
   const Copied job(one_slow_step());
   const std::int64_t slow = launches_of_step + 180 * us;

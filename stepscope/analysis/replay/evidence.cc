@@ -84,7 +84,7 @@ class PeerTimes {
       of_step_;
 };
 
-// Ranks that are alone in their role are held against what other stages take (peer_median.h).
+// Ranks that are alone in their role are compared with other stages (peer_median.h).
 void take_alone(const WhatIfInputs& in, std::size_t view, RankParts& parts) {
   for (const StepPiece& p : in.medians.pieces.of(view)) {
     const Ns median = in.medians.of_node[p.node];

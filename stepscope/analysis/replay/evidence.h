@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evidence of a rank: what its own work takes in each step, and what its peers take for the
-// same. stats/lateness/excess.h tells whether the difference is more than the spread of the steps.
+// The evidence of a rank: the time of its own work in each step, and the time of its peers for the
+// same work. stats/lateness/excess.h decides whether the difference is more than the spread of the
+// steps.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ struct PartTimes {
   std::vector<double> peers;
   std::vector<double> usual_peers;
 
-  // Of the steps from an ordinal on.
+  // The excess of the steps from an ordinal on.
   [[nodiscard]] std::vector<double> excess(std::size_t from) const;
   [[nodiscard]] std::vector<double> usual_excess(std::size_t from) const;
 };
@@ -31,7 +32,7 @@ struct PartTimes {
 // By WorkPart. Loading data is host time: here the part `host` is without it.
 using RankParts = std::array<PartTimes, work_part_names.size()>;
 
-// By view. A rank that is alone in its role is held against other stages, where they run the same.
+// By view. A rank that is alone in its role is compared with other stages, where they run the same.
 // `data_free`: the changes of Change::data_free.
 [[nodiscard]] std::vector<RankParts> rank_parts(const WhatIfInputs& inputs,
                                                 std::span<const NodeChange> data_free);

@@ -71,7 +71,7 @@ std::vector<HeldDevice> held_devices(const Replay& replay, std::span<const RankV
   return listed;
 }
 
-// What graph and replay tell of themselves.
+// What graph and replay say of themselves.
 Explanation explanation_of(const Replay& replay) {
   const StepGraph& graph = *replay.graph;
   Explanation e;
@@ -166,7 +166,7 @@ void answer_standing(const ExplanationInputs& inputs, WhatIfInputs& what, Explan
   e.what_ifs.insert(after, e.buckets->best);
 }
 
-// The gains. Where none can be stated, only what is asked for is answered, by a range.
+// The gains. If no gain can be stated, only the requested changes are answered, by a range.
 void answer(const ExplanationInputs& inputs, WhatIfInputs& what, Explanation& e) {
   if (e.refused && inputs.pipeline != nullptr) e.bubble = bubble_shares(*inputs.pipeline);
   if (e.refused && inputs.scenarios.empty()) return;

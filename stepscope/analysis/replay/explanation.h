@@ -20,24 +20,24 @@ namespace stepscope {
 
 // How far a gain can be trusted. A what-if is the difference of two replays with the same delays,
 // so what only varies between steps cancels in it. What the graph lacks does not. One recording
-// does not tell which of the two an error of held-out steps (held_out.h) is, so in the worst case
-// the mean step is off by as much as the prediction of a single one, `error` of it:
+// does not show which of the two causes an error of held-out steps (held_out.h), so in the worst
+// case the mean step is off by as much as the prediction of a single one, `error` of it:
 //
 //   |true gain − gain| <= error · step = gain_error()
 //
-// A gain of at least `trusted_gain` times that is stated: its larger half is there in the worst
-// case. Of a smaller one only the range is known, gain ± gain_error(), and no fault is named by it.
-// No gain is stated if changes between recorded steps that the replay predicted did not come
+// A gain of at least `trusted_gain` times gain_error() is stated: its larger half is there in the
+// worst case. A smaller gain is known only as a range, gain ± gain_error(), and names no fault. No
+// gain is stated if changes between recorded steps that the replay predicted did not come
 // (HeldOut::fulfilled), because then a larger change is off by a share of itself; nor if more than
 // `unexplained_refused` of the critical path is a delay or a call whose peers are not known.
 // Whatever its size, such a piece may wait for something that the change does not move, and then it
-// grows by as much as the change saves before it; or it may vanish with the change. So of a change
-// that is asked for the range is given: from nothing to the gain with all delays
+// grows by the time that the change saves before it; or it may vanish with the change. So a
+// requested change is answered by a range: from nothing to the gain with all delays
 // (Explanation::residual_share) added.
 //
 // Errors above the first share of a step make a what-if rough, above the second they count as
-// described here. Errors below `variation_left` of what the steps differ by do neither: the replay
-// tells most of it.
+// described here. Errors below `variation_left` of the steps' differences do neither: the replay
+// predicts most of these differences.
 inline constexpr double replay_error_warning = 0.02;
 inline constexpr double replay_error_large = 0.05;
 inline constexpr double variation_left = 0.5;
@@ -107,10 +107,10 @@ struct ExplanationInputs {
 // Whether the replay predicts held-out steps worse than `tolerated`.
 [[nodiscard]] bool mispredicts(const Explanation& explanation, double tolerated);
 
-// By how much a gain may be off, as above; zero if the replay predicts held-out steps well, or none
-// could be held out.
+// By how much a gain may be off, as above; zero if the replay predicts held-out steps well, or no
+// step could be held out.
 [[nodiscard]] Ns gain_error(const Explanation& explanation);
-// Whether the gain is not large enough beside it.
+// Whether the gain is too small compared with gain_error().
 [[nodiscard]] bool doubts(const Explanation& explanation, Ns gain);
 
 // Absent if no view has a step.

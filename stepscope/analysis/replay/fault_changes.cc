@@ -30,7 +30,7 @@ constexpr std::int64_t hidden_pauses = 10;  // times longer than what they cost:
 constexpr double repeated = 1.5;            // waits of a call a step, at least
 constexpr double at_the_end = 0.1;       // of a step's launches come after its last wait, at most
 constexpr std::int32_t lacks_step = -2;  // of a view that lacks the step
-constexpr std::size_t rare_steps = 2;    // at most one step in so many of a rank
+constexpr std::size_t rare_steps = 2;    // at most one step of a rank in this number
 
 // The piece takes `time`. A kept delay stays.
 void set_time(const WhatIfInputs& in, std::uint32_t node, Ns time,
@@ -96,8 +96,8 @@ void find_pauses(const WhatIfInputs& in, std::span<const std::uint32_t> views,
 
 namespace {
 
-// Of the pauses of each rank, those whose removal alone saves something: peers that wait for a rank
-// that pauses seem to pause, too, and so does every rank in a step that does more.
+// Keeps the pauses of each rank whose removal alone saves something. Peers that wait for a rank
+// that pauses seem to pause, too, and so does every rank in a step with more work.
 void keep_guilty(const WhatIfInputs& in, std::vector<Pause>& pauses) {
   std::map<std::uint32_t, Ns> excess;  // by view
   for (const Pause& p : pauses) excess[p.view] += p.excess;
@@ -135,7 +135,7 @@ std::vector<Pause> find_pauses(const WhatIfInputs& in) {
   for (std::uint32_t v = 0; v < in.views.size(); ++v) views_of_role[in.roles[v]].push_back(v);
   std::vector<Pause> found;
   for (const auto& [role, views] : views_of_role) find_pauses(in, views, found);
-  // Small ones beside a large one would make it look frequent.
+  // Small pauses next to a large one would make the large one look frequent.
   std::map<std::uint32_t, Ns> longest;  // by view
   for (const Pause& p : found) longest[p.view] = std::max(longest[p.view], p.excess);
   std::erase_if(found, [&](const Pause& p) { return small_pause * p.excess < longest[p.view]; });

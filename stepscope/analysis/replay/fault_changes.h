@@ -26,7 +26,7 @@ enum class StepFaultKind : std::uint8_t {
   slow_group,       // transfers of a process group take longer than in its siblings
   stage_imbalance,  // a pipeline stage has more or slower work
   sync_calls,       // calls wait for the device more than once a step
-  unseen_host       // the host does something in each step of which no row tells
+  unseen_host       // the host does something in each step that no row shows
 };
 inline constexpr std::array<std::string_view, 10> step_fault_names = {
     "slow_rank",    "late_host",  "data_loader",     "throttling", "pauses",
@@ -55,7 +55,7 @@ struct StepFault {
   double ratio = 1;                  // its time over that of what it is compared with
   std::size_t count = 0;             // pauses; calls that wait, per step and rank
   std::vector<FaultPlace> places{};  // of the pauses
-  std::string between{};             // of what no row tells: UnseenWork::between
+  std::string between{};             // the place of unseen work: UnseenWork::between
   bool at_most = false;              // the peers may be as slow, hidden while they wait
 };
 
@@ -81,8 +81,8 @@ struct Pause {
 // Time inside data loaders by view and step, of the changes of Change::data_free on all ranks.
 [[nodiscard]] std::vector<std::vector<Ns>> data_of_steps(const WhatIfInputs& inputs,
                                                          std::span<const NodeChange> data_free);
-// By view and step: the median of the other ranks of its role in the same step; negative if there
-// is none.
+// By view and step: the median of the other ranks of its role in the same step; negative without
+// one.
 [[nodiscard]] std::vector<std::vector<Ns>> data_of_peers(
     const WhatIfInputs& inputs, std::span<const std::vector<Ns>> data_of_steps);
 // The rank loads its data as fast as its peers where it takes longer.
@@ -103,8 +103,8 @@ struct Pause {
 // The last call of a step that waits still does if nearly nothing is launched after it.
 [[nodiscard]] std::vector<NodeChange> without_repeated_syncs(const WhatIfInputs& inputs);
 
-// A process group beside its siblings: groups of the same dimension and size. Ratios compare the
-// medians of transfers of one kind and message size; the median sibling is the reference.
+// A process group compared with its siblings: groups of the same dimension and size. Ratios compare
+// the medians of transfers of one kind and message size; the median sibling is the reference.
 struct GroupRatio {
   std::uint32_t group = 0;  // row of CollectiveMatches::groups
   double ratio = 1;         // transfer time over its siblings', weighted by time

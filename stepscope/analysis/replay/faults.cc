@@ -37,16 +37,16 @@ constexpr double suspect_share = 0.005;     // of the step: the excess of a susp
 constexpr double group_slower = 1.08;       // than its siblings
 constexpr double stage_more = 1.04;         // than the other stages
 constexpr double long_step = 1.15;          // than the median step
-constexpr double long_cpu_step = 1.3;       // likewise, where other programs share the cores
-constexpr double least_of_cores = 0.04;     // likewise of a rank whose cores others may share
+constexpr double long_cpu_step = 1.3;       // than the median step, on shared cores
+constexpr double least_of_cores = 0.04;     // of the step: the gain of a rank on shared cores
 constexpr double least_weak = 0.06;         // of the step: the gain where peers are missing
-constexpr double least_unseen_gain = 0.10;  // likewise of what no row of a job on CPUs tells
-constexpr double alike_share = 0.75;        // of the mean: each rank has as much of it
+constexpr double least_unseen_gain = 0.10;  // of the step: the gain of unseen work on CPUs
+constexpr double alike_share = 0.75;        // of the mean: each rank has at least this much of it
 constexpr double of_spread = 5;             // median deviations of step times
 constexpr double more_data = 2;             // than the other ranks that load data
 constexpr double many_of_all = 0.5;         // of ranks
 constexpr double least_of_host = 0.25;      // of the excess of compute: the host is slow, too
-constexpr double most_of_host = 2;          // likewise: else the host alone is late
+constexpr double most_of_host = 2;          // of the excess of compute: only the host is late
 constexpr double habit = 1.0 / 3;           // of the gain counts where a cause compares nothing
 constexpr double as_much = 0.8;             // of the largest gain: the narrower cause explains it
 constexpr std::size_t most_named = 4;       // of one recording
@@ -87,8 +87,8 @@ int width_of(const StepFault& f) {
   }
 }
 
-// Gains of causes that compare a rank, a group or a step with others count whole. So does what no
-// row tells of one rank: the replay compares it with what no row tells of the others.
+// Gains of causes that compare a rank, a group or a step with others count whole. So does unseen
+// work of one rank: the replay compares it with unseen work of the others.
 double weight_of(const Candidate& s) {
   const auto gain = static_cast<double>(s.left.count());
   const bool compared = s.fault.kind == StepFaultKind::unseen_host
@@ -121,7 +121,7 @@ class Search {
   void suspect_unseen();
   void suspect_unseen_alone();
   void suspect_early_waits();
-  // By change: what a step saves beside `undone`.
+  // By change: the saving of a step in addition to `undone`.
   [[nodiscard]] std::vector<Ns> gains_of(std::span<const std::vector<NodeChange>> changes,
                                          std::span<const NodeChange> undone) const;
   [[nodiscard]] std::vector<NodeChange> all_undone() const;
@@ -266,7 +266,7 @@ void Search::suspect_lone_loaders() {
   }
 }
 
-// The ranks that load data do so for so long that most of them have no time for it beside the step.
+// The ranks that load data do so for so long that most of them have no time for it during the step.
 void Search::suspect_data() {
   const auto loaders = std::ranges::count_if(data_, [](double time) { return time > 0; });
   const auto loading = std::ranges::count_if(
@@ -435,7 +435,7 @@ void Search::suspect_unseen() {
   if (changes.empty()) return;
   std::optional<UnseenWork> work = unseen_work(in_.views);
   if (!work) return;
-  // On CPUs a rank may wait for another where no row tells.
+  // On CPUs a rank may wait for another without a row that shows it.
   const auto alike = static_cast<double>(work->least.count()) >=
                      alike_share * static_cast<double>(work->of_step.count());
   if (cpu_ && (work->between.empty() || !alike)) return;
@@ -447,8 +447,9 @@ void Search::suspect_unseen() {
           std::move(changes));
 }
 
-// A rank that is alone in its role has nobody to be compared with. Where no row tells what its host
-// does it may wait for others, unless half of these wait for half of that time or longer.
+// A rank that is alone in its role has no peer to be compared with. Where no row shows what its
+// host does, it may wait for others, unless half of the others wait for half of that time or
+// longer.
 void Search::suspect_unseen_alone() {
   const std::vector<Ns> waits = waits_of_steps(in_);
   for (std::size_t v = 0; v < in_.views.size(); ++v) {
@@ -488,7 +489,7 @@ std::vector<Ns> Search::gains_of(std::span<const std::vector<NodeChange>> change
   return gains;
 }
 
-// Of the step. Other programs may share the cores of a job without a device.
+// A share of the step. Other programs may share the cores of a job without a device.
 double Search::least_gain(const StepFault& fault) const {
   if (!cpu_) return least_fault_share;
   switch (fault.kind) {
@@ -506,7 +507,7 @@ double Search::least_gain(const StepFault& fault) const {
   }
 }
 
-// What the suspects gain once `undone` is. Those that gain too little are none.
+// Replays the suspects on top of `undone`. Suspects that gain too little are dropped.
 void Search::replay_suspects(std::span<const NodeChange> undone) {
   std::vector<std::vector<NodeChange>> changes;
   std::vector<Candidate*> asked;
@@ -539,7 +540,7 @@ std::vector<NodeChange> Search::all_undone() const {
   return list;
 }
 
-// Of the suspects that explain nearly as much as the largest, the narrowest.
+// Names the narrowest of the suspects that explain nearly as much as the largest.
 void Search::name_largest() {
   double most = 0;
   for (const Candidate& s : suspects_) most = std::max(most, weight_of(s));

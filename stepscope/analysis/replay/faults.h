@@ -15,9 +15,9 @@
 
 namespace stepscope {
 
-// Largest gain first, of calls that wait too often a third: they are habit, not a difference. Needs
-// at least three steps for what is told from their variation. O(nodes log nodes), and a replay for
-// each suspect (a few dozen at most).
+// Sorted by gain, largest first. Calls that wait too often count with a third of their gain: they
+// are habit, not a difference. Faults that are judged by the variation of steps need at least three
+// steps. O(nodes log nodes), and a replay for each suspect (a few dozen at most).
 [[nodiscard]] std::vector<StepFault> find_faults(const WhatIfInputs& inputs, const Workers& workers,
                                                  const StopFlag* stop = nullptr);
 

@@ -209,7 +209,7 @@ TEST(Faults, CallsThatWaitWithinTheStepAreCountedWithoutTheOneAtItsEnd) {
   EXPECT_TRUE(faults_of_waits(1, "cudaStreamSynchronize").empty());
 }
 
-// Python works for 3 ms before the first launch of each step, and nothing tells what it does.
+// Python works for 3 ms before the first launch of each step, and no row shows what it does.
 TEST(Faults, LongHostWorkInEachStepThatNoRowTellsOfIsNamed) {
   const auto faults = faults_of([](int, int) { return StepOfRank{.host = 3020}; });
   ASSERT_EQ(faults.size(), 1U);

@@ -23,8 +23,8 @@ namespace {
 constexpr std::size_t least_predictions = 2;
 constexpr std::size_t most_predictions = 16;
 constexpr double other_work = 0.025;  // of the time of two steps: then their work differs
-// Predicted changes that are smaller beside the errors leave the slope's own error above 1, with
-// eight predictions whose errors are as often above as below.
+// Predicted changes that are smaller relative to the errors leave the slope's own error above 1,
+// with eight predictions whose errors are as often above as below.
 constexpr double visible_change = 0.5;
 constexpr std::uint32_t no_piece = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t no_step = std::numeric_limits<std::uint32_t>::max();

@@ -22,11 +22,11 @@ struct HeldOut {
   // for the recorded length of the neighbour: the error of a replay that changes nothing.
   double error = 0;
   double variation = 0;
-  // Of a change of length that the replay predicts between two neighbours, the share that came: the
-  // slope of the recorded changes over the predicted ones, by least absolute deviations through
-  // zero. Noise between steps that the graph does not explain leaves it near 1. A graph that lacks
-  // what the step waits for has it near 0: what it shortens is waited for elsewhere. Absent if the
-  // predicted changes are less than half as large as the errors, which then hide it.
+  // The share of the predicted changes of length between neighbours that came: the slope of the
+  // recorded changes over the predicted ones, by least absolute deviations through zero. Noise
+  // between steps that the graph does not explain leaves it near 1. A graph that lacks what the
+  // step waits for has it near 0: what it shortens is waited for elsewhere. Absent if the predicted
+  // changes are less than half as large as the errors, which then hide it.
   std::optional<double> fulfilled{};
 };
 

@@ -70,7 +70,7 @@ struct HeldOutJob {
     return predict_held_out(replay, job.views(), collectives.matches,
                             step_pieces(replay, job.views(), 1), 1);
   }
-  // Of the standing what-ifs, unless some are asked for.
+  // The explanation with the standing what-ifs, unless some are asked for.
   [[nodiscard]] Explanation explanation(const std::vector<Scenario>& asked = {}) const {
     const std::vector<std::string> roles(job.views().size(), "all");
     const std::vector<HostPhases> phases(job.views().size(), HostPhases{{{}, {}, {}}, {}});
@@ -135,7 +135,7 @@ TEST(HeldOut, WaitingForARankThatIsNotRecordedIsNotPredicted) {
   EXPECT_TRUE(e.what_ifs.empty());
 }
 
-// Own compute that varies beside a peer that sets the pace: what the replay predicts never comes.
+// Own compute varies while a peer sets the pace: the predicted changes never come.
 TEST(HeldOut, ChangesThatThePeerHidesAreNotFulfilled) {
   const StepTimes own = {200, 320, 180, 340, 210, 330};
   const HeldOutJob job(varying_rank(own, StepTimes(own.size(), 500)));
@@ -204,7 +204,7 @@ TEST(HeldOut, AGainCountsFromTwiceTheErrorOn) {
   EXPECT_EQ(gain_error(e), std::chrono::milliseconds{6});
   EXPECT_TRUE(doubts(e, std::chrono::milliseconds{11}));
   EXPECT_FALSE(doubts(e, std::chrono::milliseconds{12}));
-  e.held_out->variation = 0.13;  // most of which the replay tells
+  e.held_out->variation = 0.13;  // the replay predicts most of it
   EXPECT_EQ(gain_error(e), Ns{0});
   EXPECT_FALSE(doubts(e, Ns{1}));
 }

@@ -48,8 +48,9 @@ MessageTime fit_sizes(CollectiveKind kind, std::uint32_t group, std::span<const 
   return time;
 }
 
-// The collective that sends as many bytes in as many steps over the same links. No other pair is so
-// similar: the least time of an all-reduce is 0.4 to 3 times theirs, depending on the group's size.
+// The collective that sends the same number of bytes in the same number of steps over the same
+// links. No other pair is so similar: the least time of an all-reduce is 0.4 to 3 times theirs,
+// depending on the group's size.
 CollectiveKind twin_of(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::reduce_scatter:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of the messages of one collective in one group, by size: fitted to those of the traces,
-// to those of a collective that sends as many bytes in as many steps, or taken from a machine.
+// The time of the messages of one collective in one group, by size. It is fitted to the messages of
+// the traces or to a collective that sends the same number of bytes in the same number of steps, or
+// taken from a machine.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct MessageTime {
   std::uint32_t group = no_row;
   std::optional<AlphaBetaFit> fit{};
   Message refused{};                    // reason if there is no fit
-  std::optional<SizedTime> one_size{};  // typical size and time, if sizes do not tell the latency
+  std::optional<SizedTime> one_size{};  // typical size and time, if sizes do not show the latency
   Message note{};                       // other sources than its own sizes
 
   // In ns; absent beyond four times the measured sizes.
@@ -35,7 +36,7 @@ struct MessageTime {
 // A collective in a group, by row of CollectiveMatches::groups.
 using MessageCarrier = std::pair<CollectiveKind, std::uint32_t>;
 
-// Of each of `carriers`, in their order. Uses all their joined collectives.
+// The times of each of `carriers`, in their order. Uses all their joined collectives.
 [[nodiscard]] std::vector<MessageTime> message_times(const WhatIfInputs& in,
                                                      const std::set<MessageCarrier>& carriers);
 
@@ -47,15 +48,15 @@ using MessageCarrier = std::pair<CollectiveKind, std::uint32_t>;
 [[nodiscard]] std::string about_bytes(double bytes);
 [[nodiscard]] std::string_view collective_name(CollectiveKind kind);
 
-// What messages of the traces would take in groups of another size, from the traces' own messages.
-// Latency and rate come from messages of several sizes (message_time.h), unless the line says that
-// a link carries more bytes within one round's latency than any link does: then larger messages
-// only had a better rate. Of such messages, and of messages of one size, a message of less than a
-// tenth of the bytes in the same group bounds the latency; else it is that of known links.
+// The time of messages in groups of another size, from the traces' own messages. Latency and rate
+// come from messages of several sizes (message_time.h), unless the line says that a link carries
+// more bytes within one round's latency than any link does: then larger messages only had a better
+// rate. For such messages, and for messages of one size, a message of less than a tenth of the
+// bytes in the same group bounds the latency; else the latency is that of known links.
 
-// What is taken of messages that do not tell their latency.
+// The latency of messages that do not show it.
 struct UnknownLatency {
-  const MessageModel* links = nullptr;  // latencies of known links; null: none are known
+  const MessageModel* links = nullptr;  // latencies of known links; null: no link is known
   double times = 1;                     // of them
   double share = 0;                     // of the message's time where they say nothing
 };
@@ -70,7 +71,8 @@ class TracedLinks {
   // in a tree (all-reduce, broadcast, reduce, barrier) and n - 1 in a ring, the rest with the share
   // of the bytes that leaves a rank, (n - 1) / n.
   [[nodiscard]] double factor(const CollectiveCall& call, double members, double n, double bytes);
-  // Whether a message asked for did not tell its latency, and known links told it, or nothing did.
+  // Whether a requested message did not show its latency. by_known_links(): known links gave it.
+  // untold(): nothing gave it.
   [[nodiscard]] bool by_known_links() const { return by_known_links_; }
   [[nodiscard]] bool untold() const { return untold_; }
 

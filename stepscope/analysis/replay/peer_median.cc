@@ -27,7 +27,7 @@ struct WorkPiece {
   Ns time{};
 };
 
-// The pieces by their numbers, of which there are `numbers`; those of one number by time.
+// The pieces by their numbers, which are less than `numbers`; pieces of one number by time.
 std::vector<WorkPiece> grouped(std::span<const WorkPiece> work, std::size_t numbers) {
   std::vector<std::uint32_t> next(numbers + 1);
   for (const WorkPiece& piece : work) ++next[piece.number + 1];
@@ -62,9 +62,9 @@ std::int64_t step_index(const RankView& view, std::int32_t step) {
   return step < 0 ? view.steps.front().index - 1 : view.steps[static_cast<std::size_t>(step)].index;
 }
 
-// Work that most peers lack: they need none of it, unless they have as much that the rank lacks.
-// Ranks of one role may run the same work under other names. So each rank's lone work of a step and
-// part is held against the median of its peers'.
+// Work that most peers lack: they do not need it, unless they have an equal amount of work that the
+// rank lacks. Ranks of one role may run the same work under other names. So each rank's lone work
+// of a step and part is compared with the median of its peers'.
 void add_lone(const Replay& replay, std::span<const RankView> views, const StepPieces& pieces,
               std::span<const std::uint32_t> peers, std::span<const std::uint32_t> lone,
               std::vector<Ns>& of_node) {
@@ -111,9 +111,9 @@ std::string_view without_stage(std::string_view role) {
   return role.substr(0, role.size() - stage_of(role).size());
 }
 
-// Of ranks that are alone in their role: the kernels with peers on the ranks of other stages. These
-// are the names that a rank runs as often as most ranks of its part of the role, if they are enough
-// of its compute: else its stage has other layers.
+// The kernels with peers on the ranks of other stages, for ranks that are alone in their role.
+// These are the names that a rank runs as often as most ranks of its part of the role, if they are
+// enough of its compute: else its stage has other layers.
 class StagePeers {
  public:
   StagePeers(const Replay& replay, std::span<const RankView> views,
@@ -326,7 +326,7 @@ StepPiece raw_piece(const StepGraph& graph, std::uint32_t node) {
           static_cast<std::int32_t>(index(graph.slice[node]))};
 }
 
-// Of raw pieces of a view with so many rows: the part of its row that each is, the longest first.
+// Numbers the parts of each row among the raw pieces of a view with `rows` rows, the longest first.
 void number_parts(const Replay& replay, std::span<const StepPiece> pieces, std::size_t rows,
                   std::span<std::uint8_t> parts) {
   static_assert(node_kind_count <= std::numeric_limits<std::uint16_t>::digits);

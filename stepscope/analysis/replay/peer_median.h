@@ -34,7 +34,7 @@ struct StepPieces {
   }
 };
 
-// Nodes of one name may lie beside those of the next step, so occurrences are counted by step.
+// Nodes of one name may lie next to those of the next step, so occurrences are counted by step.
 // O(nodes).
 [[nodiscard]] StepPieces step_pieces(const Replay& replay, std::span<const RankView> views,
                                      unsigned threads);
@@ -43,15 +43,15 @@ struct StepPieces {
 [[nodiscard]] Ns time_of(const Replay& replay, const StepPiece& piece);
 
 // Ordinal of the step that launched an operation, or in whose annotation (or after it) a host row
-// began; -1 before the first. The instants of devices do not tell: they lag behind their hosts by
-// different times.
+// began; -1 before the first. The instants of devices do not show it: they lag behind their hosts
+// by different times.
 [[nodiscard]] std::int32_t launch_step(const RankView& view, SliceId row);
 
 [[nodiscard]] constexpr bool is_message(NodeKind kind) {
   return kind == NodeKind::transfer || kind == NodeKind::comm;
 }
 
-// Of two hashes, in this order.
+// The hash of two hashes, in this order.
 [[nodiscard]] std::uint64_t hash_pair(std::uint64_t a, std::uint64_t b);
 // By StringId.
 [[nodiscard]] std::vector<std::uint64_t> name_hashes(const StringPool& strings);
@@ -68,7 +68,7 @@ struct PeerMedians {
   // unless half of the other ranks of the role have some too.
   std::vector<Ns> of_node;
   // Parallel to the movable compute nodes of the replay: the mean duration of the same piece over
-  // all ranks of the role, including its own; negative if there is none.
+  // all ranks of the role, including its own; negative without one.
   std::vector<Ns> mean;
 };
 

@@ -41,7 +41,7 @@ struct PrefetchChange {
                                                                  std::span<const UnitWaits> units,
                                                                  const PrefetchChange& change);
 
-// The distance, in units ahead, of most fetches that can be moved; absent if there are none.
+// The distance, in units ahead, of most fetches that can be moved; absent without such fetches.
 [[nodiscard]] std::optional<std::uint32_t> recorded_prefetch(std::span<const UnitWaits> units);
 // Larger distances worth trying: one and two units more, and the distance that would hide all
 // fetches that prefetching can hide.

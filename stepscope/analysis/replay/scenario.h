@@ -27,7 +27,7 @@ enum class Change : std::uint8_t {
   data_free,           // data loading takes no time
   allocator_free,      // calls that allocate, free or map memory take no time (host.h)
   collector_free,      // Python's garbage collector takes no time
-  unseen_free,         // long host time of which no row tells takes no time
+  unseen_free,         // long host time that no row shows takes no time
   profiler_free,       // the profiler's own overhead takes no time
   sync_free,           // calls do not wait for the device; without one, threads do not wait for
                        // collectives before they need them (early_waits.h)

@@ -109,8 +109,8 @@ void Changer::free_communication() {
     });
 }
 
-// Transfers of a kind and group on a rank have the latency that their sizes tell; of one size it is
-// unknown, and all of the transfer counts as bandwidth. A message without bytes is all latency.
+// Transfers of a kind and group on a rank have the latency that their sizes show; with one size it
+// is unknown, and all of the transfer counts as bandwidth. A message without bytes is all latency.
 void Changer::scale_transfers() {
   using Key = std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>;
   std::map<Key, TimesOfSizes> times;

@@ -21,8 +21,9 @@ namespace stepscope {
 using ComputeOfClass = std::array<std::vector<std::uint32_t>, name_class_count>;
 [[nodiscard]] ComputeOfClass compute_of_class(const WhatIfInputs& inputs);
 
-// Likewise. `compute` may be null: then it is found when needed. `unsplit`: calls whose waiting and
-// transfer are one are all transfer, else all waiting.
+// The same with the compute nodes of each class, if they are known. `compute` may be null: then it
+// is found when needed. `unsplit`: calls whose waiting and transfer are one are all transfer, else
+// all waiting.
 [[nodiscard]] std::vector<NodeChange> changes_of(const WhatIfInputs& inputs,
                                                  const Scenario& scenario,
                                                  const ComputeOfClass* compute,

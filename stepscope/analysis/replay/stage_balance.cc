@@ -21,8 +21,8 @@ namespace {
 constexpr double same_count = 1.02;  // of calls a step
 constexpr double much_hidden = 0.3;  // of the time of a dimension's communication
 constexpr double least_left = 0.01;  // of the time of a name whose layers are moved away
-constexpr double least_vote = 0.01;  // of the time of names with unequal calls: of one that tells
-constexpr double grows_along = 0.1;  // the time of a call per layer differs so much at most
+constexpr double least_vote = 0.01;  // of the time of names with unequal calls: of one that counts
+constexpr double grows_along = 0.1;  // the largest difference in the time of a call per layer
 
 // The value below which half of the weight lies.
 double weighted_median(std::vector<std::pair<double, double>> value_and_weight) {
@@ -199,7 +199,7 @@ std::int64_t fewest_of_busiest(const Counts& layers) {
   return (sum + std::ssize(layers) - 1) / std::ssize(layers);
 }
 
-// Moves layers from the stage with most to the one with fewest until none can be moved.
+// Moves layers from the stage with most to the one with fewest until no layer can be moved.
 Counts balanced(Counts layers) {
   const std::int64_t goal = fewest_of_busiest(layers);
   for (auto most = std::ranges::max_element(layers); *most > goal;

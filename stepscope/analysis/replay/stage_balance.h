@@ -14,8 +14,8 @@ struct StageRatio {
   double work = 1;         // compute over the compute of a balanced stage
   bool layers = true;      // the stages have different numbers of calls
   bool movable = true;     // whole layers can be moved so that the busiest stage has fewer
-  double collectives = 1;  // likewise: their time
-  std::map<std::string_view, double> names;  // likewise: of each kernel name that changes
+  double collectives = 1;  // the same ratio for their time
+  std::map<std::string_view, double> names;  // the same ratio for each kernel name that changes
 
   [[nodiscard]] double of(std::string_view name) const {
     const auto at = names.find(name);
@@ -24,7 +24,7 @@ struct StageRatio {
 };
 
 // By stage: the time of its compute over the time that it would take if stages were alike. Only
-// kernel names that all stages run tell. If all stages run them equally often, one runs them
+// kernel names that all stages run count. If all stages run them equally often, one runs them
 // slower: then the median stage is the reference. Otherwise whole layers are moved until the
 // busiest stage has the fewest possible, and calls of a name beyond its layers (the head) stay. A
 // name that all stages call equally often, for a time that grows with their layers (the optimizer),

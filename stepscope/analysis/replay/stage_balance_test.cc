@@ -90,7 +90,7 @@ TEST(StageBalance, KernelsThatTakeNextToNoTimeDoNotTellLayers) {
   EXPECT_DOUBLE_EQ(ratios.at("pp0").of("attention"), 2.0 / 3);
 }
 
-// Two and four layers have the counts of one and two: the micro-batches tell.
+// Two and four layers have the counts of one and two: the micro-batches show it.
 TEST(StageBalance, MicroBatchesTellWhatALayerIs) {
   EXPECT_TRUE(ratios_of(std::array{2, 4}, batches_of_step).at("pp1").movable);
   EXPECT_FALSE(ratios_of(std::array{1, 2}, batches_of_step).at("pp1").movable);

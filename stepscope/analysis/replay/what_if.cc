@@ -155,7 +155,7 @@ Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, const
   return asked;
 }
 
-// What changes durations is also asked beside the fault.
+// A change of durations is also asked in addition to the fault.
 bool asks_beside_fault(const WhatIfInputs& in, const Asked& asked, const WhatIf& w) {
   return !asked.fault.empty() && w.scenario.change != Change::compute &&
          static_cast<double>(w.saved.count()) >=

@@ -47,11 +47,11 @@ namespace stepscope {
 //              communication; negative if a schedule fills its bubble (zero bubble)
 // Their sum is the bubble, in whole ns.
 
-// Of one rank, summed over its steps. Unknown shares are absent and part of `rest`.
+// The shares of one rank, summed over its steps. Unknown shares are absent and part of `rest`.
 struct BubbleShares {
   std::optional<Ns> schedule;   // needs the number of micro-batches
   std::optional<Ns> imbalance;  // needs the replay and a trace of each stage
-  std::optional<Ns> links;      // likewise
+  std::optional<Ns> links;      // needs the replay and a trace of each stage
   Ns rest{};
 
   [[nodiscard]] Ns sum() const;

@@ -41,7 +41,8 @@ unsigned changes_by_category(Category c) {
   return changes;
 }
 
-// Of one view, by change and track: spans in which such rows are open. Empty without any.
+// The spans of one view in which rows of a change are open, by change and track. Empty without such
+// rows.
 using Spans = std::vector<std::vector<HostSpan>>;
 using ViewSpans = std::array<Spans, changes_of_rows.size()>;
 

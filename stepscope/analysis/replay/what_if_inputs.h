@@ -60,7 +60,7 @@ struct WhatIfInputs {
   std::optional<int> micro_batches{};        // of a pipeline's step, where known
   const PipelineBubble* pipeline = nullptr;  // null: nothing passes between stages
   const GradientTraffic* traffic = nullptr;  // of these inputs; null: found when needed
-  const RowTimes* row_times = nullptr;       // likewise
+  const RowTimes* row_times = nullptr;       // of these inputs; null: found when needed
 };
 
 // Asks the replay of a job while it exists.

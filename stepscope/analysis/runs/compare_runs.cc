@@ -135,7 +135,7 @@ std::optional<LaunchDrift> drift_of(const ComparedArm& a, const ComparedArm& b,
 
 using PartKey = std::pair<PartKind, std::string>;
 
-// Of each part, its series in each launch with traces, without the warm-up; zeros if a launch lacks
+// The series of each part in each launch with traces, without the warm-up; zeros if a launch lacks
 // the part.
 std::map<PartKey, std::vector<std::vector<double>>> part_series(
     std::span<const LaunchSteps> launches, const ComparedArm& arm) {

@@ -97,8 +97,8 @@ struct RunComparison {
 [[nodiscard]] ComparedArm describe_arm(std::span<const LaunchSteps> launches,
                                        const CompareOptions& options = {});
 
-// One program at several values of a setting: the fastest value, and the values that cannot be told
-// from it.
+// One program at several values of a setting: the fastest value, and the values that cannot be
+// distinguished from it.
 struct SweepValue {
   std::string value;
   std::vector<LaunchSteps> launches;

@@ -70,8 +70,8 @@ struct RankInput {
 // Metadata of a trace: nanoseconds of a step while the profiler waits.
 inline constexpr std::string_view unrecorded_step_key = "stepscope_unrecorded_step_ns";
 
-// The account of a rank's steps that count (counted_steps.h), without idle pieces. Empty if none
-// does.
+// The account of a rank's steps that count (counted_steps.h), without idle pieces. Empty if no step
+// counts.
 struct CountedAccount {
   std::vector<Step> steps;
   TimeBudget budget;
@@ -130,7 +130,7 @@ struct CutRank {
   std::size_t whole = 0;            // steps that are left
 };
 
-// Of one category over ranks, per step.
+// The spread of one category over ranks, per step.
 struct CategorySpread {
   double mean = 0;
   double worst = 0;
@@ -141,8 +141,8 @@ struct CategorySpread {
 struct JobResult {
   std::vector<RankResult> ranks;
   std::vector<JobStep> steps;  // steps that every rank has
-  // The steps that count, and their lengths: every verb's (counted_steps.h). Where none does, those
-  // that every rank has.
+  // The steps that count, and their lengths: the same for every verb (counted_steps.h). If no step
+  // counts, the steps that every rank has.
   std::vector<Step> counted;
   std::optional<Summary> step_summary;  // of these lengths, in ns
   // First and last index of any rank, including those outside first_step and last_step.
@@ -158,14 +158,14 @@ struct JobResult {
   std::vector<GroupRate> group_rates;
   std::vector<NamedCalls> algorithms;               // of collectives whose kernels' names show it
   std::vector<std::vector<DdpBucket>> ddp_buckets;  // by rank, as `ranks`
-  std::vector<UnitWaits> unit_waits;                // likewise
+  std::vector<UnitWaits> unit_waits;                // by rank, as `ranks`
   std::vector<UnitRow> units;                       // over all ranks, latest first
-  std::vector<UnitReduceRow> unit_reduces;          // likewise, most exposed first
+  std::vector<UnitReduceRow> unit_reduces;          // over all ranks, most exposed first
   std::vector<Straggler> stragglers;
   std::optional<PipelineBubble> pipeline;  // absent if nothing passes between stages
   std::optional<Explanation> explanation;  // absent without steps, or if not requested
   std::optional<Timeline> timeline;
-  std::optional<GpuEvidence> gpus;  // of logs beside the traces (gpu_evidence.h); absent: none
+  std::optional<GpuEvidence> gpus;  // of logs given with the traces (gpu_evidence.h); absent: none
   Ns origin{};  // zero of the instants in the faces; zero if clocks are relative
   bool interrupted = false;
 };

@@ -78,7 +78,7 @@ double lost_share(const RankResult& rank) {
 
 namespace {
 
-// Of most device rows.
+// Whether the launches of most device rows are known.
 bool launches_are_known(const RankRecording& r) {
   return r.has_launch_rows() &&
          static_cast<double>(r.loose_rows) <= most_loose_rows * static_cast<double>(r.device_rows);

@@ -75,7 +75,7 @@ using Facts = std::array<bool, fact_count>;
   return facts[static_cast<std::size_t>(f)];
 }
 
-// Launches are not known where more of the device rows have none.
+// Launches are not known if a larger share of the device rows has no launch.
 inline constexpr double most_loose_rows = 0.5;
 
 // One rank that has the rows is enough for most facts; device_rows and launches must be there on

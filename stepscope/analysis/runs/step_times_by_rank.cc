@@ -47,7 +47,7 @@ std::map<int, TimesOfRank> times_by_rank(std::span<const NumberedStep> job,
   return times;
 }
 
-// Of each step; 0 with fewer than two ranks.
+// The median of each step over ranks; 0 with fewer than two ranks.
 std::vector<double> medians_over_ranks(const std::map<int, TimesOfRank>& ranks, std::size_t steps) {
   std::vector<double> medians(steps, 0.0);
   std::vector<double> at_step;

@@ -55,7 +55,7 @@ struct StepColumn {
 };
 
 // Neighbouring ranks that are drawn as one. A cell is the deviation that is furthest from 0 among
-// its ranks and steps; absent if no rank of it has a step beside another rank.
+// its ranks and steps; absent if no rank of it has a step that another rank has, too.
 struct DeviationRow {
   int first_rank = 0;
   int last_rank = 0;

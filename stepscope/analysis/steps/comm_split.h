@@ -16,7 +16,7 @@ struct CommSpan {
   // max(own start, last arrival); for a broadcast the root's arrival, for send and receive the
   // peer's. The operation waits before this instant and transfers after it.
   Ns transfer_start{};
-  bool split = false;  // false: the given traces cannot tell
+  bool split = false;  // false: the given traces cannot split it
   Ns end = Ns::max();  // if before the row's end: of a message that was collected later
 };
 
@@ -32,7 +32,7 @@ struct CommSplit {
 // The states of a device's communication operation over time. Every sweep that accounts for such
 // operations uses this one definition.
 
-// unsplit: the given traces cannot tell waiting from transferring.
+// unsplit: the given traces cannot separate waiting from transferring.
 enum class CommState : std::uint8_t { waiting, transferring, unsplit };
 
 // Calls give(state, start, end) for the one or two states of `op` in time order. A part may be

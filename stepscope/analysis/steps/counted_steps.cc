@@ -92,7 +92,8 @@ std::vector<Step> whole_steps(const RankView& view, Ns first, Ns last) {
   return steps;
 }
 
-// Of views with as many steps each: from the first begin of a step to the first of the next.
+// The steps of views with equal numbers of steps: from the first begin of a step to the first begin
+// of the next.
 std::vector<Step> joined(std::span<const std::vector<Step>> of_view) {
   std::vector<Step> job;
   for (const std::vector<Step>& steps : of_view) {
@@ -192,7 +193,7 @@ namespace {
 
 constexpr double least_calling = 0.9;  // calls of an operator, against the step with most
 
-// Of one step.
+// The launches of one step.
 struct Launches {
   bool on_device = false;      // an operation was launched in it
   Ns device_end = Ns::min();   // of its operations

@@ -27,8 +27,8 @@ struct CountedSteps {
   // views have the same. Empty for a view without steps, and if the views differ in their number of
   // steps and no two are in sequence.
   std::vector<std::vector<Step>> of_view;
-  // Of the job, without overlap: their mean length is the length of a step. Of the slowest view if
-  // clocks are not comparable. Empty if no view has any.
+  // The steps of the job, without overlap: their mean length is the length of a step. If clocks are
+  // not comparable, the steps of the slowest view. Empty if no view has steps.
   std::vector<Step> of_job;
 };
 
@@ -36,9 +36,9 @@ struct CountedSteps {
 [[nodiscard]] CountedSteps count_steps(std::span<const RankView> views, bool together,
                                        unsigned threads = 1);
 
-// Ordinal of the step that launched a device operation; -1 if that was before them. One whose
-// launch has no row counts to the step in which it runs if most launches have none either, else to
-// none.
+// Ordinal of the step that launched a device operation; -1 if that was before them. An operation
+// whose launch has no row counts to the step in which it runs if most launches have no row either,
+// else to no step.
 [[nodiscard]] std::int32_t launching_step(const RankView& view, SliceId op, bool launches_recorded);
 
 // A step that all views with steps have.
@@ -49,7 +49,7 @@ struct CommonStep {
 };
 inline constexpr std::size_t no_place = std::numeric_limits<std::size_t>::max();
 
-// By index. `ends(view, place)` tells whether the end of a step is known; else the view lacks it.
+// By index. `ends(view, place)` says whether the end of a step is known; else the view lacks it.
 [[nodiscard]] std::vector<CommonStep> common_steps(
     std::span<const RankView> views, const std::function<bool(std::size_t, std::size_t)>& ends);
 
@@ -57,8 +57,8 @@ inline constexpr std::size_t no_place = std::numeric_limits<std::size_t>::max();
 // the device did in them. Such a step lacks rows of the host, calls or device operations, and its
 // idle time is no idle time.
 
-// A step of which this share of the launches has no device row is left out. Of a step that is kept
-// the device's time is wrong by no more than that; the gaps where rows are lost are told apart
+// A step is left out if this share of its launches has no device row. The device's time of a step
+// that is kept is wrong by no more than that; gaps where rows are lost have a category of their own
 // (BudgetCategory::not_recorded).
 inline constexpr double most_lost_launches = 0.1;
 
@@ -68,14 +68,14 @@ struct IncompleteSteps {
 };
 
 // Takes the incomplete steps out of `steps` and returns them.
-// Of a file that was cut (ImportNotes::cuts) a step is kept if every row up to its end was read,
+// A step of a file that was cut (ImportNotes::cuts) is kept if every row up to its end was read,
 // the step after it begins with a device operation as this one does, no more of its launches lack
 // their operation than in the best step, each matrix product calls the device's runtime, and its
 // operators make at least 0.9 times as many calls as those of the step with most. A trace of the
-// NCCL plugin is whole in any case: the plugin writes each row when the row has ended. Of any file
-// a step is taken if it has lost most_lost_launches, or if it has operators but neither calls of
-// the device's runtime nor device rows, while another step has what it lacks. If no step is better,
-// all are kept.
+// NCCL plugin is whole in any case: the plugin writes each row when the row has ended. A step of
+// any file is taken out if it has lost most_lost_launches, or if it has operators but neither calls
+// of the device's runtime nor device rows, while another step has what it lacks. If no step is
+// better, all are kept.
 [[nodiscard]] IncompleteSteps take_incomplete_steps(const Trace& trace, const RankIndex& rank,
                                                     std::vector<Step>& steps);
 

@@ -99,7 +99,7 @@ namespace {
 
 using Phases = std::vector<std::optional<Phase>>;  // by name
 
-// Whether a row tells what its thread does all the time. Annotations around other rows do not,
+// Whether a row shows what its thread does all the time. Annotations around other rows do not,
 // except those of data loaders.
 bool tells(const Trace& trace, const Phases& phases, const Track& track, std::uint32_t row) {
   const Slices& s = trace.slices;

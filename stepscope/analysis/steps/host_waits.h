@@ -36,8 +36,8 @@ struct ThreadWaits {
 // By track; empty for streams.
 [[nodiscard]] std::vector<ThreadWaits> host_waits(const Trace& trace, const RankIndex& rank);
 
-// By track: when a call that copies stands beside its own copy on the device, as it does for
-// pageable memory. The copy holds its host up, whether the call returns before its end or after.
+// By track: when a call that copies overlaps its own copy on the device, as it does for pageable
+// memory. The copy holds its host up, whether the call returns before its end or after.
 [[nodiscard]] std::vector<std::vector<HostSpan>> calls_during_copies(const Trace& trace,
                                                                      const RankIndex& rank);
 
@@ -60,9 +60,9 @@ void cut(const std::vector<HostSpan>& spans, Ns from, Ns to, Inside&& inside, Ou
   if (from < to) outside(from, to);
 }
 
-// Stretches of the steps of which no row of the host tells: no thread of the process shows an
-// operator, a call, a Python function, a data loader, or an annotation without rows inside it.
-// Python ran there (logging, its garbage collector, a checkpoint), or it slept.
+// Stretches of the steps that no row of the host shows: no thread of the process shows an operator,
+// a call, a Python function, a data loader, or an annotation without rows inside it. Python ran
+// there (logging, its garbage collector, a checkpoint), or it slept.
 
 // Between two operators Python takes microseconds; what is shorter is not listed.
 inline constexpr Ns least_unseen = std::chrono::milliseconds{1};
@@ -74,7 +74,7 @@ inline constexpr Ns least_unseen = std::chrono::milliseconds{1};
 
 struct UnseenWork {
   Ns of_step{};  // mean over the steps of the views with such work
-  Ns least{};    // likewise of the view with least; zero if a view has none
+  Ns least{};    // mean of the view with least; zero if a view has no such work
   // "between a and b", if half or more lies between such rows in the view with most; else empty.
   std::string between;
   std::vector<int> ranks;  // of these views, ascending; empty: all

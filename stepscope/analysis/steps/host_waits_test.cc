@@ -102,7 +102,7 @@ TEST(UnseenHost, OfFewViewsIsNoWorkOfTheJob) {
   EXPECT_EQ(half->ranks, std::vector<int>{0});
   EXPECT_EQ(half->of_step, Ns{7'900 * us});
   EXPECT_FALSE(unseen_work(std::array{with.view(), other, other}));
-  // Two windows of one rank are its work, not twice as much.
+  // Two windows of one rank are its work, not twice its work.
   const auto windows = unseen_work(std::array{with.view(), with.view()});
   EXPECT_EQ(windows->of_step, Ns{7'900 * us});
   EXPECT_TRUE(windows->ranks.empty());

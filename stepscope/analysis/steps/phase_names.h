@@ -20,7 +20,7 @@ inline constexpr std::array<std::string_view, phase_count> phase_names = {
     "forward", "backward", "recompute", "optimizer", "data", "other"};
 static_assert(phase_names[static_cast<std::size_t>(Phase::other)] == "other");
 
-// nullopt if the name does not tell ("aten::mm", "ProfilerStep#3"); never Phase::other.
+// nullopt if the name does not show it ("aten::mm", "ProfilerStep#3"); never Phase::other.
 [[nodiscard]] std::optional<Phase> phase_of_name(std::string_view name);
 
 // Indexed by StringId.

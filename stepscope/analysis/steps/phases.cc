@@ -219,7 +219,7 @@ std::size_t step_until(std::span<const Step> steps, Ns instant) {
   return static_cast<std::size_t>(at - steps.begin());
 }
 
-// For each step, the start of its last backward span; Ns::min() if it has none.
+// For each step, the start of its last backward span; Ns::min() without one.
 std::vector<Ns> last_backward(const std::vector<std::vector<PhaseSpan>>& threads,
                               std::span<const Step> steps) {
   std::vector<Ns> last(steps.size(), Ns::min());

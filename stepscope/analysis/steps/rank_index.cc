@@ -101,7 +101,7 @@ void find_device_work(const Trace& trace, RankIndex& rank) {
 }
 
 // The launch calls by correlation, then start. Several windows of a rank may reuse a correlation;
-// time tells them apart.
+// time distinguishes them.
 std::vector<SliceId> calls_by_correlation(const Slices& s) {
   std::vector<SliceId> calls;
   for (std::uint32_t i = 0; i < s.size(); ++i)
@@ -182,7 +182,7 @@ std::vector<SliceId> unanswered_launches(const Trace& trace, const RankIndex& ra
   const Slices& s = trace.slices;
   const std::vector<bool> launching = by_name(trace.strings, is_launch_call);
   std::vector<SliceId> lost;
-  if (rank.devices.empty()) {  // no correlation is needed to tell that none has a row
+  if (rank.devices.empty()) {  // without devices no call has a row, whatever its correlation
     for (std::uint32_t i = 0; i < s.size(); ++i)
       if (is_call(s.category[i]) && launching[index(s.name[i])]) lost.push_back(SliceId{i});
     return lost;

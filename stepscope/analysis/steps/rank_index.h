@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The basis of nearly every question about one rank: its device operations in time order, the
-// launch of each operation, and the main host thread. Built once per trace and passed beside it.
+// launch of each operation, and the main host thread. Built once per trace and passed together with
+// it.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +49,7 @@ struct RankIndex {
   std::optional<TrackId> main_track;
   Ns start{};  // first start and last end of any slice
   Ns end{};
-  // Calls that launch kernels of which the device has no row, by start: the recording lost them.
+  // Calls that launch kernels without a row of the device, by start: the recording lost them.
   // Launches into a graph that is being captured run nothing and are not among them, nor are
   // launches inside another launch, nor calls that the writer never joins with rows.
   std::vector<SliceId> lost_launches;
@@ -64,7 +65,8 @@ struct RankIndex {
     const std::uint32_t at = index(op) - first_device;  // wraps for rows before it
     return at < launch_of.size() ? launch_of[at] : no_slice;
   }
-  // Of the call that is not in the trace; 0 if it is, or if the number is unknown.
+  // The number of the launch call if that is not in the trace; 0 if it is, or if the number is
+  // unknown.
   [[nodiscard]] std::uint32_t launch_number(SliceId op) const {
     const auto at = std::ranges::lower_bound(unlaunched, op, {}, &Unlaunched::op);
     return at == unlaunched.end() || at->op != op ? 0 : at->number;
@@ -92,7 +94,7 @@ constexpr bool is_call(Category c) { return c == Category::runtime || c == Categ
 [[nodiscard]] bool is_graph_launch(std::string_view name);
 
 // The class of kernels from what launched them. The rules of names (event/name_rules.h) classify
-// most kernels. The operator around the launch decides if a name tells no class, or tells only the
+// most kernels. The operator around the launch decides if a name shows no class, or shows only the
 // form of the work:
 //
 // | the kernel's name says | the operator says | class |
@@ -100,8 +102,8 @@ constexpr bool is_call(Category c) { return c == Category::runtime || c == Categ
 // | nothing (`other`) | any class but communication, wait and other | the operator's |
 // | `reduction`, `softmax` | matmul or attention | the operator's: a part of the product, as the
 // sum of split-K | | `reduction`, `elementwise`, `copy` or `other` | quantize or routing | the
-// operator's | | anything else | anything | the name's: a layout copy or a bias beside a product is
-// no product |
+// operator's | | anything else | anything | the name's: a layout copy or a bias next to a product
+// is no product |
 //
 // The operator is the innermost one with a class around the launch call. Operators around it count
 // only for the classes whose helpers belong to them (attention, norm, softmax, quantize, routing,
@@ -109,8 +111,8 @@ constexpr bool is_call(Category c) { return c == Category::runtime || c == Categ
 // gradient inside AddmmBackward is no product. A user's annotation counts for the optimizer alone,
 // and nothing counts for the kernels of a CUDA graph.
 //
-// The shape of a launch (grid, block, registers, shared memory) is no evidence: it does not tell
-// matrix products from attention, nor either from a fused kernel.
+// The shape of a launch (grid, block, registers, shared memory) is no evidence: it does not
+// distinguish matrix products from attention, nor either from a fused kernel.
 
 // Changes Slices::kind of kernels. O(rows of the host) if a kernel's class is open.
 void classify_by_launch(Trace& trace, const RankIndex& rank);

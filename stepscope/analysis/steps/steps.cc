@@ -129,7 +129,7 @@ std::vector<Step> between_updates(const Trace& trace, const RankIndex& rank) {
   std::vector<SliceId> rows = annotations(trace, rank, updates);
   std::vector<Step> steps;
   if (rows.empty()) return steps;
-  // Of several optimizers in a step the last one ends it.
+  // The last of several optimizers in a step ends it.
   const StringId last = trace.slices.name[index(rows.back())];
   std::erase_if(rows, [&](SliceId id) { return trace.slices.name[index(id)] != last; });
   Ns start = rank.start;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the steps of one rank begin and end (DESIGN: "Rank, step, clock"). A step begins with the
-// first device operation launched inside its annotation, or with the annotation if there is none.
-// It ends where the next step begins. The last step ends with its annotation or its last device
-// operation, whichever is later. So does a step whose successor by number is missing: time that was
-// not profiled belongs to no step. A last annotation that launched nothing on the device and is
-// less than half as long as each of the others is no step: the profiler was stopped in it.
+// first device operation launched inside its annotation, or with the annotation if no operation was
+// launched inside it. It ends where the next step begins. The last step ends with its annotation or
+// its last device operation, whichever is later. So does a step whose successor by number is
+// missing: time that was not profiled belongs to no step. A last annotation that launched nothing
+// on the device and is less than half as long as each of the others is no step: the profiler was
+// stopped in it.
 #pragma once
 
 #include <algorithm>
@@ -36,11 +37,11 @@ struct StepOptions {
 };
 
 // In time order, without overlap. Uses the main thread's annotations if it has any. An annotation
-// inside another one is part of it. Without annotations the steps are what lies between the ends of
-// PyTorch's "Optimizer.step#…" rows, of which there must be three: "update 1", "update 2", ….
+// inside another one is part of it. Without annotations a step lies between the ends of two of
+// PyTorch's "Optimizer.step#…" rows, if there are at least three rows: "update 1", "update 2", ….
 // Without those there is one step named "window": the
-// window of all device operations, or of the main thread if there are none. Empty only for a trace
-// without slices.
+// window of all device operations, or of the main thread without device operations. Empty only for
+// a trace without slices.
 [[nodiscard]] std::vector<Step> find_steps(const Trace& trace, const RankIndex& rank,
                                            const StepOptions& options = {});
 
@@ -64,7 +65,7 @@ struct OutsideSteps {
 
 // "ProfilerStep" if the trace has any. Else the part before the numbers of ranges named like
 // iterations ("step", "Iteration 7", "train_step#7") with at least two on one thread; of several
-// such names the one with most time. "ProfilerStep" if there are none.
+// such names the one with most time. "ProfilerStep" without such ranges.
 [[nodiscard]] std::string iteration_name(const Trace& trace, const RankIndex& rank);
 
 // Finds the step that contains an instant.

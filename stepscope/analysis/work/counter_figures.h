@@ -16,7 +16,7 @@
 
 namespace stepscope {
 
-// Of one kernel: means over its profiled runs.
+// The figures of one kernel: means over its profiled runs.
 struct KernelFigures {
   std::optional<double> tensor_active;        // of the tensor pipe's cycles or of its peak rate
   std::optional<double> tensor_instructions;  // a run
@@ -35,15 +35,15 @@ struct KernelFigures {
 };
 
 // Rates are bytes over the counters' own duration, else over the mean of the kernel's recorded runs
-// (`mean_run`; absent: it has none).
+// (`mean_run`; absent: it has no recorded runs).
 [[nodiscard]] KernelFigures kernel_figures(const StringPool& strings,
                                            std::span<const KernelCounter> counters,
                                            std::optional<Ns> mean_run);
 
-// Of a row of the kernel table, with the names of its trace.
+// The figures of a row of the kernel table, with the names of its trace.
 [[nodiscard]] KernelFigures kernel_figures(const StringPool& strings, const KernelRow& kernel);
 
-// Of a span of time: means over the samples in it.
+// The figures of a span of time: means over the samples in it.
 struct SampledFigures {
   std::size_t samples = 0;                // of the metric with most
   std::optional<double> tensor_active;    // shares of the peak

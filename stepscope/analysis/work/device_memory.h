@@ -19,7 +19,7 @@ namespace stepscope {
 
 // The use of a block. It is inferred from the times of allocation and free; it is never recorded.
 //   parameters   the model's state: never freed, and older than the trace or allocated before the
-//                first forward. Includes optimizer state of that age: nothing tells them apart
+//                first forward. Includes optimizer state of that age: nothing distinguishes them
 //   optimizer    allocated by the optimizer and never freed
 //   gradients    allocated in a backward and alive after it, or older than the trace and freed by
 //                the optimizer
@@ -101,7 +101,7 @@ struct DeviceMemory {
 struct CopyRow {
   std::string direction;  // "HtoD", "DtoD", "PtoP", … ; "memset"
   std::optional<bool>
-      pinned{};  // of the host side; empty without one, and if the name does not tell
+      pinned{};  // of the host side; empty without one, and if the name does not show it
   std::uint64_t count = 0;
   std::optional<Bytes> bytes{};  // empty unless recorded for every copy
   Ns total{};

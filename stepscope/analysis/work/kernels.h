@@ -36,7 +36,7 @@ struct KernelRow {
   std::optional<FlopRate> rate{};  // over runs with known flops
   std::optional<Bytes> bytes{};    // the least its operators move; same rules
   std::optional<ByteRate> bandwidth{};
-  std::optional<bool> tensor_core{};  // of matmul and attention; empty if the name does not tell
+  std::optional<bool> tensor_core{};  // of matmul and attention; empty if the name does not show it
   std::vector<KernelCounter> counters{};
 
   [[nodiscard]] Ns mean() const {
@@ -61,7 +61,7 @@ struct KernelTable {
                                        std::span<const Step> steps, const OpWork& work);
 
 // True if a kernel's name shows that a matrix product runs on tensor cores (matrix cores, XMX).
-// Empty if the name does not tell.
+// Empty if the name does not show it.
 [[nodiscard]] std::optional<bool> uses_tensor_cores(std::string_view kernel_name);
 
 }  // namespace stepscope

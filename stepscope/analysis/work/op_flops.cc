@@ -55,9 +55,9 @@ std::optional<Flops> broadcast_product(const Dims* left, const Dims* right) {
   return Flops{flops};
 }
 
-// Of one expert after the other: token-sorted rows a[M, K] with b[G, K, N], columns a[G, M, K] with
-// b[K, N], a sum over tokens a[M, K] with b[K, N] (the experts' gradients); or a batch of products.
-// Each token meets one expert.
+// The FLOPs of one expert after the other: token-sorted rows a[M, K] with b[G, K, N], columns a[G,
+// M, K] with b[K, N], a sum over tokens a[M, K] with b[K, N] (the experts' gradients); or a batch
+// of products. Each token meets one expert.
 std::optional<Flops> grouped_product(const OpInputs& inputs) {
   const Dims* a = inputs.tensor(0, 2);
   const Dims* b = inputs.tensor(1, 2);

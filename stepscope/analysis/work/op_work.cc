@@ -193,7 +193,7 @@ void share_group(const Trace& trace, std::span<DeviceWork> group, const OpCost& 
     share_by_time(s, group, &DeviceWork::flops_share, product);
     return;
   }
-  // The product's kernel if no name tells: the longest kernel of the call that is not a copy.
+  // The product's kernel if no name shows it: the longest kernel of the call that is not a copy.
   const auto candidate = [&](SliceId op) {
     return s.category[index(op)] == Category::kernel && works(op) &&
            s.kind[index(op)] != NameClass::copy;
@@ -333,7 +333,7 @@ Count tensor_bytes(const OpInputs& inputs, std::size_t i) {
   return dims == nullptr ? std::nullopt : bytes_of(*dims, inputs.args[i].type);
 }
 
-// Bytes of all tensor inputs; empty if one has no known width or there are none.
+// Bytes of all tensor inputs; empty if one has no known width, or without tensor inputs.
 Count read_bytes(const OpInputs& inputs) {
   Count sum;
   for (std::size_t i = 0; i < inputs.args.size(); ++i) {

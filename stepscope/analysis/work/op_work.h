@@ -17,7 +17,7 @@ namespace stepscope {
 
 struct DeviceWork {
   SliceId op = no_slice;     // kernel, copy or memset
-  SliceId owner = no_slice;  // the operator; no_slice if the trace does not tell
+  SliceId owner = no_slice;  // the operator; no_slice if the trace does not show it
   float flops_share = 0;     // of the owner's flops; 0 if it is not one of its products
   float bytes_share = 0;     // of the owner's bytes, by time
 };
@@ -63,7 +63,7 @@ struct KnownWork {
   }
 };
 
-// O(N log N). Memory beside the trace: 4.3 bytes per slice, 4 per operator, 16 per device
+// O(N log N). Memory in addition to the trace: 4.3 bytes per slice, 4 per operator, 16 per device
 // operation.
 [[nodiscard]] OpWork attribute_work(const Trace& trace, const RankIndex& rank);
 

@@ -40,7 +40,7 @@ struct RangeNode {
 
 struct RangeLimits {
   std::size_t depth = 12;     // levels; deeper rows count for the deepest kept range
-  std::size_t children = 16;  // per node, beside "(n more)" with the sum of the rest
+  std::size_t children = 16;  // per node, in addition to "(n more)" with the sum of the rest
 };
 
 // Counts host rows that start inside a step, and device operations that start inside a step.

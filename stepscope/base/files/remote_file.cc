@@ -28,7 +28,7 @@ constexpr std::size_t read_ahead = 4;  // connections of a source
 constexpr std::size_t most_kept_heads = 32 << 20;
 constexpr auto head_serves = std::chrono::seconds(30);
 
-// Of "bytes 0-99/1234": the size of the file; of "bytes */0" too.
+// The size of the file in "bytes 0-99/1234" or "bytes */0".
 std::optional<std::uint64_t> size_in(std::string_view content_range) {
   const std::size_t slash = content_range.rfind('/');
   if (slash == std::string_view::npos) return std::nullopt;
@@ -245,7 +245,7 @@ class RemoteSource final : public ByteSource {
   std::vector<std::jthread> connections_;  // joined before what they use
 };
 
-// Of XML text.
+// XML text without its character references.
 std::string plain_text(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, char>, 5> names = {
       {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}}};

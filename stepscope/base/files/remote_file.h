@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-// The first part of a remote file, which tells the rest.
+// The first part of a remote file, and what its answer says of the rest.
 struct RemoteFile {
   std::string url;
   std::uint64_t size = 0;
@@ -30,7 +30,7 @@ struct RemoteFile {
 // Errors of read(): as above; the file changed since its head was read (ETag, date or size).
 [[nodiscard]] std::unique_ptr<ByteSource> remote_source(std::shared_ptr<const RemoteFile> file);
 
-// The time of the file's last change since the UNIX epoch; 0 if the server does not tell.
+// The time of the file's last change since the UNIX epoch; 0 if the server does not give it.
 [[nodiscard]] std::int64_t modified_ns(const RemoteFile& file);
 
 // The names s3://BUCKET/KEY of all objects whose key begins with that of `url`, in the order of the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An SQLite database as tables of rows, read only. Nothing is locked, written or recovered. A
-// database that is still being written is refused. Rows that are only in a write-ahead log beside
+// database that is still being written is refused. Rows that are only in a write-ahead log next to
 // it are not seen (wal_bytes). A compressed file is first inflated into an unlinked temporary file
 // in $TMPDIR. Memory is bounded in both cases.
 //
@@ -85,12 +85,13 @@ class SqliteFile {
   // REQUIRES: the table exists.
   [[nodiscard]] SqliteRows rows(std::string_view table,
                                 std::span<const std::string_view> columns) const;
-  // The largest rowid, which is the number of rows if none was ever deleted. 0 for an empty table.
+  // The largest rowid, which is the number of rows if no row was ever deleted. 0 for an empty
+  // table.
   [[nodiscard]] std::uint64_t last_row(std::string_view table) const;
 
   [[nodiscard]] std::uint64_t file_bytes() const;  // on disk
   [[nodiscard]] std::uint64_t bytes() const;       // of the database, inflated
-  [[nodiscard]] std::uint64_t wal_bytes() const;   // size of the write-ahead log beside it
+  [[nodiscard]] std::uint64_t wal_bytes() const;   // size of the write-ahead log next to it
 
  private:
   struct State;

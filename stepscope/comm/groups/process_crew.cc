@@ -67,7 +67,7 @@ class ProcessCrew final : public Crew {
   CrewFailed failed_;
 };
 
-// What each process tells the others at the start.
+// The message of each process to the others at the start.
 struct Introduction {
   std::int64_t first_of_host = 0;
   std::uint64_t work = 0;  // a hash

@@ -17,8 +17,9 @@ namespace stepscope {
 using CrewFailed = std::function<void(const Error&)>;
 
 struct LaunchedCrew {
-  // Of the first processes of all hosts; it may have one member. Null: a launcher has started no
-  // other process, or this one has lent its cores. Lives until this process has nothing more to do.
+  // The crew of the first processes of all hosts; it may have one member. Null: a launcher has
+  // started no other process, or this one has lent its cores. Lives until this process has nothing
+  // more to do.
   std::unique_ptr<Crew> crew;
   bool lent = false;       // the first process of this host has had this one's cores and has ended
   unsigned processes = 1;  // of this host, whose cores this process has

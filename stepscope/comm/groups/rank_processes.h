@@ -10,7 +10,8 @@
 
 namespace stepscope {
 
-// Exit statuses by which a rank's process tells the one that has started it how it ended; 0: well.
+// Exit statuses by which a rank's process shows how it ended to the process that has started it; 0:
+// well.
 inline constexpr int lost_peer_status = 75;     // another rank died or hangs: worth a restart
 inline constexpr int interrupted_status = 130;  // it was asked to stop
 

@@ -39,7 +39,7 @@ struct SpawnReport {
 };
 
 // Starts `ranks` copies of a program (argv[0] is looked for in PATH) and returns when all have
-// ended. The environment tells each copy its place: STEPSCOPE_RANK, STEPSCOPE_RANKS and
+// ended. The environment gives each copy its place: STEPSCOPE_RANK, STEPSCOPE_RANKS and
 // STEPSCOPE_SHM_FD. When one rank fails, the others have `grace` to report what they waited for.
 // Then they get SIGTERM, and after another `grace` SIGKILL. SIGINT, SIGTERM and SIGHUP are passed
 // on to them; a second signal kills them. They die with the calling thread, however it ends. No

@@ -128,8 +128,8 @@ void WindowGroup::report_mismatch(const Operation& operation, int peer,
        "all ranks of a group must call the same collectives in the same order");
 }
 
-// Marks the group as failed and tells the other ranks. They may read the text from then on, so the
-// first failure stays.
+// Marks the group as failed and informs the other ranks. They may read the text from then on, so
+// the first failure stays.
 void WindowGroup::fail(const std::string& text, const std::string& hint) {
   if (!failure_) failure_ = Error{.what = text, .hint = hint, .code = ErrorCode::group_failed};
   RankControl& control = window_.control(setup_.rank);

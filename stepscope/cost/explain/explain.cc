@@ -157,7 +157,7 @@ Line of_tail(const Evaluated& e) {
               pipeline_device(e, b.device)};
 }
 
-// The exposed communication of ZeRO-3 on the busiest device, beside its units.
+// The exposed communication of ZeRO-3 on the busiest device, with its units.
 Line of_units(const Evaluated& e, Direction direction, double StageCost::* part,
               std::string where) {
   if (e.plan.zero != 3) return {seconds<Formula>(0, "none: of ZeRO-3 alone"), in_seconds(0)};

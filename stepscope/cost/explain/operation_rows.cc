@@ -165,7 +165,7 @@ std::vector<LayerTable> layer_tables(const CostContext& context, const Plan& pla
     if (kinds[kind].count == 0) continue;
     const std::vector<Operation> ops =
         layer_operations(*context.model, plan, kinds[kind].first, conventions.counting);
-    // The feed-forward part begins with its norm, or with its first product if it has none.
+    // The feed-forward part begins with its norm, or with its first product if it has no norm.
     auto cut = std::ranges::find_if(
         ops, [](const Operation& o) { return o.name == "feed_forward_norm" || o.name == "fc1"; });
     const bool norm = cut != ops.end() && cut->name == "feed_forward_norm";

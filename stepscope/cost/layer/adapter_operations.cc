@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adapters of low rank beside frozen weights (Hu et al. 2021): y = x W + s (x A) B. Cut over tp as
-// Megatron-Bridge does: A and B follow a weight that is cut by columns; of a weight that is cut by
-// rows A is cut by rows too, its partial sums are added, and B is cut by columns, whose results are
-// gathered.
+// Adapters of low rank next to frozen weights (Hu et al. 2021): y = x W + s (x A) B. They are cut
+// over tp as Megatron-Bridge does: A and B follow a weight that is cut by columns; if the weight is
+// cut by rows, A is cut by rows too, its partial sums are added, and B is cut by columns, whose
+// results are gathered.
 #include <algorithm>
 #include <array>
 #include <cmath>

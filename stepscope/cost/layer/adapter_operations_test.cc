@@ -134,7 +134,7 @@ TEST(Adapters, FrozenLayersKeepLess) {
   const double tokens = static_cast<double>(whole.micro_batch * whole.sequence);
   // All inputs are kept by adapters instead, and their own narrow outputs.
   EXPECT_DOUBLE_EQ(kept(frozen, 0) - kept(whole, 0), tokens * 4 * 16 * 2);
-  // Beside queries alone: no input of the other products. The core keeps its output.
+  // Next to queries alone: no input of the other products. The core keeps its output.
   const Plan queries = plan_for(m, lora(16, {LoraTarget::q_proj}));
   EXPECT_DOUBLE_EQ(kept(whole, 0) - kept(queries, 0), tokens * (4096 + 14336 - 16) * 2);
   EXPECT_EQ(kept(plan_for(m, before), 3), 0);

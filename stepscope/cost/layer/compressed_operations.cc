@@ -61,7 +61,8 @@ void add_compressed_projections(const DeviceShare& s, const LayerKind& kind,
   const Transformer& m = s.model;
   const CompressedAttention& c = *m.compressed;
   const bool compresses = kind.mixer == Mixer::compressed;
-  // Keys are made from a device's rows of the stream and gathered beside the queries.
+  // Keys are made from a device's rows of the stream. They are gathered together with the input of
+  // the queries.
   const Int keys = m.head_size + (compresses ? m.head_size / compression(m, kind) : 0);
   to.push_back(linear(
       s, {.name = "q_down", .shape = {s.tokens, m.hidden, c.query_rank}, .replicated = true}));

@@ -19,7 +19,7 @@ struct Routed {
   double columns = 0;  // of a row on this device
 };
 
-// Of the fullest device, relative to the mean. No device has more than all tokens.
+// The load of the fullest device, relative to the mean. No device has more than all tokens.
 double load_of(const Plan& plan) {
   return std::min(number(plan.expert_load) / 100, number(plan.ep));
 }

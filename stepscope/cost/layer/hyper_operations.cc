@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hyper-connections: n residual streams of h features beside each other (arXiv 2512.24880). Before
-// a part of a layer the streams' weights are projected from all streams of a token, and one sum of
-// them is the part's input; after it the streams are mixed and its output is added to each.
-// Megatron-Core's kernels for them move what is counted here (hyper_connection.py).
+// Hyper-connections: n parallel residual streams of h features (arXiv 2512.24880). Before a part of
+// a layer the streams' weights are projected from all streams of a token, and one sum of them is
+// the part's input; after it the streams are mixed and its output is added to each. Megatron-Core's
+// kernels for them move what is counted here (hyper_connection.py).
 #include "stepscope/cost/layer/operation_parts.h"
 
 namespace stepscope {

@@ -207,7 +207,7 @@ TEST(LayerCommunication, WholeExpertsSendTheSameAndGatherNothing) {
   EXPECT_TRUE(named(whole, "expert_fc1").forward.communications.empty());
   EXPECT_TRUE(named(whole, "expert_fc2").backward.communications.empty());
   EXPECT_FALSE(named(cut, "expert_fc1").forward.communications.empty());
-  // Half the rows times the whole width is the same work; the weights are twice as many.
+  // Half the rows times the whole width is the same work; there are two times the weights.
   EXPECT_DOUBLE_EQ(forward_matrix(whole), forward_matrix(cut));
   EXPECT_DOUBLE_EQ(named(whole, "expert_fc1").parameters, 2 * named(cut, "expert_fc1").parameters);
 }

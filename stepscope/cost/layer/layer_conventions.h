@@ -28,7 +28,7 @@ struct LayerConventions {
 
 // "stepscope", the conventions of every prediction, and those of other texts.
 [[nodiscard]] std::span<const LayerConventions> layer_conventions();
-// Null if there are none of this name.
+// Null without conventions of this name.
 [[nodiscard]] const LayerConventions* find_layer_conventions(std::string_view name);
 // The text's name of a row.
 [[nodiscard]] std::string_view row_name(const LayerConventions& conventions, std::string_view ours);

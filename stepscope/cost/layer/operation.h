@@ -75,7 +75,7 @@ struct Communication {
   ParallelDim dim = ParallelDim::tensor;
   double bytes = 0;
   std::int64_t count = 1;
-  // True if it can run beside the arithmetic of this operation when the plan overlaps it (a matmul
+  // True if it can run during the arithmetic of this operation when the plan overlaps it (a matmul
   // split together with its communication, a ring that passes keys on while it computes).
   bool can_overlap = false;
   ForwardedCopies forwarded{};
@@ -90,7 +90,8 @@ struct Pass {
   double output_bytes = 0;             // forward: activations written; backward: gradients written
   double other_bytes = 0;              // second operands, masks, statistics; backward: all kept
                                        // activations that are read again
-  double apart_bytes = 0;              // of the input's: read by a kernel beside the products
+  double apart_bytes = 0;              // of the input's: read by a kernel in addition to the
+                                       // products
   double strided_bytes = 0;            // of all: in kernels of their own that read with strides
   double mixed_bytes = 0;              // of all: in kernels that read and write different formats
   bool input_cast = false;             // the input comes in the format of the products

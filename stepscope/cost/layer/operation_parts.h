@@ -41,7 +41,7 @@ struct DeviceShare {
     return static_cast<double>(work_rows) * static_cast<double>(width) /
            static_cast<double>(split.features);
   }
-  // Of the stream's rows under 1d; 1: not divided.
+  // The parts of the stream's rows under 1d; 1: not divided.
   [[nodiscard]] std::int64_t parts() const { return sequence_parts(plan); }
   [[nodiscard]] bool sequence_parallel() const { return parts() > 1; }
 };
@@ -130,7 +130,7 @@ void open_part(const DeviceShare& share, std::vector<Operation>& to);
 void expand_streams(const DeviceShare& share, std::vector<Operation>& to);
 void end_streams(const DeviceShare& share, std::vector<Operation>& to);
 
-// Compressed keys: `columns` of keys and as many of gates are projected, and the keys of `ratio`
+// Compressed keys: `columns` of keys and `columns` of gates are projected, and the keys of `ratio`
 // tokens become one of `width`.
 struct CompressorSpec {
   std::string_view projection;  // names of the operations

@@ -96,7 +96,7 @@ bool in_some(std::span<const ModuleOf> table, std::string_view operation,
 }
 
 // The core's inputs come back with the matmul that makes them. Its output is the last core
-// operation's. Of the matmuls with weights every second is kept, beginning with the first.
+// operation's. Every second matmul with weights is kept, beginning with the first.
 double kept_of_operations(std::span<const Operation> operations) {
   double sum = 0;
   double core_output = 0;

@@ -56,7 +56,7 @@ TEST(Recomputation, ModulesRunAgainAndBringBackWhatTheyMake) {
   EXPECT_EQ(share_again(named(act, "expert_fc1"), Recompute::none), 0);
   EXPECT_DOUBLE_EQ(recomputed_bytes(act, Recompute::none, input),
                    named(plain, "expert_fc2").kept_bytes);
-  // Of the mixture only the router's input stays.
+  // Only the router's input of the mixture stays.
   const Operations all = with(RecomputeModule::experts);
   for (const Operation& op : all) {
     if (!op.expert) continue;
@@ -91,7 +91,8 @@ TEST(Recomputation, OperationsRunsHalfOfTheMatmulsAgainAndNeverTheCore) {
 }
 
 // torchtitan's policy "op" saves the first, third, fifth ... of aten.mm, attention and the input.
-// Of Llama's seven these are wq, wv, w1 and w2; nobody reads w2 again once a compiler sees the sum.
+// In Llama, which has seven, these are wq, wv, w1 and w2; no operation reads w2 again once a
+// compiler sees the sum.
 TEST(Recomputation, OperationsKeepsEverySecondProduct) {
   Plan plan = plan_of(1);
   const double input = layer_input_bytes(llama(), plan);

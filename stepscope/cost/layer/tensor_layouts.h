@@ -69,7 +69,8 @@ struct LinearLayout {
   double input_elements = 0;  // exact, even if blocks are rounded
   double weight_elements = 0;
   double output_elements = 0;
-  // `steps` local products [m, k] x [k, n]. Either gradient has as many of the same size.
+  // `steps` local products [m, k] x [k, n]. Either gradient has the same number of products of the
+  // same size.
   std::int64_t steps = 1;
   MatmulShape product;
   std::vector<LayoutCall> forward{};

@@ -26,13 +26,13 @@ enum class ComputeParameter : std::uint8_t {
   attention_backward,   // rate of fused attention backward relative to forward
   roofline_power,  // p in (a^p + b^p)^(1/p) of arithmetic and traffic: 1 adds, 1000 is the maximum
   cast,            // traffic of a cast to a format below 16 bits, relative to its input's
-  contention,     // of arithmetic, by the time that bytes sent beside it take on the domain's links
+  contention,     // of arithmetic, by the time that bytes sent during it take on the domain's links
   jitter,         // standard deviation of a layer's time over ranks, relative to that time
   host_layer_us,  // the host's time to launch a layer's forward, eagerly; backward takes 1.5 of it
   host_head_layers,  // the same of head and loss, in layers
   host_power,        // p as above, of the device's and the host's time of a layer, with tp = 1
   host_power_tp,     // and with tp > 1
-  optimizer_us,      // of an optimizer step beside its traffic
+  optimizer_us,      // of an optimizer step in addition to its traffic
   pass_us,           // of a pass of a pipeline's stage: to schedule it and to start its sends
   misaligned_fill,   // of each tile of such a product besides, in elements of its depth
   softmax,           // time of fused attention's vector FLOPs, relative to the vector rate

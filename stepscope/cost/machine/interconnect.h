@@ -44,7 +44,7 @@ struct Network {
   std::optional<int> pod_devices;
   double oversubscription = 1;            // between pods
   std::optional<int> up_reduction_from;   // smallest group that the domain's switches reduce
-  std::optional<int> out_reduction_from;  // likewise the switches across domains
+  std::optional<int> out_reduction_from;  // smallest group that switches across domains reduce
   ResolvedTiming up_timing{};
   ResolvedTiming out_timing{};
   std::vector<Tier> tiers;

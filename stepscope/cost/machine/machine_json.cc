@@ -51,7 +51,7 @@ class Fields {
 constexpr std::string_view pattern =
     "data/machines shows machine files, which leave out what is not known";
 
-// Of any figure as written: bytes stay below 2^63, and times of real work are finite.
+// The limits of any figure as written: bytes stay below 2^63, and times of real work are finite.
 constexpr double smallest = 1e-6;
 constexpr double largest = 1e9;
 

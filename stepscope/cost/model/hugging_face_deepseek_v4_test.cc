@@ -106,8 +106,8 @@ TEST(HuggingFaceDeepSeekV4, RefusesWhatItDoesNotUnderstandByName) {
             std::string::npos);
 }
 
-// Published: 284 G and 1.6 T parameters, of which a token uses 13 G and 49 G, the token table left
-// out (model cards of both).
+// Published: 284 G and 1.6 T parameters. A token uses 13 G and 49 G of them, without the token
+// table (model cards of both).
 TEST(DeepSeekV4, HasThePublishedParameters) {
   const ParameterCount n = parameter_count(*find_model("deepseek-v4-flash"));
   EXPECT_NEAR(static_cast<double>(n.total), 284e9, 0.5e9);
@@ -150,7 +150,7 @@ TEST(DeepSeekV4, HasOneModuleOfMultiTokenPrediction) {
 
 // Megatron-Bridge's count for a token (flop_utils, dsv4_hybrid), and what it leaves out: routers,
 // the projections of the streams, and the products of the module with three further streams. It
-// counts all pairs of the indexer, of which the mask leaves half. A run of it printed 142.91
+// counts all pairs of the indexer, although the mask leaves half. A run of it printed 142.91
 // Tflop/s a device for 10.4158 s on 64 devices with 256 sequences of 4096 tokens.
 TEST(DeepSeekV4, HasTheFlopsThatMegatronBridgePrints) {
   Transformer m = *find_model("deepseek-v4-flash");

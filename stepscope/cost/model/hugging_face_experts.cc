@@ -284,7 +284,7 @@ void read_gemma2(JsonFields& in, Transformer& m) {
   in.ignore(costless);
 }
 
-// Of each `sliding_window_pattern` layers the last sees the whole sequence.
+// The last of each `sliding_window_pattern` layers sees the whole sequence.
 void read_gemma3(JsonFields& in, Transformer& m) {
   read_gemma2(in, m);
   m.qk_norm = true;

@@ -158,8 +158,8 @@ void read_qwen3_5_moe(JsonFields& in, Transformer& m) {
               .shared_gate = true};
 }
 
-// Queries, keys and values of linear attention have equally many heads of one size. Its decay and
-// its output gate pass through a rank of one head.
+// Queries, keys and values of linear attention have equal numbers of heads of one size. Its decay
+// and its output gate pass through a rank of one head.
 void read_kimi_linear(JsonFields& in, Transformer& m) {
   read_common(in, m);
   read_latent(in, m);

@@ -260,7 +260,7 @@ void note_prediction(JsonFields& in, Transformer& m) {
       "left out, as the library's own model does");
 }
 
-// Multi-head latent attention, and fine-grained experts beside shared ones.
+// Multi-head latent attention, and fine-grained experts with shared ones.
 void read_deepseek_v2(JsonFields& in, Transformer& m) {
   read_common(in, m);
   read_latent(in, m);

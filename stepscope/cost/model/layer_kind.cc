@@ -61,7 +61,7 @@ double parts_chosen(const Experts& e, std::int64_t parts) {
     from = std::max(1.0, std::min(from, std::max(static_cast<double>(e.top_groups), from * share)));
   }
   const double in_part = count / from;
-  double missed = 1;  // the chance that a part has none of the chosen experts
+  double missed = 1;  // the chance that a part has no chosen expert
   for (std::int64_t i = 0; i < e.top_k; ++i) {
     const auto drawn = static_cast<double>(i);
     missed *= std::max(0.0, count - in_part - drawn) / std::max(1.0, count - drawn);

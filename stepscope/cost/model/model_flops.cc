@@ -115,7 +115,7 @@ double prediction_weights(const Transformer& m) {
   return real(m.prediction->modules) * one;
 }
 
-// Of the heads that pair_flops counts.
+// The share of this kind's heads in the heads that pair_flops counts.
 double head_share(const Transformer& m, const LayerKind& kind) {
   return real(heads_of(m, kind)) / real(m.heads);
 }

@@ -43,7 +43,7 @@ struct ModelFlops {
 // (half of the diagonal, as in Megatron), w s - w^2 / 2 with a window w below s or w chosen keys of
 // sparse attention, else s^2. Compressed attention has those of its window and k s - k^2 r / 2 of
 // compressed keys, each for r tokens: k = s / r of them, or the top_k chosen if these are fewer
-// (Megatron-Bridge's flop_utils, dsv4_hybrid). Linear attention and Mamba-2 have none.
+// (Megatron-Bridge's flop_utils, dsv4_hybrid). Linear attention and Mamba-2 have no pairs.
 [[nodiscard]] double attention_pairs(const Transformer& model, std::int64_t layer,
                                      std::int64_t sequence);
 

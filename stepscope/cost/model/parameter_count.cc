@@ -130,7 +130,8 @@ Int count_mixer(const Transformer& m, const LayerKind& kind) {
   return kind.indexes ? n + indexer<Int>(m, *m.indexer) : n;
 }
 
-// Of one part of a layer: the projection of the streams, its biases, and three scales.
+// The parameters for one part of a layer: the projection of the streams, its biases, and three
+// scales.
 template <class Int>
 Int hyper(const Transformer& m) {
   if (!m.hyper) return Int{0};

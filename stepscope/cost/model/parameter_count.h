@@ -26,8 +26,8 @@ struct LayerParameters {
   [[nodiscard]] std::int64_t active() const;  // of a token
 };
 [[nodiscard]] LayerParameters layer_parameters(const Transformer& model, std::int64_t layer);
-// Of one module of multi-token prediction: its layers together (`expert` of all of them), its
-// projection in `feed_forward`. REQUIRES: model.prediction.
+// The parameters of one module of multi-token prediction: its layers together (`expert` of all of
+// them), its projection in `feed_forward`. REQUIRES: model.prediction.
 [[nodiscard]] LayerParameters prediction_parameters(const Transformer& model);
 
 struct ParameterCount {

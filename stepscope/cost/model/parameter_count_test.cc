@@ -23,8 +23,9 @@ TEST_P(Counts, AreThePublishedOnesToTheLastParameter) {
 // Sources: safetensors metadata of the checkpoints on huggingface.co (Llama, Mistral, Mixtral,
 // Qwen, DeepSeek), keras-hub's presets (GPT-2, Mixtral, Qwen2.5), huggingface.js' test of BLOOM's
 // metadata, the model card of GPT-NeoX-20B, torchvision's vision_transformer.py (ViT), and
-// google-research/bert's converted BertForMaskedLM (BERT-large). Those of 2025 and 2026: counts
-// that runs of NVIDIA-NeMo/Megatron-Bridge printed (cards of gpt-oss-20b, nemotron-3.5-lightning).
+// google-research/bert's converted BertForMaskedLM (BERT-large). The models of 2025 and 2026 have
+// counts that runs of NVIDIA-NeMo/Megatron-Bridge printed (cards of gpt-oss-20b,
+// nemotron-3.5-lightning).
 INSTANTIATE_TEST_SUITE_P(
     Catalogue, Counts,
     ::testing::Values(

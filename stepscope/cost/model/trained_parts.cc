@@ -148,7 +148,7 @@ Error untrainable(std::string what, std::string hint) {
   return Error{.what = std::move(what), .hint = std::move(hint)};
 }
 
-// One adapter for the whole matrix beside one for a part of it would be two for the same weights.
+// An adapter for the whole matrix and one for a part of it would be two for the same weights.
 Result<Done> check_whole_and_part(const TrainedParts& t) {
   constexpr std::array<std::pair<LoraTarget, LoraTarget>, 5> pairs = {{{linear_qkv, q_proj},
                                                                        {linear_qkv, k_proj},
@@ -255,7 +255,7 @@ Result<Done> check_trained_parts(const Transformer& m, const TrainedParts& t) {
                        "freeze both or neither");
   if (t.frozen.has(ModelPart::tower) && !m.tower)
     return untrainable("frozen has tower, which " + m.name + " does not have", "leave it out");
-  // Gradients pass back to the first layer of which something trains, or to the embedding.
+  // Gradients pass back to the first layer with a part that trains, or to the embedding.
   const bool reached =
       trains(t, ModelPart::embedding) || (!t.frozen.has(ModelPart::layers) && t.frozen_layers == 0);
   if (m.tower && trains(t, ModelPart::tower) && !reached)

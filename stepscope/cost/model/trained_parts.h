@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which weights of a model are trained: all; all but frozen parts; or adapters of low rank beside
+// Which weights of a model are trained: all; all but frozen parts; or adapters of low rank next to
 // frozen weights (LoRA: Hu et al. 2021). A frozen weight has no gradient and no optimizer state.
 // Gradients of activations pass through frozen layers as far back as something is trained. The
 // layers before that run forward only.
@@ -15,8 +15,8 @@
 
 namespace stepscope {
 
-// Linear layers that an adapter stands beside, by Megatron-LM's names where a matrix is one of
-// several that Megatron-LM keeps together, else by Hugging Face's (peft's target_modules).
+// Linear layers that may have an adapter, by Megatron-LM's names where a matrix is one of several
+// that Megatron-LM keeps together, else by Hugging Face's (peft's target_modules).
 enum class LoraTarget : std::uint8_t {
   linear_qkv,  // queries, keys and values together: one adapter
   q_proj,
@@ -65,7 +65,7 @@ using ModelParts = NameSet<ModelPart>;
 struct TrainedParts {
   std::int64_t lora_rank = 0;      // above: all weights are frozen, and adapters of this rank train
   LoraTargets lora_targets{};      // none: every linear layer of mixers and feed-forward parts
-  ModelParts frozen{};             // without adapters, which stand beside no part of the tower
+  ModelParts frozen{};             // without adapters, which no part of the tower has
   std::int64_t frozen_layers = 0;  // the first layers, without weights or adapters that train
 
   bool operator==(const TrainedParts&) const = default;
@@ -77,15 +77,15 @@ struct TrainedParts {
   return t.lora_rank == 0 && !t.frozen.has(part);
 }
 
-// weights: the layer's own; adapters: beside them; passes: nothing, but an earlier part trains, so
-// gradients pass through; forward_only: nothing here or before.
+// weights: the layer's own; adapters: those next to frozen weights; passes: nothing, but an earlier
+// part trains, so gradients pass through; forward_only: nothing here or before.
 enum class LayerTraining : std::uint8_t { weights, adapters, passes, forward_only };
 // `layer` counts from 0; layers beyond the last are those of prediction modules.
 [[nodiscard]] LayerTraining layer_training(const TrainedParts& t, std::int64_t layer);
 // False: the head has no gradient to pass on, because nothing before it trains.
 [[nodiscard]] bool trains_before_head(const Transformer& m, const TrainedParts& t);
 
-// A linear layer with an adapter: x (in -> rank -> out) beside x W. Sizes are of the whole model.
+// A linear layer with an adapter: x (in -> rank -> out) added to x W. Sizes are of the whole model.
 enum class AdapterColumns : std::uint8_t { all, queries, keys, values, half };
 struct Adapter {
   std::string_view operation;  // of layer_operations
@@ -95,8 +95,9 @@ struct Adapter {
   std::int64_t copies = 1;  // experts, each with an adapter of its own
   std::int64_t used = 1;    // copies that a token meets
 };
-// Those of a layer of this kind; none without a rank. Compressed attention has none beside what
-// groups of heads are projected by, nor beside compressors and indexers.
+// The adapters of a layer of this kind; empty if the model has no rank of adapters. In compressed
+// attention the output projection of groups of heads has no adapter, nor have compressors and
+// indexers.
 [[nodiscard]] std::vector<Adapter> adapters_of(const Transformer& m, const LayerKind& kind,
                                                const TrainedParts& t);
 

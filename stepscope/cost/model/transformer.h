@@ -56,10 +56,10 @@ struct CompressedAttention {
   std::int64_t dense_ratio = 128;
 };
 
-// Several residual streams beside each other (manifold-constrained hyper-connections, arXiv
-// 2512.24880): each part of a layer reads a weighted sum of the streams, and its output is added to
-// all of them after they are mixed. The weights of a token are projected from all its streams; the
-// matrix that mixes them becomes doubly stochastic in `iterations` of Sinkhorn and Knopp.
+// Several parallel residual streams (manifold-constrained hyper-connections, arXiv 2512.24880):
+// each part of a layer reads a weighted sum of the streams, and its output is added to all of them
+// after they are mixed. The weights of a token are projected from all its streams; the matrix that
+// mixes them becomes doubly stochastic in `iterations` of Sinkhorn and Knopp.
 struct HyperConnections {
   std::int64_t streams = 0;
   std::int64_t iterations = 20;
@@ -140,7 +140,7 @@ struct Experts {
   // router only weights them, and has no bias there (DeepSeek-V4).
   std::int64_t hash_layers = 0;
   bool shared_gate = false;  // the shared experts' output is gated: hidden -> 1 (Qwen)
-  bool router_bias = false;  // one number per expert beside the router (DeepSeek-V3)
+  bool router_bias = false;  // one number per expert next to the router (DeepSeek-V3)
   // Capacity of an expert = factor * tokens * top_k / count; further tokens are dropped. Absent:
   // dropless.
   std::optional<double> capacity_factor{};
@@ -186,7 +186,7 @@ struct Transformer {
   bool qk_norm = false;              // a norm over each head of queries and of keys
   bool attention_gate = false;   // attention's output is gated: hidden -> heads * size of a value
   bool head_gate = false;        // by one number for each head: hidden -> heads (Step-3.5)
-  bool attention_sinks = false;  // one learned score per head beside the keys' (gpt-oss)
+  bool attention_sinks = false;  // one learned score per head in addition to the keys' (gpt-oss)
   bool embedding_norm = false;   // a norm right after the embedding (BLOOM, BERT)
   bool final_norm = true;
   Positions positions = Positions::learned;
@@ -243,7 +243,7 @@ struct Transformer {
 [[nodiscard]] LayerKind letter_kind(char letter, bool experts);
 // `layer` counts from 0.
 [[nodiscard]] LayerKind layer_kind(const Transformer& m, std::int64_t layer);
-// Of the layers of a prediction module, in order.
+// The kinds of the layers of a prediction module, in order.
 [[nodiscard]] std::vector<LayerKind> prediction_kinds(const Transformer& m);
 
 // True if the feed-forward part of this layer (from 0) is a mixture of experts.
@@ -258,7 +258,7 @@ struct Transformer {
 [[nodiscard]] constexpr std::int64_t heads_of(const Transformer& m, const LayerKind& kind) {
   return kind.mixer == Mixer::window && m.window_heads > 0 ? m.window_heads : m.heads;
 }
-// Residual streams beside each other.
+// The number of parallel residual streams.
 [[nodiscard]] constexpr std::int64_t streams(const Transformer& m) {
   return m.hyper ? m.hyper->streams : 1;
 }

@@ -92,7 +92,8 @@ static_assert(cuda_graph_names[static_cast<std::size_t>(CudaGraphs::step)] == "s
 
 // How tokens reach the experts of other ranks. all_to_all: one copy for each chosen expert.
 // forwarded: one copy for each rank with chosen experts, and one across the network for each domain
-// with chosen experts, forwarded within it (DeepEP, HybridEP); the way back sums likewise.
+// with chosen experts, forwarded within it (DeepEP, HybridEP); the way back sums in the same
+// places.
 enum class ExpertDispatch : std::uint8_t { all_to_all, forwarded };
 inline constexpr std::array<std::string_view, 2> expert_dispatch_names = {"all_to_all",
                                                                           "forwarded"};
@@ -173,7 +174,7 @@ struct Plan {
   bool fused_experts = false;   // the experts' products apply activation and casts themselves
   bool fused_pointwise = true;  // adjacent elementwise operations share one pass over memory
   // The gradient of the scores replaces them (Transformer Engine, Liger). Otherwise exponentials in
-  // fp32 are kept beside them, and the gradient is a tensor of its own.
+  // fp32 are kept with them, and the gradient is a tensor of its own.
   bool loss_in_place = false;
   bool fused_loss = true;  // cross-entropy in one pass each way, not one operation after the other
   // The product that makes a weight's gradient also adds it to the sum over micro-batches, if the
@@ -194,7 +195,7 @@ struct Plan {
   // pipelining (memory_footprint.h).
   bool torch_buffers = false;
   bool overlap_tensor = false;  // tensor communication is split and hidden under its matmul
-  // Experts' all-to-alls run beside the arithmetic of another micro-batch.
+  // Experts' all-to-alls run during the arithmetic of another micro-batch.
   bool overlap_expert = false;
   CudaGraphs cuda_graphs = CudaGraphs::none;
   TrainedParts trained{};                  // all weights, or adapters, or all but frozen parts

@@ -57,7 +57,7 @@ struct PlanField {
 // The fields with a flag.
 [[nodiscard]] std::span<const PlanField> plan_fields();
 
-// Null if there is none; '-' and '_' are equal.
+// Null without such a field; '-' and '_' are equal.
 [[nodiscard]] const PlanField* find_plan_field(std::string_view name);
 
 // Sets a field by its flag's name. An unknown name is an error that suggests the nearest names. A

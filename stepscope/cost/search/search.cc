@@ -150,7 +150,7 @@ void add(CountOutcome& sum, const ShapeResult& part) {
 }
 
 // Searches all plans of one device count; with `most_evaluated` up to the first plan that fits, or
-// until so many plans were evaluated.
+// until that number of plans was evaluated.
 CountOutcome search_count(const ShapeSearch& search,
                           std::optional<std::int64_t> most_evaluated = {}) {
   const SearchRequest& request = *search.space.request;

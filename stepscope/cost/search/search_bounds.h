@@ -7,13 +7,13 @@
 // the micro-batches, p the devices of the pipeline. Let u(s) be the sum over the stage's layers
 // (and embedding, head) of forward, backward and recomputation. Then t(s) >= u(s), because
 // everything that is added (gathers, fetches, summed gradients) takes at least 0 s.
-//   1. step >= busy = m max over devices of their t: every term beside `busy` is >= 0.
-//   2. GPipe: sum t + (m-1)(max F + max B) >= sum u + (m-1) max u. 1F1B, on stage s, m >= p - s:
+//   1. step >= busy = m max over devices of their t: every other term is >= 0. 2. GPipe: sum t +
+//   (m-1)(max F + max B) >= sum u + (m-1) max u. 1F1B, on stage s, m >= p - s:
 //      the forwards down to s, those that s waits for, its turns, and up again: pipeline.cc's
 //      down + up + turns t(s) >= (t(0) + ... + t(s)) + (p-1-s) t(s) + (m-p+s) t(s), so it is
 //      >= u(0) + ... + u(s) + (m-1) u(s). Even stages take more: (m+p-1) t.
 //   3. interleaved: before its first micro-batch the last device waits for the first chunk of the
-//      others, and after its last one likewise: >= m u(last device) + sum of u(r), r < p-1. From
+//   others, and after its last one it waits again: >= m u(last device) + sum of u(r), r < p-1. From
 //      pipeline.cc at device p-1, whose warm-up (v-1)p is less than all its m v passes.
 // every_k keeps some layers and recomputes others: each takes at least the cheaper of both.
 //
@@ -60,8 +60,8 @@ using LeastLoads = std::array<std::optional<StageLoad>, 2>;
                                      const Plan& plan);
 // REQUIRES: as least_step; `plan` also has its states.
 [[nodiscard]] double least_memory(const LeastLoads& loads, const Plan& plan);
-// Of one parameter in the plan's precision: itself, its gradient, its master and the optimizer's
-// states.
+// The bytes of one parameter in the plan's precision: itself, its gradient, its master and the
+// optimizer's states.
 [[nodiscard]] double state_bytes(const Precision& precision);
 // Bound over all states that a plan may have: every state is sharded over all ranks, or (`away`)
 // offloaded.

@@ -107,7 +107,7 @@ struct SearchRequest {
   bool prune = true;  // false: every plan is evaluated
   unsigned threads = 1;
   const StopFlag* stop = nullptr;
-  // Told after each part of the work on one count of devices. Called from any thread. May be empty.
+  // Called after each part of the work on one count of devices, from any thread. May be empty.
   std::function<void(std::int64_t devices, std::uint64_t done, std::uint64_t total)> show{};
 };
 

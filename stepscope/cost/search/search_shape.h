@@ -71,7 +71,7 @@ struct ShapeSearch {
   const Network* network = nullptr;
   SearchSpace space;
   FoundLimits limits;
-  // If given, plans that fit and take fewer seconds are counted, and none is kept.
+  // If given, plans that fit and take fewer seconds are counted, and no plan is kept.
   std::optional<double> count_below{};
 };
 
@@ -86,8 +86,8 @@ struct ShapeResult {
   std::optional<Error> error;  // of the first plan that needs a figure the machine lacks
 };
 
-// Lower bounds over all plans of a shape, for trying promising shapes first; infinite if it has
-// none.
+// Lower bounds over all plans of a shape, for trying promising shapes first; infinite if it has no
+// plans.
 struct ShapeBound {
   double step = std::numeric_limits<double>::infinity();
 };

@@ -18,7 +18,7 @@ namespace stepscope {
 struct SearchShape {
   Plan plan;
   std::int64_t index = 0;  // in tree order
-  double least = 0;        // seconds: lower bound of all plans below; infinite: none can run
+  double least = 0;        // seconds: lower bound of all plans below; infinite: no plan can run
 };
 
 // pp, schedule, virtual_stages; dp is the rest.

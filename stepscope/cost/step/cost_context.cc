@@ -177,7 +177,7 @@ Result<UnitTime> time_singly(const CostContext& context, const Plan& plan, const
   return time;
 }
 
-// Timed at its own size: the bucket's time tells little about calls that are many times larger.
+// Timed at its own size: the bucket's time says little about calls that are many times larger.
 Result<UnitTime> unit_time(const CostContext& context, const Plan& plan, const LayerCost& cost) {
   if (gathers_singly(plan)) return time_singly(context, plan, cost);
   Plan sized = plan;

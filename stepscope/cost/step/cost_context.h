@@ -78,9 +78,9 @@ struct StageCost {
   }
 };
 
-// The inputs of stages and their pipeline beside a context's shape and the layers of each stage.
-// Plans that differ only elsewhere (ZeRO 0 and 1, time of reduction, place of the optimizer) share
-// them.
+// The inputs of stages and their pipeline in addition to a context's shape and the layers of each
+// stage. Plans that differ only elsewhere (ZeRO 0 and 1, time of reduction, place of the optimizer)
+// share them.
 struct StageKey {
   std::array<std::int64_t, 11> numbers{};
   std::array<std::uint8_t, 9> choices{};

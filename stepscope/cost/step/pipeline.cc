@@ -269,7 +269,7 @@ double zero_bubble(const Shape& x, bool across_steps) {
 
 // Half of the micro-batches enter at each end. Forwards and backwards of both directions run in
 // pairs, and weight gradients fill what the ramps leave. Without weights' parts it would be 1F1B of
-// half as many stages from both ends.
+// half the stages from both ends.
 double dualpipe(const Shape& x) {
   const auto p = static_cast<double>(x.p);
   double ramp = 0;

@@ -7,7 +7,7 @@
 // (weight gradient; B + W = backward): GPipe and 1F1B idle (p-1)(F+B+W) (Narayanan et al. 2021),
 // interleaved (p-1)(F+B+W)/v, zero-bubble H1 (p-1)(F+B-W) and H2 (p-1)(F+B-2W) (Qi et al. 2023),
 // DualPipe (p/2-1)(F+2B-W): that is (p/2-1)(F&B + B - 3W) of DeepSeek-AI 2024, table 2, where B is
-// the whole backward and F&B runs a forward beside a backward in the time of both.
+// the whole backward and F&B runs a forward during a backward in the time of both.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct StageTime {
   Seconds forward{};
   Seconds backward{};
   Seconds weight{};
-  // A pass of a ramp runs beside no other pass and takes this much longer (DualPipe).
+  // A pass of a ramp runs alone and takes this much longer (DualPipe).
   Seconds alone_forward{};
   Seconds alone_backward{};
 };

@@ -71,10 +71,10 @@ N beside(const Call& call, const N& work, double contention, std::string_view na
              hidden / all;
 }
 
-// The exposed time of a unit that ZeRO-3 gathers. One stream of gathers and reductions runs beside
-// compute. Its end after the end of compute is exposed, however early the calls were requested. A
-// prefetch distance of 0 hides no gather. A unit is ready only after the latest rank has requested
-// it.
+// The exposed time of a unit that ZeRO-3 gathers. One stream of gathers and reductions runs in
+// parallel with compute. Its end after the end of compute is exposed, however early the calls were
+// requested. A prefetch distance of 0 hides no gather. A unit is ready only after the latest rank
+// has requested it.
 struct UnitCalls {
   double contention = 0;
   double latest = 0;  // delay of the latest rank of a shard group, as a share of a layer's time

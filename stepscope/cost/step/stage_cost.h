@@ -19,7 +19,7 @@ namespace stepscope {
 // True if the context's stages belong to this plan.
 [[nodiscard]] bool has_stages(const CostContext& context, const Plan& plan);
 
-// Fills context.stages. Allocates nothing if it has held as many stages before.
+// Fills context.stages. Allocates nothing if it has held this number of stages before.
 void make_stages(CostContext& context, const DataEntry& data, const OffloadRates& offload,
                  const Plan& plan);
 

@@ -13,7 +13,7 @@ namespace {
 using namespace formula;
 
 // The contribution of one stage of the busiest device to each term, over all its micro-batches.
-// `alone`: its micro-batches whose passes run beside no other.
+// `alone`: its micro-batches whose passes run alone.
 template <Number N, class Add>
 void stage_terms(const StageCost& stage, double micro_batches, double alone, Add add) {
   const N m = count<N>(micro_batches, "m");
@@ -50,7 +50,7 @@ void stage_terms(const StageCost& stage, double micro_batches, double alone, Add
                                seconds<N>(stage.pass_backward, "backward")));
 }
 
-// With plan.overlap_expert a forward runs beside the backward of an earlier micro-batch. The
+// With plan.overlap_expert a forward runs together with the backward of an earlier micro-batch. The
 // forwards before a device's first backward and the backwards after its last forward run alone:
 // those of the micro-batches that it holds at once.
 double passes_alone(const Plan& plan, std::int64_t device) {
@@ -75,7 +75,7 @@ void step_terms(const PipelineTime& p, const StepTail& t, const OptimizerTime<N>
   add(StepTerm::offload, optimizer.moves + seconds<N>(t.drain_exposed, "late gradients"));
 }
 
-// Of adjacent devices with the same stages the first holds the most micro-batches.
+// The first of adjacent devices with the same stages holds the most micro-batches.
 void find_fullest(StepCost& cost, const Stages& stages, const Plan& plan) {
   const auto p = static_cast<std::size_t>(plan.pp);
   double most = -1;

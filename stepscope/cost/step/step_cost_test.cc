@@ -168,7 +168,7 @@ TEST(StepCost, OverlapHidesCommunicationButNeverAllOfIt) {
   }
 }
 
-// Experts' calls beside another micro-batch, and kernels launched by graphs.
+// Experts' calls during another micro-batch, and kernels launched by graphs.
 TEST(StepCost, HidesExpertsUnderArithmeticAndTheHostInGraphs) {
   const Transformer m = *find_model("mixtral-8x7b");
   const Machine& machine = *find_machine("H100-80GB SXM");
@@ -376,7 +376,7 @@ TEST(LayerCost, TensorCommunicationHidesOnlyWherePlanned) {
   EXPECT_LT(overlapped, bare / 2);
 }
 
-// Four of a layer's ten calls run beside the gradients of the two column-parallel products.
+// Four of a layer's ten calls run during the gradients of the two column-parallel products.
 TEST(LayerCost, SequenceParallelBackwardGathersAndScattersBesideGradients) {
   const Bench bench(deep(8));
   Plan plan = plan_of(8, 1, 1, 8);

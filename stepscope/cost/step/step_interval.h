@@ -2,9 +2,9 @@
 // How far a run may be from its prediction: the interval that holds the measured step in 80 % of
 // cases. Its widths are not below quantiles of |ln(measured / predicted)| over published runs, each
 // predicted by curves that were fitted without the run's whole source, sources weighing equally.
-// They are widened until widths without a source cover as much of that source's runs
-// (bench/accuracy prints them; docs/reference/benchmarks.md). They hold for a machine whose curves
-// were fitted to other people's runs, not to one's own.
+// They are widened until widths without a source cover 80 % of that source's runs (bench/accuracy
+// prints them; docs/reference/benchmarks.md). They hold for a machine whose curves were fitted to
+// other people's runs, not to one's own.
 #pragma once
 
 #include <array>

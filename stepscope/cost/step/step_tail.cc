@@ -16,7 +16,7 @@ double bucket_count(const Plan& plan, double bytes) {
   return std::max(1.0, std::ceil(bytes / static_cast<double>(plan.bucket.value)));
 }
 
-// A call in `pieces` that become ready one after the other during `window`. Each second beside
+// A call in `pieces` that become ready one after the other during `window`. Each second during
 // arithmetic costs `slowdown` seconds.
 template <Number N>
 N left_over(const N& all, double pieces, const N& window, const N& slowdown) {

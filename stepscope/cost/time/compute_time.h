@@ -77,9 +77,9 @@ constexpr double of(const ComputeModel& model, ComputeParameter p) {
 // they are). Forward alone reached 1.6 (Shah et
 // al. 2024: 1.2 for 0.74 PFLOP/s on H100); backward, with most of the FLOPs, gains less: assumed.
 inline constexpr double narrow_attention_gain = 1.3;
-// Of products whose operands have a scale for each row, relative to one for each tensor: makes
-// Llama 3 8B's published speeds on 8 H100 (torchao's page on quantized training: 7,690 and 6,768
-// tokens/s) come out relative to each other.
+// The rate of products whose operands have a scale for each row, relative to one scale for each
+// tensor. It makes Llama 3 8B's published speeds on 8 H100 (torchao's page on quantized training:
+// 7,690 and 6,768 tokens/s) come out relative to each other.
 inline constexpr double rowwise_rate = 0.67;
 // Kernels of a CUDA graph follow each other after this share of the time between kernels that are
 // launched one by one (about 1.5 for 5 us).

@@ -34,7 +34,7 @@ double call_seconds(const Rates& rates, const Communication& c) {
 }
 
 // True for a column-parallel product that gathered its input and scatters its input's gradient.
-// Megatron-LM gathers beside the product for one gradient and scatters beside the other product.
+// Megatron-LM gathers during the product for one gradient and scatters during the other product.
 bool gathers_and_scatters(const Pass& backward) {
   return std::ranges::any_of(backward.communications, [](const Communication& c) {
     return c.kind == CollectiveKind::reduce_scatter && c.dim == ParallelDim::tensor;
@@ -71,7 +71,7 @@ void place_dim(Placements& placements, const Network& network, ParallelDim dim, 
             .hint = "give the network between domains in a file for --machine"};
 }
 
-// The slowdown of arithmetic beside the experts' all-to-alls: that of the largest.
+// The slowdown of arithmetic during the experts' all-to-alls: that of the largest.
 double expert_slowdown(std::span<const Operation> operations, const Rates& rates) {
   double most = 0;
   for (const Operation& op : operations) {
@@ -84,7 +84,7 @@ double expert_slowdown(std::span<const Operation> operations, const Rates& rates
   return most;
 }
 
-// The host needs half as much time again for backward.
+// The host needs 1.5 times the time for backward.
 constexpr double backward_launches = 1.5;
 
 // Adds the device's wait for the host, forward and backward.

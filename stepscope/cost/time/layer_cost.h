@@ -56,8 +56,8 @@ struct LayerCost {
   // By recomputation, because the host's wait depends on it. Without the repeated forward.
   std::array<PassTime, recompute_kind_count> backward{};
   double weight_gradient = 0;  // part of backward that a zero-bubble schedule may postpone
-  // What plan.overlap_expert hides of a pass's all-to-alls: a pass that runs beside no other takes
-  // this much longer.
+  // What plan.overlap_expert hides of a pass's all-to-alls: a pass that runs alone takes this much
+  // longer.
   double hidden_forward = 0;
   std::array<double, recompute_kind_count> hidden_backward{};
   // By Recompute none to full: the forward that backward repeats, the bytes kept from forward to
@@ -129,8 +129,8 @@ struct HostWork {
 // A dropless mixture, eagerly. DeepSeek's training profile (deepseek-ai/profile-data, train.json)
 // has 963 launches for four layers of DeepSeek-V3 forward and backward; gaps below 0.5 ms are 45 us
 // in the mean. Beyond what a dense layer takes there (host_layer_us = 545 forward, 1.5 of it
-// backward) these are 84 launches forward for a mixture, and 1.5 times as many backward: choice,
-// dispatch, sorting, experts, combination.
+// backward) these are 84 launches forward for a mixture, and 1.5 times that number backward:
+// choice, dispatch, sorting, experts, combination.
 inline constexpr double launch_interval_us = 45;
 inline constexpr double mixture_launches = 84;
 // The share of them that is left if graphs hold the layers with their routers: in that profile 34
@@ -159,13 +159,14 @@ struct CallWindow {
 [[nodiscard]] CallWindow call_window(const Communication& c, const Plan& plan,
                                      const Operation& operation, Direction direction, double whole,
                                      double left);
-// The loss of arithmetic per second beside a call of `call` seconds: contention, times the share of
+// The loss of arithmetic per second during a call of `call` seconds: contention, times the share of
 // the call that its bytes take on the links of the domain (Lee et al. 2025 measured 0.19, at most
 // 0.4, within a node).
 [[nodiscard]] double call_slowdown(const ComputeModel& compute, const Network& network,
                                    const Communication& c, double call);
 
-// The exposed rest of a call beside its operation's arithmetic, which takes `slowdown` longer.
+// The exposed rest of a call that runs during its operation's arithmetic, which takes `slowdown`
+// longer.
 template <formula::Number N>
 [[nodiscard]] N exposed_call(const N& call, const CallWindow& open, double slowdown) {
   using formula::count;
@@ -198,7 +199,7 @@ template <formula::Number N>
   return times * formula::max(across, call(c.bytes, *within));
 }
 
-// With plan.overlap_expert the all-to-alls of a layer's pass (`calls` seconds) run beside the
+// With plan.overlap_expert the all-to-alls of a layer's pass (`calls` seconds) run during the
 // arithmetic of another micro-batch in the same layer, which is as long as this one's.
 template <formula::Number N>
 [[nodiscard]] N exposed_experts(const N& calls, double arithmetic, double slowdown) {

@@ -16,7 +16,7 @@ namespace stepscope {
 
 Ns FindingList::step() const {
   const auto& e = job().explanation;
-  if (e && !e->refused && e->step > Ns{0}) return e->step;  // of which the gains are
+  if (e && !e->refused && e->step > Ns{0}) return e->step;  // the gains are parts of it
   const auto& summary = job().step_summary;
   return summary ? Ns{std::llround(summary->mean)} : Ns{0};
 }

@@ -49,7 +49,7 @@ class FindingList {
 
   // With the gain that the replay says; dropped below threshold::least_gain of a step.
   void add_replayed(Finding finding, const WhatIf* scenario);
-  // With at most `gain`; likewise.
+  // With at most `gain`; dropped below threshold::least_gain of a step.
   void add_bounded(Finding finding, Ns gain, Message how);
   // Whether a fault with this id was added.
   [[nodiscard]] bool has_fault(std::string_view id) const;
@@ -73,7 +73,7 @@ class FindingList {
 // About Python's lock, without evidence.
 [[nodiscard]] Finding lock_finding();
 
-// Of the replay. First: others ask which there are.
+// The faults that the replay found. They come first, because other findings ask for them.
 void find_faults(FindingList& list);
 void find_communication(FindingList& list);
 // Whether larger messages of gradients were found to pay.
@@ -88,7 +88,7 @@ void find_lock_and_retries(FindingList& list);
 void find_clocks(FindingList& list);
 
 // Findings that cost at least a hundredth of a step, and those that cost no time; largest gain
-// first, of which one that is only bounded counts half. Empty = nothing was found.
+// first. A gain that is only bounded counts half. Empty = nothing was found.
 [[nodiscard]] std::vector<Finding> find_findings(const FindingContext& context);
 
 }  // namespace stepscope

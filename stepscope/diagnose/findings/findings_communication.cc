@@ -59,7 +59,7 @@ Ns exposed_of(const Collectives& job, CollectiveKind kind) {
 }
 
 void find_exposed(FindingList& list) {
-  // Nothing tells what ran beside it.
+  // Nothing shows what ran during the communication.
   if (only_communication(list.job())) return;
   for (std::size_t k = 0; k < collective_kind_count; ++k) {
     const auto kind = static_cast<CollectiveKind>(k);
@@ -91,7 +91,7 @@ void find_exposed(FindingList& list) {
   }
 }
 
-// What free communication saves at most; 0 where the replay does not tell.
+// What free communication saves at most; 0 where the replay does not show it.
 Ns most_of_free(const FindingList& list) {
   const WhatIf* free = list.what_if("communication_free");
   return free == nullptr ? Ns{0} : most_saved(*free);
@@ -195,7 +195,7 @@ bool rate_bound(const Network& network, const ExpectedCollective& e) {
 }
 
 // By group: what the machine's links would take for these bytes. Calls whose transfer cannot be
-// told from waiting say nothing of a link.
+// distinguished from waiting say nothing of a link.
 void find_slow_links(FindingList& list) {
   const FindingContext& context = list.context();
   if (context.machine == nullptr) return;
@@ -459,7 +459,8 @@ void find_algorithms(FindingList& list) {
                               whole_ns(w.best.time.count())));
   }
   // The replayed step is a maximum of sums, so convex in what all transfers take: a part of their
-  // time gives back at least that part of what free ones do. Of some transfers by exposed time.
+  // time gives back at least that part of the gain of free transfers. The part is weighted by
+  // exposed time.
   const double part = lost / static_cast<double>(exposed.count());
   list.add_bounded(
       std::move(f),

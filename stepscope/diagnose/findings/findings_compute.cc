@@ -164,7 +164,7 @@ void find_precision(FindingList& list) {
                    msg::by_half_of_products());
 }
 
-// Of the device time that a compiler could fuse, the share that one has fused already: kernels that
+// The share of the device time that a compiler could fuse and has fused already: kernels that
 // torch.compile generates, and those of XLA, which fuses what it can.
 double fused_share(const FindingList& list) {
   Ns all{};
@@ -329,7 +329,7 @@ void find_time_slices(FindingList& list, std::span<const HeldDevice> all) {
 
 // Launched work that waits although its device shows none running.
 void find_shared_device(FindingList& list) {
-  // Without launches nothing tells what waited.
+  // Without launches it is unknown what waited.
   if (!list.job().explanation || only_communication(list.job())) return;
   find_time_slices(list, list.job().explanation->held);
   for (const HeldDevice& held : list.job().explanation->held) {

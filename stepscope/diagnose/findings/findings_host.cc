@@ -44,7 +44,8 @@ constexpr Ns long_operator = std::chrono::microseconds{200};
 // A graph replaces the launches of a step by one: of fewer there is little to replace.
 constexpr std::uint64_t few_launches = 10;
 
-// The operator that computes on the host during most of the longest gaps; empty if none does.
+// The operator that computes on the host during most of the longest gaps; empty without such an
+// operator.
 std::string computing_operator(const RankResult& r) {
   std::map<std::string, Ns> by_operator;
   Ns all{};
@@ -252,7 +253,7 @@ void find_lock_and_retries(FindingList& list) {
   find_lock_rows(list);
 }
 
-// GPUs that slow down to protect themselves, by the readings of logs beside the traces.
+// GPUs that slow down to protect themselves, by the readings of logs given with the traces.
 
 namespace {
 

@@ -50,7 +50,7 @@ bool knows_work(const RankResult& r) {
   return known > 0 && unknown < threshold::most_without_shapes * (known + unknown);
 }
 
-// Of the steps that all ranks of the role have.
+// The work of the steps that all ranks of the role have.
 RoleWork work_of(std::vector<const RankResult*> ranks) {
   RoleWork role{.ranks = std::move(ranks), .points = {}};
   std::map<std::int64_t, std::vector<WorkPoint>> steps;

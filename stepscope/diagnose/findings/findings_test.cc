@@ -77,7 +77,7 @@ TEST(Findings, SeveralStandBehindOneReason) {
             (Ids{"bucket_too_small", "exposed_communication", "exposed_communication"}));
 }
 
-// Two ranks of one domain, one kind of collective, of which 10 calls took `times` what they should.
+// Two ranks of one domain and one kind of collective. Its 10 calls took `times` the expected time.
 class SlowLink : public testing::Test {
  protected:
   void run(std::int64_t bytes, double times) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host profiles beside a trace of the same run: what the device did while the host sat in each
-// phase, where the two can be joined in time, and what that gives reason to try.
+// Host profiles together with a trace of the same run: what the device did while the host sat in
+// each phase, where the two can be joined in time, and what that gives reason to try.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct ProfileBesideTrace {
                                                   const JobResult& job,
                                                   const std::vector<ProfileBesideTrace>& beside);
 
-// A thread for people: without addresses and numbers where that still tells it apart.
+// A thread for people: without addresses and numbers where the rest still distinguishes it.
 [[nodiscard]] std::string thread_label(const Profile& profile, std::uint32_t thread);
 // "reads collapsed stacks: 3 lines without a count were skipped", one a reason.
 [[nodiscard]] Messages input_remarks(const Profile& profile);

@@ -26,12 +26,12 @@ struct Answer {
   std::function<std::vector<TreeTable>(const Json&)>
       tables{};                             // of the tree, as --csv; may be empty
   std::function<std::string(Json)> page{};  // of the tree, as --html; may be empty
-  // Of an analysis: what its steps would take with these changes. May be empty.
+  // The time that the steps of an analysis would take with these changes. May be empty.
   std::function<Result<Answer>(const std::vector<std::string>& changes, const std::string& machine,
                                const Progress& progress)>
       whatif{};
   std::vector<Error> failures{};  // what could not be read or answered while the rest was
-  // Of the command: other files that it writes, its exit code if all was written, and what it says
+  // For the command: other files that it writes, its exit code if all was written, and what it says
   // last, as a failure.
   std::function<void(Failures& failures)> write{};
   ExitCode exit = exit_done;

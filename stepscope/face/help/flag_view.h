@@ -27,7 +27,7 @@ struct FlagView {
   bool repeatable = false;                   // may stand several times
   std::vector<std::string> choices;          // literal values
   bool file = false;                         // a value may be a file
-  bool directory = false;                    // likewise
+  bool directory = false;                    // a value may be a directory
   [[nodiscard]] std::string text() const;    // "-h, --help", "--steps A:B", "INPUT..."
   [[nodiscard]] std::string detail() const;  // the description, repetition and default
 };

@@ -11,7 +11,8 @@
 
 namespace stepscope {
 
-// Of the whole program where `app` has no parent, else of a verb. `verbs` are the parent's.
+// The help of the whole program where `app` has no parent, else of a verb. `verbs` are the
+// parent's.
 [[nodiscard]] std::string help_text(const CLI::App& app, std::span<const Verb> verbs,
                                     std::size_t width);
 

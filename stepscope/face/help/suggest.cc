@@ -39,7 +39,7 @@ std::size_t remoteness(std::string_view name, std::string_view known) {
   const std::size_t distance = edit_distance(name, known);
   if (distance <= std::max<std::size_t>(1, std::min(name.size(), known.size()) / 3))
     return distance;
-  constexpr std::size_t fewest = 3;   // letters of a beginning that tell something
+  constexpr std::size_t fewest = 3;   // letters of a beginning that is long enough
   constexpr std::size_t remote = 10;  // more than any distance above
   const std::size_t shared = std::min(name.size(), known.size());
   if (shared >= fewest && name.substr(0, shared) == known.substr(0, shared))

@@ -13,8 +13,8 @@ namespace stepscope {
 // Letters to insert, delete, replace or swap with the next.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// Of `known` those that `name` may have been meant to be, at most three, the nearest first: few
-// letters differ, or one is the other's beginning.
+// The names in `known` that `name` may stand for, at most three, the nearest first: few letters
+// differ, or one is the other's beginning.
 [[nodiscard]] std::vector<std::string> likely_names(std::string_view name,
                                                     std::span<const std::string> known);
 

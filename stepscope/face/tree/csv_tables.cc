@@ -9,7 +9,7 @@
 namespace stepscope {
 namespace {
 
-// As the JSON has it: a number that is none is null there, broken UTF-8 replaced.
+// As the JSON has it: a number that is not finite is null there, broken UTF-8 replaced.
 std::string text_of(const Json& v) {
   if (v.is_null() || (v.is_number_float() && !std::isfinite(v.get<double>()))) return {};
   if (!v.is_string()) return dump(v);

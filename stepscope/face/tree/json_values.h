@@ -37,7 +37,7 @@ inline Json real(std::optional<double> d) { return d ? Json(*d) : Json(nullptr);
 
 // The text as a JSON string holds it: bytes that are no UTF-8 become U+FFFD.
 [[nodiscard]] std::string valid_text(std::string_view text);
-// As UTF-8 without spaces; bytes that are none become U+FFFD.
+// As UTF-8 without spaces; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string dump(const Json& json);
 // The same as a line.
 [[nodiscard]] std::string json_text(const Json& tree);

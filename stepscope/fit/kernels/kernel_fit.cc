@@ -32,7 +32,7 @@ FreeNumber parameter(ComputeParameter p, double start, double low, double high) 
 
 bool misaligned_sides(const MatmulShape& s) { return s.m % 8 != 0 || s.n % 8 != 0 || s.k % 8 != 0; }
 
-// Two numbers of a sum are told apart by sizes that differ by this much.
+// Two numbers of a sum are distinguished by sizes that differ by this factor.
 constexpr double apart = 4;
 
 class Fitting {
@@ -72,7 +72,7 @@ class Fitting {
     return fit_numbers(machine_, free, timings);
   }
 
-  // A small pass tells the launch, a large one the rate.
+  // A small pass gives the launch, a large one the rate.
   void fit_passes() {
     const auto& passes = of_group(KernelGroup::passes);
     if (!passes.empty()) {
@@ -101,7 +101,7 @@ class Fitting {
       (misaligned_sides(s) ? misaligned_depths : depths).insert(static_cast<double>(s.k));
     }
     for (const Dtype d : formats) free.push_back({What::matmul, index(d), 0.8, 0.02, 1});
-    constexpr std::size_t enough = 8;  // times, to tell the numbers that all products share
+    constexpr std::size_t enough = 8;  // times, to find the numbers that all products share
     if (products.size() >= enough && *depths.rbegin() >= apart * *depths.begin()) {
       free.push_back(parameter(matmul_launch_us, 4, 0.01, 1000));
       free.push_back(parameter(matmul_memory_share, 0.5, 0.001, 1));
@@ -229,7 +229,8 @@ class Fitting {
     if (both) told_.emplace(info(optimizer_us).name);
   }
 
-  // Of the largest copies between pinned memory and the device; the slower direction.
+  // The host's rate by the largest copies between pinned memory and the device; the slower
+  // direction.
   void take_host() {
     const KernelTime* largest = nullptr;
     for (const KernelTime& k : kernels_)
@@ -377,7 +378,7 @@ std::optional<double> number_of(const Machine& machine, const std::string& name)
   return curves.values[static_cast<std::size_t>(p - compute_parameters.begin())];
 }
 
-// Four digits are more than a measurement tells.
+// Four digits are more than a measurement has.
 double rounded(double value) {
   if (value <= 0) return value;
   const double scale = std::pow(10, 3 - std::floor(std::log10(value)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The machine that explains measured kernels: the numbers of cost/machine/compute_parameters.h,
 // fitted by the formulas with which a step is predicted (cost/time/compute_time.h,
-// cost/step/offload_time.h). A number that the kernels do not tell stays the base machine's.
+// cost/step/offload_time.h). A number that the kernels do not show stays the base machine's.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace stepscope {
 
-// A measured time beside the model's, by the machine after and before the fit.
+// A measured time and the model's times, by the machine after and before the fit.
 struct KernelFitRow {
   std::string kind;  // "products bf16", "grouped products", "attention backward", "optimizer"
   std::string shape;
@@ -46,8 +46,8 @@ struct KernelFit {
   std::vector<KernelFitRow> rows{};      // in the order of the kinds
   std::vector<KernelKindError> kinds{};  // never empty
   std::vector<FittedNumber> numbers{};
-  std::vector<std::string> kept{};  // numbers that the kernels do not tell
-  // Of "products", "attention", "passes over memory" and "optimizer", those of no kind.
+  std::vector<std::string> kept{};  // numbers that the kernels do not show
+  // Which of "products", "attention", "passes over memory" and "optimizer" no kernel measured.
   std::vector<std::string> unmeasured{};
   double median_error = 0;  // over all rows
   double median_before = 0;
@@ -55,7 +55,7 @@ struct KernelFit {
 
 // `source` is stored in the machine file. Formats of 16 bits with the peak of a measured one take
 // its shares. Multiprocessors are the files', else the count that explains products best. Errors:
-// the base has no memory rate or no peak of bf16, or no kernel's time tells a number.
+// the base has no memory rate or no peak of bf16, or no kernel's time gives a number.
 [[nodiscard]] Result<KernelFit> fit_kernels(const Machine& base, std::span<const KernelTimes> files,
                                             const std::string& source);
 

@@ -108,7 +108,7 @@ AMX_INLINE void write_flipped(const BlockOut<Out>& o, std::int64_t half) {
   }
 }
 
-// The same for bf16 without `add`: pairs of columns are rounded first, so half as much is
+// The same for bf16 without `add`: pairs of columns are rounded first, so half of the data is
 // transposed.
 AMX_INLINE void write_flipped_pairs(const BlockOut<Bf16>& o, std::int64_t half) {
   const float* sums = o.sums + half * 256;
@@ -203,7 +203,7 @@ AMX_INLINE void work_beside(SideWork<Out>& side) {
   if (side.written < side.done.rows) write_rows(side, side.rows_a_step);
 }
 
-// Multiplies `steps` steps of a left and a right panel of which 1 or 2 tiles hold data. A left
+// Multiplies `steps` steps of a left and a right panel. 1 or 2 of their tiles hold data. A left
 // line is `stride` bytes from the next, a left step `step` values.
 struct LeftPanel {
   const Bf16* from;

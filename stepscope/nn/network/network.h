@@ -34,7 +34,7 @@ struct MicroBatch {
   std::int64_t batch = 0;
   std::int64_t tokens = 0;
   std::span<const std::int32_t> inputs{};   // batch * tokens, each below the vocabulary
-  std::span<const std::int32_t> targets{};  // likewise; a target of -1 is not counted
+  std::span<const std::int32_t> targets{};  // as `inputs`; a target of -1 is not counted
   std::uint64_t dropout_seed = 0;           // different in each micro-batch of each step
 };
 
@@ -60,9 +60,9 @@ class Network {
 
   // Runs one pass. The passes of a micro-batch follow the order of training_passes or
   // evaluation_passes, one micro-batch after the other. `parameters`: the unit's elements.
-  // `gradient`: likewise if the pass writes it, otherwise ignored. `accumulate`: false in all
-  // passes of a step's first micro-batch (gradients are overwritten), true in later micro-batches.
-  // Evaluation runs without dropout.
+  // `gradient`: the unit's elements if the pass writes it, otherwise ignored. `accumulate`: false
+  // in all passes of a step's first micro-batch (gradients are overwritten), true in later
+  // micro-batches. Evaluation runs without dropout.
   void run(const Pass& pass, const MicroBatch& micro, std::span<const std::byte> parameters,
            std::span<std::byte> gradient, bool accumulate);
 

@@ -27,7 +27,7 @@ enum class BlockValue : std::uint8_t {
   up,         // [R, feed_forward_width] before the activation function
   act,        // [R, hidden] after it
   logsumexp,  // the others are f32: [B, heads, T] of attention
-  mean1,      // [R] of the norms; rms norms have none
+  mean1,      // [R] of the norms; rms norms have no means
   rstd1,
   mean2,
   rstd2,

@@ -16,7 +16,7 @@ struct Reader {
   const ReferenceNetwork& network;
   std::size_t unit;
 
-  // The parameter whose name ends with `end`; empty if there is none.
+  // The parameter whose name ends with `end`; empty without one.
   [[nodiscard]] std::span<const double> operator()(std::string_view end) const {
     for (const Parameter& p : network.units[unit].parameters) {
       if (p.name.ends_with(end)) {

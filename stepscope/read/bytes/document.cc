@@ -220,7 +220,7 @@ Json parse_lenient(std::string_view raw) {
 // Range in bytes for the search of the next member behind a damaged one.
 constexpr std::size_t near = 1 << 20;
 
-// The next member behind a damaged one: a comma, a key and a colon. npos if none is near.
+// The next member behind a damaged one: a comma, a key and a colon. npos if no such member is near.
 std::size_t next_member(std::string_view text, std::size_t from) {
   constexpr std::size_t longest_key = 256;
   const std::size_t stop = std::min(text.size(), from + near);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a trace file around the events: the members of the object before and after
-// traceEvents. A bare array has none.
+// traceEvents. A bare array has no members.
 #pragma once
 
 #include <cstdint>

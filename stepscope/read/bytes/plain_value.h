@@ -70,7 +70,7 @@ class PlainValue {
     return child(kind() == PlainKind::dict ? node().word + 2 * i + 1 : node().word + i);
   }
   [[nodiscard]] PlainValue key(std::size_t i) const { return child(node().word + 2 * i); }
-  // The value of the last pair with this text as key; nullopt if there is none or this is not a
+  // The value of the last pair with this text as key; nullopt if no pair has it or this is not a
   // dict.
   [[nodiscard]] std::optional<PlainValue> find(std::string_view key) const;
 

@@ -18,8 +18,8 @@ struct InputFiles {
 };
 
 // Directories are searched to any depth for the endings in read/files/formats, and so are the
-// objects of S3 below a name that is none itself. A file that is named directly may have any
-// ending. S3 names may be patterns, whose * does not match a slash.
+// objects of S3 below a name that is not an object itself. A file that is named directly may have
+// any ending. S3 names may be patterns, whose * does not match a slash.
 [[nodiscard]] InputFiles find_input_files(std::span<const std::string> inputs);
 
 }  // namespace stepscope

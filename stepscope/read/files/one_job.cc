@@ -15,7 +15,7 @@ namespace {
 constexpr Ns apart_in_time = std::chrono::seconds{10};
 constexpr Ns apart_on_two_hosts = std::chrono::minutes{10};
 
-// What tells whether two files are of one job.
+// The facts that show whether two files are of one job.
 struct Capture {
   std::set<int> ranks{};  // by the metadata
   std::optional<int> name_rank{};
@@ -68,7 +68,7 @@ bool share_any(const std::set<T>& a, const std::set<T>& b) {
   return std::ranges::any_of(a, [&](const T& value) { return b.contains(value); });
 }
 
-// 0 or less: the captures overlap, or their clocks cannot tell.
+// 0 or less: the captures overlap, or their clocks cannot show it.
 Ns time_between(const Capture& a, const Capture& b) {
   if (!a.epoch || !b.epoch || a.begin > a.end || b.begin > b.end) return Ns{0};
   return std::max(a.begin, b.begin) - std::min(a.end, b.end);
@@ -167,8 +167,8 @@ void add(Group& group, std::size_t file, const std::vector<Capture>& captures) {
   group.first_end = std::min(group.first_end, c.end);
 }
 
-// Each file goes to the first group from whose members it is not apart and to one of which it is
-// tied, else to a new one.
+// Each file goes to the first group that it may join: it is apart from no member and tied to at
+// least one. Without such a group it begins a new one.
 std::vector<Group> groups_of(const std::vector<FileTraces>& files,
                              const std::vector<Capture>& captures) {
   std::vector<Group> groups;

@@ -15,7 +15,7 @@ namespace stepscope {
 using FileTraces = std::vector<Trace>;
 
 // Per file, why it is left out; absent: it belongs to the job. The job is the largest group of
-// files of which no two are apart and each is tied to another one; the first of equal groups.
+// files in which no two files are apart and each is tied to another one; the first of equal groups.
 //
 // Two files are apart if their world sizes differ, if their names or metadata claim one rank and
 // they are not windows of one process, if their clocks count from the epoch and the captures lie

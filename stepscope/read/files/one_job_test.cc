@@ -79,7 +79,7 @@ TEST(OneJob, CapturesAtAnotherTimeAreLeftOut) {
   const auto [kept, why] = job_of({{.path = "rank0.json"}, {.path = "rank1.json", .begin_s = 70}});
   EXPECT_EQ(kept, (Kept{true, false}));
   EXPECT_NE(why.at(0).find("captured at another time (69 s between them)"), std::string::npos);
-  // Clocks of two hosts may be minutes apart, and a relative clock tells nothing.
+  // Clocks of two hosts may be minutes apart, and a relative clock shows nothing.
   EXPECT_EQ(job_of({{.path = "rank0.json", .communicates = true},
                     {.path = "rank1.json", .begin_s = 70, .communicates = true}})
                 .first,

@@ -22,7 +22,7 @@ namespace stepscope {
 [[nodiscard]] Result<std::vector<Trace>> read_digest_from(ByteSource& source,
                                                           const std::string& path,
                                                           const ReadControl& control);
-// What the digest was made from, and of which ranks. Errors as above.
+// The source of the digest and its ranks. Errors as above.
 [[nodiscard]] Result<DigestHeader> read_digest_header(const std::string& path,
                                                       const ReadControl& control = {});
 

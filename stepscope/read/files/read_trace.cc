@@ -203,7 +203,7 @@ void note_cuts(Files& files) {
   }
 }
 
-// The names by which ranks are told apart; of a digest that of the file it was made from.
+// The names that distinguish ranks; for a digest the name of the file it was made from.
 std::vector<std::string> names_of(std::span<const std::string> paths, const Files& files) {
   std::vector<std::string> names(paths.begin(), paths.end());
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -301,7 +301,7 @@ Span span_of(const Trace& trace) {
   return span;
 }
 
-// The smallest and largest id in use; 0 if none is.
+// The smallest and largest id in use; 0 if no id is in use.
 struct IdRange {
   std::uint32_t first = 0;
   std::uint32_t last = 0;

@@ -31,7 +31,7 @@ constexpr std::array<DcgmMetric, 12> dcgm_metrics = {{
     {"DCGM_FI_PROF_DRAM_ACTIVE", GpuField::dram_active},
 }};
 
-// Sets what the labels tell of the GPU. False if they do not end.
+// Sets what the labels say of the GPU. False if they do not end.
 bool read_labels(std::string_view& rest, LoggedGpu& gpu) {
   while (true) {
     while (!rest.empty() && (is_blank(rest.front()) || rest.front() == ',')) rest.remove_prefix(1);

@@ -15,7 +15,7 @@
 
 namespace stepscope {
 
-// What a cell tells.
+// The meaning of a cell.
 enum class GpuField : std::uint8_t {
   none,  // nothing that is used
   time,
@@ -51,7 +51,7 @@ struct GpuRow {
   LoggedGpu gpu{};
   bool timed = false;
 };
-// Sets the field to what the cell tells; a cell without a value leaves it absent. `reason` is the
+// Sets the field to the value of the cell; a cell without a value leaves it absent. `reason` is the
 // one of GpuField::reason. False if the cell is no instant where one belongs.
 bool set_field(GpuRow& row, GpuField field, ClockReason reason, std::string_view cell,
                bool& local_time);
@@ -77,7 +77,7 @@ class GpuLogDialect {
  public:
   virtual ~GpuLogDialect() = default;
   virtual void take(std::string_view line, std::uint64_t byte, GpuRows& rows) = 0;
-  // After the last line. Error: the file is of the dialect, but tells too little; without file.
+  // After the last line. Error: the file is of the dialect, but says too little; without file.
   virtual Result<Done> finish(GpuRows& rows) = 0;
 };
 

@@ -298,7 +298,7 @@ class Reading {
     return trace;
   }
 
-  // Rows, of none of which it is known what it is.
+  // Whether there are rows and no row has a known category.
   static bool of_unknown_kinds(const Trace& trace) {
     return trace.slices.size() > 0 && std::ranges::all_of(trace.slices.category, [](Category c) {
              return c == Category::other;

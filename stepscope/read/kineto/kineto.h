@@ -17,8 +17,8 @@
 
 namespace stepscope {
 
-// The note (ImportNotes) of a file in which no row has a category, so that nothing tells operators,
-// calls and kernels apart.
+// The note (ImportNotes) of a file in which no row has a category, so that nothing distinguishes
+// operators, calls and kernels.
 inline constexpr const char* no_categories = "no_categories";
 
 // The traces of one file, unsealed, with the base time added; several if the file holds several

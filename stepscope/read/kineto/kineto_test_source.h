@@ -25,7 +25,7 @@ inline Result<std::vector<Trace>> read_text(std::string_view text,
   return read_kineto_from(open, "text", control);
 }
 
-// The traces of a text, sealed. A test fails if there are none or an invariant is broken.
+// The traces of a text, sealed. A test fails without traces or if an invariant is broken.
 inline std::vector<Trace> traces_of(std::string_view text, const ReadControl& control = {}) {
   auto traces = read_text(text, control);
   EXPECT_TRUE(traces.has_value()) << traces.error().message() << '\n' << text.substr(0, 2000);

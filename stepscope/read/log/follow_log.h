@@ -21,8 +21,9 @@ class LogFollower {
 
   // A whole line without its end.
   void take(std::string_view line);
-  // The steps that were told since the last call, of the most trusted tool in the log. A step that
-  // several ranks report is given with the time that was read first in this call or is the longest.
+  // The steps that were reported since the last call, by the most trusted tool in the log. A step
+  // that several ranks report is given with the time that was read first in this call or is the
+  // longest.
   [[nodiscard]] std::vector<LogStep> take_steps();
   // The tool whose steps were given last; null before.
   [[nodiscard]] const LogTool* tool() const { return tool_; }
@@ -31,7 +32,7 @@ class LogFollower {
   struct State;
   std::unique_ptr<State> state_;
   const LogTool* tool_ = nullptr;
-  std::size_t next_record_ = 0;  // of which steps have not been given
+  std::size_t next_record_ = 0;  // the first record whose steps have not been given
   std::int64_t last_iteration_ = -1;
 };
 

@@ -30,7 +30,7 @@ inline constexpr double most_amount = 1e30;
 // Sets the loss; a loss that is not a number counts as a non-finite step.
 void set_loss(LogRecord& record, std::optional<double> loss);
 // The rank in "[rank3]:", "[Rank 3]", "[default3]:" or "3: " (launchers, DeepSpeed), at the front
-// or in brackets. -1 if there is none.
+// or in brackets. -1 without a rank.
 [[nodiscard]] std::int32_t rank_of_line(std::string_view text);
 // The first "2026-01-01 12:00:00.123" in the line, with '.' or ',' before the fraction, as time
 // since 1970 on the calendar of its writer.
@@ -62,11 +62,11 @@ struct MlperfState {
   std::optional<double> block{};          // since when only training steps ran
   std::optional<double> block_samples{};  // trained on when it began
   std::optional<double> block_length{};   // samples that it is to have
-  std::optional<double> samples_per_s{};  // told of the block
-  std::optional<double> loss{};           // likewise
+  std::optional<double> samples_per_s{};  // reported of the block
+  std::optional<double> loss{};           // reported of the block
   std::optional<double> step{};           // number of the last line of a single step
   bool steps = false;                     // the block has lines of single steps
-  bool untold = false;  // the last block ended and nothing told how many steps it had
+  bool untold = false;  // the last block ended without a report of its number of steps
 };
 
 // State of the line readers between lines.

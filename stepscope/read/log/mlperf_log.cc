@@ -58,7 +58,8 @@ std::optional<double> samples_of_epochs(const JobLog& log, std::optional<double>
   return *epochs * *samples;
 }
 
-// Trained on before the event. Beside a number of steps the samples may be those of the block.
+// The samples trained on before the event. If the event has a number of steps, its samples may be
+// those of the block.
 std::optional<double> samples_of(const JobLog& log, const MlperfEvent& e) {
   const auto batch = batch_of(log);
   const auto step = e.meta("step");
@@ -90,7 +91,8 @@ void begin_epoch(const MlperfEvent& e, LogState& state) {
   m.block_length = samples_of_epochs(state.log, 1);
 }
 
-// Ends the block of training that is open, and tells its steps if it had no lines of single ones.
+// Ends the block of training that is open, and reports its steps if it had no lines of single
+// steps.
 void end_block(const MlperfEvent& e, const LogLine& line, LogState& state) {
   MlperfState& m = state.mlperf;
   if (!m.block) return;
@@ -114,8 +116,8 @@ void end_block(const MlperfEvent& e, const LogLine& line, LogState& state) {
   if (m.loss) set_loss(record, m.loss);
 }
 
-// The step that a line of a single step is of: samples over the batch where it tells samples, by
-// their name or as a number that grows by the batch from line to line.
+// The step that a line of a single step is of: samples over the batch where the line gives samples,
+// by their name or as a number that grows by the batch from line to line.
 std::int64_t iteration_of(const MlperfEvent& e, double step, const LogState& state) {
   const auto batch = batch_of(state.log);
   const auto samples = e.meta("samples_count");
@@ -139,7 +141,7 @@ void take_stats(const MlperfEvent& e, const LogLine& line, LogState& state) {
   const auto batch = batch_of(state.log);
   if (const auto rate = finite_number(e.value->find("throughput")); rate && *rate > 0) {
     m.samples_per_s = rate;
-    if (!m.untold || !batch) return;  // a step time beside it is the block's mean
+    if (!m.untold || !batch) return;  // a step time on this line is the block's mean
     m.untold = false;
     LogRecord& record = state.add(mlperf_log.tool, line);
     record.wall_ns = *batch / *rate * 1e9;

@@ -32,7 +32,7 @@ using HostNames = std::set<std::string, std::less<>>;
 // Letters of another writer before one of the `known` hosts belong to the message before.
 void split_sayings(std::string_view line, const HostNames& known, std::vector<NcclSaying>& into);
 
-// `line` without terminal escape sequences; the line itself if it has none.
+// `line` without terminal escape sequences; the line itself if it has no such sequences.
 [[nodiscard]] std::string_view without_colours(std::string_view line, std::string& room);
 
 // "AllReduce: opCount 2a sendbuff 0x… recvbuff 0x… count 1048576 datatype 7 op 0 root 0 comm 0x…

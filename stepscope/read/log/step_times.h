@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of step times: one number a line; a table with a column for them (CSV with comma, semicolon
 // or tab); the log of a training job (job_log.h); the JSON of `stepscope train`.
-// docs/explanation/compare.md says how they are told apart.
+// docs/explanation/compare.md says how they are distinguished.
 //
 //   column or key   step_time, iteration_time, iter_time, wall, wall_time, duration, elapsed, time,
 //                   each with the suffix _ns, _us, _ms or _s, or without (then `unit` decides)

@@ -27,7 +27,7 @@ namespace stepscope {
 [[nodiscard]] std::vector<int> ranks_in_text(std::string_view text);
 
 // Call after the last dump and log. Calls in groups without recorded members are moved to the only
-// group with that name and their rank. If there is none, the members are the ranks that called.
+// group with that name and their rank. Without such a group, the members are the ranks that called.
 void settle_groups(CommRecords& records);
 
 }  // namespace stepscope

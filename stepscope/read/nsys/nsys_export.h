@@ -72,8 +72,8 @@ struct NsysExport {
 
   [[nodiscard]] bool has(std::string_view table) const { return file.table(table) != nullptr; }
 
-  // Calls body(rows) for each row of a table; a missing table has none. Damage ends the table, is
-  // noted and marks the import as truncated. Returns whether the table exists.
+  // Calls body(rows) for each row of a table; a missing table has no rows. Damage ends the table,
+  // is noted and marks the import as truncated. Returns whether the table exists.
   template <std::size_t n, class Body>
   bool each_row(std::string_view table, const std::array<std::string_view, n>& columns,
                 Body&& body) {

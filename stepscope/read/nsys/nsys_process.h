@@ -21,7 +21,7 @@ namespace stepscope {
 inline constexpr std::int64_t most_nsys_bytes = std::int64_t{1} << 50;
 inline constexpr int most_nsys_ranks = 1 << 24;
 
-// The end of an activity; absent if the export has none.
+// The end of an activity; absent if the export has no ends.
 [[nodiscard]] inline std::optional<std::int64_t> end_of(const SqliteRows& row, int column) {
   const std::int64_t end = row.integer(column);
   if (end == 0 && row.is_null(column)) return std::nullopt;
@@ -64,7 +64,7 @@ struct NsysProcess {
   }
   TrackId host_track(std::int64_t tid) { return track(false, pid(), tid); }
   TrackId stream(int device, std::int64_t stream_id) { return track(true, device, stream_id); }
-  // The text of a StringIds row; `otherwise` if there is none.
+  // The text of a StringIds row; `otherwise` without such a row.
   StringId name(const NsysTexts& texts, std::int64_t id, StringId otherwise);
   // Appends a row after checking its instants; no_slice if they are damaged. `end` may be absent.
   SliceId add(NsysExport& nsys, Slice slice, std::int64_t start, std::optional<std::int64_t> end);

@@ -34,8 +34,8 @@ class PerfettoSlices {
     [[nodiscard]] bool begins() const { return slice != no_row; }
   };
   void add(const Edge& edge);
-  // A run of begins and as many ends of the same tracks, in this order: edges_[first, first + 2
-  // count).
+  // A run of begins and an equal number of ends of the same tracks, in this order: edges_[first,
+  // first + 2 count).
   struct Run {
     std::size_t first = 0;
     std::size_t count = 0;

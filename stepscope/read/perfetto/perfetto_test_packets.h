@@ -84,7 +84,7 @@ inline Result<std::vector<Trace>> read_packets(std::string_view text,
   TextSource source(text);
   return read_perfetto_from(source, "text", control);
 }
-// The traces of a file, sealed. A test fails if there are none or an invariant is broken.
+// The traces of a file, sealed. A test fails without traces or if an invariant is broken.
 inline std::vector<Trace> perfetto_traces(std::string_view text) {
   auto traces = read_packets(text);
   EXPECT_TRUE(traces.has_value()) << traces.error().message();

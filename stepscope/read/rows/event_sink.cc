@@ -251,7 +251,8 @@ void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
   if (category == Category::profiler_range) add_range_metrics(event, slice, start);
 }
 
-// Only these operators need the scalars of their inputs. Those of c10d name roots and peers.
+// Only these operators need the scalars of their inputs. The scalars of c10d's operators name roots
+// and peers.
 bool EventSink::keeps_concrete_inputs(StringId name) {
   if (concrete_.size() <= index(name)) concrete_.resize(trace_.strings.size() + 64, -1);
   std::int8_t& known = concrete_[index(name)];
@@ -327,7 +328,7 @@ void EventSink::add_collective(const RawEvent& event, SliceId slice, std::uint64
 void EventSink::add_range_metrics(const RawEvent& event, SliceId slice, Ns time) {
   if (!event.has(Field::args)) return;
   walk_members(event[Field::args].text(), [&](std::string_view key, const RawValue& value) {
-    // A merged trace also writes the device and rank of a range beside its metrics.
+    // A merged trace also writes the device and rank of a range with its metrics.
     if (slice != no_slice && (key == "device" || key == "rank")) return;
     const auto number = parse_real(value);
     if (number && value.kind != ValueKind::composite) add_reading(time, key, *number, slice);

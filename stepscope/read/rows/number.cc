@@ -64,7 +64,7 @@ Digits leading_digits(const char* p, const char* end) {
 constexpr std::array<std::uint64_t, 9> powers_of_ten = {
     1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 
-// Parses digits from p on; false if there are none or they exceed 2^64.
+// Parses digits from p on; false without digits or if they exceed 2^64.
 bool parse_digits(const char*& p, const char* end, std::uint64_t& value) {
   const Digits first = leading_digits(p, end);
   value = first.value;

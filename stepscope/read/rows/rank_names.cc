@@ -90,7 +90,8 @@ std::vector<std::optional<int>> ranks_of(const std::vector<std::string>& texts,
   return {};
 }
 
-// The names of the directories at the innermost level where they differ; empty if there is none.
+// The names of the directories at the innermost level where they differ; empty if they never
+// differ.
 std::vector<std::string> differing_directories(std::span<const std::string> paths) {
   std::vector<std::filesystem::path> places;
   for (const std::string& path : paths)

@@ -11,7 +11,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::size_t least_steps = 3;
-// Of few steps the median deviation is often too small by chance: with sure_once (1 + 12 / n^1.5)
+// The median deviation of few steps is often too small by chance: with sure_once (1 + 12 / n^1.5)
 // standard errors less than one in a hundred series of n normal values stands out (excess_test.cc),
 // from n = 4 on.
 constexpr double of_few_steps = 12;

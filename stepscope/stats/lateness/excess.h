@@ -13,14 +13,13 @@ namespace stepscope {
 
 // `excess`: by step, in any unit. The usual (median) excess is more than `sure` standard errors,
 // and three of four steps have three tenths of it. The standard error is that of the median of
-// normal values, from their median deviation. Two values must be alike (a factor of two). One tells
-// nothing.
+// normal values, from their median deviation. Two values must be alike (a factor of two). One value
+// shows nothing.
 [[nodiscard]] bool stands_out(std::span<const double> excess, double sure = sure_once);
 
-// The step from which on an excess stands out that was not there before, or the number of steps if
-// there is none: the steps are divided where
-// their mean changes most. At least three steps have it, each more than any before, and the steps
-// before have at most 0.35 of it.
+// The first step of an excess that stands out and was not there before; without such a step, the
+// number of steps. The steps are divided where their mean changes most. At least three steps have
+// the excess, each more than any before, and the steps before have at most 0.35 of it.
 [[nodiscard]] std::size_t begins_at(std::span<const double> excess);
 
 }  // namespace stepscope

@@ -19,7 +19,7 @@ constexpr std::size_t most_jumps = 64;
 constexpr std::size_t fewest_for_spread = 5;  // members
 constexpr double memory = 200;                // rounds
 
-// Of small groups. Windows overlap, so every fourth is remembered.
+// Small groups remember every fourth round, because windows overlap.
 constexpr std::size_t rounds_a_row = 4;
 constexpr std::size_t most_rows = 50;
 
@@ -67,8 +67,8 @@ void LateRule::judge(std::size_t m, double noise) {
     return;
   }
   if (means_[m] < limits_.least(step_ns_)) return;
-  // Without a past, only the time of the step tells what is much, and in a small group each round
-  // has to be late.
+  // Without a past, only the time of the step shows how much is much, and in a small group each
+  // round has to be late.
   const bool known = means_seen_ >= enough_means;
   const bool small = members() < fewest_for_spread;
   if (!known && (step_ns_ == 0 || (small && hits_[m] < late_window))) return;

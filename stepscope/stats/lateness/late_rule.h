@@ -9,9 +9,10 @@
 // A member is late in a round if it is late by LateLimits. It is named if this holds in 6 of its
 // last 8 rounds, and if the median of these rounds is far beyond what is usual for such medians.
 // Medians of 8 rounds are compared with medians of 8 rounds, so jitter that lasts for several
-// rounds counts as usual. Usual is the larger of two, of which sure_again times are needed:
+// rounds counts as usual. Usual is the larger of two values, and a median must exceed sure_again
+// times that:
 // - The spread of such medians (1.4826 x the median absolute deviation), in the first rounds up to
-//   twice as much. In a group of five or more it is the larger of two: that of the members now, and
+//   twice that. In a group of five or more it is the larger of two: that of the members now, and
 //   its mean over the last 200 rounds or so, without the named members. A smaller group has only
 //   its past: each median is compared with the middle of the member's in the last 200 rounds.
 // - Half of the change of a member from one round to the next: the median of the members and of 64
@@ -49,7 +50,7 @@ class LateRule {
     return hits_[member] > 0 ? late_means_[member] : means_[member];
   }
   [[nodiscard]] double step_ns() const { return step_ns_; }
-  // Rounds from the first late one of the last late_window to now; 0: none is late.
+  // Rounds from the first late one of the last late_window to now; 0: no round is late.
   [[nodiscard]] std::size_t rounds_late(std::size_t member) const;
   [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
 

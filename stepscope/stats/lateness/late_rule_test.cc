@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs with a known truth. The work of a rank in a step has white noise, jitter that lasts for
 // several steps (of the rank, and of all ranks of a host), a lasting difference between ranks, and
-// rare long pauses with a heavy tail. Four collectives a step tell how long each rank was in them,
+// rare long pauses with a heavy tail. Four collectives a step show how long each rank was in them,
 // and nothing else.
 #include "stepscope/stats/lateness/late_rule.h"
 
@@ -142,7 +142,7 @@ TEST(LateRule, NamesNobodyInCleanJobs) {
   EXPECT_EQ(false_alarms, 0U);
 }
 
-// Two to sixteen ranks beside other programs: their work varies by 3 to 15 % of a step from one to
+// Two to sixteen ranks next to other programs: their work varies by 3 to 15 % of a step from one to
 // the next, by up to 6 % for several steps. Half of the jobs are short, the others get a rank that
 // is slower by more than this noise.
 TEST(LateRule, OnABusyMachineNamesNobodyButARankThatIsSlowerThanTheNoise) {

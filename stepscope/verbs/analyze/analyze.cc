@@ -10,11 +10,11 @@
 #include "stepscope/analysis/runs/gpu_evidence.h"
 #include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/utf8.h"
-#include "stepscope/face/tree/version.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/recording_words.h"
 #include "stepscope/diagnose/warnings.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/read/files/input_files.h"
@@ -25,7 +25,7 @@
 namespace stepscope {
 namespace {
 
-// The name of a file tells its host; merged traces have no such name.
+// The name of a file contains its host; merged traces have no such name.
 void keep_host_names(std::span<const RankInput> ranks) {
   for (const RankInput& r : ranks)
     if (std::string host = host_of(r.trace->metadata); !host.empty())
@@ -54,7 +54,7 @@ void begin_with_recording(Analysis& a) {
   a.answer.sentence = joined(msg::sentences, {std::move(lacking), a.answer.sentence});
 }
 
-// The folder whose traces are just these inputs; empty if there is none.
+// The folder whose traces are just these inputs; empty without such a folder.
 std::string folder_of(const std::vector<std::string>& inputs) {
   if (inputs.size() < 2 || std::ranges::any_of(inputs, is_url)) return {};
   const std::filesystem::path folder = std::filesystem::path(inputs.front()).parent_path();
@@ -128,7 +128,7 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
   for (Error& e : failures) fail(progress, result.failures, std::move(e));
 }
 
-// Joins the logs of GPUs with the ranks. A log that tells nothing is listed with the reason.
+// Joins the logs of GPUs with the ranks. A log that says nothing is listed with the reason.
 void take_gpu_logs(const AnalyzeRequest& request, const ReadTraces& read, Analysis& a) {
   add_gpu_evidence(a.job, read.ranks, read.gpu_logs, a.world_size, request.traces.gpu_log_zone);
   for (const Error& e : read.gpu_log_errors) {

@@ -19,7 +19,7 @@ namespace stepscope {
 
 struct AnalyzeRequest {
   TracesRequest traces{};
-  JobDescription job{};   // what the traces do not tell
+  JobDescription job{};   // what the traces do not show
   bool timeline = false;  // also the reduced timeline that the page draws
   bool program = false;   // also the steps as a program for simulators
   bool details = true;    // of the rows in AnalyzeResult::run stay, for who reads them again
@@ -35,7 +35,7 @@ struct AnalyzeResult {
 };
 
 // Errors: wrong usage (a model, machine or plan that does not exist), interrupted. Inputs that
-// cannot be read are failures; where none is left, the analysis has no ranks.
+// cannot be read are failures; if no input is left, the analysis has no ranks.
 [[nodiscard]] Result<AnalyzeResult> analyze(const AnalyzeRequest& request,
                                             const Progress& progress = {});
 
@@ -44,7 +44,7 @@ struct AnalyzeResult {
 void add_timeline(const AnalyzeRequest& request, AnalyzeResult& result);
 
 // The machine of the analysis with its links as the measured transfers show them; for a machine
-// file. Errors: the device is not in the catalogue, or no transfer tells of a link.
+// file. Errors: the device is not in the catalogue, or no transfer shows a link.
 [[nodiscard]] Result<FittedMachine> machine_of_transfers(const Analysis& analysis);
 
 }  // namespace stepscope

@@ -221,7 +221,7 @@ void add_short_name(const std::string& name, std::map<std::string, std::string>&
   if (std::string brief = short_kernel_name(name); brief != name) names[name] = std::move(brief);
 }
 
-// Of every kernel that the object or its timeline names.
+// The short names of every kernel that the object or its timeline names.
 std::map<std::string, std::string> short_names(const JobResult& job) {
   std::map<std::string, std::string> names;
   for (const RankResult& r : job.ranks)

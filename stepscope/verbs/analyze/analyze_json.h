@@ -21,7 +21,7 @@ namespace stepscope {
 [[nodiscard]] Json inputs_json(std::span<const InputRow> inputs);
 
 // The object that the page has: with `timeline` where the job has one, and without each fetch of a
-// sharded unit, of which large jobs have millions. `tree`: analyze_tree() of the report.
+// sharded unit, because large jobs have millions of them. `tree`: analyze_tree() of the report.
 [[nodiscard]] std::string analyze_page_json(Json tree, const JobResult& job);
 
 // Adds `timeline` to the text of an object, where the job has one.

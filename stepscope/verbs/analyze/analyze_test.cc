@@ -87,7 +87,7 @@ class CutCapture : public testing::Test {
   std::filesystem::path folder_;
 };
 
-// The verdict of a cut capture is that of the same steps of the whole capture, or there is none.
+// The verdict of a cut capture is that of the same steps of the whole capture, or it is missing.
 TEST_F(CutCapture, HasTheVerdictOfItsWholeStepsOrNone) {
   for (const auto order :
        {Capture::Order::host_first, Capture::Order::by_time, Capture::Order::device_last}) {

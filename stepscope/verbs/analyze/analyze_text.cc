@@ -406,7 +406,7 @@ std::vector<std::string> notes(const Analysis& report) {
   return all;
 }
 
-// At most so many, each cut after its first line.
+// The first `most` notes, each cut after its first line.
 std::string first_notes(const Analysis& report, std::size_t most, std::size_t width) {
   const std::vector<std::string> all = notes(report);
   std::string out;
@@ -479,7 +479,7 @@ std::string answer_text(const Analysis& report, const TextOptions& options) {
   return out;
 }
 
-// What to try beside what the first sentence states.
+// What to try in addition to what the first sentence states.
 std::string first_findings(const Analysis& report, std::size_t width) {
   const Finding* said = said_finding(report);
   const std::string list = first_findings_text(

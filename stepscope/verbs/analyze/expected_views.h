@@ -19,7 +19,7 @@ namespace stepscope {
 
 // The largest excess of each comparison in one sentence; those without an answer are left out.
 [[nodiscard]] Messages expected_sentences(const Analysis& report);
-// Those of one comparison; empty where nothing is worth one.
+// The sentence of one comparison; empty if nothing in it is worth a sentence.
 [[nodiscard]] Message expected_step_sentence(const StepComparison& step);
 [[nodiscard]] Message expected_operators_sentence(const Analysis& report,
                                                   const ExpectedOperators& operators);
@@ -46,7 +46,7 @@ struct ExpectedLine {
 
 // "1.67 ×".
 [[nodiscard]] std::string times_in_words(double ratio);
-// Of next to nothing that was expected the ratio says nothing more.
+// The ratio says nothing if next to nothing was expected.
 inline constexpr double largest_expected_ratio = 1000;
 // The rank whose operators these are.
 [[nodiscard]] const RankResult& rank_of(const Analysis& report, const ExpectedOperators& operators);

@@ -19,7 +19,7 @@ namespace stepscope {
 // "matmul 1.1 × as fast", "rank 3 as its peers".
 [[nodiscard]] Message scenario_words(const Scenario& scenario);
 
-// Null where there is none.
+// Null without an explanation.
 [[nodiscard]] Json explanation_json(const JobResult& job);
 // Without path and blame: what `whatif` answers.
 [[nodiscard]] Json replay_json(const Explanation& explanation);

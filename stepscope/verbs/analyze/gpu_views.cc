@@ -35,7 +35,7 @@ double covered_share(const GpuState& state) {
              : 0;
 }
 
-// Of a span of which readings stand for less than half, only how much they stand for is told.
+// If readings cover less than half of a span, only the covered share is given.
 Json state_json(const GpuState& state) {
   const GpuState empty;
   const GpuState& s = state.tells() ? state : empty;
@@ -227,7 +227,7 @@ std::string ghz_or_dash(std::optional<double> mhz) {
   return mhz ? fmt::format("{:.2f}", *mhz / 1000) : "-";
 }
 
-// The hardware's slowdown beside the one of its two causes that is active says nothing more.
+// The hardware's slowdown says nothing more if the active one of its two causes is listed.
 bool repeats_its_cause(std::size_t reason, const GpuState& state) {
   const auto share = [&](ClockReason r) {
     return state.reasons[static_cast<std::size_t>(r)].mean().value_or(0);
@@ -253,7 +253,7 @@ std::string reasons_text(const GpuState& state) {
   return text.empty() ? (known ? "none" : "-") : text;
 }
 
-// Those with the lowest clocks, in rank order.
+// The GPUs with the lowest clocks, in rank order.
 std::vector<const GpuOfRank*> listed_gpus(const GpuEvidence& gpus) {
   std::vector<const GpuOfRank*> listed;
   for (const GpuOfRank& gpu : gpus.ranks)

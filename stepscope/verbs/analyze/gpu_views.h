@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What logs of GPUs tell of the recorded steps: JSON and text.
+// What logs of GPUs show of the recorded steps: JSON and text.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ namespace stepscope {
 [[nodiscard]] Json counters_json(const Analysis& report);
 
 // One line a rank: its GPU's clock, power, temperature, and what limits its clock. Empty without
-// logs that tell of a rank.
+// logs that cover a rank.
 [[nodiscard]] std::string gpu_readings_text(const JobResult& job, std::size_t width);
 
 // One line a rank with samples, then the longest kernels with counters of the first rank that has

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process groups whose transfers were timed, each beside its siblings.
+// The process groups whose transfers were timed, each compared with its siblings.
 #pragma once
 
 #include "stepscope/analysis/runs/job.h"

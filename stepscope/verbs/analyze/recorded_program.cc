@@ -183,8 +183,8 @@ class Recorded {
       if (x.view != view) return {x.view, in_.views[x.view].rank};
     return {view, in_.views[view].rank};
   }
-  // Whether the rank sends the message between it and its peer. Of a call with both ways the lower
-  // rank sends the first, the other one the second.
+  // Whether the rank sends the message between it and its peer. In a call with both ways the lower
+  // rank sends the first message, the other rank the second.
   static bool sends(const RankCalls& calls, const CollectiveCall& call, int rank, int peer,
                     std::size_t before) {
     bool out = false;

@@ -10,8 +10,8 @@
 namespace stepscope {
 
 // Collectives without all of their members in the traces, and messages without their peer, are
-// kernels of their recorded time. Their waiting cannot be told from their transfer; a note counts
-// them.
+// kernels of their recorded time. Their waiting cannot be distinguished from their transfer; a note
+// counts them.
 [[nodiscard]] JobProgram recorded_program(const WhatIfInputs& in);
 
 }  // namespace stepscope

@@ -10,10 +10,10 @@
 
 namespace stepscope {
 
-// Null where no trace tells its units.
+// Null where no trace shows its units.
 [[nodiscard]] Json unit_waits_json(const JobResult& job);
 
-// The units whose parameters came late, latest first; empty where none is known.
+// The units whose parameters came late, latest first; empty where no unit is known.
 [[nodiscard]] std::string unit_waits_text(const JobResult& job, std::size_t width);
 
 }  // namespace stepscope

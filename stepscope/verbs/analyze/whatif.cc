@@ -5,12 +5,12 @@
 #include <array>
 #include <utility>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/recording_words.h"
 #include "stepscope/diagnose/warnings.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/say/say.h"
 
@@ -18,7 +18,7 @@ namespace stepscope {
 
 namespace {
 
-// Of compute: the classes of kernels, or of operators where the rank has no device.
+// The classes of compute: of kernels, or of operators where the rank has no device.
 void add_classes(const Trace& trace, std::set<NameClass>& classes) {
   const Slices& s = trace.slices;
   const bool device = std::ranges::find(s.category, Category::kernel) != s.category.end();
@@ -39,7 +39,7 @@ RecordedNames names_in(std::span<const RankInput> ranks, const CollectiveMatches
   return names;
 }
 
-// Of the members that a table of names has.
+// The members that a table of names has.
 template <class Member, std::size_t n>
 std::vector<std::string> named(const std::set<Member>& members,
                                const std::array<std::string_view, n>& names) {

@@ -18,13 +18,13 @@
 
 namespace stepscope {
 
-// Of the standing questions so many, largest gain first, are shown and remarked on.
+// The number of standing questions that are shown and remarked on, largest gain first.
 inline constexpr std::size_t most_standing = 20;
 
 struct WhatIfRequest {
   TracesRequest traces{};
-  // A machine of the catalogue or a file, whose links say what messages take of sizes that the
-  // traces do not tell of; empty: none.
+  // A machine of the catalogue or a file, whose links give the time of messages of sizes that the
+  // traces lack; empty: none.
   std::string machine{};
   std::vector<Scenario> changes{};  // parse_scenario() reads them; empty: the standing questions
 };

@@ -16,7 +16,7 @@ namespace stepscope {
 
 // scenarios.
 [[nodiscard]] std::vector<TreeTable> whatif_tables(const Json& tree);
-// The answer of the verb. Its exit code tells of a replay that answers nothing.
+// The answer of the verb. Its exit code shows a replay that answers nothing.
 [[nodiscard]] Answer whatif_answer(WhatIfResult result);
 
 }  // namespace stepscope

@@ -17,7 +17,7 @@
 namespace stepscope {
 namespace {
 
-// Of Linux's list of processors; empty where it says nothing.
+// A line of Linux's list of processors; empty where the list lacks it.
 std::string processor_line(std::string_view key) {
   std::ifstream info("/proc/cpuinfo");
   std::string line;

@@ -24,10 +24,11 @@ struct CalibrateFromRequest {
 
 struct CalibrateFromResult {
   std::vector<PlacedBenchmark> benchmarks{};  // the files that could be used
-  std::vector<KernelTimes> kernels{};         // likewise
+  std::vector<KernelTimes> kernels{};         // of the files that could be used
   std::optional<BenchmarkFit> fit{};          // absent: no benchmark could be fitted
   std::optional<KernelFit> kernel_fit{};      // absent: no times of kernels could be fitted
-  std::optional<Machine> machine{};           // with all fits; absent: there is none, see failures
+  std::optional<Machine> machine{};           // with all fits; absent: no machine was made, see
+                                              // failures
   std::vector<Error> failures{};
 };
 

@@ -10,10 +10,10 @@
 #include <tuple>
 #include <vector>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/json_values.h"
 #include "stepscope/face/tree/names.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
@@ -103,7 +103,7 @@ Json peaks_json(const Machine& machine) {
   return peaks;
 }
 
-// Of one device: a rank's core where it was measured.
+// The machine of one device: a rank's core where it was measured.
 Json machine_json(const Machine& machine) {
   const auto& nvme = machine.nvme;
   return {{"name", machine.name},

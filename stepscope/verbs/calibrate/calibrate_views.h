@@ -29,13 +29,13 @@ namespace stepscope {
 // REQUIRES: a fit.
 [[nodiscard]] Json calibrate_tree(const CalibrateFromResult& result, const std::string& file);
 
-// The answer; the peaks, the largest products, the memory, drives and links, beside what the fitted
-// machine says of the same.
+// The answer; the measured peaks, largest products, memory, drives and links, compared with the
+// fitted machine's.
 [[nodiscard]] std::string calibration_text(const CalibrateResult& result,
                                            const TextOptions& options = {});
 
-// What benchmarks and kernels measured beside what the fits and the machine, before and after, say
-// of it. REQUIRES: a machine.
+// The measured benchmarks and kernels, compared with the fits and with the machine before and
+// after. REQUIRES: a machine.
 [[nodiscard]] std::string benchmark_text(const CalibrateFromResult& result,
                                          const TextOptions& options = {});
 

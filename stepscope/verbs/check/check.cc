@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "stepscope/base/files/open_source.h"
-#include "stepscope/face/tree/version.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
@@ -18,6 +17,7 @@
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/warnings.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/train_summary.h"
@@ -43,7 +43,7 @@ void take_checklists(const DescribedJob& r, CheckResult& c) {
                              .late = c.late});
 }
 
-// Those of an input that is no trace.
+// Fills the checklists of an input that is no trace.
 void take_checklists(CheckResult& c) {
   const Message lacking = c.kind == CheckedKind::train ? msg::json_of_train_lacks()
                           : c.kind == CheckedKind::log ? msg::log_lacks()
@@ -97,8 +97,8 @@ bool accuses_ranks(const Culprit& c, const JobResult& job) {
          c.kind != outlier_step && !c.ranks.empty() && c.ranks.size() < job.ranks.size();
 }
 
-// Where the replay tells what each fault costs, only its faults
-// accuse: a rank that arrives late may be a victim.
+// Where the replay gives the cost of each fault, only its faults accuse: a rank that arrives late
+// may be a victim.
 Messages late_ranks_of(const JobResult& job) {
   Messages late;
   if (replay_tells(job)) {

@@ -39,7 +39,8 @@ struct CheckLine {
 };
 
 // All seven, in that order. `log`: of a log, else null. `late`: which ranks are late, one message
-// each. `why_no_mfu`: where the facts have none. `least_effective`: steps that a comparison needs.
+// each. `why_no_mfu`: where the facts have no MFU. `least_effective`: steps that a comparison
+// needs.
 [[nodiscard]] std::vector<CheckLine> check_lines(const StepFacts& facts, const LogFacts* log,
                                                  const Messages& late, const Message& why_no_mfu,
                                                  double least_effective);
@@ -47,7 +48,7 @@ struct CheckLine {
 [[nodiscard]] Messages record_next(CheckedKind kind, const StepFacts& facts, const JobResult* job,
                                    double least_effective);
 
-// `stepscope check`: what do a few steps tell already, of a trace, a log, the JSON of `stepscope
+// `stepscope check`: what do a few steps show already, of a trace, a log, the JSON of `stepscope
 // train` or a list of step times?
 
 struct CheckRequest {
@@ -66,7 +67,7 @@ struct CheckResult {
   std::optional<JobResult> job{};  // of traces
   std::optional<LogFacts> log{};   // of a log
   Messages late{};                 // the ranks that are late
-  Message why_no_mfu{};            // where facts have none
+  Message why_no_mfu{};            // where the facts have no MFU
   double least_effective = 8;      // steps that a comparison needs
   std::vector<CheckLine> lines{};  // what each figure means
   std::vector<Checklist> checklists{};  // empty unless requested

@@ -28,7 +28,7 @@ class CheckInput : public testing::Test {
   std::string path_ = testing::TempDir() + "check_test_" + std::to_string(getpid()) + ".csv";
 };
 
-// Ten steps of `ranks`, the last of which is slower by this share.
+// Ten steps of `ranks` ranks; the last rank is slower by this share.
 std::string table_of(int ranks, double slower) {
   std::string text = "step,rank,step_time_ns\n";
   for (int step = 3; step < 13; ++step)

@@ -122,7 +122,7 @@ namespace {
 
 constexpr std::size_t most_rank_rows = 16;
 
-// Of more ranks, those that are furthest from the others.
+// All ranks, or if they are too many, the ranks that are furthest from the others.
 std::vector<const RankStatistics*> ranks_to_show(const StepTimesByRank& t) {
   std::vector<const RankStatistics*> ranks;
   for (const RankStatistics& r : t.ranks) ranks.push_back(&r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a log of a job tells: its JSON and its text.
+// The account of a job's log: its JSON and its text.
 #pragma once
 
 #include <string>

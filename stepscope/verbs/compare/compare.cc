@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/diagnose/warnings.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/verbs/inputs/traces.h"
 
 namespace stepscope {

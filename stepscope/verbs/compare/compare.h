@@ -42,14 +42,14 @@ struct Comparison {
   RunComparison runs;
   CompareOptions options{};
   std::optional<double> max_regression{};  // share of one
-  std::optional<bool> regression{};        // regression_of(); absent with a limit: cannot tell
+  std::optional<bool> regression{};        // regression_of(); absent with a limit: undecided
   std::string order{};                     // of the launches, "ABBA"; empty: not known
   Messages warnings{};
   std::vector<Error> failures{};  // inputs that could not be read
 };
 
 // Whether B is slower, and by more than `max_regression` (share of one). Absent if that is not
-// asked or cannot be told: the verdict is open and the interval reaches beyond the limit, or the
+// asked or cannot be decided: the verdict is open and the interval reaches beyond the limit, or the
 // steps are too few.
 [[nodiscard]] std::optional<bool> regression_of(const RunComparison& runs,
                                                 std::optional<double> max_regression);

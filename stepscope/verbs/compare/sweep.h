@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stepscope sweep`: which value of a setting is fastest, and which values cannot be told from it?
+// `stepscope sweep`: which value of a setting is fastest, and which values cannot be distinguished
+// from it?
 #pragma once
 
 #include <cstddef>

@@ -18,8 +18,8 @@
 #include "stepscope/base/files/remote_file.h"
 #include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/output_file.h"
-#include "stepscope/face/tree/version.h"
 #include "stepscope/digest/digest_file.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/read/files/read_digest.h"
 #include "stepscope/read/files/read_trace.h"
@@ -97,7 +97,7 @@ Result<bool> keep(Work& work, const Progress& progress) {
                          " and would be replaced by that of " + now.path,
                  .file = work.row.output,
                  .hint = "give another --out, or remove it"};
-  // A server that does not tell the time of the last change leaves open whether there was one.
+  // A server that does not give the time of the last change leaves open whether there was one.
   if (!same || now.modified_ns == 0 || old->source.program != now.program) return false;
   for (const StoredTrace& trace : old->traces) describe(old->source, trace.metadata, work.row);
   work.row.bytes = file_size(work.row.output) ? *file_size(work.row.output) : 0;

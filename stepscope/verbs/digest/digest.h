@@ -45,9 +45,9 @@ struct DigestResult {
 }
 
 // Writes FOLDER/NAME.digest for each file NAME, below the folders in which a directory among the
-// inputs has it. Each is written beside its place and then renamed. A digest that was made by this
-// version from the file as it is now is kept. Errors: no digest is there at the end (the first of
-// the failures); interrupted.
+// inputs has it. Each is written into the same folder under another name and then renamed. A digest
+// that was made by this version from the file as it is now is kept. Errors: no digest is there at
+// the end (the first of the failures); interrupted.
 [[nodiscard]] Result<DigestResult> digest(const DigestRequest& request,
                                           const Progress& progress = {});
 

@@ -24,11 +24,11 @@ struct HangRequest {
 struct HangResult {
   CommRecords records{};
   HangAccount account{};          // refers to records by index
-  Messages warnings{};            // what they cannot tell or is not understood in them
+  Messages warnings{};            // what they cannot show or is not understood in them
   std::vector<Error> failures{};  // one a file that gave nothing
 };
 
-// Errors: no file tells of communication (the first of the failures, which are told);
+// Errors: no file records communication (the first of the failures, which are reported);
 // interrupted.
 [[nodiscard]] Result<HangResult> hang(const HangRequest& request, const Progress& progress = {});
 

@@ -12,8 +12,8 @@
 
 #include "stepscope/analysis/hang/hang_account.h"
 #include "stepscope/analysis/hang/nccl_shape.h"
-#include "stepscope/face/tree/version.h"
 #include "stepscope/face/text/text_table.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
@@ -23,7 +23,7 @@ namespace stepscope {
 
 namespace {
 
-// Numbers of ranks, or names of processes of which one has none.
+// Numbers of ranks, or names of processes if one process has no number.
 Value who(const HangResult& r, const std::vector<std::uint32_t>& ranks) {
   std::vector<int> numbers;
   std::vector<std::string> labels;

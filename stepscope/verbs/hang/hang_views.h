@@ -17,7 +17,7 @@ namespace stepscope {
 [[nodiscard]] Message group_in_words(const HangResult& result, std::uint32_t group);
 // "rank 5 is missing in all_reduce 78 of default_pg, where 7 ranks wait".
 [[nodiscard]] Message finding_in_words(const HangResult& result, const HangFinding& finding);
-// Of the first finding, or that there is none.
+// The sentence of the first finding, or that nothing was found.
 [[nodiscard]] Message hang_sentence(const HangResult& result);
 
 [[nodiscard]] Json hang_tree(const HangResult& result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What traces and logs do not tell of a job: its device, its model and its plan.
+// What traces and logs do not show of a job: its device, its model and its plan.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +38,10 @@ struct DescribedJob {
   std::optional<Dtype> dtype{};
   std::optional<FlopRate> peak{};
   std::optional<Transformer> model{};
-  std::vector<ModelFlops> model_flops{};  // the convention that MFU is told in, then the others
+  std::vector<ModelFlops> model_flops{};  // the convention of the stated MFU, then the others
   std::int64_t global_batch = 0;          // of the description, else of its plan file
-  std::int64_t sequence = 0;              // likewise, else of a model of fixed length
+  std::int64_t sequence = 0;              // of the description, else of its plan file, else of a
+                                          // model of fixed length
   std::optional<double> price{};
 };
 

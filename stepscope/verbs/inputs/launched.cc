@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "stepscope/face/help/exit_code.h"
 #include "stepscope/comm/groups/process_crew.h"
+#include "stepscope/face/help/exit_code.h"
 #include "stepscope/face/terminal.h"
 
 namespace stepscope {

@@ -41,7 +41,7 @@ std::string last_line(const std::string& log) {
   return shorten(printable(last), 200);
 }
 
-// What the launch wrote to {out}: the only name of its folder beside the log.
+// What the launch wrote to {out}: the only name of its folder in addition to the log.
 Result<std::string> written(const LaunchOrder& order) {
   std::vector<std::string> found;
   std::error_code code;

@@ -93,7 +93,7 @@ struct LaunchOrder {
 struct ChildLimits {
   const StopFlag* stop = nullptr;      // once set, the whole group is ended: SIGTERM, after two
                                        // seconds SIGKILL
-  std::optional<double> seconds = {};  // likewise after this time
+  std::optional<double> seconds = {};  // the group is ended in the same way after this time
 };
 
 // Standard output and error go to the file `log`, standard input is empty. The exit status, 128 +

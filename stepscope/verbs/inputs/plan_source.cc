@@ -52,7 +52,8 @@ const char* group_of(std::string_view field) {
   return "";
 }
 
-// A field's value in a plan that nothing has set, as its flag is written; empty where it has none.
+// A field's value in a plan that nothing has set, as its flag is written; empty where it has no
+// value.
 struct DefaultText {
   const PlanField& field;
   Plan plan{};

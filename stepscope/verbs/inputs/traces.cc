@@ -247,7 +247,7 @@ std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult
   if (!asked || job.ranks.empty() || !job.steps.empty() || !job.recorded_steps) return std::nullopt;
   const bool broken =
       std::ranges::any_of(job.cut, [](const CutRank& cut) { return !cut.steps.empty(); });
-  if (broken) return std::nullopt;  // they are there, and cut_sentence() tells what became of them
+  if (broken) return std::nullopt;  // they are there, and cut_sentence() says what became of them
   const auto number = [](std::optional<std::int64_t> n) {
     return n ? std::to_string(*n) : std::string();
   };

@@ -42,7 +42,7 @@ struct ReadTraces {
   std::vector<InputRow> inputs;       // what became of each file
   std::vector<RankInput> ranks;       // those asked for, in `run`
   std::vector<GpuLog> gpu_logs;       // that were among the inputs
-  std::vector<Error> gpu_log_errors;  // logs of GPUs that tell nothing
+  std::vector<Error> gpu_log_errors;  // logs of GPUs that say nothing
   double seconds = 0;                 // that reading took
   std::vector<Error> failures;        // files that could not be read
 };

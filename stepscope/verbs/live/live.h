@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows a running job: what its files tell is added to a JobState once an interval, and the
-// caller sees the state after each. Ends when the caller or a signal asks for it.
+// Follows a running job: what its files say is added to a JobState once an interval, and the caller
+// sees the state after each. Ends when the caller or a signal asks for it.
 #pragma once
 
 #include <functional>
@@ -43,7 +43,7 @@ class LiveFollower {
 
   // Reads what has been written since the last call; `all`: until nothing is left, and concludes
   // from it what needs no more to come, else for about an interval. The view is valid until the
-  // next call. Errors: no source tells anything about a job, with `all`.
+  // next call. Errors: no source says anything about a job, with `all`.
   [[nodiscard]] Result<LiveView> read(bool all, const Progress& progress);
   // Waits until an interval after the last reading began.
   void wait(const Progress& progress) const;
@@ -61,7 +61,7 @@ class LiveFollower {
   double due_ = 0;
 };
 
-// `show` is called once an interval; false ends. Errors: a source does not exist; no source tells
+// `show` is called once an interval; false ends. Errors: a source does not exist; no source says
 // anything, with `once`; interrupted is no error but the end.
 [[nodiscard]] Result<Done> live(const LiveRequest& request,
                                 const std::function<bool(const LiveView&)>& show,

@@ -154,7 +154,7 @@ struct Seen {
   std::vector<const LiveProcess*> writing;  // of ranks that are not replaced
   std::vector<const LiveProcess*> late;     // the latest first
   std::vector<const LiveProcess*> silent;
-  bool ranks = false;  // a source tells of single ranks
+  bool ranks = false;  // a source covers single ranks
 };
 
 Seen seen_of(const JobState& job) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened in a running job, and the answer to "is my job fine?": what is wrong now, of what
-// is seen, and what is not seen.
+// What happened in a running job, and the answer to "is my job fine?". The answer names the faults
+// that are seen now, and what no source shows.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace stepscope {
 struct LiveAnswer {
   std::optional<bool> fine{};  // absent: nothing is known yet
   Message sentence{};          // what is wrong, the worst first; else what is seen to be right
-  Message unseen{};            // what no source tells; empty: nothing is missing
+  Message unseen{};            // what no source says; empty: nothing is missing
 };
 
 [[nodiscard]] LiveAnswer live_answer(const LiveView& view);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that run beside this program, one for each event of a job that they were asked for.
+// Commands that run in parallel with this program, one for each requested event of a job.
 #pragma once
 
 #include <sys/types.h>

@@ -28,11 +28,11 @@ struct AccountedSnapshot {
 
 struct MemoryResult {
   std::vector<AccountedSnapshot> snapshots{};  // at least one
-  Messages warnings{};                         // what they cannot tell or is not understood in them
+  Messages warnings{};                         // what they cannot show or is not understood in them
   std::vector<Error> failures{};               // one an input that gave nothing
 };
 
-// Errors: no input gave a snapshot (the first of the failures, which are told); interrupted.
+// Errors: no input gave a snapshot (the first of the failures, which are reported); interrupted.
 [[nodiscard]] Result<MemoryResult> memory(const MemoryRequest& request,
                                           const Progress& progress = {});
 

@@ -7,10 +7,10 @@
 #include <array>
 #include <vector>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/json_values.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fastest way to run a model on a number of devices, out of all plans; the user's own plans
-// beside it.
+// The fastest way to run a model on a number of devices, out of all plans, compared with the user's
+// own plans.
 #pragma once
 
 #include <cstddef>

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/json_values.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/predict/predict_json.h"
@@ -27,7 +27,7 @@ Value in_list(StepTerm term) {
   return term == StepTerm::pointwise ? Value(msg::norms_and_activations()) : words_of(term);
 }
 
-// Those of one sign, as many as make nine tenths of their sum, three at most.
+// The terms of one sign that make nine tenths of their sum, three at most.
 std::vector<TermGain> most_of(const std::vector<TermGain>& gains, double sign) {
   constexpr std::size_t most = 3;
   double all = 0;

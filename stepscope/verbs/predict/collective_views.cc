@@ -7,9 +7,9 @@
 #include <set>
 #include <vector>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/names.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
 
@@ -85,7 +85,7 @@ std::string placement(const GroupPlacement& g) {
   return fmt::format("{} devices in {} domains", g.size, g.domains);
 }
 
-// Of all points, in the order of the enumeration.
+// The algorithms of all points, in the order of the enumeration.
 std::set<Algorithm> algorithms_of(const CollectiveSweep& sweep) {
   std::set<Algorithm> all;
   for (const SweepPoint& p : sweep.points)

@@ -188,7 +188,7 @@ class Planned {
       for (std::size_t i = list.size(); i > 0; --i) one(list[i - 1]);
   }
 
-  // Gathers a layer's parameters where they are sharded (ZeRO-3), beside the layer before.
+  // Gathers a layer's parameters where they are sharded (ZeRO-3), during the layer before.
   void gather(std::int64_t layer_bytes_of, std::vector<std::uint32_t> after) {
     if (plan_.zero < 3 || shared() < 2) return;
     const std::uint32_t n =
@@ -288,7 +288,7 @@ class Planned {
     if (stage > 0) message(false, batch, true, stage);
   }
 
-  // Gradients are reduced beside the backward of the layers before, one after the other.
+  // Gradients are reduced during the backward of the layers before, one after the other.
   void reduce(double bytes) {
     if (shared() < 2 || bytes <= 0) return;
     std::vector<std::uint32_t> after = last_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The step of a plan as a program for simulators: every device's operations for every micro-batch
 // in the order of the pipeline's schedule, with the times of the performance model; collectives
-// with their bytes; the reduction of each layer's gradients beside the backward of the layers
+// with their bytes; the reduction of each layer's gradients during the backward of the layers
 // before it; the optimizer at the end. The host's time to launch is not in it, nor contention
 // between arithmetic and communication.
 #pragma once

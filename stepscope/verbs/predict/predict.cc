@@ -21,7 +21,7 @@ struct Variant {
   std::vector<PlanSetting> settings;
 };
 
-// The product of the axes; empty where there are none.
+// The product of the axes; empty without axes.
 Result<std::vector<Variant>> variants_of(const std::vector<PlanAxis>& axes) {
   constexpr std::size_t most = 256;
   std::vector<Variant> variants = {{}};

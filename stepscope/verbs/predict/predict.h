@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a model should reach on a machine by a plan: the time of a step term by term, memory, MFU,
-// and other plans beside it.
+// and other plans for comparison.
 #pragma once
 
 #include <array>
@@ -32,13 +32,14 @@ struct PredictRequest {
   std::string model{};    // of the catalogue, or a file: our JSON or a Hugging Face config.json
   std::string machine{};  // of the catalogue, or a machine file
   PlanSettings plan{};
-  // Plans beside it: every combination, the last axis fastest, at most 256. The first combination
-  // is the plan that the other figures are of.
+  // Plans for comparison: every combination, the last axis fastest, at most 256. The first
+  // combination is the plan that the other figures are of.
   std::vector<PlanAxis> compare{};
   // Terms, parts of a formula or operations whose formulas are wanted; "all" is every one.
   std::vector<std::string> explain{};
   std::optional<double> price_per_gpu_hour{};  // in any currency; absent: no costs
-  // Of layer_conventions(): those by which the tables of a layer are counted beside the prediction.
+  // The conventions (layer_conventions()) by which the tables of a layer are counted in addition to
+  // the prediction.
   std::string conventions = "stepscope";
 };
 

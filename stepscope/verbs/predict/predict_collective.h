@@ -18,7 +18,7 @@ struct PredictCollectiveRequest {
   std::string machine{};  // of the catalogue, or a machine file
   CollectiveKind kind = CollectiveKind::all_reduce;
   SweepRange range{};                        // sizes of the whole buffer
-  int group = 2;                             // devices that take part, one beside the other
+  int group = 2;                             // devices that take part, neighbours in the machine
   std::optional<int> devices_of_a_domain{};  // that share the fast links; absent: the machine's
 };
 

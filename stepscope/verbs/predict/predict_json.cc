@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/face/tree/json_values.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/predict/predict_sentence.h"

@@ -35,7 +35,7 @@ inline AlgorithmTime algorithm_time(Algorithm a, double us, bool offered = true)
           .formula = "1 us + S / 100 GB/s"};
 }
 
-// Two sizes, of which the ring is best for the larger.
+// Two sizes; the ring is best for the larger.
 inline PredictCollectiveResult two_sizes() {
   PredictCollectiveResult result{.machine = "M", .sweep = {}, .warnings = {msg::plain("a guess")}};
   CollectiveSweep& sweep = result.sweep;

@@ -8,13 +8,13 @@
 #include <charconv>
 #include <utility>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/recording_words.h"
 #include "stepscope/diagnose/warnings.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/fit/expected_step.h"
 #include "stepscope/fit/message_model.h"
 #include "stepscope/say/say.h"
@@ -99,7 +99,7 @@ Result<NamedJob> read_asked(const ProjectRequest& r) {
   return asked;
 }
 
-// The recorded degrees: what the user says of them goes over what the traces tell.
+// The recorded degrees: what the user says of them goes over what the traces show.
 Result<JobShape> shape_of_recording(const ProjectRequest& r, const WhatIfInputs& in,
                                     const std::optional<TokenLookups>& lookups,
                                     std::optional<int> world) {
@@ -215,8 +215,8 @@ void set_degrees(Plan& plan, const JobShape& shape) {
   plan.devices = shape.devices();
 }
 
-// The recorded program with the sizes asked for: what the recording has none of stays away, and
-// what the plan leaves out stays.
+// The recorded program with the sizes asked for: what the recording lacks stays away, and what the
+// plan leaves out stays.
 Plan replayed_plan(const Plan& recorded, const Plan& asked) {
   Plan plan = recorded;
   const auto sized = [&](std::int64_t Plan::* m) {
@@ -330,7 +330,7 @@ std::optional<Error> cannot_project(const WhatIfInputs& in, const JobShape& reco
   return std::nullopt;
 }
 
-// Of the catalogue, by the name of a GPU in the traces.
+// The machine of the catalogue that is named like a GPU in the traces.
 const Machine* usual_machine(std::span<const RankInput> ranks) {
   for (const RankInput& rank : ranks)
     for (const DeviceProperties& d : rank.trace->metadata.devices)

@@ -20,7 +20,7 @@ struct ProjectRequest {
   std::string model{};             // of the catalogue, or a file; empty: only what needs none
   std::string machine{};           // of the job asked about; empty: the links of the traces
   std::string recorded_machine{};  // of the recorded job; empty: `machine`
-  // What the traces do not tell of the recorded plan.
+  // What the traces do not show of the recorded plan.
   std::vector<PlanSetting> recorded{};
   // The plan asked about: fields that differ from the recorded plan. dp follows from the devices.
   PlanSettings plan{};

@@ -51,7 +51,7 @@ struct DigestFile {
 
 class HistoryFile {
  public:
-  // Makes the file where there is none. Errors: the folder cannot be written to, the file is not a
+  // Makes the file if it does not exist. Errors: the folder cannot be written to, the file is not a
   // history or is of a later version, it is locked by another process for 10 seconds, damaged.
   [[nodiscard]] static Result<HistoryFile> open(const std::string& path);
   // In the order in which they were recorded; without the parts of their steps.

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "stepscope/base/files/open_source.h"
-#include "stepscope/face/tree/version.h"
 #include "stepscope/diagnose/culprit.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/read/log/step_times.h"
 #include "stepscope/say/say.h"

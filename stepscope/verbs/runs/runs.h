@@ -30,7 +30,7 @@ struct RunsRequest {
   // before.
   std::string baseline{};
   LaunchReading reading{};
-  JobDescription job{};  // what the traces of new runs do not tell
+  JobDescription job{};  // what the traces of new runs do not show
   CompareOptions options{};
   std::optional<double> max_regression{};  // of the newest run; share of one
 };
@@ -40,15 +40,15 @@ struct RunRow {
   bool added = false;                 // by this call, or read again because its files changed
   bool baseline = false;              // one of the launches that the others are compared with
   double median_ns = 0;               // of the steps after warm-up
-  std::optional<RatioTest> beside{};  // the run (B) beside the baseline (A); absent: nothing to
-                                      // compare it with
+  std::optional<RatioTest> beside{};  // the run (B) compared with the baseline (A); absent: nothing
+                                      // to compare it with
 };
 
 struct RunsResult {
   std::string version;
   std::string history;         // the file
   std::vector<RunRow> rows{};  // oldest first, at least one
-  // The newest run beside the baseline, with the parts of the step; absent: there is none.
+  // The newest run compared with the baseline, with the parts of the step; absent: no comparison.
   std::optional<Comparison> newest{};
   std::vector<ChangePoint> changes{};  // of the medians over the runs; `at` is a row
   Messages warnings{};                 // files that are no runs, units that were assumed

@@ -14,7 +14,7 @@ namespace stepscope {
 [[nodiscard]] Json runs_tree(const RunsResult& result);
 [[nodiscard]] Json restored_tree(const RestoredRun& result);
 
-// One sentence: the newest run beside what it is compared with.
+// One sentence: the newest run and what it is compared with.
 [[nodiscard]] Message runs_sentence(const RunsResult& result);
 [[nodiscard]] std::string runs_text(const RunsResult& result, const TextOptions& options);
 // One line: how many digests are where.

@@ -27,10 +27,10 @@ struct AccountLine {
 // Tenths of a percent that sum to the rounded sum of all (the largest remainders are rounded up).
 [[nodiscard]] std::vector<std::int64_t> tenths_to_sum(std::span<const double> percents);
 
-// Of the budget categories: mean over ranks and steps, with the rank that stands out.
+// The account of the budget categories: mean over ranks and steps, with the rank that stands out.
 [[nodiscard]] std::string budget_account(const JobResult& job);
-// Of the job's peak. Without model FLOPs what the executed products would take at the peak (HFU)
-// is a line of its own.
+// The account of the job's peak. Without model FLOPs the time of the executed products at the peak
+// (HFU) is a line of its own.
 [[nodiscard]] std::string mfu_account(const MfuBudget& mfu, bool cpu);
 
 }  // namespace stepscope

@@ -62,7 +62,7 @@ std::string collectives_in_words(std::span<const CollectiveKind> kinds) {
 
 namespace {
 
-// Stages with equally many layers together, in model order; none if stages are not given.
+// Stages with equal numbers of layers together, in model order; none if stages are not given.
 Messages stages_of(const Plan& p) {
   Messages out;
   for (std::size_t i = 0, next = 0; i < p.stage_layers.size(); i = next) {

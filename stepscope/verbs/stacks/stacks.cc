@@ -43,7 +43,7 @@ Result<StacksResult> open_rules(const StacksRequest& request) {
   return result;
 }
 
-// Those that can be read in one; the others are failures.
+// The profiles that can be read, joined in one; the others are failures.
 Result<Profile> read_profiles(const StacksRequest& request, const Progress& progress,
                               std::vector<Error>& failures) {
   const ProfileOptions options = {.format = request.format,
@@ -73,7 +73,7 @@ Result<Profile> read_before(const StacksRequest& request, WeightUnit expected) {
   return before;
 }
 
-// Where the lines of frames with a CPython instruction come from, and which frames have none.
+// Where the lines of frames with a CPython instruction come from, and which frames have no line.
 Messages remarks_on_lines(const StacksResult& r) {
   const NodePhases& p = r.phases;
   const std::uint64_t all = p.resolved + p.unresolved;
@@ -116,7 +116,7 @@ std::optional<int> rank_said(const StacksRequest& request, const std::string& pa
   return rank;
 }
 
-// Places in JobResult::ranks by input; absent where nothing tells.
+// Places in JobResult::ranks by input; absent where the rank is unknown.
 std::vector<std::optional<std::size_t>> ranks_of(const StacksRequest& request,
                                                  const StacksTrace& beside,
                                                  const Progress& progress, StacksResult& result) {
@@ -161,7 +161,7 @@ Message apart(const StackJoin& join, const std::vector<Step>& steps) {
   return msg::no_sample_in_step();
 }
 
-// Profiles whose rank nobody can tell are failures; the others are joined where they can be.
+// Profiles whose rank is unknown are failures; the others are joined where they can be.
 void join_profiles(const StacksRequest& request, StacksTrace& beside, const Progress& progress,
                    StacksResult& result) {
   const auto ranks = ranks_of(request, beside, progress, result);

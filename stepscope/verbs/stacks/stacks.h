@@ -32,7 +32,8 @@ struct StacksRequest {
   // A table of CPython instructions, for lines of frames: of instruction_table_names(), or a file.
   // Empty: none.
   std::string lasti{};
-  // Of the same run, to stand beside the profiles; without inputs there is none.
+  // The traces of the same run, which are joined with the profiles; without inputs no traces are
+  // read.
   TracesRequest traces{};
   // That were profiled, where the traces have several: one for all, or one a profile in their
   // order. Empty: by the files' names.
@@ -71,7 +72,7 @@ struct StacksResult {
 };
 
 // Errors: rules or a table that cannot be read, no profile that can be (the first of the failures,
-// which are told), profiles of different units; interrupted.
+// which are reported), profiles of different units; interrupted.
 [[nodiscard]] Result<StacksResult> stacks(const StacksRequest& request,
                                           const Progress& progress = {});
 

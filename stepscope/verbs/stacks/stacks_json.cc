@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "stepscope/face/tree/version.h"
 #include "stepscope/face/tree/json_values.h"
+#include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/analyze/analyze_json.h"

@@ -26,7 +26,7 @@ namespace stepscope {
 // What a share of a thread is of: all but its idling.
 [[nodiscard]] double active_weight(const ThreadSummary& thread);
 
-// The rank of the trace that a profile stands beside.
+// The rank of the trace that a profile is joined with.
 [[nodiscard]] const RankResult& rank_of(const StacksResult& report,
                                         const ProfileBesideTrace& profile);
 // "device", or what stands for it in a trace without one.
@@ -39,7 +39,7 @@ namespace stepscope {
 
 // "1,245 samples", "12.3 s".
 [[nodiscard]] std::string format_weight(double weight, WeightUnit unit);
-// Function and place, with the line that a table told.
+// Function and place, with the line from a table of instructions.
 [[nodiscard]] std::string frame_label(const Profile& profile, const NodePhases& phases,
                                       StringId frame);
 

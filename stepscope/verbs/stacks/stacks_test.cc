@@ -114,7 +114,7 @@ TEST(Stacks, RanksAreOneForAllOrOneAProfile) {
         found.push_back(result->trace->job.ranks[p.rank].rank);
     return found;
   };
-  EXPECT_EQ(ranks(), std::vector<int>{});  // no name tells
+  EXPECT_EQ(ranks(), std::vector<int>{});  // no name shows the rank
   request.ranks = {3};
   EXPECT_EQ(ranks(), (std::vector<int>{3, 3}));
   request.ranks = {5, 3};

@@ -134,7 +134,7 @@ struct PhaseChange {
   double before = 0;
 };
 
-// Those that changed most first.
+// The phases that changed most come first.
 std::vector<PhaseChange> phase_changes(const StacksResult& r) {
   std::vector<PhaseChange> out;
   if (!r.before) return out;

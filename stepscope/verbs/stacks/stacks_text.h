@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stepscope stacks` for the terminal. Beside a trace of the same run: what the device did while
-// the host sat in each phase, where the two can be joined in time; else the budget of the trace's
+// `stepscope stacks` for the terminal. With a trace of the same run: what the device did while the
+// host sat in each phase, where the two can be joined in time; else the budget of the trace's
 // steps.
 #pragma once
 

@@ -36,7 +36,7 @@ void note_shared_cores(const TrainProgress& progress, int ranks, int cores) {
                  fmt::format("{} ranks share {} cores: times show the sharing", ranks, cores));
 }
 
-// The first rank that knows why it failed speaks for the job; what the others know is told too.
+// The first rank that knows why it failed speaks for the job; what the others know is said too.
 Result<TrainResult> of_threads(std::vector<std::optional<Result<TrainResult>>> ends,
                                const TrainProgress& progress) {
   const Error* first = nullptr;

@@ -6,7 +6,7 @@
 // line: each has to come to train() with the same request, as the processes of an MPI job do. There
 // train() is the rank, and returns when it has ended; in the process that has started the copies it
 // returns when all of them have. Only rank 0's process has the results (TrainResult::has_results).
-// A program tells the process that has started it how it went by its exit status: 0, or
+// The exit status of a program shows its result to the process that has started it: 0, or
 // interrupted_status, or lost_peer_status where the error's code is ErrorCode::group_failed, or any
 // other (comm/groups/rank_processes.h).
 #pragma once

@@ -43,7 +43,7 @@ class TrainAccount {
   // `gauges`: what the recorder does not know, for the metrics.
   [[nodiscard]] Result<Done> share(std::vector<ExtraGauge> gauges);
 
-  // Of rank 0: every step that was shared, with its records; arrivals are not kept.
+  // The window of rank 0: every step that was shared, with its records; arrivals are not kept.
   [[nodiscard]] const JobWindow& run() const { return run_; }
   // Over the last ten steps or more: who is persistently late now.
   [[nodiscard]] const std::vector<PersistentStraggler>& late_now() const { return late_now_; }

@@ -10,7 +10,8 @@ namespace {
 
 using zero::IsolatedTimes;
 
-// Means of a rank, and the range of the means over ranks; `member` of each rank has as many steps.
+// Means of a rank, and the range of the means over ranks; `member` of each rank has the same number
+// of steps.
 Ns mean_over_steps(const std::vector<Ns>& steps) {
   Ns sum{};
   for (const Ns t : steps) sum += t;

@@ -19,7 +19,7 @@ namespace stepscope {
                                                       RankRecorder& recorder,
                                                       const zero::TokenData& data);
 
-// From what the ranks measured, in their order; each as many steps.
+// From what the ranks measured, in their order; each has the same number of steps.
 [[nodiscard]] TrainIsolation isolation_of(std::span<const zero::IsolatedTimes> ranks);
 
 }  // namespace stepscope

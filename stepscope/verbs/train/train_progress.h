@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of training tells its caller while it trains, and how the caller stops it.
+// How a run of training reports to its caller, and how the caller stops it.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct TrainedStep {
   std::string skipped{};                    // where a value was not finite: nothing was updated
 };
 
-// Something that happens beside the steps.
+// Something that happens outside the steps.
 struct TrainNote {
   enum class Kind : std::uint8_t {
     shared_cores,      // there are more ranks than cores

@@ -194,7 +194,7 @@ Result<Done> TrainRun::start_from() {
   return error;
 }
 
-// Where one rank could not, none goes on, and the first of those that know why says it.
+// If one rank failed, all ranks stop. The first rank that knows the reason reports it.
 Result<Done> TrainRun::together(const Result<Done>& mine, std::string_view what) {
   const bool knows = !mine && mine.error().code != ErrorCode::other_rank;
   std::array<std::int64_t, 1> first = {mine    ? 2 * comm_.size()
@@ -261,7 +261,7 @@ Result<Done> TrainRun::share_account() {
   return account_->share(std::move(gauges));
 }
 
-// What cannot be written is told once, until it can be again.
+// A failure to write is reported once, until writing succeeds again.
 void TrainRun::write_step(const StepRecord& step) {
   const auto written = step_file_->write(step);
   if (!written && !step_file_failed_) progress_.fail(written.error());

@@ -46,7 +46,7 @@ Result<Done> measure_collectives(Communicator& comm, Bytes largest, ReferenceRat
 constexpr Bytes measured_bytes{64 << 20};
 constexpr Bytes measured_block{4 << 20};
 
-// Means over drives and ranks. Where one rank cannot measure, none has the reference.
+// Means over drives and ranks. If one rank cannot measure, no rank has the reference.
 Result<Done> measure_transfers(Communicator& comm, const zero::OffloadPlaces& places,
                                TrainReferences& found) {
   std::set<std::string> folders = {places.optimizer, places.gradients, places.parameters};

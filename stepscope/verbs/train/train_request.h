@@ -49,7 +49,7 @@ enum class FaultPhase : std::uint8_t {
   start,       // before it has made its engine
   data,        // before it reads a batch
   forward,     // a layer's forward pass begins
-  backward,    // likewise
+  backward,    // a layer's backward pass begins
   exchange,    // the first gradients of the step have been exchanged, others are under way
   optimizer,   // gradients are agreed upon, the update begins
   checkpoint,  // the step begins: the checkpoint before it is being written
@@ -118,7 +118,7 @@ struct TrainRequest {
   // Evaluation, checkpoints, generated text.
   std::int64_t evaluate_every = 0;    // steps; 0: never. Needs `validation`
   std::int64_t evaluate_batches = 4;  // micro-batches of an evaluation, of each rank
-  std::string checkpoint{};           // directory, which is made; empty: none are written
+  std::string checkpoint{};           // directory, which is made; empty: no checkpoints are written
   std::int64_t checkpoint_every = 0;  // steps; 0: at the end only
   int keep = 2;                       // committed checkpoints
   bool resume = false;                // goes on from the last committed one, written at any stage

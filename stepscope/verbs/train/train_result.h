@@ -79,8 +79,8 @@ struct TrainSetup {
 //               included
 //   hidden      communication - exposed: what overlap hides; negative where they stand still
 //               for longer, as when a rank is late or nothing moves between the waits
-//   contention  both - exposed - compute: what the computation takes longer for the communication
-//               beside it, which on a CPU moves bytes on the same cores
+//   contention both - exposed - compute: the additional time of the computation during the
+//   communication, which on a CPU moves bytes on the same cores
 // So both = compute + communication - hidden + contention, to the nanosecond.
 struct TrainIsolation {
   // Means over the measured steps.
@@ -92,7 +92,7 @@ struct TrainIsolation {
     [[nodiscard]] Ns hidden() const { return communication - exposed; }
     [[nodiscard]] Ns contention() const { return both - exposed - compute; }
   };
-  // Of the means over ranks, the shortest and the longest step.
+  // The shortest and the longest step, of the means over ranks.
   struct Range {
     Ns least{};
     Ns most{};
@@ -114,7 +114,7 @@ struct TrainVerdict {
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
   std::vector<Culprit> culprits{};  // the verdict, then its alternatives (diagnose/culprit.h)
-  Message why_none{};               // where there is none
+  Message why_none{};               // why there is no verdict; empty: there is one
 };
 
 struct TrainResult {
@@ -145,7 +145,7 @@ struct TrainResult {
 // them where there are fewer than three.
 [[nodiscard]] std::span<const TrainStep> counted_steps(const TrainResult& result);
 
-// Of the counted steps.
+// The rates of the counted steps.
 struct TrainRates {
   double tokens_per_second = 0;
   double step_ns = 0;  // mean

@@ -137,7 +137,8 @@ TEST_F(TrainCall, CountsWhatTheLastUpdateWritesToFiles) {
   const auto planned = train(plan_only);
   ASSERT_TRUE(planned && planned->plan);
   const zero::Plan& plan = *planned->plan;
-  // Of both ranks in a step: a column of every shard, and the fetched shards, in whole blocks.
+  // The bytes of both ranks in a step: a column of every shard, and the fetched shards, in whole
+  // blocks.
   Bytes column{};
   Bytes fetches{};
   const auto blocks = [](std::int64_t elements) {

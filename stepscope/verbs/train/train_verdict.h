@@ -26,7 +26,8 @@ struct RankRows {
                                                         const zero::TraceOptions& options,
                                                         const zero::RecordedRows& own);
 
-// Of the recorded steps without `first_step`, the run's first, which warms caches and pages up.
+// The verdict of the recorded steps without `first_step`, the run's first, which warms caches and
+// pages up.
 [[nodiscard]] TrainVerdict verdict_of(std::vector<RankRows> ranks, std::int64_t first_step);
 
 }  // namespace stepscope

@@ -77,7 +77,7 @@ Json budget_and_phases(std::span<const TrainRankStep* const> steps) {
       {"phases_ns", times_by_name(mean_of_rank_steps(steps, &TrainRankStep::phases), phase_names)}};
 }
 
-// Of each rank, its steps among `steps`.
+// The steps of each rank among `steps`.
 std::vector<std::vector<const TrainRankStep*>> steps_by_rank(std::span<const TrainStep> steps) {
   std::vector<std::vector<const TrainRankStep*>> ranks;
   for (const TrainStep& step : steps) {

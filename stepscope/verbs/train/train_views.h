@@ -16,7 +16,7 @@ namespace stepscope {
 
 // "A step takes 81.2 ms: 12.6 k tokens/s, 61.3 % MFU; loss 5.54 → 2.31 in 40 steps."
 [[nodiscard]] Message train_sentence(const TrainResult& result);
-// The verdict over the recorded steps, or why there is none. Empty where one rank has no fault.
+// The verdict over the recorded steps, or why it is missing. Empty where one rank has no fault.
 [[nodiscard]] Message train_verdict_sentence(const TrainResult& result);
 
 [[nodiscard]] Json train_tree(const TrainResult& result);

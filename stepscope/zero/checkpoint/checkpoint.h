@@ -44,8 +44,8 @@ void abandon_checkpoint(const std::string& dir, std::int64_t step);
 [[nodiscard]] std::optional<std::string> latest_checkpoint(const std::string& dir);
 // Paths of all committed checkpoints, steps ascending.
 [[nodiscard]] std::vector<std::string> committed_checkpoints(const std::string& dir);
-// Paths of checkpoints whose COMMIT is missing or damaged, steps ascending. Those that a run is
-// writing, or was writing when it ended, are not among them.
+// Paths of checkpoints whose COMMIT is missing or damaged, steps ascending. Checkpoints that a run
+// is writing, or was writing when it ended, are not among them.
 [[nodiscard]] std::vector<std::string> damaged_checkpoints(const std::string& dir);
 // Removes all committed checkpoints except the `count` (>= 1) of the highest steps. Also removes
 // unfinished ones of earlier runs, of steps up to the highest. Rank 0 calls it after a commit.

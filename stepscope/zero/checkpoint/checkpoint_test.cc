@@ -369,7 +369,8 @@ TEST_F(CheckpointTest, AFileTooLargeLosesNothing) {
   EXPECT_EQ(complaint(dir_ + "/step-00000001"), "");
 }
 
-// SIGKILL at any moment of a save: every committed checkpoint stays complete, and none is lost.
+// SIGKILL at any moment of a save: every committed checkpoint stays complete, and no checkpoint is
+// lost.
 TEST_F(CheckpointTest, AKilledWriterLosesNothing) {
   const auto model = model_of({20000, 33});
   std::size_t committed = 0;

@@ -29,8 +29,8 @@ class CheckpointWriter {
   void begin(const CheckpointInfo& info, std::span<const StateExtent> extents);
   // True from begin() until its result has been returned.
   [[nodiscard]] bool busy() const;
-  // The result of the last begin(), returned once. Empty while the write is running, or if there is
-  // none. Never blocks on the disk.
+  // The result of the last begin(), returned once. Empty while the write is running, or without a
+  // write. Never blocks on the disk.
   [[nodiscard]] std::optional<Result<Done>> finished();
   // The same, but waits for the write.
   [[nodiscard]] std::optional<Result<Done>> wait();

@@ -140,7 +140,7 @@ TEST_F(LlmcFileTest, BrokenFilesAreNamed) {
   says("byte 8: the sizes are no network");
   set_word(written(), 4, -1);
   says("byte 8: the sizes are no network");
-  set_word(written(), 4, 2000000000);  // allocates no memory for so many layers
+  set_word(written(), 4, 2000000000);  // allocates no memory for this number of layers
   says(file);
 }
 

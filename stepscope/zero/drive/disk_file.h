@@ -44,8 +44,8 @@ class DiskFile {
   int fd_ = -1;
 };
 
-// Calls `write` with a new file beside `path`, flushes it to the device and renames it into place.
-// After a failure nothing of it is left.
+// Calls `write` with a new file in the folder of `path`, flushes it to the device and renames it
+// into place. After a failure nothing of it is left.
 [[nodiscard]] Result<Done> write_in_place(
     const std::string& path, const std::function<Result<Done>(const DiskFile&)>& write);
 

@@ -25,8 +25,8 @@ class IoRing {
   // Returns 0 or errno. At most `entries` operations may be unfinished.
   [[nodiscard]] virtual int submit(int fd, bool write, std::uint64_t offset, std::byte* memory,
                                    std::size_t bytes, std::uint64_t tag) = 0;
-  // The next completion. Without `block`, empty if none is ready. Also empty if the wait fails,
-  // with errno in `failed`.
+  // The next completion. Without `block`, empty if no completion is ready. Also empty if the wait
+  // fails, with errno in `failed`.
   [[nodiscard]] virtual std::optional<IoCompletion> reap(bool block, int& failed) = 0;
 };
 

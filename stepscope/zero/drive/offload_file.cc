@@ -102,7 +102,7 @@ struct OffloadFile::State {
       advance(operation, n < 0 ? -errno : n);
     }
   }
-  // Takes the available completions, or waits for the next one. False if there was none.
+  // Takes the available completions, or waits for the next one. False without a completion.
   bool progress(bool block) {
     int failed = 0;
     bool any = false;

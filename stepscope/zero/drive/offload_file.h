@@ -76,7 +76,7 @@ class OffloadFile {
   // operations on the same bytes are not ordered: wait for the first.
   [[nodiscard]] Result<OffloadTicket> read(std::uint64_t offset, std::span<std::byte> into);
   [[nodiscard]] Result<OffloadTicket> write(std::uint64_t offset, std::span<const std::byte> bytes);
-  // True when the operation is complete or has failed; wait() tells which. Does not block.
+  // True when the operation is complete or has failed; wait() says which. Does not block.
   [[nodiscard]] bool test(OffloadTicket ticket);
   // Call it once for each ticket, in any order. Errors name the file and the offset.
   [[nodiscard]] Result<OffloadInstants> wait(OffloadTicket ticket);

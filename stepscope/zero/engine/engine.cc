@@ -9,7 +9,7 @@
 namespace stepscope::zero {
 
 // Runs between two operations of the network: messages and files make progress, and an observer is
-// told of the operation. Also records finished transfers from and to stores.
+// notified of the operation. Also records finished transfers from and to stores.
 struct Engine::Progress final : nn::OpObserver, ShardObserver {
   Progress(Exchange& exchange, RankRecorder& recorder, Offload* offload)
       : exchange_(exchange), recorder_(recorder), offload_(offload) {

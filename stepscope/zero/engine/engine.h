@@ -98,7 +98,8 @@ class Engine {
   void overlap(bool allowed) { exchange_.overlap(allowed); }
   // Position in the data order, for checkpoints.
   void set_data_position(std::int64_t position) { cursor_.data_position = position; }
-  // The mean loss over the tokens of all ranks' batches. All ranks must pass equally many batches.
+  // The mean loss over the tokens of all ranks' batches. All ranks must pass the same number of
+  // batches.
   [[nodiscard]] Result<double> evaluate(std::span<const nn::MicroBatch> batches);
 
   // Waits for the messages and writes of the last step that are still under way. The recorder then
@@ -229,7 +230,7 @@ class Engine {
   std::vector<std::int64_t> flags_;
   std::int64_t pooled_now_ = 0;
   std::int64_t most_pooled_ = 0;
-  // Of the step under way.
+  // Sums of the step under way.
   double loss_sum_ = 0;
   std::int64_t loss_tokens_ = 0;
   // During the search for values that are not finite: this rank's first pass with such a result.

@@ -227,7 +227,7 @@ TEST(Engine, ManyRanksAreOneRankWithTheWholeBatch) {
     expect_no_errors(of_many);
     expect_no_errors(of_one);
     EXPECT_EQ(differences(of_many.state, of_one.state), 0) << ranks;
-    // One batch of equally many rows sums in another order.
+    // One batch of the same number of rows sums in another order.
     TestRun rows = many;
     rows.ranks = 1;
     rows.engine.batch = ranks;

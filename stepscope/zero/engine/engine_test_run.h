@@ -62,7 +62,7 @@ struct TestRun {
   std::function<void(TestRank&)> at_end{};
 };
 
-// Of all ranks together, by unit.
+// The state of all ranks together, by unit.
 struct TestState {
   std::vector<std::vector<float>> master;
   std::vector<std::vector<float>> m;

@@ -180,7 +180,7 @@ std::int64_t Exchange::own_elements(const Message& message) const {
   return real_elements(plan_.places[message.unit].shard.shard_size(), message.first, message.count);
 }
 
-// The slot of gradients in a file. -1: the message has none, or they are in memory.
+// The slot of gradients in a file. -1: the message has no gradients, or they are in memory.
 Result<std::int64_t> Exchange::take_slot(const Message& message) {
   const std::int64_t own = own_elements(message);
   if (offload_ == nullptr || !offload_->gradients || own == 0) return -1;

@@ -52,7 +52,7 @@ class Exchange {
   // Stage 3 with parameters in a file: the units that will be fetched, in order. The caller keeps
   // the list until the last fetch.
   [[nodiscard]] Result<Done> expect_fetches(std::span<const std::size_t> units);
-  // Stage 3. Fetches the whole unit to `place` of gathered_units. `in_time` tells whether the fetch
+  // Stage 3. Fetches the whole unit to `place` of gathered_units. `in_time` says whether the fetch
   // runs ahead of its use.
   [[nodiscard]] Result<Done> fetch(std::size_t unit, std::int64_t place, bool in_time);
   // The parameters of a fetched unit.

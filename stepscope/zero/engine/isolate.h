@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the cost of a step's communication beside its computation. The same step of the same
+// Measures what a step's communication costs while the step computes. The same step of the same
 // plan is measured in three ways, in turns.
 //
 //   both            the normal training step

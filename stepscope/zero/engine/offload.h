@@ -27,7 +27,7 @@ struct Offload {
   ShardStores stores;
   ShardStream stream;                        // of the update
   std::optional<GradientStaging> gradients;  // if they are in a store
-  std::optional<BlockReader> parameters;     // likewise
+  std::optional<BlockReader> parameters;     // if they are in a store
 };
 
 }  // namespace stepscope::zero

@@ -39,7 +39,7 @@ struct TrainingCursor {
 };
 
 // The extents of all ranks together cover each unit once. A rank's extents are its logical shards
-// (zero/plan/shard.h). Units of which it owns nothing are left out.
+// (zero/plan/shard.h). Units without a part of the rank are left out.
 struct TrainingState {
   ElementType parameters = ElementType::f32;  // the kernels' element type; the state is f32
   std::vector<std::string> unit_names{};

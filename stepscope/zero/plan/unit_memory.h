@@ -43,7 +43,7 @@ struct RankArenas {
 // Writes the initial values of elements [first, …) of unit number `index`, in the element type.
 void draw_parameters(const nn::Unit& unit, std::size_t index, std::uint64_t seed, ElementType type,
                      std::int64_t first, std::span<std::byte> out);
-// Rounds master weights to equally many bf16 parameters.
+// Rounds each master weight to a bf16 parameter.
 void round_parameters(std::span<const float> master, std::span<std::byte> parameters);
 
 }  // namespace stepscope::zero

@@ -299,7 +299,7 @@ def test_a_fault_sleeps_where_it_says(oracle):
     "name, fault", [("ddp2", "backward"), ("tp2", "late_between"), ("gpipe2", "loader_one")]
 )
 def test_a_job_is_recorded(oracle, tmp_path, name, fault):
-    """Each rank's file is there, and the fault costs what it sleeps, if the machine is calm enough to tell."""
+    """Each rank's file is there, and the fault costs what it sleeps, if the machine is calm enough to show it."""
     plan = oracle.plan_of(1, name, 0, [fault], 2, small=True)
     plan["captures"][1]["fault"]["share"] = 0.5
     spread = oracle.record(plan, str(tmp_path), tries=2)

@@ -174,7 +174,8 @@ class Session:
         return {"wall_ns": walls, "run_queue_ns": main, "run_queue_all_ns": every}
 
     def capture(self, steps, path):
-        """Records steps, and times as many without the profiler. Returns both, and the number of the first step."""
+        """Records steps, and times the same number without the profiler. Returns both, and the number of the first
+        step."""
         options = self.rank.options
         settle = 5 if options["loader"] == "workers" else 2
         for _ in range(settle):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What analyze says of recorded captures, held against their truth: score.py DIR... --stepscope PROGRAM.
+"""What analyze says of recorded captures, compared with their truth: score.py DIR... --stepscope PROGRAM.
 
 A capture is a folder with truth.json and traces/, a file a rank (run_job.py). A fault counts if it costs at least 8 % of the
 step and more than twice the spread of the medians of the healthy captures of its session.
