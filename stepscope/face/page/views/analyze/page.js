@@ -121,9 +121,9 @@ export function completed(report) {
   return report;
 }
 
-// The pipeline and GPUs have a section only if the run has a pipeline or a log of GPUs, the mesh only
-// if there are several ranks, the curve of steps only if there are several steps. Without ranks only
-// the inputs have a section.
+// The pipeline and GPUs have a section only if the run has a pipeline or a log of GPUs, the mesh
+// only if there are several ranks, the curve of steps only if there are several steps. Without
+// ranks only the inputs have a section.
 export function analyze_page(data) {
   const report = completed(data);
   const has = {
