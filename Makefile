@@ -2,9 +2,9 @@
 # (tools/setup.sh says what), builds, and goes. `make check` is everything a change must pass.
 .PHONY: run test check format clean
 .PHONY: check-format check-page check-tidy check-clang check-asan check-tsan check-browser check-fuzz check-bench
-.PHONY: check-mutation check-python check-wheel
+.PHONY: check-judged check-mutation check-python check-wheel
 .PHONY: wheel deb tarball
-.PHONY: setup-build setup-check setup-wheel
+.PHONY: setup-build setup-gate setup-check setup-wheel
 .NOTPARALLEL:
 
 # Trains for some seconds on this machine's cores, then accounts for its own traces.
@@ -22,11 +22,11 @@ test: setup-build
 
 check: check-format check-page test check-bench check-python check-mutation check-clang check-asan check-tsan check-browser check-fuzz check-tidy
 
-check-format: setup-check
+check-format: setup-gate
 	@tools/python_env.sh check >/dev/null
 	@tools/check_format.sh
 
-check-page: setup-check
+check-page: setup-gate
 	@tools/check_page.sh
 
 # The benchmarks compile; they are no part of the usual build.
@@ -41,6 +41,11 @@ check-tidy: setup-check
 check-clang check-asan check-tsan: check-%: setup-check
 	@tools/build.sh $*
 	@tools/test.sh $* -LE browser
+
+# The rooms that read and judge, with their tests, under the sanitizers of addresses and of undefined behaviour.
+check-judged: setup-gate
+	@tools/build.sh asan event_test read_test analysis_test diagnose_test
+	@tools/test.sh asan -R '^(event|read|analysis|diagnose)\.'
 
 check-browser: setup-check
 	@tools/build.sh release
@@ -82,10 +87,10 @@ check-wheel: wheel
 	@tools/build.sh release stepscope
 	@tests/wheel/all_wheels.sh build/wheel/dist
 
-setup-build setup-check setup-wheel: setup-%:
+setup-build setup-gate setup-check setup-wheel: setup-%:
 	@tools/setup.sh $*
 
-format: setup-check
+format: setup-gate
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
 
 clean:

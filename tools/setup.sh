@@ -1,6 +1,6 @@
 #!/bin/bash
-# setup.sh build|check|wheel: installs the Debian packages for building and testing (build), or also those for every
-# check (check) or for wheels (wheel). Installs only missing ones through apt, with sudo if not root, and prints its
+# setup.sh build|gate|check|wheel: installs the Debian packages for building and testing (build), or also those of the
+# gates (gate), of every check (check) or for wheels (wheel). Installs only missing ones through apt, with sudo if not root, and prints its
 # actions. Silent and quick if nothing is missing.
 set -euo pipefail
 
@@ -17,11 +17,16 @@ build_packages=(
   python3-dev python3-venv                           # binding, python/
   libsimdjson-dev libdeflate-dev libbenchmark-dev    # bench/
 )
-check_packages=(
+gate_packages=(
   "${build_packages[@]}"
-  clang-16 libclang-rt-16-dev llvm-16 clang-tidy-22 clang-format-19
-  chromium python3                                   # tests/browser
+  clang-format-19
   nodejs eslint                                      # tools/check_page.sh
+  clang-16 libclang-rt-16-dev llvm-16                # the sanitizers
+)
+check_packages=(
+  "${gate_packages[@]}"
+  clang-tidy-22
+  chromium python3                                   # tests/browser
 )
 
 wheel_packages=(
@@ -33,9 +38,10 @@ wheel_packages=(
 
 case ${1:-} in
   build) wanted=("${build_packages[@]}") ;;
+  gate) wanted=("${gate_packages[@]}") ;;
   check) wanted=("${check_packages[@]}") ;;
   wheel) wanted=("${wheel_packages[@]}") ;;
-  *) echo "usage: tools/setup.sh build|check|wheel" >&2; exit 2 ;;
+  *) echo "usage: tools/setup.sh build|gate|check|wheel" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
