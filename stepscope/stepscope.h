@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that a user of the library needs: one call per verb of the command line, the functions
-// that write a result as text or JSON, the counters of a trainer, and the optimizer shard.
-// docs/how-to/use-the-cpp-library.md has examples. Headers that this one does not include are
-// internal and are not installed.
+// Everything that a user of the library needs: one call per verb of the command line, and the
+// functions that write a result as text or JSON. engine/stepscope_engine.h has what needs the
+// engine. docs/how-to/use-the-cpp-library.md has examples. Headers that these two do not include
+// are internal and are not installed.
 #pragma once
 
 #include "stepscope/pipeline/analyze.h"
-#include "stepscope/pipeline/calibrate/calibrate.h"
+#include "stepscope/pipeline/calibrate/calibrate_from.h"
 #include "stepscope/pipeline/check.h"
 #include "stepscope/pipeline/compare.h"
 #include "stepscope/pipeline/digest.h"
@@ -20,7 +20,6 @@
 #include "stepscope/pipeline/project.h"
 #include "stepscope/pipeline/stacks.h"
 #include "stepscope/pipeline/sweep.h"
-#include "stepscope/pipeline/train/train.h"
 #include "stepscope/pipeline/version.h"
 #include "stepscope/pipeline/whatif.h"
 #include "stepscope/report/csv/csv_tables.h"
@@ -37,7 +36,6 @@
 #include "stepscope/report/json/plan_result_json.h"
 #include "stepscope/report/json/predict_json.h"
 #include "stepscope/report/json/stacks_json.h"
-#include "stepscope/report/json/train_json.h"
 #include "stepscope/report/json/whatif_json.h"
 #include "stepscope/report/live/live_json.h"
 #include "stepscope/report/live/live_metrics.h"
@@ -61,9 +59,4 @@
 #include "stepscope/report/terminal/plan_text.h"
 #include "stepscope/report/terminal/predict_text.h"
 #include "stepscope/report/terminal/stacks_text.h"
-#include "stepscope/report/terminal/train_text.h"
 #include "stepscope/say/say.h"
-#include "stepscope/telemetry/rank_recorder.h"
-#include "stepscope/telemetry/stats_json.h"
-#include "stepscope/telemetry/zero3_performance_stats.h"
-#include "stepscope/zero/plan/shard.h"

@@ -10,7 +10,7 @@
 
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/comm/groups/process_crew.h"
+#include "stepscope/crew/process_crew.h"
 
 namespace stepscope {
 namespace {

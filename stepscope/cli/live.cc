@@ -16,6 +16,7 @@
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
+#include "stepscope/metrics/metrics_output.h"
 #include "stepscope/report/live/live_json.h"
 #include "stepscope/report/live/live_metrics.h"
 #include "stepscope/report/live/live_page.h"
@@ -23,7 +24,6 @@
 #include "stepscope/report/live/live_text.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
-#include "stepscope/telemetry/metrics_output.h"
 
 namespace stepscope {
 namespace {

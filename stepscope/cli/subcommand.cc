@@ -28,6 +28,12 @@ constexpr std::string_view understand = "Understand a run";
 constexpr std::string_view compare_runs = "Compare";
 constexpr std::string_view plan_ahead = "Plan ahead";
 
+#ifdef STEPSCOPE_ENGINE
+constexpr std::string_view train_summary = "Train a network with ZeRO on this machine's cores";
+#else
+constexpr std::string_view train_summary = "Not in this build: it has no engine";
+#endif
+
 constexpr std::array<Verb, 20> table = {{
     {"analyze", "Account for every step of a run, from the traces of its ranks", understand,
      "how-to/analyze-your-traces.md", declare_analyze},
@@ -59,8 +65,7 @@ constexpr std::array<Verb, 20> table = {{
      "how-to/search-a-plan.md", declare_plan},
     {"calibrate", "Measure this machine, or fit benchmarks, into a machine file", plan_ahead,
      "how-to/calibrate-a-machine.md", declare_calibrate},
-    {"train", "Train a network with ZeRO on this machine's cores", "Train",
-     "how-to/train-with-zero.md", declare_train},
+    {"train", train_summary, "Train", "how-to/train-with-zero.md", declare_train},
     {"mcp", "Serve the verbs to an assistant (Model Context Protocol)", "This program",
      "how-to/use-from-python.md", declare_mcp},
     {"help", "Show the help of the program or of a verb", "This program", "reference/flags.md",

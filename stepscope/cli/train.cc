@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope train`: flags to request, what is told while it trains to standard error, result to
 // outputs. Ranks that are processes are copies of this command.
-#include "stepscope/pipeline/train/train.h"
+#include "engine/train/train.h"
 
 #include <fmt/format.h>
 
@@ -9,18 +9,18 @@
 #include <memory>
 #include <string>
 
+#include "engine/comm/groups/rank_processes.h"
+#include "engine/comm/groups/rank_transport.h"
+#include "engine/comm/groups/shm_group.h"
+#include "engine/zero/plan/step_plan.h"
 #include "stepscope/cli/flags/train_flags.h"
 #include "stepscope/cli/outputs.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/cli/terminal.h"
-#include "stepscope/comm/groups/rank_processes.h"
-#include "stepscope/comm/groups/rank_transport.h"
-#include "stepscope/comm/groups/shm_group.h"
 #include "stepscope/report/csv/csv_tables.h"
 #include "stepscope/report/json/train_json.h"
 #include "stepscope/report/terminal/train_text.h"
 #include "stepscope/say/format.h"
-#include "stepscope/zero/plan/step_plan.h"
 
 namespace stepscope {
 namespace {

@@ -2,6 +2,7 @@
 #include "tests/tree/layers.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -47,8 +48,12 @@ bool allows(const Layer& from, std::string_view to) {
   return from.folder == to || std::ranges::find(from.may_include, to) != from.may_include.end();
 }
 
-// The header for users of the library. It is in no folder.
-constexpr std::string_view umbrella = "stepscope/stepscope.h";
+// The headers for users of the library. They are in no folder.
+constexpr std::array<std::string_view, 2> umbrellas = {"stepscope/stepscope.h",
+                                                       "engine/stepscope_engine.h"};
+// What they may include.
+constexpr std::array<std::string_view, 7> for_users = {"pipeline",  "report", "say", "measure",
+                                                       "telemetry", "train",  "zero"};
 
 std::string place(const SourceFile& file, const Include& include) {
   return file.path + ":" + std::to_string(include.line) + ": ";
@@ -139,11 +144,10 @@ std::vector<std::string> arrow_faults(std::span<const Layer> layers,
   std::vector<std::string> faults;
   for (const SourceFile& file : files) {
     const std::string_view folder = folder_of(file.path);
-    if (file.path == umbrella) {
+    if (std::ranges::find(umbrellas, file.path) != umbrellas.end()) {
       for (const Include& include : file.includes) {
         const std::string_view to = folder_of(include.path);
-        if (to != "pipeline" && to != "report" && to != "say" && to != "telemetry" &&
-            to != "zero") {
+        if (std::ranges::find(for_users, to) == for_users.end()) {
           faults.push_back(place(file, include) + "users do not need " + std::string(to));
         }
       }
@@ -165,6 +169,35 @@ std::vector<std::string> arrow_faults(std::span<const Layer> layers,
     }
   }
   return faults;
+}
+
+std::vector<std::string> engine_faults(std::span<const std::string> faces,
+                                       std::span<const SourceFile> files) {
+  const auto is_face = [&](std::string_view path) {
+    return std::ranges::any_of(faces, [&](const std::string& face) {
+      const std::string stem = "stepscope/" + face;
+      return stem_of(path) == stem || stem_of(path) == stem + "_test";
+    });
+  };
+  std::vector<std::string> faults;
+  for (const SourceFile& file : files) {
+    if (file.path.starts_with("engine/") || is_face(file.path)) continue;
+    for (const Include& include : file.includes) {
+      if (include.path.starts_with("engine/") || is_face(include.path)) {
+        faults.push_back(place(file, include) + "builds without the engine, which " + include.path +
+                         " needs");
+      }
+    }
+  }
+  return faults;
+}
+
+std::vector<std::string> cmake_list(std::string_view cmake, std::string_view name) {
+  const std::string opening = "set(" + std::string(name) + " ";
+  const std::size_t begin = cmake.find(opening);
+  if (begin == std::string_view::npos) return {};
+  const std::size_t end = cmake.find(')', begin);
+  return words(std::string(cmake.substr(begin + opening.size(), end - begin - opening.size())));
 }
 
 std::vector<std::string> parse_rooms(std::string_view markdown) {

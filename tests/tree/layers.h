@@ -36,6 +36,14 @@ struct Layer {
 // bottom first within a module.
 [[nodiscard]] std::vector<std::string> parse_rooms(std::string_view markdown);
 
+// Files of stepscope/ that include the engine's headers or files of `faces` (paths in stepscope/
+// without suffix), and are no such files or their tests.
+[[nodiscard]] std::vector<std::string> engine_faults(std::span<const std::string> faces,
+                                                     std::span<const SourceFile> files);
+
+// The words of a CMake list: those of "set(NAME word word)".
+[[nodiscard]] std::vector<std::string> cmake_list(std::string_view cmake, std::string_view name);
+
 // Includes of a room further down the table, within a module; a room and the files of the module's
 // own folder that include each other; rooms of the tree that the table lacks, and the reverse.
 // Tests may include every room.

@@ -54,6 +54,19 @@ TEST(Layers, IncludesAlongTheArrowsAndWithinAFolderAreInOrder) {
   EXPECT_EQ(arrow_faults(parse_layers(table), files), Lines{});
 }
 
+TEST(Layers, OnlyFacesIncludeTheEngineOrFaces) {
+  const Lines faces = cmake_list("set(OTHER x)\nset(FACES cli/train\n  report/text)\n", "FACES");
+  EXPECT_EQ(faces, (Lines{"cli/train", "report/text"}));
+  const std::vector<SourceFile> files = {
+      parse_source("engine/nn/gelu.cc", "#include \"engine/nn/gelu.h\"\n"),
+      parse_source("stepscope/cli/train.cc", "#include \"engine/nn/gelu.h\"\n"),
+      parse_source("stepscope/report/text_test.cc", "#include \"stepscope/report/text.h\"\n"),
+      parse_source("stepscope/cli/main.cc", "#include \"stepscope/cli/train.h\"\n")};
+  EXPECT_EQ(engine_faults(faces, files),
+            Lines{"stepscope/cli/main.cc:1: builds without the engine, which "
+                  "stepscope/cli/train.h needs"});
+}
+
 TEST(Layers, AnIncludeWithoutAnArrowIsRefusedWithItsLine) {
   const auto files = tree_of("stepscope/report/page.cc",
                              "// page\n  #  include \"stepscope/event/trace.h\"  // no\n");
@@ -70,7 +83,7 @@ TEST(Layers, AnIncludeThatIsNotWrittenFromTheRootIsRefused) {
 TEST(Layers, AFolderThatTheTableLacksOrCallsLaterIsRefused) {
   const auto layers = parse_layers(table);
   EXPECT_EQ(arrow_faults(layers, tree_of("stepscope/util/a.h", "")).size(), 1U);
-  EXPECT_EQ(arrow_faults(layers, tree_of("stepscope/comm/a.h", "")).size(), 1U);
+  EXPECT_EQ(arrow_faults(layers, tree_of("engine/comm/a.h", "")).size(), 1U);
   EXPECT_EQ(arrow_faults(layers, tree_of("stepscope/loose.h", "")).size(), 1U);
 }
 

@@ -11,24 +11,25 @@
 #include <limits>
 #include <map>
 
+#include "engine/nn/network/presets.h"
 #include "stepscope/base/byte_size.h"
 #include "stepscope/cli/flags/output_flags.h"
 #include "stepscope/cli/help/flag_values.h"
 #include "stepscope/cli/help/flag_view.h"
-#include "stepscope/nn/network/presets.h"
 
 namespace stepscope {
 namespace {
 
 void declare_model(CLI::App& app, TrainFlags& f) {
   const char* group = "Model and data";
-  std::vector<std::string_view> presets;
-  for (const nn::NamedPreset& preset : nn::network_presets()) presets.push_back(preset.name);
+  std::vector<std::string> presets;
+  for (const nn::NamedPreset& preset : nn::network_presets()) presets.emplace_back(preset.name);
   app.add_option("--preset", f.request.preset,
                  fmt::format("Network to train: {}", fmt::join(presets, ", ")))
       ->capture_default_str()
       ->type_name("PRESET")
       ->group(group);
+  offer_values("PRESET", std::move(presets));
   app.add_option("--data", f.request.data, "Text or token files to train on")
       ->type_name("FILE")
       ->group(group);

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/train/train_request.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cli/flags/output_flags.h"
-#include "stepscope/pipeline/train/train_request.h"
 
 namespace stepscope {
 

@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
+#include <utility>
 
 #include "stepscope/analysis/replay/scenario.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/machine_stems.h"
 #include "stepscope/cost/model/model_json.h"
-#include "stepscope/nn/network/presets.h"
 
 namespace stepscope {
 namespace {
@@ -30,6 +31,12 @@ bool literal(const std::string& word) {
   });
 }
 
+// By type name.
+std::map<std::string, std::vector<std::string>>& offered_values() {
+  static std::map<std::string, std::vector<std::string>> values;
+  return values;
+}
+
 void read_type(const std::string& type, FlagView& view) {
   for (const std::string& word : between(type, '|')) {
     if (word == "FILE" || word == "PATH") view.file = true;
@@ -38,9 +45,9 @@ void read_type(const std::string& type, FlagView& view) {
       for (const std::string_view stem : machine_stems()) view.choices.emplace_back(stem);
     if (word == "MODEL")
       for (const Transformer& model : model_catalogue()) view.choices.push_back(model.name);
-    if (word == "PRESET")
-      for (const nn::NamedPreset& preset : nn::network_presets())
-        view.choices.emplace_back(preset.name);
+    const auto offered = offered_values().find(word);
+    if (offered != offered_values().end())
+      view.choices.insert(view.choices.end(), offered->second.begin(), offered->second.end());
     if (word == "CHANGE")
       for (const ScenarioHelp& s : scenario_help()) view.choices.emplace_back(s.example);
     if (literal(word)) view.choices.push_back(word);
@@ -72,6 +79,10 @@ FlagView view_of(const CLI::Option& option) {
 }
 
 }  // namespace
+
+void offer_values(const std::string& type, std::vector<std::string> values) {
+  offered_values()[type] = std::move(values);
+}
 
 std::string FlagView::text() const {
   return fmt::format("{}{}{}{}", short_name, short_name.empty() ? "" : ", ", name,

@@ -48,6 +48,9 @@ struct FlagGroup {
 // The commands of the app's footer, one a line.
 [[nodiscard]] std::vector<std::string> examples_of(const CLI::App& app);
 
+// Values that completion offers for flags of a type name, where no module below knows them.
+void offer_values(const std::string& type, std::vector<std::string> values);
+
 // The verb of that name, or null.
 [[nodiscard]] const CLI::App* find_verb(const CLI::App& program, std::string_view name);
 

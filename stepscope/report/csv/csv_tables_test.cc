@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/pipeline/train/train_test_result.h"
 #include "stepscope/report/json/analyze_json.h"
 #include "stepscope/report/json/analyze_test_report.h"
 #include "stepscope/report/json/collective_json.h"
@@ -18,7 +17,6 @@
 #include "stepscope/report/json/plan_result_json.h"
 #include "stepscope/report/json/predict_json.h"
 #include "stepscope/report/json/stacks_json.h"
-#include "stepscope/report/json/train_json.h"
 #include "stepscope/report/sentences/verb_test_results.h"
 
 namespace stepscope {
@@ -158,15 +156,6 @@ TEST(Csv, HasACsvRowForEachSizeAndAlgorithm) {
   const std::string csv = csv_files(collective_tables(collective_tree(two_sizes()))).front().text;
   EXPECT_EQ(std::ranges::count(csv, '\n'), 6);
   EXPECT_NE(csv.find("all_gather,16,2000000,ring,Simple,true,"), std::string::npos) << csv;
-}
-
-TEST(TrainCsv, TablesHaveARowPerStepAndRank) {
-  const std::vector<CsvFile> files = csv_files(train_tables(train_tree(train_test::run())));
-  ASSERT_GE(files.size(), 2U);
-  EXPECT_EQ(files[0].name, "steps.csv");
-  EXPECT_EQ(std::ranges::count(files[0].text, '\n'), 4);
-  EXPECT_EQ(files[1].name, "rank_steps.csv");
-  EXPECT_EQ(std::ranges::count(files[1].text, '\n'), 7);
 }
 
 }  // namespace

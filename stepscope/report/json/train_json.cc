@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/telemetry/stats_json.h"
 #include "stepscope/report/json/analyze_json.h"
 #include "stepscope/report/json/json_values.h"
-#include "stepscope/report/sentences/run_sentences.h"
+#include "stepscope/report/sentences/train_sentence.h"
 #include "stepscope/say/say.h"
 #include "stepscope/stats/round_to_sum.h"
-#include "stepscope/telemetry/stats_json.h"
 
 namespace stepscope {
 namespace {

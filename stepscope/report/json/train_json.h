@@ -2,7 +2,7 @@
 // A run of training as JSON (docs/reference/json.md).
 #pragma once
 
-#include "stepscope/pipeline/train/train_result.h"
+#include "engine/train/train_result.h"
 #include "stepscope/report/json/json_values.h"
 
 namespace stepscope {

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
-#include "stepscope/pipeline/train/train_test_result.h"
+#include "engine/train/train_test_result.h"
+#include "stepscope/report/csv/csv_tables.h"
 #include "stepscope/report/json/analyze_json.h"
 
 namespace stepscope {
@@ -99,6 +102,15 @@ TEST(TrainJson, IsolationAddsUpForEachRankAndForTheMean) {
   EXPECT_EQ(json["ranks"][0]["contention_ns"], 10'000'001);
   EXPECT_EQ(json["ranks"][1]["hidden_ns"], -5'000'000);
   EXPECT_EQ(json["ranks"][1]["contention_ns"], 5'000'000);
+}
+
+TEST(TrainCsv, TablesHaveARowPerStepAndRank) {
+  const std::vector<CsvFile> files = csv_files(train_tables(train_tree(train_test::run())));
+  ASSERT_GE(files.size(), 2U);
+  EXPECT_EQ(files[0].name, "steps.csv");
+  EXPECT_EQ(std::ranges::count(files[0].text, '\n'), 4);
+  EXPECT_EQ(files[1].name, "rank_steps.csv");
+  EXPECT_EQ(std::ranges::count(files[1].text, '\n'), 7);
 }
 
 }  // namespace

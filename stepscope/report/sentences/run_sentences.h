@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of a checked, a trained, a calibrated run, and of the memory of a device.
+// What is said of a checked run, of a calibrated machine, and of the memory of a device.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <vector>
 
+#include "stepscope/fit/calibration.h"
 #include "stepscope/fit/transfer_fit.h"
-#include "stepscope/pipeline/calibrate/calibrate.h"
 #include "stepscope/pipeline/calibrate/calibrate_from.h"
 #include "stepscope/pipeline/check.h"
 #include "stepscope/pipeline/memory.h"
-#include "stepscope/pipeline/train/train_result.h"
 #include "stepscope/say/message.h"
 
 namespace stepscope {
 
 // "Worth a look: idle (6 of 7 checks could be made)."
 [[nodiscard]] Message check_sentence(const std::vector<CheckLine>& lines);
-
-// "A step takes 81.2 ms: 12.6 k tokens/s, 61.3 % MFU; loss 5.54 → 2.31 in 40 steps."
-[[nodiscard]] Message train_sentence(const TrainResult& result);
-// The verdict over the recorded steps, or why there is none. Empty where one rank has no fault.
-[[nodiscard]] Message train_verdict_sentence(const TrainResult& result);
 
 // The fit whose start and rate speak for the links: an all-reduce of the largest group, else any
 // collective of the largest group. Null without a fit.

@@ -13,8 +13,8 @@
 
 #include "stepscope/analysis/matching/clock_alignment.h"
 #include "stepscope/diagnose/judged_test_results.h"
+#include "stepscope/fit/calibration.h"
 #include "stepscope/fit/transfer_fit.h"
-#include "stepscope/pipeline/calibrate/calibrate.h"
 #include "stepscope/pipeline/check.h"
 #include "stepscope/pipeline/compare.h"
 #include "stepscope/pipeline/hang.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "stepscope/pipeline/calibrate/calibrate.h"
+#include "stepscope/fit/calibration.h"
 #include "stepscope/pipeline/calibrate/calibrate_from.h"
 #include "stepscope/report/terminal/text_options.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "stepscope/diagnose/labels.h"
-#include "stepscope/report/sentences/run_sentences.h"
+#include "stepscope/report/sentences/train_sentence.h"
 #include "stepscope/report/terminal/account.h"
 #include "stepscope/report/terminal/text_table.h"
 #include "stepscope/say/format.h"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "stepscope/pipeline/train/train_result.h"
+#include "engine/train/train_result.h"
 #include "stepscope/report/terminal/text_options.h"
 
 namespace stepscope {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "stepscope/pipeline/train/train_test_result.h"
+#include "engine/train/train_test_result.h"
 
 namespace stepscope {
 namespace {
