@@ -16,9 +16,9 @@
 
 #include "bench/child_process.h"
 #include "bench/comm_timing.h"
-#include "stepscope/comm/collectives/reduce.h"
-#include "stepscope/comm/communicator/copy.h"
-#include "stepscope/comm/groups/shm_group.h"
+#include "engine/comm/collectives/reduce.h"
+#include "engine/comm/communicator/copy.h"
+#include "engine/comm/groups/shm_group.h"
 
 namespace stepscope::bench {
 namespace {

@@ -25,20 +25,20 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/nn/kernels/adamw.h"
+#include "engine/nn/kernels/attention.h"
+#include "engine/nn/kernels/cross_entropy.h"
+#include "engine/nn/kernels/dropout.h"
+#include "engine/nn/kernels/embedding.h"
+#include "engine/nn/kernels/fma_peak.h"
+#include "engine/nn/kernels/gelu.h"
+#include "engine/nn/kernels/layer_norm.h"
+#include "engine/nn/kernels/matmul.h"
+#include "engine/nn/kernels/rms_norm.h"
+#include "engine/nn/kernels/rotary.h"
+#include "engine/nn/kernels/swiglu.h"
 #include "stepscope/base/element.h"
 #include "stepscope/base/isa.h"
-#include "stepscope/nn/kernels/adamw.h"
-#include "stepscope/nn/kernels/attention.h"
-#include "stepscope/nn/kernels/cross_entropy.h"
-#include "stepscope/nn/kernels/dropout.h"
-#include "stepscope/nn/kernels/embedding.h"
-#include "stepscope/nn/kernels/fma_peak.h"
-#include "stepscope/nn/kernels/gelu.h"
-#include "stepscope/nn/kernels/layer_norm.h"
-#include "stepscope/nn/kernels/matmul.h"
-#include "stepscope/nn/kernels/rms_norm.h"
-#include "stepscope/nn/kernels/rotary.h"
-#include "stepscope/nn/kernels/swiglu.h"
 
 namespace stepscope::nn {
 namespace {

@@ -77,7 +77,7 @@ def write_tokens(path, vocabulary):
 
 
 def write_model_a(path):
-    """docs/reference/checkpoints.md, "Weights of other tools"; stepscope/zero/checkpoint/llmc_file.h."""
+    """docs/reference/checkpoints.md, "Weights of other tools"; engine/zero/checkpoint/llmc_file.h."""
     layers, heads, c, vocabulary = 4, 4, 256, 4096
     draw = random.Random(1)
     header = [20240326, 3, TOKENS, vocabulary, layers, heads, c, vocabulary]

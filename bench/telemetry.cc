@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/telemetry/range.h"
+#include "engine/telemetry/rank_recorder.h"
 #include "stepscope/stats/summary.h"
-#include "stepscope/telemetry/range.h"
-#include "stepscope/telemetry/rank_recorder.h"
 
 namespace {
 

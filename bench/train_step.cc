@@ -32,12 +32,12 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/nn/kernels/adamw.h"
-#include "stepscope/nn/kernels/fma_peak.h"
-#include "stepscope/nn/kernels/matmul.h"
-#include "stepscope/nn/network/initialize.h"
-#include "stepscope/nn/network/network.h"
-#include "stepscope/nn/network/presets.h"
+#include "engine/nn/kernels/adamw.h"
+#include "engine/nn/kernels/fma_peak.h"
+#include "engine/nn/kernels/matmul.h"
+#include "engine/nn/network/initialize.h"
+#include "engine/nn/network/network.h"
+#include "engine/nn/network/presets.h"
 
 namespace stepscope::nn {
 namespace {

@@ -26,9 +26,9 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/comm/groups/shm_group.h"
-#include "stepscope/comm/groups/thread_group.h"
-#include "stepscope/zero/engine/engine.h"
+#include "engine/comm/groups/shm_group.h"
+#include "engine/comm/groups/thread_group.h"
+#include "engine/zero/engine/engine.h"
 
 namespace {
 

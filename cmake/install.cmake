@@ -1,5 +1,5 @@
-# Install rules and the exported CMake package: the command, the libraries, stepscope/stepscope.h with the headers that it
-# includes, and the target stepscope::stepscope.
+# Install rules and the exported CMake package: the command, the libraries, stepscope/stepscope.h and
+# engine/stepscope_engine.h with the headers that they include, and the target stepscope::stepscope.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -10,7 +10,12 @@ add_library(stepscope_library INTERFACE)
 target_link_libraries(stepscope_library INTERFACE stepscope_verbs)
 set_target_properties(stepscope_library PROPERTIES EXPORT_NAME stepscope)
 install(TARGETS stepscope_library ${targets} EXPORT stepscope-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")
+set(headers stepscope/stepscope.h)
+if(STEPSCOPE_ENGINE)
+  list(APPEND headers engine/stepscope_engine.h)
+endif()
+install(CODE "set(HEADERS \"${headers}\")
+set(SOURCE \"${PROJECT_SOURCE_DIR}\")
 set(DESTINATION \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
 include(\"${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake\")")
 install(TARGETS stepscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)

@@ -1,7 +1,7 @@
-# Run at installation: the headers that users of the library see, stepscope/stepscope.h and whatever it includes. The other
-# headers are internal. SOURCE: the repository; DESTINATION: the folder of include/.
+# Run at installation: the headers that users of the library see, HEADERS and whatever they include. The other headers are
+# internal. SOURCE: the repository; DESTINATION: the folder of include/.
 cmake_policy(SET CMP0057 NEW)  # if(... IN_LIST ...)
-set(open stepscope/stepscope.h)
+set(open ${HEADERS})
 set(seen "")
 while(open)
   list(POP_FRONT open header)
@@ -9,7 +9,7 @@ while(open)
     continue()
   endif()
   list(APPEND seen ${header})
-  file(STRINGS ${SOURCE}/${header} lines REGEX "^#include \"stepscope/")
+  file(STRINGS ${SOURCE}/${header} lines REGEX "^#include \"(stepscope|engine)/")
   foreach(line ${lines})
     string(REGEX REPLACE "^#include \"([^\"]+)\".*$" "\\1" included ${line})
     list(APPEND open ${included})

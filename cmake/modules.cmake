@@ -1,4 +1,4 @@
-# Functions that make libraries of the folders of stepscope/, and build tests, benchmarks and the command line.
+# Functions that make libraries of the folders of stepscope/ and engine/, and build tests, benchmarks and the command line.
 
 add_library(stepscope_flags INTERFACE)
 target_compile_options(stepscope_flags INTERFACE
@@ -84,7 +84,8 @@ function(stepscope_compile_rooms target apart)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   foreach(source ${ARGN})
     get_filename_component(room ${source} DIRECTORY)
-    file(RELATIVE_PATH room ${PROJECT_SOURCE_DIR}/stepscope ${room})
+    file(RELATIVE_PATH room ${PROJECT_SOURCE_DIR} ${room})
+    string(REGEX REPLACE "^(stepscope|engine)/(.*)$" "\\2" room ${room})
     if(room IN_LIST apart)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     else()
@@ -106,11 +107,14 @@ function(stepscope_compile_rooms target apart)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:stepscope_local_shadows>)
 endfunction()
 
-# stepscope_module(NAME [USES module...] [LIBS library...]): compiles the sources in stepscope/NAME and its rooms,
-# without tests and benchmarks.
+# stepscope_module(NAME [USES module...] [LIBS library...]): compiles the sources in NAME and its rooms, without tests and
+# benchmarks. NAME is a folder of stepscope/ or of engine/.
 function(stepscope_module name)
   cmake_parse_arguments(arg "" "" "USES;LIBS" ${ARGN})
   set(dir ${PROJECT_SOURCE_DIR}/stepscope/${name})
+  if(NOT IS_DIRECTORY ${dir})
+    set(dir ${PROJECT_SOURCE_DIR}/engine/${name})
+  endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")
   add_library(stepscope_${name} STATIC ${sources})
@@ -166,11 +170,15 @@ endfunction()
 function(stepscope_cli)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stepscope/cli/*.cc)
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|/main)\\.cc$")
+  if(STEPSCOPE_ENGINE)
+    list(FILTER sources EXCLUDE REGEX "/no_engine\\.cc$")
+  endif()
   add_library(stepscope_cli STATIC ${sources})
   target_include_directories(stepscope_cli PUBLIC ${PROJECT_SOURCE_DIR})
   get_property(modules GLOBAL PROPERTY STEPSCOPE_MODULES)
   list(TRANSFORM modules PREPEND stepscope_)
   target_link_libraries(stepscope_cli PRIVATE stepscope_flags PUBLIC ${modules} fmt::fmt CLI11::CLI11)
+  target_compile_definitions(stepscope_cli PRIVATE $<$<BOOL:${STEPSCOPE_ENGINE}>:STEPSCOPE_ENGINE>)
   stepscope_compile_rooms(stepscope_cli "${STEPSCOPE_ROOMS_APART}" ${sources})
   target_compile_options(stepscope_cli PRIVATE $<$<CONFIG:Release>:-Os>)
   stepscope_precompile(stepscope_cli face)
@@ -178,13 +186,14 @@ function(stepscope_cli)
   target_link_libraries(stepscope PRIVATE stepscope_flags stepscope_cli)
 endfunction()
 
-# One test program a module (stepscope/NAME/*_test.cc).
+# One test program a module.
 function(stepscope_tests)
   find_package(GTest REQUIRED)
   include(GoogleTest)
   get_property(modules GLOBAL PROPERTY STEPSCOPE_MODULES)
   foreach(module ${modules} cli)
-    file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stepscope/${module}/*_test.cc)
+    file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stepscope/${module}/*_test.cc
+                                              ${PROJECT_SOURCE_DIR}/engine/${module}/*_test.cc)
     if(tests)
       add_executable(${module}_test ${tests})
       target_link_libraries(${module}_test PRIVATE stepscope_flags stepscope_${module} GTest::gtest_main)

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that a user of the library needs: one call per verb of the command line, the functions
-// that write a result as text or JSON, the counters of a trainer, and the optimizer shard.
-// docs/how-to/use-the-cpp-library.md has examples. Headers that this one does not include are
-// internal and are not installed.
+// Everything that a user of the library needs: one call per verb of the command line, and the
+// functions that write a result as text or JSON. engine/stepscope_engine.h has what needs the
+// engine. docs/how-to/use-the-cpp-library.md has examples. Headers that these two do not include
+// are internal and are not installed.
 #pragma once
 
 #include "stepscope/face/page/html.h"
 #include "stepscope/face/tree/csv_tables.h"
 #include "stepscope/face/tree/version.h"
 #include "stepscope/say/say.h"
-#include "stepscope/telemetry/rank_recorder.h"
-#include "stepscope/telemetry/stats_json.h"
-#include "stepscope/telemetry/zero3_performance_stats.h"
 #include "stepscope/verbs/analyze/analyze.h"
 #include "stepscope/verbs/analyze/analyze_json.h"
 #include "stepscope/verbs/analyze/analyze_tables.h"
@@ -19,7 +16,6 @@
 #include "stepscope/verbs/analyze/explanation_views.h"
 #include "stepscope/verbs/analyze/whatif.h"
 #include "stepscope/verbs/analyze/whatif_views.h"
-#include "stepscope/verbs/calibrate/calibrate.h"
 #include "stepscope/verbs/check/check.h"
 #include "stepscope/verbs/check/check_views.h"
 #include "stepscope/verbs/compare/compare.h"
@@ -51,6 +47,3 @@
 #include "stepscope/verbs/stacks/stacks_json.h"
 #include "stepscope/verbs/stacks/stacks_sentence.h"
 #include "stepscope/verbs/stacks/stacks_text.h"
-#include "stepscope/verbs/train/train.h"
-#include "stepscope/verbs/train/train_views.h"
-#include "stepscope/zero/plan/shard.h"

@@ -10,10 +10,10 @@ build_packages=(
   esbuild                                            # report/page
   libsqlite3-dev                                     # base/files/sqlite_file
   libcurl4                                           # base/files/curl_library: loaded for URLs
-  libdnnl-dev                                        # nn/matmul
-  libopenmpi-dev openmpi-bin                         # comm/mpi_group
-  liburing-dev                                       # zero/offload_file
-  libmicrohttpd-dev                                  # telemetry/text_endpoint
+  libdnnl-dev                                        # engine/nn/matmul
+  libopenmpi-dev openmpi-bin                         # crew/mpi_job
+  liburing-dev                                       # engine/zero/offload_file
+  libmicrohttpd-dev                                  # metrics/text_endpoint
   python3-dev python3-venv                           # binding, python/
   libsimdjson-dev libdeflate-dev libbenchmark-dev    # bench/
 )

@@ -23,8 +23,11 @@
 #include "stepscope/face/outputs.h"
 #include "stepscope/face/terminal.h"
 #include "stepscope/face/tree/version.h"
-#include "stepscope/nn/network/presets.h"
 #include "stepscope/say/format.h"
+#ifdef STEPSCOPE_ENGINE
+#include "engine/nn/network/presets.h"
+#include "engine/train/calibrate_here.h"
+#endif
 
 // The verbs in the order of `stepscope --help`. Each defines its row, NAME_verb, with its flags.
 #define STEPSCOPE_VERBS(VERB) \
@@ -64,8 +67,10 @@ std::vector<std::string> names_for(std::string_view word) {
     for (const std::string_view stem : machine_stems()) names.emplace_back(stem);
   if (word == "MODEL")
     for (const Transformer& model : model_catalogue()) names.push_back(model.name);
+#ifdef STEPSCOPE_ENGINE
   if (word == "PRESET")
     for (const nn::NamedPreset& preset : nn::network_presets()) names.emplace_back(preset.name);
+#endif
   if (word == "CHANGE")
     for (const ScenarioHelp& s : scenario_help()) names.emplace_back(s.example);
   return names;
@@ -108,6 +113,9 @@ std::span<const Verb> verb_table() {
 
 CommandLine declare_command_line(std::size_t width) {
   offer_names(names_for);
+#ifdef STEPSCOPE_ENGINE
+  offer_measuring(calibrate_here);
+#endif
   CommandLine line;
   line.app = std::make_unique<CLI::App>(
       "stepscope: where does each training step go, what would a change buy, and did it help?",

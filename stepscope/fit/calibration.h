@@ -39,6 +39,11 @@ struct CalibratedMachine {
   double link_error = 0;     // the same over the collectives
 };
 
+struct CalibrateResult {
+  Calibration measured{};    // means over the ranks
+  CalibratedMachine made{};  // machine_text() makes a file of its machine
+};
+
 // Errors: no peak at all, or no memory rate. With one rank there are no links.
 [[nodiscard]] Result<CalibratedMachine> calibrated_machine(const Calibration& measured);
 

@@ -22,8 +22,14 @@ expect "calibrate from a pipe" 1 "pipe: $no_file" -- within calibrate --from pip
 expect "a model in a pipe" 1 "pipe: $no_file" -- within predict ./pipe --machine h100_sxm_80gb --gpus 8
 expect "a machine in a pipe" 1 "pipe.json: $no_file" -- within predict gpt2 --machine pipe.json --gpus 8
 expect "rules in a pipe" 1 "pipe: $no_file" -- within stacks stacks.txt --rules pipe
-expect "training data in a pipe" 1 "pipe: .*$no_file" -- within train --data pipe --steps 1 --ranks 1
-expect "weights in a pipe" 1 "pipe: .*$no_file" -- within train --data text.txt --init-from pipe --steps 1 --ranks 1
+if "$stepscope" help train | grep -q "has no engine"; then
+  no_engine="train: this build of stepscope has no engine; build it with -DSTEPSCOPE_ENGINE=ON"
+  expect "training without an engine" 2 "$no_engine" -- within train --steps 1
+  expect "measuring without an engine" 2 "calibrate .*: this build of stepscope has no engine.*" -- within calibrate out.json
+else
+  expect "training data in a pipe" 1 "pipe: .*$no_file" -- within train --data pipe --steps 1 --ranks 1
+  expect "weights in a pipe" 1 "pipe: .*$no_file" -- within train --data text.txt --init-from pipe --steps 1 --ranks 1
+fi
 
 bomb="byte [0-9]*: inflates to more than 100 times its size, as a decompression bomb does; decompress it"
 for verb in check hang memory; do expect "$verb of a bomb" 1 "$bomb" -- within $verb bomb.gz; done

@@ -58,6 +58,8 @@ cp "$dir/out" "$dir/version"
 run 0 "version by -V" -V
 cmp -s "$dir/version" "$dir/out" || fail "-V is not --version"
 
+pages="plan, calibrate and train"
+if "$stepscope" help train | grep -q "has no engine"; then pages="plan and calibrate"; fi
 # ARGUMENTS|all that standard error says
 while IFS='|' read -r arguments says; do
   # shellcheck disable=SC2086
@@ -75,7 +77,7 @@ analyze x --gpus 8|analyze has no flag --gpus; it is a flag of predict, project 
 analyze --gpus 8|analyze has no flag --gpus; it is a flag of predict, project and plan
 whatif|INPUT is required; stepscope help whatif lists the flags
 whatif x --change bandwidth|bandwidth is no scenario; write bandwidth[:COLLECTIVE]:FACTOR[@RANK], as bandwidth:2
-whatif x --html page.html|whatif has no flag --html; it is a flag of analyze, check, memory, stacks, hang, compare, sweep, predict, plan, calibrate and train
+whatif x --html page.html|whatif has no flag --html; it is a flag of analyze, check, memory, stacks, hang, compare, sweep, predict, $pages
 calibrate x.json --html x.json|FILE and --html name one file: x.json; give each output a file of its own
 predict m --bucket-mb 25|predict has no flag --bucket-mb; did you mean --bucket?
 hang x --frobnicate|hang has no flag --frobnicate; stepscope help hang lists the flags

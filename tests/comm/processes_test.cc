@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "stepscope/comm/groups/shm_group.h"
+#include "engine/comm/groups/shm_group.h"
 #include "tests/comm/launch.h"
 
 namespace stepscope {

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <thread>
 
-#include "stepscope/comm/collectives/collectives_test_cases.h"
-#include "stepscope/comm/groups/mpi_group.h"
-#include "stepscope/comm/groups/shm_group.h"
+#include "engine/comm/collectives/collectives_test_cases.h"
+#include "engine/comm/groups/mpi_group.h"
+#include "engine/comm/groups/shm_group.h"
 
 namespace stepscope {
 namespace {

@@ -62,7 +62,7 @@ done
 while IFS=: read -r file path; do
   [ -e "$path" ] || fail "$file names $path, which does not exist"
 done < <(grep -roE 'docs/[A-Za-z0-9_/-]+\.md' --include='*.cc' --include='*.h' --include='*.js' --include='*.py' --include='*.sh' \
-  --include='*.txt' --include='*.cmake' --include='*.md' stepscope tests tools bench plugins cmake docs examples \
+  --include='*.txt' --include='*.cmake' --include='*.md' stepscope engine tests tools bench plugins cmake docs examples \
   README.md ARCHITECTURE.md CONTRIBUTING.md CMakeLists.txt | sort -u)
 
 [ "$links" -ge 100 ] || fail "only $links links were found"

@@ -14,10 +14,10 @@
 #include <string>
 #include <string_view>
 
-#include "stepscope/zero/checkpoint/llmc_file.h"
-#include "stepscope/zero/checkpoint/manifest.h"
-#include "stepscope/zero/checkpoint/rank_file.h"
-#include "stepscope/zero/checkpoint/safetensors.h"
+#include "engine/zero/checkpoint/llmc_file.h"
+#include "engine/zero/checkpoint/manifest.h"
+#include "engine/zero/checkpoint/rank_file.h"
+#include "engine/zero/checkpoint/safetensors.h"
 
 namespace stepscope::zero {
 namespace {

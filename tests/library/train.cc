@@ -2,7 +2,7 @@
 // `stepscope train --ranks 2 --json -` in ten lines. Both ranks are copies of this program.
 #include <cstdio>
 
-#include "stepscope/stepscope.h"
+#include "engine/stepscope_engine.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "stepscope/stepscope.h"
+#include "engine/stepscope_engine.h"
 
 using namespace stepscope;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "engine/nn/network/network.h"
+#include "engine/nn/network/presets.h"
 #include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/model/parameter_count.h"
-#include "stepscope/nn/network/network.h"
-#include "stepscope/nn/network/presets.h"
 
 namespace stepscope {
 namespace {

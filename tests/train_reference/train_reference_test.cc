@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/nn/kernels/adamw.h"
-#include "stepscope/nn/network/network_test_model.h"
+#include "engine/nn/kernels/adamw.h"
+#include "engine/nn/network/network_test_model.h"
 
 namespace stepscope::nn {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "stepscope/zero/engine/engine_test_run.h"
+#include "engine/zero/engine/engine_test_run.h"
 
 // glibc's own functions, under the names that are replaced here.
 extern "C" {

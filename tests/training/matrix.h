@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/zero/engine/engine_test_run.h"
+#include "engine/zero/engine/engine_test_run.h"
 
 namespace stepscope::matrix {
 

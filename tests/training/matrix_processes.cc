@@ -7,7 +7,7 @@
 #include <ostream>
 #include <utility>
 
-#include "stepscope/comm/groups/shm_group.h"
+#include "engine/comm/groups/shm_group.h"
 
 namespace stepscope::matrix {
 namespace {

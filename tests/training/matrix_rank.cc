@@ -6,10 +6,10 @@
 #include <fstream>
 #include <string>
 
-#include "stepscope/comm/groups/mpi_group.h"
-#include "stepscope/comm/groups/shm_group.h"
-#include "stepscope/comm/measured/jitter_test_communicator.h"
-#include "stepscope/zero/engine/engine_test_delays.h"
+#include "engine/comm/groups/mpi_group.h"
+#include "engine/comm/groups/shm_group.h"
+#include "engine/comm/measured/jitter_test_communicator.h"
+#include "engine/zero/engine/engine_test_delays.h"
 #include "tests/training/matrix_processes.h"
 
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "stepscope/comm/measured/counting_communicator.h"
+#include "engine/comm/measured/counting_communicator.h"
+#include "engine/zero/engine/engine_test_run.h"
 #include "stepscope/cost/step/data_parallel.h"
-#include "stepscope/zero/engine/engine_test_run.h"
 
 namespace stepscope {
 namespace {

@@ -2,12 +2,15 @@
 #include "tests/tree/source_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <utility>
 
 namespace stepscope::tree {
 namespace {
+
+constexpr std::array<std::string_view, 2> trees = {"stepscope", "engine"};
 
 std::string_view without_leading_blanks(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
@@ -23,6 +26,13 @@ std::string_view included_path(std::string_view line) {
   if (!line.starts_with('"')) return {};
   line.remove_prefix(1);
   return line.substr(0, line.find('"'));
+}
+
+// "event/trace.h" for "stepscope/event/trace.h"; empty for a path outside of the trees.
+std::string_view within_tree(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  if (std::ranges::find(trees, path.substr(0, slash)) == trees.end()) return {};
+  return path.substr(std::min(path.size(), slash + 1));
 }
 
 }  // namespace
@@ -47,28 +57,26 @@ std::string read_text(const std::filesystem::path& file) {
 
 std::vector<SourceFile> read_source_tree(const std::filesystem::path& root) {
   std::vector<SourceFile> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "stepscope")) {
-    const auto extension = entry.path().extension();
-    if (!entry.is_regular_file() || (extension != ".h" && extension != ".cc")) continue;
-    files.push_back(
-        parse_source(entry.path().lexically_relative(root).generic_string(), read_text(entry)));
+  for (const std::string_view tree : trees) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / tree)) {
+      const auto extension = entry.path().extension();
+      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cc")) continue;
+      files.push_back(
+          parse_source(entry.path().lexically_relative(root).generic_string(), read_text(entry)));
+    }
   }
   std::ranges::sort(files, {}, &SourceFile::path);
   return files;
 }
 
 std::string_view folder_of(std::string_view path) {
-  constexpr std::string_view root = "stepscope/";
-  if (!path.starts_with(root)) return {};
-  path.remove_prefix(root.size());
+  path = within_tree(path);
   const std::size_t slash = path.find('/');
   return slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
 }
 
 std::string_view room_of(std::string_view path) {
-  constexpr std::string_view root = "stepscope/";
-  if (!path.starts_with(root)) return {};
-  path.remove_prefix(root.size());
+  path = within_tree(path);
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
 }

@@ -24,12 +24,13 @@ struct SourceFile {
 
 [[nodiscard]] SourceFile parse_source(std::string path, std::string_view text);
 
-// All *.h and *.cc below root/stepscope, by path.
+// All *.h and *.cc below root/stepscope and root/engine, by path.
 [[nodiscard]] std::vector<SourceFile> read_source_tree(const std::filesystem::path& root);
 
 [[nodiscard]] std::string read_text(const std::filesystem::path& file);
 
-// "event" for "stepscope/event/trace.h"; empty for a path outside the folders of stepscope/.
+// "event" for "stepscope/event/trace.h", "nn" for "engine/nn/kernels/gelu.h"; empty for a path
+// outside the folders of these trees.
 [[nodiscard]] std::string_view folder_of(std::string_view path);
 
 // "analysis/steps" for "stepscope/analysis/steps/steps.h"; "event" for "stepscope/event/trace.h".

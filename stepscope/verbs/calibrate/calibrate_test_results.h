@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "stepscope/verbs/calibrate/calibrate.h"
+#include "stepscope/fit/calibration.h"
 
 namespace stepscope::test {
 

@@ -8,9 +8,9 @@
 
 #include "stepscope/face/text/text_options.h"
 #include "stepscope/face/tree/json_values.h"
+#include "stepscope/fit/calibration.h"
 #include "stepscope/fit/transfer_fit.h"
 #include "stepscope/say/message.h"
-#include "stepscope/verbs/calibrate/calibrate.h"
 #include "stepscope/verbs/calibrate/calibrate_from.h"
 
 namespace stepscope {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "stepscope/comm/groups/process_crew.h"
+#include "stepscope/crew/process_crew.h"
 #include "stepscope/face/help/exit_code.h"
 #include "stepscope/face/terminal.h"
 

@@ -22,7 +22,7 @@ struct JoinedCrew {
 };
 
 // Joins the processes that a launcher has started and sets the request's crew and threads
-// (comm/groups/process_crew.h). `--threads` is of one process: the first of a host has those of all
+// (crew/process_crew.h). `--threads` is of one process: the first of a host has those of all
 // processes there. If a process of the crew fails, the others end with exit_failed, and the first
 // one says why.
 [[nodiscard]] Result<JoinedCrew> join_launched(TracesRequest& request);

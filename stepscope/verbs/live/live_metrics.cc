@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "stepscope/telemetry/metric_text.h"
+#include "stepscope/metrics/metric_text.h"
 
 namespace stepscope {
 namespace {

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The performance statistics of a ZeRO-3 trainer as one object: a view of a JobWindow. Trainers
+// without a RankRecorder can fill one with durations that they measure. All figures are computed
+// from the window's raw sums; a figure that the window cannot give is absent.
+//
+//   Zero3PerformanceStats stats(rank, world);
+//   …                                    // each step:
+//   if (auto done = stats.record_forward_pass(forward, tokens); !done) return done.error();
+//   …  record_backward_pass(backward, tokens), record_gradient_sync(sync, elements, world)
+//   if (auto done = stats.record_optimizer_step(update, parameters); !done) …  // ends the step
+//   stats.tokens_per_second();
+//
+// A record that cannot be true is an error (ErrorCode::refused) and changes nothing: a negative
+// duration, count or size, a wait longer than the call, a group larger than the world.
+//
+// docs/reference/telemetry.md compares each definition with the usual one. For one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/telemetry/efficiency.h"
+#include "engine/telemetry/fast_clock.h"
+#include "engine/telemetry/interval_union.h"
+#include "engine/telemetry/job_window.h"
+#include "stepscope/base/collective_kind.h"
+#include "stepscope/base/element.h"
+#include "stepscope/base/quantity.h"
+#include "stepscope/base/result.h"
+
+namespace stepscope {
+
+using CommunicationOperation = CollectiveKind;
+
+struct LayerTimingStats {
+  std::uint64_t forward_count = 0;
+  std::uint64_t backward_count = 0;
+  Ns total_forward_time{};  // of all ranks
+  Ns total_backward_time{};
+  std::optional<Ns> average_forward_time{};
+  std::optional<Ns> average_backward_time{};
+  std::optional<Ns> min_forward_time{};
+  std::optional<Ns> max_forward_time{};
+  std::optional<Ns> min_backward_time{};
+  std::optional<Ns> max_backward_time{};
+  int slowest_rank = 0;  // with the longest single run
+};
+
+// The passes of one kind, over all ranks. The quantile q of n times is the time of rank
+// floor(q (n - 1)) in ascending order, within 1 % (stats/quantile_sketch.h): of one time every
+// quantile is that time, of 2 to 101 times p99 is at most the second longest. Absent without
+// passes.
+struct PassTimes {
+  std::uint64_t count = 0;
+  std::int64_t items = 0;  // tokens, or parameters (optimizer)
+  Ns total{};
+  std::optional<Ns> mean{};
+  std::optional<Ns> min{};
+  std::optional<Ns> p50{};
+  std::optional<Ns> p90{};
+  std::optional<Ns> p99{};
+  std::optional<Ns> max{};
+};
+
+struct PerformanceSummary {
+  int ranks = 0;
+  std::uint64_t forward_passes = 0;
+  std::uint64_t backward_passes = 0;
+  std::uint64_t optimizer_steps = 0;
+  Ns total_forward_time{};  // mean over ranks, like the four below
+  Ns total_backward_time{};
+  Ns total_optimizer_time{};
+  Ns parameter_transfer_time{};
+  Ns gradient_sync_time{};
+  std::array<PassTimes, pass_count> passes{};  // by TrainingPass
+  ActivityTimes budget{};                      // device time of all ranks; sums to rank_wall
+  Ns rank_wall{};
+  Ns beyond_wall{};  // manually recorded durations that exceed their steps
+  std::map<std::string, LayerTimingStats, std::less<>> layers{};
+  ThroughputMetrics throughput{};
+  MemoryTransferMetrics memory_transfers{};
+  CommunicationStats communication{};
+  OptimizationEfficiency efficiency{};
+  std::array<MemoryTotals, memory_class_count> memory_most{};  // maximum over ranks
+  MemoryTotals memory_total_most{};
+};
+
+class Zero3PerformanceStats {
+ public:
+  using Clock = Ns (*)();
+  // The statistics of one rank. The first step begins now.
+  explicit Zero3PerformanceStats(int rank = 0, int world = 1, Clock clock = host_now);
+  // From windows of recorders, gathered or not. Recording continues as the lowest rank in it.
+  explicit Zero3PerformanceStats(JobWindow window, Clock clock = host_now);
+
+  // Durations that a trainer measured, reported when they are over. They exclude one another: a
+  // forward pass is without the waits that are recorded separately. `num_tokens` counts tokens, not
+  // elements.
+  Result<Done> record_forward_pass(Ns duration, std::int64_t num_tokens);
+  Result<Done> record_backward_pass(Ns duration, std::int64_t num_tokens);
+  // Ends the step. Its wall time beyond the recorded durations is Activity::other.
+  Result<Done> record_optimizer_step(Ns duration, std::int64_t num_params);
+  Result<Done> record_layer_execution(std::string_view layer_name, Ns duration);
+  Result<Done> record_layer_backward(std::string_view layer_name, Ns duration);
+  // The main thread waited for the whole transfer, or for `stall`.
+  Result<Done> record_parameter_transfer(Ns duration, Bytes bytes, TransferDirection direction,
+                                         std::optional<Ns> stall = std::nullopt);
+  // `num_gradients` elements of `type`, reduce-scattered (stages 2, 3) or all-reduced.
+  Result<Done> record_gradient_sync(
+      Ns duration, std::int64_t num_gradients, int world_size, ElementType type = ElementType::f32,
+      CommunicationOperation operation = CollectiveKind::reduce_scatter);
+  struct CommunicationDetail {
+    int group_size = 0;  // 0: the world
+    CollectivePurpose purpose = CollectivePurpose::other;
+    std::optional<Ns> stall{};             // of the main thread; absent: the whole duration
+    std::optional<Ns> waited_for_peers{};  // from the call to the last rank's call
+  };
+  // `bytes` as in CollectiveTotals.
+  Result<Done> record_communication(CommunicationOperation operation, Ns duration, Bytes bytes,
+                                    const CommunicationDetail& detail);
+  Result<Done> record_communication(CommunicationOperation operation, Ns duration, Bytes bytes) {
+    return record_communication(operation, duration, bytes, CommunicationDetail{});
+  }
+  // For the current step, used for MFU. Executed FLOPs include the model's.
+  Result<Done> record_flops(Flops model, Flops executed);
+  // Ends the step in loops without an optimizer step.
+  void end_step();
+
+  // The thirteen members. Times of several ranks are their mean; over_ranks() has the distribution.
+  [[nodiscard]] std::uint64_t forward_passes() const;
+  [[nodiscard]] std::uint64_t backward_passes() const;
+  [[nodiscard]] std::uint64_t optimizer_steps() const;
+  [[nodiscard]] Ns total_forward_time() const;
+  [[nodiscard]] Ns total_backward_time() const;
+  [[nodiscard]] Ns total_optimizer_time() const;
+  [[nodiscard]] Ns parameter_transfer_time() const;
+  [[nodiscard]] Ns gradient_sync_time() const;  // from submission to end, overlapped or not
+  [[nodiscard]] std::map<std::string, LayerTimingStats, std::less<>> layer_timings() const;
+  [[nodiscard]] ThroughputMetrics throughput_metrics() const { return throughput(window_); }
+  [[nodiscard]] MemoryTransferMetrics memory_transfer_metrics() const {
+    return memory_transfers(window_, references_);
+  }
+  [[nodiscard]] CommunicationStats communication_stats() const {
+    return communication(window_, references_);
+  }
+  [[nodiscard]] OptimizationEfficiency optimization_efficiency() const {
+    return stepscope::optimization_efficiency(window_, references_);
+  }
+
+  [[nodiscard]] PassTimes pass_times(TrainingPass pass) const;
+  [[nodiscard]] std::optional<Ns> average_forward_time() const;
+  [[nodiscard]] std::optional<Ns> average_backward_time() const;
+  [[nodiscard]] std::optional<Ns> average_optimizer_time() const;
+  // Tokens of all ranks / the whole wall time of the job.
+  [[nodiscard]] std::optional<double> tokens_per_second() const;
+  [[nodiscard]] std::optional<double> memory_bandwidth_gb_per_s() const;  // GB = 1e9 bytes
+  [[nodiscard]] std::optional<double> communication_efficiency() const;
+  [[nodiscard]] std::optional<double> training_efficiency() const;  // MFU
+  [[nodiscard]] PerformanceSummary performance_summary() const;
+
+  // Drops all records and begins a step.
+  void reset();
+  // gather(): adds the ranks of another. Errors: a rank that is already here; ranks over other
+  // steps. On an error this object does not change.
+  [[nodiscard]] Result<Done> merge(const Zero3PerformanceStats& other);
+
+  // References for efficiencies: peaks and links, measured by the caller.
+  void set_references(ReferenceRates references) { references_ = std::move(references); }
+  [[nodiscard]] const JobWindow& window() const { return window_; }
+
+ private:
+  RankWindow& own();
+  LayerTotals& layer(std::string_view name);
+  void add_pass(TrainingPass kind, Ns duration, std::int64_t items);
+  void claim(Activity activity, Ns duration);
+
+  Clock clock_;
+  int rank_ = 0;
+  int world_ = 1;
+  JobWindow window_;
+  ReferenceRates references_;
+  StepRecord open_;
+  std::map<std::string, std::uint64_t, std::less<>> sequences_;  // next number of each group
+  IntervalUnion comm_;
+  std::array<IntervalUnion, transfer_direction_count> busy_{};
+};
+
+}  // namespace stepscope

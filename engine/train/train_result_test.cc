@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/train/train_result.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/train/train_test_result.h"
+
+namespace stepscope {
+namespace {
+
+TEST(TrainResult, RatesLeaveTheFirstStepOut) {
+  const TrainRates rates = train_rates(train_test::run());
+  EXPECT_DOUBLE_EQ(rates.step_ns, 100e6);
+  EXPECT_DOUBLE_EQ(rates.tokens_per_second, 10240);
+  EXPECT_DOUBLE_EQ(*rates.mfu, 12e9 / (2 * 100e9 * 0.1));
+  EXPECT_DOUBLE_EQ(*rates.hfu, 16e9 / (2 * 100e9 * 0.1));
+}
+
+TEST(TrainResult, WithoutStepsThereIsNoRate) {
+  EXPECT_FALSE(train_rates({}).mfu);
+  EXPECT_EQ(train_rates({}).step_ns, 0);
+}
+
+}  // namespace
+}  // namespace stepscope
