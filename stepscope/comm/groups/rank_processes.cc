@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/comm/groups/rank_processes.h"
 
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/comm/groups/shm_group.h"
 
 namespace stepscope {
@@ -80,9 +80,7 @@ Result<Done> run_rank_processes(const RankLaunch& launch) {
 
 int rank_restarts() {
   const char* text = is_spawned_rank() ? std::getenv(restarts_name.data()) : nullptr;
-  int restarts = 0;
-  if (text != nullptr) std::from_chars(text, text + std::strlen(text), restarts);
-  return restarts;
+  return text == nullptr ? 0 : leading_number<int>(text).value_or(0);
 }
 
 }  // namespace stepscope
