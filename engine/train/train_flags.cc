@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -13,6 +12,7 @@
 
 #include "engine/nn/network/presets.h"
 #include "stepscope/base/byte_size.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/face/help/flag_values.h"
 #include "stepscope/face/help/flag_view.h"
 #include "stepscope/face/help/output_flags.h"
@@ -241,16 +241,13 @@ void declare_views(CLI::App& app, TrainFlags& f) {
 
 // A number, then what is left of the text. Absent where it begins with none, or with a negative
 // one.
-std::optional<double> leading_number(std::string_view& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(value) || value < 0) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return value;
+std::optional<double> take_amount(std::string_view& text) {
+  const auto value = take_number<double>(text);
+  return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
 std::optional<Ns> parse_time(std::string_view text) {
-  const auto number = leading_number(text);
+  const auto number = take_amount(text);
   constexpr std::array<std::pair<std::string_view, double>, 4> units = {
       {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
   const auto* unit = std::ranges::find(units, text, [](const auto& u) { return u.first; });
@@ -260,10 +257,8 @@ std::optional<Ns> parse_time(std::string_view text) {
 }
 
 std::optional<std::int64_t> parse_whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = number_of<std::int64_t>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 std::vector<std::string_view> parts_between(std::string_view text, char at) {
@@ -321,7 +316,7 @@ bool parse_of_rank(const std::vector<std::string_view>& parts, TrainFault& fault
   if (parts.size() != 3 || !parse_rank(parts[1], fault)) return false;
   if (parts[0] == "slow") {
     std::string_view share = parts[2];
-    const auto percent = leading_number(share);
+    const auto percent = take_amount(share);
     constexpr double most = 1e6;
     if (!percent || share != "%" || *percent > most) return false;
     fault.kind = FaultKind::slow;
@@ -347,13 +342,9 @@ Result<nn::RecomputePlan> recompute_of(const std::string& text) {
   if (text == "selective") return nn::RecomputePlan{.kind = nn::Recompute::selective};
   if (text == "full") return nn::RecomputePlan{.kind = nn::Recompute::full};
   constexpr std::string_view head = "every:";
-  int every = 0;
-  if (text.starts_with(head)) {
-    const char* end = text.data() + text.size();
-    const auto read = std::from_chars(text.data() + head.size(), end, every);
-    if (read.ec == std::errc() && read.ptr == end && every > 0)
-      return nn::RecomputePlan{.kind = nn::Recompute::every_k, .every = every};
-  }
+  if (text.starts_with(head))
+    if (const auto every = number_of<int>(text.substr(head.size())); every && *every > 0)
+      return nn::RecomputePlan{.kind = nn::Recompute::every_k, .every = *every};
   return Error{.what = fmt::format("--recompute {} is unknown", text),
                .hint = "write none, selective, full or every:K"};
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/base/byte_size.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
+
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -31,20 +33,20 @@ constexpr std::array<Unit, 14> units = {{{"TIB", "TiB", std::int64_t{1} << 40},
 }  // namespace
 
 Result<std::int64_t> parse_bytes(std::string_view text) {
-  const std::string copy(text.substr(0, 64));
-  char* end = nullptr;
-  const double number = std::strtod(copy.c_str(), &end);
-  std::string unit(end);
-  unit.erase(0, unit.find_first_not_of(' ') == std::string::npos ? unit.size()
-                                                                 : unit.find_first_not_of(' '));
+  text = text.substr(0, 64);
+  std::string_view rest = text.substr(std::min(text.find_first_not_of(' '), text.size()));
+  if (rest.starts_with('+')) rest.remove_prefix(1);
+  const auto number = take_number<double>(rest);
+  std::string unit(rest.substr(std::min(rest.find_first_not_of(' '), rest.size())));
   for (char& c : unit)
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
   for (const Unit& u : units) {
-    if (unit != u.name || end == copy.c_str()) continue;
-    const double bytes = number * static_cast<double>(u.bytes);
+    if (unit != u.name || !number) continue;
+    const double bytes = *number * static_cast<double>(u.bytes);
     if (bytes >= 1 && bytes <= 1e15) return static_cast<std::int64_t>(std::llround(bytes));
   }
-  return Error{.what = "\"" + copy + "\" is no size", .hint = "write 1KB, 64MiB or 1GB"};
+  return Error{.what = "\"" + std::string(text) + "\" is no size",
+               .hint = "write 1KB, 64MiB or 1GB"};
 }
 
 std::string byte_size_text(Bytes bytes) {

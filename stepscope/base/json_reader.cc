@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
+
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -156,14 +157,11 @@ const JsonValue* step_into(const JsonValue& value, std::string_view& rest) {
 
 // The item of a list that "[2]..." names.
 const JsonValue* step_to_item(const JsonValue& value, std::string_view& rest) {
-  std::size_t n = 0;
-  const char* end = rest.data() + rest.size();
-  const auto [after, error] = std::from_chars(rest.data() + 1, end, n);
-  if (error != std::errc{} || after == end || *after != ']' || n >= value.items.size()) {
-    return nullptr;
-  }
-  rest.remove_prefix(static_cast<std::size_t>(after + 1 - rest.data()));
-  return &value.items[n];
+  std::string_view after = rest.substr(1);
+  const auto n = take_number<std::size_t>(after);
+  if (!n || !after.starts_with(']') || *n >= value.items.size()) return nullptr;
+  rest = after.substr(1);
+  return &value.items[*n];
 }
 
 }  // namespace

@@ -2,10 +2,9 @@
 #include "stepscope/crew/launched_rank.h"
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
-#include <system_error>
+
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 
@@ -14,11 +13,8 @@ namespace {
 std::optional<int> environment_number(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr) return std::nullopt;
-  int number = 0;
-  const char* end = text + std::strlen(text);
-  const auto read = std::from_chars(text, end, number);
-  if (read.ec != std::errc() || read.ptr != end || number < 0) return std::nullopt;
-  return number;
+  const auto number = number_of<int>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "stepscope/base/crew.h"
-#include "stepscope/base/release.h"
+#include "stepscope/base/freed_memory.h"
 #include "stepscope/base/result.h"
 #include "stepscope/base/run_sort.h"
 #include "stepscope/event/name_rules.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/model/parameter_count.h"
 
@@ -160,7 +160,7 @@ void add_printed(const JobLog& log, const LogSteps& steps, const LogAccount& a, 
     if (is_mfu && peak && peak->value > 0) {
       const auto used = log.settings.find("mfu_peak");
       if (used != log.settings.end())
-        ratio = std::strtod(used->second.c_str(), nullptr) / peak->value;
+        ratio = leading_number<double>(used->second).value_or(0) / peak->value;
     }
     if (steps.tool->counting == FlopCounting::causal_halved) {
       rate.factor = 1;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/live/engine_metrics.h"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <string>
+
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -12,10 +13,8 @@ namespace {
 constexpr int most_engine_ranks = 65'536;
 
 std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data() || !std::isfinite(value)) return std::nullopt;
-  return value;
+  const auto value = leading_number<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 // The value of a label in name{a="x",b="y"}; the labels that are read hold no quotes.
@@ -50,9 +49,7 @@ Result<EngineMetrics> parse_engine_metrics(std::string_view text) {
       wall = true;
     } else if (name.starts_with("stepscope_activity_seconds_total{")) {
       const std::string_view activity = label(name, "activity");
-      int rank = -1;
-      const std::string_view shown = label(name, "rank");
-      std::from_chars(shown.data(), shown.data() + shown.size(), rank);
+      const int rank = leading_number<int>(label(name, "rank")).value_or(-1);
       if (rank < 0 || rank >= most_engine_ranks) continue;
       const bool waits =
           activity == "wait_fetch" || activity == "wait_reduce" || activity == "wait_gather";

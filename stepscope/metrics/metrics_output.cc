@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/base/output_file.h"
 
 namespace stepscope {
@@ -46,12 +46,11 @@ Result<MetricsTarget> metrics_target(std::string_view text) {
     target.file = text;
     return target;
   }
-  unsigned port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error != std::errc{} || port > 65535)
+  const auto port = leading_number<unsigned>(digits);
+  if (!port || *port > 65535)
     return Error{.what = std::string(digits) + " is no port",
                  .hint = "ports are 0 to 65535; write ./" + std::string(digits) + " for a file"};
-  target.port = static_cast<std::uint16_t>(port);
+  target.port = static_cast<std::uint16_t>(*port);
   if (colon != std::string_view::npos) target.address = text.substr(0, colon);
   return target;
 }

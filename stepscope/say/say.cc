@@ -5,8 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <charconv>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/base/result.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
@@ -120,19 +120,20 @@ std::string filled(std::string_view text, const std::vector<Value>& values) {
     out += text.substr(0, open);
     const std::string_view place = in_braces(text.substr(open));
     text.remove_prefix(open + place.size() + 2);
-    std::size_t number = values.size();
-    const char* const after = std::from_chars(place.begin(), place.end(), number).ptr;
-    check(number < values.size(), "a message has a value for each place");
-    const Value& value = values[number];
-    if (after == place.end()) {
+    std::string_view after = place;
+    const auto number = take_number<std::size_t>(after);
+    check(number && *number < values.size(), "a message has a value for each place");
+    const Value& value = values[*number];
+    if (after.empty()) {
       out += written(value, {});
       continue;
     }
-    const std::string_view rest(after + 1, place.end());
+    const char how = after.front();
+    const std::string_view rest = after.substr(1);
     const auto [first, second] = choices(rest);
-    if (*after == '?') out += filled(is_there(value) ? first : second, values);
-    if (*after == '|') out += filled(is_one(value) ? first : second, values);
-    if (*after == ':') out += written(value, rest);
+    if (how == '?') out += filled(is_there(value) ? first : second, values);
+    if (how == '|') out += filled(is_one(value) ? first : second, values);
+    if (how == ':') out += written(value, rest);
   }
   return out.append(text);
 }

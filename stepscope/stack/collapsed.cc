@@ -3,10 +3,10 @@
 // line before. The rest is looked up whole, then frame by frame.
 #include "stepscope/stack/collapsed.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/stack/stack_hash.h"
 #include "stepscope/stack/text_input.h"
 
@@ -102,9 +102,9 @@ bool split_collapsed(std::string_view line, std::string_view& stack, double& cou
     for (const char c : number) whole = 10 * whole + static_cast<std::uint64_t>(c - '0');
     count = static_cast<double>(whole);
   } else {
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), count);
-    if (error != std::errc() || end != number.data() + number.size() || !std::isfinite(count))
-      return false;
+    const auto real = number_of<double>(number);
+    if (!real || !std::isfinite(*real)) return false;
+    count = *real;
   }
   stack = line.substr(0, at - 1);
   while (!stack.empty() && is_blank(stack.back())) stack.remove_suffix(1);

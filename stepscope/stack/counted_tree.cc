@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <tuple>
 #include <vector>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/stack/text_input.h"
 
 namespace stepscope {
@@ -50,11 +50,8 @@ std::optional<std::uint64_t> take_count(std::string_view& text, bool& repaired) 
   std::string digits;
   for (const char c : written)
     if (c != ',') digits += digit_of(c);
-  std::uint64_t count = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-  if (digits.empty() || digits.size() > 15 || error != std::errc() ||
-      end != digits.data() + digits.size() || std::ranges::none_of(written, is_digit))
-    return std::nullopt;
+  const auto count = number_of<std::uint64_t>(digits);
+  if (!count || digits.size() > 15 || std::ranges::none_of(written, is_digit)) return std::nullopt;
   repaired = repaired || std::ranges::any_of(written, [](char c) { return digit_of(c) != c; });
   text = trimmed(text.substr(0, open));
   return count;

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/stack/frame.h"
 
-#include <charconv>
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
-
-std::optional<std::uint32_t> number(std::string_view text, int base) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 bool take_suffix(std::string_view& text, std::string_view suffix) {
   if (!text.ends_with(suffix)) return false;
@@ -32,13 +25,13 @@ void take_instruction(Frame& f) {
   };
   std::string_view inside = bracket();
   std::string_view second;
-  if (!inside.starts_with("0x") && number(inside, 16)) {
+  if (!inside.starts_with("0x") && number_of<std::uint32_t>(inside, 16)) {
     second = inside;
     inside = bracket();
   }
   if (!inside.starts_with("0x")) return;
-  const auto unit = number(inside.substr(2), 16);
-  if (!unit || (!second.empty() && number(second, 16) != unit)) return;
+  const auto unit = number_of<std::uint32_t>(inside.substr(2), 16);
+  if (!unit || (!second.empty() && number_of<std::uint32_t>(second, 16) != unit)) return;
   f.instruction = unit;
   f.function = rest;
   f.kind = FrameKind::python;
@@ -71,7 +64,8 @@ void take_file(Frame& f) {
   const std::size_t colon = inside.rfind(':');
   int line = 0;
   if (colon != std::string_view::npos)
-    if (const auto n = number(inside.substr(colon + 1), 10); n && *n < 100'000'000) {
+    if (const auto n = number_of<std::uint32_t>(inside.substr(colon + 1), 10);
+        n && *n < 100'000'000) {
       line = static_cast<int>(*n);
       inside = inside.substr(0, colon);
     }
@@ -86,7 +80,7 @@ void take_file(Frame& f) {
 void take_austin(Frame& f) {
   const std::size_t last = f.function.rfind(':');
   if (last == std::string_view::npos || last == 0) return;
-  const auto line = number(f.function.substr(last + 1), 10);
+  const auto line = number_of<std::uint32_t>(f.function.substr(last + 1), 10);
   const std::size_t first = f.function.rfind(':', last - 1);
   if (!line || first == std::string_view::npos || *line >= 100'000'000) return;
   if (!is_python_file(f.function.substr(0, first))) return;

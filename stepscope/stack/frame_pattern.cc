@@ -2,9 +2,9 @@
 #include "stepscope/stack/frame_pattern.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -20,8 +20,9 @@ bool read_range(std::string_view text, int base, Number& first, Number& last) {
       if (!part.starts_with("0x")) return false;
       part.remove_prefix(2);
     }
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), n, base);
-    return error == std::errc() && end == part.data() + part.size();
+    const auto number = number_of<Number>(part, base);
+    if (number) n = *number;
+    return number.has_value();
   };
   const std::size_t dash = text.find('-');
   if (!one(text.substr(0, dash), first)) return false;

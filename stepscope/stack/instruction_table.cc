@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "stepscope/base/embedded_text.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 
@@ -19,8 +19,9 @@ namespace {
 bool read_number(std::string_view text, std::uint32_t& value) {
   const int base = text.starts_with("0x") ? 16 : 10;
   if (base == 16) text.remove_prefix(2);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return !text.empty() && error == std::errc() && end == text.data() + text.size();
+  const auto number = number_of<std::uint32_t>(text, base);
+  if (number) value = *number;
+  return number.has_value();
 }
 
 std::string_view stem_of_table(std::string_view file) { return file.substr(0, file.rfind('.')); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/stack/stack_hash.h"
 #include "stepscope/stack/text_input.h"
 
@@ -39,14 +40,12 @@ std::optional<Ns> time_of(std::string_view word) {
   const std::string_view fraction = word.substr(dot + 1);
   if (!all_digits(word.substr(0, dot)) || !all_digits(fraction) || fraction.size() > 9)
     return std::nullopt;
-  std::int64_t seconds = 0;
-  for (const char c : word.substr(0, dot)) seconds = 10 * seconds + (c - '0');
+  const auto seconds = number_of<std::int64_t>(word.substr(0, dot));
+  auto ns = number_of<std::int64_t>(fraction);
   // Nanoseconds overflow at 9223372036 s.
-  if (seconds > 9'000'000'000) return std::nullopt;
-  std::int64_t ns = 0;
-  for (const char c : fraction) ns = 10 * ns + (c - '0');
-  for (std::size_t i = fraction.size(); i < 9; ++i) ns *= 10;
-  return Ns{seconds * 1'000'000'000 + ns};
+  if (!seconds || !ns || *seconds > 9'000'000'000) return std::nullopt;
+  for (std::size_t i = fraction.size(); i < 9; ++i) *ns *= 10;
+  return Ns{*seconds * 1'000'000'000 + *ns};
 }
 
 // "12" or "12/34".

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <ranges>
+#include <utility>
 #include <vector>
 
 namespace stepscope {
@@ -87,9 +88,31 @@ template <class T>
 [[nodiscard]] T upper_median(std::vector<T>& values) {
   return order_statistic(values, values.size() / 2);
 }
+template <class Values>
+[[nodiscard]] auto upper_median_sorted(const Values& ascending) {
+  return ascending[ascending.size() / 2];
+}
 template <class T>
 [[nodiscard]] T lower_median(std::vector<T>& values) {
   return order_statistic(values, (values.size() - 1) / 2);
+}
+// Among `size` values in ascending order: the place of the lower median of the others if the one at
+// `left_out` is left out. REQUIRES: size > 1.
+[[nodiscard]] constexpr std::size_t lower_median_without(std::size_t left_out, std::size_t size) {
+  const std::size_t place = (size - 2) / 2;
+  return place < left_out ? place : place + 1;
+}
+// The least value with at least half of the weight up to it, from pairs of value and weight.
+[[nodiscard]] inline std::optional<double> weighted_median(
+    std::vector<std::pair<double, double>> weighted) {
+  std::ranges::sort(weighted);
+  double half = 0;
+  for (const auto& [value, weight] : weighted) half += weight / 2;
+  for (const auto& [value, weight] : weighted) {
+    half -= weight;
+    if (half <= 0) return value;
+  }
+  return std::nullopt;
 }
 
 // Linear interpolation between order statistics at (n - 1) q: Hyndman and Fan's type 7 (numpy's

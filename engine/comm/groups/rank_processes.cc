@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/comm/groups/rank_processes.h"
 
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "engine/comm/groups/shm_group.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -80,9 +80,7 @@ Result<Done> run_rank_processes(const RankLaunch& launch) {
 
 int rank_restarts() {
   const char* text = is_spawned_rank() ? std::getenv(restarts_name.data()) : nullptr;
-  int restarts = 0;
-  if (text != nullptr) std::from_chars(text, text + std::strlen(text), restarts);
-  return restarts;
+  return text == nullptr ? 0 : leading_number<int>(text).value_or(0);
 }
 
 }  // namespace stepscope

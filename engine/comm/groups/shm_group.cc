@@ -3,11 +3,11 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
 #include "engine/comm/window/window_join.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -15,11 +15,8 @@ namespace {
 std::optional<int> number_in_environment(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr) return std::nullopt;
-  const std::string_view all(text);
-  int value = 0;
-  const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), value);
-  if (error != std::errc{} || end != all.data() + all.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = number_of<int>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 }  // namespace

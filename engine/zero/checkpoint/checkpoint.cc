@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "engine/zero/checkpoint/stored_weights.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/base/output_file.h"
 
 namespace stepscope::zero {
@@ -37,11 +37,8 @@ std::string part_name(std::size_t rank) { return "rank-" + padded(rank, 5) + ".s
 std::optional<std::int64_t> step_of(std::string_view name) {
   if (!name.starts_with(prefix)) return std::nullopt;
   name.remove_prefix(prefix.size());
-  std::int64_t step = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
-  if (name.empty() || error != std::errc{} || end != name.data() + name.size() || step < 0)
-    return std::nullopt;
-  return step;
+  const auto step = number_of<std::int64_t>(name);
+  return step && *step >= 0 ? step : std::nullopt;
 }
 
 // The text that COMMIT must hold for a manifest.

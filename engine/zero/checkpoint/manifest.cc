@@ -2,11 +2,11 @@
 #include "engine/zero/checkpoint/manifest.h"
 
 #include <array>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "stepscope/base/json_reader.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope::zero {
 namespace {
@@ -38,12 +38,9 @@ class Hash {  // FNV-1a, 64 bits
 
 std::uint64_t unsigned_of(JsonFields& fields, std::string_view key) {
   const std::string text = fields.text(key);
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    fields.fail(key, "is not a whole number in quotes");
-  }
-  return value;
+  const auto value = number_of<std::uint64_t>(text);
+  if (!value) fields.fail(key, "is not a whole number in quotes");
+  return value.value_or(0);
 }
 
 Json json_of(const CheckpointUnit& unit) {

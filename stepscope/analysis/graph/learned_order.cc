@@ -9,7 +9,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "stepscope/base/release.h"
+#include "stepscope/base/freed_memory.h"
 
 namespace stepscope {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "stepscope/base/crew.h"
+#include "stepscope/base/freed_memory.h"
 #include "stepscope/base/isa.h"
-#include "stepscope/base/release.h"
 #include "stepscope/base/result.h"
 #include "stepscope/base/run_sort.h"
 

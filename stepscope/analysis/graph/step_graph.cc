@@ -12,7 +12,7 @@
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/steps/counted_steps.h"
 #include "stepscope/base/crew.h"
-#include "stepscope/base/release.h"
+#include "stepscope/base/freed_memory.h"
 #include "stepscope/base/run_sort.h"
 
 namespace stepscope {

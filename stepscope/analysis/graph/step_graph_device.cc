@@ -5,8 +5,9 @@
 
 #include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/analysis/steps/steps.h"
-#include "stepscope/base/release.h"
+#include "stepscope/base/freed_memory.h"
 #include "stepscope/base/string_pool.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -87,10 +88,7 @@ void DeviceDraft::find_least_latency() {
     busy_until = std::max(busy_until, places_[i].end);
   }
   const auto tenth_of = [](std::vector<Ns>& times) {
-    if (times.empty()) return Ns{0};
-    const auto tenth = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 10);
-    std::ranges::nth_element(times, tenth);
-    return *tenth;
+    return times.empty() ? Ns{0} : order_statistic(times, times.size() / 10);
   };
   least_latency_ = tenth_of(latency);
   usual_call_ = tenth_of(calls);

@@ -8,6 +8,7 @@
 #include "stepscope/analysis/budget/host_calls.h"
 #include "stepscope/analysis/graph/step_graph_draft.h"
 #include "stepscope/analysis/steps/host_waits.h"
+#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 namespace {
@@ -39,9 +40,8 @@ void DeviceDraft::find_full_queues() {
   const auto ended_by = [](const std::vector<Ns>& some, Ns at) {
     return static_cast<std::size_t>(std::ranges::upper_bound(some, at) - some.begin());
   };
-  const auto tenth = durations.begin() + std::ssize(durations) / 10;  // most may wait
-  std::ranges::nth_element(durations, tenth);
-  const Ns late = std::max(shortest_hole, many_times * *tenth);
+  const Ns tenth = order_statistic(durations, durations.size() / 10);  // most may wait
+  const Ns late = std::max(shortest_hole, many_times * tenth);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const Ns returned = end(calls[i]);
     if (returned - start(calls[i]) < late) continue;

@@ -2,25 +2,19 @@
 #include "stepscope/analysis/hang/nccl_shape.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "stepscope/base/number_text.h"
+
 namespace stepscope {
 namespace {
 
 // NCCL's buffer for a line of trees; what fills it may be cut.
 constexpr std::size_t longest_tree_line = 1000;
-
-std::optional<int> whole_number(std::string_view text) {
-  int out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return out;
-}
 
 std::vector<std::string_view> parts_of(std::string_view text, std::string_view separator) {
   std::vector<std::string_view> out;
@@ -37,7 +31,7 @@ std::optional<std::vector<int>> ranks_of(std::string_view text, int ranks) {
   std::vector<int> out;
   std::set<int> seen;
   for (const std::string_view part : parts_of(text, " ")) {
-    const auto rank = whole_number(part);
+    const auto rank = number_of<int>(part);
     if (!rank || *rank < 0 || *rank >= ranks || !seen.insert(*rank).second) return std::nullopt;
     out.push_back(*rank);
   }
@@ -115,13 +109,13 @@ std::optional<NcclTreeRank> tree_rank(std::string_view text, int ranks) {
   };
   const bool down_first = is_list(parts[0]);
   if (down_first == is_list(parts[2])) return std::nullopt;
-  const auto rank = whole_number(parts[1]);
-  const auto up = whole_number(parts[down_first ? 2 : 0]);
+  const auto rank = number_of<int>(parts[1]);
+  const auto up = number_of<int>(parts[down_first ? 2 : 0]);
   const auto valid = [&](const std::optional<int>& r) { return r && *r >= -1 && *r < ranks; };
   if (!valid(rank) || *rank < 0 || !valid(up)) return std::nullopt;
   NcclTreeRank out{.rank = *rank, .up = *up};
   for (const std::string_view part : parts_of(parts[down_first ? 0 : 2], "/")) {
-    const auto down = whole_number(part);
+    const auto down = number_of<int>(part);
     if (!valid(down)) return std::nullopt;
     if (*down >= 0) out.down.push_back(*down);
   }
@@ -140,7 +134,7 @@ void add_places(const NcclMember& member, int ranks, std::map<int, ChannelTree>&
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
     const std::string_view head = words[i];
     if (!head.starts_with('[') || !head.ends_with(']')) return;
-    const auto channel = whole_number(head.substr(1, head.size() - 2));
+    const auto channel = number_of<int>(head.substr(1, head.size() - 2));
     if (!channel || *channel < 0) return;
     ChannelTree& tree = trees[*channel];
     auto place = tree_rank(words[i + 1], ranks);

@@ -13,7 +13,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "stepscope/base/isa.h"
+#include "stepscope/stats/fast_median.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -58,68 +58,6 @@ struct Block {
 
   [[nodiscard]] bool formed() const { return !moments[0].empty(); }
 };
-
-// The middle value of a few, or of an even number the mean of both. Reorders them. Neighbours are
-// exchanged in turn, without branches: their order is unknown in advance.
-double middle_of_few(std::span<double> values) {
-  const std::size_t count = values.size();
-  double* const v = values.data();
-  for (std::size_t round = 0; round < count && count > 2; ++round)
-    for (std::size_t i = round % 2; i + 1 < count; i += 2) {
-      const __m128d a = _mm_load_sd(v + i);
-      const __m128d b = _mm_load_sd(v + i + 1);
-      _mm_store_sd(v + i, _mm_min_sd(b, a));
-      _mm_store_sd(v + i + 1, _mm_max_sd(a, b));
-    }
-  const std::size_t upper = count / 2;
-  return count % 2 != 0 ? v[upper] : (v[upper - 1] + v[upper]) / 2;
-}
-
-// The median. Reorders the values.
-double middle_of(std::vector<double>& values) {
-  constexpr std::size_t few = 16;
-  if (values.size() <= few) return middle_of_few(values);
-  const double upper = upper_median(values);
-  if (values.size() % 2 != 0) return upper;
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  return (*std::max_element(values.begin(), middle) + upper) / 2;
-}
-
-// The median of many. Reorders the values. A sample gives the narrow range around it, so that few
-// values are compared with each other.
-double middle_of_many(std::vector<double>& values) {
-  constexpr std::size_t sampled = 4096;
-  constexpr std::size_t around = sampled / 16;
-  const std::size_t stride = values.size() / sampled;
-  if (stride < 4) return middle_of(values);
-  std::vector<double> sample;
-  for (std::size_t i = 0; i < sampled; ++i) sample.push_back(values[i * stride]);
-  std::ranges::sort(sample);
-  const double low = sample[sampled / 2 - around];
-  const double high = sample[sampled / 2 + around];
-  std::size_t below = 0;
-  std::size_t above = 0;
-  for (const double v : values) {
-    below += static_cast<std::size_t>(v < low);
-    above += static_cast<std::size_t>(v > high);
-  }
-  const std::size_t upper = values.size() / 2;
-  const std::size_t lower = (values.size() - 1) / 2;
-  if (lower < below || upper >= values.size() - above) return middle_of(values);
-  std::size_t kept = 0;
-  for (const double v : values) {
-    values[kept] = v;
-    kept += static_cast<std::size_t>(v >= low && v <= high);
-  }
-  const auto nth = [&](std::size_t n) {
-    const auto at = values.begin() + static_cast<std::ptrdiff_t>(n - below);
-    std::ranges::nth_element(values.begin(), at,
-                             values.begin() + static_cast<std::ptrdiff_t>(kept));
-    return *at;
-  };
-  const double first = nth(lower);
-  return upper == lower ? first : (first + nth(upper)) / 2;
-}
 
 // sums += a square matrix times x. Four rows at once: the additions of a sum wait for each other.
 void add_product(const double* matrix, std::span<const double> x, double* sums) {
@@ -455,14 +393,14 @@ class Solver {
       for (std::size_t i = 0; i < ends.size(); ++i)
         left.push_back(value_[row + i] - modelled(x_, ends[i].clock, time_[s]));
       sizes = left;
-      const double middle = middle_of(sizes);
+      const double middle = fast_median(sizes);
       const double scale = scale_[s];
       for (std::size_t i = 0; i < ends.size(); ++i)
         residuals_[row + i] = (left[i] - middle) / scale;
     });
     sizes.clear();
     for (const double r : residuals_) sizes.push_back(std::abs(r));
-    sigma_ = std::max(1e-3, normal_mad * middle_of_many(sizes));
+    sigma_ = std::max(1e-3, normal_mad * fast_median(sizes));
   }
 
   void reweigh_absolute() {

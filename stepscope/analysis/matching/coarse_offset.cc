@@ -67,19 +67,18 @@ struct Difference {
   double ns = 0;  // b's end minus a's
 };
 
-double middle(std::vector<Difference> some) {
-  const auto at = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
-  std::ranges::nth_element(some, at, {}, &Difference::ns);
-  return at->ns;
-}
-
 // Drift from the medians of the first and the last third.
 Pattern pattern_of(const std::vector<Difference>& all) {
   const auto third = static_cast<std::ptrdiff_t>(all.size() / 3);
   const Ns from = all[all.size() / 6].at;
   const Ns to = all[all.size() - 1 - all.size() / 6].at;
-  const double rise =
-      middle({all.end() - third, all.end()}) - middle({all.begin(), all.begin() + third});
+  const auto median_of_third = [&](std::ptrdiff_t first) {
+    std::vector<double> ns;
+    for (std::ptrdiff_t i = first; i < first + third; ++i)
+      ns.push_back(all[static_cast<std::size_t>(i)].ns);
+    return upper_median(ns);
+  };
+  const double rise = median_of_third(std::ssize(all) - third) - median_of_third(0);
   Pattern found;
   found.of_b.at = all[all.size() / 2].at;
   if (to > from) found.of_b.drift = rise / static_cast<double>((to - from).count());

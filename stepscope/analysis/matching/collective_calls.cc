@@ -5,7 +5,6 @@
 #include "stepscope/analysis/matching/collective_calls.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <span>
 #include <tuple>
@@ -16,6 +15,7 @@
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/analysis/work/op_inputs.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -215,9 +215,9 @@ class CallReader {
       const std::string_view name = trace_.name(row->slice);
       const auto arrow = name.find_first_of("-<>");
       if (arrow != std::string_view::npos && arrow + 2 < name.size()) {
-        const char* const end = name.data() + name.size();
-        edge.in_group = std::from_chars(name.data() + arrow + 2, end, peer).ec == std::errc{};
-        if (!edge.in_group) peer = -1;
+        const auto named = leading_number<int>(name.substr(arrow + 2));
+        edge.in_group = named.has_value();
+        peer = named.value_or(-1);
       }
     }
     if (peer < 0 && op != nullptr) read_peer(*op, edge);

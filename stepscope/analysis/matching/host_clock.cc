@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -31,7 +32,7 @@ std::string_view host_in_name(const Metadata& metadata) {
   if (!handler || process.size() > 9) return {};
   constexpr int least_process = 100;  // smaller numbers are more often a rank or step
   const bool may_be_rank =
-      std::stoi(std::string(process)) < std::max(least_process, metadata.world_size.value_or(0));
+      *number_of<int>(process) < std::max(least_process, metadata.world_size.value_or(0));
   return may_be_rank ? std::string_view() : name.substr(0, line);
 }
 

@@ -2,13 +2,14 @@
 #include "stepscope/analysis/matching/process_group.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <set>
 #include <utility>
+
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -58,18 +59,15 @@ bool size_fits(const std::vector<int>& ranks, int size) {
 std::optional<std::vector<int>> parse_ranks(std::string_view text) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
   std::vector<int> ranks;
-  const char* at = text.data() + 1;
-  const char* const end = text.data() + text.size() - 1;
-  while (at != end) {
-    if (*at == ' ' || *at == ',') {
-      ++at;
+  text = text.substr(1, text.size() - 2);
+  while (!text.empty()) {
+    if (text.front() == ' ' || text.front() == ',') {
+      text.remove_prefix(1);
       continue;
     }
-    int rank = 0;
-    const auto [next, error] = std::from_chars(at, end, rank);
-    if (error != std::errc{} || rank < 0) return std::nullopt;
-    ranks.push_back(rank);
-    at = next;
+    const auto rank = take_number<int>(text);
+    if (!rank || *rank < 0) return std::nullopt;
+    ranks.push_back(*rank);
   }
   if (ranks.empty()) return std::nullopt;
   return ranks;

@@ -9,7 +9,7 @@
 
 #include "stepscope/analysis/graph/stream_order.h"
 #include "stepscope/base/crew.h"
-#include "stepscope/base/release.h"
+#include "stepscope/base/freed_memory.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {

@@ -442,20 +442,14 @@ std::map<SiblingsKey, Siblings> find_siblings(const WhatIfInputs& in, const Grou
   return found;
 }
 
-// Lower median of ascending times without one that equals `own`.
-Ns middle_without(std::span<const Ns> times, Ns own) {
-  const std::size_t place = (times.size() - 2) / 2;
-  const auto left_out =
-      static_cast<std::size_t>(std::ranges::lower_bound(times, own) - times.begin());
-  return times[place < left_out ? place : place + 1];
-}
-
 Compared compare_group(const std::map<MessageKey, Ns>& medians, const GroupTransfers& transfers,
                        const Siblings& siblings) {
   Compared compared;
   for (const auto& [message, own] : medians) {
     const std::vector<Ns>& times = siblings.medians.at(message);
-    const Ns reference = times.size() < 2 ? Ns{0} : middle_without(times, own);
+    if (times.size() < 2) continue;
+    const auto self = std::ranges::lower_bound(times, own) - times.begin();
+    const Ns reference = times[lower_median_without(static_cast<std::size_t>(self), times.size())];
     if (reference <= Ns{0}) continue;
     Ns sum{};
     for (const Ns t : transfers.times.at(message)) sum += t;

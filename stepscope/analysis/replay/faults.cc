@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -25,6 +24,7 @@
 #include "stepscope/analysis/replay/what_if.h"
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/stats/lateness/excess.h"
 #include "stepscope/stats/summary.h"
 
@@ -54,7 +54,6 @@ constexpr std::size_t most_named = 4;       // of one recording
 using Values = std::vector<double>;
 
 double mean_of(std::span<const double> v) { return mean(v).value_or(0); }
-double at_quantile(std::span<const double> v, double q) { return quantile(v, q).value_or(0); }
 double sum_from(const Values& v, std::size_t from) {
   return std::accumulate(v.begin() + static_cast<std::ptrdiff_t>(from), v.end(), 0.0);
 }
@@ -257,7 +256,7 @@ void Search::suspect_lone_loaders() {
     Values others;
     for (std::size_t u = 0; u < data_.size(); ++u)
       if (u != v && data_[u] > 0) others.push_back(data_[u]);
-    if (!others.empty() && data_[v] < more_data * at_quantile(others, 0.5)) continue;
+    if (!others.empty() && data_[v] < more_data * *median(others)) continue;
     const int rank = in_.views[v].rank;
     suspect({.kind = StepFaultKind::data_loader,
              .ranks = {rank},
@@ -307,16 +306,16 @@ void Search::suspect_steps() {
   if (lengths.size() < least_steps) return;
   Values all;
   for (const auto& [number, length] : lengths) all.push_back(length);
-  const double median = at_quantile(all, 0.5);
+  const double usual = median(all).value_or(0);
   Values deviation;
-  for (const double x : all) deviation.push_back(std::abs(x - median));
-  const double spread = at_quantile(deviation, 0.5);
+  for (const double x : all) deviation.push_back(std::abs(x - usual));
+  const double spread = median(deviation).value_or(0);
   std::vector<std::pair<double, std::int64_t>> outliers;
   std::size_t events = 0;  // long work may reach into the next step
   std::int64_t reaches = std::numeric_limits<std::int64_t>::min();
   for (const auto& [number, length] : lengths) {
-    if (length <= (cpu_ ? long_cpu_step : long_step) * median ||
-        length - median <= of_spread * spread)
+    if (length <= (cpu_ ? long_cpu_step : long_step) * usual ||
+        length - usual <= of_spread * spread)
       continue;
     outliers.emplace_back(length, number);
     if (number <= reaches) continue;
@@ -328,8 +327,8 @@ void Search::suspect_steps() {
   // The host may run a step ahead: what holds the device in a step may be work of the one before.
   // Without a device, host work is of the step of the row that it comes before.
   for (const auto& [length, number] : outliers) {
-    suspect_step(number, length, median);
-    suspect_step(cpu_ ? number + 1 : number - 1, length, median);
+    suspect_step(number, length, usual);
+    suspect_step(cpu_ ? number + 1 : number - 1, length, usual);
   }
 }
 
@@ -403,9 +402,8 @@ void Search::suspect_stages() {
       std::ranges::max_element(ratios, {}, [](const auto& stage) { return stage.second.work; });
   if (most == ratios.end() || most->second.work < stage_more || !most->second.movable) return;
   const std::string_view name = most->first;  // "pp1"
-  int stage = -1;
-  std::from_chars(name.data() + std::min<std::size_t>(2, name.size()), name.data() + name.size(),
-                  stage);
+  const int stage =
+      leading_number<int>(name.substr(std::min<std::size_t>(2, name.size()))).value_or(-1);
   std::vector<int> ranks;
   for (std::size_t v = 0; v < in_.views.size(); ++v)
     if (stage_of(in_.roles[v]) == name) ranks.push_back(in_.views[v].rank);

@@ -45,11 +45,9 @@ std::vector<WorkPiece> grouped(std::span<const WorkPiece> work, std::size_t numb
   return groups;
 }
 
-// Median of the others in a group sorted by time.
-Ns median_without(std::span<const WorkPiece> group, std::size_t own) {
-  const std::size_t others = group.size() - 1;
-  const std::size_t place = (others - 1) / 2;
-  return group[place < own ? place : place + 1].time;
+// Median of the others in a group sorted by time, at least 0.
+Ns time_of_others(std::span<const WorkPiece> group, std::size_t own) {
+  return std::max(Ns{0}, group[lower_median_without(own, group.size())].time);
 }
 
 bool is_own_work(NodeKind kind) {
@@ -190,8 +188,7 @@ void add_repeats(const Replay& replay, std::span<const RankView> views, const St
   for (auto& [name, work] : repeats) {
     if (work.size() < least_repeats) continue;
     std::ranges::sort(work, {}, &WorkPiece::time);
-    for (std::size_t i = 0; i < work.size(); ++i)
-      of_node[work[i].node] = std::max(Ns{0}, median_without(work, i));
+    for (std::size_t i = 0; i < work.size(); ++i) of_node[work[i].node] = time_of_others(work, i);
   }
 }
 
@@ -298,7 +295,7 @@ PeerMedians peer_medians(const Replay& replay, std::span<const RankView> views,
         for (const WorkPiece& piece : group) lone.push_back(piece.node);
       } else {
         for (std::size_t i = 0; i < group.size(); ++i)
-          medians.of_node[group[i].node] = std::max(Ns{0}, median_without(group, i));
+          medians.of_node[group[i].node] = time_of_others(group, i);
         if (roles[graph.view[group.front().node]] == roles[graph.view[group.back().node]])
           add_mean(replay, group, medians.mean);
       }

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "stepscope/stats/summary.h"
+
 namespace stepscope {
 namespace {
 
@@ -333,9 +335,7 @@ Ns Mover::transfer_of_unit(const UnitWaits& units, std::uint32_t unit) const {
   std::vector<Ns> times;
   for (const UnitFetch& f : units.fetches)
     if (units.marks.uses[f.use].unit == unit) times.push_back(f.transfer);
-  if (times.empty()) return Ns{0};
-  std::ranges::sort(times);
-  return times[times.size() / 2];
+  return times.empty() ? Ns{0} : upper_median(times);
 }
 
 std::uint32_t Mover::new_node(Ns at, Ns duration) {

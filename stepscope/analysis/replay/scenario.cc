@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "stepscope/base/byte_size.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -161,14 +162,6 @@ std::optional<Value> find_name(const std::array<std::string_view, n>& names,
   for (std::size_t i = 0; i < n; ++i)
     if (names[i] == name) return static_cast<Value>(i);
   return std::nullopt;
-}
-
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 std::string number_text(double value) {

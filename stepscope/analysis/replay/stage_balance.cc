@@ -24,18 +24,6 @@ constexpr double least_left = 0.01;  // of the time of a name whose layers are m
 constexpr double least_vote = 0.01;  // of the time of names with unequal calls: of one that counts
 constexpr double grows_along = 0.1;  // the largest difference in the time of a call per layer
 
-// The value below which half of the weight lies.
-double weighted_median(std::vector<std::pair<double, double>> value_and_weight) {
-  std::ranges::sort(value_and_weight);
-  double half = 0;
-  for (const auto& [value, weight] : value_and_weight) half += weight / 2;
-  for (const auto& [value, weight] : value_and_weight) {
-    half -= weight;
-    if (half <= 0) return value;
-  }
-  return 1;
-}
-
 using Counts = std::vector<std::int64_t>;  // by stage
 
 // A kernel name that all stages run: per step, on the median rank of each stage.
@@ -304,7 +292,8 @@ std::map<std::string_view, StageRatio> stage_ratios(const WhatIfInputs& in) {
     std::vector<std::pair<double, double>> ratios;
     for (const auto& [name, c] : calls.names)
       if (c.same && c.middle() > 0) ratios.emplace_back(c.time[s] / c.middle(), c.mean);
-    of_stage[calls.stages[s]] = {weighted_median(std::move(ratios)), false, true, 1, {}};
+    of_stage[calls.stages[s]] = {
+        weighted_median(std::move(ratios)).value_or(1), false, true, 1, {}};
   }
   return of_stage;
 }
@@ -354,7 +343,7 @@ std::map<std::string_view, double> stage_shares(const WhatIfInputs& in) {
   for (std::size_t s = 0; s < calls.stages.size(); ++s) {
     std::vector<std::pair<double, double>> ratios;
     for (const auto& [name, c] : calls.names) ratios.emplace_back(c.time[s] / c.mean, c.mean);
-    of_stage[calls.stages[s]] = weighted_median(std::move(ratios));
+    of_stage[calls.stages[s]] = weighted_median(std::move(ratios)).value_or(1);
   }
   return of_stage;
 }

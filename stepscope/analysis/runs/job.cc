@@ -2,7 +2,6 @@
 #include "stepscope/analysis/runs/job.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -14,7 +13,8 @@
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/analysis/work/op_work.h"
 #include "stepscope/base/crew.h"
-#include "stepscope/base/release.h"
+#include "stepscope/base/freed_memory.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -105,12 +105,9 @@ void describe(const Trace& trace, const Prepared& p, RankResult& r) {
   r.window_start = p.index.start;
   r.window_end = p.index.end;
   if (const auto text = trace.metadata.texts.find(std::string(unrecorded_step_key));
-      text != trace.metadata.texts.end()) {
-    std::int64_t ns = 0;
-    const char* last = text->second.data() + text->second.size();
-    const auto [end, error] = std::from_chars(text->second.data(), last, ns);
-    if (error == std::errc{} && end == last && ns > 0) r.unrecorded_step = Ns{ns};
-  }
+      text != trace.metadata.texts.end())
+    if (const auto ns = number_of<std::int64_t>(text->second); ns && *ns > 0)
+      r.unrecorded_step = Ns{*ns};
   if (p.index.cpu_only()) return;
   const int device =
       p.index.devices[r.budget.chosen < p.index.devices.size() ? r.budget.chosen : 0].device;

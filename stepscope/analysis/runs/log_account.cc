@@ -2,11 +2,11 @@
 #include "stepscope/analysis/runs/log_account.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <span>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/stats/change_points.h"
 #include "stepscope/stats/summary.h"
 #include "stepscope/stats/warm_up.h"
@@ -121,16 +121,13 @@ void take_timers(const JobLog& log, LogAccount& a) {
 }
 
 // "1.21 MB" in units of 1024^2.
-std::optional<double> size_of(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || !(number >= 0)) return std::nullopt;
-  const char* letter = end;
-  while (letter != text.data() + text.size() && *letter == ' ') ++letter;
-  if (letter == text.data() + text.size()) return std::nullopt;
-  const std::size_t power = std::string_view("BKMGTP").find(*letter);
+std::optional<double> size_of(std::string_view text) {
+  const auto number = take_number<double>(text);
+  const std::size_t letter = text.find_first_not_of(' ');
+  if (!number || !(*number >= 0) || letter == std::string_view::npos) return std::nullopt;
+  const std::size_t power = std::string_view("BKMGTP").find(text[letter]);
   if (power == std::string_view::npos) return std::nullopt;
-  return number * std::pow(1024.0, static_cast<double>(power));
+  return *number * std::pow(1024.0, static_cast<double>(power));
 }
 
 void take_communication(const JobLog& log, LogAccount& a) {
@@ -182,11 +179,8 @@ void take_profiles(const JobLog& log, LogAccount& a) {
 std::optional<double> setting_of(const JobLog& log, std::string_view name) {
   const auto found = log.settings.find(name);
   if (found == log.settings.end()) return std::nullopt;
-  const std::string& text = found->second;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value <= 0) return std::nullopt;
-  return static_cast<double>(value);
+  const auto value = number_of<std::int64_t>(found->second);
+  return value && *value > 0 ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
 
 std::optional<double> typical(const JobLog& log, const LogSteps& steps, std::size_t warm_up,

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <ranges>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -251,13 +251,11 @@ std::optional<std::int64_t> step_number(std::string_view name) {
     if (digit == std::string_view::npos) return std::nullopt;
     at = digit;
   }
-  std::int64_t number = 0;
-  const char* last = name.data() + name.size();
-  const auto [end, error] = std::from_chars(name.data() + at, last, number);
+  std::string_view rest = name.substr(at);
+  const auto number = take_number<std::int64_t>(rest);
   constexpr std::int64_t largest = std::int64_t{1} << 53;  // largest number that JSON keeps exactly
-  const bool whole = end == last || (hash == std::string_view::npos && number_behind(name, at));
-  if (error != std::errc{} || !whole || number < -largest || number > largest) return std::nullopt;
-  return number;
+  const bool whole = rest.empty() || (hash == std::string_view::npos && number_behind(name, at));
+  return number && whole && *number >= -largest && *number <= largest ? number : std::nullopt;
 }
 
 std::string iteration_name(const Trace& trace, const RankIndex& rank) {

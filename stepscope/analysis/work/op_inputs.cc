@@ -4,10 +4,10 @@
 #include "stepscope/analysis/work/op_inputs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -31,10 +31,9 @@ class Cursor {
   }
   bool number(std::int64_t& value) {
     skip_space();
-    const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-    if (error != std::errc{}) return false;
-    text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-    return true;
+    const auto number = take_number<std::int64_t>(text_);
+    if (number) value = *number;
+    return number.has_value();
   }
   // A quoted text. Escapes stay as they are; no type or value has any.
   bool quoted(std::string& value) {

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <string_view>
 #include <thread>
+
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -18,11 +19,8 @@ constexpr long default_timeout_s = 30;
 // Seconds without a byte, and for a connection, after which a transfer is given up.
 long timeout_seconds() {
   const char* text = std::getenv("STEPSCOPE_URL_TIMEOUT");
-  long seconds = 0;
-  if (text == nullptr) return default_timeout_s;
-  const std::string_view given(text);
-  const auto read = std::from_chars(given.data(), given.data() + given.size(), seconds);
-  return read.ec == std::errc() && seconds > 0 ? seconds : default_timeout_s;
+  const auto seconds = text == nullptr ? std::nullopt : leading_number<long>(text);
+  return seconds && *seconds > 0 ? *seconds : default_timeout_s;
 }
 
 struct Transfer {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -18,6 +17,7 @@
 
 #include "stepscope/base/files/http_get.h"
 #include "stepscope/base/files/remote_name.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -32,11 +32,7 @@ constexpr auto head_serves = std::chrono::seconds(30);
 std::optional<std::uint64_t> size_in(std::string_view content_range) {
   const std::size_t slash = content_range.rfind('/');
   if (slash == std::string_view::npos) return std::nullopt;
-  std::uint64_t size = 0;
-  const char* const end = content_range.data() + content_range.size();
-  const auto read = std::from_chars(content_range.data() + slash + 1, end, size);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  return size;
+  return number_of<std::uint64_t>(content_range.substr(slash + 1));
 }
 
 Error no_parts(const std::string& url, const std::string& what) {
@@ -254,15 +250,14 @@ std::string plain_text(std::string_view text) {
     const auto name = std::ranges::find_if(
         names, [&](const auto& entity) { return text.starts_with(entity.first); });
     const std::size_t end = text.find(';');
-    int code = 0;
+    const auto code = text.starts_with("&#x") && end != std::string_view::npos
+                          ? number_of<int>(text.substr(3, end - 3), 16)
+                          : std::nullopt;
     if (name != names.end()) {
       out += name->second;
       text.remove_prefix(name->first.size());
-    } else if (text.starts_with("&#x") && end != std::string_view::npos &&
-               std::from_chars(text.data() + 3, text.data() + end, code, 16).ptr ==
-                   text.data() + end &&
-               code < 128) {
-      out += static_cast<char>(code);
+    } else if (code && *code < 128) {
+      out += static_cast<char>(*code);
       text.remove_prefix(end + 1);
     } else {
       out += text.front();

@@ -3,9 +3,9 @@
 // Step), and Gemma's windows.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/cost/model/hugging_face_family.h"
 
 namespace stepscope::hugging_face {
@@ -165,13 +165,12 @@ std::vector<std::int64_t> read_expert_layers(JsonFields& in, const Transformer& 
       continue;
     }
     const std::size_t comma = std::min(text.find(','), text.size());
-    std::int64_t layer = -1;
-    const auto read = std::from_chars(text.data(), text.data() + comma, layer);
-    if (read.ec != std::errc{} || read.ptr != text.data() + comma || layer < 0) {
+    const auto layer = number_of<std::int64_t>(text.substr(0, comma));
+    if (!layer || *layer < 0) {
       in.fail(key, "is not a list of layers", "write numbers with commas between them");
       return {};
     }
-    layers.push_back(layer);
+    layers.push_back(*layer);
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return layers;

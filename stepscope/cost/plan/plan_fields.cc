@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <vector>
 
 #include "stepscope/base/byte_size.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/cost/model/nearest_names.h"
 
 namespace stepscope {
@@ -22,12 +22,11 @@ Error is_no(std::string_view text, std::string_view what, std::string hint) {
 
 template <class Int>
 Set whole(Int& into, std::string_view text, std::int64_t least = 1) {
-  Int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least)
+  const auto value = number_of<Int>(text);
+  if (!value || *value < least)
     return is_no(text, least > 0 ? "positive whole number" : "whole number",
                  "write " + std::to_string(least) + " or more");
-  into = value;
+  into = *value;
   return Done{};
 }
 

@@ -2,9 +2,10 @@
 #include "stepscope/cost/search/search_request.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 #include <string>
+
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -61,10 +62,8 @@ Result<std::int64_t> value_of(std::size_t key, std::string_view text) {
   if (!names.empty()) return Error{.what = what + " is unknown", .hint = "take " + list(names)};
   const bool may_be_none = key == static_cast<std::size_t>(SearchKey::zero) ||
                            key == static_cast<std::size_t>(SearchKey::shard_group);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  if (whole && value >= (may_be_none ? 0 : 1)) return value;
+  const auto value = number_of<std::int64_t>(text);
+  if (value && *value >= (may_be_none ? 0 : 1)) return *value;
   return Error{.what = what + " is no whole number from " + (may_be_none ? "0" : "1"), .hint = ""};
 }
 

@@ -101,8 +101,6 @@ using Times = std::vector<double>;  // ascending, ns
 // By kind, group and bytes.
 using TransferGroups = std::map<std::tuple<CollectiveKind, std::uint32_t, std::int64_t>, Times>;
 
-double median_of(const Times& times) { return times[times.size() / 2]; }
-
 TransferGroups transfers_of(const Collectives& job) {
   TransferGroups groups;
   for (std::size_t v = 0; v < job.matches.ranks.size(); ++v) {
@@ -124,7 +122,7 @@ std::map<std::pair<CollectiveKind, std::uint32_t>, Ns> latencies_of(const Transf
   std::map<std::pair<CollectiveKind, std::uint32_t>, TimesOfSizes> times;
   for (const auto& [key, group] : groups)
     times[{std::get<0>(key), std::get<1>(key)}][std::get<2>(key)] =
-        Ns{std::llround(median_of(group))};
+        Ns{std::llround(upper_median_sorted(group))};
   std::map<std::pair<CollectiveKind, std::uint32_t>, Ns> latencies;
   for (const auto& [key, of_key] : times)
     if (const auto latency = latency_of(of_key)) latencies[key] = *latency;
@@ -143,8 +141,8 @@ void find_small_messages(FindingList& list) {
   for (const auto& [key, group] : groups) {
     all += group.size();
     const auto latency = latencies.find({std::get<0>(key), std::get<1>(key)});
-    if (latency == latencies.end() ||
-        static_cast<double>(latency->second.count()) < threshold::mostly_latency * median_of(group))
+    if (latency == latencies.end() || static_cast<double>(latency->second.count()) <
+                                          threshold::mostly_latency * upper_median_sorted(group))
       continue;
     small += group.size();
     largest_small = std::max(largest_small, std::get<2>(key));
@@ -164,7 +162,7 @@ void find_congestion(FindingList& list) {
   double worst_ratio = 0;
   for (const auto& [key, group] : transfers_of(list.job().collectives)) {
     if (group.size() < threshold::least_calls) continue;
-    const double median = median_of(group);
+    const double median = upper_median_sorted(group);
     const double tail = group[group.size() * 9 / 10];
     if (median <= 0 || tail < threshold::congestion_spread * median) continue;
     for (const double t : group) lost += std::max(0.0, t - median);

@@ -6,21 +6,18 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "stepscope/base/byte_size.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
 
 std::optional<double> finite_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
+  const auto value = number_of<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 // Without a description, so that the type name stays as it is set here.
@@ -46,10 +43,8 @@ CLI::Option* as_count(CLI::Option* option, std::int64_t least, std::int64_t most
   if (const auto value = default_of(option, static_cast<double>(least), static_cast<double>(most)))
     option->default_str(fmt::format("{:.0f}", *value));
   return option->type_name("N")->check(checked([least, most](const std::string& text) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most)
-      return std::string();
+    const auto value = number_of<std::int64_t>(text);
+    if (value && *value >= least && *value <= most) return std::string();
     if (most == std::numeric_limits<std::int64_t>::max())
       return fmt::format("{} is no whole number from {} on", text, least);
     return fmt::format("{} is no whole number from {} to {}", text, least, most);

@@ -4,10 +4,11 @@
 #include "stepscope/read/bytes/document.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -143,11 +144,7 @@ void read_devices(const Json& list, Metadata& metadata) {
 std::optional<std::int64_t> spelled_integer(const Json& value) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (!value.is_string()) return std::nullopt;
-  const std::string& text = value.get_ref<const std::string&>();
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return number_of<std::int64_t>(value.get_ref<const std::string&>());
 }
 
 void read_base(const Json& value, Metadata& metadata, ImportNotes& notes, std::uint64_t at) {

@@ -30,13 +30,15 @@ namespace stepscope {
 }
 
 // A finite number.
+[[nodiscard]] inline std::optional<double> json_number(const JsonValue* value) {
+  if (value == nullptr || !std::isfinite(value->number)) return std::nullopt;
+  if (value->kind != JsonValue::Kind::integer && value->kind != JsonValue::Kind::number)
+    return std::nullopt;
+  return value->number;
+}
 [[nodiscard]] inline std::optional<double> json_number(const JsonValue& object,
                                                        std::string_view key) {
-  const JsonValue* found = object.find(key);
-  if (found == nullptr || !std::isfinite(found->number)) return std::nullopt;
-  if (found->kind != JsonValue::Kind::integer && found->kind != JsonValue::Kind::number)
-    return std::nullopt;
-  return found->number;
+  return json_number(object.find(key));
 }
 
 // Empty if it is absent.

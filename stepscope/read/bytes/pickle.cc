@@ -7,11 +7,11 @@
 #include <array>
 #include <bit>
 #include <cctype>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <optional>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/read/bytes/pickle_opcodes.h"
 #include "stepscope/read/bytes/pickle_text.h"
 
@@ -371,13 +371,10 @@ bool PickleMachine::step_number(PickleOp op) {
   }
   if (!take_line(text)) return false;
   if (op == PickleOp::float_text) {
-    double value = 0;
-    const char* const begin = text.data();
-    const char* const end = begin + text.size();
-    const auto [stop, code] = std::from_chars(begin, end, value);
-    if (code == std::errc::invalid_argument || stop != end)
+    const auto front = number_at_front<double>(text);
+    if (front.error == std::errc::invalid_argument || !front.rest.empty())
       return fail("a float that is no number");
-    return push_real(value);
+    return push_real(front.value);
   }
   if (op == PickleOp::int_text && (text == "00" || text == "01"))
     return push(text == "01" ? node_true : node_false);

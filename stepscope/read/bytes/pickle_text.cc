@@ -3,23 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/base/utf8.h"
 
 namespace stepscope {
 namespace {
-
-std::optional<std::uint32_t> number_of(std::string_view digits, int base) {
-  std::uint32_t value = 0;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-  if (error != std::errc() || end != digits.data() + digits.size() || digits.empty())
-    return std::nullopt;
-  return value;
-}
 
 // Decodes one escape behind a backslash. Returns the number of characters of `rest` used, 0 if
 // invalid.
@@ -40,7 +31,8 @@ std::size_t append_escape(std::string_view rest, std::string& into) {
     return 1;
   }
   if (rest.front() == 'x') {
-    const auto value = rest.size() >= 3 ? number_of(rest.substr(1, 2), 16) : std::nullopt;
+    const auto value =
+        rest.size() >= 3 ? number_of<std::uint32_t>(rest.substr(1, 2), 16) : std::nullopt;
     if (!value) return 0;
     into += static_cast<char>(*value);
     return 3;
@@ -52,7 +44,7 @@ std::size_t append_escape(std::string_view rest, std::string& into) {
     into += rest.front();
     return 1;
   }
-  into += static_cast<char>(*number_of(rest.substr(0, digits), 8));
+  into += static_cast<char>(*number_of<std::uint32_t>(rest.substr(0, digits), 8));
   return digits;
 }
 
@@ -67,11 +59,11 @@ std::optional<WideInteger> decimal_integer(std::string_view digits) {
       !bare.empty() && std::ranges::all_of(bare, [](char c) { return c >= '0' && c <= '9'; });
   if (!plain) return std::nullopt;
   WideInteger value;
-  const char* const begin = digits.data();
-  const char* const end = begin + digits.size();
-  if (std::from_chars(begin, end, value.whole).ec == std::errc()) return value;
-  double wide = 0;
-  if (std::from_chars(begin, end, wide).ec != std::errc()) wide = HUGE_VAL;
+  if (const auto whole = leading_number<decltype(value.whole)>(digits)) {
+    value.whole = *whole;
+    return value;
+  }
+  const double wide = leading_number<double>(digits).value_or(HUGE_VAL);
   value.wide = minus ? -std::abs(wide) : wide;
   return value;
 }
@@ -104,10 +96,7 @@ WideInteger binary_integer(std::string_view bytes) {
   }
   if (carry != 0) hex += '1';
   std::ranges::reverse(hex);
-  double magnitude = 0;
-  const auto end =
-      std::from_chars(hex.data(), hex.data() + hex.size(), magnitude, std::chars_format::hex);
-  if (end.ec != std::errc()) magnitude = HUGE_VAL;
+  const double magnitude = leading_number<double>(hex, 16).value_or(HUGE_VAL);
   value.wide = negative ? -magnitude : magnitude;
   return value;
 }
@@ -158,7 +147,8 @@ bool append_unicode(std::string_view raw, std::string& into) {
       continue;
     }
     const std::string_view number = raw.substr(i + 2, digits);
-    const auto value = number.size() == digits ? number_of(number, 16) : std::nullopt;
+    const auto value =
+        number.size() == digits ? number_of<std::uint32_t>(number, 16) : std::nullopt;
     if (!value || *value > 0x10FFFF) return false;
     put(*value);
     i += 2 + digits;

@@ -2,11 +2,11 @@
 #include "stepscope/read/bytes/plain_json.h"
 
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/read/bytes/pickle.h"
 
 namespace stepscope {
@@ -116,25 +116,20 @@ class JsonMachine {
     const std::string_view rest = text().substr(at_);
     if (rest.starts_with("-Infinity"))
       return word("-Infinity", real(-std::numeric_limits<double>::infinity()), out);
-    const char* const end = rest.data() + rest.size();
-    std::int64_t whole = 0;
-    auto [stop, code] = std::from_chars(rest.data(), end, whole);
-    const bool is_whole =
-        code == std::errc() && (stop == end || (*stop != '.' && *stop != 'e' && *stop != 'E'));
-    if (is_whole) {
-      at_ += static_cast<std::size_t>(stop - rest.data());
-      return add(
-          {.word = std::bit_cast<std::uint64_t>(whole), .count = 0, .kind = PlainKind::integer},
-          out);
+    const auto whole = number_at_front<std::int64_t>(rest);
+    const char next = whole.rest.empty() ? '\0' : whole.rest.front();
+    if (whole.error == std::errc() && next != '.' && next != 'e' && next != 'E') {
+      at_ += rest.size() - whole.rest.size();
+      const auto word = std::bit_cast<std::uint64_t>(whole.value);
+      return add({.word = word, .count = 0, .kind = PlainKind::integer}, out);
     }
-    double wide = 0;
-    const auto [real_stop, real_code] = std::from_chars(rest.data(), end, wide);
+    const auto wide = number_at_front<double>(rest);
     const bool begins = rest.front() == '-' || (rest.front() >= '0' && rest.front() <= '9');
-    if (!begins || real_code == std::errc::invalid_argument) return fail("a value that is no JSON");
-    if (real_code == std::errc::result_out_of_range) wide = HUGE_VAL;
-    if (code == std::errc::result_out_of_range) ++tree_.wide_integers;
-    at_ += static_cast<std::size_t>(real_stop - rest.data());
-    return add(real(wide), out);
+    if (!begins || wide.error == std::errc::invalid_argument)
+      return fail("a value that is no JSON");
+    if (whole.error == std::errc::result_out_of_range) ++tree_.wide_integers;
+    at_ += rest.size() - wide.rest.size();
+    return add(real(wide.error == std::errc() ? wide.value : HUGE_VAL), out);
   }
 
   // The text stays in the input unless an escape changes it.
@@ -198,10 +193,10 @@ class JsonMachine {
   bool hex(std::uint32_t& unit) {
     const std::string_view digits = text().substr(at_, 4);
     if (digits.size() < 4) return false;
-    const auto [stop, code] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);
     at_ += 4;
-    return code == std::errc() && stop == digits.data() + 4;
+    const auto number = number_of<std::uint32_t>(digits, 16);
+    if (number) unit = *number;
+    return number.has_value();
   }
 
   // Items of a list or an object. They wait on one stack until their container is complete.

@@ -2,11 +2,11 @@
 // Metrics of dcgm-exporter in Prometheus' text formats.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/read/gpu_log/gpu_log_dialects.h"
 
 namespace stepscope {
@@ -52,10 +52,7 @@ bool read_labels(std::string_view& rest, LoggedGpu& gpu) {
     if (rest.empty()) return false;
     rest.remove_prefix(1);
     if (label == "gpu") {
-      int index = 0;
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), index);
-      if (error == std::errc{} && end == value.data() + value.size() && index >= 0)
-        gpu.index = index;
+      if (const auto index = number_of<int>(value); index && *index >= 0) gpu.index = *index;
     } else if (label == "UUID") {
       gpu.uuid = std::move(value);
     } else if (label == "modelName") {
@@ -68,13 +65,11 @@ bool read_labels(std::string_view& rest, LoggedGpu& gpu) {
 
 // The instant behind a value: seconds (OpenMetrics) or milliseconds (Prometheus) since the epoch.
 std::optional<Ns> instant_of(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto value = number_of<double>(text);
   constexpr double first_ms = 1e11;  // as seconds beyond the year 5000, as ms in 1973
   constexpr double most_ms = 7e12;
-  if (error != std::errc{} || end != text.data() + text.size() || !(value > 3e7) || value > most_ms)
-    return std::nullopt;
-  return Ns{std::llround(value < first_ms ? value * 1e9 : value * 1e6)};
+  if (!value || !(*value > 3e7) || *value > most_ms) return std::nullopt;
+  return Ns{std::llround(*value < first_ms ? *value * 1e9 : *value * 1e6)};
 }
 
 class DcgmExposition final : public GpuLogDialect {

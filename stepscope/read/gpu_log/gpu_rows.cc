@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/gpu_log/gpu_rows.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/read/gpu_log/monitor_time.h"
 
 namespace stepscope {
@@ -52,11 +52,9 @@ bool holds_a_reading(const GpuReading& r) {
 
 std::optional<double> number_of_cell(std::string_view cell) {
   cell = trimmed(cell);
-  double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc{} || !std::isfinite(value) || std::abs(value) > most_value)
-    return std::nullopt;
-  const std::string_view unit = trimmed(cell.substr(static_cast<std::size_t>(end - cell.data())));
+  const auto value = take_number<double>(cell);
+  if (!value || !(std::abs(*value) <= most_value)) return std::nullopt;
+  const std::string_view unit = trimmed(cell);
   for (const std::string_view known : {"", "MHz", "W", "%", "MiB", "MB", "C"})
     if (unit == known) return value;
   return std::nullopt;
@@ -66,10 +64,7 @@ std::optional<std::uint64_t> mask_of_cell(std::string_view cell) {
   cell = trimmed(cell);
   const bool hex = cell.starts_with("0x") || cell.starts_with("0X");
   if (hex) cell.remove_prefix(2);
-  std::uint64_t mask = 0;
-  const auto [end, error] =
-      std::from_chars(cell.data(), cell.data() + cell.size(), mask, hex ? 16 : 10);
-  if (error == std::errc{} && end == cell.data() + cell.size()) return mask;
+  if (const auto mask = number_of<std::uint64_t>(cell, hex ? 16 : 10)) return mask;
   // As a real number: "4.0", "4e+00".
   const auto real = hex ? std::nullopt : number_of_cell(cell);
   if (!real || *real < 0 || *real != std::trunc(*real)) return std::nullopt;

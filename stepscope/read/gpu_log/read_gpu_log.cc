@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <set>
 #include <tuple>
@@ -14,6 +13,7 @@
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/line_blocks.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/read/gpu_log/gpu_log_dialects.h"
 
 namespace stepscope {
@@ -74,9 +74,8 @@ std::optional<int> rank_in_name(std::string_view path) {
   std::string_view rest = name.substr(word + 4);
   if (!rest.empty() && std::string_view("-_=").find(rest.front()) != std::string_view::npos)
     rest.remove_prefix(1);
-  int rank = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), rank);
-  return error == std::errc{} && rank >= 0 ? std::optional(rank) : std::nullopt;
+  const auto rank = leading_number<int>(rest);
+  return rank && *rank >= 0 ? rank : std::nullopt;
 }
 
 // Reads the lines of the file with the dialect of its head, which the first block holds.

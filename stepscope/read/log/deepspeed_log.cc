@@ -11,23 +11,6 @@ namespace {
 
 constexpr double gib = 1024.0 * 1024 * 1024;  // DeepSpeed prints it as "GB"
 
-// "global_step=10,", or in old versions "] 0/10, Running".
-std::optional<std::int64_t> global_step(std::string_view text, std::size_t end) {
-  constexpr std::string_view key = "global_step=";
-  const std::string_view before = text.substr(0, end);
-  std::size_t at = before.rfind(key);
-  if (at != std::string_view::npos) {
-    at += key.size();
-  } else {
-    at = before.rfind('/');
-    if (at == std::string_view::npos) return std::nullopt;
-    ++at;
-  }
-  const std::string_view rest = before.substr(at);
-  const auto step = clean_integer(rest.substr(0, rest.find(',')));
-  return step && *step >= 0 ? step : std::nullopt;
-}
-
 LogCommunication& row_of(JobLog& log, std::string_view operation, std::string_view size) {
   const auto found = std::ranges::find_if(log.communication, [&](const LogCommunication& c) {
     return c.operation == operation && c.size == size;
@@ -158,27 +141,22 @@ bool take_profile_line(std::string_view text, LogState& state) {
   return true;
 }
 
-// "… global_step=10, RunningAvgSamplesPerSec=…, CurrSamplesPerSec=…, MaxMemAllocated=20.2GB".
+// "… global_step=10, RunningAvgSamplesPerSec=…, CurrSamplesPerSec=…, MaxMemAllocated=20.2GB", or in
+// old versions "] 0/10, Running…".
+constexpr std::array<LogField, 2> deepspeed_fields = {{
+    {"CurrSamplesPerSec=", &LogRecord::samples_per_s},
+    {"MaxMemAllocated=", &LogRecord::memory_bytes, gib},
+}};
+constexpr LogPattern deepspeed_pattern = {.word = "AvgSamplesPerSec=",
+                                          .step = "global_step=",
+                                          .fields = deepspeed_fields,
+                                          .ends = " ,G",
+                                          .stamped = true};
+
 bool take_deepspeed_throughput(const LogLine& line, LogState& state) {
-  const std::size_t at = line.text.find("RunningAvgSamplesPerSec=");
-  const auto samples = clean_number_behind(line.text, "CurrSamplesPerSec=");
-  const auto step = at == std::string_view::npos ? std::nullopt : global_step(line.text, at);
-  if (!step || !samples || !(*samples > 0)) {
-    state.note("records_cut");
-    return false;
-  }
-  LogRecord& record = state.add(deepspeed_log.tool, line);
-  record.iteration = *step;
-  record.stamp = stamp_of_line(line.text);
-  record.samples_per_s = *samples;
-  constexpr std::string_view memory = "MaxMemAllocated=";
-  if (const std::size_t key = line.text.find(memory); key != std::string_view::npos) {
-    const std::string_view rest = line.text.substr(key + memory.size());
-    const auto value = number_and_unit(rest.substr(0, rest.find(',')));
-    if (value && value->unit.starts_with("GB")) record.memory_bytes = value->number * gib;
-  }
-  count_line(state.log, deepspeed_log.tool);
-  return true;
+  LogPattern pattern = deepspeed_pattern;
+  if (!contains(line.text, pattern.step)) pattern.step = "/";
+  return take_record(deepspeed_log.tool, pattern, line, state) != nullptr;
 }
 
 // "comm op: all_reduce | time (ms): 1.23 | msg size: 678.86 MB | algbw (Gbps): … | busbw (Gbps):
@@ -246,7 +224,7 @@ LogSteps deepspeed_steps(const JobLog& log) {
                      [](const LogRecord& r) { return r.wall_ns.has_value(); });
 }
 
-constexpr std::array deepspeed_words = {LogWord{"AvgSamplesPerSec=", take_deepspeed_throughput},
+constexpr std::array deepspeed_words = {LogWord{deepspeed_pattern.word, take_deepspeed_throughput},
                                         LogWord{"comm op: ", take_deepspeed_operation},
                                         LogWord{"Comm. Op ", take_deepspeed_table},
                                         LogWord{"Flops Profiler --", take_deepspeed_table}};

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "stepscope/base/json_reader.h"
+#include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/time_unit.h"
 
@@ -58,14 +58,6 @@ std::int64_t epoch_of_bar(std::string_view before) {
   std::size_t digits = 0;
   while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
   return std::clamp<std::int64_t>(clean_integer(rest.substr(0, digits)).value_or(0), 0, most);
-}
-
-std::optional<double> number_of_key(const JsonValue& object, std::string_view key) {
-  const JsonValue* value = object.find(key);
-  if (value == nullptr ||
-      (value->kind != JsonValue::Kind::integer && value->kind != JsonValue::Kind::number))
-    return std::nullopt;
-  return value->number;
 }
 
 // "{'loss': 1.2345, …}", "{'train_runtime': …}".
@@ -205,17 +197,17 @@ Result<Done> take_trainer_state(std::string_view text, std::string_view path, Jo
                  .file = std::string(path),
                  .hint = "give the trainer_state.json of a checkpoint"};
   log.text_bytes = text.size();
-  take_means(log, [&](const char* key) { return number_of_key(*json, key); });
+  take_means(log, [&](const char* key) { return json_number(*json, key); });
   for (const JsonValue& entry : history->items) {
-    const auto step = number_of_key(entry, "step");
-    take_means(log, [&](const char* key) { return number_of_key(entry, key); });
+    const auto step = json_number(entry, "step");
+    take_means(log, [&](const char* key) { return json_number(entry, key); });
     const JsonValue* loss = entry.find("loss");
     if (loss == nullptr || !step || !(*step >= 0 && *step < 1e15)) continue;
     LogRecord record;
     record.tool = &hugging_face_log.tool;
     record.iteration = static_cast<std::int64_t>(*step);
     // "NaN" is not a JSON number.
-    set_loss(record, number_of_key(entry, "loss"));
+    set_loss(record, json_number(entry, "loss"));
     log.records.push_back(record);
     count_line(log, hugging_face_log.tool);
   }

@@ -2,57 +2,23 @@
 // Logs of llm.c, its Python twin, and nanoGPT.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "stepscope/read/log/log_dialect.h"
 
 namespace stepscope {
 namespace {
 
-// The number that ends where `unit` begins: "521.30" from "| 521.30 ms |".
-std::optional<double> number_before(std::string_view text, std::string_view unit) {
-  const std::size_t end = text.find(unit);
-  if (end == std::string_view::npos) return std::nullopt;
-  std::size_t begin = end;
-  while (begin > 0 && !is_blank(text[begin - 1]) && text[begin - 1] != '(' &&
-         text[begin - 1] != '|')
-    --begin;
-  return clean_number(text.substr(begin, end - begin));
-}
-
-bool is_step_time(const std::optional<double>& ms) { return ms && *ms > 0 && std::isfinite(*ms); }
-
-// The text behind the last `key` before `time`. A truncated line may precede another one.
-std::optional<std::string_view> behind_key(std::string_view text, std::string_view key,
-                                           std::string_view time) {
-  const std::size_t end = text.find(time);
-  const std::size_t at =
-      end == std::string_view::npos ? std::string_view::npos : text.rfind(key, end);
-  if (at == std::string_view::npos) return std::nullopt;
-  text.remove_prefix(at + key.size());
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  return text;
-}
-
-// Adds a step of `tool`, unless its number was cut.
-LogRecord* add_step(const LogTool& tool, const LogLine& line, std::string_view step, double ms,
-                    LogState& state) {
-  const auto iteration = clean_integer(step.substr(0, step.find_first_of("/ :")));
-  if (!iteration || *iteration < 0) {
-    state.note("records_cut");
-    return nullptr;
-  }
-  LogRecord& record = state.add(tool, line);
-  record.iteration = *iteration;
-  record.wall_ns = ms * 1e6;
-  count_line(state.log, tool);
-  return &record;
-}
-
-// An unknown MFU is printed as -100 %.
-void take_mfu(LogRecord& record, std::optional<double> percent) {
-  if (percent && *percent > 0) record.mfu = *percent / 100;
-}
+// "step    3/18865 | loss 10.96 (+nanz)| … | 521.40 ms | 48.7% bf16 MFU | 100604 tok/s" of llm.c,
+// "step    1/12 | train loss 10.91 | … | (121.81 ms | 3 tok/s)" of its Python twin. An unknown MFU
+// is -100 %.
+constexpr std::array<LogField, 4> llmc_fields = {{
+    {" ms", &LogRecord::wall_ns, 1e6, LogPlace::before},
+    {"loss ", &LogRecord::loss},
+    {" tok/s", &LogRecord::tokens_per_s, 1, LogPlace::before},
+    {"% bf16 MFU", &LogRecord::mfu, percent, LogPlace::before},
+}};
+constexpr std::array llmc_patterns = {LogPattern{
+    .word = " tok/s", .step = "step ", .fields = llmc_fields, .positive = true, .shared = true}};
 
 struct Setting {
   std::string_view title;
@@ -67,21 +33,6 @@ constexpr std::array<Setting, 7> llmc_settings = {{
     {"sequence length T", "seq_length"},
     {"num_processes", "world_size"},
 }};
-
-// "step    3/18865 | loss 10.96 (+nanz)| … | 521.40 ms | 48.7% bf16 MFU | 100604 tok/s" of llm.c,
-// "step    1/12 | train loss 10.91 | … | (121.81 ms | 3 tok/s)" of its Python twin.
-bool take_llmc_record(const LogLine& line, LogState& state) {
-  const auto text = behind_key(line.text, "step ", " ms");
-  const auto ms = text ? number_before(*text, " ms") : std::nullopt;
-  if (!is_step_time(ms)) return false;
-  LogRecord* const record = add_step(llmc_log.tool, line, *text, *ms, state);
-  if (record == nullptr) return false;
-  set_loss(*record, clean_number_behind(*text, "loss "));
-  const auto rate = number_before(*text, " tok/s");
-  if (rate && *rate > 0) record->tokens_per_s = *rate;
-  take_mfu(*record, number_before(*text, "% bf16 MFU"));
-  return true;
-}
 
 // "| num_layers L          | 12     |".
 bool take_llmc_setting(const LogLine& line, LogState& state) {
@@ -114,20 +65,25 @@ bool take_llmc_setting(const LogLine& line, LogState& state) {
 }
 
 // "iter 100: loss 3.2145, time 135.12ms, mfu 17.51%".
+constexpr std::array<LogField, 3> nanogpt_fields = {{
+    {"ms, mfu ", &LogRecord::wall_ns, 1e6, LogPlace::before},
+    {"loss ", &LogRecord::loss},
+    {"mfu ", &LogRecord::mfu, percent},
+}};
+constexpr LogPattern nanogpt_pattern = {.word = "ms, mfu ",
+                                        .step = "iter ",
+                                        .fields = nanogpt_fields,
+                                        .ends = " ,",
+                                        .positive = true,
+                                        .shared = true};
+
 bool take_nanogpt_record(const LogLine& line, LogState& state) {
-  const auto text = behind_key(line.text, "iter ", "ms, mfu ");
-  const auto ms = text ? number_before(*text, "ms, mfu ") : std::nullopt;
-  if (!is_step_time(ms)) return false;
-  LogRecord* const record = add_step(nanogpt_log.tool, line, *text, *ms, state);
-  if (record == nullptr) return false;
-  set_loss(*record, clean_number_behind(*text, "loss ", " ,"));
-  take_mfu(*record, clean_number_behind(*text, "mfu "));
+  if (take_record(nanogpt_log.tool, nanogpt_pattern, line, state) == nullptr) return false;
   state.log.settings.try_emplace("mfu_peak", "312000000000000");  // for every device
   return true;
 }
 
-constexpr std::array llmc_words = {LogWord{" tok/s", take_llmc_record},
-                                   LogWord{"| sequence length T", take_llmc_setting},
+constexpr std::array llmc_words = {LogWord{"| sequence length T", take_llmc_setting},
                                    LogWord{"| total batch size", take_llmc_setting},
                                    LogWord{"| peak TFlops", take_llmc_setting},
                                    LogWord{"| padded_vocab_size Vp", take_llmc_setting},
@@ -135,13 +91,14 @@ constexpr std::array llmc_words = {LogWord{" tok/s", take_llmc_record},
                                    LogWord{"| num_heads NH", take_llmc_setting},
                                    LogWord{"| channels C", take_llmc_setting},
                                    LogWord{"| num_p", take_llmc_setting}};  // parameters, processes
-constexpr std::array nanogpt_words = {LogWord{"ms, mfu ", take_nanogpt_record}};
+constexpr std::array nanogpt_words = {LogWord{nanogpt_pattern.word, take_nanogpt_record}};
 
 }  // namespace
 
 const LogDialect llmc_log = {
     .tool = {.name = "llm_c", .label = "llm.c", .counting = FlopCounting::llm_c},
     .words = llmc_words,
+    .patterns = llmc_patterns,
     .how = "the step's time"};
 
 const LogDialect nanogpt_log = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools whose logs are read, one object per tool in a file of its own. To add one, write
-// x_log.cc and add a line to STEPSCOPE_LOG_DIALECTS. docs/reference/inputs.md shows the lines of
-// each tool.
+// x_log.cc (nemo_log.cc is the shortest) and add a line to STEPSCOPE_LOG_DIALECTS.
+// docs/reference/inputs.md shows the lines of each tool.
 #pragma once
 
 #include <span>
@@ -10,6 +10,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/event/job_log.h"
 #include "stepscope/read/log/log_line.h"
+#include "stepscope/read/log/log_pattern.h"
 
 namespace stepscope {
 
@@ -22,7 +23,8 @@ struct LogWord {
 
 struct LogDialect {
   LogTool tool;
-  std::span<const LogWord> words;
+  std::span<const LogWord> words{};                // lines that a function reads
+  std::span<const LogPattern> patterns{};          // lines that a table describes
   std::string_view how{};                          // source of the step times
   bool by_stamps = false;                          // step times are differences of time stamps
   bool means = false;                              // a record may be the mean of several steps

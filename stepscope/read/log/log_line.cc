@@ -3,82 +3,36 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
+
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
 
-// A fast path for most numbers: digits, perhaps a point and an exponent. With up to 15 digits and
-// 22 places the number is the quotient or product of a whole number and a power of ten that are
-// exact as doubles, so the result is the nearest double. nullopt: use the general path.
-std::optional<double> plain_decimal(std::string_view text, std::size_t& used) {
-  constexpr std::array<double, 23> powers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                             1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                             1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  const char* const begin = text.data();
-  const char* const end = begin + text.size();
-  const char* p = begin;
-  const bool negative = p != end && *p == '-';
-  if (negative) ++p;
-  std::uint64_t digits = 0;
-  const char* const first = p;
-  for (; p != end && is_digit(*p); ++p) digits = digits * 10 + static_cast<unsigned>(*p - '0');
-  std::ptrdiff_t count = p - first;
-  if (count == 0) return std::nullopt;
-  int exponent = 0;
-  if (p != end && *p == '.') {
-    const char* const point = ++p;
-    for (; p != end && is_digit(*p); ++p) digits = digits * 10 + static_cast<unsigned>(*p - '0');
-    exponent = static_cast<int>(point - p);
-    count += p - point;
-  }
-  if (count > 15) return std::nullopt;
-  if (end - p > 3 && (*p == 'e' || *p == 'E') && (p[1] == '-' || p[1] == '+') && is_digit(p[2]) &&
-      is_digit(p[3])) {
-    const int places = (p[2] - '0') * 10 + (p[3] - '0');
-    exponent += p[1] == '-' ? -places : places;
-    p += 4;
-  }
-  if (p != end &&
-      (is_digit(*p) || *p == ',' || *p == '.' || *p == '-' || *p == '+' || *p == 'e' || *p == 'E'))
-    return std::nullopt;
-  if (exponent < -22 || exponent > 22) return std::nullopt;
-  const auto whole = static_cast<double>(digits);
-  const double value = exponent < 0 ? whole / powers[static_cast<std::size_t>(-exponent)]
-                                    : whole * powers[static_cast<std::size_t>(exponent)];
-  used = static_cast<std::size_t>(p - begin);
-  return negative ? -value : value;
+// Whether `rest` of `text` begins with a comma between thousands: "2,793".
+bool separates(std::string_view text, std::string_view rest) {
+  return rest.size() > 3 && rest.size() < text.size() && rest.front() == ',' &&
+         is_digit(rest.data()[-1]) && std::ranges::all_of(rest.substr(1, 3), is_digit);
 }
 
-// Numbers with commas between digits ("2,793") are copied; others are read in place.
-std::optional<double> leading(std::string_view text, std::size_t& used) {
-  if (const auto plain = plain_decimal(text, used)) return plain;
-  std::array<char, 64> room{};
-  std::size_t length = 0;
-  used = 0;
-  bool commas = false;
-  for (const char c : text) {
-    const bool comma = c == ',' && length > 0 && is_digit(text[used - 1]) &&
-                       used + 3 < text.size() && is_digit(text[used + 1]) &&
-                       is_digit(text[used + 2]) && is_digit(text[used + 3]);
-    const bool part = is_digit(c) || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E';
-    if (!part && !comma) break;
-    if (length + 1 >= room.size()) return std::nullopt;
-    if (!comma) room[length++] = c;
-    commas = commas || comma;
-    ++used;
+// Takes a number, perhaps with a sign and with commas between its thousands.
+std::optional<double> take_amount(std::string_view& text) {
+  std::string_view rest = text.substr(text.starts_with('+') ? 1 : 0);
+  const std::string_view bare = rest.substr(rest.starts_with('-') ? 1 : 0);
+  if (bare.empty() || (!is_digit(bare.front()) && bare.front() != '.')) return std::nullopt;
+  const std::string_view whole = rest;
+  auto value = take_number<double>(rest);
+  if (value && separates(text, rest)) {
+    std::string plain(whole.substr(0, whole.size() - rest.size()));
+    for (; separates(text, rest); rest.remove_prefix(4)) plain += rest.substr(1, 3);
+    plain += rest;
+    std::string_view left = plain;
+    value = take_number<double>(left);
+    rest = text.substr(text.size() - left.size());
   }
-  const char* begin = room.data();
-  if (length > 0 && *begin == '+') ++begin;
-  double value = 0;
-  const char* const end = room.data() + length;
-  const auto [stop, error] = std::from_chars(begin, end, value);
-  if (error != std::errc()) return std::nullopt;
-  // "1.20e" in "1.20examples" is a number and a unit.
-  used -= static_cast<std::size_t>(end - stop);
-  if (commas && stop != end) return std::nullopt;
+  if (value) text = rest;
   return value;
 }
 
@@ -119,11 +73,9 @@ std::optional<Ns> stamp_at(std::string_view text, std::size_t at) {
 
 std::optional<std::int32_t> rank_behind(std::string_view text, std::size_t at) {
   while (at < text.size() && text[at] == ' ') ++at;
-  std::int32_t rank = 0;
-  const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), rank);
-  if (error != std::errc() || rank < 0 || end == text.data() + text.size() || *end != ']')
-    return std::nullopt;
-  return rank;
+  text.remove_prefix(at);
+  const auto rank = take_number<std::int32_t>(text);
+  return rank && *rank >= 0 && text.starts_with(']') ? rank : std::nullopt;
 }
 
 }  // namespace
@@ -133,21 +85,14 @@ std::optional<double> clean_number(std::string_view text) {
   if (text == "nan" || text == "NaN") return std::nan("");
   if (text == "inf" || text == "Infinity") return HUGE_VAL;
   if (text == "-inf") return -HUGE_VAL;
-  std::size_t used = 0;
-  const auto value = leading(text, used);
-  if (!value) return std::nullopt;
-  const std::string_view rest = text.substr(used);
-  if (!rest.empty() && !is_blank(rest.front()) && rest.front() != '(' && rest.front() != '%')
-    return std::nullopt;
-  return value;
+  const auto value = take_amount(text);
+  const bool whole =
+      text.empty() || is_blank(text.front()) || text.front() == '(' || text.front() == '%';
+  return whole ? value : std::nullopt;
 }
 
 std::optional<std::int64_t> clean_integer(std::string_view text) {
-  text = trimmed(text);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return number_of<std::int64_t>(trimmed(text));
 }
 
 std::optional<double> clean_number_behind(std::string_view text, std::string_view key,
@@ -171,13 +116,9 @@ std::int32_t rank_of_line(std::string_view text) {
       if (front.substr(at).starts_with(key))
         if (const auto rank = rank_behind(front, at + key.size())) return *rank;
   // "3: " from srun --label.
-  std::int32_t rank = 0;
-  const std::size_t first = std::min(front.find_first_not_of(' '), front.size());
-  const auto [end, error] =
-      std::from_chars(front.data() + first, front.data() + front.size(), rank);
-  const std::size_t behind = static_cast<std::size_t>(end - front.data());
-  if (error == std::errc() && rank >= 0 && front.substr(behind).starts_with(": ")) return rank;
-  return -1;
+  std::string_view rest = front.substr(std::min(front.find_first_not_of(' '), front.size()));
+  const auto rank = take_number<std::int32_t>(rest);
+  return rank && *rank >= 0 && rest.starts_with(": ") ? *rank : -1;
 }
 
 std::optional<Ns> stamp_of_line(std::string_view text) {
@@ -190,10 +131,9 @@ std::optional<Ns> stamp_of_line(std::string_view text) {
 
 std::optional<NumberAndUnit> number_and_unit(std::string_view text) {
   text = trimmed(text);
-  std::size_t used = 0;
-  const auto value = leading(text, used);
+  const auto value = take_amount(text);
   if (!value) return std::nullopt;
-  return NumberAndUnit{*value, trimmed(text.substr(used))};
+  return NumberAndUnit{*value, trimmed(text)};
 }
 
 namespace {

@@ -2,8 +2,10 @@
 // One line of a job's log and its parts: rank, time stamp, complete numbers.
 #pragma once
 
+#include <any>
 #include <bitset>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,21 +56,6 @@ using TakeLine = bool (*)(const LogLine& line, LogState& state);
 
 void count_line(JobLog& log, const LogTool& tool);
 
-// What MLPerf's lines opened and did not close yet. Instants in ms since 1970.
-struct MlperfState {
-  std::optional<double> init{};
-  std::optional<double> run{};
-  std::optional<double> evaluation{};
-  std::optional<double> block{};          // since when only training steps ran
-  std::optional<double> block_samples{};  // trained on when it began
-  std::optional<double> block_length{};   // samples that it is to have
-  std::optional<double> samples_per_s{};  // reported of the block
-  std::optional<double> loss{};           // reported of the block
-  std::optional<double> step{};           // number of the last line of a single step
-  bool steps = false;                     // the block has lines of single steps
-  bool untold = false;  // the last block ended without a report of its number of steps
-};
-
 // State of the line readers between lines.
 struct LogState {
   JobLog& log;
@@ -83,7 +70,7 @@ struct LogState {
   TakeLine follow = nullptr;
   std::size_t table_lines = 0;
   std::string table_name{};
-  MlperfState mlperf{};
+  std::map<const LogTool*, std::any> kept{};  // what a tool's reader remembers, of its own type
 
   // Adds the record of a line that reports on a step.
   LogRecord& add(const LogTool& tool, const LogLine& line);

@@ -49,33 +49,34 @@ std::int32_t count(double value) {
   return value >= 0 && value < 2e9 ? static_cast<std::int32_t>(value) : 0;
 }
 
-bool take_field(std::string_view key, double value, LogRecord& record, LogState& state) {
+constexpr std::array<LogField, 7> megatron_fields = {{
+    {"lm loss", &LogRecord::loss},
+    {"global batch size", &LogRecord::batch},
+    {"throughput per GPU (TFLOP/s/GPU)", &LogRecord::flops_per_s, 1e12},
+    {"samples per second", &LogRecord::samples_per_s},
+    {"tokens per gpu per second (tgs)", &LogRecord::tokens_per_s_device},
+    {"tokens per GPU (tokens/s/GPU)", &LogRecord::tokens_per_s_device},
+    {"Tokens per second per GPU (Tok/s/GPU)", &LogRecord::tokens_per_s_device},
+}};
+
+void take_field(std::string_view key, double value, LogRecord& record, LogState& state) {
   if (const auto unit = unit_of(key)) {
     record.wall_ns = value * *unit;
-  } else if (key == "lm loss" || (key == "total loss" && !record.loss)) {
-    set_loss(record, value);
-  } else if (key == "global batch size") {
-    record.batch = value;
-  } else if (key == "throughput per GPU (TFLOP/s/GPU)") {
-    record.flops_per_s = value * 1e12;
+  } else if (key == "total loss") {
+    if (!record.loss) set_loss(record, value);
   } else if (key == "TFLOPs") {  // Megatron-DeepSpeed; it counts differently
     record.flops_per_s = value * 1e12;
     state.log.settings.try_emplace("rate_field", "TFLOPs");
-  } else if (key == "samples per second") {
-    record.samples_per_s = value;
-  } else if (key == "tokens per gpu per second (tgs)" || key == "tokens per GPU (tokens/s/GPU)" ||
-             key == "Tokens per second per GPU (Tok/s/GPU)") {
-    record.tokens_per_s_device = value;
   } else if (key == "number of skipped iterations") {
     record.skipped = count(value);
   } else if (key == "number of nan iterations") {
     record.not_finite = std::max(record.not_finite, count(value));
   } else if (key == "actual seqlen" || key == "seq length") {
     state.log.settings.try_emplace("seq_length", std::to_string(whole(value)));
-  } else {
-    return false;
+  } else if (const auto* const field = std::ranges::find(megatron_fields, key, &LogField::name);
+             field != megatron_fields.end()) {
+    set_amount(record, *field, value);
   }
-  return true;
 }
 
 // A record needs an iteration and a time. Records without them are counted.

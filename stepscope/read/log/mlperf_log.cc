@@ -6,9 +6,8 @@
 #include <array>
 #include <cmath>
 #include <string>
-#include <utility>
 
-#include "stepscope/base/json_reader.h"
+#include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/log/log_dialect.h"
 
 namespace stepscope {
@@ -16,11 +15,25 @@ namespace {
 
 constexpr std::string_view mllog = ":::MLLOG ";
 
-std::optional<double> finite_number(const JsonValue* value) {
-  if (value == nullptr ||
-      (value->kind != JsonValue::Kind::integer && value->kind != JsonValue::Kind::number))
-    return std::nullopt;
-  return std::isfinite(value->number) ? std::optional(value->number) : std::nullopt;
+// What the lines opened and did not close yet. Instants in ms since 1970.
+struct MlperfState {
+  std::optional<double> init{};
+  std::optional<double> run{};
+  std::optional<double> evaluation{};
+  std::optional<double> block{};          // since when only training steps ran
+  std::optional<double> block_samples{};  // trained on when it began
+  std::optional<double> block_length{};   // samples that it is to have
+  std::optional<double> samples_per_s{};  // of the block
+  std::optional<double> loss{};           // of the block
+  std::optional<double> step{};           // number of the last line of a single step
+  bool steps = false;                     // the block has lines of single steps
+  bool untold = false;                    // the last block ended without a number of steps
+};
+
+MlperfState& mlperf_state(LogState& state) {
+  std::any& kept = state.kept[&mlperf_log.tool];
+  if (!kept.has_value()) kept = MlperfState{};
+  return *std::any_cast<MlperfState>(&kept);
 }
 
 // One line's event.
@@ -31,7 +44,7 @@ struct MlperfEvent {
   const JsonValue* metadata = nullptr;  // null: none
 
   [[nodiscard]] std::optional<double> meta(std::string_view name) const {
-    return metadata == nullptr ? std::nullopt : finite_number(metadata->find(name));
+    return metadata == nullptr ? std::nullopt : json_number(*metadata, name);
   }
 };
 
@@ -75,7 +88,7 @@ LogRun& run_of(LogState& state) {
 }
 
 void begin_block(const MlperfEvent& e, LogState& state) {
-  MlperfState& m = state.mlperf;
+  MlperfState& m = mlperf_state(state);
   if (const auto samples = samples_of(state.log, e)) m.block_samples = samples;
   m.block = e.ms;
   m.block_length = samples_of_epochs(state.log, e.meta("epoch_count"));
@@ -86,7 +99,7 @@ void begin_block(const MlperfEvent& e, LogState& state) {
 
 // An epoch holds blocks; of a job without blocks it is one. Epochs count from 0 or from 1.
 void begin_epoch(const MlperfEvent& e, LogState& state) {
-  MlperfState& m = state.mlperf;
+  MlperfState& m = mlperf_state(state);
   if (!m.block || !m.block_samples || *m.block_samples > 0) m.block = e.ms;
   m.block_length = samples_of_epochs(state.log, 1);
 }
@@ -94,7 +107,7 @@ void begin_epoch(const MlperfEvent& e, LogState& state) {
 // Ends the block of training that is open, and reports its steps if it had no lines of single
 // steps.
 void end_block(const MlperfEvent& e, const LogLine& line, LogState& state) {
-  MlperfState& m = state.mlperf;
+  MlperfState& m = mlperf_state(state);
   if (!m.block) return;
   const auto batch = batch_of(state.log);
   const double begin = m.block_samples.value_or(0);
@@ -118,28 +131,38 @@ void end_block(const MlperfEvent& e, const LogLine& line, LogState& state) {
 
 // The step that a line of a single step is of: samples over the batch where the line gives samples,
 // by their name or as a number that grows by the batch from line to line.
-std::int64_t iteration_of(const MlperfEvent& e, double step, const LogState& state) {
+std::int64_t iteration_of(const MlperfEvent& e, double step, LogState& state) {
   const auto batch = batch_of(state.log);
   const auto samples = e.meta("samples_count");
+  const MlperfState& m = mlperf_state(state);
   double place = step;
   if (batch && samples)
     place = *samples / *batch;
   else if (batch && std::fmod(step, *batch) == 0 && step > 0 &&
-           (!state.mlperf.step || step - *state.mlperf.step == *batch))
+           (!m.step || step - *m.step == *batch))
     place = step / *batch;
   return static_cast<std::int64_t>(std::llround(std::clamp(place, 0.0, 1e15)));
 }
 
+// The loss of the steps since the one before; with samples it divides the block.
 void take_loss(const MlperfEvent& e, std::optional<double> loss, const LogLine& line,
-               LogState& state);
+               LogState& state) {
+  MlperfState& m = mlperf_state(state);
+  if (loss) m.loss = loss;
+  const auto samples = e.meta("samples_count");
+  if (!m.block || !samples || *samples <= m.block_samples.value_or(0)) return;
+  end_block(e, line, state);
+  m.block = e.ms;
+  m.block_length.reset();
+}
 
 // "value": {"train_step_time": 13.1, "reduced_train_loss": 5.6} of one step, {"throughput": 24.6}
 // of a block in samples a second, {"train_loss": 1.9} of the steps since the line before.
 void take_stats(const MlperfEvent& e, const LogLine& line, LogState& state) {
-  MlperfState& m = state.mlperf;
+  MlperfState& m = mlperf_state(state);
   if (e.value == nullptr || e.value->kind != JsonValue::Kind::object) return;
   const auto batch = batch_of(state.log);
-  if (const auto rate = finite_number(e.value->find("throughput")); rate && *rate > 0) {
+  if (const auto rate = json_number(*e.value, "throughput"); rate && *rate > 0) {
     m.samples_per_s = rate;
     if (!m.untold || !batch) return;  // a step time on this line is the block's mean
     m.untold = false;
@@ -149,11 +172,10 @@ void take_stats(const MlperfEvent& e, const LogLine& line, LogState& state) {
     record.samples_per_s = *rate;
     return;
   }
-  if (const auto loss = finite_number(e.value->find("train_loss")))
-    return take_loss(e, loss, line, state);
-  const auto loss = finite_number(e.value->find("reduced_train_loss"));
+  if (const auto loss = json_number(*e.value, "train_loss")) return take_loss(e, loss, line, state);
+  const auto loss = json_number(*e.value, "reduced_train_loss");
   if (loss) m.loss = loss;
-  const auto seconds = finite_number(e.value->find("train_step_time"));
+  const auto seconds = json_number(*e.value, "train_step_time");
   const auto step = e.meta("step");
   if (!seconds || !step || !(*seconds > 0)) return;  // without a step: of a block
   LogRecord& record = state.add(mlperf_log.tool, line);
@@ -165,20 +187,8 @@ void take_stats(const MlperfEvent& e, const LogLine& line, LogState& state) {
   m.steps = true;
 }
 
-// The loss of the steps since the one before; with samples it divides the block.
-void take_loss(const MlperfEvent& e, std::optional<double> loss, const LogLine& line,
-               LogState& state) {
-  MlperfState& m = state.mlperf;
-  if (loss) m.loss = loss;
-  const auto samples = e.meta("samples_count");
-  if (!m.block || !samples || *samples <= m.block_samples.value_or(0)) return;
-  end_block(e, line, state);
-  m.block = e.ms;
-  m.block_length.reset();
-}
-
 void take_run(const MlperfEvent& e, const LogLine& line, LogState& state) {
-  MlperfState& m = state.mlperf;
+  MlperfState& m = mlperf_state(state);
   const auto since = [&](std::optional<double> begin) {
     return begin && e.ms >= *begin ? std::optional((e.ms - *begin) / 1e3) : std::nullopt;
   };
@@ -218,9 +228,9 @@ void take_run(const MlperfEvent& e, const LogLine& line, LogState& state) {
     m.evaluation.reset();
     if (m.run) begin_block(e, state);
   } else if (e.key == "target_accuracy") {
-    run_of(state).target_accuracy = finite_number(e.value);
+    run_of(state).target_accuracy = json_number(e.value);
   } else if (e.key == "eval_accuracy") {
-    const auto accuracy = finite_number(e.value);
+    const auto accuracy = json_number(e.value);
     if (!accuracy) return;
     LogRun& run = run_of(state);
     if (!run.first_accuracy) run.first_accuracy = accuracy;
@@ -231,24 +241,21 @@ void take_run(const MlperfEvent& e, const LogLine& line, LogState& state) {
 
 // Values that are settings of the job, under the names of Megatron's arguments where it has one.
 void take_setting(const MlperfEvent& e, LogState& state) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> names = {
-      {{"global_batch_size", "global_batch_size"},
-       {"max_sequence_length", "seq_length"},
-       {"gradient_accumulation_steps", "gradient_accumulation_steps"},
-       {"train_samples", "train_samples"},
-       {"submission_benchmark", "submission_benchmark"},
-       {"submission_org", "submission_org"},
-       {"submission_platform", "submission_platform"},
-       {"submission_division", "submission_division"},
-       {"seed", "seed"}}};
-  for (const auto& [key, name] : names) {
-    if (e.key != key || e.value == nullptr) continue;
-    if (e.value->kind == JsonValue::Kind::text)
-      state.log.settings.insert_or_assign(std::string(name), e.value->text.substr(0, 200));
-    else if (const auto n = finite_number(e.value); n && std::abs(*n) < 1e15)
-      state.log.settings.insert_or_assign(std::string(name),
-                                          std::to_string(static_cast<std::int64_t>(*n)));
-  }
+  constexpr std::array<std::string_view, 9> keys = {"global_batch_size",
+                                                    "max_sequence_length",
+                                                    "gradient_accumulation_steps",
+                                                    "train_samples",
+                                                    "seed",
+                                                    "submission_benchmark",
+                                                    "submission_org",
+                                                    "submission_platform",
+                                                    "submission_division"};
+  if (e.value == nullptr || std::ranges::find(keys, e.key) == keys.end()) return;
+  const std::string name(e.key == "max_sequence_length" ? "seq_length" : e.key);
+  if (e.value->kind == JsonValue::Kind::text)
+    state.log.settings.insert_or_assign(name, e.value->text.substr(0, 200));
+  else if (const auto n = json_number(e.value); n && std::abs(*n) < 1e15)
+    state.log.settings.insert_or_assign(name, std::to_string(static_cast<std::int64_t>(*n)));
 }
 
 bool take_mlperf(const LogLine& line, LogState& state) {
@@ -260,7 +267,7 @@ bool take_mlperf(const LogLine& line, LogState& state) {
   const auto json = parse_json(text.substr(0, end + 1), "");
   if (!json || json->kind != JsonValue::Kind::object) return state.note("records_cut"), false;
   const JsonValue* key = json->find("key");
-  const auto ms = finite_number(json->find("time_ms"));
+  const auto ms = json_number(json->find("time_ms"));
   if (key == nullptr || key->kind != JsonValue::Kind::text || !ms)
     return state.note("fields_not_understood"), false;
   const JsonValue* metadata = json->find("metadata");
@@ -280,7 +287,7 @@ bool take_mlperf(const LogLine& line, LogState& state) {
   } else if (e.key == "block_stop" || e.key == "epoch_stop") {
     end_block(e, line, state);
   } else if (e.key == "train_loss") {
-    take_loss(e, finite_number(e.value), line, state);
+    take_loss(e, json_number(e.value), line, state);
   } else {
     take_run(e, line, state);
     take_setting(e, state);

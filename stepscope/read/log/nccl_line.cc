@@ -3,20 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
-
-template <class Number>
-std::optional<Number> leading(std::string_view text, int base = 10) {
-  Number value{};
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (code != std::errc()) return std::nullopt;
-  return value;
-}
 
 std::string_view word_of(std::string_view text) {
   return text.substr(0, std::min(text.find_first_of(" \t"), text.size()));
@@ -24,7 +16,7 @@ std::string_view word_of(std::string_view text) {
 
 std::optional<std::uint64_t> pointer(std::string_view text) {
   if (text.starts_with("0x")) text.remove_prefix(2);
-  return leading<std::uint64_t>(text, 16);
+  return leading_number<std::uint64_t>(text, 16);
 }
 
 // "host:pid:tid", with an optional "[dev]" directly behind it.
@@ -42,8 +34,8 @@ bool take_process(std::string_view token, NcclSaying& into) {
   // "12:00:01" is a time of day.
   if (std::ranges::all_of(token.substr(0, middle), is_digit)) return false;
   into.host = token.substr(0, middle);
-  into.pid = *leading<std::int64_t>(pid);
-  into.tid = *leading<std::int64_t>(tid);
+  into.pid = *leading_number<std::int64_t>(pid);
+  into.tid = *leading_number<std::int64_t>(tid);
   return true;
 }
 
@@ -52,7 +44,7 @@ std::optional<int> device_in(std::string_view token) {
   if (token.size() < 3 || token.size() > 6 || token.front() != '[' || token.back() != ']')
     return std::nullopt;
   const std::string_view digits = token.substr(1, token.size() - 2);
-  return std::ranges::all_of(digits, is_digit) ? leading<int>(digits) : std::nullopt;
+  return std::ranges::all_of(digits, is_digit) ? leading_number<int>(digits) : std::nullopt;
 }
 
 // Finds "host:pid:tid [dev]" among the last words before "NCCL"; in warnings and traces a file and
@@ -103,7 +95,7 @@ constexpr std::array<std::string_view, 3> protocols = {"LL", "LL128", "SIMPLE"};
 template <std::size_t N>
 std::string named(std::string_view word, const std::array<std::string_view, N>& names) {
   if (word.empty() || !std::ranges::all_of(word, is_digit)) return std::string(word);
-  const auto number = leading<std::size_t>(word);
+  const auto number = leading_number<std::size_t>(word);
   return number && *number < N ? std::string(names[*number]) : std::string(word);
 }
 
@@ -117,7 +109,7 @@ std::optional<std::string_view> behind(std::string_view text, std::string_view k
 
 std::optional<std::int64_t> number_behind(std::string_view text, std::string_view key) {
   const auto rest = behind(text, key);
-  return rest ? leading<std::int64_t>(trimmed(*rest)) : std::nullopt;
+  return rest ? leading_number<std::int64_t>(trimmed(*rest)) : std::nullopt;
 }
 
 std::string_view without_colours(std::string_view line, std::string& room) {
@@ -177,26 +169,26 @@ std::optional<NcclCallLine> parse_call(std::string_view text) {
     const std::string_view key = word_of(rest);
     rest = trimmed(rest.substr(key.size()));
     if (key.starts_with("[nranks=")) {
-      call.ranks = leading<int>(key.substr(8)).value_or(0);
+      call.ranks = leading_number<int>(key.substr(8)).value_or(0);
       continue;
     }
     const std::string_view value = word_of(rest);
     rest = trimmed(rest.substr(value.size()));
     if (key == "opCount") {
-      const auto number = leading<std::int64_t>(value, 16);
+      const auto number = leading_number<std::int64_t>(value, 16);
       if (!number) return std::nullopt;
       call.op_count = *number;
     } else if (key == "count") {
-      const auto number = leading<std::int64_t>(value);
+      const auto number = leading_number<std::int64_t>(value);
       if (!number) return std::nullopt;
       call.count = *number;
       counted = true;
     } else if (key == "datatype") {
-      call.type = leading<int>(value).value_or(-1);
+      call.type = leading_number<int>(value).value_or(-1);
     } else if (key == "op") {
-      call.reduction = leading<int>(value).value_or(-1);
+      call.reduction = leading_number<int>(value).value_or(-1);
     } else if (key == "root") {
-      call.root = leading<int>(value).value_or(-1);
+      call.root = leading_number<int>(value).value_or(-1);
     } else if (key == "comm" && value.starts_with("0x")) {
       call.communicator = pointer(value);
     }
@@ -237,7 +229,7 @@ std::optional<NcclChoiceLine> parse_choice(std::string_view text) {
     line.operation = head.substr(0, colon);
     head.remove_prefix(colon + 2);
   }
-  const auto bytes = leading<std::int64_t>(trimmed(head));
+  const auto bytes = leading_number<std::int64_t>(trimmed(head));
   if (!bytes) return std::nullopt;
   line.bytes = *bytes;
   const std::string_view rest = text.substr(at + arrow.size());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/step_table.h"
 
@@ -18,12 +18,10 @@ std::int64_t number_of_step(std::string_view text) {
       while (from < text.size() && (text[from] == ' ' || text[from] == ':' || text[from] == '=' ||
                                     text[from] == '"' || text[from] == '#'))
         ++from;
-      std::int64_t number = 0;
-      const auto [end, error] =
-          std::from_chars(text.data() + from, text.data() + text.size(), number);
-      const bool whole = error == std::errc() && (end == text.data() + text.size() ||
-                                                  (*end != '.' && *end != 'e' && *end != 'E'));
-      if (whole && from > at + key.size() && number >= 0) return number;
+      std::string_view rest = text.substr(from);
+      const auto number = take_number<std::int64_t>(rest);
+      const bool whole = rest.find_first_of(".eE") != 0;
+      if (number && whole && from > at + key.size() && *number >= 0) return *number;
     }
   return -1;
 }
@@ -46,26 +44,20 @@ std::optional<double> tokens_per_second(std::string_view text) {
 }
 
 // "step     3  loss 4.2242  …  412.345 ms  571 tokens/s" from stepscope train.
+constexpr std::array<LogField, 3> stepscope_fields = {{
+    {" ms  ", &LogRecord::wall_ns, 1e6, LogPlace::before},
+    {"  loss ", &LogRecord::loss},
+    {" % MFU", &LogRecord::mfu, percent, LogPlace::before},
+}};
+constexpr LogPattern stepscope_pattern = {
+    .word = "  loss ", .step = "step ", .fields = stepscope_fields, .shared = true};
+
 bool take_stepscope_record(const LogLine& line, LogState& state) {
-  const auto ns = train_time(line.text);
-  if (!ns) return false;
-  const auto step = clean_number_behind(line.text, "step ");
-  if (!step || !(*step >= 0 && *step < 1e15)) {
-    state.note("records_cut");
-    return false;
-  }
-  LogRecord& record = state.add(stepscope_log.tool, line);
-  record.iteration = static_cast<std::int64_t>(*step);
-  record.wall_ns = *ns;
-  set_loss(record, clean_number_behind(line.text, "  loss "));
-  record.tokens_per_s = tokens_per_second(line.text);
-  if (line.text.find("  SKIPPED") != std::string_view::npos) record.skipped = 1;
-  if (const std::size_t mfu = line.text.find(" % MFU"); mfu != std::string_view::npos) {
-    const std::string_view before = line.text.substr(0, mfu);
-    const std::size_t blank = before.rfind(' ');
-    if (const auto share = clean_number(before.substr(blank + 1))) record.mfu = *share / 100;
-  }
-  count_line(state.log, stepscope_log.tool);
+  if (!line.text.starts_with(stepscope_pattern.step)) return false;
+  LogRecord* const record = take_record(stepscope_log.tool, stepscope_pattern, line, state);
+  if (record == nullptr) return false;
+  record->tokens_per_s = tokens_per_second(line.text);
+  if (contains(line.text, "  SKIPPED")) record->skipped = 1;
   return true;
 }
 
@@ -81,7 +73,7 @@ bool take_named_time(const LogLine& line, LogState& state) {
   return true;
 }
 
-constexpr std::array stepscope_words = {LogWord{"  loss ", take_stepscope_record}};
+constexpr std::array stepscope_words = {LogWord{stepscope_pattern.word, take_stepscope_record}};
 constexpr std::array program_words = {LogWord{"step_time", take_named_time},
                                       LogWord{"iteration_time", take_named_time},
                                       LogWord{"iter_time", take_named_time}};

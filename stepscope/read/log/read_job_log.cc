@@ -34,25 +34,35 @@ constexpr std::array shared_words = {LogWord{"validation loss at ", take_evaluat
                                      LogWord{"aving model checkpoint", take_checkpoint},
                                      LogWord{"aved checkpoint", take_checkpoint}};
 
+// Reads the lines with a word: by a function, or by a tool's table.
+struct LineTaker {
+  TakeLine take = nullptr;
+  const LogTool* tool = nullptr;
+  const LogPattern* pattern = nullptr;
+  bool operator==(const LineTaker&) const = default;
+};
+
 // All words, and a scanner that finds them in a text.
 struct WordScan {
-  std::vector<TakeLine> take;
+  std::vector<LineTaker> takers;
   TokenScan scan;
 };
 
 const WordScan& word_scan() {
   static const WordScan made = [] {
     std::vector<std::string_view> words;
-    std::vector<TakeLine> take;
-    const auto add = [&](std::span<const LogWord> list) {
-      for (const LogWord& w : list) {
-        words.push_back(w.word);
-        take.push_back(w.take);
-      }
+    std::vector<LineTaker> takers;
+    const auto add = [&](std::string_view word, LineTaker taker) {
+      words.push_back(word);
+      takers.push_back(taker);
     };
-    add(shared_words);
-    for (const LogDialect* dialect : log_dialects()) add(dialect->words);
-    return WordScan{std::move(take), TokenScan(words)};
+    for (const LogWord& w : shared_words) add(w.word, {.take = w.take});
+    for (const LogDialect* dialect : log_dialects()) {
+      for (const LogWord& w : dialect->words) add(w.word, {.take = w.take});
+      for (const LogPattern& p : dialect->patterns)
+        add(p.word, {.tool = &dialect->tool, .pattern = &p});
+    }
+    return WordScan{std::move(takers), TokenScan(words)};
   }();
   return made;
 }
@@ -105,14 +115,16 @@ class LogReader {
     const std::string_view line = text.substr(begin, end - begin);
     const std::string_view plain = without_colours(line, room_);
     const LogLine taken{.text = plain, .rank = rank_of_line(plain)};
-    std::array<TakeLine, 4> done{};
+    std::array<LineTaker, 4> done{};
     std::size_t count = 0;
     while (hit.at != std::string_view::npos && hit.at < end && count < done.size()) {
-      const TakeLine take = word_scan().take[hit.word];
-      if (std::find(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(count), take) ==
-          done.begin() + static_cast<std::ptrdiff_t>(count)) {
-        done[count++] = take;
-        take(taken, state_);
+      const LineTaker& taker = word_scan().takers[hit.word];
+      if (std::ranges::find(done, taker) == done.end()) {
+        done[count++] = taker;
+        if (taker.pattern != nullptr)
+          take_record(*taker.tool, *taker.pattern, taken, state_);
+        else
+          taker.take(taken, state_);
       }
       hit = word_scan().scan.next(text.substr(0, end), hit.at + 1);
     }

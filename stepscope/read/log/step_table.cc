@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <string>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -20,15 +20,6 @@ std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return lower;
-}
-
-// The number at the start of `text`, whatever follows it.
-std::optional<double> leading_number(std::string_view text) {
-  text = trimmed(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
-  return value;
 }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -58,11 +49,8 @@ std::string_view bare(std::string_view cell) {
 std::optional<double> number_in(std::string_view cell) {
   cell = bare(cell);
   if (cell.starts_with('+')) cell.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
+  const auto value = number_of<double>(cell);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 void split_cells(std::string_view line, char separator, std::vector<std::string_view>& cells) {
@@ -111,22 +99,10 @@ std::optional<double> named_time(std::string_view line, TimeUnit assumed) {
       if (rest.starts_with('"')) rest.remove_prefix(1);  // a line of JSON
       rest = trimmed(rest);
       if (!column || rest.empty() || (rest.front() != '=' && rest.front() != ':')) continue;
-      if (const auto value = leading_number(rest.substr(1)))
-        return *value * ns_per(column->unit.value_or(assumed));
+      const auto value = leading_number<double>(trimmed(rest.substr(1)));
+      if (value && std::isfinite(*value)) return *value * ns_per(column->unit.value_or(assumed));
     }
   return std::nullopt;
-}
-
-// "step     3  loss 4.2242  norm 6.006  lr 3.00e-04    412.345 ms    571 tokens/s".
-std::optional<double> train_time(std::string_view line) {
-  if (!line.starts_with("step ") || line.find("  loss ") == std::string_view::npos)
-    return std::nullopt;
-  const std::size_t end = line.find(" ms  ");
-  if (end == std::string_view::npos) return std::nullopt;
-  std::size_t begin = end;
-  while (begin > 0 && line[begin - 1] != ' ') --begin;
-  const auto value = leading_number(line.substr(begin, end - begin));
-  return value ? std::optional(*value * ns_per(TimeUnit::ms)) : std::nullopt;
 }
 
 }  // namespace stepscope

@@ -42,7 +42,5 @@ struct TimeColumn {
 
 // The step time of "step_time_ms=412" in a line, in ns.
 [[nodiscard]] std::optional<double> named_time(std::string_view line, TimeUnit assumed);
-// The step time of a line of `stepscope train`, in ns.
-[[nodiscard]] std::optional<double> train_time(std::string_view line);
 
 }  // namespace stepscope

@@ -12,7 +12,7 @@
 
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/files/sqlite_file.h"
-#include "stepscope/base/json_reader.h"
+#include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/step_table.h"
@@ -188,12 +188,6 @@ bool is_train_json(std::string_view text) {
   return text.substr(0, 200).find("\"stepscope.train/") != std::string_view::npos;
 }
 
-std::optional<double> number_of(const JsonValue* value) {
-  const bool number = value != nullptr && (value->kind == JsonValue::Kind::integer ||
-                                           value->kind == JsonValue::Kind::number);
-  return number ? std::optional(value->number) : std::nullopt;
-}
-
 Result<StepTimes> train_steps(std::string_view text, std::string_view path) {
   const auto json = parse_json(text, path);
   if (!json) return json.error();
@@ -205,17 +199,17 @@ Result<StepTimes> train_steps(std::string_view text, std::string_view path) {
     const bool evaluated = validation != nullptr && validation->kind != JsonValue::Kind::null;
     const JsonValue* skipped = step.find("skipped");
     const bool lost = skipped != nullptr && skipped->boolean;
-    take(times, number_of(step.find("wall_ns")).value_or(0),
+    take(times, json_number(step, "wall_ns").value_or(0),
          evaluated ? "eval"
          : lost    ? "skipped"
                    : "",
-         whole_number(number_of(step.find("index"))).value_or(-1));
+         whole_number(json_number(step, "index")).value_or(-1));
   }
   const JsonValue* ranks = json->find("rank_steps");
   if (ranks != nullptr && ranks->kind == JsonValue::Kind::list)
     for (const JsonValue& step : ranks->items)
-      take_rank(times, number_of(step.find("rank")), number_of(step.find("index")),
-                number_of(step.find("wall_ns")).value_or(0));
+      take_rank(times, json_number(step, "rank"), json_number(step, "index"),
+                json_number(step, "wall_ns").value_or(0));
   return finished(std::move(times), path);
 }
 

@@ -1,81 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/read/log/log_dialect.h"
 
 namespace stepscope {
 namespace {
 
-// Reads "step: 10  loss:  9.8934  grad_norm:  1.2345  memory: 47.61GiB(60.15%)  tps: 2,793": the
-// text behind the first occurrence of each key, without blanks. Commas separate thousands.
-struct Fields {
-  std::string_view step{};
-  std::string_view loss{};
-  std::string_view memory{};
-  std::string_view tps{};
-  std::string_view tflops{};
-  std::string_view mfu{};
-};
+// "step: 10  loss:  9.8934  grad_norm:  1.2345  memory: 47.61GiB(60.15%)  tps: 2,793  tflops:
+// 161.76 mfu: 51.85%". Commas separate thousands.
+constexpr std::array<LogField, 6> torchtitan_fields = {{
+    {" tps: ", &LogRecord::tokens_per_s_device},
+    {" loss: ", &LogRecord::loss},
+    {" tflops: ", &LogRecord::flops_per_s, 1e12},
+    {" mfu: ", &LogRecord::mfu, percent},
+    {"GiB(", &LogRecord::memory_bytes, 1024.0 * 1024 * 1024, LogPlace::before},
+    {"GiB(", &LogRecord::memory_share, percent},
+}};
+constexpr LogPattern torchtitan_pattern = {
+    .word = "tps: ", .step = "step: ", .fields = torchtitan_fields, .ends = " \t", .stamped = true};
 
-Fields fields_of(std::string_view text) {
-  Fields fields;
-  std::size_t word = 0;  // start of the current word
-  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
-    if (is_blank(text[at])) word = at + 1;
-    if (text[at] != ':' || text[at + 1] != ' ') continue;
-    const std::string_view key = text.substr(word, at - word);
-    std::string_view* const field = key == "loss"     ? &fields.loss
-                                    : key == "memory" ? &fields.memory
-                                    : key == "tps"    ? &fields.tps
-                                    : key == "tflops" ? &fields.tflops
-                                    : key == "mfu"    ? &fields.mfu
-                                    : key == "step"   ? &fields.step
-                                                      : nullptr;
-    if (field == nullptr || !field->empty()) continue;
-    std::size_t begin = at + 1;
-    while (begin < text.size() && is_blank(text[begin])) ++begin;
-    std::size_t end = begin;
-    while (end < text.size() && !is_blank(text[end])) ++end;
-    *field = text.substr(begin, end - begin);
-    word = at = begin;  // the next key is here, so the value is missing
-  }
-  return fields;
-}
-
-// "step: 10  loss:  9.8934  …  tps: 2,793  tflops: 161.76  mfu: 51.85%".
 bool take_torchtitan_record(const LogLine& line, LogState& state) {
-  const std::size_t at = line.text.find("step: ");
+  const std::size_t at = line.text.find(torchtitan_pattern.step);
   if (at == std::string_view::npos) return false;
-  const std::string_view text = line.text.substr(at);
-  if (line.text.substr(0, at).ends_with("validate ")) {
-    state.evaluated.set();
-    count_line(state.log, torchtitan_log.tool);
-    return true;
-  }
-  const Fields fields = fields_of(text);
-  const auto step = clean_number(fields.step);
-  const auto rate = clean_number(fields.tps);
-  if (!step || !rate || !(*step >= 0 && *step < 1e15) || !(*rate > 0)) {
-    state.note("records_cut");
-    return false;
-  }
-  LogRecord& record = state.add(torchtitan_log.tool, line);
-  record.iteration = static_cast<std::int64_t>(*step);
-  record.stamp = stamp_of_line(line.text);
-  record.tokens_per_s_device = *rate;
-  set_loss(record, clean_number(fields.loss));
-  if (const auto value = clean_number(fields.tflops)) record.flops_per_s = *value * 1e12;
-  if (const auto value = clean_number(fields.mfu)) record.mfu = *value / 100;
-  const auto memory = number_and_unit(fields.memory);
-  if (memory && memory->unit.starts_with("GiB(")) {
-    record.memory_bytes = memory->number * 1024 * 1024 * 1024;
-    if (const auto share = number_and_unit(memory->unit.substr(4));
-        share && share->unit.starts_with("%"))
-      record.memory_share = share->number / 100;
-  }
+  if (!line.text.substr(0, at).ends_with("validate "))
+    return take_record(torchtitan_log.tool, torchtitan_pattern, line, state) != nullptr;
+  state.evaluated.set();
   count_line(state.log, torchtitan_log.tool);
   return true;
 }
@@ -101,17 +53,13 @@ bool take_torchtitan_start(const LogLine& line, LogState& state) {
     const std::size_t open = text.rfind('[');
     if (open == std::string_view::npos || open < at) return false;
     std::int64_t devices = 1;
-    const char* p = text.data() + open + 1;
-    const char* const end = text.data() + text.size();
-    for (bool more = true; more;) {
-      std::int64_t size = 0;
-      const auto [stop, error] = std::from_chars(p, end, size);
-      if (error != std::errc() || size < 1 || size > 1'000'000) return false;
-      devices = std::min<std::int64_t>(devices * size, 1'000'000'000);
-      p = stop;
-      while (p != end && (*p == ',' || *p == ' ')) ++p;
-      more = p != end && *p != ']';
-    }
+    std::string_view sizes = text.substr(open + 1);
+    do {
+      const auto size = take_number<std::int64_t>(sizes);
+      if (!size || *size < 1 || *size > 1'000'000) return false;
+      devices = std::min<std::int64_t>(devices * *size, 1'000'000'000);
+      sizes.remove_prefix(std::min(sizes.find_first_not_of(", "), sizes.size()));
+    } while (!sizes.empty() && !sizes.starts_with(']'));
     settings.insert_or_assign("world_size", std::to_string(devices));
     return true;
   }
@@ -130,7 +78,7 @@ bool take_torchtitan_start(const LogLine& line, LogState& state) {
   return true;
 }
 
-constexpr std::array torchtitan_words = {LogWord{"tps: ", take_torchtitan_record},
+constexpr std::array torchtitan_words = {LogWord{torchtitan_pattern.word, take_torchtitan_record},
                                          LogWord{"Training starts at step ", take_torchtitan_start},
                                          LogWord{"device mesh with ", take_torchtitan_start},
                                          LogWord{" capacity: ", take_torchtitan_start},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/log/train_summary.h"
 
-#include "stepscope/base/json_reader.h"
+#include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/bytes/whole_file.h"
 
 namespace stepscope {
@@ -10,14 +10,6 @@ namespace {
 // Larger figures are damage.
 constexpr double most_share = 1e6;  // of a peak that is given wrong
 constexpr double most_ns = 1e18;    // 31 years
-
-std::optional<double> number_of(const JsonValue& object, std::string_view key) {
-  const JsonValue* value = object.find(key);
-  if (value == nullptr ||
-      (value->kind != JsonValue::Kind::integer && value->kind != JsonValue::Kind::number))
-    return std::nullopt;
-  return value->number;
-}
 
 const std::vector<JsonValue>& list_of(const JsonValue& object, std::string_view key) {
   static const std::vector<JsonValue> none;
@@ -55,14 +47,14 @@ Result<TrainSummary> parse_train_summary(std::string_view text, std::string_view
                  .hint = "give what stepscope train --json writes"};
   TrainSummary summary;
   const auto share = [&](std::string_view key) {
-    const auto value = number_of(*json, key);
+    const auto value = json_number(*json, key);
     return value && *value >= 0 && *value <= most_share ? value : std::nullopt;
   };
   summary.mfu = share("mfu");
   summary.hfu = share("hfu");
   take_verdict(*json, summary);
   for (const JsonValue& step : list_of(*json, "rank_steps")) {
-    const auto rank = number_of(step, "rank");
+    const auto rank = json_number(step, "rank");
     const JsonValue* budget = step.find("budget_ns");
     if (!rank || !(*rank >= 0 && *rank < 1e9) || budget == nullptr) continue;
     TrainSummary::Rank& sums = summary.ranks[static_cast<int>(*rank)];

@@ -2,9 +2,9 @@
 #include "stepscope/read/nccl/flight_recorder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/event/name_rules.h"
 
 namespace stepscope {
@@ -21,11 +21,7 @@ std::optional<std::int64_t> whole(const std::optional<PlainValue>& value) {
   if (const auto number = value->integer()) return number;
   const auto text = value->text();
   if (!text) return std::nullopt;
-  std::int64_t number = 0;
-  const char* const begin = text->data();
-  const char* const end = begin + text->size();
-  const auto [stop, code] = std::from_chars(begin, end, number);
-  return code == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+  return number_of<std::int64_t>(*text);
 }
 
 std::optional<std::int64_t> whole_of(const PlainValue& dict, std::string_view key) {
@@ -151,9 +147,7 @@ class DumpReader {
     const std::size_t arrow = std::min(words.find("->"), words.find("<-"));
     if (arrow == std::string_view::npos) return -1;
     words.remove_prefix(arrow + 2);
-    std::int32_t peer = -1;
-    std::from_chars(words.data(), words.data() + words.size(), peer);
-    return peer;
+    return leading_number<std::int32_t>(words).value_or(-1);
   }
 
   Tensors sizes_of(const std::optional<PlainValue>& tensors) {
@@ -270,15 +264,10 @@ std::optional<std::uint32_t> settled_group(const CommRecords& records, const std
 
 std::vector<int> ranks_in_text(std::string_view text) {
   std::vector<int> ranks;
-  for (std::size_t i = 0; i < text.size();) {
-    int rank = 0;
-    const auto [end, code] = std::from_chars(text.data() + i, text.data() + text.size(), rank);
-    if (code == std::errc::invalid_argument) {
-      ++i;
-      continue;
-    }
-    if (code == std::errc() && rank >= 0) ranks.push_back(rank);
-    i = static_cast<std::size_t>(end - text.data());
+  while (!text.empty()) {
+    const auto front = number_at_front<int>(text);
+    if (front.error == std::errc() && front.value >= 0) ranks.push_back(front.value);
+    text = front.error == std::errc::invalid_argument ? text.substr(1) : front.rest;
   }
   return ranks;
 }

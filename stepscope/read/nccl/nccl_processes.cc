@@ -2,9 +2,9 @@
 #include "stepscope/read/nccl/nccl_processes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/event/name_rules.h"
 
 namespace stepscope {
@@ -13,10 +13,8 @@ namespace {
 // The lines of `Init timings` of one communicator are combined by their longest total.
 void keep_longest(std::optional<double>& seconds, std::string_view text) {
   const auto total = behind(text, " total ");
-  double value = 0;
-  if (!total) return;
-  const auto [end, code] = std::from_chars(total->data(), total->data() + total->size(), value);
-  if (code == std::errc()) seconds = std::max(seconds.value_or(0), value);
+  const auto value = total ? leading_number<double>(*total) : std::nullopt;
+  if (value) seconds = std::max(seconds.value_or(0), *value);
 }
 
 // Replaces runs of blanks by one space.

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "stepscope/base/json_reader.h"
+#include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/log/log_line.h"
 #include "stepscope/read/log/step_table.h"
 
@@ -320,19 +320,13 @@ class BenchmarkReader {
   double factor_ = 0;
 };
 
-double number_of(const JsonValue* value) {
-  const bool number = value != nullptr && (value->kind == JsonValue::Kind::integer ||
-                                           value->kind == JsonValue::Kind::number);
-  return number ? value->number : 0;
-}
-
 void take_json_times(const JsonValue& row, const char* key, bool in_place, CommBenchmark& out) {
   const JsonValue* way = row.find(key);
   if (way == nullptr) return;
-  const double size = number_of(row.find("size"));
-  const double time = number_of(way->find("time"));
+  const double size = json_number(row, "size").value_or(0);
+  const double time = json_number(*way, "time").value_or(0);
   if (!(size >= 1 && size < 1e15) || !is_time(Seconds{time * us})) return;
-  if (number_of(way->find("nwrong")) > 0) {
+  if (json_number(*way, "nwrong").value_or(0) > 0) {
     ++out.notes["rows_with_wrong_results"];
     return;
   }

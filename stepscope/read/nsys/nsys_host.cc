@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/read/nsys/nsys_nccl.h"
 
 namespace stepscope {
@@ -130,11 +130,8 @@ void add_outside(NsysExport& nsys, NsysProcess& process, const NcclSchemas& sche
 std::optional<int> mpi_rank(std::string_view name) {
   constexpr std::string_view head = "MPI Rank ";
   if (!name.starts_with(head)) return std::nullopt;
-  int rank = -1;
-  const char* const end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(name.data() + head.size(), end, rank);
-  if (error != std::errc{} || at != end || rank < 0) return std::nullopt;
-  return rank;
+  const auto rank = number_of<int>(name.substr(head.size()));
+  return rank && *rank >= 0 ? rank : std::nullopt;
 }
 
 // A table of calls on host threads: the column of their name, and their category.
@@ -193,12 +190,9 @@ std::optional<EmittedOperator> parse_emitted(std::string_view text) {
   if (end == std::string_view::npos || end == 0) return std::nullopt;
   EmittedOperator emitted;
   emitted.name = text.substr(0, end);
-  if (sequence != std::string_view::npos) {
-    const char* const first = text.data() + sequence + 8;
-    if (std::from_chars(first, text.data() + text.size(), emitted.sequence).ec != std::errc{} ||
-        emitted.sequence < 0)
-      emitted.sequence = -1;
-  }
+  if (sequence != std::string_view::npos)
+    emitted.sequence =
+        std::max(leading_number<std::int32_t>(text.substr(sequence + 8)).value_or(-1), -1);
   if (sizes != std::string_view::npos) {
     emitted.sizes = text.substr(sizes + 10);
     emitted.sizes = emitted.sizes.substr(0, emitted.sizes.find(", input_op_ids = "));

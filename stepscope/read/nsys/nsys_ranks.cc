@@ -2,23 +2,18 @@
 #include "stepscope/read/nsys/nsys_ranks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <tuple>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/read/nsys/nsys_nccl.h"
 
 namespace stepscope {
 namespace {
 
 std::optional<int> number(std::string_view text) {
-  int value = -1;
-  const char* const first = text.data();
-  const char* const end = first + text.size();
-  const auto [at, error] = std::from_chars(first, end, value);
-  if (error != std::errc{} || at != end || value < 0 || value > most_nsys_ranks)
-    return std::nullopt;
-  return value;
+  const auto value = number_of<int>(text);
+  return value && *value >= 0 && *value <= most_nsys_ranks ? value : std::nullopt;
 }
 
 template <std::size_t n>

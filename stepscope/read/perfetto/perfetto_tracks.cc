@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/perfetto/perfetto_tracks.h"
 
-#include <charconv>
-#include <system_error>
 #include <utility>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/base/proto_wire.h"
 
 namespace stepscope {
@@ -34,11 +33,7 @@ std::optional<std::int64_t> described_row(std::string_view description) {
   constexpr std::string_view tid = "tid ";
   if (!description.starts_with(tid)) return std::nullopt;
   description.remove_prefix(tid.size());
-  std::int64_t row = 0;
-  const char* end = description.data() + description.size();
-  const auto [at, error] = std::from_chars(description.data(), end, row);
-  if (error != std::errc{} || at != end) return std::nullopt;
-  return row;
+  return number_of<std::int64_t>(description);
 }
 
 }  // namespace

@@ -2,11 +2,12 @@
 #include "stepscope/read/rows/group_members.h"
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "stepscope/base/json_reader.h"
 
 namespace stepscope {
 namespace {
@@ -18,11 +19,12 @@ Places take_places(Metadata& metadata) {
   Places places;
   const auto text = metadata.texts.find("group_places");
   if (text == metadata.texts.end()) return places;
-  const nlohmann::json all = nlohmann::json::parse(text->second, nullptr, false);
+  const auto all = parse_json(text->second, {});
   metadata.texts.erase(text);
-  if (!all.is_object()) return places;
-  for (const auto& [name, place] : all.items())
-    if (place.is_number_integer()) places[name] = place.get<int>();
+  if (!all) return places;
+  for (std::size_t i = 0; i < all->keys.size(); ++i)
+    if (all->items[i].kind == JsonValue::Kind::integer)
+      places[all->keys[i]] = static_cast<int>(all->items[i].integer);
   return places;
 }
 

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,6 +10,7 @@
 #include <string_view>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -97,14 +97,14 @@ std::optional<Ns> from_exponent(const char* p, const char* end, bool negative) {
     else
       digits += *p;
   if (point < 0) point = static_cast<std::ptrdiff_t>(digits.size());
-  int exponent = 0;
   ++p;  // the 'e'
   if (p < end && *p == '+') ++p;
-  const auto [at, error] = std::from_chars(p, end, exponent);
-  if (error != std::errc{} || !ends_number(at, end) || digits.empty()) return std::nullopt;
+  const auto front = number_at_front<int>({p, end});
+  if (front.error != std::errc{} || !ends_number(front.rest.data(), end) || digits.empty())
+    return std::nullopt;
   const std::size_t leading = digits.find_first_not_of('0');
   if (leading == std::string::npos) return Ns{0};
-  const std::ptrdiff_t whole = point + exponent + 3;  // digits of the nanoseconds
+  const std::ptrdiff_t whole = point + front.value + 3;  // digits of the nanoseconds
   if (whole < 0) return Ns{0};
   if (whole - static_cast<std::ptrdiff_t>(leading) > 18) return std::nullopt;  // beyond 10^18
   std::int64_t ns = 0;
@@ -169,10 +169,8 @@ bool read_integer(const RawValue& value, std::int64_t& into) {
   p = text.data();
   const char* end = p + text.size();
   if (text.starts_with("0x") || text.starts_with("0X")) {
-    std::uint64_t v = 0;
-    const auto [at, error] = std::from_chars(p + 2, end, v, 16);
-    if (error != std::errc{} || at == p + 2) return false;
-    return set(v);
+    const auto v = leading_number<std::uint64_t>(text.substr(2), 16);
+    return v && set(*v);
   }
   if (text.starts_with("true") || text.starts_with("True")) return set(1);
   if (text.starts_with("false") || text.starts_with("False")) return set(0);
@@ -190,11 +188,8 @@ bool read_integer(const RawValue& value, std::int64_t& into) {
 }
 
 std::optional<double> parse_real(const RawValue& value) {
-  const std::string_view text = trimmed(value);
-  double v = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (error != std::errc{} || !std::isfinite(v)) return std::nullopt;
-  return v;
+  const auto v = leading_number<double>(trimmed(value));
+  return v && std::isfinite(*v) ? v : std::nullopt;
 }
 
 }  // namespace stepscope

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/read/bytes/document.h"
 
 namespace stepscope {
@@ -45,11 +46,8 @@ std::string_view tag_of(std::string_view pid) {
 
 // The number of a tag: 3 of "TP03"; nullopt unless it is the only one.
 std::optional<int> number_in(std::string_view tag) {
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto first = std::ranges::find_if(tag, digit);
-  if (first == tag.end() || tag.end() - first > 6 || !std::all_of(first, tag.end(), digit))
-    return std::nullopt;
-  return std::stoi(std::string(first, tag.end()));
+  tag.remove_prefix(std::min(tag.find_first_of("0123456789"), tag.size()));
+  return tag.size() > 6 ? std::nullopt : number_of<int>(tag);
 }
 
 // By the tags of their process ids; all without where fewer than two tags are.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/verbs/inputs/traces_flags.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/face/help/flag_values.h"
 #include "stepscope/read/log/step_times.h"
 
@@ -15,10 +15,8 @@ namespace stepscope {
 namespace {
 
 std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = number_of<std::int64_t>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 // "A:B", "A:", ":B" or "N".
@@ -58,13 +56,11 @@ Result<Done> parse_ranks(const TracesFlags& flags, TracesRequest& request) {
 
 // "10s", "500ms", "0".
 std::optional<Ns> instant(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !(value >= 0)) return std::nullopt;
-  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  const auto known = time_unit(unit);
-  if (!known && !(unit.empty() && value == 0)) return std::nullopt;
-  const double ns = value * (known ? ns_per(*known) : 1);
+  const auto value = take_number<double>(text);
+  if (!value || !(*value >= 0)) return std::nullopt;
+  const auto known = time_unit(text);
+  if (!known && !(text.empty() && *value == 0)) return std::nullopt;
+  const double ns = *value * (known ? ns_per(*known) : 1);
   return ns < 1e18 ? std::optional(Ns{static_cast<std::int64_t>(ns)}) : std::nullopt;
 }
 

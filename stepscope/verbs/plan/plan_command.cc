@@ -5,12 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/face/help/flag_values.h"
 #include "stepscope/face/help/flag_view.h"
 #include "stepscope/face/help/output_flags.h"
@@ -87,11 +87,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> framework
 Result<std::vector<std::int64_t>> devices_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   const auto number = [](std::string_view t) {
-    std::int64_t n = 0;
-    const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), n);
-    return error == std::errc{} && end == t.data() + t.size() && n > 0 && n <= 10'000'000
-               ? std::optional(n)
-               : std::nullopt;
+    const auto n = number_of<std::int64_t>(t);
+    return n && *n > 0 && *n <= 10'000'000 ? n : std::nullopt;
   };
   const std::string_view all = text;
   const auto from = number(all.substr(0, colon));

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/plan/plan_fields.h"
@@ -36,10 +36,8 @@ const std::string* find(std::span<const PlanSetting> settings, std::string_view 
 std::optional<std::int64_t> number(std::span<const PlanSetting> settings, std::string_view name) {
   const std::string* text = find(settings, name);
   if (text == nullptr) return std::nullopt;
-  std::int64_t n = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), n);
-  if (error != std::errc{} || end != text->data() + text->size() || n < 1) return std::nullopt;
-  return n;
+  const auto n = number_of<std::int64_t>(*text);
+  return n && *n >= 1 ? n : std::nullopt;
 }
 
 // Every setting is a known field with a value that it takes.
