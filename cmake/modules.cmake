@@ -89,9 +89,10 @@ function(stepscope_compile_rooms target apart)
     if(room IN_LIST apart)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     else()
-      # Verbs share most of what they include.
-      string(REGEX REPLACE "^verbs/(check|compare|digest|hang|live|memory|runs|stacks)$" "verbs/measured" room ${room})
-      string(REGEX REPLACE "^verbs/(calibrate|inputs|plan|predict|project|sections)$" "verbs/described" room ${room})
+      if(target STREQUAL stepscope_verbs)  # verbs share most of what they include
+        string(REGEX REPLACE "^verbs/(check|compare|digest|hang|live|memory|runs|stacks)$" "verbs/measured" room ${room})
+        string(REGEX REPLACE "^verbs/(calibrate|inputs|plan|predict|project|sections)$" "verbs/described" room ${room})
+      endif()
       if(source MATCHES "_(command|flags)\\.cc$|/launched\\.cc$")
         set(room commands)  # CLI11 is compiled once
       endif()
