@@ -2,7 +2,7 @@
 # errata_test.sh SOURCE: every test that docs/reference/errata.md names exists, and every row names one.
 set -euo pipefail
 cd "$1"
-tests=$(grep -rhoE 'TEST(_F|_P)?\([A-Za-z_]+, *[A-Za-z_0-9]+\)' --include='*_test.cc' stepscope tests |
+tests=$(grep -rhoE 'TEST(_F|_P)?\([A-Za-z_]+, *[A-Za-z_0-9]+\)' --include='*_test.cc' stepscope engine tests |
   sed -E 's/TEST(_F|_P)?\(//; s/, */./; s/\)//' | sort -u)
 rows=0
 failed=0

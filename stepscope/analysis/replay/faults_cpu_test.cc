@@ -191,7 +191,8 @@ TEST(CpuFaults, ARankOfWhichOneOperatorIsSlowIsSlow) {
 }
 
 // Two stages of a pipeline. The host of the second shows nothing for 3 ms of each step, and the
-// first waits for its gradients. `late`: the first is held instead: by 3 ms before it sends.
+// first waits for its gradients, with a row of its message alone or without. `late`: the first is
+// held instead: by 3 ms before it sends.
 enum class Other { waits, waits_unseen, late };
 
 std::vector<TestRank> stages_with_a_hole(Other other) {
@@ -204,10 +205,11 @@ std::vector<TestRank> stages_with_a_hole(Other other) {
       rank.rows().step("ProfilerStep#" + std::to_string(step), at, at + 4'900 * us);
     ranks[0].rows().op("aten::mm", at, sent);
     ranks[0].message({.peer = 1, .asked = sent, .collected = sent + 2 * us});
-    ranks[0].message({.sends = false,
-                      .peer = 1,
-                      .asked = other == Other::waits_unseen ? at + 3'300 * us : sent + 10 * us,
-                      .collected = at + 4'400 * us});
+    ranks[0].message(
+        {.sends = false, .peer = 1, .asked = sent + 10 * us, .collected = at + 4'400 * us});
+    // The row of a message that is sent meanwhile does not show that the thread waits.
+    if (other == Other::waits_unseen)
+      ranks[0].rows().op("aten::empty", sent + 20 * us, sent + 22 * us);
     ranks[0].rows().op("aten::add_", at + 4'410 * us, at + 4'800 * us);
     ranks[1].rows().op("aten::randn", at, at + 5 * us);
     ranks[1].rows().op("aten::repeat", at + 3'005 * us, at + 3'010 * us);
