@@ -43,7 +43,15 @@ struct ByteSize {
   bool operator==(const ByteSize&) const = default;
 };
 
-struct Message;
+class Value;
+struct Message {
+  MessageKind kind = MessageKind::nothing;
+  std::vector<Value> values;
+
+  [[nodiscard]] bool empty() const { return kind == MessageKind::nothing; }
+  bool operator==(const Message&) const = default;
+};
+
 using Messages = std::vector<Message>;
 template <class T>
 struct Plain;  // base/plain_bytes.h
@@ -91,14 +99,6 @@ template <>
 struct Plain<Value> {
   static void append(std::string& out, const Value& value);
   [[nodiscard]] static bool take(std::string_view& in, Value& value);
-};
-
-struct Message {
-  MessageKind kind = MessageKind::nothing;
-  std::vector<Value> values{};
-
-  [[nodiscard]] bool empty() const { return kind == MessageKind::nothing; }
-  bool operator==(const Message&) const = default;
 };
 
 // Makes messages of one kind. A wrong number of values does not compile.

@@ -35,6 +35,8 @@ template <class... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;
 };
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;  // clang 16 does not deduce aggregates
 
 bool is_there(const Value& value) {
   return std::visit(Overloaded{[](std::monostate) { return false; }, [](bool yes) { return yes; },
