@@ -7,7 +7,7 @@ set -euo pipefail
 build_packages=(
   g++ cmake ninja-build make git
   libisal-dev libzstd-dev libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev
-  esbuild                                            # report/page
+  esbuild                                            # face/page
   libsqlite3-dev                                     # base/files/sqlite_file
   libcurl4                                           # base/files/curl_library: loaded for URLs
   libdnnl-dev                                        # engine/nn/matmul
