@@ -97,6 +97,12 @@ int list_scenarios() {
   return exit_done;
 }
 
+Result<Answer> answered(const WhatIfRequest& request, const Progress& progress) {
+  auto found = whatif(request, progress);
+  if (!found) return found.error();
+  return whatif_answer(std::move(*found));
+}
+
 int run(const WhatIfFlags& flags) {
   if (flags.list && (!flags.out.json.empty() || !flags.traces.request.inputs.empty()))
     return refused({.what = "--list reads no input and writes no JSON", .hint = "leave them out"});
@@ -108,21 +114,16 @@ int run(const WhatIfFlags& flags) {
   if (!crew) return refused(crew.error());
   if (crew->lent) return exit_done;
   // Another process than the first has no files to write.
-  const int code = run_command(silent ? OutputPaths{} : flags.out,
-                               [&](const Progress& progress) -> Result<Answer> {
-                                 auto found = whatif(*request, progress);
-                                 if (!found) return found.error();
-                                 return whatif_answer(std::move(*found));
-                               });
+  const int code = run_command(silent ? OutputPaths{} : flags.out, [&](const Progress& progress) {
+    return answered(*request, progress);
+  });
   return silent ? exit_done : code;
 }
 
 Result<Answer> answer(const WhatIfFlags& flags, const Progress& progress) {
   const auto request = whatif_request(flags);
   if (!request) return wrong_request(request.error());
-  auto found = whatif(*request, progress);
-  if (!found) return found.error();
-  return whatif_answer(std::move(*found));
+  return answered(*request, progress);
 }
 
 VerbRun declare_whatif(CLI::App& app) {
