@@ -8,7 +8,7 @@
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/model/dtype.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/plan.h"
 
 namespace stepscope {
 

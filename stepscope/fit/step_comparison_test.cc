@@ -86,8 +86,8 @@ Plan plan_of(std::int64_t tp, std::int64_t pp, std::int64_t dp) {
   p.tp = tp;
   p.pp = pp;
   p.dp = dp;
-  p.sequence = 1024;
-  p.global_batch = 8 * dp;
+  p.batch.sequence = 1024;
+  p.batch.global = 8 * dp;
   return p;
 }
 
@@ -165,7 +165,7 @@ TEST(StepComparison, NeedsStepsADeviceAndABackwardPass) {
 
 TEST(StepComparison, APlanThatTheModelCannotRunIsAnError) {
   Plan plan = plan_of(1, 1, 1);
-  plan.sequence = 2048;  // of 1024 learned positions
+  plan.batch.sequence = 2048;  // of 1024 learned positions
   EXPECT_FALSE(Bench().compare(job_of({0}), plan));
 }
 

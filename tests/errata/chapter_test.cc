@@ -51,7 +51,7 @@ TEST(Chapter, AStepThatShortIsFasterThanThePeakAllows) {
 StepCost cost_of(const Transformer& model, const Machine& machine, std::int64_t tp) {
   Plan plan;
   plan.devices = plan.tp = tp;
-  plan.global_batch = 8;
+  plan.batch.global = 8;
   const Network network = got(make_network(machine));
   CostContext context = got(make_cost_context(model, machine, network, plan));
   return got(evaluate(context, plan));

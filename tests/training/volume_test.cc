@@ -87,9 +87,9 @@ DataVolume volume_of(const Case& c, double parameters) {
   Plan plan;
   plan.devices = plan.dp = c.ranks;
   plan.zero = c.stage;
-  plan.micro_batch = 1;
-  plan.global_batch = c.ranks * c.micro_batches;
-  plan.reduce_each_micro_batch = c.accumulation == Accumulation::reduce_each_microstep;
+  plan.batch.micro = 1;
+  plan.batch.global = c.ranks * c.micro_batches;
+  plan.batch.reduce_each_micro = c.accumulation == Accumulation::reduce_each_microstep;
   plan.precision.parameter_bytes = plan.precision.gradient_bytes =
       static_cast<int>(element_bytes(c.type));
   return data_volume(plan, {.dense = parameters, .trained = parameters});

@@ -11,7 +11,7 @@
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/layer/tensor_layouts.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/plan.h"
 
 namespace stepscope {
 
@@ -51,7 +51,7 @@ struct DeviceShare {
 
 // Each elementwise operation is a kernel of its own.
 [[nodiscard]] inline bool eager(const DeviceShare& s) {
-  return !s.plan.fused_pointwise && !s.plan.compiled;
+  return !s.plan.kernels.fused_pointwise && !s.plan.kernels.compiled;
 }
 
 [[nodiscard]] DeviceShare device_share(const Transformer& model, const Plan& plan,

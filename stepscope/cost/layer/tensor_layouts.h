@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "stepscope/cost/layer/operation.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/plan.h"
 #include "stepscope/cost/plan/tensor_grid.h"
 
 namespace stepscope {

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/base/result.h"
 #include "stepscope/cost/model/transformer.h"
 
 namespace stepscope {
@@ -104,7 +103,7 @@ struct Adapter {
 // Elements of the whole model that train: weights, or adapters.
 [[nodiscard]] std::int64_t trained_parameters(const Transformer& m, const TrainedParts& t);
 
-// Errors name what the model lacks, and what would work.
-[[nodiscard]] Result<Done> check_trained_parts(const Transformer& m, const TrainedParts& t);
+// The linear layers of the model that may have an adapter.
+[[nodiscard]] LoraTargets lora_targets_in(const Transformer& m);
 
 }  // namespace stepscope

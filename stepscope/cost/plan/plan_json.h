@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/plan.h"
 
 namespace stepscope {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/plan.h"
 
 namespace stepscope {
 
@@ -34,8 +34,8 @@ struct DeviceGrid {
 
 // Devices over which norms, dropout and residuals are divided along the sequence; 1: not divided.
 [[nodiscard]] constexpr std::int64_t sequence_parts(const Plan& p) {
-  if (p.tensor_layout != TensorLayout::one_d || !p.sequence_parallel) return 1;
-  return p.sequence_degree > 0 ? p.sequence_degree : p.tp;
+  if (p.tensor.layout != TensorLayout::one_d || !p.tensor.sequence_parallel) return 1;
+  return p.tensor.sequence_degree > 0 ? p.tensor.sequence_degree : p.tp;
 }
 
 // Devices that hold one copy of a layer's weights and activations: tp, or if the sequence is cut

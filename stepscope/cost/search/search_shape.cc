@@ -35,7 +35,7 @@ class Below {
       if (stopped()) return;
       take(plan_, *search_.space.model, split);
       family_ = family_of(plan_);
-      const bool several = plan_.global_batch / (plan_.dp * plan_.micro_batch) > 1;
+      const bool several = plan_.batch.global / (plan_.dp * plan_.batch.micro) > 1;
       states_ = &states_of(split.dp * plan_.cp, several);
       const auto recomputations = list_recomputations(search_.space, split);
       const auto count = recomputations.size() * states_->size();
@@ -152,8 +152,8 @@ Result<CostContext> context_of(const ShapeSearch& search, const Plan& shape) {
 }  // namespace
 
 Family family_of(const Plan& p) {
-  return {p.devices, p.tp,         static_cast<std::int64_t>(p.tensor_layout),
-          p.tp_rows, p.tp_columns, p.tp_depth,
+  const TensorDivision& t = p.tensor;
+  return {p.devices, p.tp, static_cast<std::int64_t>(t.layout), t.rows, t.columns, t.depth,
           p.ep,      p.pp};
 }
 

@@ -16,7 +16,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/machine/interconnect.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/plan.h"
 #include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/cost/time/compute_time.h"
 
@@ -117,13 +117,14 @@ struct HostWork {
   HostWork work{.layers = one_part ? 0.5 : 1.0};
   if (training == LayerTraining::adapters) {
     for (const Adapter& a : adapters_of(m, kind, plan.trained)) {
-      const bool singly = a.copies > 1 && !plan.grouped_experts;
+      const bool singly = a.copies > 1 && !plan.kernels.grouped_experts;
       work.products += 4.0 * static_cast<double>(singly ? a.copies / plan.ep : 1);
     }
   }
   if (kind.channel != Channel::experts || m.experts->capacity_factor) return work;
   work.mixtures = 1;
-  if (!plan.grouped_experts) work.products += 2.0 * static_cast<double>(m.experts->count / plan.ep);
+  if (!plan.kernels.grouped_experts)
+    work.products += 2.0 * static_cast<double>(m.experts->count / plan.ep);
   return work;
 }
 // A dropless mixture, eagerly. DeepSeek's training profile (deepseek-ai/profile-data, train.json)
@@ -140,7 +141,7 @@ inline constexpr double graphed_mixture_share = 0.5;
 // calls the hook of its gradient (Transformer Engine's GroupedLinear loops over the experts in
 // Python; Megatron-Core's data parallelism has a hook for each weight).
 // The host's time to launch this forward.
-[[nodiscard]] double host_seconds(const ComputeModel& compute, const Plan& plan,
+[[nodiscard]] double host_seconds(const ComputeModel& compute, const Kernels& kernels,
                                   const HostWork& work);
 
 // Properties of the operations as a whole.

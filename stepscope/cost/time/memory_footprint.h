@@ -32,7 +32,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/formula.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/plan.h"
 
 namespace stepscope {
 
@@ -111,7 +111,7 @@ struct ShardCounts {
 // ZeRO-2 and 3 pass gradients to their owners after every pass, whatever the plan says, because no
 // other rank has memory for them.
 [[nodiscard]] constexpr bool reduces_each_micro_batch(const Plan& plan) {
-  return plan.zero >= 2 || plan.reduce_each_micro_batch;
+  return plan.zero >= 2 || plan.batch.reduce_each_micro;
 }
 
 // Bytes that a plan needs beyond the capacity of one device, its share of the host, or of the

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -13,7 +12,6 @@
 
 #include "stepscope/base/output_file.h"
 #include "stepscope/cost/machine/machine_text.h"
-#include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/face/help/flag_values.h"
 #include "stepscope/face/help/flag_view.h"
 #include "stepscope/face/help/output_flags.h"
@@ -63,12 +61,9 @@ struct AnalyzeFlags {
 // What of a plan has no flag of its own here already.
 void declare_plan_of_run(CLI::App& app, PlanSource& plan) {
   static constexpr std::array<std::string_view, 5> here = {"tp", "pp", "dp", "seq", "global-batch"};
-  std::vector<std::string_view> names;
-  for (const PlanField& field : plan_fields())
-    if (std::ranges::find(here, field.name) == here.end()) names.push_back(field.name);
   declare_plan_file(app, plan);
   declare_gpus_per_node(app, plan);
-  declare_fields(app, plan, names);
+  declare_fields(app, plan, here);
 }
 
 void declare(CLI::App& app, AnalyzeFlags& f) {

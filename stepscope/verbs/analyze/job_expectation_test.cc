@@ -39,10 +39,10 @@ TEST(PlanOfRun, DataParallelismIsWhatTheDegreesLeaveOfTheWorld) {
   EXPECT_EQ(plan->devices, 32);
   EXPECT_EQ(plan->dp, 8);
   EXPECT_EQ(plan->zero, 3);
-  EXPECT_EQ(plan->micro_batch, 2);
-  EXPECT_EQ(plan->global_batch, 64);
-  EXPECT_EQ(plan->sequence, 2048);
-  EXPECT_EQ(plan->recompute, Recompute::full);
+  EXPECT_EQ(plan->batch.micro, 2);
+  EXPECT_EQ(plan->batch.global, 64);
+  EXPECT_EQ(plan->batch.sequence, 2048);
+  EXPECT_EQ(plan->memory.recompute, Recompute::full);
 }
 
 TEST(PlanOfRun, WithoutAWorldTheDegreesSayHowManyThereAre) {

@@ -15,8 +15,8 @@ Result<Done> batch_of_plan(const PlanSettings& source, DescribedJob& job) {
   if (source.plan_file.empty()) return Done{};
   const auto plan = read_plan(source.plan_file);
   if (!plan) return plan.error();
-  if (job.global_batch == 0) job.global_batch = plan->global_batch;
-  if (job.sequence == 0) job.sequence = plan->sequence;
+  if (job.global_batch == 0) job.global_batch = plan->batch.global;
+  if (job.sequence == 0) job.sequence = plan->batch.sequence;
   return Done{};
 }
 

@@ -110,7 +110,7 @@ Result<Done> add_formulas(PredictResult& result, CostContext& context) {
 void add_flops(PredictResult& result, const CostContext& context) {
   const Plan& plan = result.plan;
   for (std::size_t c = 0; c < flops_convention_count; ++c)
-    result.step_flops[c] = static_cast<double>(plan.global_batch) * context.sequence_flops[c];
+    result.step_flops[c] = static_cast<double>(plan.batch.global) * context.sequence_flops[c];
   const double model = result.step_flops[0];
   result.hfu = result.cost.mfu[0] * (1 + recomputed_flops(context, plan).value / model);
   result.peak = context.compute.matmul.peak;
