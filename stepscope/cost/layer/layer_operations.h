@@ -60,7 +60,8 @@ namespace stepscope {
                                                           const Plan& plan,
                                                           const Counting& counting = {});
 
-// Rows of the embedding as trained: up to the next multiple of plan.vocabulary_multiple * tp.
+// Rows of the embedding as trained: up to the next multiple of plan.kernels.vocabulary_multiple *
+// tp.
 [[nodiscard]] std::int64_t padded_vocabulary(const Transformer& model, const Plan& plan);
 
 // Bytes per device that one layer passes to the next. Full recomputation keeps them for each layer,

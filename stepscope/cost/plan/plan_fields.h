@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every field of a plan in one table: its key in a plan file, its flag on the command line, its
 // group and one line of help, its place in a Plan and its bounds. The flags of `predict` and
-// `plan`, --vary, plan files, docs/reference/plans.md, check_plan and its errors all use this
+// `plan`, --vary, plan files, docs/reference/plan-fields.md, check_plan and its errors all use this
 // table.
 #pragma once
 

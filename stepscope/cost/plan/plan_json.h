@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan as JSON. The keys are the fields of Plan and the flags of the command line: tp,
-// tensor_layout, zero, ...; docs/reference/plans.md lists all.
+// tensor_layout, zero, ...; docs/reference/plan-fields.md lists all.
 #pragma once
 
 #include <string>

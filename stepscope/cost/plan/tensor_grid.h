@@ -21,9 +21,9 @@ struct DeviceGrid {
   bool operator==(const DeviceGrid&) const = default;
 };
 
-// tp_rows x tp_columns x tp_depth. A side that is not given is what the others leave of tp; if
-// neither is given, both are equal. 3d with none of the three: a cube. 1d: 1 x tp x 1. Absent if
-// the sides do not multiply to tp. REQUIRES: positive tp and tp_depth, no negative side.
+// The rows, columns and depth of plan.tensor. A side that is not given is what the others leave of
+// tp; if neither is given, both are equal. 3d with none of the three: a cube. 1d: 1 x tp x 1.
+// Absent if the sides do not multiply to tp. REQUIRES: positive tp and depth, no negative side.
 [[nodiscard]] std::optional<DeviceGrid> tensor_grid(const Plan& plan);
 
 // The panels into which SUMMA cuts the inner dimension of a product, so that each panel lies in one

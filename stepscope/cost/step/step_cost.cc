@@ -50,8 +50,8 @@ void stage_terms(const StageCost& stage, double micro_batches, double alone, Add
                                seconds<N>(stage.pass_backward, "backward")));
 }
 
-// With plan.overlap_expert a forward runs together with the backward of an earlier micro-batch. The
-// forwards before a device's first backward and the backwards after its last forward run alone:
+// With plan.overlap.experts a forward runs together with the backward of an earlier micro-batch.
+// The forwards before a device's first backward and the backwards after its last forward run alone:
 // those of the micro-batches that it holds at once.
 double passes_alone(const Plan& plan, std::int64_t device) {
   return micro_batches_in_flight(plan.pipeline.schedule, plan.pp, device,

@@ -56,7 +56,7 @@ struct LayerCost {
   // By recomputation, because the host's wait depends on it. Without the repeated forward.
   std::array<PassTime, recompute_kind_count> backward{};
   double weight_gradient = 0;  // part of backward that a zero-bubble schedule may postpone
-  // What plan.overlap_expert hides of a pass's all-to-alls: a pass that runs alone takes this much
+  // What plan.overlap.experts hides of a pass's all-to-alls: a pass that runs alone takes this much
   // longer.
   double hidden_forward = 0;
   std::array<double, recompute_kind_count> hidden_backward{};
@@ -200,7 +200,7 @@ template <formula::Number N>
   return times * formula::max(across, call(c.bytes, *within));
 }
 
-// With plan.overlap_expert the all-to-alls of a layer's pass (`calls` seconds) run during the
+// With plan.overlap.experts the all-to-alls of a layer's pass (`calls` seconds) run during the
 // arithmetic of another micro-batch in the same layer, which is as long as this one's.
 template <formula::Number N>
 [[nodiscard]] N exposed_experts(const N& calls, double arithmetic, double slowdown) {
@@ -219,10 +219,10 @@ template <formula::Number N>
 
 // Communication that can overlap is hidden as far as its own operation reaches. A ring of n ranks
 // is hidden under the (n - 1)/n of attention that does not need the first block. With
-// plan.overlap_tensor a tensor-parallel call divided into n parts is hidden under all parts but
+// plan.overlap.tensor a tensor-parallel call divided into n parts is hidden under all parts but
 // one. Under sequence parallelism the backward gather and scatter of a column-parallel product are
 // hidden under half of it each (Korthikanti et al. 2022, 4.2.2; Megatron-LM). With
-// plan.overlap_expert see exposed_experts.
+// plan.overlap.experts see exposed_experts.
 [[nodiscard]] LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates,
                                    const Plan& plan, const LayerRun& run);
 

@@ -12,7 +12,7 @@
 // AdamW in mixed precision with 16-bit gradients (Rajbhandari et al. 2020). Frozen weights have p
 // alone: a, w and s count the trained part of Psi.
 //
-// With plan.torch_buffers the parts are as in PyTorch (torch/distributed/fsdp/_fully_shard,
+// With plan.memory.torch_buffers the parts are as in PyTorch (torch/distributed/fsdp/_fully_shard,
 // torch/distributed/pipelining/stage.py): - ZeRO-3 gathers from the master's shards and keeps no
 // narrower ones. - Layers are gathered into a buffer and copied out of it. - Embedding and head
 // belong to the root, one unit that stays gathered. - ZeRO-1 is fully_shard that neither reshards

@@ -12,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-// The value in a plan that nothing has set, as its flag is written; empty where it has none.
+// The value in a plan that nothing has set, as its flag is written; empty without a value.
 std::string default_text(const PlanField& field) {
   // What the model, the other fields or nothing gives.
   constexpr std::array<std::string_view, 3> without = {"seq", "global-batch", "dp"};
