@@ -8,7 +8,7 @@
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/model/dtype.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "stepscope/analysis/collectives/dimensions.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/event/name_rules.h"
 
 namespace stepscope {

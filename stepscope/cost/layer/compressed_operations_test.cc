@@ -6,7 +6,7 @@
 #include "stepscope/cost/layer/recompute.h"
 #include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/model/model_json.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 namespace {

@@ -19,7 +19,7 @@
 #include "stepscope/cost/layer/counting_conventions.h"
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

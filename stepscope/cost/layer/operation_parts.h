@@ -11,7 +11,7 @@
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/layer/tensor_layouts.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

@@ -12,7 +12,7 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

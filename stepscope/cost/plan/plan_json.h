@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

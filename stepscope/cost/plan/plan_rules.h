@@ -11,7 +11,7 @@
 #include <string>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope::plan_rules {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

@@ -15,7 +15,7 @@
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/cost/step/data_parallel.h"
 #include "stepscope/cost/step/pipeline.h"
 #include "stepscope/cost/time/compute_time.h"

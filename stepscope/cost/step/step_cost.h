@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/cost/step/cost_context.h"
 #include "stepscope/cost/step/step_interval.h"
 #include "stepscope/cost/step/step_tail.h"

@@ -14,7 +14,7 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

@@ -16,7 +16,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/machine/interconnect.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/cost/time/compute_time.h"
 

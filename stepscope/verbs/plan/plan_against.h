@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/plan/plan.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/verbs/inputs/plan_settings.h"
 
 namespace stepscope {

@@ -46,7 +46,7 @@ struct Overlaps {
   bool parameter_gather = true;  // ZeRO-1/2: with the next forward; ZeRO-3: prefetch
   std::int64_t prefetch = 1;     // ZeRO-3: layers gathered ahead
   // ZeRO-3: each weight is gathered and reduced by a call of its own, after the device has finished
-  // all work, and piece by piece copied (DeepSpeed before 0.6; gathers_singly in plan.h).
+  // all work, and piece by piece copied (DeepSpeed before 0.6; gathers_singly in training_plan.h).
   bool gather_singly = false;
   Bytes bucket{25 * 1024 * 1024};
   bool tensor = false;   // tensor communication is split and hidden under its matmul

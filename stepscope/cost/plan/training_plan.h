@@ -13,7 +13,7 @@
 #include "stepscope/cost/model/tower.h"
 #include "stepscope/cost/model/trained_parts.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/kernels.h"
+#include "stepscope/cost/plan/kernel_plan.h"
 #include "stepscope/cost/plan/memory_plan.h"
 #include "stepscope/cost/plan/parallelism.h"
 
