@@ -7,7 +7,7 @@
 
 #include "stepscope/analysis/hang/hang_account.h"
 #include "stepscope/analysis/runs/compare_runs.h"
-#include "stepscope/analysis/runs/job.h"
+#include "stepscope/analysis/runs/job_result.h"
 #include "stepscope/base/result.h"
 #include "stepscope/diagnose/analysis.h"
 #include "stepscope/fit/log_rates.h"
@@ -34,7 +34,8 @@ namespace stepscope {
 // What logs of GPUs given with the traces lack, and why.
 
 // Empty without logs.
-[[nodiscard]] Messages gpu_log_warnings(const JobResult& job);
+[[nodiscard]] Messages gpu_log_warnings(const std::optional<GpuEvidence>& gpus,
+                                        std::span<const RankResult> ranks);
 
 // What records of communication cannot show of a hang, and what was not understood in them.
 

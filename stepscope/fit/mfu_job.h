@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "stepscope/analysis/runs/job.h"
+#include "stepscope/analysis/runs/job_result.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_flops.h"
@@ -24,7 +24,7 @@ struct MfuFigures {
 };
 
 // The indices of the steps that every rank has, ascending.
-[[nodiscard]] std::vector<std::int64_t> common_steps(const JobResult& job);
+[[nodiscard]] std::vector<std::int64_t> common_steps(const JobSteps& steps);
 
 // Covers the steps that every rank has. Errors: no step, or no peak (the message asks for
 // --peak-tflops).

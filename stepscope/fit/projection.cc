@@ -92,7 +92,7 @@ class Answer {
 // The spread of the mean of the steps that count.
 double spread_of_mean(const JobResult& job) {
   std::vector<double> walls;
-  for (const Step& s : job.counted) walls.push_back(seconds(s.end - s.start).count());
+  for (const Step& s : job.steps.counted) walls.push_back(seconds(s.end - s.start).count());
   return walls.empty()
              ? 0
              : sample_stdev(walls).value_or(0) / std::sqrt(static_cast<double>(walls.size()));

@@ -150,7 +150,7 @@ TEST(Chapter, NvlinkMovesGigabytesNotGigabits) {
 // "max_allocated > 0.95 * reserved: near the limit" is nearly always true, even on an empty device.
 TEST(Chapter, NearTheLimitIsSaidOfTheDevice) {
   TestReport r({{{BudgetCategory::compute, 100}}});
-  r.rank(0).gpu_memory = Bytes{80'000'000'000};
+  r.rank(0).device.memory = Bytes{80'000'000'000};
   DeviceMemory& memory = r.rank(0).memory.devices.emplace_back();
   memory.device = 0;
   memory.peak_allocated = Bytes{9'900'000'000};

@@ -95,6 +95,12 @@ struct UnitReduceRow {
 [[nodiscard]] std::vector<UnitReduceRow> unit_reduce_rows(std::span<const UnitWaits> waits,
                                                           std::span<const RankView> views);
 
+struct JobUnits {
+  std::vector<UnitWaits> waits;        // by rank
+  std::vector<UnitRow> rows;           // over all ranks, latest first
+  std::vector<UnitReduceRow> reduces;  // over all ranks, most exposed first
+};
+
 // One use of a chain. compute: from the arrival of its parameters to the next need. transfer: of
 // its fetch; negative if it had no fetch to wait for. other: later work on the fetches' stream. The
 // result is parallel to `uses`: the distances defined above; absent also if nothing was fetched.

@@ -74,11 +74,12 @@ Result<DescribedJob> described_job(const JobDescription& given) {
   return job;
 }
 
-std::optional<Machine> machine_of(const std::optional<Machine>& given, const JobResult& job) {
+std::optional<Machine> machine_of(const std::optional<Machine>& given,
+                                  std::span<const RankResult> ranks) {
   if (given) return given;
-  for (const RankResult& r : job.ranks) {
-    if (r.gpu_name.empty()) continue;
-    const Machine* found = find_machine(r.gpu_name, r.gpu_memory);
+  for (const RankResult& r : ranks) {
+    if (r.device.name.empty()) continue;
+    const Machine* found = find_machine(r.device.name, r.device.memory);
     return found == nullptr ? std::nullopt : std::optional(*found);
   }
   return std::nullopt;

@@ -244,9 +244,10 @@ namespace {
 
 std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult& job) {
   const bool asked = request.first_step || request.last_step;
-  if (!asked || job.ranks.empty() || !job.steps.empty() || !job.recorded_steps) return std::nullopt;
+  if (!asked || job.ranks.empty() || !job.steps.common.empty() || !job.steps.recorded)
+    return std::nullopt;
   const bool broken =
-      std::ranges::any_of(job.cut, [](const CutRank& cut) { return !cut.steps.empty(); });
+      std::ranges::any_of(job.steps.cut, [](const CutRank& cut) { return !cut.steps.empty(); });
   if (broken) return std::nullopt;  // they are there, and cut_sentence() says what became of them
   const auto number = [](std::optional<std::int64_t> n) {
     return n ? std::to_string(*n) : std::string();
@@ -255,7 +256,7 @@ std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult
                                 ? number(request.first_step)
                                 : number(request.first_step) + ':' + number(request.last_step);
   return Error{.what = fmt::format("no step of --steps {} is in the traces, which have {} to {}",
-                                   range, job.recorded_steps->first, job.recorded_steps->second),
+                                   range, job.steps.recorded->first, job.steps.recorded->second),
                .hint = "give other steps, or leave --steps out"};
 }
 

@@ -236,8 +236,8 @@ TEST_F(Runs, DigestsOfTracesComeBackAndAnswerAsTheTracesDo) {
   const auto digests = analyze({.traces = {.inputs = {out}}});
   ASSERT_TRUE(digests) << digests.error().message();
   EXPECT_EQ(digests->analysis.answer.sentence, traces->analysis.answer.sentence);
-  ASSERT_EQ(digests->analysis.job.steps.size(), traces->analysis.job.steps.size());
-  EXPECT_EQ(digests->analysis.job.steps[0].wall, traces->analysis.job.steps[0].wall);
+  ASSERT_EQ(digests->analysis.job.steps.common.size(), traces->analysis.job.steps.common.size());
+  EXPECT_EQ(digests->analysis.job.steps.common[0].wall, traces->analysis.job.steps.common[0].wall);
   ASSERT_TRUE(restore_run(request));  // the files are there already
   std::ofstream(fs::path(out) / "node1" / "rank0.json.digest") << "mine";
   EXPECT_FALSE(restore_run(request));

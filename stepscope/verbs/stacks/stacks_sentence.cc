@@ -12,7 +12,7 @@
 namespace stepscope {
 namespace {
 
-bool on_cpu(const RankResult& rank) { return rank.device == "cpu"; }
+bool on_cpu(const RankResult& rank) { return rank.device.kind == "cpu"; }
 
 bool tells(PhaseKind kind) {
   return kind != PhaseKind::work && kind != PhaseKind::idle && kind != PhaseKind::hidden &&
