@@ -57,7 +57,7 @@ Message no_kernels(const ChecklistInput& in) {
   if (in.job == nullptr) return lacking_device(in);
   const auto any = [&](auto has) { return std::ranges::any_of(in.job->ranks, has); };
   if (any([](const RankResult& r) {
-        return r.device.kind != "cpu" && !r.work.kernels.kernels.empty();
+        return !r.device.is_cpu() && !r.work.kernels.kernels.empty();
       }))
     return {};
   return any([](const RankResult& r) { return r.recording.device_unseen(); })

@@ -37,10 +37,6 @@ Message group_words(const CommGroup& group, const std::string& dim) {
                             value_if(dim != "unknown", dim), group.ranks);
 }
 
-bool on_cores(const JobResult& job) {
-  return !job.ranks.empty() && job.ranks.front().device.kind == "cpu";
-}
-
 // One rank has no peers: its loader is compared with a loader that keeps up.
 Message loader_sentence(const StepFault& f, const JobResult& job, const Message& cost) {
   const bool a_step = !is_window(job);
@@ -53,7 +49,7 @@ Message loader_sentence(const StepFault& f, const JobResult& job, const Message&
 
 Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) {
   const Message cost = msg::costs(f.at_most, of_steps(f.gain, job));
-  const bool cpu = on_cores(job);
+  const bool cpu = on_cpu(job.ranks);
   const bool several = job.ranks.size() > 1;
   // The host's part of the excess of a slow rank.
   const Value of_host = f.scenario.part || f.excess <= Ns{0} ? Value() : Value(f.excess);
@@ -88,7 +84,7 @@ Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) 
 // The confidence in a fault that gains this share of the step.
 Confidence confidence_of(double share, bool at_most, const JobResult& job) {
   const Confidence replay = replay_confidence(*job.explanation);
-  const bool doubtful = at_most || (on_cores(job) && share < sure_on_cores);
+  const bool doubtful = at_most || (on_cpu(job.ranks) && share < sure_on_cores);
   return doubtful ? std::min(replay, Confidence::medium) : replay;
 }
 

@@ -115,7 +115,7 @@ Message span_sentence(const JobResult& job) {
   };
   const RankResult* least = nullptr;
   for (const RankResult& r : job.ranks)
-    if (is_window(r) && r.device.kind != "cpu" && (least == nullptr || part(r) < part(*least)))
+    if (is_window(r) && !r.device.is_cpu() && (least == nullptr || part(r) < part(*least)))
       least = &r;
   if (least == nullptr || part(*least) > threshold::small_span) return {};
   return msg::span_accounted(least->recording.end - least->recording.start,

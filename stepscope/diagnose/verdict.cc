@@ -110,8 +110,6 @@ BoundBy binding_group(const JobResult& job, const Groups& all,
   return static_cast<BoundBy>(std::ranges::max_element(all) - all.begin());
 }
 
-bool on_cpu(const JobResult& job) { return job.ranks.front().device.kind == "cpu"; }
-
 std::string_view in_words(BoundBy b, bool cpu) {
   return label_of("bound_by", bound_by_names[static_cast<std::size_t>(b)], cpu);
 }
@@ -166,8 +164,8 @@ Message straggler_text(const JobResult& job, const Straggler& s) {
   const double mean = lost / static_cast<double>(std::max<std::size_t>(losers.size(), 1));
   return msg::late_rank(
       s.rank, s.upper_bound, a_step,
-      much ? msg::more_than_peers(words_of(more.category, on_cpu(job)), Nanoseconds(more.time),
-                                  a_step)
+      much ? msg::more_than_peers(words_of(more.category, on_cpu(job.ranks)),
+                                  Nanoseconds(more.time), a_step)
            : Message(),
       host ? cause_in_words(*s.cause) : Message(),
       losers.empty() ? Message() : msg::lose_waiting(losers, Nanoseconds(mean), !a_step));
@@ -326,7 +324,7 @@ Message find_culprit(const JobResult& job, BoundBy bound, const std::optional<Mf
     case BoundBy::compute:
     case BoundBy::memory:
       return both(bound == BoundBy::compute ? product_text(mfu) : Message(),
-                  on_cpu(job) ? operator_text(job) : kernel_text(job, bound, machine));
+                  on_cpu(job.ranks) ? operator_text(job) : kernel_text(job, bound, machine));
     case BoundBy::host:
       return joined(msg::clauses, {shared_device_text(job), queue_text(job), gap_text(job, bound)});
     case BoundBy::copy:
@@ -368,7 +366,7 @@ double memory_share(const JobResult& job, double group) {
 
 // `step` is the mean recorded step, which the budget divides.
 Message bound_text(const JobResult& job, BoundBy bound, double group, double step) {
-  const bool cpu = on_cpu(job);
+  const bool cpu = on_cpu(job.ranks);
   const auto told = static_cast<double>(step_length(job).count());
   const bool alike = !replay_tells(job) || std::abs(step - told) <= same_step * told;
   if (bound == BoundBy::memory)
@@ -401,7 +399,7 @@ Message bound_sentence(const Culprit& c, const JobResult& job) {
     case CulpritKind::bubble:
       return msg::bubble_binds(c.gain, share);
     default:
-      return (on_cpu(job) ? msg::operators_bind : msg::launches_bind)(c.gain, share);
+      return (on_cpu(job.ranks) ? msg::operators_bind : msg::launches_bind)(c.gain, share);
   }
 }
 

@@ -80,8 +80,8 @@ Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures) {
     question.model = figures.model_flops.front();
     question.other_conventions.assign(figures.model_flops.begin() + 1, figures.model_flops.end());
   }
-  const bool on_cpu = !job.ranks.empty() && job.ranks.front().device.kind == "cpu";
-  question.gpu_name = job.ranks.empty() ? "" : on_cpu ? "cpu" : job.ranks.front().device.name;
+  const bool cpu = on_cpu(job.ranks);
+  question.gpu_name = job.ranks.empty() ? "" : cpu ? "cpu" : job.ranks.front().device.name;
   question.machine = figures.machine;
   question.peak = figures.peak;
   question.dtype = figures.dtype;

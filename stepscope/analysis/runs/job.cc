@@ -139,13 +139,11 @@ void account_ranks(Draft& draft, JobResult& job) {
   shared_for(accounted, Workers(side_by_side ? workers.threads : 1, workers.crew), Deal::blocks,
              [&](std::size_t i) {
                if (draft.stopped()) return;
-               RankQuestions questions{.view = draft.views[i],
-                                       .lost = draft.prepared[i].incomplete.lost,
-                                       .split = job.collectives.splits[i],
-                                       .threads = side_by_side ? 1 : workers.threads};
-               if (i == 0 && draft.options.explain && !side_by_side)
-                 questions.meanwhile = build_graph;
-               accounted[i] = account_rank(questions);
+               const bool with_graph = i == 0 && draft.options.explain && !side_by_side;
+               accounted[i] =
+                   account_rank(draft.views[i], draft.prepared[i].incomplete.lost,
+                                job.collectives.splits[i], side_by_side ? 1 : workers.threads,
+                                with_graph ? std::function<void()>(build_graph) : nullptr);
              });
   for (std::size_t i = 0; i < count; ++i) {
     accounted[i].rank.strings = &draft.views[i].trace->strings;

@@ -25,6 +25,10 @@ AccountedSteps accounted_steps(const RankResult& r) {
 
 CategoryMeans mean_step_of(const RankResult& r) { return mean_budget(accounted_steps(r).budgets); }
 
+bool on_cpu(std::span<const RankResult> ranks) {
+  return !ranks.empty() && ranks.front().device.is_cpu();
+}
+
 const RankResult* find_rank(std::span<const RankResult> ranks, int rank) {
   const auto at = std::ranges::find(ranks, rank, &RankResult::rank);
   return at == ranks.end() ? nullptr : &*at;
@@ -85,32 +89,33 @@ RankDevice device_of(const Trace& trace, const RankIndex& index, std::size_t cho
 }  // namespace
 
 // Questions of one list are independent and may run in parallel.
-AccountedRank account_rank(const RankQuestions& q) {
-  const Trace& trace = *q.view.trace;
-  const RankIndex& index = *q.view.index;
-  const std::span<const Step> steps = q.view.steps;
+AccountedRank account_rank(const RankView& view, std::span<const Step> lost, const CommSplit& split,
+                           unsigned threads, const std::function<void()>& meanwhile) {
+  const Trace& trace = *view.trace;
+  const RankIndex& index = *view.index;
+  const std::span<const Step> steps = view.steps;
   AccountedRank account;
   RankResult& r = account.rank;
   HostPhases& phases = account.phases;
-  r.rank = q.view.rank;
+  r.rank = view.rank;
   r.strings = &trace.strings;
   r.steps.assign(steps.begin(), steps.end());
   OpWork work;
   using Questions = std::vector<std::function<void()>>;
   const auto ask = [&](const Questions& questions) {
-    parallel_for(questions.size(), q.threads, [&](std::size_t i) { questions[i](); });
+    parallel_for(questions.size(), threads, [&](std::size_t i) { questions[i](); });
   };
   ask({[&] { work = attribute_work(trace, index); },
        [&] {
          phases = host_phases(trace, index, steps);
-         r.budget = time_budget(trace, index, steps, q.split);
+         r.budget = time_budget(trace, index, steps, split);
        },
-       [&] { r.recording = recording_of(trace, index, steps, q.lost); }});
+       [&] { r.recording = recording_of(trace, index, steps, lost); }});
   r.device = device_of(trace, index, r.budget.chosen);
   if (!steps.empty())
     r.recording.start_up.idle = idle_in_start_up(r.budget.rank().idle, r.recording.start_up);
   ask({[&] {
-         if (q.meanwhile) q.meanwhile();
+         if (meanwhile) meanwhile();
        },
        [&] { r.work.kernels = kernel_table(trace, index, steps, work); },
        [&] { r.work.samples = counter_samples(trace, steps); },

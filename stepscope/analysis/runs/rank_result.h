@@ -15,12 +15,15 @@
 
 #include "stepscope/analysis/budget/host_calls.h"
 #include "stepscope/analysis/budget/idle.h"
-#include "stepscope/analysis/budget/time_budget.h"
 #include "stepscope/analysis/collectives/collectives.h"
+#include "stepscope/analysis/collectives/overlap.h"
 #include "stepscope/analysis/recording/recording.h"
-#include "stepscope/analysis/runs/rank_work.h"
 #include "stepscope/analysis/steps/phases.h"
+#include "stepscope/analysis/work/counter_figures.h"
 #include "stepscope/analysis/work/device_memory.h"
+#include "stepscope/analysis/work/executed.h"
+#include "stepscope/analysis/work/kernels.h"
+#include "stepscope/analysis/work/range_tree.h"
 
 namespace stepscope {
 
@@ -31,7 +34,18 @@ struct RankDevice {
   std::vector<GpuWindow> windows;
   std::vector<IdleCause> idle;
 
+  [[nodiscard]] bool is_cpu() const { return kind == "cpu"; }
   [[nodiscard]] const std::string& label() const { return name.empty() ? kind : name; }
+};
+
+// What the rank executed in its steps.
+struct RankWork {
+  KernelTable kernels;
+  std::vector<OperatorRow> operators;
+  std::vector<RangeNode> ranges;
+  Executed executed;
+  std::optional<Overlap> overlap;         // of computation and communication
+  std::optional<CounterSamples> samples;  // absent: none of a known metric
 };
 
 // The account of a rank's steps that count (counted_steps.h), without idle pieces. Empty if no step
@@ -72,6 +86,8 @@ struct AccountedSteps {
 // Their mean. REQUIRES: steps.
 [[nodiscard]] CategoryMeans mean_step_of(const RankResult& rank);
 
+// Whether the first rank has no device, as the others then.
+[[nodiscard]] bool on_cpu(std::span<const RankResult> ranks);
 // Null: no trace is of it.
 [[nodiscard]] const RankResult* find_rank(std::span<const RankResult> ranks, int rank);
 // The first of several. REQUIRES: ranks.
@@ -85,18 +101,14 @@ template <class Of>
 // The trace of the rank has no steps: its whole window is taken for one.
 [[nodiscard]] bool is_window(const RankResult& rank);
 
-// The questions about one rank, all but its role and the account of its counted steps.
-struct RankQuestions {
-  const RankView& view;
-  std::span<const Step> lost;  // IncompleteSteps::lost
-  const CommSplit& split;
-  unsigned threads = 1;
-  std::function<void()> meanwhile{};  // runs in parallel; may be empty
-};
 struct AccountedRank {
   RankResult rank;
   HostPhases phases;
 };
-[[nodiscard]] AccountedRank account_rank(const RankQuestions& questions);
+// Answers the questions about one rank, all but its role and the account of its counted steps.
+// `lost`: IncompleteSteps::lost. `meanwhile` runs in parallel; may be empty.
+[[nodiscard]] AccountedRank account_rank(const RankView& view, std::span<const Step> lost,
+                                         const CommSplit& split, unsigned threads,
+                                         const std::function<void()>& meanwhile);
 
 }  // namespace stepscope

@@ -93,7 +93,7 @@ Facts recorded_facts(const JobResult& job) {
   const auto all = [&](auto test) { return std::ranges::all_of(job.ranks, test); };
   using Rank = RankResult;
   const auto on_cpu = [](const Rank& r) {
-    return r.device.kind == "cpu" && !r.recording.device_unseen();
+    return r.device.is_cpu() && !r.recording.device_unseen();
   };
   set(Fact::rows, !job.ranks.empty());
   set(Fact::steps, any([](const Rank& r) { return !r.steps.empty() && !is_window(r); }));

@@ -75,7 +75,7 @@ void find_short_products(FindingList& list) {
   Ns small{};
   std::uint64_t count = 0;
   for (const RankResult& r : list.job().ranks) {
-    if (r.device.kind == "cpu") continue;
+    if (r.device.is_cpu()) continue;
     for (const KernelRow& k : r.work.kernels.kernels) {
       if (k.kind != NameClass::matmul || k.count == 0) continue;
       all += k.total;
@@ -129,7 +129,7 @@ void find_precision(FindingList& list) {
   Ns without{};
   std::string example;
   for (const RankResult& r : list.job().ranks) {
-    if (r.device.kind == "cpu") continue;
+    if (r.device.is_cpu()) continue;
     for (const OperatorRow& row : r.work.operators) {
       if (row.kind != NameClass::matmul) continue;
       all += row.device;

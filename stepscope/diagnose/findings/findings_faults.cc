@@ -27,7 +27,7 @@ std::string_view clocks_command(const RankResult* r) {
 Message advice_for(const Culprit& c, const JobResult& job) {
   const RankResult* r =
       c.ranks.empty() ? &job.ranks.front() : find_rank(job.ranks, c.ranks.front());
-  const bool cpu = r != nullptr && r->device.kind == "cpu";
+  const bool cpu = r != nullptr && r->device.is_cpu();
   if (c.clock && !cpu) return advice_for_clock(*c.clock);
   switch (c.kind) {
     case CulpritKind::slow_rank:

@@ -81,7 +81,7 @@ Message launch_advice(const FindingList& list, const RankResult& r) {
 
 void find_launch_bound(FindingList& list) {
   const RankResult& r = rank_with_most(list.job().ranks, [](auto& x) { return x.host.starved; });
-  if (r.device.kind == "cpu" || r.host.launches == 0) return;
+  if (r.device.is_cpu() || r.host.launches == 0) return;
   Finding f{.id = "launch_bound",
             .sort = FindingSort::bound,
             .what = msg::found_launch_bound(),
@@ -114,7 +114,7 @@ void find_launch_bound(FindingList& list) {
 
 void find_syncs(FindingList& list) {
   const RankResult& r = rank_with_most(list.job().ranks, [](auto& x) { return x.host.sync; });
-  if (r.device.kind == "cpu" || list.has_fault("sync_calls")) return;
+  if (r.device.is_cpu() || list.has_fault("sync_calls")) return;
   Finding f{.id = "sync_calls",
             .what = msg::found_sync_calls(),
             .evidence = most_calls(r, r.host.sync_calls, msg::calls_block),

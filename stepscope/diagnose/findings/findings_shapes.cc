@@ -292,7 +292,7 @@ void find_padding(FindingList& list) {
     for (const OperatorRow& row : r.work.operators)
       if (row.kind == NameClass::matmul || row.kind == NameClass::attention)
         all += static_cast<double>(row.device.count());
-    if (r.device.kind == "cpu") continue;
+    if (r.device.is_cpu()) continue;
     const auto& products = kept.emplace_back(products_of(r));
     for (const Product& p : products) {
       if (p.odd() == 0) continue;

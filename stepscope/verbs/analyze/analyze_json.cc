@@ -354,7 +354,7 @@ Json analyze_tree(const Analysis& report) {
           {"terms", terms_json({"budget", "mfu", "phase", "bound_by", "finding", "confidence",
                                 "kernel_class", "dimension", "bubble", "schedule", "path",
                                 "step_class", "memory_use", "placement", "dtype"},
-                               !job.ranks.empty() && job.ranks.front().device.kind == "cpu")}};
+                               on_cpu(job.ranks))}};
 }
 
 std::string analyze_page_json(Json tree, const JobResult& job) {

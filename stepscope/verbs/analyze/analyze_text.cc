@@ -56,8 +56,6 @@ std::string with_rest(std::string table, std::size_t shown, std::size_t all) {
   return table;
 }
 
-bool on_cpu(const RankResult& r) { return r.device.kind == "cpu"; }
-
 double wall_of(const RankResult& r) { return static_cast<double>(r.budget.total.sum().count()); }
 
 struct Share {
@@ -146,7 +144,8 @@ std::string gaps(const Analysis& report, std::size_t width) {
   std::vector<Gap> all;
   for (const RankResult& r : report.job.ranks)
     for (const IdleCause& c : r.device.idle)
-      for (const IdleInstance& i : c.largest) all.push_back({r.rank, on_cpu(r), c.cause, &i});
+      for (const IdleInstance& i : c.largest)
+        all.push_back({r.rank, r.device.is_cpu(), c.cause, &i});
   std::ranges::stable_sort(all, std::greater<>(), [](const Gap& g) { return g.instance->wall; });
   std::set<std::tuple<int, BudgetCategory, std::string>> seen;
   Rows rows;
@@ -163,9 +162,8 @@ std::string gaps(const Analysis& report, std::size_t width) {
                     activity.find(culprit) != std::string::npos ? "" : culprit});
   }
   if (rows.empty()) return {};
-  return fmt::format("Longest gaps {}\n", on_cpu(report.job.ranks.front())
-                                              ? "between operators"
-                                              : "without device work") +
+  return fmt::format("Longest gaps {}\n",
+                     on_cpu(report.job.ranks) ? "between operators" : "without device work") +
          text_table({{"cause", false},
                      {"rank"},
                      {"step"},
@@ -258,7 +256,7 @@ std::string kernels(const Analysis& report, std::size_t width) {
 
 std::string operators(const Analysis& report, std::size_t width) {
   const RankResult& r = report.job.ranks.front();
-  const bool cpu = on_cpu(r);
+  const bool cpu = r.device.is_cpu();
   std::vector<Column> columns = {
       {"operator", false, 40}, {"calls"}, {cpu ? "time" : "device"}, {"share"}};
   if (!cpu) columns.insert(columns.begin() + 2, {"host self"});
@@ -433,7 +431,7 @@ std::string step_note(const JobResult& job, std::size_t width) {
   const auto step = static_cast<double>(step_length(job).count());
   if (std::abs(annotated - step) <= least_difference * step) return {};
   // The rows of a device begin with its first operation.
-  const bool device = job.ranks.front().device.kind != "cpu";
+  const bool device = !on_cpu(job.ranks);
   Message lasts =
       job.steps.common.size() > 1 ? msg::lasts_to_next_begin() : msg::lasts_to_last_end();
   const auto next = [](const JobStep& a, const JobStep& b) { return a.index + 1 == b.index; };
@@ -448,7 +446,7 @@ std::string step_note(const JobResult& job, std::size_t width) {
 std::string budget(const Analysis& report, std::size_t width) {
   std::string out;
   if (report.mfu && (report.mfu->mfu || report.mfu->hfu.value_or(0) > 0))
-    out = mfu_account(*report.mfu, report.job.ranks.front().device.kind == "cpu");
+    out = mfu_account(*report.mfu, on_cpu(report.job.ranks));
   else if (!report.job.steps.common.empty())
     out = budget_account(report.job);
   return out + phases(report.job) + rates(report, width) + step_note(report.job, width);

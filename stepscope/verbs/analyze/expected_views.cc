@@ -45,7 +45,7 @@ std::string_view words_of(StepClass c) {
 std::string times_in_words(double ratio) { return fmt::format("{} ×", format_digits(ratio)); }
 
 const RankResult& rank_of(const Analysis& report, const ExpectedOperators& operators) {
-  return *std::ranges::find(report.job.ranks, operators.rank, &RankResult::rank);
+  return *find_rank(report.job.ranks, operators.rank);
 }
 
 ExpectedLine pointwise_line(const StepComparison& step) {

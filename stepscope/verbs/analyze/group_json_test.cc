@@ -20,7 +20,7 @@ TEST(GroupJson, AGroupHasItsRatesBesideItsSiblings) {
                         .of_siblings = 0.25},
                        {.group = 0, .kind = CollectiveKind::all_gather, .bytes = Bytes{80}},
                        {.group = 1, .kind = CollectiveKind::all_reduce, .bytes = Bytes{9}}};
-  const Json groups = groups_json(job);
+  const Json groups = groups_json(job.collectives, job.traffic.rates);
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0]["description"], "mesh_tp");
   EXPECT_EQ(groups[0]["dimension"], "tp");

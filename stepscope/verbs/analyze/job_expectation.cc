@@ -33,7 +33,7 @@ bool names(const PlanSettings& settings, std::string_view field) {
 Message no_machine(const JobResult& job) {
   const RankResult& r = job.ranks.front();
   if (r.recording.device_unseen()) return msg::traces_without_device();
-  if (r.device.kind == "cpu") return msg::traces_of_cpu();
+  if (r.device.is_cpu()) return msg::traces_of_cpu();
   return r.device.name.empty() ? msg::traces_without_gpu_name()
                                : msg::machine_not_in_catalogue(printable(r.device.name));
 }

@@ -96,7 +96,7 @@ std::string mfu_account(const MfuBudget& mfu, bool cpu) {
 }
 
 std::string budget_account(const JobResult& job) {
-  const bool cpu = !job.ranks.empty() && job.ranks.front().device.kind == "cpu";
+  const bool cpu = on_cpu(job.ranks);
   double step = 0;
   for (const CategorySpread& s : job.steps.spread) step += s.mean;
   std::vector<AccountLine> lines;
