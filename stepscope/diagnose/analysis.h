@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/finding.h"
 #include "stepscope/diagnose/verdict.h"

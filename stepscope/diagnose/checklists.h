@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/finding.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/say/message.h"
 
 namespace stepscope {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/diagnose/clock_cause.h"
 #include "stepscope/diagnose/finding.h"
 #include "stepscope/say/message.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/fit/mfu_budget.h"

@@ -7,7 +7,7 @@
 
 #include "stepscope/analysis/hang/hang_account.h"
 #include "stepscope/analysis/runs/compare_runs.h"
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
 #include "stepscope/diagnose/analysis.h"
 #include "stepscope/fit/log_rates.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_flops.h"

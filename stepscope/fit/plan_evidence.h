@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/model/dtype.h"
 #include "stepscope/cost/plan/parallelism.h"

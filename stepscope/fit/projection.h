@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "stepscope/analysis/ranks/job_shape.h"
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
 #include "stepscope/fit/replayed_change.h"
 #include "stepscope/say/message.h"

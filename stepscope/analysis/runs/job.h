@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers every question about one run in order: ranks are indexed and divided into steps,
 // collectives are matched over all ranks, clocks are put on one time axis, and then each rank is
-// accounted for.
+// accounted for. The result contains everything that the faces print and that the MFU budget needs:
+// each member is the table that one analysis fills.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,16 @@
 #include <span>
 #include <vector>
 
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/budget/timeline.h"
+#include "stepscope/analysis/collectives/transfers.h"
+#include "stepscope/analysis/matching/clock_alignment.h"
+#include "stepscope/analysis/ranks/gpu_match.h"
+#include "stepscope/analysis/ranks/pipeline_bubble.h"
+#include "stepscope/analysis/ranks/stragglers.h"
+#include "stepscope/analysis/ranks/unit_waits.h"
+#include "stepscope/analysis/replay/explanation.h"
+#include "stepscope/analysis/runs/job_steps.h"
+#include "stepscope/analysis/runs/rank_result.h"
 #include "stepscope/base/crew.h"
 #include "stepscope/base/stop.h"
 
@@ -38,6 +48,28 @@ struct RankInput {
   int rank = 0;
   Trace* trace = nullptr;  // its instants are corrected if clocks are aligned
 };
+
+struct JobResult {
+  std::vector<RankResult> ranks;
+  JobSteps steps;
+  Collectives collectives;
+  JobTraffic traffic;
+  JobUnits units;
+  ClockAlignment clocks;
+  std::vector<Straggler> stragglers;
+  std::optional<PipelineBubble> pipeline;  // absent if nothing passes between stages
+  std::optional<Explanation> explanation;  // absent without steps, or if not requested
+  std::optional<Timeline> timeline;
+  std::optional<GpuEvidence> gpus;  // of logs given with the traces (gpu_evidence.h); absent: none
+  bool interrupted = false;
+};
+
+// Zero of the rank's instants in the faces: that of the job, or its first event, because relative
+// clocks have no common zero.
+[[nodiscard]] inline Ns origin_of(const JobResult& job, int rank) {
+  const RankResult* r = find_rank(job.ranks, rank);
+  return r == nullptr || job.clocks.origin.count() != 0 ? job.clocks.origin : r->recording.start;
+}
 
 // Ranks in ascending order, each once. If clocks are aligned (ClockAlignment::applied), the
 // traces are put on the common time axis for all later uses. O(N log N) in the number of rows.

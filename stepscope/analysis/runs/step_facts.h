@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "stepscope/analysis/runs/compare_runs.h"
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 
 namespace stepscope {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "stepscope/analysis/replay/scenario.h"
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/diagnose/finding.h"
 #include "stepscope/face/tree/json_values.h"
 #include "stepscope/say/message.h"

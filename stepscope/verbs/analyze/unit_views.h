@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/face/tree/json_values.h"
 
 namespace stepscope {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/analysis/runs/step_times_by_rank.h"
 #include "stepscope/base/progress.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/fit/mfu_budget.h"
 
 namespace stepscope {

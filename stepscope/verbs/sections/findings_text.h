@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "stepscope/analysis/runs/job_result.h"
+#include "stepscope/analysis/runs/job.h"
 #include "stepscope/diagnose/finding.h"
 
 namespace stepscope {
