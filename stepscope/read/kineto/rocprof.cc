@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "stepscope/base/files/open_source.h"
 #include "stepscope/read/bytes/microseconds.h"
 #include "stepscope/read/bytes/plain_json.h"
 #include "stepscope/read/bytes/whole_file.h"
@@ -292,12 +291,6 @@ Result<std::vector<Trace>> read_rocprof_from(ByteSource& source, const std::stri
                  .byte = bytes,
                  .hint = "record with rocprofv3 --sys-trace --output-format json"};
   return traces;
-}
-
-Result<std::vector<Trace>> read_rocprof(const std::string& path, const ReadControl& control) {
-  auto source = open_source(path);
-  if (!source) return source.error();
-  return read_rocprof_from(**source, path, control);
 }
 
 }  // namespace stepscope

@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/proto_wire.h"
 #include "stepscope/read/bytes/microseconds.h"
 #include "stepscope/read/bytes/whole_file.h"
@@ -387,18 +386,10 @@ Result<std::vector<Trace>> read_xplane_from(ByteSource& source, const std::strin
   if (!host.empty()) trace.metadata.texts["host_name"] = host;
   if (const std::string damage = source.damage(); !damage.empty())
     trace.metadata.texts["damage"] = damage;
-  const bool epoch = counts_from_epoch(trace);
-  drop_strays(trace, epoch);
-  trace.metadata.clock = epoch ? Clock::unix_epoch : Clock::relative;
+  drop_strays(trace);
   std::vector<Trace> traces;
   traces.push_back(std::move(trace));
   return traces;
-}
-
-Result<std::vector<Trace>> read_xplane(const std::string& path, const ReadControl& control) {
-  auto source = open_source(path);
-  if (!source) return source.error();
-  return read_xplane_from(**source, path, control);
 }
 
 }  // namespace stepscope
