@@ -75,7 +75,7 @@ struct File {
     for (ProtoFields f(bytes); f.next();) {
       std::uint64_t id = 0;
       std::uint64_t time = 0;
-      for (ProtoFields g(f.bytes()); g.next();) (g.field() == 1 ? id : time) = g.number();
+      take_fields(f.bytes(), ProtoInto(1, id), ProtoInto(2, time));
       if (id == 1) realtime.push_back(time);
     }
   }
@@ -83,10 +83,7 @@ struct File {
     for (ProtoFields f(bytes); f.next();) {
       std::uint64_t iid = 0;
       std::string text;
-      for (ProtoFields g(f.bytes()); g.next();) {
-        if (g.field() == 1) iid = g.number();
-        if (g.field() == 2) text = g.bytes();
-      }
+      take_fields(f.bytes(), ProtoInto(1, iid), ProtoInto(2, text));
       EXPECT_NE(iid, 0U);
       EXPECT_TRUE(texts[f.field()].emplace(iid, text).second) << "twice: " << text;
     }

@@ -37,37 +37,21 @@ struct Plane {
 // An entry of map<int64, XEventMetadata> or map<int64, XStatMetadata>.
 void add_name(std::string_view entry, NameTable& table) {
   std::uint64_t key = 0;
+  std::string_view value;
   std::string_view name;
-  for (ProtoFields f(entry); f.next();) {
-    if (f.field() == 1) key = f.number();
-    if (f.field() != 2) continue;
-    for (ProtoFields g(f.bytes()); g.next();)
-      if (g.field() == 2) name = g.bytes();
-  }
+  take_fields(entry, ProtoInto(1, key), ProtoInto(2, value));
+  take_fields(value, ProtoInto(2, name));
   table[key] = name;
 }
 
 Plane plane_of(std::string_view bytes) {
   Plane plane;
-  for (ProtoFields f(bytes); f.next();) switch (f.field()) {
-      case 2:
-        plane.name = f.bytes();
-        break;
-      case 3:
-        plane.lines.push_back(f.bytes());
-        break;
-      case 4:
-        add_name(f.bytes(), plane.events);
-        break;
-      case 5:
-        add_name(f.bytes(), plane.statistics);
-        break;
-      case 6:
-        plane.own.push_back(f.bytes());
-        break;
-      default:
-        break;
-    }
+  std::vector<std::string_view> events;
+  std::vector<std::string_view> statistics;
+  take_fields(bytes, ProtoInto(2, plane.name), ProtoInto(3, plane.lines), ProtoInto(4, events),
+              ProtoInto(5, statistics), ProtoInto(6, plane.own));
+  for (const std::string_view entry : events) add_name(entry, plane.events);
+  for (const std::string_view entry : statistics) add_name(entry, plane.statistics);
   return plane;
 }
 
@@ -112,22 +96,8 @@ struct Line {
 
 Line line_of(std::string_view bytes) {
   Line line;
-  for (ProtoFields f(bytes); f.next();) switch (f.field()) {
-      case 1:
-        line.id = f.number();
-        break;
-      case 2:
-        line.name = f.bytes();
-        break;
-      case 3:
-        line.begin_ns = as_signed(f.number());
-        break;
-      case 4:
-        line.events.push_back(f.bytes());
-        break;
-      default:
-        break;
-    }
+  take_fields(bytes, ProtoInto(1, line.id), ProtoInto(2, line.name), ProtoInto(3, line.begin_ns),
+              ProtoInto(4, line.events));
   return line;
 }
 

@@ -280,10 +280,7 @@ void PerfettoReading::add_stage(std::string_view message, const Place& place) {
     if (f.field() != 6) continue;
     std::string_view name;
     std::string_view value;
-    for (ProtoFields g(f.bytes()); g.next();) {
-      if (g.field() == 1) name = g.bytes();
-      if (g.field() == 2) value = g.bytes();
-    }
+    take_fields(f.bytes(), ProtoInto(1, name), ProtoInto(2, value));
     if (name == "stream id")
       stream = value;
     else
