@@ -9,6 +9,7 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
+#include "stepscope/stack/profile_format.h"
 #include "stepscope/stack/text_input.h"
 
 namespace stepscope {

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+// pprof's protocol buffer (perftools.profiles.Profile, proto/profile.proto of
+// github.com/google/pprof), usually compressed with gzip. Go, parca, pyroscope, gperftools and
+// OpenTelemetry write it. The default sample type is counted, else the last one, as in pprof.
+// Inlined functions become separate frames. A location without a function is shown as its mapping's
+// file.
+//
 // Messages may be in any order, so tables are read first and samples last.
-#include "stepscope/stack/pprof.h"
-
 #include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "stepscope/base/proto_wire.h"
+#include "stepscope/stack/profile_format.h"
 
 namespace stepscope {
 namespace {

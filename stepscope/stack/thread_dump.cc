@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/stack/thread_dump.h"
-
+// Text dumps of all threads at one moment: `py-spy dump` (innermost frame first) and Python's
+// faulthandler. Each thread is one sample.
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "stepscope/base/ascii.h"
+#include "stepscope/stack/profile_format.h"
 #include "stepscope/stack/text_input.h"
 
 namespace stepscope {
