@@ -14,6 +14,7 @@
 #include "stepscope/base/files/sqlite_file.h"
 #include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/bytes/whole_file.h"
+#include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/step_table.h"
 
@@ -260,10 +261,8 @@ Result<StepFileKind> step_file_kind(const std::string& path) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
   if (is_sqlite(text) || path.ends_with(".nsys-rep")) return StepFileKind::trace;
   if (is_train_json(text)) return StepFileKind::train_json;
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\r' ||
-                           text.front() == '\t'))
-    text.remove_prefix(1);
-  if (text.starts_with('{') && is_trainer_state(text)) return StepFileKind::log;
+  text.remove_prefix(std::min(text.find_first_not_of(" \n\r\t"), text.size()));
+  if (is_trainer_state(text)) return StepFileKind::log;
   // JSON lines have a time in the first line; a trace does not. Lines of DeepSpeed and of launchers
   // begin with a bracket and a word.
   const std::string_view line = text.substr(0, text.find('\n'));
