@@ -224,17 +224,17 @@ class XplaneRows {
     std::string name(event.name);
     if (event.step) name += '#' + std::to_string(*event.step);
     const std::string correlation = std::to_string(event.correlation.value_or(0));
-    set(raw, Field::ph, "X");
-    set(raw, Field::cat, device ? device_category(event) : place.category);
-    set(raw, Field::name, name);
-    scalar(raw, Field::ts, ts.view());
-    scalar(raw, Field::dur, dur.view());
-    scalar(raw, Field::pid, place.pid);
-    scalar(raw, Field::tid, place.tid);
-    if (event.correlation) scalar(raw, Field::correlation, correlation);
+    raw.set(Field::ph, "X");
+    raw.set(Field::cat, device ? device_category(event) : place.category);
+    raw.set(Field::name, name);
+    raw.set(Field::ts, ts.view(), ValueKind::scalar);
+    raw.set(Field::dur, dur.view(), ValueKind::scalar);
+    raw.set(Field::pid, place.pid, ValueKind::scalar);
+    raw.set(Field::tid, place.tid, ValueKind::scalar);
+    if (event.correlation) raw.set(Field::correlation, correlation, ValueKind::scalar);
     if (device) {
-      scalar(raw, Field::device, place.pid);
-      scalar(raw, Field::stream, place.tid);
+      raw.set(Field::device, place.pid, ValueKind::scalar);
+      raw.set(Field::stream, place.tid, ValueKind::scalar);
     }
     sink_.add(raw, 0);
   }
@@ -256,22 +256,12 @@ class XplaneRows {
 
   void name_thread(std::string_view pid, std::string_view tid, std::string_view name) {
     RawEvent raw;
-    set(raw, Field::ph, "M");
-    set(raw, Field::name, "thread_name");
-    scalar(raw, Field::pid, pid);
-    scalar(raw, Field::tid, tid);
-    set(raw, Field::arg_name, name);
+    raw.set(Field::ph, "M");
+    raw.set(Field::name, "thread_name");
+    raw.set(Field::pid, pid, ValueKind::scalar);
+    raw.set(Field::tid, tid, ValueKind::scalar);
+    raw.set(Field::arg_name, name);
     sink_.add(raw, 0);
-  }
-
-  static RawValue value(std::string_view text, ValueKind kind) {
-    return {text.data(), static_cast<std::uint32_t>(text.size()), kind};
-  }
-  static void set(RawEvent& raw, Field field, std::string_view text) {
-    raw.set(field, value(text, ValueKind::literal));
-  }
-  static void scalar(RawEvent& raw, Field field, std::string_view text) {
-    raw.set(field, value(text, ValueKind::scalar));
   }
 
   const std::string& path_;

@@ -44,10 +44,6 @@ bool is_linked(std::string_view category, std::string_view name) {
 
 }  // namespace
 
-void PerfettoReading::set(Field field, std::string_view text, ValueKind kind) {
-  arguments_.event.set(field, {text.data(), static_cast<std::uint32_t>(text.size()), kind});
-}
-
 void PerfettoReading::add(std::string_view packet, std::uint64_t byte) {
   add_packet(packet, byte, false);
 }
@@ -206,14 +202,15 @@ void PerfettoReading::add_arguments(const PerfettoTrack& track, const Place& pla
         Field::correlation,
         static_cast<std::int64_t>(static_cast<std::uint32_t>(*event_.flow ^ *event_.flow >> 32)));
   const Microseconds time(place.time);
-  set(Field::ph, phase);
-  set(Field::cat, event_.category);
-  set(Field::name, event_.name);
-  set(Field::ts, time.view(), ValueKind::scalar);
-  set(Field::dur, "0", ValueKind::scalar);
-  arguments_.event.set(Field::pid, track.pid());
-  arguments_.event.set(Field::tid, track.tid());
-  sink_.add(arguments_.event, place.byte);
+  RawEvent& event = arguments_.event;
+  event.set(Field::ph, phase);
+  event.set(Field::cat, event_.category);
+  event.set(Field::name, event_.name);
+  event.set(Field::ts, time.view(), ValueKind::scalar);
+  event.set(Field::dur, "0", ValueKind::scalar);
+  event.set(Field::pid, track.pid());
+  event.set(Field::tid, track.tid());
+  sink_.add(event, place.byte);
   if (arguments_.rank_metadata.empty()) return;
   rank_metadata_ += rank_metadata_.empty() ? '[' : ',';
   rank_metadata_ += arguments_.rank_metadata;
@@ -291,19 +288,19 @@ void PerfettoReading::add_stage(std::string_view message, const Place& place) {
   const Microseconds time(place.time);
   const std::string_view tid = stream.empty() ? stage.queue : stream;
   const Microseconds duration(Ns{static_cast<std::int64_t>(std::min(stage.duration, forever))});
-  set(Field::ph, "X");
-  set(Field::cat, category_of_stage(stage.stage));
-  set(Field::name, stage.name);
-  set(Field::ts, time.view(), ValueKind::scalar);
-  set(Field::dur, duration.view(), ValueKind::scalar);
-  set(Field::pid, gpu, ValueKind::scalar);
-  set(Field::tid, tid);
-  set(Field::device, gpu, ValueKind::scalar);
-  if (is_number(stream)) set(Field::stream, stream);
-  sink_.add(arguments_.event, place.byte);
+  RawEvent& event = arguments_.event;
+  event.set(Field::ph, "X");
+  event.set(Field::cat, category_of_stage(stage.stage));
+  event.set(Field::name, stage.name);
+  event.set(Field::ts, time.view(), ValueKind::scalar);
+  event.set(Field::dur, duration.view(), ValueKind::scalar);
+  event.set(Field::pid, gpu, ValueKind::scalar);
+  event.set(Field::tid, tid);
+  event.set(Field::device, gpu, ValueKind::scalar);
+  if (is_number(stream)) event.set(Field::stream, stream);
+  sink_.add(event, place.byte);
   if (named_queues_.insert(gpu + ' ' + std::string(tid)).second)
-    name_row({gpu.data(), static_cast<std::uint32_t>(gpu.size()), ValueKind::scalar},
-             {tid.data(), static_cast<std::uint32_t>(tid.size()), ValueKind::literal}, "GPU " + gpu,
+    name_row(raw_value(gpu, ValueKind::scalar), raw_value(tid, ValueKind::literal), "GPU " + gpu,
              stage.queue, place.byte);
 }
 
@@ -338,17 +335,14 @@ void PerfettoReading::add_gpu_counters(std::string_view message, const Place& pl
 void PerfettoReading::name_row(RawValue pid, RawValue tid, std::string_view process,
                                std::string_view thread, std::uint64_t byte) {
   RawEvent names;
-  const auto text = [&](Field field, std::string_view value) {
-    names.set(field, {value.data(), static_cast<std::uint32_t>(value.size()), ValueKind::literal});
-  };
   names.set(Field::pid, pid);
   names.set(Field::tid, tid);
-  text(Field::ph, "M");
-  text(Field::name, "process_name");
-  text(Field::arg_name, process);
+  names.set(Field::ph, "M");
+  names.set(Field::name, "process_name");
+  names.set(Field::arg_name, process);
   if (!process.empty()) sink_.add(names, byte);
-  text(Field::name, "thread_name");
-  text(Field::arg_name, thread);
+  names.set(Field::name, "thread_name");
+  names.set(Field::arg_name, thread);
   if (!thread.empty()) sink_.add(names, byte);
 }
 
