@@ -83,22 +83,25 @@ void concatenate_texts(std::vector<StringId>& into, std::vector<StringId>& from,
   std::vector<StringId>().swap(from);
 }
 
-// Appends the tables that keep their part's order. offsets[p] is the first detail row of part p.
-void join_details(std::vector<Trace>& parts, const std::vector<AbsorbMap>& maps) {
-  Trace& into = parts[0];
-  for (std::size_t p = 1; p < parts.size(); ++p) {
-    Trace& from = parts[p];
-    const auto text = [&](StringId id) { return maps[p].strings[index(id)]; };
-    concatenate_texts(into.ops.input_dims, from.ops.input_dims, text);
-    concatenate_texts(into.ops.input_types, from.ops.input_types, text);
-    concatenate_texts(into.ops.concrete_inputs, from.ops.concrete_inputs, text);
-    concatenate(into.ops.sequence, from.ops.sequence);
-    concatenate(into.ops.forward_thread, from.ops.forward_thread);
-    concatenate(into.copies.bytes, from.copies.bytes);
-    concatenate(into.syncs.stream, from.syncs.stream);
-    concatenate(into.syncs.wait_on_stream, from.syncs.wait_on_stream);
-    concatenate(into.syncs.wait_on_record_correlation, from.syncs.wait_on_record_correlation);
-  }
+// Adds the tables that keep their order: texts(into, from) for columns of texts, numbers(into,
+// from) for the others.
+template <class Texts, class Numbers>
+void add_details(Trace& into, Trace& from, const Texts& texts, const Numbers& numbers) {
+  texts(into.ops.input_dims, from.ops.input_dims);
+  texts(into.ops.input_types, from.ops.input_types);
+  texts(into.ops.concrete_inputs, from.ops.concrete_inputs);
+  numbers(into.ops.sequence, from.ops.sequence);
+  numbers(into.ops.forward_thread, from.ops.forward_thread);
+  numbers(into.copies.bytes, from.copies.bytes);
+  numbers(into.syncs.stream, from.syncs.stream);
+  numbers(into.syncs.wait_on_stream, from.syncs.wait_on_stream);
+  numbers(into.syncs.wait_on_record_correlation, from.syncs.wait_on_record_correlation);
+}
+
+void map_texts(Collective& c, const std::vector<StringId>& strings) {
+  for (StringId* id : {&c.name, &c.dtype, &c.group_name, &c.group_description, &c.group_ranks,
+                       &c.in_split, &c.out_split})
+    *id = strings[index(*id)];
 }
 
 void join_collectives(std::vector<Trace>& parts, const std::vector<AbsorbMap>& maps,
@@ -107,9 +110,7 @@ void join_collectives(std::vector<Trace>& parts, const std::vector<AbsorbMap>& m
   for (std::uint32_t p = 0; p < parts.size(); ++p) {
     for (Collective c : parts[p].collectives) {
       c.slice = places(p, c.slice);
-      for (StringId* id : {&c.name, &c.dtype, &c.group_name, &c.group_description, &c.group_ranks,
-                           &c.in_split, &c.out_split})
-        *id = maps[p].strings[index(*id)];
+      map_texts(c, maps[p].strings);
       all.push_back(c);
     }
     std::vector<Collective>().swap(parts[p].collectives);
@@ -203,7 +204,12 @@ Joined join(std::vector<Trace>&& parts, std::span<const RowStretch> stretches, u
     maps.push_back(std::move(map));
   }
   join_rows(parts, stretches, maps, threads);
-  join_details(parts, maps);
+  for (std::size_t p = 1; p < parts.size(); ++p) {
+    const auto text = [&](StringId id) { return maps[p].strings[index(id)]; };
+    add_details(
+        parts[0], parts[p], [&](auto& into, auto& from) { concatenate_texts(into, from, text); },
+        [](auto& into, auto& from) { concatenate(into, from); });
+  }
   return {std::move(parts[0]), std::move(maps)};
 }
 
@@ -239,19 +245,6 @@ void absorb_slices(Slices& into, Slices& from, const AbsorbMap& map, const Detai
   move_column(into.external_id, from.external_id);
 }
 
-void absorb_details(Trace& into, Trace& from, const std::vector<StringId>& strings) {
-  const auto text = [&](StringId id) { return strings[index(id)]; };
-  map_column(into.ops.input_dims, from.ops.input_dims, text);
-  map_column(into.ops.input_types, from.ops.input_types, text);
-  map_column(into.ops.concrete_inputs, from.ops.concrete_inputs, text);
-  move_column(into.ops.sequence, from.ops.sequence);
-  move_column(into.ops.forward_thread, from.ops.forward_thread);
-  move_column(into.copies.bytes, from.copies.bytes);
-  move_column(into.syncs.stream, from.syncs.stream);
-  move_column(into.syncs.wait_on_stream, from.syncs.wait_on_stream);
-  move_column(into.syncs.wait_on_record_correlation, from.syncs.wait_on_record_correlation);
-}
-
 }  // namespace
 
 AbsorbMap absorb(Trace& into, Trace&& from) {
@@ -263,9 +256,7 @@ AbsorbMap absorb(Trace& into, Trace&& from) {
 
   for (Collective c : from.collectives) {
     c.slice = moved(c.slice);
-    for (StringId* id : {&c.name, &c.dtype, &c.group_name, &c.group_description, &c.group_ranks,
-                         &c.in_split, &c.out_split})
-      *id = text(*id);
+    map_texts(c, map.strings);
     into.collectives.push_back(c);
   }
   map_column(into.counters.slice, from.counters.slice, moved);
@@ -285,7 +276,9 @@ AbsorbMap absorb(Trace& into, Trace&& from) {
                               static_cast<std::uint32_t>(into.copies.size()),
                               static_cast<std::uint32_t>(into.syncs.size())};
   absorb_slices(into.slices, from.slices, map, offsets);
-  absorb_details(into, from, map.strings);
+  add_details(
+      into, from, [&](auto& a, auto& b) { map_column(a, b, text); },
+      [](auto& a, auto& b) { move_column(a, b); });
   into.notes.merge(from.notes);
   return map;
 }
