@@ -11,7 +11,6 @@
 #include "stepscope/base/number_text.h"
 #include "stepscope/stack/profile_format.h"
 #include "stepscope/stack/stack_hash.h"
-#include "stepscope/stack/text_input.h"
 
 namespace stepscope {
 namespace {
@@ -117,10 +116,7 @@ bool split_collapsed(std::string_view line, std::string_view& stack, double& cou
 bool is_collapsed(std::string_view head) {
   if (is_json(head) || head.find('\0') != std::string_view::npos) return false;
   while (!head.empty()) {
-    const std::size_t end = std::min(head.find('\n'), head.size());
-    std::string_view line = head.substr(0, end);
-    head.remove_prefix(std::min(end + 1, head.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::string_view line = take_line(head);
     if (line.empty() || line.front() == '#') continue;
     std::string_view stack;
     double count = 0;

@@ -9,6 +9,7 @@
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
 #include "stepscope/stack/profile_builder.h"
+#include "stepscope/stack/text_input.h"
 
 namespace stepscope {
 
@@ -44,5 +45,15 @@ struct ProfileFormat {
 
 // Describes a file that is not a profile in one sentence, with advice at the end. Empty if unknown.
 [[nodiscard]] std::string what_it_is(std::string_view head);
+
+// Gives each line to a reader, which counts the stacks when it is finished.
+template <class Reader>
+[[nodiscard]] Result<Done> read_lines(ByteSource& source, ProfileBuilder& into) {
+  LineReader lines(source);
+  Reader reader(into);
+  for (std::string_view line; lines.next(line);) reader.line(line);
+  reader.finish();
+  return into.close(lines);
+}
 
 }  // namespace stepscope
