@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The three forms of a snapshot, and files and directories of snapshots.
-#include <algorithm>
-#include <filesystem>
-#include <optional>
-
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/read/bytes/pickle.h"
 #include "stepscope/read/bytes/plain_json.h"
@@ -13,8 +9,6 @@
 
 namespace stepscope {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view how_to_record =
     "record one with torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")";
@@ -66,35 +60,6 @@ Result<std::vector<MemorySnapshot>> snapshots_in_page(const std::string& page,
   return out;
 }
 
-struct Candidate {
-  std::string path;
-  bool found = false;  // found in a directory, not named
-};
-
-std::vector<Candidate> candidates(std::span<const std::string> inputs, SnapshotFiles& out) {
-  std::vector<Candidate> files;
-  for (const std::string& input : inputs) {
-    std::error_code code;
-    if (!fs::is_directory(input, code)) {
-      files.push_back({input, false});
-      continue;
-    }
-    std::vector<std::string> inside;
-    for (fs::directory_iterator at(input, fs::directory_options::skip_permission_denied, code);
-         !code && at != fs::directory_iterator(); at.increment(code)) {
-      std::error_code ignored;
-      if (at->is_regular_file(ignored)) inside.push_back(at->path().string());
-    }
-    std::ranges::sort(inside, {}, [](const std::string& p) { return std::pair(p.size(), p); });
-    for (std::string& path : inside) files.push_back({std::move(path), true});
-    if (inside.empty())
-      out.errors.push_back({.what = "no files in this directory",
-                            .file = input,
-                            .hint = std::string(how_to_record)});
-  }
-  return files;
-}
-
 // Whether a file found in a directory may be a snapshot.
 bool promising(const std::string& path) {
   auto source = open_source(path);
@@ -126,14 +91,17 @@ Result<std::vector<MemorySnapshot>> parse_memory_snapshots(std::string text,
 
 SnapshotFiles read_memory_snapshots(std::span<const std::string> inputs, const StopFlag* stop) {
   SnapshotFiles out;
-  for (const Candidate& file : candidates(inputs, out)) {
+  std::vector<std::pair<std::string, bool>> files;
+  each_file(inputs, how_to_record, out.errors,
+            [&](const std::string& path, bool inside) { files.emplace_back(path, inside); });
+  for (const auto& [path, inside] : files) {
     if (stop != nullptr && stop->requested()) break;
-    if (file.found && !promising(file.path)) continue;
-    auto text = read_text_file(file.path, stop);
-    auto parsed = text ? parse_memory_snapshots(std::move(*text), file.path)
+    if (inside && !promising(path)) continue;
+    auto text = read_text_file(path, stop);
+    auto parsed = text ? parse_memory_snapshots(std::move(*text), path)
                        : Result<std::vector<MemorySnapshot>>(text.error());
     if (!parsed) {
-      if (!file.found) out.errors.push_back(parsed.error());
+      if (!inside) out.errors.push_back(parsed.error());
       continue;
     }
     for (MemorySnapshot& snapshot : *parsed) out.snapshots.push_back(std::move(snapshot));
