@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "stepscope/base/proto_wire.h"
+#include "stepscope/base/scratch_test_folder.h"
 #include "stepscope/write/merged_trace.h"
 
 namespace stepscope {
@@ -126,20 +127,8 @@ struct File {
   }
 };
 
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "perfetto-trace-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::filesystem::path path;
-};
-
 File write_perfetto(const std::vector<RankToWrite>& ranks) {
-  const Folder folder;
+  const test::Folder folder;
   const std::string path = folder.path / "merged.pftrace";
   EXPECT_TRUE(write_merged_trace(ranks, path).has_value());
   std::ifstream in(path, std::ios::binary);
@@ -326,7 +315,7 @@ TEST(PerfettoTrace, IsWholeOrNotThere) {
   Trace a = empty_perfetto_trace();
   add_row(a, 0, Category::cpu_op, "aten::mm", 0, 10);
   seal(a);
-  const Folder folder;
+  const test::Folder folder;
   StopFlag stop;
   stop.request();
   const std::vector<RankToWrite> ranks = {{0, &a}};
@@ -345,7 +334,7 @@ TEST(MergedTrace, HasTheFormatOfItsName) {
   Trace a = empty_perfetto_trace();
   add_row(a, 0, Category::cpu_op, "aten::mm", 0, 10);
   seal(a);
-  const Folder folder;
+  const test::Folder folder;
   const std::vector<RankToWrite> ranks = {{0, &a}};
   std::string first;
   for (const char* name : {"a.pftrace", "a.perfetto-trace", "a.json", "a", "a.pftrace.gz"}) {
