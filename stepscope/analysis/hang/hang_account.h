@@ -9,7 +9,6 @@
 // rank itself waits in another finding, the first follows from the second.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/event/comm_records.h"
 
 namespace stepscope {
@@ -36,11 +36,8 @@ enum class HangKind : std::uint8_t {
   pair_size,     // a send and its receive differ in size
   timeout        // a watchdog gave up, and the records do not show why
 };
-inline constexpr std::size_t hang_kind_count = 13;
-inline constexpr std::array<std::string_view, hang_kind_count> hang_kind_names = {
-    "operation", "size",      "type",         "argument", "order",     "left_out", "additional",
-    "missing",   "no_record", "not_finished", "unpaired", "pair_size", "timeout"};
-static_assert(hang_kind_names[static_cast<std::size_t>(HangKind::timeout)] == "timeout");
+inline constexpr auto hang_kind_names = enum_names<HangKind::timeout>;
+inline constexpr std::size_t hang_kind_count = hang_kind_names.size();
 [[nodiscard]] constexpr std::string_view name_of(HangKind kind) {
   return hang_kind_names[static_cast<std::size_t>(kind)];
 }

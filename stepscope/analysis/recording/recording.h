@@ -15,6 +15,7 @@
 
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/event/category.h"
 #include "stepscope/event/metadata.h"
 #include "stepscope/event/trace.h"
@@ -22,10 +23,7 @@
 namespace stepscope {
 
 enum class StartUpKind : std::uint8_t { library, code, first_launch, first_call };
-inline constexpr std::array<std::string_view, 4> start_up_kind_names = {
-    "library", "code", "first_launch", "first_call"};
-static_assert(start_up_kind_names[static_cast<std::size_t>(StartUpKind::first_call)] ==
-              "first_call");
+inline constexpr auto start_up_kind_names = enum_names<StartUpKind::first_call>;
 
 // Shorter work is not worth telling from a step's own.
 inline constexpr Ns least_start_up = std::chrono::milliseconds{1};
