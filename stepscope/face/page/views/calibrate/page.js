@@ -3,7 +3,7 @@
 
 import {h, missing} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {hyphened, notes_text, plural} from '../../format/names.js';
 import {bytes, count, flops, gb_per_s, known, ns, percent} from '../../format/numbers.js';
 import {fit_name} from '../analyze/link_fits.js';
@@ -66,7 +66,7 @@ function calibrate_sources(report) {
         {label: 'Ranks', value: (b) => b.ranks},
         {label: 'Hosts', value: (b) => b.hosts,
           show: (b) => `${b.hosts}${b.hosts_assumed ? ' (assumed)' : ''}`},
-        {label: 'Times', value: (b) => b.times, show: (b) => count(b.times)},
+        figure_column('Times', 'times', count),
         {label: 'Not understood', text: true, class: 'wide', value: (b) => notes_text(b.notes)}
       ]
     }),

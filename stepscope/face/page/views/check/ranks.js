@@ -4,7 +4,7 @@
 import {fitted} from '../../draw/chart.js';
 import {missing} from '../../draw/elements.js';
 import {heat_map} from '../../draw/heat_map.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {count, largest, ns, signed_percent} from '../../format/numbers.js';
 
 const most_in_order = 25;  // ranks; of more those with the longest steps are first
@@ -25,7 +25,7 @@ function ranks_table(times) {
         value: (r) => r.rank,
         show: (r) => (r.rank === null ? 'job' : String(r.rank))
       },
-      {label: 'Steps', value: (r) => r.steps, show: (r) => count(r.steps)},
+      figure_column('Steps', 'steps', count),
       time('Shortest', 'min_ns'), time('Median', 'median_ns'), time('95 %', 'p95_ns'),
       time('Longest', 'max_ns'),
       {
