@@ -5,14 +5,67 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
 #include <utility>
 
 #include "stepscope/base/crew.h"
 #include "stepscope/base/result.h"
-#include "stepscope/event/track_map.h"
 
 namespace stepscope {
 namespace {
+
+// Merges the tracks of several traces of one rank. Equal pid, tid and device mean one track.
+class TrackMap {
+ public:
+  // New tracks are appended to `tracks`, which must outlive this.
+  explicit TrackMap(std::vector<Track>& tracks);
+  // The id of each track of `more`. Its texts are mapped through `strings` (by StringId).
+  std::vector<TrackId> add(const std::vector<Track>& more, const std::vector<StringId>& strings);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Track& t) const;
+  };
+  struct Equal {
+    bool operator()(const Track& a, const Track& b) const;
+  };
+  std::vector<Track>& tracks_;
+  std::unordered_map<Track, TrackId, Hash, Equal> places_;
+};
+
+std::size_t TrackMap::Hash::operator()(const Track& t) const {
+  std::size_t h = t.device ? 1 : 2;
+  const auto mix = [&](std::size_t v) { h = (h ^ v) * 0x9E3779B97F4A7C15ULL; };
+  mix(static_cast<std::size_t>(t.pid));
+  mix(static_cast<std::size_t>(t.tid));
+  mix(index(t.pid_text));
+  mix(index(t.tid_text));
+  return h ^ h >> 32;
+}
+
+bool TrackMap::Equal::operator()(const Track& a, const Track& b) const {
+  return a.pid == b.pid && a.tid == b.tid && a.device == b.device && a.pid_text == b.pid_text &&
+         a.tid_text == b.tid_text;
+}
+
+TrackMap::TrackMap(std::vector<Track>& tracks) : tracks_(tracks) {
+  for (std::uint32_t i = 0; i < tracks.size(); ++i) places_.try_emplace(tracks[i], TrackId{i});
+}
+
+std::vector<TrackId> TrackMap::add(const std::vector<Track>& more,
+                                   const std::vector<StringId>& strings) {
+  std::vector<TrackId> map;
+  map.reserve(more.size());
+  for (Track track : more) {
+    for (StringId* id : {&track.pid_text, &track.tid_text, &track.process_name, &track.thread_name})
+      *id = strings[index(*id)];
+    const TrackId fresh{static_cast<std::uint32_t>(tracks_.size())};
+    const auto [at, inserted] = places_.try_emplace(track, fresh);
+    if (inserted) tracks_.push_back(track);
+    map.push_back(at->second);
+  }
+  return map;
+}
 
 // Rows [first, first + count) of one table of a part, and their destination.
 struct Rows {

@@ -2,16 +2,60 @@
 #include "engine/zero/plan/step_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "engine/zero/drive/shard_stream.h"
-#include "engine/zero/plan/place_pool.h"
 
 namespace stepscope::zero {
 namespace {
 
 constexpr std::int64_t line = 64;  // alignment of parts in arenas
+
+// Assigns places in one arena to objects that come and go in a known order: each gets the lowest
+// gap that fits.
+class PlacePool {
+ public:
+  // The place in bytes from the start of the arena, a multiple of 64. `used` of the `bytes` hold
+  // elements.
+  [[nodiscard]] std::int64_t take(std::int64_t bytes, std::int64_t used);
+  void give_back(std::int64_t place);
+
+  [[nodiscard]] std::int64_t extent() const { return extent_; }        // of the arena
+  [[nodiscard]] std::int64_t peak_used() const { return peak_used_; }  // of elements at once
+
+ private:
+  struct Taken {
+    std::int64_t bytes = 0;
+    std::int64_t used = 0;
+  };
+  std::map<std::int64_t, Taken> taken_;
+  std::int64_t extent_ = 0;
+  std::int64_t used_ = 0;
+  std::int64_t peak_used_ = 0;
+};
+
+std::int64_t PlacePool::take(std::int64_t bytes, std::int64_t used) {
+  const std::int64_t wanted = std::max(line, (bytes + line - 1) / line * line);
+  std::int64_t place = 0;
+  for (const auto& [start, taken] : taken_) {
+    if (start - place >= wanted) break;
+    place = start + taken.bytes;
+  }
+  taken_.emplace(place, Taken{.bytes = wanted, .used = used});
+  extent_ = std::max(extent_, place + wanted);
+  used_ += used;
+  peak_used_ = std::max(peak_used_, used_);
+  return place;
+}
+
+void PlacePool::give_back(std::int64_t place) {
+  const auto it = taken_.find(place);
+  check(it != taken_.end(), "a place is given back once, after it was taken");
+  used_ -= it->second.used;
+  taken_.erase(it);
+}
 
 std::int64_t type_bytes(ElementType type) { return static_cast<std::int64_t>(element_bytes(type)); }
 
