@@ -175,7 +175,8 @@ struct Plain<std::vector<T>> {
   }
   static bool take(std::string_view& in, std::vector<T>& items) {
     std::uint64_t size = 0;
-    if (!take_plain(in, size) || in.size() < size * (plain::Dense<T> ? sizeof(T) : 0)) return false;
+    // An item has a byte at least.
+    if (!take_plain(in, size) || in.size() / (plain::Dense<T> ? sizeof(T) : 1) < size) return false;
     items.clear();
     if constexpr (std::same_as<T, bool>) {
       for (bool item = false; items.size() < size; items.push_back(item))
