@@ -25,7 +25,7 @@ constexpr std::array<GpuFieldName, 12> dcgm_names = {{
 }};
 constexpr std::string_view entity_word = "#Entity";
 
-constexpr std::string_view between_words = " \t";
+constexpr std::string_view dcgm_blanks = " \t";
 
 class DcgmiDmon final : public GpuLogDialect {
  public:
@@ -44,7 +44,7 @@ class DcgmiDmon final : public GpuLogDialect {
       ++without_time_;
       return rows.note("no_time", byte);
     }
-    auto words = split_words(line.substr(at + 4), between_words);
+    auto words = split_words(line.substr(at + 4), dcgm_blanks);
     if (words.size() != columns_.size() + 1) return rows.note("wrong_cell_count", byte);
     if (!set_field(row, GpuField::time, {}, time, rows.log().local_time))
       return rows.note("no_time", byte);
@@ -63,7 +63,7 @@ class DcgmiDmon final : public GpuLogDialect {
  private:
   void read_header(std::string_view names) {
     columns_.clear();
-    for (const std::string_view word : split_words(names, between_words))
+    for (const std::string_view word : split_words(names, dcgm_blanks))
       columns_.push_back(field_named(word, dcgm_names));
   }
 

@@ -21,12 +21,12 @@ constexpr std::array<GpuFieldName, 9> dmon_names = {{
     {"pclk", GpuField::sm_clock},
 }};
 
-constexpr std::string_view between_words = " \t,";
+constexpr std::string_view dmon_blanks = " \t,";
 
 // The columns' names behind '#'; empty for the line of their units.
 std::vector<std::string_view> dmon_header(std::string_view line) {
   if (!line.starts_with('#')) return {};
-  auto words = split_words(line.substr(1), between_words);
+  auto words = split_words(line.substr(1), dmon_blanks);
   if (std::ranges::find(words, "gpu") == words.end()) words.clear();
   return words;
 }
@@ -39,7 +39,7 @@ class SmiDmon final : public GpuLogDialect {
       if (const auto header = dmon_header(line); !header.empty()) read_header(header);
       return;
     }
-    const auto words = split_words(line, between_words);
+    const auto words = split_words(line, dmon_blanks);
     if (words.size() != columns_.size()) return rows.note("wrong_cell_count", byte);
     GpuRow row;
     for (std::size_t c = 0; c < words.size(); ++c)
