@@ -104,8 +104,8 @@ class LogReader {
     return text.size();
   }
   static std::size_t line_begin(std::string_view text, std::size_t from, std::size_t at) {
-    const std::size_t found = text.substr(from, at - from).find_last_of("\n\r");
-    return from + (found + 1);  // npos + 1 is 0
+    while (at > from && text[at - 1] != '\n' && text[at - 1] != '\r') --at;
+    return at;
   }
 
   // Returns where the next line begins.
