@@ -41,7 +41,7 @@ FrameRole numbered_command(std::string_view text) {
              : FrameRole::function;
 }
 
-// Of the first frames of stacks, as named by py-spy, Austin, stackcollapse-perf and the kernel.
+// The role of a first frame, as named by py-spy, Austin, stackcollapse-perf and the kernel.
 FrameRole role_of(std::string_view frame) {
   using enum FrameRole;
   static constexpr std::array<std::string_view, 9> thread_beginnings = {
