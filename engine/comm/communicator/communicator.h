@@ -180,26 +180,14 @@ template <MessageRange Data>
 template <MessageRange In>
 [[nodiscard]] Result<Ticket> send(Communicator& comm, In&& in, int peer, std::string_view what,
                                   std::source_location where = std::source_location::current()) {
-  return comm.submit({CollectiveKind::send,
-                      detail::message_type<In>,
-                      Reduction::sum,
-                      detail::message_in(in),
-                      {},
-                      peer,
-                      what,
-                      where});
+  return comm.submit({CollectiveKind::send, detail::message_type<In>, Reduction::sum,
+                      detail::message_in(in), std::span<std::byte>(), peer, what, where});
 }
 template <MessageRange Out>
 [[nodiscard]] Result<Ticket> recv(Communicator& comm, Out&& out, int peer, std::string_view what,
                                   std::source_location where = std::source_location::current()) {
-  return comm.submit({CollectiveKind::recv,
-                      detail::message_type<Out>,
-                      Reduction::sum,
-                      {},
-                      detail::message_out(out),
-                      peer,
-                      what,
-                      where});
+  return comm.submit({CollectiveKind::recv, detail::message_type<Out>, Reduction::sum,
+                      std::span<const std::byte>(), detail::message_out(out), peer, what, where});
 }
 [[nodiscard]] Result<Ticket> barrier(Communicator& comm, std::string_view what = "barrier",
                                      std::source_location where = std::source_location::current());
