@@ -22,9 +22,9 @@ namespace stepscope {
 class Failures;
 
 struct Answer {
-  std::function<Json()> tree;                           // as --json
-  std::function<Json()> brief{};                        // as --brief --json; may be empty
-  std::function<std::string(const TextOptions&)> text;  // as printed
+  std::function<Json()> tree{};                           // as --json
+  std::function<Json()> brief{};                          // as --brief --json; may be empty
+  std::function<std::string(const TextOptions&)> text{};  // as printed
   std::function<std::vector<TreeTable>(const Json&)>
       tables{};                             // of the tree, as --csv; may be empty
   std::function<std::string(Json)> page{};  // of the tree, as --html; may be empty
