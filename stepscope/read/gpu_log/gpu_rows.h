@@ -49,7 +49,8 @@ struct GpuFieldName {
 [[nodiscard]] GpuField field_named(std::string_view name, std::span<const GpuFieldName> known);
 
 // The words of a line between characters of `ends`.
-[[nodiscard]] std::vector<std::string_view> split_words(std::string_view line, std::string_view ends);
+[[nodiscard]] std::vector<std::string_view> split_words(std::string_view line,
+                                                        std::string_view ends);
 
 // The number of a cell: "1980 MHz", "99 %", "699.80", "71". Absent: "[N/A]", "N/A", "-",
 // "[Not Supported]", "[Unknown Error]" and other words.
