@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "stepscope/analysis/hang/hang_account.h"
+#include "stepscope/base/json_reader.h"
 #include "stepscope/base/text_test_source.h"
 #include "stepscope/read/bytes/pickle.h"
-#include "stepscope/read/bytes/plain_json.h"
 #include "stepscope/read/nccl/flight_recorder.h"
 #include "stepscope/read/nccl/nccl_log.h"
 
@@ -64,6 +64,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   logs.settle();
   if (log) check_result(records);
   if (const auto tree = parse_pickle(text, "input")) try_dump(*tree);
-  if (const auto tree = parse_plain_json(text, "input")) try_dump(*tree);
+  if (const auto json = parse_json(text, "input")) try_dump(plain_tree(*json));
   return 0;
 }

@@ -13,6 +13,8 @@
 
 namespace stepscope {
 
+struct JsonValue;
+
 enum class PlainKind : std::uint8_t {
   none,
   boolean,
@@ -79,5 +81,8 @@ class PlainValue {
   const PlainTree* tree_;
   std::uint32_t node_;
 };
+
+// The same values; objects become dicts.
+[[nodiscard]] PlainTree plain_tree(const JsonValue& json);
 
 }  // namespace stepscope

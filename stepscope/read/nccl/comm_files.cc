@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "stepscope/base/files/open_source.h"
+#include "stepscope/base/json_reader.h"
 #include "stepscope/read/bytes/pickle.h"
-#include "stepscope/read/bytes/plain_json.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/nccl/flight_recorder.h"
 #include "stepscope/read/nccl/nccl_log.h"
@@ -64,7 +64,9 @@ Result<PlainTree> read_dump(const CommFile& file, CommInput& input, const StopFl
     return parse_pickle(std::move(*text), file.path);
   }
   input.format = "flight recorder (JSON)";
-  return parse_plain_json(std::move(*text), file.path);
+  const auto json = parse_json(*text, file.path);
+  if (!json) return json.error();
+  return plain_tree(*json);
 }
 
 class FilesReader {

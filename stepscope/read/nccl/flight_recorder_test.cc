@@ -3,15 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/read/bytes/plain_json.h"
+#include "stepscope/base/json_reader.h"
 
 namespace stepscope {
 namespace {
 
 PlainTree tree_of(const std::string& text) {
-  auto tree = parse_plain_json(text, "dump");
-  EXPECT_TRUE(tree) << (tree ? "" : tree.error().message());
-  return tree ? std::move(*tree) : PlainTree{};
+  const auto json = parse_json(text, "dump");
+  EXPECT_TRUE(json) << (json ? "" : json.error().message());
+  return json ? plain_tree(*json) : PlainTree{};
 }
 
 std::string entry(const std::string& name, int sequence, const std::string& more = "") {
