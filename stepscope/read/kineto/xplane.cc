@@ -286,8 +286,11 @@ std::int64_t base_of(const std::vector<Plane>& planes) {
     }
   }
   for (const Plane& plane : planes)
-    for (const std::string_view bytes : plane.lines)
-      if (line_of(bytes).begin_ns >= earliest_epoch.count()) return 0;
+    for (const std::string_view bytes : plane.lines) {
+      std::int64_t begin_ns = 0;
+      take_fields(bytes, ProtoInto(3, begin_ns));
+      if (begin_ns >= earliest_epoch.count()) return 0;
+    }
   return begin >= earliest_epoch.count() ? begin : 0;
 }
 
