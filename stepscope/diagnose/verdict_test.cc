@@ -170,7 +170,7 @@ TEST(Verdict, CommunicationThatCannotBeSplitSaysWhy) {
   TestReport t({{{comm_exposed_unsplit, 80}, {compute, 20}}});
   t.job.collectives.matches.world_size = 8;
   EXPECT_TRUE(says(say_stopped(find_verdict(t.job, std::nullopt).sentence),
-                   "waiting and transfer cannot be told apart: the traces of 1 of 8 ranks"));
+                   "waiting and transfer cannot be distinguished: the traces of 1 of 8 ranks"));
   TestReport apart({{{comm_exposed_unsplit, 80}}, {{comm_exposed_unsplit, 80}}});
   apart.job.collectives.matches.clocks_comparable = false;
   EXPECT_TRUE(says(say_stopped(find_verdict(apart.job, std::nullopt).sentence),
@@ -400,7 +400,8 @@ TEST(Verdict, TransferThatMayBeWaitingIsNotSaidToBeSavedByFreeCommunication) {
   Replayed t({{{compute, 20}, {comm_exposed_unsplit, 80}}});
   t.saves(Change::communication_free, 80);
   const std::string sentence = say_stopped(find_verdict(t.job, std::nullopt).sentence);
-  EXPECT_TRUE(says(sentence, "80.0 ms (80.0 %) of it; waiting and transfer cannot be told apart"))
+  EXPECT_TRUE(
+      says(sentence, "80.0 ms (80.0 %) of it; waiting and transfer cannot be distinguished"))
       << sentence;
   EXPECT_FALSE(says(sentence, "would save")) << sentence;
 }

@@ -168,11 +168,11 @@ Line of_units(const Evaluated& e, Direction direction, double StageCost::* part,
 }
 Line of_units_forward(const Evaluated& e) {
   return of_units(e, Direction::forward, &StageCost::data_forward,
-                  "C gathers a layer, embedding or head beside F, its forward");
+                  "C gathers a layer, embedding or head during F, its forward");
 }
 Line of_units_backward(const Evaluated& e) {
   return of_units(e, Direction::backward, &StageCost::data_backward,
-                  "C gathers and R reduces a layer, embedding or head beside B, its backward");
+                  "C gathers and R reduces a layer, embedding or head during B, its backward");
 }
 
 Line of_data_sent(const Evaluated& e) {

@@ -78,7 +78,7 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
   declare_traces(app, f.traces);
   app.get_option("INPUT")->description(
       "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, patterns, URLs "
-      "(https://, s3://). Logs of GPUs (nvidia-smi, DCGM) may lie beside traces.");
+      "(https://, s3://). Logs of GPUs (nvidia-smi, DCGM) may be among the files.");
   app.add_option("--gpu-log-zone", f.gpu_log_zone,
                  "Zone of the times in logs of GPUs that name none: UTC, +01:00, -03:30. Without "
                  "it the zone in which log and capture overlap, if there is only one.")

@@ -419,7 +419,7 @@ std::string sweep_text(const SweepResult& r, const TextOptions& options) {
   out += text_table({{printable(r.name), false},
                      {"steps"},
                      {"median"},
-                     {"beside best"},
+                     {"against best"},
                      {"interval"},
                      {"q"},
                      {"", false}},

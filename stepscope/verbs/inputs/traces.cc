@@ -139,7 +139,7 @@ Result<Done> read_gpu_logs(const TracesRequest& request, const Progress& progres
     fail(progress, read.failures,
          {.what = "a log of GPUs, which tells nothing without the traces of its ranks",
           .file = paths.front(),
-          .hint = "name the traces beside it"});
+          .hint = "name the traces with it"});
   return Done{};
 }
 

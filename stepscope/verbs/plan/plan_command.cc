@@ -131,7 +131,7 @@ void declare(CLI::App& app, PlanFlags& f) {
       ->type_name("NAME=VALUE,...")
       ->group(search);
   app.add_option("--against", f.request.against,
-                 "Plan of yours beside the best: tp=8,pp=16,zero=1 or a plan file")
+                 "Plan of yours to compare with the best: tp=8,pp=16,zero=1 or a plan file")
       ->type_name("NAME=VALUE,...|FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected beside measured times: the step's classes by the model, operators by their shapes,
+// Expected and measured times: the step's classes by the model, operators by their shapes,
 // collectives by their sizes.
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
@@ -22,7 +22,7 @@ function pair_row(row, full) {
     class: 'fall-row',
     'data-class': row.class,
     'data-tip': `${row.label}: measured ${ns(row.measured_ns)}, expected ${ns(row.expected_ns)}` +
-        (row.recompute_ns > 0 ? `, of which recomputed ${ns(row.recompute_ns)}` : '')
+        (row.recompute_ns > 0 ? `, with ${ns(row.recompute_ns)} of recomputation` : '')
   },
   h('span', {class: 'what'}, row.label),
   h('span', {class: 'track', 'aria-hidden': 'true'}, bar(row.expected_ns, 'upper'),
@@ -41,7 +41,7 @@ function expected_step(step) {
   const inner = step.classes.filter((c) => pointwise_classes.includes(c.class));
   return [
     h('h3', null, `The step of ${step.model} as ${step.plan_words}`),
-    h('div', {class: 'fall', role: 'group', 'aria-label': 'Expected beside measured, by class'},
+    h('div', {class: 'fall', role: 'group', 'aria-label': 'Expected and measured, by class'},
       rows.map((row) => pair_row(row, full))),
     note(`Above, lighter: expected, ${ns(step.expected_ns)} in all. Below: measured, ` +
       `${ns(step.measured_ns)}. ` +

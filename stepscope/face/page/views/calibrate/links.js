@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured collectives with their spread beside the fitted lines, on logarithmic axes, and how far
+// Measured collectives with their spread and the fitted lines, on logarithmic axes, and how far
 // each is from its line.
 
 import {fitted, grid_lines, marker, scatter_legend, size_axis} from '../../draw/chart.js';
@@ -19,7 +19,7 @@ export const fit_of_point = (fits, p) => fits.find((f) => f.name === p.kind &&
   f.group_size === p.group_size && f.placement === placement_of(p)) ||
   (p.hosts > 1 ? fits.find((f) => f.name === p.kind && f.group_size === p.group_size) : undefined);
 
-// Of a point, measured over fitted time - 1; null without a fit.
+// Measured over fitted time of a point, minus 1. Null without a fit.
 export const residual = (p) =>
   (known(p.fitted_ns) && p.fitted_ns > 0 ? p.measured_ns / p.fitted_ns - 1 : null);
 
@@ -42,7 +42,7 @@ function frame_of(points, view, width) {
   return {height, ...log_frame(points.map((p) => p.bytes), ys, box)};
 }
 
-// With logarithmic axes the line of a piece is a curve. `point` tells the kind's bus factor.
+// With logarithmic axes the line of a piece is a curve. `point` has the kind's bus factor.
 function piece_path(frame, view, piece, point) {
   const steps = 24;
   const per_byte = point.busbw_gb_per_s * point.measured_ns / point.bytes;

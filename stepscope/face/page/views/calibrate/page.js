@@ -82,13 +82,13 @@ export const calibrate_page = (report) => ({
     {
       id: 'links',
       title: 'Links',
-      lede: 'What collectives took, beside α + size ÷ β, piece by piece.',
+      lede: 'What collectives took, and α + size ÷ β, piece by piece.',
       draw: report.collectives.length > 0 ? calibrate_links : no_links
     },
     report.operations.length > 0 && {
       id: 'kernels',
       title: 'Kernels',
-      lede: 'What a device reaches by the size of the work, beside what the model says.',
+      lede: 'What a device reaches by the size of the work, and what the model says.',
       draw: calibrate_operations
     },
     {id: 'sources', title: 'Sources', draw: calibrate_sources}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training job's log says beside its step times.
+// What a training job's log says in addition to its step times.
 
 import {h, note} from '../../draw/elements.js';
 import {data_table, facts} from '../../draw/table.js';

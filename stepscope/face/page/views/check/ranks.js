@@ -35,7 +35,7 @@ function ranks_table(times) {
         tip: "Steps far from the rank's usual ones (Hampel's rule on logarithms, three deviations)"
       },
       several && {
-        label: 'Beside the median rank',
+        label: 'Against the median rank',
         value: (r) => r.deviation,
         show: (r) => (r.rank === null ? null : signed_percent(r.deviation)),
         tip: 'Median over its steps: its time over the median of the ranks at the same step'
@@ -59,7 +59,7 @@ function ranks_map({map, columns, ranks}, width, tips) {
     spoken: `Deviation of ${map.length} rows of ranks from the median rank, step by step` +
       (largest(ranks.map((r) => Math.abs(r.deviation))) > 0 ?
         `; furthest is rank ${most.rank}, ${signed_percent(most.deviation)}` : ''),
-    caption: 'Step across, rank down. Colour: time of the step beside the median of the ranks.'
+    caption: 'Step across, rank down. Colour: time of the step compared with the median of the ranks.'
   }, width, tips);
 }
 

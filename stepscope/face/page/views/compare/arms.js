@@ -64,7 +64,7 @@ export function compare_arms(report) {
     data_table({label: 'Launches', rows: launch_rows(report), limit: 25,
       columns: [arm, ...launch_columns]}),
     report.order && note(`Launched in the order ${report.order}.`),
-    drift && note(`Beside the difference of the arms, the median changes by ${
+    drift && note(`In addition to the difference of the arms, the median changes by ${
       percent(drift.per_launch)} from one launch to the next (p = ${drift.p.toFixed(3)}).`),
     outliers.length > 0 && data_table({
       label: 'Outliers',

@@ -46,7 +46,7 @@ function waterfall_of(parts) {
       return drawn(r, look.label, look.colour, look.pattern,
         `${ns(r.part.a_ns)} in A, ${ns(r.part.b_ns)} in B. ${look.explanation}`, false);
     }),
-    drawn({name: 'all', ns: b - a, from: 0}, 'B beside A, mean step', 'strong-rule', null,
+    drawn({name: 'all', ns: b - a, from: 0}, 'B against A, mean step', 'strong-rule', null,
       `${ns(a)} in A, ${ns(b)} in B.`, true));
 }
 

@@ -6,7 +6,7 @@ import {data_table, facts, present} from '../../draw/table.js';
 import {plural} from '../../format/names.js';
 import {bytes, count, ns} from '../../format/numbers.js';
 
-// Of two ranks or more, largest first.
+// Communicators of two ranks or more, largest first.
 export const communicators = (report) => (report.nccl ? report.nccl.communicators : [])
   .filter((c) => c.ranks !== 1).sort((a, b) => b.ranks - a.ranks);
 

@@ -14,13 +14,13 @@ function plans_to_compare(report) {
   return [...own, ...shapes];
 }
 
-// The reader's own plan is compared with the fastest plan on equally many devices.
-const fastest_beside = (report, p) => (p.label &&
+// The reader's own plan is compared with the fastest plan on the same number of devices.
+const fastest_rival = (report, p) => (p.label &&
     report.by_devices.find((x) => x.plan.devices === p.plan.devices)) || report.best[0];
 
 // From another plan's step to the fastest one's, term by term: savings and costs.
 function difference_fall(report, other) {
-  const best = fastest_beside(report, other);
+  const best = fastest_rival(report, other);
   const gains = plan_terms(other)
       .map((t) => ({...t, gain: t.ns - best.terms_ns[t.name]}))
       .filter((t) => t.gain !== 0)

@@ -25,7 +25,7 @@ function sweep_hero(report) {
     ['Fastest', `${report.name} = ${best.value}`, `median ${ns(best.median_ns)}`],
     ['Ties', report.ties.length ? report.ties.join(', ') : 'none', 'not called slower'],
     slowest && !slowest.best && ['Slowest', `${report.name} = ${slowest.value}`,
-      `${signed_percent(slowest.ratio - 1)} beside the fastest`],
+      `${signed_percent(slowest.ratio - 1)} against the fastest`],
     ['Launches', count(report.order.length),
       `${plural(sum(report.values.map((v) => v.steps)), 'step')} after warm-up`]
   ].filter(Boolean) : [];
@@ -62,7 +62,7 @@ function sweep_table(report) {
       {label: 'Median', value: (v) => v.median_ns, show: (v) => ns(v.median_ns), share: true,
         hue: colour_of_value},
       {label: '95 %', value: (v) => v.p95_ns, show: (v) => ns(v.p95_ns)},
-      {label: 'Beside the fastest', value: (v) => v.ratio,
+      {label: 'Against the fastest', value: (v) => v.ratio,
         show: (v) => (v.best ? null : signed_percent(v.ratio - 1))},
       {
         label: 'Interval',
@@ -123,7 +123,7 @@ export const sweep_page = (report) => ({
     {
       id: 'table',
       title: 'Values',
-      lede: 'Each beside the fastest. A value ties if it is not called slower.',
+      lede: 'Each compared with the fastest. A value ties if it is not called slower.',
       draw: sweep_table
     },
     {id: 'launches', title: 'Launches', draw: sweep_launches}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory by class, planned beside measured, and the collectives of a run.
+// Memory by class, planned and measured, and the collectives of a run.
 
 import {missing} from '../../draw/elements.js';
 import {data_table} from '../../draw/table.js';

@@ -21,7 +21,7 @@ function efficiency_facts({efficiency, communication, memory_transfers: transfer
   const share = (label, v, remark) => (known(v) ? [label, percent(v), remark] : null);
   return facts([
     share('Links reached', communication.efficiency, 'of their measured rate, without waiting'),
-    share('Communication hidden', communication.overlap_efficiency, 'beside other work'),
+    share('Communication hidden', communication.overlap_efficiency, 'under other work'),
     share('Transfers reached', transfers.efficiency, 'of the measured rates of drive and device'),
     share('Prefetch hits', efficiency.prefetch_hit_rate),
     share('Goodput', efficiency.goodput),
