@@ -116,7 +116,7 @@ class Scheduler {
             .unit = unit};
   }
   [[nodiscard]] std::size_t window_end(std::size_t at) const {
-    const auto depth = static_cast<std::size_t>(plan_.request.prefetch_depth);
+    const auto depth = static_cast<std::size_t>(plan_.request.prefetch_distance);
     return std::min(count_, at + 1 + depth);
   }
   [[nodiscard]] bool wanted(std::size_t unit, std::size_t first, std::size_t end) const {
@@ -207,7 +207,7 @@ std::optional<Error> refuse(const PlanRequest& request) {
     return error("no training in " + std::string(element_name(request.type)), "take f32 or bf16");
   }
   if (request.micro_batches < 1) return error("a step without micro-batches", "take one or more");
-  if (request.prefetch_depth < 0) return error("a negative prefetch depth", "take 0 or more");
+  if (request.prefetch_distance < 0) return error("a negative prefetch depth", "take 0 or more");
   if (request.buckets < 1 || request.bucket_bytes.value < 1) {
     return error("no buckets to reduce with", "take a bucket of a byte or more");
   }
@@ -290,8 +290,9 @@ OffloadBuffers offload_buffers(const Plan& plan) {
   }
   if (request.offload.parameters) {
     // Slots for unfinished fetches, and two that are being read.
-    constexpr int most = 4;
-    buffers.parameter_slots = static_cast<std::size_t>(std::min(request.prefetch_depth + 2, most));
+    constexpr int max_slots = 4;
+    buffers.parameter_slots =
+        static_cast<std::size_t>(std::min(request.prefetch_distance + 2, max_slots));
     std::int64_t longest = 0;
     for (const UnitPlace& place : plan.places) longest = std::max(longest, place.layout.stride);
     buffers.parameter_slot = blocks(longest);

@@ -45,7 +45,7 @@ struct PlanRequest {
   ElementType type = ElementType::f32;  // of parameters, gradients and messages: f32 or bf16
   int micro_batches = 1;                // of a step
   Accumulation accumulation = Accumulation::reduce_each_microstep;
-  int prefetch_depth = 1;        // passes by which fetches run ahead (stage 3)
+  int prefetch_distance = 1;     // passes by which fetches run ahead (stage 3)
   Bytes bucket_bytes{16 << 20};  // of one message over all ranks; less if units are small
   int buckets = 4;               // limit of unfinished messages
   Bytes activation_bytes{};      // of nn::Network, for the account

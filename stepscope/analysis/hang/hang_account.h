@@ -65,7 +65,7 @@ struct HangFinding {
   std::vector<std::uint32_t> ranks{};    // ranks at fault or missing; in CommRecords::ranks
   std::vector<int> unrecorded{};         // ranks without any record (no_record)
   std::vector<std::uint32_t> others{};   // ranks that wait, or agree
-  bool even = false;                     // the same number of ranks makes either call
+  bool tied = false;                     // the same number of ranks makes either call
   bool next_of_others = false;           // `instead` is the others' next call
   std::optional<std::size_t> follows{};  // index of the finding that causes this one
   bool circular = false;                 // part of a cycle of ranks that wait for each other

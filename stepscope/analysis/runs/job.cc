@@ -214,7 +214,7 @@ void account_counted(std::span<const RankView> views, std::span<const HostPhases
   const bool few = views.size() < workers.threads;
   std::vector<CountedAccount> counted(views.size());
   for (std::size_t i = 0; i < views.size(); ++i) counted[i].steps = std::move(steps[i]);
-  shared_for(counted, workers, Deal::blocks, [&](std::size_t i) {
+  shared_for(counted, workers, Distribution::blocks, [&](std::size_t i) {
     const std::size_t chosen = job.ranks[i].budget.chosen;
     const RankView& view = views[i];
     CountedAccount& mine = counted[i];
@@ -450,7 +450,7 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   std::optional<StepGraph> graph;
   const auto build_graph = [&] { graph = build_step_graph(views, job.collectives); };
   const Workers workers(side_by_side ? threads : 1, options.threads.crew);
-  shared_for(accounted, workers, Deal::blocks, [&](std::size_t i) {
+  shared_for(accounted, workers, Distribution::blocks, [&](std::size_t i) {
     if (options.stop != nullptr && options.stop->requested()) return;
     account(
         ranks[i], prepared[i], job.collectives, i, side_by_side ? 1 : threads,

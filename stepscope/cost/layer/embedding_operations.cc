@@ -105,7 +105,7 @@ Operation projection(const DeviceShare& s) {
   Operation op = linear(s, {.name = "lm_head",
                             .shape = {out.rows, s.model.hidden, out.columns},
                             .bias = s.model.head_bias,
-                            .wide = true,
+                            .always_16_bit = true,
                             .input_gradient = trains_before_head(s.model, s.plan.trained)});
   const bool own = !s.model.tied_embeddings || s.model.classes > 0 || s.plan.pp > 1;
   if (!own) op.parameters = s.model.head_bias ? number(out.columns) / number(s.split.features) : 0;

@@ -39,7 +39,7 @@ void add_router(const DeviceShare& s, const LayerKind& kind, std::vector<Operati
   to.push_back(linear(s, {.name = "router",
                           .shape = {s.tokens, s.model.hidden, x.count},
                           .replicated = true,
-                          .wide = true}));
+                          .always_16_bit = true}));
   if (x.router_bias && !kind.hashed) to.back().parameters += number(x.count);
   // Scores are fp32, and so are their kept weights.
   const double scores = number(s.stream_rows * x.count);

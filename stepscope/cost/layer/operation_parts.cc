@@ -137,7 +137,8 @@ constexpr double narrow_output_bytes = 1.5 + 4.0 / 128;
 double kept_width(const DeviceShare& s, const LinearSpec& spec) {
   const Dtype format = s.plan.precision.matmul;
   if (spec.input_read_again && s.plan.narrow_attention_output) return narrow_output_bytes;
-  if (spec.wide || !s.trained || s.plan.torch_buffers || !below_16_bits(format)) return s.element;
+  if (spec.always_16_bit || !s.trained || s.plan.torch_buffers || !below_16_bits(format))
+    return s.element;
   return operand_bytes(format) + (spec.input_read_again ? s.element : 0);
 }
 

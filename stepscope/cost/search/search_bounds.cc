@@ -90,7 +90,8 @@ LayerBounds layer_bounds(const CostContext& context) {
     b.whole_bytes = std::min(b.whole_bytes, more);
   }
   b.embedding = pass(context.embedding, none);
-  for (std::size_t apart = 0; apart < 2; ++apart) b.head[apart] = pass(context.head[apart], none);
+  for (std::size_t own_stage = 0; own_stage < 2; ++own_stage)
+    b.head[own_stage] = pass(context.head[own_stage], none);
   return b;
 }
 

@@ -17,10 +17,10 @@ bool faster_here(const Candidate& a, const Candidate& b) {
   return std::tie(a.step, a.memory, a.place) < std::tie(b.step, b.memory, b.place);
 }
 
-class Below {
+class ShapeSearcher {
  public:
-  Below(const ShapeSearch& search, const SearchShape& shape, const FoundPlans& before,
-        ShapeResult& result, CostContext context)
+  ShapeSearcher(const ShapeSearch& search, const SearchShape& shape, const FoundPlans& before,
+                ShapeResult& result, CostContext context)
       : search_(search),
         shape_(shape),
         before_(before),
@@ -43,12 +43,12 @@ class Below {
         reject(*why, count);
         continue;
       }
-      for (const Recomputation& r : recomputations) below(r);
+      for (const Recomputation& r : recomputations) search_with(r);
     }
   }
 
  private:
-  void below(const Recomputation& recomputation) {
+  void search_with(const Recomputation& recomputation) {
     take(plan_, recomputation);
     const bool prune = search_.space.request->prune;
     if (prune && least_busy(bounds_, plan_) > latest())
@@ -237,7 +237,7 @@ void search_shape(const ShapeSearch& search, const SearchShape& shape, const Fou
   }
   auto context = context_of(search, shape.plan);
   if (context) {
-    Below(search, shape, before, result, *std::move(context)).run();
+    ShapeSearcher(search, shape, before, result, *std::move(context)).run();
     return;
   }
   result.error = context.error();

@@ -112,10 +112,10 @@ void count_ends(CostContext& context, const Rates& rates, const LayerRun& run) {
   head.full_precision = !context.shape.narrow_head;
   head.host = {.layers = model.head ? of(context.compute, ComputeParameter::host_head_layers) : 0};
   Plan ends = context.shape;
-  for (std::size_t apart = 0; apart < 2; ++apart) {
-    ends.pp = apart == 0 ? 1 : 2;
-    context.head[apart] = layer_cost(head_operations(model, ends), rates, ends, head);
-    add_prediction(context, rates, run, head, ends, context.head[apart]);
+  for (std::size_t own_stage = 0; own_stage < 2; ++own_stage) {
+    ends.pp = own_stage == 0 ? 1 : 2;
+    context.head[own_stage] = layer_cost(head_operations(model, ends), rates, ends, head);
+    add_prediction(context, rates, run, head, ends, context.head[own_stage]);
   }
 }
 

@@ -107,8 +107,8 @@ std::optional<TableColumns> columns_of(std::span<const std::string_view> header)
 
 // A number of a step or rank; absent for fractions and what no 53 bits hold.
 std::optional<std::int64_t> whole_number(std::optional<double> value) {
-  constexpr double most = 9007199254740992;
-  if (!value || !(*value >= 0 && *value < most) || *value != std::floor(*value))
+  constexpr double two_to_53 = 9007199254740992;
+  if (!value || !(*value >= 0 && *value < two_to_53) || *value != std::floor(*value))
     return std::nullopt;
   return static_cast<std::int64_t>(*value);
 }

@@ -176,11 +176,11 @@ Messages slow_ranks(const StepTimesByRank& times) {
     if (rank.deviation && *rank.deviation > threshold::much_imbalance)
       slow.emplace_back(-*rank.deviation, rank.rank);
   std::ranges::sort(slow);
-  constexpr std::size_t most = 3;
+  constexpr std::size_t max_named = 3;
   Messages sentences;
-  for (std::size_t i = 0; i < std::min(most, slow.size()); ++i)
+  for (std::size_t i = 0; i < std::min(max_named, slow.size()); ++i)
     sentences.push_back(msg::slow_rank_by_times(slow[i].second, Percent{-slow[i].first}));
-  if (slow.size() > most) sentences.push_back(msg::more_slow_ranks(slow.size() - most));
+  if (slow.size() > max_named) sentences.push_back(msg::more_slow_ranks(slow.size() - max_named));
   return sentences;
 }
 

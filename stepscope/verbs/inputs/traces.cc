@@ -90,10 +90,10 @@ Error no_such_ranks(const TracesRequest& request, const Run& run) {
 
 // The error about a file that is no trace names the verbs that read it.
 void name_other_verbs(Run& run, const StopFlag* stop) {
-  constexpr int most = 8;  // files
+  constexpr int max_files = 8;  // files
   int asked = 0;
   for (InputReport& i : run.inputs) {
-    if (!i.error || ++asked > most) continue;
+    if (!i.error || ++asked > max_files) continue;
     const std::vector<std::string> commands = commands_that_read(i.path, stop);
     if (commands.empty()) continue;
     i.error->what = "is no trace";
@@ -261,14 +261,14 @@ std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult
 
 // "mesh_tp, mesh_dp": the first of a job's groups.
 std::string some_groups(const CollectiveMatches& matches) {
-  constexpr std::size_t most = 6;
+  constexpr std::size_t max_labels = 6;
   std::vector<std::string> labels;
   for (const CommGroup& group : matches.groups) {
     std::string label = group_label(group);
     if (std::ranges::find(labels, label) == labels.end()) labels.push_back(std::move(label));
   }
-  const bool more = labels.size() > most;
-  if (more) labels.resize(most);
+  const bool more = labels.size() > max_labels;
+  if (more) labels.resize(max_labels);
   return fmt::format("{}{}", fmt::join(labels, ", "), more ? ", …" : "");
 }
 

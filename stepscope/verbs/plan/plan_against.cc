@@ -41,9 +41,9 @@ bool continues(const Settings& settings, std::string_view part) {
 
 // A product beyond all counts stays one, and check_plan refuses it.
 std::int64_t product(std::initializer_list<std::int64_t> degrees) {
-  constexpr double most = 1e15;
+  constexpr double max_product = 1e15;
   double all = 1;
-  for (const std::int64_t n : degrees) all = std::min(all * static_cast<double>(n), most);
+  for (const std::int64_t n : degrees) all = std::min(all * static_cast<double>(n), max_product);
   return static_cast<std::int64_t>(all);
 }
 

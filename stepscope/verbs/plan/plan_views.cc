@@ -29,14 +29,14 @@ Value in_list(StepTerm term) {
 
 // The terms of one sign that make nine tenths of their sum, three at most.
 std::vector<TermGain> most_of(const std::vector<TermGain>& gains, double sign) {
-  constexpr std::size_t most = 3;
+  constexpr std::size_t max_terms = 3;
   double all = 0;
   for (const TermGain& g : gains) all += std::max(0.0, sign * g.seconds);
   std::vector<TermGain> some;
   double sum = 0;
   for (const TermGain& g : gains) {
     if (sign * g.seconds <= 0) continue;
-    if (some.size() == most || sum >= 0.9 * all) break;
+    if (some.size() == max_terms || sum >= 0.9 * all) break;
     some.push_back(g);
     sum += sign * g.seconds;
   }

@@ -23,7 +23,7 @@ struct Variant {
 
 // The product of the axes; empty without axes.
 Result<std::vector<Variant>> variants_of(const std::vector<PlanAxis>& axes) {
-  constexpr std::size_t most = 256;
+  constexpr std::size_t max_plans = 256;
   std::vector<Variant> variants = {{}};
   for (const PlanAxis& axis : axes) {
     Plan scratch;
@@ -41,8 +41,8 @@ Result<std::vector<Variant>> variants_of(const std::vector<PlanAxis>& axes) {
         v.settings.push_back({axis.name, value});
         product.push_back(std::move(v));
       }
-    if (product.size() > most)
-      return Error{.what = fmt::format("--vary asks for more than {} plans", most),
+    if (product.size() > max_plans)
+      return Error{.what = fmt::format("--vary asks for more than {} plans", max_plans),
                    .hint = "compare fewer values, or let stepscope plan search"};
     variants = std::move(product);
   }

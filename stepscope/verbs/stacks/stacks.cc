@@ -151,7 +151,7 @@ double inside(const StackJoin& join) {
   return sum;
 }
 
-Message apart(const StackJoin& join, const std::vector<Step>& steps) {
+Message why_not_joined(const StackJoin& join, const std::vector<Step>& steps) {
   if (steps.empty()) return msg::trace_without_step();
   if (join.threads.empty()) return msg::samples_without_instant();
   if (join.last <= steps.front().start)
@@ -181,7 +181,7 @@ void join_profiles(const StacksRequest& request, StacksTrace& beside, const Prog
       p.join = join_stacks(result.profile, result.phases, i, request.offset.value_or(Ns{0}),
                            pieces[p.rank]);
       if (inside(*p.join) <= 0) {
-        p.why_not = apart(*p.join, rank.steps);
+        p.why_not = why_not_joined(*p.join, rank.steps);
         p.join.reset();
       }
     }

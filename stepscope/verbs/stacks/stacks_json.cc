@@ -150,10 +150,10 @@ Json phases(const StacksResult& r) {
 }
 
 Json functions(const StacksResult& r) {
-  constexpr std::size_t most = 500;
+  constexpr std::size_t max_rows = 500;
   Json out = Json::array();
   for (const FunctionWeight& f : r.summary.functions) {
-    if (out.size() == most) break;
+    if (out.size() == max_rows) break;
     const FrameFacts& facts = r.phases.frames[index(f.frame)];
     out.push_back({{"frame", std::string(r.profile.strings[f.frame])},
                    {"function", std::string(facts.frame.function)},
