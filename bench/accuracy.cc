@@ -257,7 +257,7 @@ bool write_json(Bench& bench, const std::string& path) {
                                {"tp", row.plan.tp},
                                {"pp", row.plan.pp},
                                {"dp", row.plan.dp},
-                               {"micro_batch", row.plan.micro_batch},
+                               {"micro_batch", row.plan.batch.micro},
                                {"micro_batch_searched", row.searches_micro_batch},
                                {"tuned", row.tuned},
                                {"measured_s", row.step}};

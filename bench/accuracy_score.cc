@@ -47,11 +47,11 @@ std::optional<double> correlation(const std::vector<double>& a, const std::vecto
 }
 
 double step_flops(const TrainingRow& row) {
-  const std::int64_t sequence = row.plan.sequence;
-  const std::int64_t tokens = row.plan.global_batch * sequence;
+  const std::int64_t sequence = row.plan.batch.sequence;
+  const std::int64_t tokens = row.plan.batch.global * sequence;
   const double flops =
       model_flops(row.model, tokens, sequence, FlopsConvention::causal_halved).per_step.value;
-  return row.plan.recompute == Recompute::full ? flops * 4 / 3 : flops;
+  return row.plan.memory.recompute == Recompute::full ? flops * 4 / 3 : flops;
 }
 
 // GPU model: without its memory's size.

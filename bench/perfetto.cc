@@ -153,7 +153,10 @@ void measure(std::uint32_t wanted, int rounds, const std::string& stem) {
     write_native.push_back(seconds_of([&] { write(native); }));
     write_chrome.push_back(seconds_of([&] { write(chrome); }));
     floor.push_back(seconds_of([&] { sink += walk_file(native); }));
-    read_native.push_back(seconds_of([&] { check_slices(read_perfetto(native, {}), slices); }));
+    read_native.push_back(seconds_of([&] {
+      const auto source = open_source(native);
+      check_slices(read_perfetto_from(**source, native, {}), slices);
+    }));
     read_chrome.push_back(seconds_of([&] { check_slices(read_kineto(chrome, {}), slices); }));
   }
   const double native_mb = static_cast<double>(std::filesystem::file_size(native)) / 1e6;

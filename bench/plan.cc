@@ -170,12 +170,13 @@ std::optional<Error> fix_all(SearchRequest& request, std::string_view list) {
 std::string plan_text(const Plan& p) {
   return fmt::format(
       "tp {} {} x{}{} cp {} {} ep {} pp {} {} v {} dp {} zero {}/{} micro {} recompute {} {}{}",
-      p.tp, tensor_layout_names[static_cast<std::size_t>(p.tensor_layout)], p.tp_depth,
-      p.sequence_parallel ? " sp" : "", p.cp,
+      p.tp, tensor_layout_names[static_cast<std::size_t>(p.tensor.layout)], p.tensor.depth,
+      p.tensor.sequence_parallel ? " sp" : "", p.cp,
       context_exchange_names[static_cast<std::size_t>(p.context_exchange)], p.ep, p.pp,
-      schedule_names[static_cast<std::size_t>(p.schedule)], p.virtual_stages, p.dp, p.zero,
-      p.shard_group, p.micro_batch, recompute_names[static_cast<std::size_t>(p.recompute)],
-      p.recompute_every, p.reduce_each_micro_batch ? " reduce-each" : "");
+      schedule_names[static_cast<std::size_t>(p.pipeline.schedule)], p.pipeline.virtual_stages,
+      p.dp, p.zero, p.shard_group, p.batch.micro,
+      recompute_names[static_cast<std::size_t>(p.memory.recompute)], p.memory.recompute_every,
+      p.batch.reduce_each_micro ? " reduce-each" : "");
 }
 
 void print_found(const SearchResult& result) {
@@ -198,8 +199,8 @@ int measure(const Case& c) {
   const auto network = make_network(*machine);
   if (!network) return failed(network.error());
   SearchRequest request;
-  request.base.sequence = c.sequence;
-  request.base.global_batch = c.batch;
+  request.base.batch.sequence = c.sequence;
+  request.base.batch.global = c.batch;
   request.devices = {c.gpus};
   if (const auto error = fix_all(request, c.fixed)) return failed(*error);
   const auto pruned = run(*model, *machine, *network, request);
@@ -210,7 +211,7 @@ int measure(const Case& c) {
   print_replay(*model, *machine, *network, request);
   request.prune = false;
   request.devices = {std::min<std::int64_t>(c.gpus, 256)};
-  if (c.batch % 256 != 0) request.base.global_batch = 256;
+  if (c.batch % 256 != 0) request.base.batch.global = 256;
   double alone = 0;
   for (const unsigned threads : {1U, 2U}) {
     request.threads = threads;

@@ -102,8 +102,8 @@ void add_shares(const TrainingRows& data, std::vector<FitParameter>& to) {
   std::set<std::pair<std::string, bool>> kernels;
   for (const TrainingRow& row : data.rows) {
     const std::string curve(curve_of(data.systems[row.system].catalogue->name));
-    const bool vendor = row.plan.vendor_attention;
-    if (!row.plan.fused_attention || !kernels.insert({curve, vendor}).second) continue;
+    const bool vendor = row.plan.kernels.vendor_attention;
+    if (!row.plan.kernels.fused_attention || !kernels.insert({curve, vendor}).second) continue;
     to.push_back({.name = (vendor ? "vendor attention " : "attention ") + curve,
                   .curve = curve,
                   .attention = true,
@@ -358,14 +358,14 @@ void decide_recompute(TrainingRows& data) {
       if (!ran_alike(data.rows[i], row)) continue;
       alike.push_back(j);
       Plan plan = row.plan;
-      plan.recompute = Recompute::none;
+      plan.memory.recompute = Recompute::none;
       const auto& system = data.systems[row.system];
       const auto without = all_fit ? predicted(system, row.model, plan) : std::nullopt;
       all_fit = without && fits(system, *without);
     }
     for (const std::size_t j : alike) {
       decided[j] = true;
-      if (all_fit) data.rows[j].plan.recompute = Recompute::none;
+      if (all_fit) data.rows[j].plan.memory.recompute = Recompute::none;
     }
   }
 }
@@ -380,9 +380,9 @@ void search_micro_batches(TrainingRows& data) {
     const TrainingSystem& system = data.systems[row.system];
     std::optional<double> best;
     Plan chosen = row.plan;
-    for (std::int64_t micro = 1; micro <= row.plan.global_batch / row.plan.dp; micro *= 2) {
+    for (std::int64_t micro = 1; micro <= row.plan.batch.global / row.plan.dp; micro *= 2) {
       Plan plan = row.plan;
-      plan.micro_batch = micro;
+      plan.batch.micro = micro;
       if (!check_plan(row.model, plan)) continue;
       const auto cost = predicted(system, row.model, plan);
       if (!cost || !fits(system, *cost) || (best && *best <= cost->step)) continue;

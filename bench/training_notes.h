@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope::bench {
 

@@ -143,7 +143,8 @@ std::optional<std::int64_t> slice_chips(std::string_view interconnect) {
 
 std::optional<RecipeSettings> recipe_settings(const RecipeQuery& row, const Plan& plan) {
   if (!has(row.framework, "megatron-bridge")) return std::nullopt;
-  const std::array<std::int64_t, 4> degrees = {plan.tp, plan.pp, plan.virtual_stages, plan.ep};
+  const std::array<std::int64_t, 4> degrees = {plan.tp, plan.pp, plan.pipeline.virtual_stages,
+                                               plan.ep};
   const auto* at = std::ranges::find_if(recipes, [&](const Recipe& recipe) {
     return released(recipe, row.framework) && has(row.model, recipe.model) &&
            row.gpu.starts_with(recipe.gpu) && has(row.precision, recipe.precision) &&

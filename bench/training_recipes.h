@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope::bench {
 

@@ -143,7 +143,7 @@ bool read_maxtext_model(const Fields& f, const MaxTextModel& known, Draft& d) {
   m.head_size = base_head_size;
   m.feed_forward = known.feed_forward;
   m.vocabulary = base_vocabulary;
-  d.row.plan.sequence = base_sequence;
+  d.row.plan.batch.sequence = base_sequence;
   return known.offloads ? d.fail("offload: what of it, and over which link, is not published")
                         : true;
 }
@@ -164,7 +164,7 @@ bool read_model(const Fields& f, Draft& d) {
   if (known == nullptr && cut) known = &*cut;
   if (known != nullptr) {
     if (!sequence) return d.fail("sequence length is not published");
-    d.row.plan.sequence = *sequence;
+    d.row.plan.batch.sequence = *sequence;
     take_architecture(f, *known, d);
     return true;
   }
@@ -192,26 +192,26 @@ bool read_model(const Fields& f, Draft& d) {
   m.vocabulary = f.count("vocab").value_or(gpt2_vocabulary);
   if (m.positions == Positions::learned) m.max_positions = *sequence;
   m.dropout = d.habits->dropout;
-  d.row.plan.sequence = *sequence;
+  d.row.plan.batch.sequence = *sequence;
   return read_experts(f, d);
 }
 
 bool read_recompute(const Fields& f, Draft& d) {
   const std::string text = lower_case(f.text("recompute"));
   Plan& p = d.row.plan;
-  if (d.maxtext != nullptr) p.recompute = d.maxtext->recompute;
+  if (d.maxtext != nullptr) p.memory.recompute = d.maxtext->recompute;
   const std::string notes = lower_case(f.text("notes"));
   d.row.recompute_in_doubt = has(notes, "use_checkpoint") && has(notes, "shipped config");
-  if (text.empty() && d.maxtext == nullptr) p.recompute = d.habits->recompute;
+  if (text.empty() && d.maxtext == nullptr) p.memory.recompute = d.habits->recompute;
   if (text.empty() || text == "none" || has(text, "none")) return true;
   if (text.starts_with("full")) {
-    p.recompute = Recompute::full;
+    p.memory.recompute = Recompute::full;
   } else if (has(text, "selective (op") || has(text, "selective (per op")) {
-    p.recompute = Recompute::operations;
+    p.memory.recompute = Recompute::operations;
   } else if (const auto modules = stated_modules(text)) {
-    p.recompute_modules = *modules;
+    p.memory.recompute_modules = *modules;
   } else if (has(text, "selective")) {
-    p.recompute = Recompute::selective;
+    p.memory.recompute = Recompute::selective;
   } else {
     return d.fail("recomputation \"" + text + "\" is not modelled");
   }
@@ -257,57 +257,57 @@ void apply_habits(const Fields& f, Draft& d) {
   Plan& p = d.row.plan;
   const FrameworkHabits& h = *d.habits;
   const std::string notes = lower_case(f.text("notes")) + ' ' + lower_case(f.text("framework"));
-  p.fused_attention = h.flash || has(notes, "flash attention");
-  p.compiled = has(notes, "compile");
-  p.vendor_attention = h.vendor_attention;
-  p.torch_buffers = h.torch_buffers;
-  p.fused_pointwise = h.fused_pointwise || p.compiled;
-  p.fused_loss = h.fused_loss || p.compiled;
-  p.grouped_experts = h.grouped_experts || d.settings.grouped_experts;
-  p.loss_in_place = h.loss_in_place;
-  p.fused_gradient_sum = h.fused_gradient_sum;
-  p.overlap_gradient_reduce = d.settings.overlap_gradients.value_or(h.overlap_data);
-  p.overlap_parameter_gather = d.settings.overlap_parameters.value_or(h.overlap_data);
-  p.overlap_tensor =
+  p.kernels.fused_attention = h.flash || has(notes, "flash attention");
+  p.kernels.compiled = has(notes, "compile");
+  p.kernels.vendor_attention = h.vendor_attention;
+  p.memory.torch_buffers = h.torch_buffers;
+  p.kernels.fused_pointwise = h.fused_pointwise || p.kernels.compiled;
+  p.kernels.fused_loss = h.fused_loss || p.kernels.compiled;
+  p.kernels.grouped_experts = h.grouped_experts || d.settings.grouped_experts;
+  p.kernels.loss_in_place = h.loss_in_place;
+  p.kernels.fused_gradient_sum = h.fused_gradient_sum;
+  p.overlap.gradient_reduce = d.settings.overlap_gradients.value_or(h.overlap_data);
+  p.overlap.parameter_gather = d.settings.overlap_parameters.value_or(h.overlap_data);
+  p.overlap.tensor =
       p.tp > 1 && (d.settings.overlap_tensor.value_or(h.overlap_tensor) || has(notes, "asynctp"));
   const std::string sp = lower_case(f.text("sp"));
   const bool stated = sp == "true" || sp == "1" || sp == "1.0" || sp == "yes" || sp == "sp";
-  p.sequence_parallel =
+  p.tensor.sequence_parallel =
       p.tp > 1 && (stated || (sp.empty() && h.sequence_parallel) || whole_experts(p));
   const ExpertDispatch usual =
       h.forwards_tokens ? ExpertDispatch::forwarded : ExpertDispatch::all_to_all;
-  if (d.row.model.experts) p.expert_dispatch = d.settings.dispatch.value_or(usual);
-  p.narrow_attention = d.settings.narrow_attention;
-  p.narrow_head = d.settings.narrow_head;
-  p.fp8_rowwise =
+  if (d.row.model.experts) p.experts.dispatch = d.settings.dispatch.value_or(usual);
+  p.kernels.narrow_attention = d.settings.narrow_attention;
+  p.kernels.narrow_head = d.settings.narrow_head;
+  p.kernels.fp8_rowwise =
       p.precision.matmul == Dtype::fp8 && has(lower_case(f.text("precision")), "rowwise");
-  p.cuda_graphs =
+  p.kernels.cuda_graphs =
       d.settings.cuda_graphs.value_or(h.compiles_step ? CudaGraphs::step : CudaGraphs::none);
   const auto recipe = recipe_settings({lower_case(f.text("framework")), lower_case(f.text("model")),
                                        lower_case(f.text("gpu")), lower_case(f.text("precision"))},
                                       p);
-  if (recipe && !d.settings.cuda_graphs) p.cuda_graphs = recipe->cuda_graphs;
+  if (recipe && !d.settings.cuda_graphs) p.kernels.cuda_graphs = recipe->cuda_graphs;
   // Megatron-Bridge's recipes with a graph of the step multiply experts by Transformer Engine's op
   // fuser (src/megatron/bridge/perf_recipes/{deepseek,gpt_oss,qwen}/common.py at v0.6.0).
   const bool fuses = d.settings.grouped_experts || (recipe && recipe->grouped_experts) ||
                      (has(lower_case(f.text("framework")), "megatron-bridge") &&
-                      p.cuda_graphs == CudaGraphs::step);
+                      p.kernels.cuda_graphs == CudaGraphs::step);
   if (d.row.model.experts && below_16_bits(p.precision.matmul) && fuses)
-    p.grouped_experts = p.fused_experts = true;
-  if (recipe && f.text("recompute").empty()) p.recompute_modules = recipe->recompute;
-  p.overlap_expert = d.settings.overlap_expert.value_or(false) && p.ep > 1;
+    p.kernels.grouped_experts = p.kernels.fused_experts = true;
+  if (recipe && f.text("recompute").empty()) p.memory.recompute_modules = recipe->recompute;
+  p.overlap.experts = d.settings.overlap_expert.value_or(false) && p.ep > 1;
   // The vocabulary is published as it ran. It is padded further only if it must be divided.
-  if (p.tp == 1) p.vocabulary_multiple = 1;
-  if (h.bucket_bytes > 0) p.bucket = Bytes{h.bucket_bytes};
+  if (p.tp == 1) p.kernels.vocabulary_multiple = 1;
+  if (h.bucket_bytes > 0) p.overlap.bucket = Bytes{h.bucket_bytes};
   if (h.megatron_buckets) {
     // Megatron-Core: elements of a bucket, unless given.
     const Int elements =
         d.settings.bucket.value_or(std::max<Int>(40'000'000, 1'000'000 * p.dp * p.cp));
-    p.bucket = Bytes{elements * p.precision.gradient_bytes};
+    p.overlap.bucket = Bytes{elements * p.precision.gradient_bytes};
   }
   const Sharding sharding = stated_sharding(f.text("zero_or_fsdp"), d.devices_per_node);
   p.zero = sharding.zero.value_or(h.zero);
-  p.gather_singly = h.gather_singly;
+  p.overlap.gather_singly = h.gather_singly;
   if (p.zero >= 2 && p.pp > 1 && h.whole_in_pipeline) p.zero = 1;
   const Int ranks = p.dp * p.cp;
   if (p.zero > 0 && sharding.group > 0 && sharding.group < ranks) p.shard_group = sharding.group;
@@ -331,11 +331,11 @@ bool read_degrees(const Fields& f, Draft& d) {
   if (p.dp * model_ranks != p.devices) return d.fail("degrees do not multiply to the devices");
   if (!d.row.model.experts) p.ep = 1;
   const bool whole = d.settings.expert_tp ? *d.settings.expert_tp == 1 : d.habits->whole_experts;
-  if (d.row.model.experts && p.tp > 1 && whole) p.expert_tp = 1;
+  if (d.row.model.experts && p.tp > 1 && whole) p.experts.tp = 1;
   const Int chunks = f.count("vpp").value_or(1);
   if (p.pp > 1 && chunks > 1) {
-    p.virtual_stages = chunks;
-    p.schedule = Schedule::interleaved;
+    p.pipeline.virtual_stages = chunks;
+    p.pipeline.schedule = Schedule::interleaved;
   }
   return true;
 }
@@ -353,13 +353,13 @@ bool read_batch(const Fields& f, Draft& d) {
   }
   if (micro && accumulation && !global) global = *micro * *accumulation * p.dp;
   if (!global) return d.fail("batch is not published");
-  p.global_batch = *global;
+  p.batch.global = *global;
   if (micro) {
-    p.micro_batch = *micro;
+    p.batch.micro = *micro;
   } else if (p.pp > 1 && d.habits->micro_batch_default) {
-    p.micro_batch = *d.habits->micro_batch_default;
-  } else if (accumulation && p.global_batch % (*accumulation * p.dp) == 0) {
-    p.micro_batch = p.global_batch / (*accumulation * p.dp);
+    p.batch.micro = *d.habits->micro_batch_default;
+  } else if (accumulation && p.batch.global % (*accumulation * p.dp) == 0) {
+    p.batch.micro = p.batch.global / (*accumulation * p.dp);
   } else {
     d.row.searches_micro_batch = true;
   }
@@ -375,8 +375,8 @@ void interleave(const Fields& f, Draft& d) {
   for (Int chunks = layers / p.pp + 1; chunks > 1; --chunks) {
     const Int stages = p.pp * chunks;
     if (layers % stages != 0 && (layers + 2) % stages != 0) continue;
-    p.virtual_stages = chunks;
-    p.schedule = Schedule::interleaved;
+    p.pipeline.virtual_stages = chunks;
+    p.pipeline.schedule = Schedule::interleaved;
     return;
   }
 }
@@ -385,30 +385,30 @@ void interleave(const Fields& f, Draft& d) {
 // fewer layers.
 void split_stages(Draft& d) {
   Plan& p = d.row.plan;
-  const Int stages = p.pp * p.virtual_stages;
+  const Int stages = p.pp * p.pipeline.virtual_stages;
   const Int layers = d.row.model.layers;
   if (layers % stages == 0) return;
   if ((layers + 2) % stages == 0 && stages > 1) {
-    p.stage_layers.assign(static_cast<std::size_t>(stages), (layers + 2) / stages);
-    --p.stage_layers.front();
-    --p.stage_layers.back();
+    p.pipeline.stage_layers.assign(static_cast<std::size_t>(stages), (layers + 2) / stages);
+    --p.pipeline.stage_layers.front();
+    --p.pipeline.stage_layers.back();
     return;
   }
-  if (stages <= layers) p.stage_layers = even_stages(layers, stages);
+  if (stages <= layers) p.pipeline.stage_layers = even_stages(layers, stages);
 }
 
 // FLOPs of a step as the row's own rate counts them.
 double counted_flops(const Fields& f, const TrainingRow& row, bool row_counts_all_pairs) {
   const std::string convention = lower_case(f.text("flops_convention"));
-  const Int tokens = row.plan.global_batch * row.plan.sequence;
+  const Int tokens = row.plan.batch.global * row.plan.batch.sequence;
   const auto in = [&](FlopsConvention c) {
-    return model_flops(row.model, tokens, row.plan.sequence, c).per_step.value;
+    return model_flops(row.model, tokens, row.plan.batch.sequence, c).per_step.value;
   };
-  const bool recomputes = row.plan.recompute == Recompute::full;
+  const bool recomputes = row.plan.memory.recompute == Recompute::full;
   if (has(convention, "sc21")) {
     const auto h = static_cast<double>(row.model.hidden);
     const auto l = static_cast<double>(row.model.layers);
-    const auto s = static_cast<double>(row.plan.sequence);
+    const auto s = static_cast<double>(row.plan.batch.sequence);
     const auto v = static_cast<double>(row.model.vocabulary);
     const double passes = recomputes && has(convention, "incl") ? 96 : 72;
     return passes * static_cast<double>(tokens) * l * h * h * (1 + s / (6 * h) + v / (16 * l * h));
@@ -423,8 +423,8 @@ double counted_flops(const Fields& f, const TrainingRow& row, bool row_counts_al
 std::optional<double> measured_step(const Fields& f, const Draft& d, double peak) {
   const TrainingRow& row = d.row;
   if (const auto step = f.positive("step_time_s")) return step;
-  const auto sequences = static_cast<double>(row.plan.global_batch);
-  const double tokens = sequences * static_cast<double>(row.plan.sequence);
+  const auto sequences = static_cast<double>(row.plan.batch.global);
+  const double tokens = sequences * static_cast<double>(row.plan.batch.sequence);
   const auto devices = static_cast<double>(row.plan.devices);
   if (const auto rate = f.positive("tokens_per_s_per_gpu")) return tokens / (*rate * devices);
   if (const auto rate = f.positive("samples_per_s")) return sequences / *rate;
@@ -519,11 +519,11 @@ void name_groups(const Fields& f, Draft& d) {
   const Plan& p = row.plan;
   const auto text = [](Int n) { return std::to_string(n) + '/'; };
   const Transformer& m = row.model;
-  const std::string sizes = text(m.hidden) + text(m.feed_forward) + text(p.sequence) +
+  const std::string sizes = text(m.hidden) + text(m.feed_forward) + text(p.batch.sequence) +
                             text(static_cast<Int>(p.precision.matmul));
   row.group = text(static_cast<Int>(row.system)) + text(m.layers) + sizes + text(p.devices) +
-              text(p.global_batch) + lower_case(f.text("precision"));
-  row.shape = text(static_cast<Int>(row.system)) + sizes + text(p.tp) + text(p.micro_batch);
+              text(p.batch.global) + lower_case(f.text("precision"));
+  row.shape = text(static_cast<Int>(row.system)) + sizes + text(p.tp) + text(p.batch.micro);
 }
 
 Draft read_row(const CsvTable& table, std::size_t index, TrainingRows& into) {

@@ -19,7 +19,7 @@
 #include "stepscope/cost/machine/interconnect.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope::bench {
 

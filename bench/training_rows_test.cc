@@ -46,10 +46,10 @@ TEST(TrainingRows, TakeWhatARowSaysAndTheFrameworksHabits) {
   EXPECT_EQ(row.plan.tp, 8);
   EXPECT_EQ(row.plan.pp, 2);
   EXPECT_EQ(micro_batches(row.plan), 16);
-  EXPECT_EQ(row.plan.recompute, Recompute::full);
+  EXPECT_EQ(row.plan.memory.recompute, Recompute::full);
   EXPECT_EQ(row.plan.precision.matmul, Dtype::fp16);
-  EXPECT_FALSE(row.plan.fused_attention);
-  EXPECT_FALSE(row.plan.overlap_gradient_reduce);
+  EXPECT_FALSE(row.plan.kernels.fused_attention);
+  EXPECT_FALSE(row.plan.overlap.gradient_reduce);
   EXPECT_EQ(row.model.dropout, 0.1);
   EXPECT_EQ(row.step, 10.5);
   EXPECT_EQ(row.peak_memory, 70e9);
@@ -74,10 +74,10 @@ TEST(TrainingRows, FollowTheRowBeforeTheHabit) {
 TEST(TrainingRows, SplitLayersUnevenlyWithTheEndsLighter) {
   const TrainingRows rows = rows_of(with("GPT,48,", "GPT,46,"));
   ASSERT_EQ(rows.rows.size(), 1U);
-  EXPECT_TRUE(rows.rows[0].plan.stage_layers.empty());
+  EXPECT_TRUE(rows.rows[0].plan.pipeline.stage_layers.empty());
   const TrainingRows odd = rows_of(with("8,2,1,8,,4", "4,4,1,8,,4", with("GPT,48,", "GPT,46,")));
   ASSERT_EQ(odd.rows.size(), 1U);
-  EXPECT_EQ(odd.rows[0].plan.stage_layers, (std::vector<std::int64_t>{11, 12, 12, 11}));
+  EXPECT_EQ(odd.rows[0].plan.pipeline.stage_layers, (std::vector<std::int64_t>{11, 12, 12, 11}));
 }
 
 TEST(TrainingRows, AskForTheMicroBatchWhereNobodyGaveIt) {
@@ -98,7 +98,7 @@ TEST(TrainingRows, RecomputeAConfigurationSaysOnlyWhereARunWouldNotFitWithout) {
     TrainingRows rows = rows_of(text);
     decide_recompute(rows);
     std::vector<Recompute> how;
-    for (const TrainingRow& row : rows.rows) how.push_back(row.plan.recompute);
+    for (const TrainingRow& row : rows.rows) how.push_back(row.plan.memory.recompute);
     return how;
   };
   const auto full = Recompute::full;

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "stepscope/cost/model/dtype.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope::bench {
 

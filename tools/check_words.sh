@@ -22,11 +22,12 @@ WORDS = [
 ]
 
 # Files whose words the program prints: tests compare them with its output.
-PRINTED = re.compile(r"stepscope/say/.*\.inc|docs/reference/(flags|terms)\.md|python/stepscope/verbs\.py")
+PRINTED = re.compile(r"stepscope/say/.*\.inc|docs/reference/(flags|plan-fields|terms)\.md|python/stepscope/verbs\.py")
 
 # The places of comments by kind of file. All else is code.
 STRING = r"|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)'(?:\\.|[^'\\\n])*'"
 SLASHES = r"//(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/|R\"(?P<end>\w*)\(.*?\)(?P=end)\"" + STRING
+SCRIPT = SLASHES + r"|`(?:\\.|[^`\\])*`"
 HASHES = r'(?<=\n)\s*"""(?P<block>.*?)"""|(?<!\S)#(?P<line>[^\n]*)|""".*?"""' + STRING
 MARKDOWN_CODE = r"^( *)```.*?^\1```|<!--.*?-->|(?<=\n\n)(?:    [^\n]*\n|\n)+"
 
@@ -51,7 +52,8 @@ def prose(name, text):
     if name.endswith(".md"):
         text = re.sub(MARKDOWN_CODE, lambda m: hide(m[0], "\0"), text, flags=re.S | re.M)
     else:
-        text = comments(text, SLASHES if re.search(r"\.(cc|h|inc)$", name) else HASHES)
+        by_kind = SLASHES if re.search(r"\.(cc|h|inc)$", name) else SCRIPT if name.endswith(".js") else HASHES
+        text = comments(text, by_kind)
     return re.sub(r"`[^`\0]*`|\"[^\"\0]{0,300}\"", lambda m: hide(m[0], "_"), text)
 
 
@@ -64,7 +66,7 @@ def pattern(word):
 faults = 0
 patterns = [(pattern(word), *rest) for word, *rest in WORDS]
 for name in sys.argv[1:]:
-    if PRINTED.search(name) or not re.search(r"\.(cc|h|inc|py|sh|cmake|md)$|CMakeLists\.txt$", name):
+    if PRINTED.search(name) or not re.search(r"\.(cc|h|inc|js|py|sh|cmake|md)$|CMakeLists\.txt$", name):
         continue
     with open(name, encoding="utf-8") as file:
         text = file.read()

@@ -39,7 +39,7 @@ Result<Done> mean_over_ranks(Communicator* comm, std::vector<double>& values) {
 }
 
 // Waits for all ranks; where one is to stop, all are.
-Result<Done> together(const CalibrateRequest& request) {
+Result<Done> wait_for_all(const CalibrateRequest& request) {
   const bool stop = request.stop != nullptr && request.stop->requested();
   std::vector<double> stopped = {stop ? 1.0 : 0.0};
   if (auto met = mean_over_ranks(request.comm, stopped); !met) return met.error();
@@ -52,10 +52,10 @@ Result<Done> measure_core(const CalibrateRequest& request, ElementType type, Dty
   Communicator* const comm = request.comm;
   const bool quick = request.quick;
   const Ns loop = quick ? Ns{100'000'000} : Ns{500'000'000};
-  if (auto met = together(request); !met) return met.error();
+  if (auto met = wait_for_all(request); !met) return met.error();
   const auto peak = nn::fma_peak(type, loop);
   if (!peak) return Done{};  // an instruction that this CPU lacks: no peak of that format
-  if (auto met = together(request); !met) return met.error();
+  if (auto met = wait_for_all(request); !met) return met.error();
   const CoreSweep sweep{.time_an_operation = quick ? Ns{2'000'000} : Ns{20'000'000},
                         .quick = quick};
   std::vector<OperationTiming> timings = time_core(type, sweep);
@@ -77,7 +77,7 @@ Result<Done> measure_core(const CalibrateRequest& request, ElementType type, Dty
 Result<Done> measure_drive(const CalibrateRequest& request, Calibration& c) {
   Communicator* const comm = request.comm;
   if (request.drive.empty()) return Done{};
-  if (auto met = together(request); !met) return met.error();
+  if (auto met = wait_for_all(request); !met) return met.error();
   const Bytes size{(request.quick ? std::int64_t{64} : std::int64_t{512}) << 20};
   const auto rate = zero::measure_offload(request.drive, size, Bytes{4 << 20});
   // Whether it failed on any rank has to be known on all, or the others would wait.
@@ -106,7 +106,7 @@ Result<Calibration> measure(const CalibrateRequest& request) {
     const Dtype dtype = type == ElementType::f32 ? Dtype::fp32 : Dtype::bf16;
     if (auto core = measure_core(request, type, dtype, c); !core) return core.error();
   }
-  if (auto met = together(request); !met) return met.error();
+  if (auto met = wait_for_all(request); !met) return met.error();
   std::vector<double> memory = {
       time_memory(request.quick ? Ns{50'000'000} : Ns{500'000'000}).value};
   if (auto mean = mean_over_ranks(comm, memory); !mean) return mean.error();

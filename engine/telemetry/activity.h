@@ -3,10 +3,11 @@
 // names in JSON and OpenMetrics.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "stepscope/base/enum_names.h"
 
 namespace stepscope {
 
@@ -25,10 +26,8 @@ enum class Activity : std::uint8_t {
   data,
   other
 };
-inline constexpr std::size_t activity_count = 11;
-inline constexpr std::array<std::string_view, activity_count> activity_names = {
-    "forward",     "backward",      "recompute", "optimizer", "wait_fetch", "wait_reduce",
-    "wait_gather", "wait_transfer", "wait_io",   "data",      "other"};
+inline constexpr auto activity_names = enum_names<Activity::other>;
+inline constexpr std::size_t activity_count = activity_names.size();
 
 enum class TransferDirection : std::uint8_t {
   host_to_device,
@@ -38,16 +37,13 @@ enum class TransferDirection : std::uint8_t {
   nvme_to_device,
   device_to_nvme
 };
-inline constexpr std::size_t transfer_direction_count = 6;
-inline constexpr std::array<std::string_view, transfer_direction_count> transfer_direction_names = {
-    "host_to_device", "device_to_host", "nvme_to_host",
-    "host_to_nvme",   "nvme_to_device", "device_to_nvme"};
+inline constexpr auto transfer_direction_names = enum_names<TransferDirection::device_to_nvme>;
+inline constexpr std::size_t transfer_direction_count = transfer_direction_names.size();
 
 // The reason for a collective.
 enum class CollectivePurpose : std::uint8_t { parameters, gradients, other };
-inline constexpr std::size_t collective_purpose_count = 3;
-inline constexpr std::array<std::string_view, collective_purpose_count> collective_purpose_names = {
-    "parameters", "gradients", "other"};
+inline constexpr auto collective_purpose_names = enum_names<CollectivePurpose::other>;
+inline constexpr std::size_t collective_purpose_count = collective_purpose_names.size();
 
 // hit: the unit was there when needed, no stall. late: on its way when needed. miss: requested only
 // when needed. wasted: evicted without use.
@@ -65,10 +61,8 @@ enum class MemoryClass : std::uint8_t {
   staging,  // for offload
   other
 };
-inline constexpr std::size_t memory_class_count = 9;
-inline constexpr std::array<std::string_view, memory_class_count> memory_class_names = {
-    "parameters",  "gradients", "optimizer_state", "unit_pool", "buckets",
-    "activations", "scratch",   "staging",         "other"};
+inline constexpr auto memory_class_names = enum_names<MemoryClass::other>;
+inline constexpr std::size_t memory_class_count = memory_class_names.size();
 
 template <class Enum>
 [[nodiscard]] constexpr std::size_t slot(Enum value) {

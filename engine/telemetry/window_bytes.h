@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-// Replaces the contents of `out` and reuses its memory.
+// Replaces the contents of `out`.
 void encode(const RankWindow& window, std::vector<std::byte>& out);
 // Bytes behind the window are ignored, so that a collective may pad. Errors: data that encode()
 // does not write (truncated, of another version, or damaged).

@@ -98,12 +98,12 @@ void declare_job(CLI::App& app, TrainFlags& f) {
 
 void declare_optimizer(CLI::App& app, TrainFlags& f) {
   const char* group = "AdamW";
-  constexpr double most = 1e9;
-  as_number(app.add_option("--lr", f.request.learning_rate, "Learning rate"), 0, most)
+  constexpr double max_rate = 1e9;
+  as_number(app.add_option("--lr", f.request.learning_rate, "Learning rate"), 0, max_rate)
       ->group(group);
   as_number(app.add_option("--min-lr", f.request.minimum_rate,
                            "Learning rate at a falling schedule's end"),
-            0, most)
+            0, max_rate)
       ->group(group);
   as_count(app.add_option("--lr-warmup,--warmup", f.request.warmup,
                           "Steps of a linear rise of the rate"),
@@ -117,14 +117,14 @@ void declare_optimizer(CLI::App& app, TrainFlags& f) {
   as_number(app.add_option("--beta2", f.request.beta2, "Decay of the second moment"), 0, 0.999999)
       ->group(group);
   as_number(app.add_option("--eps", f.request.epsilon, "Number that keeps the divisor from 0"), 0,
-            most)
+            max_rate)
       ->group(group);
   as_number(app.add_option("--weight-decay", f.request.weight_decay, "Weight decay of matrices"), 0,
-            most)
+            max_rate)
       ->group(group);
   as_number(app.add_option("--clip", f.request.clip,
                            "Largest norm of all gradients together. 0 is none."),
-            0, most)
+            0, max_rate)
       ->group(group);
   as_choice(app.add_option("--on-nan", f.on_nan,
                            "Action where a loss or gradient is not finite: skip the step, or stop"),
@@ -317,8 +317,8 @@ bool parse_of_rank(const std::vector<std::string_view>& parts, TrainFault& fault
   if (parts[0] == "slow") {
     std::string_view share = parts[2];
     const auto percent = take_amount(share);
-    constexpr double most = 1e6;
-    if (!percent || share != "%" || *percent > most) return false;
+    constexpr double max_percent = 1e6;
+    if (!percent || share != "%" || *percent > max_percent) return false;
     fault.kind = FaultKind::slow;
     fault.percent = *percent;
     return true;

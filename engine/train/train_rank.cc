@@ -80,7 +80,7 @@ class TrainRun {
   [[nodiscard]] Result<Done> prepare();
   [[nodiscard]] Result<Done> places() const;
   [[nodiscard]] Result<Done> start_from();
-  [[nodiscard]] Result<Done> together(const Result<Done>& mine, std::string_view what);
+  [[nodiscard]] Result<Done> agree_on(const Result<Done>& mine, std::string_view what);
   [[nodiscard]] Result<Done> open_account();
   [[nodiscard]] Result<TrainResult> finish();
   [[nodiscard]] Result<Done> write_trace();
@@ -195,7 +195,7 @@ Result<Done> TrainRun::start_from() {
 }
 
 // If one rank failed, all ranks stop. The first rank that knows the reason reports it.
-Result<Done> TrainRun::together(const Result<Done>& mine, std::string_view what) {
+Result<Done> TrainRun::agree_on(const Result<Done>& mine, std::string_view what) {
   const bool knows = !mine && mine.error().code != ErrorCode::other_rank;
   std::array<std::int64_t, 1> first = {mine    ? 2 * comm_.size()
                                        : knows ? comm_.rank()
@@ -315,7 +315,7 @@ Result<Done> TrainRun::write_trace() {
 Result<TrainResult> TrainRun::finish() {
   if (auto settled = engine_->settle(); !settled) return settled.error();
   if (auto shared = share_account(); !shared) return shared.error();
-  const auto traced = together(write_trace(), "traces");
+  const auto traced = agree_on(write_trace(), "traces");
   if (auto exported = write_weights(*engine_, comm_, request_); !exported) return exported.error();
   auto generated = generate_text(*engine_, comm_, request_);
   if (!generated) return generated.error();
@@ -340,15 +340,15 @@ Result<TrainResult> TrainRun::finish() {
 Result<TrainResult> TrainRun::all() {
   observer_ = std::make_unique<FaultObserver>(faults_, comm_.rank(), progress_);
   observer_->reach(FaultPhase::start);
-  if (auto done = together(prepare(), "preparations"); !done) return done.error();
+  if (auto done = agree_on(prepare(), "preparations"); !done) return done.error();
   if (request_.plan_only) {
     TrainResult planned{.has_results = speaks()};
     if (speaks()) planned.plan = engine_->plan();
     return planned;
   }
-  if (auto done = together(places(), "places to write to"); !done) return done.error();
-  if (auto done = together(start_from(), "weights to start from"); !done) return done.error();
-  if (auto done = together(open_account(), "places for metrics"); !done) return done.error();
+  if (auto done = agree_on(places(), "places to write to"); !done) return done.error();
+  if (auto done = agree_on(start_from(), "weights to start from"); !done) return done.error();
+  if (auto done = agree_on(open_account(), "places for metrics"); !done) return done.error();
   const auto offset = unix_offset(comm_, to_rank_0_);
   if (!offset) return offset.error();
   if (request_.peak) {

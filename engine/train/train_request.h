@@ -2,7 +2,6 @@
 // What a run of training is asked to do. Errors of a request name the flags of `stepscope train`.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "engine/zero/engine/engine_config.h"
 #include "engine/zero/train/data.h"
 #include "stepscope/base/element.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 
 namespace stepscope {
@@ -54,8 +54,7 @@ enum class FaultPhase : std::uint8_t {
   optimizer,   // gradients are agreed upon, the update begins
   checkpoint,  // the step begins: the checkpoint before it is being written
 };
-inline constexpr std::array<std::string_view, 7> fault_phase_names = {
-    "start", "data", "forward", "backward", "exchange", "optimizer", "checkpoint"};
+inline constexpr auto fault_phase_names = enum_names<FaultPhase::checkpoint>;
 struct TrainFault {
   FaultKind kind = FaultKind::slow;
   FaultPhase phase = FaultPhase::start;  // kill, stop

@@ -108,7 +108,7 @@ Result<zero::EngineConfig> engine_of(const TrainRequest& r) {
   e.stage = r.zero;
   e.micro_batches = static_cast<int>(r.accumulation);
   e.accumulation = r.accumulate;
-  e.prefetch_depth = r.prefetch;
+  e.prefetch_distance = r.prefetch;
   e.bucket_bytes = r.bucket;
   e.seed = r.seed;
   e.optimizer = optimizer_of(r);

@@ -91,12 +91,12 @@ TrainVerdict verdict_of(std::vector<RankRows> ranks, std::int64_t first_step) {
   options.world_size = static_cast<int>(ranks.size());
   options.threads = std::thread::hardware_concurrency();
   const JobResult job = analyze_job(inputs, options);
-  if (job.steps.size() < threshold::enough_steps) {
+  if (job.steps.common.size() < threshold::enough_steps) {
     verdict.why_none = msg::fewer_than_three_steps();
     return verdict;
   }
-  verdict.first_step = job.steps.front().index;
-  verdict.last_step = job.steps.back().index;
+  verdict.first_step = job.steps.common.front().index;
+  verdict.last_step = job.steps.common.back().index;
   JobVerdict found = find_verdict(job, std::nullopt);
   verdict.culprits = std::move(found.culprits);
   if (!verdict.culprits.empty()) return verdict;

@@ -98,8 +98,8 @@ void expect_planted_waits(int ranks) {
               static_cast<double>(2 * 20 * us * calls));
   for (const RankResult& rank : result.ranks) {
     EXPECT_FALSE(rank.recording.has_launch_rows());
-    ASSERT_EQ(rank.kernels.classes.size(), 1U);
-    EXPECT_EQ(rank.kernels.classes[0].kind, NameClass::communication);
+    ASSERT_EQ(rank.work.kernels.classes.size(), 1U);
+    EXPECT_EQ(rank.work.kernels.classes[0].kind, NameClass::communication);
   }
 }
 

@@ -569,7 +569,7 @@ TEST(Plugin, AKilledProcessLeavesWhatWasFlushed) {
   EXPECT_TRUE(run.inputs.at(0).notes.truncated);
   EXPECT_EQ(run.ranks[0].trace.collectives.size(), 50U);
   const std::vector<RankInput> inputs = {{5, &run.ranks[0].trace}};
-  EXPECT_EQ(analyze_job(inputs).steps.size(), 1U) << "what was flushed is a window";
+  EXPECT_EQ(analyze_job(inputs).steps.common.size(), 1U) << "what was flushed is a window";
 }
 
 }  // namespace

@@ -227,7 +227,7 @@ def analyze(
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
     expert_sms: SMs that ep-overlap keeps for all-to-alls, whether they run or not (DeepEP).
-    lora_rank: Train adapters of this rank beside frozen weights (LoRA).
+    lora_rank: Train adapters of this rank, with frozen weights (LoRA).
     lora_targets: Linear layers with an adapter, by the names of peft or Megatron. Without it
         all of attention and feed-forward parts.
     freeze: Parts of the model that stay as they are.
@@ -552,7 +552,7 @@ def project(
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
     expert_sms: SMs that ep-overlap keeps for all-to-alls, whether they run or not (DeepEP).
-    lora_rank: Train adapters of this rank beside frozen weights (LoRA).
+    lora_rank: Train adapters of this rank, with frozen weights (LoRA).
     lora_targets: Linear layers with an adapter, by the names of peft or Megatron. Without it
         all of attention and feed-forward parts.
     freeze: Parts of the model that stay as they are.
@@ -1200,7 +1200,7 @@ def predict(
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
     expert_sms: SMs that ep-overlap keeps for all-to-alls, whether they run or not (DeepEP).
-    lora_rank: Train adapters of this rank beside frozen weights (LoRA).
+    lora_rank: Train adapters of this rank, with frozen weights (LoRA).
     lora_targets: Linear layers with an adapter, by the names of peft or Megatron. Without it
         all of attention and feed-forward parts.
     freeze: Parts of the model that stay as they are.
@@ -1407,7 +1407,7 @@ def plan(
     tp_overlap: Hide tensor-parallel communication under its matrix products.
     ep_overlap: Hide the all-to-alls of experts under another micro-batch.
     expert_sms: SMs that ep-overlap keeps for all-to-alls, whether they run or not (DeepEP).
-    lora_rank: Train adapters of this rank beside frozen weights (LoRA).
+    lora_rank: Train adapters of this rank, with frozen weights (LoRA).
     lora_targets: Linear layers with an adapter, by the names of peft or Megatron. Without it
         all of attention and feed-forward parts.
     freeze: Parts of the model that stay as they are.

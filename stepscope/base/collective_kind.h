@@ -2,11 +2,12 @@
 // The collectives that traces name and that the cost model times.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+
+#include "stepscope/base/enum_names.h"
 
 namespace stepscope {
 
@@ -27,12 +28,8 @@ enum class CollectiveKind : std::uint8_t {
   barrier,
   unknown
 };
-inline constexpr std::size_t collective_kind_count = 14;
-inline constexpr std::array<std::string_view, collective_kind_count> collective_kind_names = {
-    "none", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",  "all_to_all",
-    "send", "recv",       "send_recv",  "gather",         "scatter",   "barrier", "unknown"};
-static_assert(collective_kind_names[static_cast<std::size_t>(CollectiveKind::unknown)] ==
-              "unknown");
+inline constexpr auto collective_kind_names = enum_names<CollectiveKind::unknown>;
+inline constexpr std::size_t collective_kind_count = collective_kind_names.size();
 
 // True for messages between two ranks.
 [[nodiscard]] constexpr bool is_message(CollectiveKind kind) {

@@ -42,9 +42,9 @@ void parallel_for(std::size_t count, unsigned threads, Body&& body) {
 // Runs body(first, last) for stretches [first, last) of [0, count), each of 65,536 or fewer.
 template <class Body>
 void parallel_stretches(std::size_t count, unsigned threads, Body&& body) {
-  constexpr std::size_t most = std::size_t{1} << 16;
-  parallel_for((count + most - 1) / most, threads,
-               [&](std::size_t i) { body(i * most, std::min(count, (i + 1) * most)); });
+  constexpr std::size_t longest = std::size_t{1} << 16;
+  parallel_for((count + longest - 1) / longest, threads,
+               [&](std::size_t i) { body(i * longest, std::min(count, (i + 1) * longest)); });
 }
 
 // Processes that share one piece of work. All of them run the same program on the same data, and
@@ -85,17 +85,18 @@ struct Workers {
 };
 
 // Which process computes which results: one block each, or in turns where later ones take longer.
-enum class Deal : std::uint8_t { blocks, turns };
+enum class Distribution : std::uint8_t { blocks, turns };
 
 // The process, of `crew`, that computes result i of `count`.
 [[nodiscard]] inline std::size_t owner_of(std::size_t i, std::size_t count, std::size_t crew,
-                                          Deal deal) {
-  return deal == Deal::turns ? i % crew : (i * crew + crew - 1) / count;
+                                          Distribution distribution) {
+  return distribution == Distribution::turns ? i % crew : (i * crew + crew - 1) / count;
 }
 
 // Runs body(i), which fills results[i] and nothing else that other processes need, for each result.
 template <class T, class Body>
-void shared_for(std::vector<T>& results, const Workers& workers, Deal deal, Body&& body) {
+void shared_for(std::vector<T>& results, const Workers& workers, Distribution distribution,
+                Body&& body) {
   const std::size_t count = results.size();
   if (workers.alone()) {
     parallel_for(count, workers.threads, body);
@@ -104,7 +105,7 @@ void shared_for(std::vector<T>& results, const Workers& workers, Deal deal, Body
   Crew& crew = *workers.crew;
   std::vector<std::vector<std::size_t>> of(crew.size());
   for (std::size_t i = 0; i < count; ++i)
-    of[std::min(owner_of(i, count, crew.size(), deal), crew.size() - 1)].push_back(i);
+    of[std::min(owner_of(i, count, crew.size(), distribution), crew.size() - 1)].push_back(i);
   const std::vector<std::size_t>& own = of[crew.rank()];
   parallel_for(own.size(), workers.threads, [&](std::size_t k) { body(own[k]); });
   std::string bytes;
@@ -127,7 +128,7 @@ void shared_stretches(std::vector<T>& results, const Workers& workers, std::size
   const std::size_t all = workers.threads * (workers.alone() ? 1 : workers.crew->size());
   const std::size_t at_once = std::clamp<std::size_t>((results.size() + all - 1) / all, 1, most);
   std::vector<std::vector<T>> stretches((results.size() + at_once - 1) / at_once);
-  shared_for(stretches, workers, Deal::turns, [&](std::size_t i) {
+  shared_for(stretches, workers, Distribution::turns, [&](std::size_t i) {
     const std::size_t first = i * at_once;
     const std::size_t count = std::min(at_once, results.size() - first);
     body(first, count);

@@ -49,7 +49,7 @@ class ThreadCrew final : public Crew {
 TEST(Crew, EachProcessComputesItsShareAndHasAllResults) {
   for (const std::size_t size : {1U, 2U, 3U, 5U})
     for (const std::size_t count : {0U, 1U, 3U, 10U})
-      for (const Deal deal : {Deal::blocks, Deal::turns}) {
+      for (const Distribution distribution : {Distribution::blocks, Distribution::turns}) {
         Meeting meeting(size);
         std::vector<std::size_t> computed(size);
         std::vector<std::vector<std::string>> results(size, std::vector<std::string>(count));
@@ -58,7 +58,7 @@ TEST(Crew, EachProcessComputesItsShareAndHasAllResults) {
           for (std::size_t r = 0; r < size; ++r)
             processes.emplace_back([&, r] {
               ThreadCrew crew(meeting, r);
-              shared_for(results[r], {1, &crew}, deal, [&](std::size_t i) {
+              shared_for(results[r], {1, &crew}, distribution, [&](std::size_t i) {
                 ++computed[r];
                 results[r][i] = std::string(i, 'x');
               });
@@ -101,7 +101,8 @@ TEST(Crew, EachQuestionIsAskedOnceAndAllHaveTheAnswers) {
 
 TEST(Crew, WithoutOthersTheThreadsComputeAll) {
   std::vector<int> results(100);
-  shared_for(results, 4, Deal::turns, [&](std::size_t i) { results[i] = static_cast<int>(i); });
+  shared_for(results, 4, Distribution::turns,
+             [&](std::size_t i) { results[i] = static_cast<int>(i); });
   for (int i = 0; i < 100; ++i) EXPECT_EQ(results[static_cast<std::size_t>(i)], i);
 }
 

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "stepscope/base/scratch_test_folder.h"
+
 namespace stepscope {
 namespace {
 
@@ -15,14 +17,12 @@ namespace fs = std::filesystem;
 
 class OutputFileTest : public testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(dir_); }
-  void TearDown() override { fs::remove_all(dir_); }
   [[nodiscard]] std::size_t files() const {
     return static_cast<std::size_t>(
         std::distance(fs::directory_iterator(dir_), fs::directory_iterator()));
   }
-  // The name contains the process id, because ctest runs the tests of this file in parallel.
-  std::string dir_ = testing::TempDir() + "output_file_test_" + std::to_string(::getpid()) + "/";
+  const test::Folder folder_;
+  const std::string dir_ = folder_.path.string() + "/";
 };
 
 std::string content(const std::string& path) {

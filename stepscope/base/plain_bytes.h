@@ -73,187 +73,43 @@ constexpr std::size_t members_up_to() {
 }
 inline constexpr std::size_t plain_members = 40;
 
+// STEPSCOPE_NAMES_3(a) is "a1, a2, a3".
+#define STEPSCOPE_NAMES_1(x) x##1
+#define STEPSCOPE_NAMES_2(x) STEPSCOPE_NAMES_1(x), x##2
+#define STEPSCOPE_NAMES_3(x) STEPSCOPE_NAMES_2(x), x##3
+#define STEPSCOPE_NAMES_4(x) STEPSCOPE_NAMES_3(x), x##4
+#define STEPSCOPE_NAMES_5(x) STEPSCOPE_NAMES_4(x), x##5
+#define STEPSCOPE_NAMES_6(x) STEPSCOPE_NAMES_5(x), x##6
+#define STEPSCOPE_NAMES_7(x) STEPSCOPE_NAMES_6(x), x##7
+#define STEPSCOPE_NAMES_8(x) STEPSCOPE_NAMES_7(x), x##8
+// Gives the members of a struct of `size` members to each(), under the names that follow.
+#define STEPSCOPE_IF_MEMBERS(size, ...) \
+  if constexpr (count == (size)) {      \
+    auto& [__VA_ARGS__] = value;        \
+    return each(__VA_ARGS__);           \
+  }
+// For one to eight members more than `least`, whose names follow.
+#define STEPSCOPE_IF_EIGHT(x, least, ...)                             \
+  STEPSCOPE_IF_MEMBERS((least) + 1, __VA_ARGS__ STEPSCOPE_NAMES_1(x)) \
+  STEPSCOPE_IF_MEMBERS((least) + 2, __VA_ARGS__ STEPSCOPE_NAMES_2(x)) \
+  STEPSCOPE_IF_MEMBERS((least) + 3, __VA_ARGS__ STEPSCOPE_NAMES_3(x)) \
+  STEPSCOPE_IF_MEMBERS((least) + 4, __VA_ARGS__ STEPSCOPE_NAMES_4(x)) \
+  STEPSCOPE_IF_MEMBERS((least) + 5, __VA_ARGS__ STEPSCOPE_NAMES_5(x)) \
+  STEPSCOPE_IF_MEMBERS((least) + 6, __VA_ARGS__ STEPSCOPE_NAMES_6(x)) \
+  STEPSCOPE_IF_MEMBERS((least) + 7, __VA_ARGS__ STEPSCOPE_NAMES_7(x)) \
+  STEPSCOPE_IF_MEMBERS((least) + 8, __VA_ARGS__ STEPSCOPE_NAMES_8(x))
+
 // each(members...) of a struct, which is const or not.
 template <class T, class Each>
 decltype(auto) with_members(T& value, Each&& each) {
   constexpr std::size_t count = members_up_to<std::remove_const_t<T>, plain_members + 1>();
   static_assert(count >= 1 && count <= plain_members, "no struct, or one with more members");
-  if constexpr (count == 1) {
-    auto& [a1] = value;
-    return each(a1);
-  } else if constexpr (count == 2) {
-    auto& [a1, a2] = value;
-    return each(a1, a2);
-  } else if constexpr (count == 3) {
-    auto& [a1, a2, a3] = value;
-    return each(a1, a2, a3);
-  } else if constexpr (count == 4) {
-    auto& [a1, a2, a3, a4] = value;
-    return each(a1, a2, a3, a4);
-  } else if constexpr (count == 5) {
-    auto& [a1, a2, a3, a4, a5] = value;
-    return each(a1, a2, a3, a4, a5);
-  } else if constexpr (count == 6) {
-    auto& [a1, a2, a3, a4, a5, a6] = value;
-    return each(a1, a2, a3, a4, a5, a6);
-  } else if constexpr (count == 7) {
-    auto& [a1, a2, a3, a4, a5, a6, a7] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7);
-  } else if constexpr (count == 8) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8);
-  } else if constexpr (count == 9) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9);
-  } else if constexpr (count == 10) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10);
-  } else if constexpr (count == 11) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
-  } else if constexpr (count == 12) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12);
-  } else if constexpr (count == 13) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13);
-  } else if constexpr (count == 14) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14);
-  } else if constexpr (count == 15) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15);
-  } else if constexpr (count == 16) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16);
-  } else if constexpr (count == 17) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17);
-  } else if constexpr (count == 18) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18);
-  } else if constexpr (count == 19) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19] =
-        value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19);
-  } else if constexpr (count == 20) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20);
-  } else if constexpr (count == 21) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21);
-  } else if constexpr (count == 22) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22);
-  } else if constexpr (count == 23) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23);
-  } else if constexpr (count == 24) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24);
-  } else if constexpr (count == 25) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25);
-  } else if constexpr (count == 26) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26);
-  } else if constexpr (count == 27) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27);
-  } else if constexpr (count == 28) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28);
-  } else if constexpr (count == 29) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28, a29] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29);
-  } else if constexpr (count == 30) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30);
-  } else if constexpr (count == 31) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31);
-  } else if constexpr (count == 32) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32);
-  } else if constexpr (count == 33) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33);
-  } else if constexpr (count == 34) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34);
-  } else if constexpr (count == 35) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34,
-                a35);
-  } else if constexpr (count == 36) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36] =
-        value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35,
-                a36);
-  } else if constexpr (count == 37) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36,
-           a37] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35,
-                a36, a37);
-  } else if constexpr (count == 38) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36, a37,
-           a38] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35,
-                a36, a37, a38);
-  } else if constexpr (count == 39) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36, a37,
-           a38, a39] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35,
-                a36, a37, a38, a39);
-  } else if constexpr (count == 40) {
-    auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-           a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36, a37,
-           a38, a39, a40] = value;
-    return each(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18,
-                a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35,
-                a36, a37, a38, a39, a40);
-  }
+  STEPSCOPE_IF_EIGHT(a, 0)
+  STEPSCOPE_IF_EIGHT(b, 8, STEPSCOPE_NAMES_8(a), )
+  STEPSCOPE_IF_EIGHT(c, 16, STEPSCOPE_NAMES_8(a), STEPSCOPE_NAMES_8(b), )
+  STEPSCOPE_IF_EIGHT(d, 24, STEPSCOPE_NAMES_8(a), STEPSCOPE_NAMES_8(b), STEPSCOPE_NAMES_8(c), )
+  STEPSCOPE_IF_EIGHT(e, 32, STEPSCOPE_NAMES_8(a), STEPSCOPE_NAMES_8(b), STEPSCOPE_NAMES_8(c),
+                     STEPSCOPE_NAMES_8(d), )
 }
 
 }  // namespace plain
@@ -319,7 +175,8 @@ struct Plain<std::vector<T>> {
   }
   static bool take(std::string_view& in, std::vector<T>& items) {
     std::uint64_t size = 0;
-    if (!take_plain(in, size) || in.size() < size * (plain::Dense<T> ? sizeof(T) : 0)) return false;
+    // An item has a byte at least.
+    if (!take_plain(in, size) || in.size() / (plain::Dense<T> ? sizeof(T) : 1) < size) return false;
     items.clear();
     if constexpr (std::same_as<T, bool>) {
       for (bool item = false; items.size() < size; items.push_back(item))

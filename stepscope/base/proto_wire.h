@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace stepscope {
 
@@ -37,6 +38,31 @@ class ProtoFields {
   std::uint64_t number_ = 0;
   std::string_view bytes_;
 };
+
+// Where the last value of a field goes; a list gets all values.
+template <class T>
+class ProtoInto {
+ public:
+  ProtoInto(std::uint32_t field, T& into) : field_(field), into_(into) {}
+  void take(const ProtoFields& f) const {
+    if (f.field() != field_) return;
+    if constexpr (std::is_integral_v<T>)
+      into_ = static_cast<T>(f.number());
+    else if constexpr (requires { into_.push_back(f.bytes()); })
+      into_.push_back(f.bytes());
+    else
+      into_ = f.bytes();
+  }
+
+ private:
+  std::uint32_t field_;
+  T& into_;
+};
+// Reads these fields of a message, up to its end or its first damage.
+template <class... T>
+void take_fields(std::string_view message, const ProtoInto<T>&... into) {
+  for (ProtoFields f(message); f.next();) (into.take(f), ...);
+}
 
 // Takes a varint off the front; false if no whole varint is there.
 [[nodiscard]] bool take_varint(std::string_view& bytes, std::uint64_t& value);

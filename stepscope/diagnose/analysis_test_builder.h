@@ -33,13 +33,13 @@ class TestReport {
   explicit TestReport(const std::vector<TestBudget>& ranks) {
     for (const TestBudget& budget : ranks) add(budget);
     for (std::size_t c = 0; c < budget_category_count; ++c) {
-      CategorySpread& spread = job.spread[c];
+      CategorySpread& spread = job.steps.spread[c];
       for (const RankResult& r : job.ranks) {
         const auto time = static_cast<double>(r.budget.total.time[c].count());
         spread.mean += time / static_cast<double>(job.ranks.size());
         if (time > spread.worst) spread = {spread.mean, time, r.rank, {}};
       }
-      job.mean.time[c] = Ns{static_cast<std::int64_t>(spread.mean)};
+      job.steps.mean.time[c] = Ns{static_cast<std::int64_t>(spread.mean)};
     }
     job.collectives.matches.clocks_comparable = true;
     InputRow& input = report.inputs.emplace_back();
@@ -61,7 +61,7 @@ class TestReport {
     row.count = 10;
     row.total = Ns{1'000'000};
     row.share = share;
-    return job.ranks.front().kernels.kernels.emplace_back(row);
+    return job.ranks.front().work.kernels.kernels.emplace_back(row);
   }
   void gap(BudgetCategory cause, std::int64_t ns, std::string activity, std::string culprit = {}) {
     IdleInstance instance;
@@ -69,7 +69,7 @@ class TestReport {
     instance.step = 5;
     instance.host_activity = std::move(activity);
     if (!culprit.empty()) instance.culprit = std::move(culprit);
-    job.ranks.front().idle.push_back({cause, Ns{ns}, 1, {instance}});
+    job.ranks.front().device.idle.push_back({cause, Ns{ns}, 1, {instance}});
   }
 
   Analysis report;
@@ -81,8 +81,8 @@ class TestReport {
     RankResult r;
     r.rank = static_cast<int>(job.ranks.size());
     r.strings = &strings_.front();
-    r.device = "cuda";
-    r.gpu_name = "NVIDIA H100 80GB HBM3";
+    r.device.kind = "cuda";
+    r.device.name = "NVIDIA H100 80GB HBM3";
     Budget step;
     for (const auto& [category, ms] : budget) step[category] += Ns{ms * 1'000'000};
     r.budget.total = step;
@@ -91,9 +91,9 @@ class TestReport {
     at.index = 5;
     at.name = "ProfilerStep#5";
     at.end = step.sum();
-    if (job.steps.empty()) job.steps.push_back({5, Ns{}, Ns{}, {}});
-    job.steps.front().wall = std::max(job.steps.front().wall, step.sum());
-    job.steps.front().ranks.push_back(r.rank);
+    if (job.steps.common.empty()) job.steps.common.push_back({5, Ns{}, Ns{}, {}});
+    job.steps.common.front().wall = std::max(job.steps.common.front().wall, step.sum());
+    job.steps.common.front().ranks.push_back(r.rank);
     r.recording.format = "kineto";
     r.recording.rows[static_cast<std::size_t>(Category::user_annotation)] = 1;
     r.recording.device_rows = 1;

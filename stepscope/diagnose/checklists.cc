@@ -56,7 +56,9 @@ Message lacking_device(const ChecklistInput& in) {
 Message no_kernels(const ChecklistInput& in) {
   if (in.job == nullptr) return lacking_device(in);
   const auto any = [&](auto has) { return std::ranges::any_of(in.job->ranks, has); };
-  if (any([](const RankResult& r) { return r.device != "cpu" && !r.kernels.kernels.empty(); }))
+  if (any([](const RankResult& r) {
+        return !r.device.is_cpu() && !r.work.kernels.kernels.empty();
+      }))
     return {};
   return any([](const RankResult& r) { return r.recording.device_unseen(); })
              ? msg::kernels_not_recorded()
@@ -70,7 +72,7 @@ Message no_products(const ChecklistInput& in) {
     return k.kind == NameClass::matmul || k.kind == NameClass::attention;
   };
   for (const RankResult& r : in.job->ranks)
-    if (std::ranges::any_of(r.kernels.kernels, is_product)) return {};
+    if (std::ranges::any_of(r.work.kernels.kernels, is_product)) return {};
   return msg::no_product();
 }
 
@@ -88,7 +90,7 @@ ChecklistLine batch_size(const ChecklistInput& in) {
   double all = 0;
   double small = 0;
   for (const RankResult& r : in.job->ranks)
-    for (const KernelRow& k : r.kernels.kernels) {
+    for (const KernelRow& k : r.work.kernels.kernels) {
       if (k.kind != NameClass::matmul) continue;
       all += static_cast<double>(k.total.count());
       if (k.mean() < threshold::short_product) small += static_cast<double>(k.total.count());
@@ -109,7 +111,7 @@ ChecklistLine memory_bandwidth(const ChecklistInput& in) {
   double all = 0;
   double some = 0;
   for (const RankResult& r : in.job->ranks)
-    for (const KernelRow& k : r.kernels.kernels) {
+    for (const KernelRow& k : r.work.kernels.kernels) {
       all += static_cast<double>(k.total.count());
       if (std::ranges::find(bound, k.kind) != bound.end())
         some += static_cast<double>(k.total.count());
@@ -126,7 +128,7 @@ ChecklistLine tensor_cores(const ChecklistInput& in) {
   double with = 0;
   double known = 0;
   for (const RankResult& r : in.job->ranks)
-    for (const KernelRow& k : r.kernels.kernels) {
+    for (const KernelRow& k : r.work.kernels.kernels) {
       if (!k.tensor_core) continue;
       known += static_cast<double>(k.total.count());
       if (*k.tensor_core) with += static_cast<double>(k.total.count());
@@ -219,7 +221,7 @@ ChecklistLine algorithm(const ChecklistInput& in) {
   if (auto line = found(in, name, {"algorithm_not_best"})) return *line;
   if (Message why = no_replay(in); !why.empty()) return unknown(name, std::move(why));
   if (Message why = no_kernels(in); !why.empty()) return unknown(name, std::move(why));
-  if (in.job->algorithms.empty()) return unknown(name, msg::no_named_algorithm());
+  if (in.job->traffic.algorithms.empty()) return unknown(name, msg::no_named_algorithm());
   if (in.machine == nullptr) return unknown(name, msg::links_unknown());
   return judged(name, true, msg::no_slower_algorithm(Digits{threshold::slower_algorithm}));
 }
@@ -256,7 +258,7 @@ ChecklistLine bucket_size(const ChecklistInput& in) {
   if (auto line = found(in, name, {"bucket_too_small", "bucket_too_large"})) return *line;
   if (Message why = no_replay(in); !why.empty()) return unknown(name, std::move(why));
   const bool any =
-      std::ranges::any_of(in.job->ddp_buckets, [](const auto& b) { return !b.empty(); });
+      std::ranges::any_of(in.job->traffic.buckets, [](const auto& b) { return !b.empty(); });
   if (!any) return unknown(name, msg::no_bucket());
   return judged(name, true, msg::no_better_bucket(Percent{threshold::least_gain}));
 }
@@ -294,7 +296,7 @@ ChecklistLine fragmentation(const RankResult& rank, const DeviceMemory& device) 
   const double reserved = bytes_of(*device.peak_reserved);
   const double unused = std::max(0.0, 1 - bytes_of(device.peak_allocated) / reserved);
   const bool little =
-      rank.gpu_memory && reserved < threshold::much_reserved * bytes_of(*rank.gpu_memory);
+      rank.device.memory && reserved < threshold::much_reserved * bytes_of(*rank.device.memory);
   return judged("fragmentation", little || unused < threshold::reserved_unused,
                 msg::reserved_unused(Percent{unused}));
 }

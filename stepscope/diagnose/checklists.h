@@ -12,6 +12,7 @@
 
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/analysis/runs/step_facts.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/finding.h"
 #include "stepscope/say/message.h"
@@ -19,8 +20,7 @@
 namespace stepscope {
 
 enum class ChecklistResult : std::uint8_t { fine, look, unknown };
-inline constexpr std::array<std::string_view, 3> checklist_result_names = {"fine", "look",
-                                                                           "unknown"};
+inline constexpr auto checklist_result_names = enum_names<ChecklistResult::unknown>;
 
 struct ChecklistLine {
   std::string_view name;  // "mixed_precision"

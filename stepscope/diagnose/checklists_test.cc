@@ -112,7 +112,7 @@ TEST(Checklists, MemoryIsThatOfTheFullestDevice) {
   EXPECT_EQ(say(line_of(lists, "memory", "fragmentation").evidence),
             "25.0 % of what is reserved is not allocated at the peak");
   EXPECT_EQ(result_of(lists, "memory", "fragmentation"), ChecklistResult::look);
-  t.rank(1).gpu_memory = Bytes{800'000'000};
+  t.rank(1).device.memory = Bytes{800'000'000};
   EXPECT_EQ(result_of(checklists({.facts = facts, .job = &t.job}), "memory", "fragmentation"),
             ChecklistResult::fine);
   EXPECT_EQ(result_of(lists, "memory", "limit"), ChecklistResult::look);

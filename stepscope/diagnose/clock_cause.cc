@@ -31,7 +31,7 @@ std::vector<GpuState> peers_of(const JobResult& job, const RankResult& own,
   std::vector<GpuState> peers;
   for (const RankResult& r : job.ranks) {
     const GpuOfRank* gpu = gpu_of_rank(job, r.rank);
-    if (r.rank == own.rank || gpu == nullptr || r.gpu_name != own.gpu_name) continue;
+    if (r.rank == own.rank || gpu == nullptr || r.device.name != own.device.name) continue;
     if (same_role && r.role != own.role) continue;
     const GpuState state = state_from(r, *gpu, first_step);
     if (state.tells() && state.sm_clock_mhz.mean()) peers.push_back(state);
@@ -117,7 +117,7 @@ Message advice_for_clock(const ClockCause& cause) {
 
 std::optional<ClockCause> clock_cause(const JobResult& job, int rank, double ratio,
                                       std::optional<std::int64_t> first_step) {
-  const RankResult* own = find_rank(job, rank);
+  const RankResult* own = find_rank(job.ranks, rank);
   const GpuOfRank* gpu = gpu_of_rank(job, rank);
   if (own == nullptr || gpu == nullptr) return std::nullopt;
   const GpuState mine = state_from(*own, *gpu, first_step);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stepscope/analysis/runs/job.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/say/message.h"
 
 namespace stepscope {
@@ -19,7 +20,7 @@ enum class ClockVerdict : std::uint8_t {
   part,   // lower, but it explains less
   alike   // within threshold::clock_alike of its peers'
 };
-inline constexpr std::array<std::string_view, 3> clock_verdict_names = {"lower", "part", "alike"};
+inline constexpr auto clock_verdict_names = enum_names<ClockVerdict::alike>;
 
 struct ActiveReason {
   ClockReason reason{};

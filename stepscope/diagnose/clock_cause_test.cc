@@ -21,7 +21,7 @@ struct ClockJob {
                  Ns covered = step_time) {
     RankResult& r = job.ranks.emplace_back();
     r.rank = rank;
-    r.gpu_name = "NVIDIA H100";
+    r.device.name = "NVIDIA H100";
     GpuOfRank& gpu = job.gpus->ranks.emplace_back();
     gpu.rank = rank;
     for (int s = 0; s < 4; ++s) {
@@ -104,7 +104,7 @@ TEST(ClockCause, IsSilentWithoutReadingsOfBothSides) {
   made.add(1, 1980, std::nullopt, Ns{49});
   EXPECT_FALSE(clock_cause(made.job, 0, 1.6, std::nullopt));  // readings for half of its steps
   made.add(2, 1980);
-  made.job.ranks[2].gpu_name = "NVIDIA A100";
+  made.job.ranks[2].device.name = "NVIDIA A100";
   EXPECT_FALSE(clock_cause(made.job, 0, 1.6, std::nullopt));  // another GPU
   made.add(3, 1980);
   EXPECT_TRUE(clock_cause(made.job, 0, 1.6, std::nullopt));

@@ -37,10 +37,6 @@ Message group_words(const CommGroup& group, const std::string& dim) {
                             value_if(dim != "unknown", dim), group.ranks);
 }
 
-bool on_cores(const JobResult& job) {
-  return !job.ranks.empty() && job.ranks.front().device == "cpu";
-}
-
 // One rank has no peers: its loader is compared with a loader that keeps up.
 Message loader_sentence(const StepFault& f, const JobResult& job, const Message& cost) {
   const bool a_step = !is_window(job);
@@ -53,7 +49,7 @@ Message loader_sentence(const StepFault& f, const JobResult& job, const Message&
 
 Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) {
   const Message cost = msg::costs(f.at_most, of_steps(f.gain, job));
-  const bool cpu = on_cores(job);
+  const bool cpu = on_cpu(job.ranks);
   const bool several = job.ranks.size() > 1;
   // The host's part of the excess of a slow rank.
   const Value of_host = f.scenario.part || f.excess <= Ns{0} ? Value() : Value(f.excess);
@@ -88,7 +84,7 @@ Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) 
 // The confidence in a fault that gains this share of the step.
 Confidence confidence_of(double share, bool at_most, const JobResult& job) {
   const Confidence replay = replay_confidence(*job.explanation);
-  const bool doubtful = at_most || (on_cores(job) && share < sure_on_cores);
+  const bool doubtful = at_most || (on_cpu(job.ranks) && share < sure_on_cores);
   return doubtful ? std::min(replay, Confidence::medium) : replay;
 }
 
@@ -148,7 +144,7 @@ std::optional<Culprit> retried_allocations(const JobResult& job) {
             .confidence = Confidence::medium,
             .change = name_of(free->scenario)};
   for (const RankResult& r : job.ranks) {
-    if (r.retries.count == 0) continue;
+    if (r.host.retries.count == 0) continue;
     v.ranks.push_back(r.rank);
     v.gain = std::max(v.gain, cost_of_retries(job, r));
   }
@@ -223,7 +219,7 @@ Message peers_remedy(const JobResult& job) {
   }
   const auto traced = [&](const CommGroup& group) {
     return std::ranges::all_of(group.ranks,
-                               [&](int rank) { return find_rank(job, rank) != nullptr; });
+                               [&](int rank) { return find_rank(job.ranks, rank) != nullptr; });
   };
   return without[1] > without[0] && std::ranges::all_of(job.collectives.matches.groups, traced)
              ? msg::send_one_by_one()
@@ -233,7 +229,7 @@ Message peers_remedy(const JobResult& job) {
 // What to record where delays have no cause although the launches are known.
 Message cause_remedy(const JobResult& job) {
   const auto lacks_waits = [](const RankResult& r) {
-    return r.device == "cuda" && r.recording.of(Category::sync) == 0;
+    return r.device.kind == "cuda" && r.recording.of(Category::sync) == 0;
   };
   return msg::record_causes(std::ranges::any_of(job.ranks, lacks_waits));
 }
@@ -247,10 +243,10 @@ Message repeat_remedy(const JobResult& job, const HeldOut& held_out) {
   const std::optional<int>& world = job.collectives.matches.world_size;
   if (world && static_cast<std::size_t>(*world) > job.ranks.size()) return msg::record_all_ranks();
   const auto lacks_launches = [](const RankResult& r) {
-    return r.device == "cuda" && !r.recording.has_launch_rows();
+    return r.device.kind == "cuda" && !r.recording.has_launch_rows();
   };
   if (std::ranges::any_of(job.ranks, lacks_launches)) return msg::record_host_and_device();
-  if (job.steps.size() < few_steps && chance) return msg::record_ten_steps();
+  if (job.steps.common.size() < few_steps && chance) return msg::record_ten_steps();
   return {};
 }
 
@@ -301,14 +297,14 @@ Ns time_without_work(const JobResult& job) {
 Ns cost_of_retries(const JobResult& job, const RankResult& rank) {
   // A replay counts from the end of the first step on.
   const bool replayed = replay_tells(job);
-  const Ns cost =
-      rank.retries.total / std::max<std::int64_t>(1, std::ssize(rank.steps) - (replayed ? 1 : 0));
+  const Ns cost = rank.host.retries.total /
+                  std::max<std::int64_t>(1, std::ssize(rank.steps) - (replayed ? 1 : 0));
   const WhatIf* free = replayed ? answer_of(job, Change::allocator_free) : nullptr;
   return free == nullptr ? cost : std::min(cost, free->saved);
 }
 
 bool is_window(const JobResult& job) {
-  return job.steps.size() == 1 && !job.ranks.empty() && is_window(job.ranks.front());
+  return job.steps.common.size() == 1 && !job.ranks.empty() && is_window(job.ranks.front());
 }
 
 bool replay_tells(const JobResult& job) {
@@ -323,7 +319,7 @@ Ns step_length(const JobResult& job) {
 
 double mean_step(const JobResult& job) {
   double sum = 0;
-  for (const CategorySpread& s : job.spread) sum += s.mean;
+  for (const CategorySpread& s : job.steps.spread) sum += s.mean;
   return sum;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stepscope/analysis/runs/job.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/diagnose/clock_cause.h"
 #include "stepscope/diagnose/finding.h"
 #include "stepscope/say/message.h"
@@ -39,18 +40,7 @@ enum class CulpritKind : std::uint8_t {
   memory_bound,
   compute_bound
 };
-inline constexpr std::array<std::string_view, 18> culprit_kind_names = {
-    "slow_rank",      "late_host",
-    "data_loader",    "throttling",
-    "pauses",         "outlier_step",
-    "slow_group",     "stage_imbalance",
-    "sync_calls",     "unseen_host",
-    "device_shared",  "allocation_retries",
-    "launch_bound",   "exposed_communication",
-    "exposed_copies", "bubble",
-    "memory_bound",   "compute_bound"};
-static_assert(culprit_kind_names[static_cast<std::size_t>(CulpritKind::compute_bound)] ==
-              "compute_bound");
+inline constexpr auto culprit_kind_names = enum_names<CulpritKind::compute_bound>;
 
 [[nodiscard]] constexpr bool is_fault(CulpritKind kind) { return kind < CulpritKind::launch_bound; }
 

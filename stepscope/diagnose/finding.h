@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stepscope/analysis/replay/fault_changes.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/say/message.h"
 
@@ -23,7 +24,7 @@ enum class Confidence : std::uint8_t {
            // replay
   high     // the recorded steps replayed without it
 };
-inline constexpr std::array<std::string_view, 3> confidence_names = {"low", "medium", "high"};
+inline constexpr auto confidence_names = enum_names<Confidence::high>;
 
 using FindingPlace = FaultPlace;  // on the timeline
 
@@ -32,8 +33,7 @@ enum class FindingSort : std::uint8_t {
   opportunity,  // what a known change would buy
   bound         // what free communication or a free host would buy: no change reaches it
 };
-inline constexpr std::array<std::string_view, 3> finding_sort_names = {"fault", "opportunity",
-                                                                       "bound"};
+inline constexpr auto finding_sort_names = enum_names<FindingSort::bound>;
 
 struct Finding {
   std::string_view id{};  // "exposed_communication"

@@ -135,7 +135,7 @@ inline LaunchSteps launch_of_steps(std::size_t n, double level, double percent =
 struct IdleRank : TestReport {
   IdleRank() : TestReport({{{BudgetCategory::compute, 80}, {BudgetCategory::idle_host, 20}}}) {
     const std::vector<std::int64_t> walls = {100'000'000};
-    job.step_summary = summarize(walls);
+    job.steps.summary = summarize(walls);
   }
 };
 

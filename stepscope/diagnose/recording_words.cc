@@ -20,7 +20,7 @@ constexpr std::size_t most_listed_steps = 4;
 Message broken_steps(const JobResult& job) {
   std::set<std::int64_t> steps;
   std::vector<int> ranks;
-  for (const CutRank& c : job.cut) {
+  for (const CutRank& c : job.steps.cut) {
     steps.insert(c.steps.begin(), c.steps.end());
     if (!c.steps.empty()) ranks.push_back(c.rank);
   }
@@ -82,12 +82,12 @@ Message not_recorded_sentence(const JobResult& job) {
   constexpr auto not_recorded = BudgetCategory::not_recorded;
   if (job.ranks.empty()) return {};
   const RankResult& most =
-      rank_with_most(job, [](auto& r) { return r.budget.total[not_recorded]; });
+      rank_with_most(job.ranks, [](auto& r) { return r.budget.total[not_recorded]; });
   const Ns time = most.budget.total[not_recorded];
   const double share = share_of_time(time, most.budget.total.sum());
   if (share < threshold::much_not_recorded) return {};
-  const auto cause = std::ranges::find(most.idle, not_recorded, &IdleCause::cause);
-  const bool in_graph = cause != most.idle.end() && !cause->largest.empty() &&
+  const auto cause = std::ranges::find(most.device.idle, not_recorded, &IdleCause::cause);
+  const bool in_graph = cause != most.device.idle.end() && !cause->largest.empty() &&
                         is_graph_launch(cause->largest.front().culprit.value_or(""));
   return msg::time_not_recorded(part_of_step(time, most), Percent{share}, is_window(job), in_graph);
 }
@@ -111,21 +111,22 @@ Message start_up_in_words(const StartUpSpan& span) {
 Message span_sentence(const JobResult& job) {
   const auto part = [](const RankResult& r) {
     return share_of_time(r.steps.front().end - r.steps.front().start,
-                         r.window_end - r.window_start);
+                         r.recording.end - r.recording.start);
   };
   const RankResult* least = nullptr;
   for (const RankResult& r : job.ranks)
-    if (is_window(r) && r.device != "cpu" && (least == nullptr || part(r) < part(*least)))
+    if (is_window(r) && !r.device.is_cpu() && (least == nullptr || part(r) < part(*least)))
       least = &r;
   if (least == nullptr || part(*least) > threshold::small_span) return {};
-  return msg::span_accounted(least->window_end - least->window_start,
+  return msg::span_accounted(least->recording.end - least->recording.start,
                              least->steps.front().end - least->steps.front().start);
 }
 
 // The rank that waits most for start-up, if that is much.
 Message start_up_sentence(const JobResult& job) {
   if (job.ranks.empty()) return {};
-  const RankResult& most = rank_with_most(job, [](auto& r) { return r.recording.start_up.idle; });
+  const RankResult& most =
+      rank_with_most(job.ranks, [](auto& r) { return r.recording.start_up.idle; });
   const StartUp& start_up = most.recording.start_up;
   const double share = share_of_time(start_up.idle, most.budget.total.sum());
   if (start_up.spans.empty() || share < threshold::much_start_up) return {};
@@ -140,10 +141,10 @@ Message start_up_sentence(const JobResult& job) {
 Message cut_sentence(std::span<const InputRow> inputs, const JobResult& job) {
   const auto cut = [](const InputRow& i) { return i.truncated && !i.error; };
   const auto files = std::ranges::count_if(inputs, cut);
-  if (files == 0 || job.cut.empty()) return {};
+  if (files == 0 || job.steps.cut.empty()) return {};
   const InputRow& first = *std::ranges::find_if(inputs, cut);
   return msg::cut_off(value_if(files > 1, files), printable(first.path), first.cut_at,
-                      job.steps.empty() ? msg::no_step_left() : broken_steps(job));
+                      job.steps.common.empty() ? msg::no_step_left() : broken_steps(job));
 }
 
 Message recording_sentence(std::span<const InputRow> inputs, const JobResult& job) {
@@ -157,7 +158,7 @@ Message recording_sentence(std::span<const InputRow> inputs, const JobResult& jo
 Message slowed_sentence(const JobResult& job) {
   std::vector<Ns> unrecorded;
   for (const RankResult& r : job.ranks)
-    if (r.unrecorded_step) unrecorded.push_back(*r.unrecorded_step);
+    if (r.recording.unrecorded_step) unrecorded.push_back(*r.recording.unrecorded_step);
   if (unrecorded.empty() || is_window(job)) return {};
   const Ns middle = upper_median(unrecorded);
   const auto longer = static_cast<double>(step_length(job).count());
@@ -185,8 +186,8 @@ Messages lost_rows_warnings(const JobResult& job) {
   if (!unseen.empty())
     out.push_back(msg::no_device_rows(unseen, nsys ? "--trace=cuda" : "ProfilerActivity.CUDA"));
   if (!lossy.empty())
-    out.push_back(msg::launches_lost(lost, lossy,
-                                     first.recording.format == "kineto" && first.device == "cuda"));
+    out.push_back(msg::launches_lost(
+        lost, lossy, first.recording.format == "kineto" && first.device.kind == "cuda"));
   return out;
 }
 

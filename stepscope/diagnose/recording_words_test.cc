@@ -80,7 +80,7 @@ TEST(RecordingWords, StartUpIsSaidWhereItIsMuch) {
 
 TEST(RecordingWords, AWindowThatIsASmallPartOfTheRecordingIsSaid) {
   TestReport t({{{compute, 100}}});
-  t.rank(0).window_end = Ns{20'000'000'000};
+  t.rank(0).recording.end = Ns{20'000'000'000};
   EXPECT_EQ(said_of(t), "");
   t.rank(0).steps.front().name = "window";
   EXPECT_EQ(said_of(t),
@@ -108,9 +108,9 @@ TEST(RecordingWords, StepsThatTheRecordingMadeLongerAreTold) {
   TestReport t({{{compute, 100}}});
   const JobResult& job = t.report.job;
   EXPECT_EQ(say_stopped(slowed_sentence(job)), "");
-  t.rank(0).unrecorded_step = step_length(job);
+  t.rank(0).recording.unrecorded_step = step_length(job);
   EXPECT_EQ(say_stopped(slowed_sentence(job)), "");
-  t.rank(0).unrecorded_step = step_length(job) / 2;
+  t.rank(0).recording.unrecorded_step = step_length(job) / 2;
   EXPECT_TRUE(say_stopped(slowed_sentence(job)).starts_with("Steps before the recording took "));
   t.rank(0).steps.front().name = "window";
   EXPECT_EQ(say_stopped(slowed_sentence(job)), "");

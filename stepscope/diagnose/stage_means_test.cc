@@ -36,8 +36,8 @@ TEST(BusiestStage, IsTheOneThatWorksMost) {
 // Stage 1 works for 40 · `more` ms, the other for 40.
 std::vector<Finding> findings_with(double more) {
   TestReport t({{{BudgetCategory::compute, 100}}, {{BudgetCategory::compute, 100}}});
-  t.job.step_summary = Summary{};
-  t.job.step_summary->mean = 100e6;
+  t.job.steps.summary = Summary{};
+  t.job.steps.summary->mean = 100e6;
   t.job.pipeline = two_stages();
   t.job.pipeline->ranks[1].total.work = Ns{static_cast<std::int64_t>(40e6 * more)};
   t.job.explanation = explained();

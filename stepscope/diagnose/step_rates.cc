@@ -12,7 +12,7 @@ void add_work(const Analysis& analysis, StepRates& rates) {
   double flops = 0;
   double seconds = 0;
   for (const RankResult& r : analysis.job.ranks) {
-    for (const ExecutedStep& step : r.executed.steps) {
+    for (const ExecutedStep& step : r.work.executed.steps) {
       flops += step.flops().value;
       rates.achieved_is_least |= step.unknown_time() > Ns{0};
     }
@@ -29,9 +29,9 @@ void add_overlap(const Analysis& analysis, StepRates& rates) {
   double hidden = 0;
   double possible = 0;
   for (const RankResult& r : analysis.job.ranks) {
-    if (!r.overlap) continue;
-    hidden += Seconds(r.overlap->overlap).count();
-    possible += Seconds(std::min(r.overlap->compute, r.overlap->comm)).count();
+    if (!r.work.overlap) continue;
+    hidden += Seconds(r.work.overlap->overlap).count();
+    possible += Seconds(std::min(r.work.overlap->compute, r.work.overlap->comm)).count();
   }
   if (possible > 0) rates.overlap_efficiency = hidden / possible;
 }

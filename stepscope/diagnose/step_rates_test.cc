@@ -42,13 +42,13 @@ TEST(StepRates, AreWorkOverTheTimeOfTheSteps) {
     for (const Step& s : r.steps) seconds += Seconds(s.end - s.start).count();
     ExecutedStep step;
     step.products[0].flops = Flops{3e12};
-    r.executed.steps = {step};
+    r.work.executed.steps = {step};
   }
   const StepRates rates = step_rates(t.report);
   ASSERT_TRUE(rates.achieved);
   EXPECT_DOUBLE_EQ(rates.achieved->value, 2 * 3e12 / seconds);
   EXPECT_FALSE(rates.achieved_is_least);
-  t.report.job.ranks[1].executed.steps[0].products[1].unknown_time = Ns{1};
+  t.report.job.ranks[1].work.executed.steps[0].products[1].unknown_time = Ns{1};
   EXPECT_TRUE(step_rates(t.report).achieved_is_least);
   // The MFU budget's figure, where there is one: both must agree on the screen.
   t.report.mfu.emplace().peak = FlopRate{100e12};
@@ -59,11 +59,11 @@ TEST(StepRates, AreWorkOverTheTimeOfTheSteps) {
 
 TEST(StepRates, OverlapIsOfWhatCouldBeHiddenOnAllRanks) {
   TestReport t({{{compute, 60}}, {{compute, 60}}});
-  t.report.job.ranks[0].overlap = overlap_of(100, 40, 30);
-  t.report.job.ranks[1].overlap = overlap_of(20, 80, 10);
+  t.report.job.ranks[0].work.overlap = overlap_of(100, 40, 30);
+  t.report.job.ranks[1].work.overlap = overlap_of(20, 80, 10);
   EXPECT_DOUBLE_EQ(*step_rates(t.report).overlap_efficiency, 40.0 / 60.0);
-  t.report.job.ranks[0].overlap = overlap_of(0, 40, 0);
-  t.report.job.ranks[1].overlap.reset();
+  t.report.job.ranks[0].work.overlap = overlap_of(0, 40, 0);
+  t.report.job.ranks[1].work.overlap.reset();
   EXPECT_FALSE(step_rates(t.report).overlap_efficiency);
 }
 

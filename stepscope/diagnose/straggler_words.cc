@@ -9,10 +9,10 @@ namespace stepscope {
 namespace {
 
 Message doing_in_words(const StragglerCause& cause) {
-  constexpr std::size_t most = 60;  // of a kernel's name
+  constexpr std::size_t max_characters = 60;  // of a kernel's name
   switch (cause.doing) {
     case LateDoing::more_compute: {
-      std::size_t cut = std::min(most, cause.what.size());
+      std::size_t cut = std::min(max_characters, cause.what.size());
       while (cut > 0 && cut < cause.what.size() && (cause.what[cut] & 0xC0) == 0x80) --cut;
       return msg::more_compute(
           cause.peer, cut < cause.what.size() ? cause.what.substr(0, cut) + "..." : cause.what);

@@ -36,14 +36,14 @@ TEST(UnitFetches, HitsAreNoFinding) {
 
 TEST(UnitFetches, UnknownUnitsAreSaid) {
   const AnalyzedRank a(unknown_units());
-  const auto warning = unit_waits_warning(a.job);
+  const auto warning = unit_waits_warning(a.job.units, a.job.collectives);
   EXPECT_NE(say(warning).find("with_stack=True"), std::string::npos);
 }
 
 TEST(UnitFetches, TensorParallelismGathersNoUnits) {
   AnalyzedRank a(unknown_units());
   for (CollectiveRow& row : a.job.collectives.rows) row.dimension = Dimension::tp;
-  EXPECT_TRUE(unit_waits_warning(a.job).empty());
+  EXPECT_TRUE(unit_waits_warning(a.job.units, a.job.collectives).empty());
 }
 
 }  // namespace

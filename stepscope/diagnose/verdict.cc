@@ -30,7 +30,7 @@ struct ComputeTime {
 ComputeTime compute_time(const JobResult& job) {
   ComputeTime sum;
   for (const RankResult& r : job.ranks)
-    for (const ExecutedStep& s : r.executed.steps) {
+    for (const ExecutedStep& s : r.work.executed.steps) {
       sum.products += s.product_union + s.unclassed_union;
       sum.others += s.other_union;
     }
@@ -73,7 +73,7 @@ CategoryMeans means_of_punctual(const JobResult& job) {
 
 CategoryMeans means_of_all(const JobResult& job) {
   CategoryMeans means{};
-  for (std::size_t c = 0; c < budget_category_count; ++c) means[c] = job.spread[c].mean;
+  for (std::size_t c = 0; c < budget_category_count; ++c) means[c] = job.steps.spread[c].mean;
   return means;
 }
 
@@ -110,8 +110,6 @@ BoundBy binding_group(const JobResult& job, const Groups& all,
   return static_cast<BoundBy>(std::ranges::max_element(all) - all.begin());
 }
 
-bool on_cpu(const JobResult& job) { return job.ranks.front().device == "cpu"; }
-
 std::string_view in_words(BoundBy b, bool cpu) {
   return label_of("bound_by", bound_by_names[static_cast<std::size_t>(b)], cpu);
 }
@@ -124,7 +122,7 @@ struct Excess {
 
 Excess excess_of(const JobResult& job, int rank) {
   Excess excess;
-  const RankResult* late = find_rank(job, rank);
+  const RankResult* late = find_rank(job.ranks, rank);
   if (late == nullptr || late->steps.empty()) return excess;
   CategoryMeans more = means_of_punctual(job);
   const CategoryMeans own = mean_step_of(*late);
@@ -166,8 +164,8 @@ Message straggler_text(const JobResult& job, const Straggler& s) {
   const double mean = lost / static_cast<double>(std::max<std::size_t>(losers.size(), 1));
   return msg::late_rank(
       s.rank, s.upper_bound, a_step,
-      much ? msg::more_than_peers(words_of(more.category, on_cpu(job)), Nanoseconds(more.time),
-                                  a_step)
+      much ? msg::more_than_peers(words_of(more.category, on_cpu(job.ranks)),
+                                  Nanoseconds(more.time), a_step)
            : Message(),
       host ? cause_in_words(*s.cause) : Message(),
       losers.empty() ? Message() : msg::lose_waiting(losers, Nanoseconds(mean), !a_step));
@@ -190,13 +188,13 @@ Message gap_text(const JobResult& job, BoundBy bound) {
     }
   };
   // The first of several steps does not count (step_time() of the replay).
-  const bool skip = replay_tells(job) && job.steps.size() > 1;
+  const bool skip = replay_tells(job) && job.steps.common.size() > 1;
   const IdleInstance* worst = nullptr;
   int rank = 0;
   for (const RankResult& r : job.ranks)
-    for (const IdleCause& cause : r.idle)
+    for (const IdleCause& cause : r.device.idle)
       for (const IdleInstance& i : cause.largest) {
-        if (!belongs(cause.cause) || (skip && i.step == job.steps.front().index)) continue;
+        if (!belongs(cause.cause) || (skip && i.step == job.steps.common.front().index)) continue;
         if (worst != nullptr && i.wall <= worst->wall) continue;
         worst = &i;
         rank = r.rank;
@@ -208,7 +206,7 @@ Message gap_text(const JobResult& job, BoundBy bound) {
 
 // How many launches found nothing left to run, on the rank where that costs most.
 Message queue_text(const JobResult& job) {
-  const RankResult& most = rank_with_most(job, [](auto& r) { return r.host.starved; });
+  const RankResult& most = rank_with_most(job.ranks, [](auto& r) { return r.host.starved; });
   if (!most.host.launch_bound) return {};
   return msg::launches_find_idle(most.host.empty_queue_launches, most.host.launches,
                                  value_if(job.ranks.size() > 1, most.rank));
@@ -218,7 +216,7 @@ Message queue_text(const JobResult& job) {
 // doing, nor what a launch costs.
 Message shared_device_text(const JobResult& job) {
   for (const RankResult& r : job.ranks)
-    for (const IdleCause& cause : r.idle) {
+    for (const IdleCause& cause : r.device.idle) {
       if (cause.cause != BudgetCategory::idle_launch || cause.count == 0 || cause.largest.empty())
         continue;
       const std::string& meanwhile = cause.largest.front().host_activity;
@@ -240,8 +238,8 @@ Message shared_device_text(const JobResult& job) {
 
 Message copy_text(const JobResult& job) {
   const RankResult& r = job.ranks.front();
-  const auto at = std::ranges::find(r.kernels.kernels, NameClass::copy, &KernelRow::kind);
-  if (at == r.kernels.kernels.end() || at->count == 0) return {};
+  const auto at = std::ranges::find(r.work.kernels.kernels, NameClass::copy, &KernelRow::kind);
+  if (at == r.work.kernels.kernels.end() || at->count == 0) return {};
   const std::string name = printable((*r.strings)[at->name]);
   return msg::copies_take(shorten(name, 60), Percent{at->share}, at->count,
                           name.find("Pageable") != std::string::npos,
@@ -250,12 +248,12 @@ Message copy_text(const JobResult& job) {
 
 // A row counts the calls of all its groups; a rank has those of one.
 Message collective_text(const JobResult& job) {
-  if (job.collectives.rows.empty() || job.steps.empty()) return {};
+  if (job.collectives.rows.empty() || job.steps.common.empty()) return {};
   const CollectiveRow& row = job.collectives.rows.front();
   if (row.exposed.count() <= 0) return {};
   const auto groups = static_cast<double>(std::max<std::size_t>(row.groups.size(), 1));
   const double calls =
-      static_cast<double>(row.count) / groups / static_cast<double>(job.steps.size());
+      static_cast<double>(row.count) / groups / static_cast<double>(job.steps.common.size());
   return msg::most_exposed(collective_kind_names[static_cast<std::size_t>(row.kind)], row.bytes,
                            value_if(row.group != "unknown", printable(row.group)),
                            row.groups.size() > 1, Digits{calls}, !is_window(job));
@@ -271,12 +269,12 @@ Message kernel_text(const JobResult& job, BoundBy bound, const Machine* machine)
   const auto binds = [&](const KernelRow& k) {
     if (k.kind == NameClass::communication || k.kind == NameClass::wait) return false;
     if (bound == BoundBy::memory && k.kind == NameClass::other) return false;
-    return r.executed.any_shapes || bound == BoundBy::memory
+    return r.work.executed.any_shapes || bound == BoundBy::memory
                ? is_product(k.kind) == (bound == BoundBy::compute)
                : true;
   };
-  const auto at = std::ranges::find_if(r.kernels.kernels, binds);
-  if (at == r.kernels.kernels.end() || at->count == 0) return {};
+  const auto at = std::ranges::find_if(r.work.kernels.kernels, binds);
+  if (at == r.work.kernels.kernels.end() || at->count == 0) return {};
   const bool memory = bound == BoundBy::memory;
   const bool reaches = memory && at->bandwidth && machine && machine->memory_rate;
   return msg::costliest_kernel(
@@ -291,11 +289,11 @@ Message kernel_text(const JobResult& job, BoundBy bound, const Machine* machine)
 Message operator_text(const JobResult& job) {
   const RankResult& r = job.ranks.front();
   const auto at = std::ranges::find_if(
-      r.operators, [&](const OperatorRow& o) { return o.kind != NameClass::communication; });
-  if (at == r.operators.end() || at->device.count() <= 0) return {};
+      r.work.operators, [&](const OperatorRow& o) { return o.kind != NameClass::communication; });
+  if (at == r.work.operators.end() || at->device.count() <= 0) return {};
   const double wall = static_cast<double>(r.budget.total.sum().count());
   Ns time{};
-  for (const OperatorRow& o : r.operators)
+  for (const OperatorRow& o : r.work.operators)
     if (o.name == at->name) time += o.device;
   if (wall <= 0) return {};
   return msg::costliest_operator(shorten(printable((*r.strings)[at->name]), 60),
@@ -326,7 +324,7 @@ Message find_culprit(const JobResult& job, BoundBy bound, const std::optional<Mf
     case BoundBy::compute:
     case BoundBy::memory:
       return both(bound == BoundBy::compute ? product_text(mfu) : Message(),
-                  on_cpu(job) ? operator_text(job) : kernel_text(job, bound, machine));
+                  on_cpu(job.ranks) ? operator_text(job) : kernel_text(job, bound, machine));
     case BoundBy::host:
       return joined(msg::clauses, {shared_device_text(job), queue_text(job), gap_text(job, bound)});
     case BoundBy::copy:
@@ -349,7 +347,7 @@ Message mfu_text(const std::optional<MfuBudget>& mfu) {
 // Why waiting is not distinguished from transfer, where most of the binding time is neither.
 Message unsplit_text(const JobResult& job, double group) {
   const auto unsplit =
-      job.spread[static_cast<std::size_t>(BudgetCategory::comm_exposed_unsplit)].mean;
+      job.steps.spread[static_cast<std::size_t>(BudgetCategory::comm_exposed_unsplit)].mean;
   if (unsplit < group / 2) return {};
   const CollectiveMatches& matches = job.collectives.matches;
   const bool some =
@@ -368,7 +366,7 @@ double memory_share(const JobResult& job, double group) {
 
 // `step` is the mean recorded step, which the budget divides.
 Message bound_text(const JobResult& job, BoundBy bound, double group, double step) {
-  const bool cpu = on_cpu(job);
+  const bool cpu = on_cpu(job.ranks);
   const auto told = static_cast<double>(step_length(job).count());
   const bool alike = !replay_tells(job) || std::abs(step - told) <= same_step * told;
   if (bound == BoundBy::memory)
@@ -401,7 +399,7 @@ Message bound_sentence(const Culprit& c, const JobResult& job) {
     case CulpritKind::bubble:
       return msg::bubble_binds(c.gain, share);
     default:
-      return (on_cpu(job) ? msg::operators_bind : msg::launches_bind)(c.gain, share);
+      return (on_cpu(job.ranks) ? msg::operators_bind : msg::launches_bind)(c.gain, share);
   }
 }
 
@@ -412,8 +410,8 @@ bool only_communication(const JobResult& job) {
     return row.kind == NameClass::communication;
   };
   return !job.ranks.empty() && std::ranges::all_of(job.ranks, [&](const RankResult& r) {
-    return !r.recording.has_launch_rows() && !r.kernels.classes.empty() &&
-           std::ranges::all_of(r.kernels.classes, is_communication);
+    return !r.recording.has_launch_rows() && !r.work.kernels.classes.empty() &&
+           std::ranges::all_of(r.work.kernels.classes, is_communication);
   });
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stepscope/analysis/runs/job.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/fit/mfu_budget.h"
@@ -28,10 +29,7 @@ enum class BoundBy : std::uint8_t {
   straggler,
   unexplained
 };
-inline constexpr std::array<std::string_view, 10> bound_by_names = {
-    "compute", "memory", "communication", "host",      "data",
-    "sync",    "copy",   "bubble",        "straggler", "unexplained"};
-static_assert(bound_by_names[static_cast<std::size_t>(BoundBy::unexplained)] == "unexplained");
+inline constexpr auto bound_by_names = enum_names<BoundBy::unexplained>;
 
 struct JobVerdict {
   BoundBy bound_by = BoundBy::unexplained;

@@ -33,10 +33,10 @@ Straggler& late(TestReport& t, int rank) {
 }
 
 void executed(TestReport& t, std::int64_t products, std::int64_t others) {
-  ExecutedStep& step = t.rank(0).executed.steps.emplace_back();
+  ExecutedStep& step = t.rank(0).work.executed.steps.emplace_back();
   step.product_union = Ns{products};
   step.other_union = Ns{others};
-  t.rank(0).executed.any_shapes = true;
+  t.rank(0).work.executed.any_shapes = true;
 }
 
 TEST(Verdict, EachGroupOfCausesBindsWhereItTakesMost) {
@@ -67,7 +67,7 @@ TEST(Verdict, EachGroupOfCausesBindsWhereItTakesMost) {
 
 TEST(Verdict, OfCommunicationAloneNothingIsSaidOfWhatBindsTheStep) {
   TestReport t({{{comm_exposed_transfer, 60}, {idle_unexplained, 40}}});
-  KernelTable& kernels = t.rank(0).kernels;
+  KernelTable& kernels = t.rank(0).work.kernels;
   EXPECT_FALSE(only_communication(t.job));
   kernels.classes.push_back({.kind = NameClass::communication, .count = 3, .total = Ns{60}});
   t.rank(0).recording.loose_rows = t.rank(0).recording.device_rows;
@@ -103,7 +103,7 @@ TEST(Verdict, MostlyOtherWorkThanProductsIsMemoryBoundAndSaysHowMuchOfTheStepItI
 TEST(Verdict, KernelsOfUnknownClassAreNotMemoryBound) {
   TestReport t({{{compute, 80}, {idle_host, 20}}});
   executed(t, 20, 30);
-  t.rank(0).executed.steps.back().unclassed_union = Ns{30};
+  t.rank(0).work.executed.steps.back().unclassed_union = Ns{30};
   EXPECT_EQ(find_verdict(t.job, std::nullopt).bound_by, BoundBy::compute);
 }
 
@@ -170,7 +170,7 @@ TEST(Verdict, CommunicationThatCannotBeSplitSaysWhy) {
   TestReport t({{{comm_exposed_unsplit, 80}, {compute, 20}}});
   t.job.collectives.matches.world_size = 8;
   EXPECT_TRUE(says(say_stopped(find_verdict(t.job, std::nullopt).sentence),
-                   "waiting and transfer cannot be told apart: the traces of 1 of 8 ranks"));
+                   "waiting and transfer cannot be distinguished: the traces of 1 of 8 ranks"));
   TestReport apart({{{comm_exposed_unsplit, 80}}, {{comm_exposed_unsplit, 80}}});
   apart.job.collectives.matches.clocks_comparable = false;
   EXPECT_TRUE(says(say_stopped(find_verdict(apart.job, std::nullopt).sentence),
@@ -234,7 +234,7 @@ TEST(Verdict, AnIdleDeviceThatStartsLaunchedKernelsLateMayBeShared) {
   t.gap(idle_launch, 60'000'000, "155 short operators and calls");
   t.rank(0).host.slack_p50 = Ns{1'000'000};
   EXPECT_TRUE(says(say(find_verdict(t.job, std::nullopt).culprit), "another process"));
-  t.rank(0).idle.front().largest.front().host_activity = "hipLaunchKernel";
+  t.rank(0).device.idle.front().largest.front().host_activity = "hipLaunchKernel";
   EXPECT_FALSE(says(say(find_verdict(t.job, std::nullopt).culprit), "another process"));
 }
 
@@ -264,7 +264,7 @@ TEST(Verdict, MfuIsInTheSentenceAndHfuStandsForItWithoutModelFlops) {
 TEST(Verdict, FaultsOfRanksWithoutADeviceAreNamed) {
   const auto answer_to = [](StepFault fault) {
     TestReport t({{{compute, 60}, {idle_data, 40}}, {{compute, 60}, {comm_exposed_wait, 40}}});
-    for (const std::size_t rank : {0U, 1U}) t.rank(rank).device = "cpu";
+    for (const std::size_t rank : {0U, 1U}) t.rank(rank).device.kind = "cpu";
     late(t, 1);
     t.job.explanation.emplace();
     t.job.explanation->step = Ns{100'000'000};
@@ -313,7 +313,7 @@ TEST(Verdict, ALateRankIsNamedWhereNoReplayAnswers) {
   const auto culprit = [&] { return say(find_verdict(t.job, std::nullopt).culprit); };
   EXPECT_TRUE(culprit().starts_with("rank 1 arrives 300 ms a step late")) << culprit();
   EXPECT_TRUE(says(culprit(), ". Record ten or more steps")) << culprit();
-  t.job.steps.resize(10);
+  t.job.steps.common.resize(10);
   EXPECT_FALSE(says(culprit(), "Record")) << culprit();
   t.job.collectives.matches.world_size = 4;
   EXPECT_TRUE(says(culprit(), ". Record all ranks; docs/")) << culprit();
@@ -371,7 +371,7 @@ TEST(Verdict, ExposedCommunicationIsNamedBeforeASmallFault) {
 TEST(Verdict, AllocationsThatFreeMemoryFirstAreAFaultIfTheyCostMuch) {
   Replayed t({{{compute, 60}, {idle_host, 40}}});
   t.saves(Change::allocator_free, 25);
-  t.rank(0).retries = {.count = 1, .frees = 17, .total = Ns{20'000'000}};
+  t.rank(0).host.retries = {.count = 1, .frees = 17, .total = Ns{20'000'000}};
   t.job.explanation->faults = {
       {.kind = StepFaultKind::sync_calls, .gain = Ns{8'000'000}, .count = 3}};
   const JobVerdict verdict = find_verdict(t.job, std::nullopt);
@@ -379,7 +379,7 @@ TEST(Verdict, AllocationsThatFreeMemoryFirstAreAFaultIfTheyCostMuch) {
   EXPECT_EQ(verdict.culprits.front().kind, CulpritKind::allocation_retries);
   EXPECT_TRUE(says(say_stopped(verdict.sentence), "costs at most 20.0 ms (20.0 %)"))
       << say_stopped(verdict.sentence);
-  t.rank(0).retries.total = Ns{4'000'000};
+  t.rank(0).host.retries.total = Ns{4'000'000};
   EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.size(), 1U);
 }
 
@@ -400,7 +400,8 @@ TEST(Verdict, TransferThatMayBeWaitingIsNotSaidToBeSavedByFreeCommunication) {
   Replayed t({{{compute, 20}, {comm_exposed_unsplit, 80}}});
   t.saves(Change::communication_free, 80);
   const std::string sentence = say_stopped(find_verdict(t.job, std::nullopt).sentence);
-  EXPECT_TRUE(says(sentence, "80.0 ms (80.0 %) of it; waiting and transfer cannot be told apart"))
+  EXPECT_TRUE(
+      says(sentence, "80.0 ms (80.0 %) of it; waiting and transfer cannot be distinguished"))
       << sentence;
   EXPECT_FALSE(says(sentence, "would save")) << sentence;
 }
@@ -440,8 +441,8 @@ TEST(Verdict, TheFirstOfSeveralReplayedStepsHasNotTheLongestGap) {
   t.saves(Change::host_free, 40);
   t.gap(idle_host, 9'000'000, "cudaLaunchKernel");
   t.gap(idle_host, 5'000'000, "aten::copy_");
-  t.rank(0).idle.back().largest.front().step = 6;
-  t.job.steps.push_back({6, Ns{}, Ns{}, {0}});
+  t.rank(0).device.idle.back().largest.front().step = 6;
+  t.job.steps.common.push_back({6, Ns{}, Ns{}, {0}});
   const JobVerdict verdict = find_verdict(t.job, std::nullopt);
   ASSERT_FALSE(verdict.culprit.empty());
   EXPECT_TRUE(says(say(verdict.culprit), "the longest gap takes 5.00 ms while"))
@@ -464,7 +465,7 @@ TEST(Verdict, NothingToAnswerFromIsSaid) {
   const JobResult none;
   EXPECT_EQ(say_stopped(find_verdict(none, std::nullopt).sentence), "No rank could be read.");
   TestReport apart({{{compute, 90}}});
-  apart.job.spread = {};
+  apart.job.steps.spread = {};
   EXPECT_TRUE(
       says(say_stopped(find_verdict(apart.job, std::nullopt).sentence), "no step in common"));
 }

@@ -87,10 +87,11 @@ void job_warnings(const Analysis& report, Messages& out) {
   if (report.world_size && static_cast<std::size_t>(*report.world_size) > job.ranks.size() &&
       !job.collectives.rows.empty())
     out.push_back(msg::ranks_absent(job.ranks.size(), *report.world_size));
-  if (!job.missing.empty()) out.push_back(msg::steps_missing(job.missing.size()));
+  if (!job.steps.missing.empty()) out.push_back(msg::steps_missing(job.steps.missing.size()));
   mismatch_warnings(job, out);
   unsure_group_warning(job, out);
-  if (Message units = unit_waits_warning(job); !units.empty()) out.push_back(std::move(units));
+  if (Message units = unit_waits_warning(job.units, job.collectives); !units.empty())
+    out.push_back(std::move(units));
   if (job.pipeline) append(out, job.pipeline->warnings);
   const auto ordered = std::ranges::find(report.inputs, "order", &InputRow::rank_source);
   if (ordered != report.inputs.end()) out.push_back(msg::ranks_by_order());
@@ -127,12 +128,13 @@ void mfu_warnings(const MfuBudget& mfu, Messages& out) {
 Messages analyze_warnings(const Analysis& report, const std::optional<Error>& no_mfu) {
   Messages out;
   if (report.job.ranks.empty()) return out;
-  if (!report.job.cut.empty()) out.push_back(msg::file_cut());
+  if (!report.job.steps.cut.empty()) out.push_back(msg::file_cut());
   input_warnings(report, out);
   rank_warnings(report, out);
   job_warnings(report, out);
   link_warnings(report, out);
-  for (Message& said : gpu_log_warnings(report.job)) out.push_back(std::move(said));
+  for (Message& said : gpu_log_warnings(report.job.gpus, report.job.ranks))
+    out.push_back(std::move(said));
   if (no_mfu) out.push_back(msg::no_mfu(no_mfu->message()));
   if (report.mfu) mfu_warnings(*report.mfu, out);
   switch_warnings(report, out);
@@ -240,28 +242,29 @@ void unused_rows(const GpuEvidence& gpus, Messages& out) {
 }
 
 // Ranks that no log covers, though logs cover others; and ranks whose readings are too far apart.
-void ranks_without(const JobResult& job, Messages& out) {
+void ranks_without(const GpuEvidence& gpus, std::span<const RankResult> ranks, Messages& out) {
   std::vector<int> missing;
   std::vector<int> sparse;
-  for (const RankResult& r : job.ranks) {
-    const auto at = std::ranges::find(job.gpus->ranks, r.rank, &GpuOfRank::rank);
-    if (at == job.gpus->ranks.end())
+  for (const RankResult& r : ranks) {
+    const auto at = std::ranges::find(gpus.ranks, r.rank, &GpuOfRank::rank);
+    if (at == gpus.ranks.end())
       missing.push_back(r.rank);
     else if (!at->whole.tells())
       sparse.push_back(r.rank);
   }
-  if (!missing.empty() && missing.size() < job.ranks.size()) out.push_back(msg::no_log_of(missing));
+  if (!missing.empty() && missing.size() < ranks.size()) out.push_back(msg::no_log_of(missing));
   if (!sparse.empty()) out.push_back(msg::sparse_readings(sparse));
 }
 
 }  // namespace
 
-Messages gpu_log_warnings(const JobResult& job) {
+Messages gpu_log_warnings(const std::optional<GpuEvidence>& gpus,
+                          std::span<const RankResult> ranks) {
   Messages out;
-  if (!job.gpus) return out;
-  log_problems(*job.gpus, out);
-  unused_rows(*job.gpus, out);
-  ranks_without(job, out);
+  if (!gpus) return out;
+  log_problems(*gpus, out);
+  unused_rows(*gpus, out);
+  ranks_without(*gpus, ranks, out);
   return out;
 }
 

@@ -34,7 +34,8 @@ namespace stepscope {
 // What logs of GPUs given with the traces lack, and why.
 
 // Empty without logs.
-[[nodiscard]] Messages gpu_log_warnings(const JobResult& job);
+[[nodiscard]] Messages gpu_log_warnings(const std::optional<GpuEvidence>& gpus,
+                                        std::span<const RankResult> ranks);
 
 // What records of communication cannot show of a hang, and what was not understood in them.
 

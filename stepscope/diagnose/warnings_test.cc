@@ -50,7 +50,7 @@ TEST(Warnings, EverythingThatWasNotRecordedIsOneLineWithItsSwitches) {
 
 TEST(Warnings, ACpuRunIsNotAskedForDeviceRows) {
   TestReport t({{{BudgetCategory::compute, 100}}});
-  t.rank(0).device = "cpu";
+  t.rank(0).device.kind = "cpu";
   const auto warnings = warnings_of(t);
   EXPECT_EQ(with(warnings, "sync_events"), "");
   EXPECT_EQ(with(warnings, "ProfilerActivity"), "");
@@ -59,7 +59,7 @@ TEST(Warnings, ACpuRunIsNotAskedForDeviceRows) {
 
 TEST(Warnings, AnotherVendorsDeviceIsNotAskedForCudaRows) {
   TestReport t({{{BudgetCategory::compute, 100}}});
-  t.rank(0).device = "rocm";
+  t.rank(0).device.kind = "rocm";
   EXPECT_EQ(with(warnings_of(t), "enable_cuda_sync_events"), "");
 }
 
@@ -108,9 +108,9 @@ TEST(Warnings, ClocksThatDoNotCompareAreSaidOfSeveralRanksOnly) {
 
 TEST(Warnings, MissingStepsAreCountedInTheRightNumber) {
   TestReport t({{{BudgetCategory::compute, 100}}});
-  complete(t).job.missing = {{1, 4}};
+  complete(t).job.steps.missing = {{1, 4}};
   EXPECT_NE(with(warnings_of(t), "1 step is missing on some rank and stays out"), "");
-  t.job.missing.push_back({1, 5});
+  t.job.steps.missing.push_back({1, 5});
   EXPECT_NE(with(warnings_of(t), "2 steps are missing on some rank and stay out"), "");
 }
 

@@ -3,9 +3,10 @@
 // device work (Triton's host rows carry one), nor does the name.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
+
+#include "stepscope/base/enum_names.h"
 
 namespace stepscope {
 
@@ -26,13 +27,8 @@ enum class Category : std::uint8_t {
   trace_window,    // `Trace`: the profiler's whole window
   other,           // any other complete slice on a host thread
 };
-inline constexpr std::size_t category_count = 15;
-
-inline constexpr std::array<std::string_view, category_count> category_names = {
-    "cpu_op",       "user_annotation", "gpu_annotation", "python_function", "runtime",
-    "driver",       "kernel",          "memcpy",         "memset",          "sync",
-    "device_event", "overhead",        "profiler_range", "trace_window",    "other"};
-static_assert(category_names[static_cast<std::size_t>(Category::other)] == "other");
+inline constexpr auto category_names = enum_names<Category::other>;
+inline constexpr std::size_t category_count = category_names.size();
 
 // Whether the row is work that occupies a device.
 constexpr bool is_device_work(Category c) {

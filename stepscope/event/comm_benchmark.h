@@ -29,8 +29,8 @@ struct CommBenchmark {
   bool many_at_once = false;  // a bandwidth test: its times are for one of many messages in flight
   int ranks = 0;              // 0: not in the file
   int hosts = 0;
-  bool even = true;    // equal number of ranks on each host
-  std::string device;  // of the first rank; may be empty
+  bool same_ranks_per_host = true;  // equal number of ranks on each host
+  std::string device;               // of the first rank; may be empty
   std::vector<BenchmarkPoint> points;
   std::optional<double> best_rate;  // bytes/s of a bandwidth test
   std::map<std::string, std::uint64_t> notes;

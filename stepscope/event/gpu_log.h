@@ -3,7 +3,6 @@
 // and why the clocks are limited. nvidia-smi, dcgmi and dcgm-exporter write them.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/event/trace.h"
 
@@ -29,13 +29,8 @@ enum class ClockReason : std::uint8_t {
   hw_power_brake,
   display_clocks
 };
-inline constexpr std::array<std::string_view, 9> clock_reason_names = {
-    "idle",          "applications_clocks", "sw_power_cap",        "hw_slowdown",
-    "sync_boost",    "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
-    "display_clocks"};
+inline constexpr auto clock_reason_names = enum_names<ClockReason::display_clocks>;
 inline constexpr std::size_t clock_reason_count = clock_reason_names.size();
-static_assert(clock_reason_names[static_cast<std::size_t>(ClockReason::display_clocks)] ==
-              "display_clocks");
 [[nodiscard]] constexpr std::uint32_t bit_of(ClockReason reason) {
   return std::uint32_t{1} << static_cast<unsigned>(reason);
 }

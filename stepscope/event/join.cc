@@ -5,14 +5,67 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
 #include <utility>
 
 #include "stepscope/base/crew.h"
 #include "stepscope/base/result.h"
-#include "stepscope/event/track_map.h"
 
 namespace stepscope {
 namespace {
+
+// Merges the tracks of several traces of one rank. Equal pid, tid and device mean one track.
+class TrackMap {
+ public:
+  // New tracks are appended to `tracks`, which must outlive this.
+  explicit TrackMap(std::vector<Track>& tracks);
+  // The id of each track of `more`. Its texts are mapped through `strings` (by StringId).
+  std::vector<TrackId> add(const std::vector<Track>& more, const std::vector<StringId>& strings);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Track& t) const;
+  };
+  struct Equal {
+    bool operator()(const Track& a, const Track& b) const;
+  };
+  std::vector<Track>& tracks_;
+  std::unordered_map<Track, TrackId, Hash, Equal> places_;
+};
+
+std::size_t TrackMap::Hash::operator()(const Track& t) const {
+  std::size_t h = t.device ? 1 : 2;
+  const auto mix = [&](std::size_t v) { h = (h ^ v) * 0x9E3779B97F4A7C15ULL; };
+  mix(static_cast<std::size_t>(t.pid));
+  mix(static_cast<std::size_t>(t.tid));
+  mix(index(t.pid_text));
+  mix(index(t.tid_text));
+  return h ^ h >> 32;
+}
+
+bool TrackMap::Equal::operator()(const Track& a, const Track& b) const {
+  return a.pid == b.pid && a.tid == b.tid && a.device == b.device && a.pid_text == b.pid_text &&
+         a.tid_text == b.tid_text;
+}
+
+TrackMap::TrackMap(std::vector<Track>& tracks) : tracks_(tracks) {
+  for (std::uint32_t i = 0; i < tracks.size(); ++i) places_.try_emplace(tracks[i], TrackId{i});
+}
+
+std::vector<TrackId> TrackMap::add(const std::vector<Track>& more,
+                                   const std::vector<StringId>& strings) {
+  std::vector<TrackId> map;
+  map.reserve(more.size());
+  for (Track track : more) {
+    for (StringId* id : {&track.pid_text, &track.tid_text, &track.process_name, &track.thread_name})
+      *id = strings[index(*id)];
+    const TrackId fresh{static_cast<std::uint32_t>(tracks_.size())};
+    const auto [at, inserted] = places_.try_emplace(track, fresh);
+    if (inserted) tracks_.push_back(track);
+    map.push_back(at->second);
+  }
+  return map;
+}
 
 // Rows [first, first + count) of one table of a part, and their destination.
 struct Rows {
@@ -83,22 +136,25 @@ void concatenate_texts(std::vector<StringId>& into, std::vector<StringId>& from,
   std::vector<StringId>().swap(from);
 }
 
-// Appends the tables that keep their part's order. offsets[p] is the first detail row of part p.
-void join_details(std::vector<Trace>& parts, const std::vector<AbsorbMap>& maps) {
-  Trace& into = parts[0];
-  for (std::size_t p = 1; p < parts.size(); ++p) {
-    Trace& from = parts[p];
-    const auto text = [&](StringId id) { return maps[p].strings[index(id)]; };
-    concatenate_texts(into.ops.input_dims, from.ops.input_dims, text);
-    concatenate_texts(into.ops.input_types, from.ops.input_types, text);
-    concatenate_texts(into.ops.concrete_inputs, from.ops.concrete_inputs, text);
-    concatenate(into.ops.sequence, from.ops.sequence);
-    concatenate(into.ops.forward_thread, from.ops.forward_thread);
-    concatenate(into.copies.bytes, from.copies.bytes);
-    concatenate(into.syncs.stream, from.syncs.stream);
-    concatenate(into.syncs.wait_on_stream, from.syncs.wait_on_stream);
-    concatenate(into.syncs.wait_on_record_correlation, from.syncs.wait_on_record_correlation);
-  }
+// Adds the tables that keep their order: texts(into, from) for columns of texts, numbers(into,
+// from) for the others.
+template <class Texts, class Numbers>
+void add_details(Trace& into, Trace& from, const Texts& texts, const Numbers& numbers) {
+  texts(into.ops.input_dims, from.ops.input_dims);
+  texts(into.ops.input_types, from.ops.input_types);
+  texts(into.ops.concrete_inputs, from.ops.concrete_inputs);
+  numbers(into.ops.sequence, from.ops.sequence);
+  numbers(into.ops.forward_thread, from.ops.forward_thread);
+  numbers(into.copies.bytes, from.copies.bytes);
+  numbers(into.syncs.stream, from.syncs.stream);
+  numbers(into.syncs.wait_on_stream, from.syncs.wait_on_stream);
+  numbers(into.syncs.wait_on_record_correlation, from.syncs.wait_on_record_correlation);
+}
+
+void map_texts(Collective& c, const std::vector<StringId>& strings) {
+  for (StringId* id : {&c.name, &c.dtype, &c.group_name, &c.group_description, &c.group_ranks,
+                       &c.in_split, &c.out_split})
+    *id = strings[index(*id)];
 }
 
 void join_collectives(std::vector<Trace>& parts, const std::vector<AbsorbMap>& maps,
@@ -107,9 +163,7 @@ void join_collectives(std::vector<Trace>& parts, const std::vector<AbsorbMap>& m
   for (std::uint32_t p = 0; p < parts.size(); ++p) {
     for (Collective c : parts[p].collectives) {
       c.slice = places(p, c.slice);
-      for (StringId* id : {&c.name, &c.dtype, &c.group_name, &c.group_description, &c.group_ranks,
-                           &c.in_split, &c.out_split})
-        *id = maps[p].strings[index(*id)];
+      map_texts(c, maps[p].strings);
       all.push_back(c);
     }
     std::vector<Collective>().swap(parts[p].collectives);
@@ -203,7 +257,12 @@ Joined join(std::vector<Trace>&& parts, std::span<const RowStretch> stretches, u
     maps.push_back(std::move(map));
   }
   join_rows(parts, stretches, maps, threads);
-  join_details(parts, maps);
+  for (std::size_t p = 1; p < parts.size(); ++p) {
+    const auto text = [&](StringId id) { return maps[p].strings[index(id)]; };
+    add_details(
+        parts[0], parts[p], [&](auto& into, auto& from) { concatenate_texts(into, from, text); },
+        [](auto& into, auto& from) { concatenate(into, from); });
+  }
   return {std::move(parts[0]), std::move(maps)};
 }
 
@@ -239,19 +298,6 @@ void absorb_slices(Slices& into, Slices& from, const AbsorbMap& map, const Detai
   move_column(into.external_id, from.external_id);
 }
 
-void absorb_details(Trace& into, Trace& from, const std::vector<StringId>& strings) {
-  const auto text = [&](StringId id) { return strings[index(id)]; };
-  map_column(into.ops.input_dims, from.ops.input_dims, text);
-  map_column(into.ops.input_types, from.ops.input_types, text);
-  map_column(into.ops.concrete_inputs, from.ops.concrete_inputs, text);
-  move_column(into.ops.sequence, from.ops.sequence);
-  move_column(into.ops.forward_thread, from.ops.forward_thread);
-  move_column(into.copies.bytes, from.copies.bytes);
-  move_column(into.syncs.stream, from.syncs.stream);
-  move_column(into.syncs.wait_on_stream, from.syncs.wait_on_stream);
-  move_column(into.syncs.wait_on_record_correlation, from.syncs.wait_on_record_correlation);
-}
-
 }  // namespace
 
 AbsorbMap absorb(Trace& into, Trace&& from) {
@@ -263,9 +309,7 @@ AbsorbMap absorb(Trace& into, Trace&& from) {
 
   for (Collective c : from.collectives) {
     c.slice = moved(c.slice);
-    for (StringId* id : {&c.name, &c.dtype, &c.group_name, &c.group_description, &c.group_ranks,
-                         &c.in_split, &c.out_split})
-      *id = text(*id);
+    map_texts(c, map.strings);
     into.collectives.push_back(c);
   }
   map_column(into.counters.slice, from.counters.slice, moved);
@@ -285,7 +329,9 @@ AbsorbMap absorb(Trace& into, Trace&& from) {
                               static_cast<std::uint32_t>(into.copies.size()),
                               static_cast<std::uint32_t>(into.syncs.size())};
   absorb_slices(into.slices, from.slices, map, offsets);
-  absorb_details(into, from, map.strings);
+  add_details(
+      into, from, [&](auto& a, auto& b) { map_column(a, b, text); },
+      [](auto& a, auto& b) { move_column(a, b); });
   into.notes.merge(from.notes);
   return map;
 }

@@ -4,13 +4,13 @@
 // host, if nothing else is said.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 
 namespace stepscope {
@@ -24,9 +24,7 @@ enum class KernelKind : std::uint8_t {
   copy,       // of `amount` bytes: within the device, and between it and the host
   launch      // small calls in a row
 };
-inline constexpr std::array<std::string_view, 7> kernel_kind_names = {
-    "product", "grouped", "attention", "pointwise", "optimizer", "copy", "launch"};
-static_assert(kernel_kind_names[static_cast<std::size_t>(KernelKind::launch)] == "launch");
+inline constexpr auto kernel_kind_names = enum_names<KernelKind::launch>;
 
 struct KernelTime {
   KernelKind kind{};

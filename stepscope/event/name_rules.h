@@ -3,7 +3,6 @@
 // what the program's own rules say of the last few thousand names (name_rules.h).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "stepscope/base/collective_kind.h"  // IWYU pragma: export
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/result.h"
 
 namespace stepscope {
@@ -35,12 +35,8 @@ enum class NameClass : std::uint8_t {
   wait,
   other
 };
-inline constexpr std::size_t name_class_count = 15;
-inline constexpr std::array<std::string_view, name_class_count> name_class_names = {
-    "matmul",    "attention",     "norm",    "softmax",   "elementwise",
-    "reduction", "quantize",      "routing", "optimizer", "embedding",
-    "loss",      "communication", "copy",    "wait",      "other"};
-static_assert(name_class_names[static_cast<std::size_t>(NameClass::other)] == "other");
+inline constexpr auto name_class_names = enum_names<NameClass::other>;
+inline constexpr std::size_t name_class_count = name_class_names.size();
 
 struct NameRules;
 

@@ -95,7 +95,7 @@ Result<PlacedBenchmark> place_benchmark(CommBenchmark benchmark, const Machine& 
     return wrong(benchmark, "does not say how many ranks it had", "give --ranks N");
   if (placed.ranks < 2)
     return wrong(benchmark, "is of one rank, which sends nothing", "measure with two or more");
-  if (!benchmark.even || placed.ranks % placed.hosts != 0)
+  if (!benchmark.same_ranks_per_host || placed.ranks % placed.hosts != 0)
     return wrong(benchmark, "has ranks unevenly on its hosts",
                  "measure with as many on each, which the model of the links assumes");
   const auto network = make_network(machine);

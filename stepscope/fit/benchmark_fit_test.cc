@@ -109,7 +109,7 @@ TEST(BenchmarkFit, SizesOfOneRankBecomeTotals) {
 TEST(BenchmarkFit, WhatCannotBePlacedIsRefused) {
   EXPECT_FALSE(place_benchmark(line(1, 1, 1e-6, 1e9), h100(), {}));
   CommBenchmark uneven = line(6, 2, 1e-5, 1e9);
-  uneven.even = false;
+  uneven.same_ranks_per_host = false;
   EXPECT_FALSE(place_benchmark(uneven, h100(), {}));
   CommBenchmark bandwidth = line(2, 1, 1e-6, 1e9);
   bandwidth.many_at_once = true;

@@ -74,7 +74,7 @@ class Models {
 OperandFormat fp32_products(const RankResult& rank) {
   Ns plain{};
   Ns tensor{};
-  for (const ExecutedStep& step : rank.executed.steps) {
+  for (const ExecutedStep& step : rank.work.executed.steps) {
     plain += step.products[static_cast<std::size_t>(OperandFormat::fp32)].time;
     tensor += step.products[static_cast<std::size_t>(OperandFormat::tf32)].time;
   }
@@ -210,7 +210,7 @@ Result<ExpectedOperators> expected_operators(const RankResult& rank, const Machi
   if (rank.strings == nullptr) return result;
   Expectations expectations(rank, machine);
   std::array<ExpectedOperatorClass, name_class_count> classes{};
-  for (const OperatorRow& row : rank.operators) {
+  for (const OperatorRow& row : rank.work.operators) {
     ExpectedOperatorClass& c = classes[static_cast<std::size_t>(row.kind)];
     const double measured = seconds(row.device).count();
     const auto expected = expectations.of(row);

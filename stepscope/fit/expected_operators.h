@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/runs/job.h"
+#include "stepscope/analysis/runs/rank_result.h"
 #include "stepscope/analysis/work/op_inputs.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/layer/operation.h"

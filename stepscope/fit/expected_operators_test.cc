@@ -36,7 +36,7 @@ struct Rank {
     row.precision = precision;
     row.calls = row.device_calls = calls;
     row.device = device;
-    return result.operators.emplace_back(row);
+    return result.work.operators.emplace_back(row);
   }
   [[nodiscard]] ExpectedOperators expected() const {
     const Machine machine = *parse_machine(tiny_machine_text, "plain.json");
@@ -77,7 +77,7 @@ TEST(ExpectedOperators, Fp32ProductsOfTensorCoresAreTf32) {
            Ns{1'000'000})
       .flops = Flops{2e9};
   EXPECT_NEAR(rank.expected().operators.at(0).expected, 2e9 / (10e12 * 0.8), 1e-12);
-  rank.result.executed.steps.emplace_back()
+  rank.result.work.executed.steps.emplace_back()
       .products[static_cast<std::size_t>(OperandFormat::tf32)]
       .time = Ns{5};
   EXPECT_NEAR(rank.expected().operators.at(0).expected, 2e9 / (50e12 * 0.8), 1e-12);

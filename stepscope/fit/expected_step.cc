@@ -63,11 +63,11 @@ class Arithmetic {
     for (std::int64_t i = 0; i < layers[stage]; ++i)
       add(layer_operations(model, plan_, begin + i), recompute_at(plan_, i), false);
     if (stage + 1 != layers.size()) return;
-    add(head_operations(model, plan_), Recompute::none, !plan_.narrow_head);
+    add(head_operations(model, plan_), Recompute::none, !plan_.kernels.narrow_head);
     const std::int64_t modules = model.prediction ? model.prediction->modules : 0;
     for (std::int64_t module = 0; module < modules; ++module) {
       add(prediction_operations(model, plan_), Recompute::none, false);
-      add(prediction_head_operations(model, plan_), Recompute::none, !plan_.narrow_head);
+      add(prediction_head_operations(model, plan_), Recompute::none, !plan_.kernels.narrow_head);
     }
   }
 

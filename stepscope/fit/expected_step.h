@@ -11,7 +11,7 @@
 #include "stepscope/cost/machine/interconnect.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/fit/step_class.h"
 
 namespace stepscope {

@@ -25,7 +25,7 @@ Plan plan(std::int64_t tp, std::int64_t cp, std::int64_t pp, std::int64_t dp, st
   p.cp = cp;
   p.pp = pp;
   p.dp = dp;
-  p.global_batch = batch;
+  p.batch.global = batch;
   return p;
 }
 
@@ -36,21 +36,21 @@ std::vector<Case> cases() {
                            {"mixtral-8x7b", "h100_sxm_80gb", plan(1, 1, 4, 16, 64)},
                            {"bert-large", "v100_sxm2_32gb", plan(1, 1, 1, 1, 8)},
                            {"gpt2", "mi300x", plan(1, 1, 2, 2, 16)}};
-  all[0].plan.recompute = Recompute::selective;
-  all[0].plan.sequence_parallel = true;
+  all[0].plan.memory.recompute = Recompute::selective;
+  all[0].plan.tensor.sequence_parallel = true;
   all[1].plan.zero = 3;
-  all[1].plan.recompute = Recompute::full;
-  all[2].plan.schedule = Schedule::interleaved;
-  all[2].plan.virtual_stages = 4;
-  all[2].plan.recompute = Recompute::every_k;
-  all[2].plan.recompute_every = 3;
+  all[1].plan.memory.recompute = Recompute::full;
+  all[2].plan.pipeline.schedule = Schedule::interleaved;
+  all[2].plan.pipeline.virtual_stages = 4;
+  all[2].plan.memory.recompute = Recompute::every_k;
+  all[2].plan.memory.recompute_every = 3;
   all[3].plan.ep = 8;
   all[3].plan.zero = 1;
-  all[4].plan.sequence = 512;
+  all[4].plan.batch.sequence = 512;
   all[4].plan.precision.matmul = Dtype::fp16;
-  all[4].plan.fused_attention = false;
-  all[5].plan.sequence = 1024;
-  all[5].plan.recompute = Recompute::operations;
+  all[4].plan.kernels.fused_attention = false;
+  all[5].plan.batch.sequence = 1024;
+  all[5].plan.memory.recompute = Recompute::operations;
   return all;
 }
 
@@ -126,8 +126,8 @@ TEST(ExpectedStep, ItsMatmulsAndAttentionAreThePredictionsWithoutRecomputation) 
 // Kernels of scores and values that are written to memory are those of matrix products.
 TEST(ExpectedStep, AttentionThatIsNotFusedIsMatmuls) {
   Case c{"gpt2", "a100_sxm_80gb", plan(1, 1, 1, 1, 8)};
-  c.plan.sequence = 1024;
-  c.plan.fused_attention = false;
+  c.plan.batch.sequence = 1024;
+  c.plan.kernels.fused_attention = false;
   const Both b = both(c);
   EXPECT_EQ(of(b.expected.seconds, StepClass::attention), 0);
   EXPECT_GT(of(b.expected.seconds, StepClass::matmul), b.cost[StepTerm::matmul]);
@@ -139,7 +139,7 @@ TEST(ExpectedStep, SaysWhatTheMachineLacks) {
   const Network network = *make_network(machine);
   machine.memory_rate.reset();
   Plan p = plan(1, 1, 1, 1, 1);
-  p.sequence = 1024;
+  p.batch.sequence = 1024;
   const auto expected = expected_step(model, machine, network, p);
   ASSERT_FALSE(expected);
   EXPECT_NE(expected.error().message().find("memory_gb_per_s"), std::string::npos);

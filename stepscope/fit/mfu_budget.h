@@ -10,7 +10,6 @@
 // hidden behind compute counts as compute. See docs/explanation/mfu.md.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -18,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/fit/mfu_question.h"
@@ -45,27 +45,8 @@ enum class MfuTerm : std::uint8_t {
   idle_unexplained,
   not_recorded,
 };
-inline constexpr std::size_t mfu_term_count = 18;
-inline constexpr std::array<std::string_view, mfu_term_count> mfu_term_names = {
-    "mfu",
-    "recompute",
-    "executed_at_peak",
-    "kernel_inefficiency",
-    "memory_bound_compute",
-    "compute_unattributed",
-    "exposed_transfer",
-    "exposed_wait",
-    "exposed_comm_unsplit",
-    "exposed_copy",
-    "pipeline_bubble",
-    "idle_data",
-    "idle_host",
-    "idle_sync",
-    "idle_launch",
-    "idle_dependency",
-    "idle_unexplained",
-    "not_recorded"};
-static_assert(mfu_term_names[static_cast<std::size_t>(MfuTerm::not_recorded)] == "not_recorded");
+inline constexpr auto mfu_term_names = enum_names<MfuTerm::not_recorded>;
+inline constexpr std::size_t mfu_term_count = mfu_term_names.size();
 
 struct MfuShare {
   MfuTerm term = MfuTerm::mfu;

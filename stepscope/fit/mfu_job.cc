@@ -44,15 +44,15 @@ Ns pipeline_wait(const JobResult& job, std::size_t rank, std::span<const std::si
 
 }  // namespace
 
-std::vector<std::int64_t> common_steps(const JobResult& job) {
+std::vector<std::int64_t> common_steps(const JobSteps& steps) {
   std::vector<std::int64_t> indices;
-  for (const JobStep& step : job.steps) indices.push_back(step.index);
+  for (const JobStep& step : steps.common) indices.push_back(step.index);
   std::ranges::sort(indices);
   return indices;
 }
 
 Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures) {
-  const std::vector<std::int64_t> common = common_steps(job);
+  const std::vector<std::int64_t> common = common_steps(job.steps);
   std::vector<MfuRank> ranks;
   std::int64_t devices = 0;
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
@@ -64,9 +64,10 @@ Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures) {
     const std::vector<std::size_t> places = places_of(counted ? indices : common, r.steps);
     if (places.empty()) continue;
     MfuRank rank = counted ? mfu_rank(r.rank, r.counted.budget, places_of(indices, r.counted.steps),
-                                      r.executed, places)
-                           : mfu_rank(r.rank, r.budget, places, r.executed, places);
-    if (rank.work && r.overlap) rank.work->contention = product_contention(r.overlap->contention);
+                                      r.work.executed, places)
+                           : mfu_rank(r.rank, r.budget, places, r.work.executed, places);
+    if (rank.work && r.work.overlap)
+      rank.work->contention = product_contention(r.work.overlap->contention);
     if (has_pipeline(job))
       rank.pipeline_receive_wait =
           std::min(pipeline_wait(job, i, places), rank.budget[BudgetCategory::comm_exposed_wait]);
@@ -79,8 +80,8 @@ Result<MfuBudget> mfu_of_job(const JobResult& job, const MfuFigures& figures) {
     question.model = figures.model_flops.front();
     question.other_conventions.assign(figures.model_flops.begin() + 1, figures.model_flops.end());
   }
-  const bool on_cpu = !job.ranks.empty() && job.ranks.front().device == "cpu";
-  question.gpu_name = job.ranks.empty() ? "" : on_cpu ? "cpu" : job.ranks.front().gpu_name;
+  const bool cpu = on_cpu(job.ranks);
+  question.gpu_name = job.ranks.empty() ? "" : cpu ? "cpu" : job.ranks.front().device.name;
   question.machine = figures.machine;
   question.peak = figures.peak;
   question.dtype = figures.dtype;

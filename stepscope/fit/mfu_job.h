@@ -24,7 +24,7 @@ struct MfuFigures {
 };
 
 // The indices of the steps that every rank has, ascending.
-[[nodiscard]] std::vector<std::int64_t> common_steps(const JobResult& job);
+[[nodiscard]] std::vector<std::int64_t> common_steps(const JobSteps& steps);
 
 // Covers the steps that every rank has. Errors: no step, or no peak (the message asks for
 // --peak-tflops).

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 RankResult rank_with(int rank, const std::vector<std::int64_t>& indices, int compute) {
   RankResult r;
   r.rank = rank;
-  r.device = "cuda";
+  r.device.kind = "cuda";
   DeviceBudget& device = r.budget.devices.emplace_back();
   device.device = 0;
   for (const std::int64_t index : indices) {
@@ -23,7 +23,7 @@ RankResult rank_with(int rank, const std::vector<std::int64_t>& indices, int com
     b[BudgetCategory::compute] = milliseconds(compute);
     b[BudgetCategory::idle_host] = milliseconds(100 - compute);
     device.steps.push_back(b);
-    r.executed.steps.emplace_back().index = index;
+    r.work.executed.steps.emplace_back().index = index;
   }
   return r;
 }
@@ -31,7 +31,7 @@ RankResult rank_with(int rank, const std::vector<std::int64_t>& indices, int com
 JobResult job_of(std::vector<RankResult> ranks, const std::vector<std::int64_t>& common) {
   JobResult job;
   job.ranks = std::move(ranks);
-  for (const std::int64_t index : common) job.steps.emplace_back().index = index;
+  for (const std::int64_t index : common) job.steps.common.emplace_back().index = index;
   return job;
 }
 
@@ -89,8 +89,8 @@ TEST(MfuOfJob, WithoutAPeakTheErrorAsksForOne) {
 
 TEST(MfuOfJob, ACpuIsCalledOne) {
   JobResult job = job_of({rank_with(0, {1}, 80)}, {1});
-  job.ranks[0].device = "cpu";
-  job.ranks[0].gpu_name.clear();
+  job.ranks[0].device.kind = "cpu";
+  job.ranks[0].device.name.clear();
   const auto mfu = mfu_of_job(job, MfuFigures{});
   ASSERT_FALSE(mfu);
   EXPECT_NE(mfu.error().message().find("CPU"), std::string::npos);

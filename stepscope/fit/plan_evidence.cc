@@ -132,10 +132,10 @@ std::optional<Error> contradiction(const Plan& plan, const JobResult& job,
   return sharding_contradiction(plan, job);
 }
 
-std::optional<Dtype> traced_dtype(const JobResult& job) {
+std::optional<Dtype> traced_dtype(std::span<const RankResult> ranks) {
   std::array<Ns, dtype_count> time{};
-  for (const RankResult& r : job.ranks)
-    for (const ExecutedStep& step : r.executed.steps)
+  for (const RankResult& r : ranks)
+    for (const ExecutedStep& step : r.work.executed.steps)
       for (std::size_t p = 0; p < precision_count; ++p)
         if (const auto dtype = dtype_of(static_cast<OperandFormat>(p)))
           time[index(*dtype)] += step.products[p].time + step.products[p].unknown_time;

@@ -8,7 +8,7 @@
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/model/dtype.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 
@@ -18,6 +18,6 @@ namespace stepscope {
                                                  std::optional<int> recorded_world);
 
 // The format with most time of the traced products; absent if neither shapes nor kernels show it.
-[[nodiscard]] std::optional<Dtype> traced_dtype(const JobResult& job);
+[[nodiscard]] std::optional<Dtype> traced_dtype(std::span<const RankResult> ranks);
 
 }  // namespace stepscope

@@ -27,7 +27,7 @@ constexpr double unrecorded_waiting = 0.05;  // of the step, if no rank waited f
 
 // Measured over expected of a class; of all kernels where one side has no kernel of the class.
 double calibration(StepClass c, const StepSeconds& expected, const ReplayedChange& replayed) {
-  constexpr double most = 4;
+  constexpr double max_ratio = 4;
   double measured_all = 0;
   double expected_all = 0;
   for (std::size_t k = 0; k < static_cast<std::size_t>(StepClass::tensor_comm); ++k) {
@@ -37,7 +37,7 @@ double calibration(StepClass c, const StepSeconds& expected, const ReplayedChang
   const double all = expected_all > 0 && measured_all > 0 ? measured_all / expected_all : 1;
   if (c == StepClass::data_comm)
     return replayed.expected_data > 0
-               ? std::clamp(replayed.links_data / replayed.expected_data, 1 / most, most)
+               ? std::clamp(replayed.links_data / replayed.expected_data, 1 / max_ratio, max_ratio)
                : 1;
   if (c == StepClass::bubble) return all;
   if (c >= StepClass::tensor_comm) return 1;
@@ -46,7 +46,7 @@ double calibration(StepClass c, const StepSeconds& expected, const ReplayedChang
       replayed.busy[static_cast<std::size_t>(c)] > 0)
     return std::clamp(
         replayed.busy[static_cast<std::size_t>(c)] / expected[static_cast<std::size_t>(c)],
-        1 / most, most);
+        1 / max_ratio, max_ratio);
   return all;
 }
 
@@ -92,7 +92,7 @@ class Answer {
 // The spread of the mean of the steps that count.
 double spread_of_mean(const JobResult& job) {
   std::vector<double> walls;
-  for (const Step& s : job.counted) walls.push_back(seconds(s.end - s.start).count());
+  for (const Step& s : job.steps.counted) walls.push_back(seconds(s.end - s.start).count());
   return walls.empty()
              ? 0
              : sample_stdev(walls).value_or(0) / std::sqrt(static_cast<double>(walls.size()));

@@ -19,7 +19,6 @@
 // Host time and launches stay as they were recorded.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,6 +26,7 @@
 
 #include "stepscope/analysis/ranks/job_shape.h"
 #include "stepscope/analysis/runs/job.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/result.h"
 #include "stepscope/fit/replayed_change.h"
 #include "stepscope/say/message.h"
@@ -34,10 +34,8 @@
 namespace stepscope {
 
 enum class ProjectedPart : std::uint8_t { ranks, transfers, kernels, passes, model };
-inline constexpr std::size_t projected_part_count = 5;
-inline constexpr std::array<std::string_view, projected_part_count> projected_part_names = {
-    "ranks", "transfers", "kernels", "passes", "model"};
-static_assert(projected_part_names[static_cast<std::size_t>(ProjectedPart::model)] == "model");
+inline constexpr auto projected_part_names = enum_names<ProjectedPart::model>;
+inline constexpr std::size_t projected_part_count = projected_part_names.size();
 
 // A change of the step and how sure it is.
 struct ProjectedChange {

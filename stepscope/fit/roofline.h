@@ -3,20 +3,19 @@
 // the memory bandwidth, and the binding one (Williams, Waterman, Patterson: "Roofline", CACM 2009).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include "stepscope/analysis/work/executed.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/machine/machine.h"
 
 namespace stepscope {
 
 enum class Bound : std::uint8_t { unknown, compute, memory };
-inline constexpr std::array<std::string_view, 3> bound_names = {"unknown", "compute", "memory"};
-static_assert(bound_names[static_cast<std::size_t>(Bound::memory)] == "memory");
+inline constexpr auto bound_names = enum_names<Bound::memory>;
 
 // The summed work of a row of kernels or operators in `time` (> 0, else every answer is absent).
 struct RooflineWork {

@@ -8,7 +8,8 @@
 #include <string_view>
 
 #include "stepscope/analysis/collectives/dimensions.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/base/enum_names.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/event/name_rules.h"
 
 namespace stepscope {
@@ -32,12 +33,8 @@ enum class StepClass : std::uint8_t {
   copy,        // exposed copies; expected: offload
   host         // nothing runs; expected: the device waits for launches
 };
-inline constexpr std::size_t step_class_count = 17;
-inline constexpr std::array<std::string_view, step_class_count> step_class_names = {
-    "matmul",     "attention",   "norm",         "elementwise", "embedding",     "loss",
-    "optimizer",  "tensor_comm", "context_comm", "expert_comm", "pipeline_comm", "data_comm",
-    "other_comm", "bubble",      "wait",         "copy",        "host"};
-static_assert(step_class_names[static_cast<std::size_t>(StepClass::host)] == "host");
+inline constexpr auto step_class_names = enum_names<StepClass::host>;
+inline constexpr std::size_t step_class_count = step_class_names.size();
 
 // Compilers fuse work between matrix products across these classes, so only their sum is compared.
 constexpr bool is_pointwise(StepClass c) { return c >= StepClass::norm && c <= StepClass::loss; }

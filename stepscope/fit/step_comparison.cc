@@ -60,14 +60,15 @@ void add_classes(const ExpectedStep& expected, const StepSeconds& mean, StepComp
 }  // namespace
 
 std::optional<Error> cannot_compare(const JobResult& job) {
-  if (job.steps.empty()) return Error{.what = "no step to hold against the model"};
+  if (job.steps.common.empty()) return Error{.what = "no step to hold against the model"};
   for (const RankResult& r : job.ranks)
     if (r.counted.classes.empty())
       return Error{.what = "rank " + std::to_string(r.rank) +
                            " ran no kernels on a device, and a step's classes are those of kernels",
                    .hint = "operators of a CPU are held against its machine file by their shapes"};
   const auto has = [&](Phase phase) {
-    return std::ranges::find(job.phases, phase, &PhaseSummary::phase) != job.phases.end();
+    return std::ranges::find(job.steps.phases, phase, &PhaseSummary::phase) !=
+           job.steps.phases.end();
   };
   if (has(Phase::forward) && !has(Phase::backward) && !has(Phase::optimizer))
     return Error{
@@ -91,7 +92,7 @@ Result<StepComparison> compare_step(const JobResult& job, const StepQuestion& qu
                         .machine = question.machine.name,
                         .plan = question.plan,
                         .assumptions = expected->assumptions};
-  const std::vector<std::int64_t> common = common_steps(job);
+  const std::vector<std::int64_t> common = common_steps(job.steps);
   StepSeconds mean{};
   for (const RankResult& r : job.ranks) {
     const RankSeconds& rank = result.ranks.emplace_back(measured(common, r, question.plan));

@@ -49,13 +49,13 @@ Budget budget_of(int late) {
 
 JobResult job_of(const std::vector<int>& late_by_rank) {
   JobResult job;
-  job.steps.emplace_back().index = 3;
-  job.phases.emplace_back().phase = Phase::forward;
-  job.phases.emplace_back().phase = Phase::backward;
+  job.steps.common.emplace_back().index = 3;
+  job.steps.phases.emplace_back().phase = Phase::forward;
+  job.steps.phases.emplace_back().phase = Phase::backward;
   for (std::size_t i = 0; i < late_by_rank.size(); ++i) {
     RankResult& r = job.ranks.emplace_back();
     r.rank = static_cast<int>(i);
-    r.device = "cuda";
+    r.device.kind = "cuda";
     for (const std::int64_t index : {2, 3}) {  // some ranks lack step 2
       r.steps.emplace_back().index = index;
       r.counted.classes.push_back(index == 3 ? some_of_all(late_by_rank[i]) : ClassTime{});
@@ -86,8 +86,8 @@ Plan plan_of(std::int64_t tp, std::int64_t pp, std::int64_t dp) {
   p.tp = tp;
   p.pp = pp;
   p.dp = dp;
-  p.sequence = 1024;
-  p.global_batch = 8 * dp;
+  p.batch.sequence = 1024;
+  p.batch.global = 8 * dp;
   return p;
 }
 
@@ -149,23 +149,23 @@ TEST(StepComparison, GroupsOfTheWholeWorldServeThePlansOnlyDimension) {
 TEST(StepComparison, NeedsStepsADeviceAndABackwardPass) {
   EXPECT_FALSE(cannot_compare(job_of({0})));
   JobResult job = job_of({0});
-  job.phases.pop_back();
+  job.steps.phases.pop_back();
   ASSERT_TRUE(cannot_compare(job));
   EXPECT_NE(cannot_compare(job)->message().find("no backward"), std::string::npos);
-  job.phases.emplace_back().phase = Phase::optimizer;
+  job.steps.phases.emplace_back().phase = Phase::optimizer;
   EXPECT_FALSE(cannot_compare(job)) << "trained, only not seen to";
   job = job_of({0, 1});
   job.ranks[1].counted.classes.clear();
   ASSERT_TRUE(cannot_compare(job));
   EXPECT_NE(cannot_compare(job)->message().find("rank 1"), std::string::npos);
   job = job_of({0});
-  job.steps.clear();
+  job.steps.common.clear();
   EXPECT_TRUE(cannot_compare(job));
 }
 
 TEST(StepComparison, APlanThatTheModelCannotRunIsAnError) {
   Plan plan = plan_of(1, 1, 1);
-  plan.sequence = 2048;  // of 1024 learned positions
+  plan.batch.sequence = 2048;  // of 1024 learned positions
   EXPECT_FALSE(Bench().compare(job_of({0}), plan));
 }
 

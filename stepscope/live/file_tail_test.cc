@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/scratch_test_folder.h"
+
 namespace stepscope {
 namespace {
 
@@ -18,13 +20,6 @@ constexpr std::uint64_t everything = ~std::uint64_t{0};
 
 class FileTailTest : public testing::Test {
  protected:
-  FileTailTest() {
-    std::string form = (fs::temp_directory_path() / "tailXXXXXX").string();
-    folder_ = mkdtemp(form.data());
-    path_ = folder_ / "log";
-  }
-  ~FileTailTest() override { fs::remove_all(folder_); }
-
   void append(const std::string& text, const fs::path& path) {
     std::ofstream(path, std::ios::app | std::ios::binary) << text;
   }
@@ -39,8 +34,9 @@ class FileTailTest : public testing::Test {
   }
   std::vector<std::string> taken() { return std::exchange(lines_, {}); }
 
-  fs::path folder_;
-  fs::path path_;
+  const test::Folder scratch_;
+  const fs::path folder_ = scratch_.path;
+  const fs::path path_ = folder_ / "log";
   std::vector<std::string> lines_;
 };
 

@@ -4,7 +4,6 @@
 #include "stepscope/live/followed_files.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/scratch_test_folder.h"
 #include "stepscope/live/job_state.h"
 
 namespace stepscope {
@@ -21,13 +21,6 @@ namespace fs = std::filesystem;
 
 class FollowedFilesTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("followed_files_test_" + std::to_string(::getpid()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   [[nodiscard]] static std::string line(int rank, int step, int run, bool late = false) {
     const int wait = rank == 0 ? 20'000'000 + (late ? 30'000'000 : 0) : 20'000'000;
     return R"({"stepscope":"step","rank":)" + std::to_string(rank) +
@@ -58,11 +51,9 @@ class FollowedFilesTest : public testing::Test {
     return std::ranges::count(events_, kind, &LiveEvent::kind);
   }
 
-  fs::path folder_;
-  FollowedFiles files_{
-      {(fs::temp_directory_path() / ("followed_files_test_" + std::to_string(::getpid())))
-           .string()},
-      {}};
+  const test::Folder scratch_;
+  const fs::path folder_ = scratch_.path;
+  FollowedFiles files_{{folder_.string()}, {}};
   JobState job_;
   double now_ = 0;
   std::vector<Error> errors_;

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/live/live_communicator.h"
 #include "stepscope/live/live_event.h"
 #include "stepscope/live/own_work.h"
@@ -44,8 +45,7 @@ struct LiveLimits {
 inline constexpr std::string_view own_work_name = "own work";
 
 enum class StepSource : std::uint8_t { none, ranks, log, engine, collectives };
-inline constexpr std::array<std::string_view, 5> step_source_names = {"none", "ranks", "log",
-                                                                      "engine", "collectives"};
+inline constexpr auto step_source_names = enum_names<StepSource::collectives>;
 
 struct LiveProcess {
   std::string name;  // host and pid, or what the source calls it

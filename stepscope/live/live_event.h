@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stepscope/base/collective_kind.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/live/step_curve.h"
 
 namespace stepscope {
@@ -29,11 +30,7 @@ enum class LiveEventKind : std::uint8_t {
   longer_transfers,
   usual_transfers
 };
-inline constexpr std::array<std::string_view, 13> live_event_names = {
-    "late",           "no_longer_late", "slower",    "faster",
-    "silent",         "heard_again",    "stuck",     "unresponsive",
-    "stands_still",   "moves_again",    "restarted", "longer_transfers",
-    "usual_transfers"};
+inline constexpr auto live_event_names = enum_names<LiveEventKind::usual_transfers>;
 
 // Transfers of a communicator in a round, a step or about one.
 struct LongerTransfers {

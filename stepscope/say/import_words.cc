@@ -67,7 +67,7 @@ constexpr std::array import_facts = {
          "the export does not describe its GPUs (TARGET_INFO_GPU): --machine or --peak-tflops "
          "name the peak"},
     Fact{"write_ahead_log_not_read",
-         "a write-ahead log lies beside the export: rows that stand only there are missing; "
+         "a write-ahead log lies next to the export: rows that stand only there are missing; "
          "sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)' moves them in"},
     Fact{"ranks_by_order_of_devices",
          "ranks are numbered by device: the export says neither MPI's nor NCCL's"},

@@ -94,7 +94,7 @@ TEST(Say, WhatIsAbsentLeavesItsTextOut) {
   EXPECT_EQ(say(msg::process_group("tp0", "tp", std::vector{1})),
             "process group tp0 (tp), rank 1,");
   EXPECT_EQ(say(msg::cannot_split(std::optional<int>(), 2, true)),
-            "; waiting and transfer cannot be told apart: the ranks' clocks are not comparable");
+            "; waiting and transfer cannot be distinguished: the ranks' clocks are not comparable");
 }
 
 TEST(Say, SentencesBeginWithACapitalAndListsAreJoined) {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+// Collapsed ("folded") stacks: `root;...;leaf count`, one stack a line, as FlameGraph, py-spy raw,
+// async-profiler, bpftrace and Austin write them. Lines that begin with # are comments. Counts may
+// have a fraction.
+//
 // Neighbouring lines mostly share a prefix, so a line is walked from its first difference to the
 // line before. The rest is looked up whole, then frame by frame.
-#include "stepscope/stack/collapsed.h"
-
 #include <cmath>
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
+#include "stepscope/stack/profile_format.h"
 #include "stepscope/stack/stack_hash.h"
-#include "stepscope/stack/text_input.h"
 
 namespace stepscope {
 namespace {
@@ -109,6 +111,18 @@ bool split_collapsed(std::string_view line, std::string_view& stack, double& cou
   stack = line.substr(0, at - 1);
   while (!stack.empty() && is_blank(stack.back())) stack.remove_suffix(1);
   return !stack.empty();
+}
+
+bool is_collapsed(std::string_view head) {
+  if (is_json(head) || head.find('\0') != std::string_view::npos) return false;
+  while (!head.empty()) {
+    const std::string_view line = take_line(head);
+    if (line.empty() || line.front() == '#') continue;
+    std::string_view stack;
+    double count = 0;
+    if (split_collapsed(line, stack, count)) return true;
+  }
+  return false;
 }
 
 Result<Done> read_collapsed(ByteSource& source, ProfileBuilder& into) {

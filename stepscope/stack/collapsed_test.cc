@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/stack/collapsed.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "stepscope/stack/profile_format.h"
 #include "stepscope/stack/stack_test_text.h"
 #include "stepscope/stack/text_input.h"
 

@@ -9,7 +9,7 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
-#include "stepscope/stack/text_input.h"
+#include "stepscope/stack/profile_format.h"
 
 namespace stepscope {
 namespace {
@@ -271,10 +271,7 @@ std::optional<CountedRow> parse_counted_row(std::string_view line) {
 bool is_counted_tree(std::string_view head) {
   int rows = 0;
   while (!head.empty()) {
-    const std::size_t end = std::min(head.find('\n'), head.size());
-    std::string_view line = head.substr(0, end);
-    head.remove_prefix(std::min(end + 1, head.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::string_view line = take_line(head);
     const auto row = parse_counted_row(line);
     if (row && row->count && (row->name == "total" || ++rows == 2)) return true;
   }
@@ -282,11 +279,7 @@ bool is_counted_tree(std::string_view head) {
 }
 
 Result<Done> read_counted_tree(ByteSource& source, ProfileBuilder& into) {
-  LineReader lines(source);
-  TreeReader reader(into);
-  for (std::string_view line; lines.next(line);) reader.line(line);
-  reader.finish();
-  return into.close(lines);
+  return read_lines<TreeReader>(source, into);
 }
 
 }  // namespace stepscope

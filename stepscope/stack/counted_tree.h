@@ -14,10 +14,6 @@
 #include <string>
 #include <string_view>
 
-#include "stepscope/base/byte_source.h"
-#include "stepscope/base/result.h"
-#include "stepscope/stack/profile_builder.h"
-
 namespace stepscope {
 
 struct CountedRow {
@@ -28,8 +24,5 @@ struct CountedRow {
 
 // Absent if the line is not a row.
 [[nodiscard]] std::optional<CountedRow> parse_counted_row(std::string_view line);
-
-[[nodiscard]] bool is_counted_tree(std::string_view head);
-[[nodiscard]] Result<Done> read_counted_tree(ByteSource& source, ProfileBuilder& into);
 
 }  // namespace stepscope

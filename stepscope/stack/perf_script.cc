@@ -9,8 +9,8 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/number_text.h"
+#include "stepscope/stack/profile_format.h"
 #include "stepscope/stack/stack_hash.h"
-#include "stepscope/stack/text_input.h"
 
 namespace stepscope {
 namespace {
@@ -273,10 +273,7 @@ bool parse_perf_header(std::string_view line, PerfHeader& header) {
 bool is_perf_script(std::string_view head) {
   bool sample = false;
   for (int lines = 0; !head.empty() && lines < 2000; ++lines) {
-    const std::size_t end = std::min(head.find('\n'), head.size());
-    std::string_view line = head.substr(0, end);
-    head.remove_prefix(std::min(end + 1, head.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::string_view line = take_line(head);
     if (line.starts_with('#')) continue;
     PerfHeader header;
     std::string_view symbol;
@@ -290,11 +287,7 @@ bool is_perf_script(std::string_view head) {
 }
 
 Result<Done> read_perf_script(ByteSource& source, ProfileBuilder& into) {
-  LineReader lines(source);
-  PerfReader reader(into);
-  for (std::string_view line; lines.next(line);) reader.line(line);
-  reader.finish();
-  return into.close(lines);
+  return read_lines<PerfReader>(source, into);
 }
 
 }  // namespace stepscope

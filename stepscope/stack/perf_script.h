@@ -8,9 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "stepscope/base/byte_source.h"
-#include "stepscope/base/result.h"
-#include "stepscope/stack/profile_builder.h"
+#include "stepscope/base/quantity.h"
 
 namespace stepscope {
 
@@ -25,8 +23,5 @@ struct PerfHeader {
 
 // "python3  12/34 [003] 5.678901:  1001 cycles:u: "; false if the line is not a header.
 [[nodiscard]] bool parse_perf_header(std::string_view line, PerfHeader& header);
-
-[[nodiscard]] bool is_perf_script(std::string_view head);
-[[nodiscard]] Result<Done> read_perf_script(ByteSource& source, ProfileBuilder& into);
 
 }  // namespace stepscope

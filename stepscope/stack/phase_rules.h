@@ -3,13 +3,13 @@
 // that users add (docs/reference/phase-rules.md).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/result.h"
 #include "stepscope/stack/frame_pattern.h"
 
@@ -28,9 +28,7 @@ enum class PhaseKind : std::uint8_t {
   idle,           // an idle thread
   hidden,         // the profile does not show it
 };
-constexpr std::array<std::string_view, 10> phase_kind_names = {
-    "work", "submit", "communication", "wait", "memory",
-    "data", "io",     "overhead",      "idle", "hidden"};
+constexpr auto phase_kind_names = enum_names<PhaseKind::hidden>;
 
 struct HostPhase {
   std::string name;   // "zero3_fetch_throttle"

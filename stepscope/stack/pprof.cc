@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+// pprof's protocol buffer (perftools.profiles.Profile, proto/profile.proto of
+// github.com/google/pprof), usually compressed with gzip. Go, parca, pyroscope, gperftools and
+// OpenTelemetry write it. The default sample type is counted, else the last one, as in pprof.
+// Inlined functions become separate frames. A location without a function is shown as its mapping's
+// file.
+//
 // Messages may be in any order, so tables are read first and samples last.
-#include "stepscope/stack/pprof.h"
-
 #include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "stepscope/base/proto_wire.h"
+#include "stepscope/stack/profile_format.h"
 
 namespace stepscope {
 namespace {
@@ -27,7 +32,6 @@ struct Line {
 
 struct Location {
   std::uint64_t mapping = 0;
-  std::uint64_t address = 0;
   std::vector<Line> lines{};  // innermost inlined function first
 };
 
@@ -81,19 +85,13 @@ class PprofReader {
   }
   static ValueType value_type(std::string_view bytes) {
     ValueType v;
-    for (ProtoFields f(bytes); f.next();) {
-      if (f.field() == 1) v.type = f.number();
-      if (f.field() == 2) v.unit = f.number();
-    }
+    take_fields(bytes, ProtoInto(1, v.type), ProtoInto(2, v.unit));
     return v;
   }
   void mapping(std::string_view bytes) {
     std::uint64_t id = 0;
     std::uint64_t file = 0;
-    for (ProtoFields f(bytes); f.next();) {
-      if (f.field() == 1) id = f.number();
-      if (f.field() == 5) file = f.number();
-    }
+    take_fields(bytes, ProtoInto(1, id), ProtoInto(5, file));
     mappings_[id] = file;
   }
   void location(std::string_view bytes) {
@@ -102,14 +100,9 @@ class PprofReader {
     for (ProtoFields f(bytes); f.next();) {
       if (f.field() == 1) id = f.number();
       if (f.field() == 2) l.mapping = f.number();
-      if (f.field() == 3) l.address = f.number();
       if (f.field() != 4 || !f.is_bytes()) continue;
-      Line line;
-      for (ProtoFields g(f.bytes()); g.next();) {
-        if (g.field() == 1) line.function = g.number();
-        if (g.field() == 2) line.line = static_cast<std::int64_t>(g.number());
-      }
-      l.lines.push_back(line);
+      Line& line = l.lines.emplace_back();
+      take_fields(f.bytes(), ProtoInto(1, line.function), ProtoInto(2, line.line));
     }
     locations_[id] = std::move(l);
   }
@@ -117,12 +110,8 @@ class PprofReader {
     std::uint64_t id = 0;
     Function fn;
     std::uint64_t system_name = 0;
-    for (ProtoFields f(bytes); f.next();) {
-      if (f.field() == 1) id = f.number();
-      if (f.field() == 2) fn.name = f.number();
-      if (f.field() == 3) system_name = f.number();
-      if (f.field() == 4) fn.file = f.number();
-    }
+    take_fields(bytes, ProtoInto(1, id), ProtoInto(2, fn.name), ProtoInto(3, system_name),
+                ProtoInto(4, fn.file));
     if (fn.name == 0) fn.name = system_name;
     functions_[id] = fn;
   }
@@ -200,11 +189,7 @@ class PprofReader {
     std::uint64_t key = 0;
     std::uint64_t string = 0;
     std::uint64_t number = 0;
-    for (ProtoFields f(bytes); f.next();) {
-      if (f.field() == 1) key = f.number();
-      if (f.field() == 2) string = f.number();
-      if (f.field() == 3) number = f.number();
-    }
+    take_fields(bytes, ProtoInto(1, key), ProtoInto(2, string), ProtoInto(3, number));
     const std::string_view name = text(key);
     if (name != "thread" && name != "thread_name" && name != "thread_id" && name != "tid" &&
         name != "thread.name" && name != "comm")

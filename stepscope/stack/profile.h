@@ -3,7 +3,6 @@
 // the threads, so that no figure mixes two of them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/string_pool.h"
 #include "stepscope/stack/call_tree.h"
@@ -22,8 +22,7 @@ constexpr std::string_view hidden_frame = "[not in the excerpt]";
 
 // The unit of weights.
 enum class WeightUnit : std::uint8_t { samples, nanoseconds, bytes, other };
-constexpr std::array<std::string_view, 4> weight_unit_names = {"samples", "nanoseconds", "bytes",
-                                                               "other"};
+constexpr auto weight_unit_names = enum_names<WeightUnit::other>;
 
 struct ProfileThread {
   std::string name;         // "pt_autograd_0"; "all threads" if threads are not distinguished

@@ -3,48 +3,19 @@
 
 #include <array>
 
-#include "stepscope/stack/collapsed.h"
-#include "stepscope/stack/counted_tree.h"
-#include "stepscope/stack/perf_script.h"
-#include "stepscope/stack/pprof.h"
-#include "stepscope/stack/speedscope.h"
-#include "stepscope/stack/thread_dump.h"
-
 namespace stepscope {
-namespace {
 
 bool is_json(std::string_view head) {
   const std::size_t begin = head.find_first_not_of(" \t\r\n");
   return begin != std::string_view::npos && (head[begin] == '{' || head[begin] == '[');
 }
 
-bool is_collapsed(std::string_view head) {
-  if (is_json(head) || head.find('\0') != std::string_view::npos) return false;
-  while (!head.empty()) {
-    const std::size_t end = std::min(head.find('\n'), head.size());
-    std::string_view line = head.substr(0, end);
-    head.remove_prefix(std::min(end + 1, head.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty() || line.front() == '#') continue;
-    std::string_view stack;
-    double count = 0;
-    if (split_collapsed(line, stack, count)) return true;
-  }
-  return false;
+std::span<const ProfileFormat> profile_formats() {
+#define STEPSCOPE_ROW(format) ProfileFormat{#format, is_##format, read_##format},
+  static constexpr std::array all = {STEPSCOPE_PROFILE_FORMATS(STEPSCOPE_ROW)};
+#undef STEPSCOPE_ROW
+  return all;
 }
-
-constexpr std::array<ProfileFormat, 6> formats = {{
-    {"speedscope", is_speedscope, read_speedscope},
-    {"pprof", is_pprof, read_pprof},
-    {"perf_script", is_perf_script, read_perf_script},
-    {"counted_tree", is_counted_tree, read_counted_tree},
-    {"thread_dump", is_thread_dump, read_thread_dump},
-    {"collapsed", is_collapsed, read_collapsed},
-}};
-
-}  // namespace
-
-std::span<const ProfileFormat> profile_formats() { return formats; }
 
 std::string what_it_is(std::string_view head) {
   const auto has = [&](std::string_view text) { return head.find(text) != std::string_view::npos; };

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// speedscope's JSON (https://www.speedscope.app/file-format-schema.json), also written by py-spy:
+// sampled and evented profiles, one per thread. It is read as a stream. Data behind a syntax error
+// is left out, with a note. Times become nanoseconds. Evented profiles that are not nested are
+// mended and counted.
+//
 // `profiles` may precede the frames that they refer to, with keys in any order. So a profile is
 // first a tree over frame numbers with weights as written. Names, unit and merging follow at the
 // end.
-#include "stepscope/stack/speedscope.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -11,6 +14,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "stepscope/stack/profile_format.h"
 
 namespace stepscope {
 namespace {

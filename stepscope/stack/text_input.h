@@ -34,6 +34,9 @@ class PeekedSource final : public ByteSource {
 // The UTF-8 of a source that may begin with a byte order mark. Invalid UTF-16 becomes U+FFFD.
 [[nodiscard]] Result<std::unique_ptr<PeekedSource>> open_text(std::unique_ptr<ByteSource> raw);
 
+// Takes a line off a text, without its end.
+[[nodiscard]] std::string_view take_line(std::string_view& text);
+
 class LineReader {
  public:
   static constexpr std::size_t longest_line = 1 << 24;

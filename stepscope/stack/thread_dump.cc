@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/stack/thread_dump.h"
-
+// Text dumps of all threads at one moment: `py-spy dump` (innermost frame first) and Python's
+// faulthandler. Each thread is one sample.
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "stepscope/base/ascii.h"
-#include "stepscope/stack/text_input.h"
+#include "stepscope/stack/profile_format.h"
 
 namespace stepscope {
 namespace {
@@ -145,10 +145,7 @@ class DumpReader {
 bool is_thread_dump(std::string_view head) {
   bool thread = false;
   for (int lines = 0; !head.empty() && lines < 200; ++lines) {
-    const std::size_t end = std::min(head.find('\n'), head.size());
-    std::string_view line = head.substr(0, end);
-    head.remove_prefix(std::min(end + 1, head.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::string_view line = take_line(head);
     std::string frame;
     const std::string_view words = trimmed(line);
     if (thread && line.starts_with(' ') &&
@@ -161,11 +158,7 @@ bool is_thread_dump(std::string_view head) {
 }
 
 Result<Done> read_thread_dump(ByteSource& source, ProfileBuilder& into) {
-  LineReader lines(source);
-  DumpReader reader(into);
-  for (std::string_view line; lines.next(line);) reader.line(line);
-  reader.finish();
-  return into.close(lines);
+  return read_lines<DumpReader>(source, into);
 }
 
 }  // namespace stepscope

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/stack/thread_dump.h"
-
 #include <gtest/gtest.h>
 
+#include "stepscope/stack/profile_format.h"
 #include "stepscope/stack/stack_test_text.h"
 
 namespace stepscope {

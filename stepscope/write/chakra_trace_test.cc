@@ -2,7 +2,6 @@
 #include "stepscope/write/chakra_trace.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include <sstream>
 
 #include "stepscope/base/proto_wire.h"
+#include "stepscope/base/scratch_test_folder.h"
 #include "stepscope/write/chakra_trace_queues.h"
 #include "stepscope/write/goal_schedule.h"
 #include "stepscope/write/job_program_test_replay.h"
@@ -57,12 +57,6 @@ std::string text_of(const fs::path& path) {
   text << in.rdbuf();
   return text.str();
 }
-
-struct Scratch {
-  fs::path path = fs::temp_directory_path() / ("programs" + std::to_string(::getpid()));
-  Scratch() { fs::create_directories(path); }
-  ~Scratch() { fs::remove_all(path); }
-};
 
 TEST(JobProgram, AReplayWaitsForTheLastMember) {
   // 10 us of the later host, 1.4 us, 20 us, 3 us.
@@ -117,7 +111,7 @@ std::vector<ReadNode> nodes_of(const fs::path& path) {
 }
 
 TEST(Chakra, NodesHaveTheirDependenciesAndAttributes) {
-  const Scratch scratch;
+  const test::Folder scratch;
   ASSERT_TRUE(write_chakra(two_ranks(), scratch.path / "et"));
   EXPECT_EQ(text_of(scratch.path / "et/groups.json"), "{\n \"1\": [\n  0,\n  1\n ]\n}\n");
   const auto nodes = nodes_of(scratch.path / "et/job.1.et");
@@ -140,7 +134,7 @@ TEST(Chakra, NodesHaveTheirDependenciesAndAttributes) {
 // The fields of AttributeProto in Chakra's et_def.proto: a reader of protocol buffers passes over
 // values in others.
 TEST(Chakra, AttributesAreInTheFieldsOfTheirTypes) {
-  const Scratch scratch;
+  const test::Folder scratch;
   ASSERT_TRUE(write_chakra(two_ranks(), scratch.path / "et"));
   const auto nodes = nodes_of(scratch.path / "et/job.0.et");
   ASSERT_EQ(nodes.size(), 4U);
@@ -155,7 +149,7 @@ TEST(Chakra, AttributesAreInTheFieldsOfTheirTypes) {
 TEST(Chakra, AnAllGatherHasTheBytesOfEachMember) {
   JobProgram program = two_ranks();
   for (RankProgram& rank : program.ranks) rank.nodes[2].kind = CollectiveKind::all_gather;
-  const Scratch scratch;
+  const test::Folder scratch;
   ASSERT_TRUE(write_chakra(program, scratch.path / "et"));
   EXPECT_EQ(nodes_of(scratch.path / "et/job.0.et").at(2).numbers.at("comm_size"), 512U);
 }
@@ -166,7 +160,7 @@ TEST(Chakra, CommunicationOfUnknownSizeHasBytes) {
     rank.nodes[2].kind = CollectiveKind::all_gather;
     rank.nodes[2].bytes = rank.nodes[3].bytes = Bytes{0};
   }
-  const Scratch scratch;
+  const test::Folder scratch;
   ASSERT_TRUE(write_chakra(program, scratch.path / "et"));
   const auto nodes = nodes_of(scratch.path / "et/job.0.et");
   EXPECT_GT(nodes.at(2).numbers.at("comm_size"), 0U) << "ASTRA-sim would never end it";
@@ -174,7 +168,7 @@ TEST(Chakra, CommunicationOfUnknownSizeHasBytes) {
 }
 
 TEST(Chakra, WhereRanksDoNotMeetCommunicationHasItsWaiting) {
-  const Scratch scratch;
+  const test::Folder scratch;
   ASSERT_TRUE(write_chakra(two_ranks(), scratch.path / "et"));
   // Rank 0 waits 5 us for rank 1.
   EXPECT_EQ(nodes_of(scratch.path / "et/job.0.et").at(2).micros, 20U);
@@ -273,7 +267,7 @@ TEST(Chakra, RoundingLosesNoTime) {
                           .duration = Ns{1400},
                           .after = i == 0 ? std::vector<std::uint32_t>{} : std::vector{i - 1}});
   program.ranks.push_back(std::move(rank));
-  const Scratch scratch;
+  const test::Folder scratch;
   ASSERT_TRUE(write_chakra(program, scratch.path / "et"));
   const std::string file = text_of(scratch.path / "et/job.0.et");
   std::string_view rest = file;
@@ -289,7 +283,7 @@ TEST(Chakra, RoundingLosesNoTime) {
 }
 
 TEST(Goal, CollectivesBecomeRingsOfMessages) {
-  const Scratch scratch;
+  const test::Folder scratch;
   ASSERT_TRUE(write_goal(two_ranks(), scratch.path / "s.goal"));
   const std::string text = text_of(scratch.path / "s.goal");
   EXPECT_TRUE(
@@ -304,7 +298,7 @@ TEST(Goal, CollectivesBecomeRingsOfMessages) {
 }
 
 TEST(Goal, RecordedTimesFollowMessagesOfOneByte) {
-  const Scratch scratch;
+  const test::Folder scratch;
   ASSERT_TRUE(write_goal(two_ranks(), scratch.path / "s.goal", {.recorded_times = true}));
   const std::string text = text_of(scratch.path / "s.goal");
   EXPECT_EQ(text.find("512b"), std::string::npos);
@@ -321,7 +315,7 @@ TEST(Goal, WorkBesideOtherWorkHasACoreOfItsOwn) {
   rank.nodes.push_back(work(ProgramWork::host, 4000, {0}));
   rank.nodes.push_back(work(ProgramWork::host, 500, {1, 2}));
   program.ranks.push_back(std::move(rank));
-  const Scratch scratch;
+  const test::Folder scratch;
   ASSERT_TRUE(write_goal(program, scratch.path / "s.goal"));
   const std::string text = text_of(scratch.path / "s.goal");
   EXPECT_NE(text.find("l2: calc 9000\n"), std::string::npos);
@@ -330,7 +324,7 @@ TEST(Goal, WorkBesideOtherWorkHasACoreOfItsOwn) {
 }
 
 TEST(Chakra, AFileInThePlaceOfTheDirectoryIsAnError) {
-  const Scratch scratch;
+  const test::Folder scratch;
   std::ofstream(scratch.path / "et") << "file";
   EXPECT_FALSE(write_chakra(two_ranks(), scratch.path / "et"));
 }

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "stepscope/base/scratch_test_folder.h"
+
 namespace stepscope {
 namespace {
 
@@ -38,14 +40,11 @@ SliceId add(Trace& t, std::uint32_t track, Category category, std::string_view n
 }
 
 Json write(const std::vector<RankToWrite>& ranks) {
-  std::string name = (std::filesystem::temp_directory_path() / "chrome-trace-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) return nullptr;
-  const std::string path = name + "/merged.json";
+  const test::Folder folder;
+  const std::string path = folder.file("merged.json");
   EXPECT_TRUE(write_chrome_trace(ranks, path).has_value());
   std::ifstream in(path);
-  Json json = Json::parse(in);
-  std::filesystem::remove_all(name);
-  return json;
+  return Json::parse(in);
 }
 
 std::vector<Json> rows(const Json& trace, const std::string& phase, const std::string& name = "") {
@@ -259,16 +258,14 @@ TEST(ChromeTrace, OfARequestToStopIsNotWritten) {
   Trace a = empty_trace();
   add(a, 0, Category::cpu_op, "aten::mm", 0, 10);
   seal(a);
-  std::string name = (std::filesystem::temp_directory_path() / "chrome-trace-XXXXXX").string();
-  ASSERT_NE(mkdtemp(name.data()), nullptr);
+  const test::Folder folder;
   StopFlag stop;
   stop.request();
   const std::vector<RankToWrite> ranks = {{0, &a}};
-  const auto written = write_chrome_trace(ranks, name + "/merged.json", &stop);
+  const auto written = write_chrome_trace(ranks, folder.file("merged.json"), &stop);
   ASSERT_FALSE(written.has_value());
   EXPECT_EQ(written.error().code, ErrorCode::interrupted);
-  EXPECT_TRUE(std::filesystem::is_empty(name));
-  std::filesystem::remove_all(name);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
 
 }  // namespace

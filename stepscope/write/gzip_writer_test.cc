@@ -9,22 +9,14 @@
 #include <span>
 
 #include "stepscope/base/files/open_source.h"
+#include "stepscope/base/scratch_test_folder.h"
 
 namespace stepscope {
 namespace {
 
 class GzipWriterTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "gzip-writer-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::string path(const std::string& name) const {
-    return (folder_ / name).string();
-  }
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_.file(name); }
 
   // Compressible and incompressible text, in pieces of all sizes.
   static std::string write(const std::string& path, std::size_t pieces) {
@@ -61,7 +53,7 @@ class GzipWriterTest : public testing::Test {
     return text;
   }
 
-  std::filesystem::path folder_;
+  test::Folder folder_;
 };
 
 TEST_F(GzipWriterTest, CompressesWhereTheNameAsksForIt) {
@@ -89,7 +81,7 @@ TEST_F(GzipWriterTest, LeavesNoFileThatWasNotCommitted) {
     ASSERT_TRUE(writer.has_value());
     writer->write("begun");
   }
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path));
 }
 
 TEST_F(GzipWriterTest, SaysWhereItCannotWrite) {

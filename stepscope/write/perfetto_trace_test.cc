@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "stepscope/base/proto_wire.h"
+#include "stepscope/base/scratch_test_folder.h"
 #include "stepscope/write/merged_trace.h"
 
 namespace stepscope {
@@ -75,7 +76,7 @@ struct File {
     for (ProtoFields f(bytes); f.next();) {
       std::uint64_t id = 0;
       std::uint64_t time = 0;
-      for (ProtoFields g(f.bytes()); g.next();) (g.field() == 1 ? id : time) = g.number();
+      take_fields(f.bytes(), ProtoInto(1, id), ProtoInto(2, time));
       if (id == 1) realtime.push_back(time);
     }
   }
@@ -83,10 +84,7 @@ struct File {
     for (ProtoFields f(bytes); f.next();) {
       std::uint64_t iid = 0;
       std::string text;
-      for (ProtoFields g(f.bytes()); g.next();) {
-        if (g.field() == 1) iid = g.number();
-        if (g.field() == 2) text = g.bytes();
-      }
+      take_fields(f.bytes(), ProtoInto(1, iid), ProtoInto(2, text));
       EXPECT_NE(iid, 0U);
       EXPECT_TRUE(texts[f.field()].emplace(iid, text).second) << "twice: " << text;
     }
@@ -129,20 +127,8 @@ struct File {
   }
 };
 
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "perfetto-trace-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::filesystem::path path;
-};
-
 File write_perfetto(const std::vector<RankToWrite>& ranks) {
-  const Folder folder;
+  const test::Folder folder;
   const std::string path = folder.path / "merged.pftrace";
   EXPECT_TRUE(write_merged_trace(ranks, path).has_value());
   std::ifstream in(path, std::ios::binary);
@@ -329,7 +315,7 @@ TEST(PerfettoTrace, IsWholeOrNotThere) {
   Trace a = empty_perfetto_trace();
   add_row(a, 0, Category::cpu_op, "aten::mm", 0, 10);
   seal(a);
-  const Folder folder;
+  const test::Folder folder;
   StopFlag stop;
   stop.request();
   const std::vector<RankToWrite> ranks = {{0, &a}};
@@ -348,7 +334,7 @@ TEST(MergedTrace, HasTheFormatOfItsName) {
   Trace a = empty_perfetto_trace();
   add_row(a, 0, Category::cpu_op, "aten::mm", 0, 10);
   seal(a);
-  const Folder folder;
+  const test::Folder folder;
   const std::vector<RankToWrite> ranks = {{0, &a}};
   std::string first;
   for (const char* name : {"a.pftrace", "a.perfetto-trace", "a.json", "a", "a.pftrace.gz"}) {

@@ -15,8 +15,8 @@ plan() { "$stepscope" plan "$@"; }
 says='"schema":"stepscope.predict/1"' expect "sound" 0 -- gpt3 --tp 8 --pp 16
 
 echo "Degrees:"
-expect "tp does not divide the GPUs" 2 "tp \* cp \* pp must divide 1024, and 7 does not" -- gpt3 --tp 7
-expect "product above the GPUs" 2 "tp \* cp \* pp.*1024" -- gpt3 --tp 64 --pp 32
+expect "tp does not divide the GPUs" 2 "--tp \* --cp \* --pp must divide 1024, and 7 does not" -- gpt3 --tp 7
+expect "product above the GPUs" 2 "--tp \* --cp \* --pp.*1024" -- gpt3 --tp 64 --pp 32
 expect "dp contradicts the rest" 2 "dp must be 8" -- gpt3 --tp 8 --pp 16 --dp 3
 expect "heads over tp" 2 "heads" -- gpt3 --tp 64 --pp 16
 expect "layers over stages" 2 "layers" -- gpt3 --tp 8 --pp 64
@@ -29,13 +29,13 @@ expect "a batch that does not divide" 2 "global" -- gpt3 --tp 8 --pp 16 --global
 expect "a micro-batch that does not divide" 2 "micro" -- gpt3 --tp 8 --pp 16 --micro-batch 5
 expect "a 2d grid that is no square" 2 "2d" -- gpt3 --tp 8 --tensor-layout 2d
 expect "2.5d deeper than wide" 2 "2.5d" -- gpt3 --tp 16 --tensor-layout 2.5d --tp-depth 4
-expect "sides that do not multiply to tp" 2 "tp_rows" -- gpt3 --tp 8 --tensor-layout 2d --tp-rows 2 --tp-columns 2
-expect "a side that does not divide the heads" 2 "tp_columns" -- gpt3 --tp 128 --tensor-layout 3d --tp-rows 2 --tp-columns 64
-expect "a side of 1d" 2 "tp_rows" -- gpt3 --tp 8 --tp-rows 2
-expect "a sequence degree that splits nothing" 2 "sequence_degree" -- gpt3 --tp 8 --sequence-degree 4
-expect "a sequence degree that does not divide" 2 "sequence_degree" -- gpt3 --tp 8 --sequence-parallel --sequence-degree 5
-expect "sequence over cp" 2 "sequence" -- gpt3 --tp 8 --cp 64 --seq 1000
-expect "sequence parallel over tp" 2 "sequence" -- gpt3 --tp 8 --sequence-parallel --seq 1001
+expect "sides that do not multiply to tp" 2 "--tp-rows" -- gpt3 --tp 8 --tensor-layout 2d --tp-rows 2 --tp-columns 2
+expect "a side that does not divide the heads" 2 "--tp-columns" -- gpt3 --tp 128 --tensor-layout 3d --tp-rows 2 --tp-columns 64
+expect "a side of 1d" 2 "--tp-rows" -- gpt3 --tp 8 --tp-rows 2
+expect "a sequence degree that splits nothing" 2 "--sequence-degree" -- gpt3 --tp 8 --sequence-degree 4
+expect "a sequence degree that does not divide" 2 "--sequence-degree" -- gpt3 --tp 8 --sequence-parallel --sequence-degree 5
+expect "sequence over cp" 2 "--seq" -- gpt3 --tp 8 --cp 64 --seq 1000
+expect "sequence parallel over tp" 2 "--seq" -- gpt3 --tp 8 --sequence-parallel --seq 1001
 expect "experts over ep" 2 "ep" -- mixtral --ep 3
 expect "ep of a model without experts" 2 "expert" -- gpt3 --ep 2
 expect "ep beyond cp * dp" 2 "ep" -- mixtral --tp 16 --pp 2 --ep 8
@@ -71,7 +71,7 @@ each --price "no positive number" 0 -1 nan inf x -- gpt3 --tp 8 --pp 16
 each --memory-headroom "headroom" -1% 150% nan x 1 -- plan llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 2048
 expect "an absurd tp" 2 "tp" -- gpt3 --tp 9000000000000000000
 expect "an absurd micro-batch" 2 "micro" -- gpt3 --micro-batch 9000000000000000000
-expect "an absurd sequence" 2 "sequence\|positions" -- "$stepscope" predict llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 9000000000000000000
+expect "an absurd sequence" 2 "--seq\|positions" -- "$stepscope" predict llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 9000000000000000000
 expect "an absurd product" 2 "tp" -- gpt3 --tp 4000000000 --pp 4000000000 --cp 4000000000
 expect "a range backwards" 2 "no number of devices" -- plan llama-3-8b --machine a100_sxm_80gb --gpus 64:8 --global-batch 8 --seq 2048
 expect "--fix of no field" 2 "the search does not vary \"tpp\"; it varies tp, " -- plan llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 2048 --fix tpp=2

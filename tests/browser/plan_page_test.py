@@ -77,7 +77,7 @@ class PlanPage(CommandPage):
                          "--against", "tp=2", code=1)
         self.assertIn("would be enough", self.js("document.querySelector('h1').textContent"))
         self.assertEqual(data["best"], [])
-        self.assertEqual(self.texts("section h2"), ["Your plan beside it", "What was searched"])
+        self.assertEqual(self.texts("section h2"), ["Your plan and the fastest", "What was searched"])
 
     def test_a_phone_needs_no_sideways_scrolling(self):
         self.show(*GPT3, "--gpus", "128", "--against", "tp=8,pp=8", width=390, theme="dark")

@@ -51,7 +51,7 @@ TEST(Chapter, AStepThatShortIsFasterThanThePeakAllows) {
 StepCost cost_of(const Transformer& model, const Machine& machine, std::int64_t tp) {
   Plan plan;
   plan.devices = plan.tp = tp;
-  plan.global_batch = 8;
+  plan.batch.global = 8;
   const Network network = got(make_network(machine));
   CostContext context = got(make_cost_context(model, machine, network, plan));
   return got(evaluate(context, plan));
@@ -150,7 +150,7 @@ TEST(Chapter, NvlinkMovesGigabytesNotGigabits) {
 // "max_allocated > 0.95 * reserved: near the limit" is nearly always true, even on an empty device.
 TEST(Chapter, NearTheLimitIsSaidOfTheDevice) {
   TestReport r({{{BudgetCategory::compute, 100}}});
-  r.rank(0).gpu_memory = Bytes{80'000'000'000};
+  r.rank(0).device.memory = Bytes{80'000'000'000};
   DeviceMemory& memory = r.rank(0).memory.devices.emplace_back();
   memory.device = 0;
   memory.peak_allocated = Bytes{9'900'000'000};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as collapsed stacks. Plain text is also read line by line into a map of whole stacks,
 // which must have the same weights.
-#include "stepscope/stack/collapsed.h"
+#include "stepscope/stack/profile_format.h"
 #include "tests/fuzz/profile_fuzz.h"
 
 namespace stepscope::fuzz {

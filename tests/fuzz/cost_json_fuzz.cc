@@ -51,10 +51,10 @@ void try_plan(const Transformer& model, const Plan& plan) {
   }
   const FrameworkFlags deepspeed = deepspeed_flags(model, plan);
   if (!deepspeed.not_expressed.empty()) return;
-  const auto again = parse_deepspeed(deepspeed.text, "again",
-                                     {.devices = plan.devices, .sequence = plan.sequence}, model);
+  const auto again = parse_deepspeed(
+      deepspeed.text, "again", {.devices = plan.devices, .sequence = plan.batch.sequence}, model);
   expect(again.has_value(), "a printed DeepSpeed config is read");
-  expect(again->plan.global_batch == plan.global_batch && again->plan.dp == plan.dp,
+  expect(again->plan.batch.global == plan.batch.global && again->plan.dp == plan.dp,
          "a printed DeepSpeed config is the same plan");
 }
 

@@ -3,10 +3,10 @@
 // each time. Also dumps of three gloo processes, written by PyTorch 2.14.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "stepscope/analysis/hang/hang_account.h"
+#include "stepscope/base/scratch_test_folder.h"
 #include "stepscope/event/name_rules.h"
 #include "stepscope/read/nccl/comm_files.h"
 #include "tests/hang/simulated_job.h"
@@ -15,21 +15,6 @@ namespace stepscope::hang {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "hang-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 HangKind expected_kind(Fault fault) {
   switch (fault) {
@@ -87,9 +72,9 @@ TEST(Hang, IsNamedInThirtyMadeDumps) {
       SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)) + ", seed " +
                    std::to_string(seed));
       const SimulatedJob job = simulate(fault, 100 * static_cast<std::uint64_t>(fault) + seed);
-      const Folder folder;
-      write_dumps(job, folder.path(), seed % 3 == 0);
-      expect_named(job, folder.path(), false);
+      const test::Folder folder;
+      write_dumps(job, folder.path, seed % 3 == 0);
+      expect_named(job, folder.path, false);
     }
   EXPECT_EQ(cases, 30);
 }
@@ -101,8 +86,8 @@ TEST(Hang, IsNamedInTwentyMadeLogs) {
       SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)) + ", seed " +
                    std::to_string(seed));
       const SimulatedJob job = simulate(fault, 1000 * static_cast<std::uint64_t>(fault) + seed);
-      const Folder folder;
-      const fs::path file = folder.path() / "train.log";
+      const test::Folder folder;
+      const fs::path file = folder.path / "train.log";
       write_log(job, file, seed);
       expect_named(job, file, true);
     }
@@ -112,10 +97,10 @@ TEST(Hang, IsNamedInTwentyMadeLogs) {
 TEST(Hang, IsNotSeenWhereAllIsWell) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const SimulatedJob job = simulate(Fault::none, seed);
-    const Folder folder;
-    write_dumps(job, folder.path(), false);
-    write_log(job, folder.path() / "train.log", seed);
-    const std::vector<std::string> inputs = {folder.path()};
+    const test::Folder folder;
+    write_dumps(job, folder.path, false);
+    write_log(job, folder.path / "train.log", seed);
+    const std::vector<std::string> inputs = {folder.path};
     const CommFiles files = read_comm_files(inputs);
     EXPECT_TRUE(files.errors.empty());
     EXPECT_EQ(files.records.inputs.size(), 9U);

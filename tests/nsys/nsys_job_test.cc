@@ -59,7 +59,7 @@ TEST(NsysJob, CollectivesStepsAndWaitsComeOutOfOneExport) {
   options.world_size = 2;
   const JobResult job = analyze_job(ranks, options);
 
-  ASSERT_EQ(job.steps.size(), static_cast<std::size_t>(steps));
+  ASSERT_EQ(job.steps.common.size(), static_cast<std::size_t>(steps));
   for (const RankResult& rank : job.ranks) {
     ASSERT_EQ(rank.steps.size(), static_cast<std::size_t>(steps));
     EXPECT_EQ(rank.steps[1].name, "iteration 1");

@@ -105,10 +105,9 @@ CalculonCase::CalculonCase(const Json& json)
   plan = {
       .devices = run["num_procs"],
       .tp = run["tensor_par"],
-      .sequence_parallel = run["tensor_par_comm_type"] == "rs_ag",
-      .sequence = app["seq_size"],
-      .micro_batch = run["microbatch_size"],
-      .fused_attention = false,
+      .tensor = {.sequence_parallel = run["tensor_par_comm_type"] == "rs_ag"},
+      .batch = {.sequence = app["seq_size"], .micro = run["microbatch_size"]},
+      .kernels = {.fused_attention = false},
       .precision = {.parameter_bytes = bytes, .gradient_bytes = bytes, .activation_bytes = bytes}};
   Counting counting = calculon_counting;
   // Its overlapped matmuls count the additions of a reduction as network time.
@@ -221,7 +220,7 @@ TEST_F(Calculon, HasTheSameWeightsAndSendsTheSameBytes) {
     expect_ratio(forward, c.total("baseblock_fw_tp_size"), 1e-12, c.name);
     // Gathering inputs again is an option in Calculon (seq_par_ag_redo, or full recomputation).
     // Here sequence parallelism does it.
-    const double again = c.plan.sequence_parallel ? forward / 2 : 0;
+    const double again = c.plan.tensor.sequence_parallel ? forward / 2 : 0;
     expect_ratio(backward - again, c.total("baseblock_bw_tp_size"), 1e-12, c.name);
   }
 }
@@ -290,13 +289,11 @@ EstimateCase::EstimateCase(const Json& json, const Json& found)
   // the same work as in 1d with sequence parallelism.
   plan = {.devices = json["n_gpus"],
           .tp = context ? c["tp1"] : c["tp"],
-          .sequence_parallel = true,
           .cp = context ? c["tp2"].get<std::int64_t>() : 1,
           .pp = c["pp"],
           .dp = c["dp"],
-          .sequence = m["l"],
-          .micro_batch = c["mbs"],
-          .global_batch = json["global_batch_size"]};
+          .tensor = {.sequence_parallel = true},
+          .batch = {.sequence = m["l"], .micro = c["mbs"], .global = json["global_batch_size"]}};
   layers = static_cast<double>(model.layers / plan.pp);
   in_flight = static_cast<double>(std::min(plan.pp, micro_batches(plan)));
   const Json& system = json["system"];
@@ -355,7 +352,7 @@ TEST_F(Estimates, KeepTheSameActivationsAndAttentionsOutputTwice) {
       // In 2d its norm uses the sequence length as the width: l / tp columns for e / tp.
       const double norm = named(c.ops, "attention_norm").kept_bytes;
       const double width =
-          static_cast<double>(c.plan.sequence) / static_cast<double>(c.model.hidden);
+          static_cast<double>(c.plan.batch.sequence) / static_cast<double>(c.model.hidden);
       kept += 2 * norm * (width - 1);
     }
     expect_ratio(c.layers * c.in_flight * kept, c.stats["acts_mem"].get<double>() * 1e9, 1e-12,

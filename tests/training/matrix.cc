@@ -77,7 +77,7 @@ zero::TestRun run_of(const Training& training, const Variant& variant, int ranks
   const auto size = static_cast<std::int64_t>(element_bytes(config.type));
   config.bucket_bytes = {variant.whole ? std::int64_t{1} << 20U : 37 * size * ranks};
   if (variant.whole) config.buckets = 1;
-  config.prefetch_depth = variant.depth;
+  config.prefetch_distance = variant.depth;
   config.recompute = {.kind = variant.recompute, .every = 2};
   return run;
 }

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "tests/training/folder.h"
+#include "stepscope/base/scratch_test_folder.h"
 #include "tests/training/matrix_processes.h"
 
 namespace stepscope::matrix {
 namespace {
 
 Tally compare_core(std::size_t training, int ranks, std::uint64_t delays) {
-  const Folder folder;
+  const test::Folder folder;
   auto tally = compare_processes(
       {.training = training, .delays = delays, .file = folder.file("outcome")}, ranks);
   if (!tally) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/training/folder.h"
+#include "stepscope/base/scratch_test_folder.h"
 #include "tests/training/matrix_processes.h"
 
 namespace {
@@ -24,7 +24,7 @@ void print_row(const std::string& where, const std::string& what, const matrix::
 
 // Trainings with one text differ in clipping and dropout; they are adjacent.
 bool run(matrix::Job job, int ranks, matrix::Tally& all) {
-  const matrix::Folder folder;
+  const test::Folder folder;
   job.file = folder.file("outcome");
   const std::string where =
       (job.transport == matrix::Transport::shm ? "shm " : "mpi ") + std::to_string(ranks);

@@ -62,7 +62,7 @@ std::vector<Counted> train_counted(const Case& c) {
   run.engine.recompute = {.kind = c.recompute, .every = 2};
   run.engine.bucket_bytes = {c.whole_units ? std::int64_t{1} << 20U : std::int64_t{2048} * c.ranks};
   if (c.whole_units) run.engine.buckets = 1;
-  run.engine.prefetch_depth = 0;  // nothing stays for its backward: each unit is gathered twice
+  run.engine.prefetch_distance = 0;  // nothing stays for its backward: each unit is gathered twice
   run.wrap = [&](std::unique_ptr<Communicator> comm) {
     auto& mine = counted[static_cast<std::size_t>(comm->rank())];
     return counting(std::move(comm), mine.counters);
@@ -87,9 +87,9 @@ DataVolume volume_of(const Case& c, double parameters) {
   Plan plan;
   plan.devices = plan.dp = c.ranks;
   plan.zero = c.stage;
-  plan.micro_batch = 1;
-  plan.global_batch = c.ranks * c.micro_batches;
-  plan.reduce_each_micro_batch = c.accumulation == Accumulation::reduce_each_microstep;
+  plan.batch.micro = 1;
+  plan.batch.global = c.ranks * c.micro_batches;
+  plan.batch.reduce_each_micro = c.accumulation == Accumulation::reduce_each_microstep;
   plan.precision.parameter_bytes = plan.precision.gradient_bytes =
       static_cast<int>(element_bytes(c.type));
   return data_volume(plan, {.dense = parameters, .trained = parameters});

@@ -5,8 +5,6 @@
 namespace stepscope::comm {
 namespace {
 
-std::size_t chunks(const StepPlace& at) { return pieces(at.payload, at.slot_bytes); }
-
 void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k, std::byte* slot) {
   if (at.ranks == 1) return;
   const Extent own = piece(at.payload, at.slot_bytes, k);
@@ -25,10 +23,9 @@ void take(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
   }
 }
 
-BucketPattern pattern(const StepPlace& /*at*/, std::size_t /*k*/) { return BucketPattern::whole; }
-
 }  // namespace
 
-const CollectiveSteps all_gather_steps{chunks, pattern, nothing_before, stage, take};
+const CollectiveSteps all_gather_steps{bucket_chunks, always<BucketPattern::whole>, nothing_before,
+                                       stage, take};
 
 }  // namespace stepscope::comm

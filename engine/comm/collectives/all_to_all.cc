@@ -5,8 +5,6 @@
 namespace stepscope::comm {
 namespace {
 
-std::size_t chunks(const StepPlace& at) { return pieces(at.payload, part_bytes(at)); }
-
 void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k, std::byte* slot) {
   const Extent part = piece(at.payload, part_bytes(at), k);
   for (int to = 0; to < at.ranks; ++to) {
@@ -28,10 +26,9 @@ void take(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
   }
 }
 
-BucketPattern pattern(const StepPlace& /*at*/, std::size_t /*k*/) { return BucketPattern::parts; }
-
 }  // namespace
 
-const CollectiveSteps all_to_all_steps{chunks, pattern, nothing_before, stage, take};
+const CollectiveSteps all_to_all_steps{part_chunks, always<BucketPattern::parts>, nothing_before,
+                                       stage, take};
 
 }  // namespace stepscope::comm

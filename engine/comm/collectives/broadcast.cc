@@ -5,8 +5,6 @@
 namespace stepscope::comm {
 namespace {
 
-std::size_t chunks(const StepPlace& at) { return pieces(at.payload, at.slot_bytes); }
-
 void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k, std::byte* slot) {
   if (at.rank != request.peer || at.ranks == 1) return;
   const Extent part = piece(at.payload, at.slot_bytes, k);
@@ -22,12 +20,9 @@ void take(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
   if (from != to) copy_message(to, from, part.size, at.streaming);
 }
 
-BucketPattern pattern(const StepPlace& /*at*/, std::size_t /*k*/) {
-  return BucketPattern::from_root;
-}
-
 }  // namespace
 
-const CollectiveSteps broadcast_steps{chunks, pattern, nothing_before, stage, take};
+const CollectiveSteps broadcast_steps{bucket_chunks, always<BucketPattern::from_root>,
+                                      nothing_before, stage, take};
 
 }  // namespace stepscope::comm

@@ -5,7 +5,7 @@ namespace stepscope::comm {
 
 const CollectiveSteps barrier_steps{
     [](const StepPlace&) -> std::size_t { return 1; },
-    [](const StepPlace&, std::size_t) { return BucketPattern::nothing; },
+    always<BucketPattern::nothing>,
     nothing_before,
     [](const StepPlace&, const CollectiveRequest&, std::size_t, std::byte*) {},
     [](const StepPlace&, const CollectiveRequest&, std::size_t, std::span<const std::byte* const>) {

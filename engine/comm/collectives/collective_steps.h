@@ -77,6 +77,16 @@ struct Extent {
   return static_cast<std::size_t>(to < from ? to : to - 1) * part_bytes(at);
 }
 
+[[nodiscard]] inline std::size_t bucket_chunks(const StepPlace& at) {
+  return pieces(at.payload, at.slot_bytes);
+}
+[[nodiscard]] inline std::size_t part_chunks(const StepPlace& at) {
+  return pieces(at.payload, part_bytes(at));
+}
+template <BucketPattern pattern>
+[[nodiscard]] BucketPattern always(const StepPlace& /*at*/, std::size_t /*k*/) {
+  return pattern;
+}
 [[nodiscard]] inline std::size_t nothing_before(const StepPlace& /*at*/, std::size_t /*k*/) {
   return 0;
 }

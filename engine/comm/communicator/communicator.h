@@ -18,13 +18,14 @@
 
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/base/element.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 
 namespace stepscope {
 
 enum class Reduction : std::uint8_t { sum, max, min };
-inline constexpr std::array<std::string_view, 3> reduction_names = {"sum", "max", "min"};
+inline constexpr auto reduction_names = enum_names<Reduction::min>;
 
 // One collective as one rank calls it. n = group size, r = own rank. Sizes in bytes of `in`, `out`:
 //   all_reduce      in = out = S (may be the same memory)
@@ -180,26 +181,14 @@ template <MessageRange Data>
 template <MessageRange In>
 [[nodiscard]] Result<Ticket> send(Communicator& comm, In&& in, int peer, std::string_view what,
                                   std::source_location where = std::source_location::current()) {
-  return comm.submit({CollectiveKind::send,
-                      detail::message_type<In>,
-                      Reduction::sum,
-                      detail::message_in(in),
-                      {},
-                      peer,
-                      what,
-                      where});
+  return comm.submit({CollectiveKind::send, detail::message_type<In>, Reduction::sum,
+                      detail::message_in(in), std::span<std::byte>(), peer, what, where});
 }
 template <MessageRange Out>
 [[nodiscard]] Result<Ticket> recv(Communicator& comm, Out&& out, int peer, std::string_view what,
                                   std::source_location where = std::source_location::current()) {
-  return comm.submit({CollectiveKind::recv,
-                      detail::message_type<Out>,
-                      Reduction::sum,
-                      {},
-                      detail::message_out(out),
-                      peer,
-                      what,
-                      where});
+  return comm.submit({CollectiveKind::recv, detail::message_type<Out>, Reduction::sum,
+                      std::span<const std::byte>(), detail::message_out(out), peer, what, where});
 }
 [[nodiscard]] Result<Ticket> barrier(Communicator& comm, std::string_view what = "barrier",
                                      std::source_location where = std::source_location::current());

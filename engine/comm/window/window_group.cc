@@ -203,6 +203,15 @@ void WindowGroup::finish(Operation& operation) {
   operation.times.finished = monotonic_now();
 }
 
+void WindowGroup::end_chunk(Operation& operation, std::size_t k, int peer, PairLane& lane) {
+  if (k + 1 == operation.chunks) {
+    finish(operation);
+    ++lane.finished;
+    --unfinished_pairs_;
+  }
+  ring(window_.control(peer));
+}
+
 bool WindowGroup::send_chunk(int peer, PairLane& lane) {
   if (lane.finished == lane.queue.submitted()) return false;
   Operation& operation = lane.queue[lane.finished];
@@ -218,12 +227,7 @@ bool WindowGroup::send_chunk(int peer, PairLane& lane) {
                operation.request.in.data() + part.begin, part.size,
                operation.header.bytes >= streaming_from_bytes);
   pair.staged.store(++lane.chunks);
-  if (k + 1 == operation.chunks) {
-    finish(operation);
-    ++lane.finished;
-    --unfinished_pairs_;
-  }
-  ring(window_.control(peer));
+  end_chunk(operation, k, peer, lane);
   return true;
 }
 
@@ -249,12 +253,7 @@ bool WindowGroup::recv_chunk(int peer, PairLane& lane) {
                window_.pair_slot(peer, setup_.rank, lane.chunks), part.size,
                operation.header.bytes >= streaming_from_bytes);
   pair.taken.store(++lane.chunks);
-  if (k + 1 == operation.chunks) {
-    finish(operation);
-    ++lane.finished;
-    --unfinished_pairs_;
-  }
-  ring(window_.control(peer));
+  end_chunk(operation, k, peer, lane);
   return true;
 }
 

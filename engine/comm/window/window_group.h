@@ -72,6 +72,7 @@ class WindowGroup final : public Communicator {
   bool peers_staged();
   void note_arrival(Operation& operation);
   bool progress_pairs();
+  void end_chunk(Operation& operation, std::size_t k, int peer, PairLane& lane);
   bool send_chunk(int peer, PairLane& lane);
   bool recv_chunk(int peer, PairLane& lane);
   void finish(Operation& operation);

@@ -155,28 +155,19 @@ std::string_view matmul_implementation(const MatmulShape& shape) {
   return names[static_cast<std::size_t>(isa())];
 }
 
-template void matmul(const MatmulShape&, const float*, const float*, float*, const float*, bool);
-template void matmul_to_float(const MatmulShape&, const float*, const float*, float*, bool);
-template void matmul_reference(const MatmulShape&, const float*, const float*, float*, const float*,
-                               bool);
-template void linear_forward(std::int64_t, std::int64_t, std::int64_t, const float*, const float*,
-                             const float*, float*);
-template void linear_backward_input(std::int64_t, std::int64_t, std::int64_t, const float*,
-                                    const float*, float*, bool);
-template void linear_backward_weight(std::int64_t, std::int64_t, std::int64_t, const float*,
-                                     const float*, float*, float*, bool);
-template std::string_view matmul_implementation<float>(const MatmulShape&);
-
-template void matmul(const MatmulShape&, const Bf16*, const Bf16*, Bf16*, const Bf16*, bool);
-template void matmul_to_float(const MatmulShape&, const Bf16*, const Bf16*, float*, bool);
-template void matmul_reference(const MatmulShape&, const Bf16*, const Bf16*, Bf16*, const Bf16*,
-                               bool);
-template void linear_forward(std::int64_t, std::int64_t, std::int64_t, const Bf16*, const Bf16*,
-                             const Bf16*, Bf16*);
-template void linear_backward_input(std::int64_t, std::int64_t, std::int64_t, const Bf16*,
-                                    const Bf16*, Bf16*, bool);
-template void linear_backward_weight(std::int64_t, std::int64_t, std::int64_t, const Bf16*,
-                                     const Bf16*, Bf16*, Bf16*, bool);
-template std::string_view matmul_implementation<Bf16>(const MatmulShape&);
+#define STEPSCOPE_MATMUL_OF(T)                                                                \
+  template void matmul(const MatmulShape&, const T*, const T*, T*, const T*, bool);           \
+  template void matmul_to_float(const MatmulShape&, const T*, const T*, float*, bool);        \
+  template void matmul_reference(const MatmulShape&, const T*, const T*, T*, const T*, bool); \
+  template void linear_forward(std::int64_t, std::int64_t, std::int64_t, const T*, const T*,  \
+                               const T*, T*);                                                 \
+  template void linear_backward_input(std::int64_t, std::int64_t, std::int64_t, const T*,     \
+                                      const T*, T*, bool);                                    \
+  template void linear_backward_weight(std::int64_t, std::int64_t, std::int64_t, const T*,    \
+                                       const T*, T*, T*, bool);                               \
+  template std::string_view matmul_implementation<T>(const MatmulShape&);
+STEPSCOPE_MATMUL_OF(float)
+STEPSCOPE_MATMUL_OF(Bf16)
+#undef STEPSCOPE_MATMUL_OF
 
 }  // namespace stepscope::nn

@@ -70,7 +70,7 @@ Result<Done> check_commit(const std::string& commit_path, const std::string& man
         .what = "is damaged", .file = commit_path, .byte = 0, .hint = std::string(old_checkpoint)};
   }
   return Error{
-      .what = "does not fit COMMIT beside it, which names " + std::to_string(bytes) + " bytes",
+      .what = "does not fit the COMMIT file, which names " + std::to_string(bytes) + " bytes",
       .file = manifest_path,
       .byte = manifest.size() == bytes ? 0 : std::min<std::uint64_t>(manifest.size(), bytes),
       .hint = std::string(old_checkpoint)};

@@ -31,8 +31,8 @@ class Uring final : public IoRing {
              std::uint64_t tag) override {
     io_uring_sqe* entry = ::io_uring_get_sqe(&ring_);
     if (entry == nullptr) return EBUSY;
-    constexpr std::size_t most = 1U << 30U;  // the rest is submitted afterwards
-    const auto n = static_cast<unsigned>(std::min(bytes, most));
+    constexpr std::size_t max_bytes = 1U << 30U;  // the rest is submitted afterwards
+    const auto n = static_cast<unsigned>(std::min(bytes, max_bytes));
     if (write)
       ::io_uring_prep_write(entry, fd, memory, n, offset);
     else

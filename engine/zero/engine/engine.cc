@@ -49,7 +49,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const EngineConfig& config, Commu
                          .type = config.type,
                          .micro_batches = config.micro_batches,
                          .accumulation = config.accumulation,
-                         .prefetch_depth = config.prefetch_depth,
+                         .prefetch_distance = config.prefetch_distance,
                          .bucket_bytes = config.bucket_bytes,
                          .buckets = config.buckets,
                          .activation_bytes = network->activation_bytes(),

@@ -31,7 +31,6 @@
 #include "engine/nn/network/network.h"
 #include "engine/telemetry/rank_recorder.h"
 #include "engine/zero/engine/engine_config.h"
-#include "engine/zero/engine/exact_norm.h"
 #include "engine/zero/engine/exchange.h"
 #include "engine/zero/engine/offload.h"
 #include "engine/zero/engine/state.h"
@@ -41,6 +40,8 @@
 #include "stepscope/base/result.h"
 
 namespace stepscope::zero {
+
+struct ExactSum;  // exact_norm.h
 
 struct StepResult {
   std::int64_t step = 0;     // from 0

@@ -34,7 +34,7 @@ TEST(EngineAccount, AsksForTheCollectivesThatWerePlanned) {
           TestRun run{.ranks = ranks, .steps = 2};
           run.engine.stage = stage;
           run.engine.bucket_bytes = {bucket};
-          run.engine.prefetch_depth = depth;
+          run.engine.prefetch_distance = depth;
           run.engine.micro_batches = 2;
           run.at_end = [&](TestRank& rank) {
             EXPECT_TRUE(rank.engine.settle());
@@ -66,7 +66,7 @@ TEST(EngineAccount, MemoryIsWhatWasPlanned) {
            {Accumulation::reduce_each_microstep, Accumulation::accumulate_then_reduce}) {
         TestRun run{.ranks = 3, .steps = 2};
         run.engine.stage = stage;
-        run.engine.prefetch_depth = depth;
+        run.engine.prefetch_distance = depth;
         run.engine.micro_batches = 2;
         run.engine.accumulation = policy;
         run.engine.type = depth == 1 ? ElementType::bf16 : ElementType::f32;

@@ -39,7 +39,7 @@ struct EngineConfig {
   int stage = 0;
   int micro_batches = 1;
   Accumulation accumulation = Accumulation::reduce_each_microstep;
-  int prefetch_depth = 1;
+  int prefetch_distance = 1;
   Bytes bucket_bytes{16 << 20};
   int buckets = 4;
   std::uint64_t seed = 0;  // of initial values and dropout

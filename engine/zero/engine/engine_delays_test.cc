@@ -59,7 +59,7 @@ TEST(EngineDelays, NoBitDependsOnWhenThingsHappen) {
       TestRun run{.ranks = ranks, .steps = 2, .uneven = true};
       run.engine.stage = stage;
       run.engine.bucket_bytes = {std::int64_t{37} * 40 * ranks};
-      run.engine.prefetch_depth = ranks / 2;
+      run.engine.prefetch_distance = ranks / 2;
       run.engine.micro_batches = ranks == 2 ? 2 : 1;
       run.engine.recompute = {.kind = ranks == 2 ? nn::Recompute::none : nn::Recompute::full};
       run.engine.type = ranks == 2 ? ElementType::f32 : ElementType::bf16;

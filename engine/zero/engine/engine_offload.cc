@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/zero/engine/engine.h"
+#include "engine/zero/engine/exact_norm.h"
 
 namespace stepscope::zero {
 namespace {

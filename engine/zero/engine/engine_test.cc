@@ -43,7 +43,7 @@ struct Matrix {
       TestRun other = run;
       other.engine.stage = variant.stage;
       other.engine.bucket_bytes = {variant.bucket};
-      other.engine.prefetch_depth = variant.depth;
+      other.engine.prefetch_distance = variant.depth;
       other.engine.recompute = {.kind = variant.recompute, .every = 2};
       const TestOutcome outcome = train_threads(other);
       expect_no_errors(outcome);

@@ -16,7 +16,7 @@ class Isolate {
 
   [[nodiscard]] Result<IsolatedTimes> run() {
     for (int round = 0; round < config_.rounds; ++round) {
-      if (auto done = together(round == 0); !done) return done.error();
+      if (auto done = agree_on(round == 0); !done) return done.error();
       if (auto done = compute_alone(); !done) return done.error();
       if (auto done = communicate_alone(); !done) return done.error();
     }
@@ -41,7 +41,7 @@ class Isolate {
   }
 
   // The script is of a step that follows another: it finishes the previous step's messages.
-  [[nodiscard]] Result<Done> together(bool record) {
+  [[nodiscard]] Result<Done> agree_on(bool record) {
     if (auto met = meet(); !met) return met;
     if (auto warm = step(); !warm) return warm.error();
     if (record) {

@@ -9,44 +9,18 @@ namespace {
 constexpr std::int64_t main_thread = 1;
 constexpr std::int64_t first_lane = 2;  // of unfinished collectives
 
-// The name of the row for a part of the main thread's time. Empty: no row.
-std::string_view row_name(Activity activity) {
-  switch (activity) {
-    case Activity::forward:
-      return "stepscope::forward";
-    case Activity::backward:
-      return "stepscope::backward";
-    case Activity::recompute:
-      return "stepscope::recompute";
-    case Activity::optimizer:
-      return "stepscope::optimizer_step";
-    case Activity::wait_fetch:
-      return "stepscope::wait_fetch";
-    case Activity::wait_reduce:
-      return "stepscope::wait_reduce";
-    case Activity::wait_gather:
-      return "stepscope::wait_gather";
-    case Activity::wait_io:
-      return "stepscope::file_io";
-    case Activity::data:
-      return "stepscope::load_batch";
-    default:
-      return {};
-  }
-}
-
-std::string_view unit_suffix(Activity activity) {
-  switch (activity) {
-    case Activity::forward:
-      return " forward";
-    case Activity::backward:
-      return " backward";
-    case Activity::recompute:
-      return " recompute";
-    default:
-      return {};
-  }
-}
+// Names of rows for the parts of the main thread's time, behind "stepscope::". Empty: no row.
+constexpr std::array<std::string_view, activity_count> row_names = {"forward",
+                                                                    "backward",
+                                                                    "recompute",
+                                                                    "optimizer_step",
+                                                                    "wait_fetch",
+                                                                    "wait_reduce",
+                                                                    "wait_gather",
+                                                                    "",
+                                                                    "file_io",
+                                                                    "load_batch",
+                                                                    ""};
 
 // c10d's names in a profile.
 std::string_view collective_name(CollectiveKind kind) {
@@ -62,21 +36,8 @@ std::string_view collective_name(CollectiveKind kind) {
   }
 }
 
-std::string_view dtype_text(ElementType type) {
-  switch (type) {
-    case ElementType::f32:
-      return "Float";
-    case ElementType::bf16:
-      return "BFloat16";
-    case ElementType::f64:
-      return "Double";
-    case ElementType::i64:
-      return "Long";
-    case ElementType::u8:
-      return "Byte";
-  }
-  return {};
-}
+constexpr std::array<std::string_view, element_type_count> dtype_texts = {"Float", "BFloat16",
+                                                                          "Double", "Long", "Byte"};
 
 // "[[8, 16], [4, 16]]"
 std::string dims_text(const nn::OpCall& call) {
@@ -283,16 +244,18 @@ Trace make_trace(const TraceOptions& options, const RecordedRows& rows) {
     text.row(step.begin, step.end, "ProfilerStep#" + std::to_string(step.index),
              Category::user_annotation, TrackId{0});
   for (const ActivitySpan& piece : rows.activities) {
-    const std::string_view name = row_name(piece.activity);
+    const std::string name(row_names[slot(piece.activity)]);
     const bool computes_or_talks =
         piece.activity != Activity::data && piece.activity != Activity::wait_io;
     const Category category = computes_or_talks ? Category::cpu_op : Category::user_annotation;
-    if (!name.empty()) text.row(piece.begin, piece.end, name, category, TrackId{0});
+    if (!name.empty()) text.row(piece.begin, piece.end, "stepscope::" + name, category, TrackId{0});
   }
-  for (const RecordedUnit& unit : rows.units)
-    text.row(unit.begin, unit.end,
-             std::string(unit.name.text()) + std::string(unit_suffix(unit.activity)),
-             Category::user_annotation, TrackId{0});
+  for (const RecordedUnit& unit : rows.units) {
+    std::string name(unit.name.text());
+    if (unit.activity <= Activity::recompute)
+      name.append(" ").append(activity_names[slot(unit.activity)]);
+    text.row(unit.begin, unit.end, name, Category::user_annotation, TrackId{0});
+  }
   for (const RecordedOperation& op : rows.operations) text.operation(op.call, op.begin, op.end);
   std::vector<const RecordedMessage*> in_order;
   for (const RecordedMessage& m : rows.messages) in_order.push_back(&m);
@@ -306,7 +269,7 @@ Trace make_trace(const TraceOptions& options, const RecordedRows& rows) {
     Collective meta;
     meta.slice = text.row(r.submitted, r.finished, "record_param_comms", Category::cpu_op, lane);
     meta.name = trace.strings.intern(collective_name(r.kind));
-    meta.dtype = trace.strings.intern(dtype_text(m->type));
+    meta.dtype = trace.strings.intern(dtype_texts[static_cast<std::size_t>(m->type)]);
     meta.group_name = trace.strings.intern("0");
     meta.group_description = trace.strings.intern("default_pg");
     meta.in_elements = m->in_elements;

@@ -2,16 +2,60 @@
 #include "engine/zero/plan/step_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "engine/zero/drive/shard_stream.h"
-#include "engine/zero/plan/place_pool.h"
 
 namespace stepscope::zero {
 namespace {
 
 constexpr std::int64_t line = 64;  // alignment of parts in arenas
+
+// Assigns places in one arena to objects that come and go in a known order: each gets the lowest
+// gap that fits.
+class PlacePool {
+ public:
+  // The place in bytes from the start of the arena, a multiple of 64. `used` of the `bytes` hold
+  // elements.
+  [[nodiscard]] std::int64_t take(std::int64_t bytes, std::int64_t used);
+  void give_back(std::int64_t place);
+
+  [[nodiscard]] std::int64_t extent() const { return extent_; }        // of the arena
+  [[nodiscard]] std::int64_t peak_used() const { return peak_used_; }  // of elements at once
+
+ private:
+  struct Taken {
+    std::int64_t bytes = 0;
+    std::int64_t used = 0;
+  };
+  std::map<std::int64_t, Taken> taken_;
+  std::int64_t extent_ = 0;
+  std::int64_t used_ = 0;
+  std::int64_t peak_used_ = 0;
+};
+
+std::int64_t PlacePool::take(std::int64_t bytes, std::int64_t used) {
+  const std::int64_t wanted = std::max(line, (bytes + line - 1) / line * line);
+  std::int64_t place = 0;
+  for (const auto& [start, taken] : taken_) {
+    if (start - place >= wanted) break;
+    place = start + taken.bytes;
+  }
+  taken_.emplace(place, Taken{.bytes = wanted, .used = used});
+  extent_ = std::max(extent_, place + wanted);
+  used_ += used;
+  peak_used_ = std::max(peak_used_, used_);
+  return place;
+}
+
+void PlacePool::give_back(std::int64_t place) {
+  const auto it = taken_.find(place);
+  check(it != taken_.end(), "a place is given back once, after it was taken");
+  used_ -= it->second.used;
+  taken_.erase(it);
+}
 
 std::int64_t type_bytes(ElementType type) { return static_cast<std::int64_t>(element_bytes(type)); }
 
@@ -116,7 +160,7 @@ class Scheduler {
             .unit = unit};
   }
   [[nodiscard]] std::size_t window_end(std::size_t at) const {
-    const auto depth = static_cast<std::size_t>(plan_.request.prefetch_depth);
+    const auto depth = static_cast<std::size_t>(plan_.request.prefetch_distance);
     return std::min(count_, at + 1 + depth);
   }
   [[nodiscard]] bool wanted(std::size_t unit, std::size_t first, std::size_t end) const {
@@ -207,7 +251,7 @@ std::optional<Error> refuse(const PlanRequest& request) {
     return error("no training in " + std::string(element_name(request.type)), "take f32 or bf16");
   }
   if (request.micro_batches < 1) return error("a step without micro-batches", "take one or more");
-  if (request.prefetch_depth < 0) return error("a negative prefetch depth", "take 0 or more");
+  if (request.prefetch_distance < 0) return error("a negative prefetch depth", "take 0 or more");
   if (request.buckets < 1 || request.bucket_bytes.value < 1) {
     return error("no buckets to reduce with", "take a bucket of a byte or more");
   }
@@ -290,8 +334,9 @@ OffloadBuffers offload_buffers(const Plan& plan) {
   }
   if (request.offload.parameters) {
     // Slots for unfinished fetches, and two that are being read.
-    constexpr int most = 4;
-    buffers.parameter_slots = static_cast<std::size_t>(std::min(request.prefetch_depth + 2, most));
+    constexpr int max_slots = 4;
+    buffers.parameter_slots =
+        static_cast<std::size_t>(std::min(request.prefetch_distance + 2, max_slots));
     std::int64_t longest = 0;
     for (const UnitPlace& place : plan.places) longest = std::max(longest, place.layout.stride);
     buffers.parameter_slot = blocks(longest);

@@ -25,6 +25,7 @@
 #include "engine/zero/plan/shard.h"
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/base/element.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 
@@ -45,7 +46,7 @@ struct PlanRequest {
   ElementType type = ElementType::f32;  // of parameters, gradients and messages: f32 or bf16
   int micro_batches = 1;                // of a step
   Accumulation accumulation = Accumulation::reduce_each_microstep;
-  int prefetch_depth = 1;        // passes by which fetches run ahead (stage 3)
+  int prefetch_distance = 1;     // passes by which fetches run ahead (stage 3)
   Bytes bucket_bytes{16 << 20};  // of one message over all ranks; less if units are small
   int buckets = 4;               // limit of unfinished messages
   Bytes activation_bytes{};      // of nn::Network, for the account
@@ -113,8 +114,7 @@ enum class ActionKind : std::uint8_t {
   close,    // the pool's gradient is gone
   release,  // the unit's parameters may be overwritten
 };
-inline constexpr std::array<std::string_view, 6> action_names = {"fetch",  "open",  "use",
-                                                                 "reduce", "close", "release"};
+inline constexpr auto action_names = enum_names<ActionKind::release>;
 struct Action {
   ActionKind kind = ActionKind::use;
   int micro_batch = 0;

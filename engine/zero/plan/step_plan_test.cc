@@ -169,7 +169,7 @@ TEST(Plan, EveryUseFindsItsUnitAndNoTwoShareAPlace) {
                                          .world_size = 3,
                                          .micro_batches = micro_batches,
                                          .accumulation = policy,
-                                         .prefetch_depth = depth},
+                                         .prefetch_distance = depth},
                                         tiny(tied), {.kind = kind});
               Replay step(plan);
               step.run(plan.step, plan.passes);
@@ -207,7 +207,7 @@ TEST(Plan, VolumeFollowsTheFormulasWhereNothingIsPadded) {
                                    .world_size = 2,
                                    .micro_batches = micro_batches,
                                    .accumulation = policy,
-                                   .prefetch_depth = 0},
+                                   .prefetch_distance = 0},
                                   config);
         const std::int64_t psi = 4 * parameters_of(plan);
         const std::int64_t reductions =
@@ -228,7 +228,7 @@ TEST(Plan, VolumeFollowsTheFormulasWhereNothingIsPadded) {
 
 // With a window of two or more passes the last block stays for its backward.
 TEST(Plan, PrefetchedUnitsThatAreWantedAgainSoonAreNotFetchedAgain) {
-  const Plan plan = plan_of({.stage = 3, .world_size = 2, .prefetch_depth = 1});
+  const Plan plan = plan_of({.stage = 3, .world_size = 2, .prefetch_distance = 1});
   Replay step(plan);
   step.run(plan.step, plan.passes);
   for (const auto& [unit, times] : step.fetches) {
@@ -238,7 +238,7 @@ TEST(Plan, PrefetchedUnitsThatAreWantedAgainSoonAreNotFetchedAgain) {
 
 TEST(Plan, FetchesOnceAStepWhereTheWindowHoldsTheWholeStep) {
   const Plan plan =
-      plan_of({.stage = 3, .world_size = 2, .micro_batches = 3, .prefetch_depth = 1000});
+      plan_of({.stage = 3, .world_size = 2, .micro_batches = 3, .prefetch_distance = 1000});
   Replay step(plan);
   step.run(plan.step, plan.passes);
   for (const auto& [unit, times] : step.fetches) EXPECT_EQ(times, 1) << unit;
@@ -247,7 +247,7 @@ TEST(Plan, FetchesOnceAStepWhereTheWindowHoldsTheWholeStep) {
 TEST(Plan, RecomputationFetchesABlockOnceForBothItsPasses) {
   for (const auto kind : {nn::Recompute::none, nn::Recompute::full}) {
     const Plan plan =
-        plan_of({.stage = 3, .world_size = 2, .prefetch_depth = 0}, tiny(), {.kind = kind});
+        plan_of({.stage = 3, .world_size = 2, .prefetch_distance = 0}, tiny(), {.kind = kind});
     Replay step(plan);
     step.run(plan.step, plan.passes);
     for (const auto& [unit, times] : step.fetches) EXPECT_EQ(times, 2) << unit;
@@ -279,7 +279,7 @@ TEST(Plan, RefusesWhatMakesNoSense) {
   EXPECT_NE(refused({.rank = 2, .world_size = 2}).find("rank 2 of 2"), std::string::npos);
   EXPECT_NE(refused({.type = ElementType::f64}).find("f64"), std::string::npos);
   EXPECT_FALSE(refused({.micro_batches = 0}).empty());
-  EXPECT_FALSE(refused({.prefetch_depth = -1}).empty());
+  EXPECT_FALSE(refused({.prefetch_distance = -1}).empty());
   EXPECT_FALSE(refused({.bucket_bytes = {0}}).empty());
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/event/trace.h"
 
 namespace stepscope {
@@ -27,23 +28,8 @@ enum class BudgetCategory : std::uint8_t {
   idle_unexplained,
   not_recorded,
 };
-inline constexpr std::size_t budget_category_count = 13;
-inline constexpr std::array<std::string_view, budget_category_count> budget_category_names = {
-    "compute",
-    "comm_overlapped",
-    "comm_exposed_wait",
-    "comm_exposed_transfer",
-    "comm_exposed_unsplit",
-    "copy_exposed",
-    "idle_data",
-    "idle_host",
-    "idle_sync",
-    "idle_launch",
-    "idle_dependency",
-    "idle_unexplained",
-    "not_recorded"};
-static_assert(budget_category_names[static_cast<std::size_t>(BudgetCategory::not_recorded)] ==
-              "not_recorded");
+inline constexpr auto budget_category_names = enum_names<BudgetCategory::not_recorded>;
+inline constexpr std::size_t budget_category_count = budget_category_names.size();
 // Also what is not recorded: no row of work.
 constexpr bool is_idle(BudgetCategory c) { return c >= BudgetCategory::idle_data; }
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/analysis/budget/allocation_retries.h"
+#include "stepscope/analysis/budget/idle.h"
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/event/trace.h"
@@ -53,6 +55,9 @@ struct HostTable {
   Ns data{};                             // inside a data loader on the main thread
   Ns gc{};                               // Python's garbage collector, where the trace shows it
   Ns overhead{};                         // of the profiler itself, as a union
+  // Empty where host_table() has filled the rest.
+  AllocationRetries retries;
+  GilWaits gil;
 };
 
 // True if a runtime or driver call allocates, frees or maps memory.

@@ -10,14 +10,13 @@
 #include <vector>
 
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 
 namespace stepscope {
 
 enum class TimelineKind : std::uint8_t { compute, communication, copy, host };
-inline constexpr std::array<std::string_view, 4> timeline_kind_names = {"compute", "communication",
-                                                                        "copy", "host"};
-static_assert(timeline_kind_names[static_cast<std::size_t>(TimelineKind::host)] == "host");
+inline constexpr auto timeline_kind_names = enum_names<TimelineKind::host>;
 
 struct TimelineBlock {
   Ns start{};

@@ -237,7 +237,7 @@ std::map<RowKey, Instances> instances_of_rows(std::span<const RankView> views,
 // Expert exchanges change size every time. Sizes beyond the limit of a table share rows by powers
 // of two.
 std::map<RowKey, Instances> with_joined_sizes(const std::map<RowKey, Instances>& rows) {
-  constexpr std::size_t most = 32;
+  constexpr std::size_t max_listed_sizes = 32;
   const auto without_size = [](RowKey key) {
     key.size = -1;
     return key;
@@ -247,7 +247,7 @@ std::map<RowKey, Instances> with_joined_sizes(const std::map<RowKey, Instances>&
   std::map<RowKey, Instances> joined;
   for (const auto& [key, of] : rows) {
     RowKey home = key;
-    if (key.size > 0 && sizes[without_size(key)] > most)
+    if (key.size > 0 && sizes[without_size(key)] > max_listed_sizes)
       home.size = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(key.size)));
     append(joined[home].matched, of.matched);
     append(joined[home].unmatched, of.unmatched);

@@ -11,13 +11,13 @@ namespace {
 
 // The reducer's kernel waits for earlier launches of its thread: the last of them to start.
 std::optional<Ns> ready_on_device(const RankView& view, const CollectiveCall& call) {
-  constexpr std::ptrdiff_t walk = 8192;
+  constexpr std::ptrdiff_t max_rows_back = 8192;
   const Slices& s = view.trace->slices;
   const DeviceLane* lane = lane_of(view, call);
   if (lane == nullptr) return std::nullopt;
   const auto start_of = [&](SliceId op) { return s.start[index(op)]; };
   const auto last = std::ranges::upper_bound(lane->ops, call.start, {}, start_of);
-  const auto first = last - std::min(walk, last - lane->ops.begin());
+  const auto first = last - std::min(max_rows_back, last - lane->ops.begin());
   for (auto at = last; at != first;) {
     const SliceId op = *--at;
     const SliceId launch = view.index->launch(op);

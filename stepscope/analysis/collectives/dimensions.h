@@ -6,7 +6,6 @@
 // or `dp` if it is the only group of a job with signs of DDP, FSDP or ZeRO. All others are unknown.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,15 +15,14 @@
 #include <vector>
 
 #include "stepscope/analysis/matching/collective_match.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/result.h"
 
 namespace stepscope {
 
 enum class Dimension : std::uint8_t { dp, tp, sp, pp, cp, ep, world, unknown };
-inline constexpr std::size_t dimension_count = 8;
-inline constexpr std::array<std::string_view, dimension_count> dimension_names = {
-    "dp", "tp", "sp", "pp", "cp", "ep", "world", "unknown"};
-static_assert(dimension_names[static_cast<std::size_t>(Dimension::unknown)] == "unknown");
+inline constexpr auto dimension_names = enum_names<Dimension::unknown>;
+inline constexpr std::size_t dimension_count = dimension_names.size();
 
 // Key: group name, description or ranks ("0,1,2,3").
 using GroupDimensions = std::map<std::string, Dimension, std::less<>>;

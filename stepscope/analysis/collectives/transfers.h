@@ -12,14 +12,15 @@
 #include <vector>
 
 #include "stepscope/analysis/collectives/collectives.h"
+#include "stepscope/analysis/collectives/ddp_buckets.h"
 #include "stepscope/analysis/matching/collective_match.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 
 namespace stepscope {
 
 enum class HostPlacement : std::uint8_t { unknown, one_host, several_hosts };
-inline constexpr std::array<std::string_view, 3> host_placement_names = {"unknown", "one_host",
-                                                                         "several_hosts"};
+inline constexpr auto host_placement_names = enum_names<HostPlacement::several_hosts>;
 
 // One matched collective with separate wait and transfer on every member.
 struct Transfer {
@@ -105,5 +106,13 @@ struct NamedCalls {
 // Calls of known size and group whose kernels' names show the algorithm.
 [[nodiscard]] std::vector<NamedCalls> named_calls(std::span<const RankView> views,
                                                   const CollectiveMatches& matches);
+
+// What the groups of a job sent, call by call.
+struct JobTraffic {
+  std::vector<Transfer> transfers;
+  std::vector<GroupRate> rates;
+  std::vector<NamedCalls> algorithms;           // of collectives whose kernels' names show it
+  std::vector<std::vector<DdpBucket>> buckets;  // by rank
+};
 
 }  // namespace stepscope

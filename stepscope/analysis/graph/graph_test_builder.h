@@ -52,7 +52,8 @@ struct BuiltGraph {
     std::vector<HostPhases> phases;
     for (const RankView& view : job.views())
       phases.push_back(host_phases(*view.trace, *view.index, view.steps));
-    return find_critical_path(replay, job.views(), count_steps(job.views(), graph.together).of_view,
+    return find_critical_path(replay, job.views(),
+                              count_steps(job.views(), graph.clocks_comparable).of_view,
                               collectives.matches, phases);
   }
   // The share of the critical path.

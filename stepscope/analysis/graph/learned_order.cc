@@ -328,7 +328,7 @@ std::vector<std::vector<UseOrder>> learn_order(std::span<const std::vector<Order
   std::vector<Program*> all;
   for (auto& [hash, program] : programs) all.push_back(&program);
   std::vector<std::vector<std::vector<UseOrder>>> learned(all.size());  // by program and member
-  shared_for(learned, workers, Deal::turns, [&](std::size_t p) {
+  shared_for(learned, workers, Distribution::turns, [&](std::size_t p) {
     all[p]->learn();
     learned[p] = all[p]->orders();
   });

@@ -82,11 +82,11 @@ class TimeOrder {
   // Moves the predecessors that are behind `node`, depth first. The nodes before it are in order.
   void place(std::uint32_t node) {
     enter(node, no_edge);
-    while (path_.size() > 1 || path_.front().next < in_.first[node + 1]) go_on();
+    while (path_.size() > 1 || path_.front().next < in_.first[node + 1]) advance();
     path_.clear();
     number_[node] = no_node;
   }
-  void go_on() {
+  void advance() {
     Visit& at = path_.back();
     const std::uint32_t first = path_.front().node;
     if (at.next == in_.first[at.node + 1]) {
@@ -167,7 +167,7 @@ class LineOrder {
   void run(std::vector<std::uint32_t>& order, std::vector<std::uint32_t>& position) {
     for (std::uint32_t l = 0; l < next_.size(); ++l) {
       if (next_[l] < lines_.first[l + 1]) enter(l, lines_.member[lines_.first[l + 1] - 1]);
-      while (!path_.empty()) go_on();
+      while (!path_.empty()) advance();
     }
     order = std::move(order_);
     position = std::move(position_);
@@ -182,7 +182,7 @@ class LineOrder {
   void enter(std::uint32_t line, std::uint32_t until) {
     path_.push_back({line, until, preds_.first[lines_.member[next_[line]]]});
   }
-  void go_on() {
+  void advance() {
     Visit& at = path_.back();
     for (;;) {
       const std::uint32_t node = lines_.member[next_[at.line]];

@@ -14,7 +14,6 @@
 // pass forward, O(nodes + edges), and slack is one pass backward.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -22,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 
 namespace stepscope {
@@ -41,11 +41,8 @@ enum class NodeKind : std::uint8_t {
   held,
   end  // of a rank's last step
 };
-inline constexpr std::size_t node_kind_count = 12;
-inline constexpr std::array<std::string_view, node_kind_count> node_kind_names = {
-    "host",    "launch", "sync",     "compute", "copy", "comm",
-    "arrival", "join",   "transfer", "wait",    "held", "end"};
-static_assert(node_kind_names[static_cast<std::size_t>(NodeKind::end)] == "end");
+inline constexpr auto node_kind_names = enum_names<NodeKind::end>;
+inline constexpr std::size_t node_kind_count = node_kind_names.size();
 
 inline constexpr std::uint32_t no_node = std::numeric_limits<std::uint32_t>::max();
 

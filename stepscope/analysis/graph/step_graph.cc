@@ -121,7 +121,7 @@ class GraphBuilder {
     const auto& matched = job_.matches.matched;
     for (std::uint32_t i = 0; i < matched.size(); ++i)
       if (matched[i].complete) join(matched[i], i);
-    out_.together = job_.matches.clocks_comparable || views_.size() == 1;
+    out_.clocks_comparable = job_.matches.clocks_comparable || views_.size() == 1;
     find_step_ends();
     number();
     return std::move(out_);
@@ -275,7 +275,7 @@ StepGraph build_step_graph(std::span<const RankView> views, const Collectives& j
     inputs.push_back({views[v], job.matches.ranks[v], job.times.by_view[v], joined[v]});
   std::vector<std::optional<DeviceDraft>> parts(views.size());
   std::vector<std::vector<OrderedUse>> uses(views.size());
-  shared_for(uses, workers, Deal::blocks, [&](std::size_t v) {
+  shared_for(uses, workers, Distribution::blocks, [&](std::size_t v) {
     drafts[v].arrival.assign(joined[v].size(), no_node);
     if (views[v].steps.empty()) return;
     if (views[v].index->cpu_only())
@@ -286,7 +286,7 @@ StepGraph build_step_graph(std::span<const RankView> views, const Collectives& j
   std::vector<std::vector<UseOrder>> orders = learn_order(uses, workers);
   release(uses);
   // The process that began a draft has its parts.
-  shared_for(drafts, workers, Deal::blocks, [&](std::size_t v) {
+  shared_for(drafts, workers, Distribution::blocks, [&](std::size_t v) {
     if (parts[v]) drafts[v] = parts[v]->finish(orders[v]);
     parts[v].reset();
     release(orders[v]);
@@ -315,7 +315,7 @@ std::optional<Ns> mean_between(std::span<const StepEnd> steps, At&& at) {
 // `at(step, view)` gives the end of a step on a view.
 template <class At>
 std::optional<Ns> mean_between_ends(const StepGraph& graph, At&& at) {
-  if (graph.together)
+  if (graph.clocks_comparable)
     return mean_between(graph.step_ends, [&](const StepEnd& step) {
       Ns last = Ns::min();
       for (std::size_t v = 0; v < step.node.size(); ++v)
@@ -370,7 +370,7 @@ Ns step_time(const StepGraph& graph, const std::function<Ns(std::uint32_t)>& end
     slowest = std::max(slowest, (until - begin) / static_cast<std::int64_t>(graph.steps[v]));
   }
   if (steps == 0) return Ns{0};
-  return graph.together ? (last - first) / static_cast<std::int64_t>(steps) : slowest;
+  return graph.clocks_comparable ? (last - first) / static_cast<std::int64_t>(steps) : slowest;
 }
 
 }  // namespace stepscope

@@ -72,7 +72,8 @@ struct StepGraph {
   std::vector<std::size_t> steps;    // by view: number of steps between them
   std::vector<StepEnd> step_ends;    // of the steps that all views have; empty without a device
   Ns origin{};
-  bool together = false;  // clocks are comparable: the job's time is last end − first begin
+  bool clocks_comparable =
+      false;  // clocks are comparable: the job's time is last end − first begin
 
   std::uint64_t joined = 0;           // calls in a join or a pair
   std::uint64_t unjoined = 0;         // calls not joined (peers not traced, clocks off)

@@ -52,9 +52,9 @@ TEST(StepGraph, ALateRankHoldsTheOther) {
 TEST(StepGraph, TheCriticalPathRunsOverTheLateRankAndTilesTheStep) {
   const BuiltGraph b(graph_ranks_of(rank_with(100, 200), rank_with(150, 200)));
   const std::vector<HostPhases> phases(2, HostPhases{{{}, {}, {}}, {}});
-  const CriticalPath path = find_critical_path(b.replay, b.job.views(),
-                                               count_steps(b.job.views(), b.graph.together).of_view,
-                                               b.collectives.matches, phases);
+  const CriticalPath path = find_critical_path(
+      b.replay, b.job.views(), count_steps(b.job.views(), b.graph.clocks_comparable).of_view,
+      b.collectives.matches, phases);
   EXPECT_EQ(path.length, b.replay.step);
   Ns sum{};
   for (const PathShare& s : path.shares) sum += s.time;
@@ -98,7 +98,7 @@ TEST(StepGraph, ARankWithNothingInItsStepsHasNoCountedSteps) {
   idle.rows().kernel("sgemm", 300, 310, 1);
   const BuiltGraph b(graph_ranks_of(rank_with(100, 200), std::move(idle)));
   ASSERT_EQ(b.graph.begin[1], no_node);
-  const auto steps = count_steps(b.job.views(), b.graph.together).of_view;
+  const auto steps = count_steps(b.job.views(), b.graph.clocks_comparable).of_view;
   ASSERT_EQ(steps.size(), 2U);
   EXPECT_TRUE(steps[1].empty());
   ASSERT_EQ(steps[0].size(), 1U);
@@ -113,7 +113,7 @@ TEST(StepGraph, StepsBeforeTheFirstNodeAreNotCounted) {
   r.rows().launch(1, 250, 252);
   r.rows().kernel("sgemm", 300, 310, 1);
   const BuiltGraph b(graph_ranks_of(std::move(r)));
-  const auto steps = count_steps(b.job.views(), b.graph.together).of_view;
+  const auto steps = count_steps(b.job.views(), b.graph.clocks_comparable).of_view;
   ASSERT_EQ(steps.size(), 1U);
   for (const Step& s : steps[0]) EXPECT_LT(s.start, s.end);
 }

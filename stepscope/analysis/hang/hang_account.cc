@@ -337,7 +337,7 @@ class GroupReader {
       f.instead = spelled(records_, call(own));
       f.ranks = ranks(classes[c]);
       f.others = ranks(classes[0]);
-      f.even = classes[c].size() == classes[0].size();
+      f.tied = classes[c].size() == classes[0].size();
       f.next_of_others = what.next_of_others;
     }
     return true;

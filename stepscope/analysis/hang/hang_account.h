@@ -9,7 +9,6 @@
 // rank itself waits in another finding, the first follows from the second.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/event/comm_records.h"
 
 namespace stepscope {
@@ -36,11 +36,8 @@ enum class HangKind : std::uint8_t {
   pair_size,     // a send and its receive differ in size
   timeout        // a watchdog gave up, and the records do not show why
 };
-inline constexpr std::size_t hang_kind_count = 13;
-inline constexpr std::array<std::string_view, hang_kind_count> hang_kind_names = {
-    "operation", "size",      "type",         "argument", "order",     "left_out", "additional",
-    "missing",   "no_record", "not_finished", "unpaired", "pair_size", "timeout"};
-static_assert(hang_kind_names[static_cast<std::size_t>(HangKind::timeout)] == "timeout");
+inline constexpr auto hang_kind_names = enum_names<HangKind::timeout>;
+inline constexpr std::size_t hang_kind_count = hang_kind_names.size();
 [[nodiscard]] constexpr std::string_view name_of(HangKind kind) {
   return hang_kind_names[static_cast<std::size_t>(kind)];
 }
@@ -65,7 +62,7 @@ struct HangFinding {
   std::vector<std::uint32_t> ranks{};    // ranks at fault or missing; in CommRecords::ranks
   std::vector<int> unrecorded{};         // ranks without any record (no_record)
   std::vector<std::uint32_t> others{};   // ranks that wait, or agree
-  bool even = false;                     // the same number of ranks makes either call
+  bool tied = false;                     // the same number of ranks makes either call
   bool next_of_others = false;           // `instead` is the others' next call
   std::optional<std::size_t> follows{};  // index of the finding that causes this one
   bool circular = false;                 // part of a cycle of ranks that wait for each other

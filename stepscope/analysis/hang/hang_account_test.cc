@@ -143,7 +143,7 @@ TEST(Hang, NamesTheFewWhoDisagree) {
   EXPECT_EQ(result.findings[0].kind, HangKind::size);
   EXPECT_EQ(result.findings[0].ranks, (std::vector<std::uint32_t>{2}));
   EXPECT_EQ(result.findings[0].instead->sizes, "5 elements");
-  EXPECT_FALSE(result.findings[0].even);
+  EXPECT_FALSE(result.findings[0].tied);
 }
 
 TEST(Hang, SaysWhereAsManyCallTheOneAsTheOther) {
@@ -154,7 +154,7 @@ TEST(Hang, SaysWhereAsManyCallTheOneAsTheOther) {
   const HangAccount result = record.found();
   ASSERT_EQ(result.findings.size(), 1U);
   EXPECT_EQ(result.findings[0].kind, HangKind::operation);
-  EXPECT_TRUE(result.findings[0].even);
+  EXPECT_TRUE(result.findings[0].tied);
 }
 
 TEST(Hang, SuspectsWhoeverLeftNoRecord) {

@@ -137,7 +137,7 @@ Trial try_model(const SharedEnds& data, bool with_drift, const Trial* near,
   const std::size_t half = count / 2;
   Trial trial;
   std::vector<ClockFit> fits(near == nullptr ? 3 : 2);
-  shared_for(fits, workers, Deal::blocks, [&](std::size_t i) {
+  shared_for(fits, workers, Distribution::blocks, [&](std::size_t i) {
     if (near == nullptr)
       fits[i] = fit_clocks(data, i == 2 ? half : 0, i == 1 ? half : count, with_drift);
     else

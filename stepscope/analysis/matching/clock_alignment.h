@@ -47,6 +47,7 @@ struct ClockAlignment {
   std::optional<Ns> spread;
   std::optional<Ns> spread_aligned;      // the same with offsets from other collectives
   std::vector<ClockCorrection> by_view;  // identities if nothing is applied
+  Ns origin{};  // zero of the instants in the faces; zero if clocks are relative
 };
 
 [[nodiscard]] ClockAlignment align_clocks(std::span<const RankView> views,

@@ -262,8 +262,8 @@ TEST(ClockAlignment, TheJobIsOnOneTimeAxis) {
     }
     JobResult job = analyze_job(inputs);
     const Ns first = std::min(traces[0].slices.start.front(), traces[1].slices.start.front());
-    return std::tuple(job.collectives.rows.at(0).wait, job.step_summary->mean, job.clocks.applied,
-                      first, job.origin);
+    return std::tuple(job.collectives.rows.at(0).wait, job.steps.summary->mean, job.clocks.applied,
+                      first, job.clocks.origin);
   };
   const auto [wait, step, applied, first, begin] = run(0);
   EXPECT_FALSE(applied);

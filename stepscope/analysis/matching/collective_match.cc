@@ -95,7 +95,7 @@ class Matcher {
   Matcher(std::span<const RankView> views, const MatchOptions& options) : views_(views) {
     out_.world_size = world_of(views, options);
     out_.ranks.resize(views.size());
-    shared_for(out_.ranks, options.threads, Deal::blocks,
+    shared_for(out_.ranks, options.threads, Distribution::blocks,
                [&](std::size_t v) { out_.ranks[v] = find_collective_calls(views[v]); });
     join();
     add_given(options.given);

@@ -115,9 +115,9 @@ class SetMatcher {
 
   void report(std::optional<std::int64_t> ordinal, std::vector<int> ranks, Message what,
               bool outside_capture = false) {
-    constexpr std::size_t most = 50;  // per group; one more row says that there are others
-    if (++reported_ > most + 1) return;
-    if (reported_ == most + 1) {
+    constexpr std::size_t max_reports = 50;  // per group; one more row says that there are others
+    if (++reported_ > max_reports + 1) return;
+    if (reported_ == max_reports + 1) {
       out_.mismatches.push_back({group_name(), std::nullopt, {}, msg::more_mismatches()});
       return;
     }

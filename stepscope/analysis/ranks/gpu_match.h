@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/event/clock_correction.h"
 #include "stepscope/event/gpu_log.h"
@@ -96,8 +97,7 @@ struct GpuOwner {
 };
 
 enum class GpuMatchRule : std::uint8_t { file_name, uuid, index };
-inline constexpr std::array<std::string_view, 3> gpu_match_rule_names = {"file_name", "uuid",
-                                                                         "index"};
+inline constexpr auto gpu_match_rule_names = enum_names<GpuMatchRule::index>;
 
 struct RankGpu {
   std::size_t owner = 0;  // rows of the owners, logs and GPUs
@@ -111,8 +111,7 @@ enum class ZoneSource : std::uint8_t {
   given,     // by the user
   only_one   // the only zone of the world in which log and capture overlap
 };
-inline constexpr std::array<std::string_view, 3> zone_source_names = {"recorded", "given",
-                                                                      "only_one"};
+inline constexpr auto zone_source_names = enum_names<ZoneSource::only_one>;
 
 struct GpuLogUse {
   std::optional<Ns> zone;  // the log's calendar minus UTC; absent: not decided, or nothing to place

@@ -295,7 +295,7 @@ class Builder {
     find_bounds();
     find_shape();
     find_missing();
-    shared_for(out_.ranks, in_.workers, Deal::blocks, [&](std::size_t i) {
+    shared_for(out_.ranks, in_.workers, Distribution::blocks, [&](std::size_t i) {
       measure(in_, in_.devices[out_.ranks[i].view], out_.ranks[i]);
     });
     std::ranges::stable_sort(out_.ranks, {}, [](const StageBubble& s) {

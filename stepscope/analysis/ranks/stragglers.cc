@@ -302,13 +302,13 @@ std::optional<StragglerCause> straggler_cause(std::span<const RankView> views,
                                               const Collectives& job,
                                               std::span<const LateArrival> late,
                                               std::size_t steps) {
-  constexpr std::size_t most = 64;
+  constexpr std::size_t max_causes = 64;
   Ns total{};
   for (const LateArrival& arrival : late) total += arrival.late;
   const CauseFinder finder(views, job);
   std::map<GroupKey, Group> groups;
   Ns seen{};
-  for (std::size_t i = 0; i < std::min(most, late.size()) && 10 * seen < 9 * total; ++i) {
+  for (std::size_t i = 0; i < std::min(max_causes, late.size()) && 10 * seen < 9 * total; ++i) {
     StragglerCause doing = finder.doing(late[i]);
     Group& group = groups[key_of(doing)];
     group.amount += doing.amount;

@@ -22,6 +22,7 @@
 
 #include "stepscope/analysis/matching/collective_calls.h"
 #include "stepscope/analysis/steps/phases.h"
+#include "stepscope/base/enum_names.h"
 
 namespace stepscope {
 
@@ -30,7 +31,7 @@ inline constexpr std::array<std::string_view, 5> unit_source_names = {"none", "s
                                                                       "FSDP2", "DeepSpeed"};
 
 enum class UnitPass : std::uint8_t { forward, backward };  // recomputation is backward
-inline constexpr std::array<std::string_view, 2> unit_pass_names = {"forward", "backward"};
+inline constexpr auto unit_pass_names = enum_names<UnitPass::backward>;
 
 // One pass of a unit.
 struct UnitUse {

@@ -23,11 +23,12 @@
 
 #include "stepscope/analysis/collectives/collective_times.h"
 #include "stepscope/analysis/ranks/unit_marks.h"
+#include "stepscope/base/enum_names.h"
 
 namespace stepscope {
 
 enum class FetchVerdict : std::uint8_t { hit, late, miss };
-inline constexpr std::array<std::string_view, 3> fetch_verdict_names = {"hit", "late", "miss"};
+inline constexpr auto fetch_verdict_names = enum_names<FetchVerdict::miss>;
 
 struct UnitFetch {
   std::uint32_t use = 0;  // row of UnitWaits::marks.uses
@@ -94,6 +95,12 @@ struct UnitReduceRow {
                                              std::span<const RankView> views);
 [[nodiscard]] std::vector<UnitReduceRow> unit_reduce_rows(std::span<const UnitWaits> waits,
                                                           std::span<const RankView> views);
+
+struct JobUnits {
+  std::vector<UnitWaits> waits;        // by rank
+  std::vector<UnitRow> rows;           // over all ranks, latest first
+  std::vector<UnitReduceRow> reduces;  // over all ranks, most exposed first
+};
 
 // One use of a chain. compute: from the arrival of its parameters to the next need. transfer: of
 // its fetch; negative if it had no fetch to wait for. other: later work on the fetches' stream. The

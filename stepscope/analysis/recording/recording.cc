@@ -9,6 +9,7 @@
 
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
 #include "stepscope/event/name_rules.h"
 
 namespace stepscope {
@@ -132,6 +133,13 @@ RankRecording recording_of(const Trace& trace, const RankIndex& rank, std::span<
   RankRecording r;
   r.format = trace.metadata.format;
   r.clock = trace.metadata.clock;
+  r.start = rank.start;
+  r.end = rank.end;
+  r.outside = outside_steps(rank, steps);
+  if (const auto text = trace.metadata.texts.find(std::string(unrecorded_step_key));
+      text != trace.metadata.texts.end())
+    if (const auto ns = number_of<std::int64_t>(text->second); ns && *ns > 0)
+      r.unrecorded_step = Ns{*ns};
   for (const Category c : trace.slices.category) ++r.rows[static_cast<std::size_t>(c)];
   for (const Step& step : steps) r.steps.emplace_back().index = step.index;
   for (const Step& step : lost) r.lost_steps.push_back(step.index);

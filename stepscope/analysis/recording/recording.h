@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/event/category.h"
 #include "stepscope/event/metadata.h"
 #include "stepscope/event/trace.h"
@@ -22,10 +24,7 @@
 namespace stepscope {
 
 enum class StartUpKind : std::uint8_t { library, code, first_launch, first_call };
-inline constexpr std::array<std::string_view, 4> start_up_kind_names = {
-    "library", "code", "first_launch", "first_call"};
-static_assert(start_up_kind_names[static_cast<std::size_t>(StartUpKind::first_call)] ==
-              "first_call");
+inline constexpr auto start_up_kind_names = enum_names<StartUpKind::first_call>;
 
 // Shorter work is not worth telling from a step's own.
 inline constexpr Ns least_start_up = std::chrono::milliseconds{1};
@@ -61,6 +60,9 @@ struct StartUp {
 // What the recording of a rank has and what it lacks, counted before any question is answered.
 // Absence is no evidence: a missing row does not show that nothing happened.
 
+// Metadata of a trace: nanoseconds of a step while the profiler waits.
+inline constexpr std::string_view unrecorded_step_key = "stepscope_unrecorded_step_ns";
+
 // The annotation of one step on the host.
 struct StepRecording {
   std::int64_t index = 0;           // Step::index
@@ -70,8 +72,12 @@ struct StepRecording {
 };
 
 struct RankRecording {
-  std::string format;                                // of its file: "kineto", "nsys", …
-  Clock clock = Clock::relative;                     // of its instants
+  std::string format;             // of its file: "kineto", "nsys", …
+  Clock clock = Clock::relative;  // of its instants
+  Ns start{};                     // first start and last end of any row
+  Ns end{};
+  OutsideSteps outside;
+  std::optional<Ns> unrecorded_step;  // median, by stepscope.torch.profile (unrecorded_step_key)
   std::array<std::uint64_t, category_count> rows{};  // by Category
   std::vector<StepRecording> steps;                  // of the steps that are accounted for
   std::vector<std::int64_t> lost_steps;              // left out: their device rows are lost

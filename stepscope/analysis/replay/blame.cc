@@ -287,10 +287,12 @@ Stretch find_stretch(const Replay& replay, std::span<const std::vector<Step>> st
   for (std::size_t v = 0; v < graph.end.size(); ++v) {
     if (graph.begin[v] == no_node || graph.end[v] == no_node) continue;
     Stretch own = stretch_of(replay, v, steps[v]);
-    if (found.last != no_node && graph.together) own.begin = std::min(own.begin, found.begin);
-    if (graph.together) found.begin = own.begin;
+    if (found.last != no_node && graph.clocks_comparable)
+      own.begin = std::min(own.begin, found.begin);
+    if (graph.clocks_comparable) found.begin = own.begin;
     const Ns end = replay.end[own.last];
-    const Ns late = graph.together ? end : (end - own.begin) / static_cast<std::int64_t>(own.steps);
+    const Ns late =
+        graph.clocks_comparable ? end : (end - own.begin) / static_cast<std::int64_t>(own.steps);
     if (late <= most) continue;
     most = late;
     found = own;
@@ -463,7 +465,7 @@ void PathReader::add_slack(std::span<const std::uint32_t> path) {
   for (std::size_t v = 0; v < views_.size(); ++v) {
     if (graph_.begin[v] == no_node || graph_.end[v] == no_node) continue;
     const std::uint32_t e = stretch_of(replay_, v, steps_[v]).last;
-    if (graph_.together ? replay_.end[e] == to_ : e == path.back()) sinks.push_back(e);
+    if (graph_.clocks_comparable ? replay_.end[e] == to_ : e == path.back()) sinks.push_back(e);
   }
   const std::vector<Ns> free = slack(graph_.graph, replay_.end, sinks);
   std::vector<Ns> least(views_.size(), Ns::max());

@@ -114,7 +114,7 @@ std::vector<Ns> waits_of_steps(const WhatIfInputs& in) {
 
 std::vector<std::pair<std::int64_t, double>> step_lengths(const WhatIfInputs& in, bool cpu) {
   std::vector<std::pair<std::int64_t, double>> lengths;
-  if (!in.replay.graph->together) return lengths;
+  if (!in.replay.graph->clocks_comparable) return lengths;
   std::map<std::int64_t, std::pair<std::size_t, Ns>> ends;  // by number: views, last end
   for (const StepEnd& s : in.replay.graph->step_ends)
     ends[s.index] = {in.views.size(), *std::ranges::max_element(s.measured)};

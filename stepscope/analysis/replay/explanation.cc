@@ -207,7 +207,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
     return std::nullopt;
   const Replay replay = make_replay(graph, inputs.views);
   CountedSteps counted;
-  if (inputs.steps.empty()) counted = count_steps(inputs.views, graph.together);
+  if (inputs.steps.empty()) counted = count_steps(inputs.views, graph.clocks_comparable);
   const auto steps =
       inputs.steps.empty() ? std::span(std::as_const(counted.of_view)) : inputs.steps;
   Explanation e = explanation_of(replay);

@@ -3,7 +3,6 @@
 // group, calls that wait for the device too often.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,6 +12,7 @@
 
 #include "stepscope/analysis/replay/scenario.h"
 #include "stepscope/analysis/replay/what_if_inputs.h"
+#include "stepscope/base/enum_names.h"
 
 namespace stepscope {
 
@@ -28,11 +28,7 @@ enum class StepFaultKind : std::uint8_t {
   sync_calls,       // calls wait for the device more than once a step
   unseen_host       // the host does something in each step that no row shows
 };
-inline constexpr std::array<std::string_view, 10> step_fault_names = {
-    "slow_rank",    "late_host",  "data_loader",     "throttling", "pauses",
-    "outlier_step", "slow_group", "stage_imbalance", "sync_calls", "unseen_host"};
-static_assert(step_fault_names[static_cast<std::size_t>(StepFaultKind::unseen_host)] ==
-              "unseen_host");
+inline constexpr auto step_fault_names = enum_names<StepFaultKind::unseen_host>;
 
 // Where it is seen, on the clock of the traces.
 struct FaultPlace {

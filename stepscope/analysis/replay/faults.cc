@@ -42,13 +42,13 @@ constexpr double least_of_cores = 0.04;     // of the step: the gain of a rank o
 constexpr double least_weak = 0.06;         // of the step: the gain where peers are missing
 constexpr double least_unseen_gain = 0.10;  // of the step: the gain of unseen work on CPUs
 constexpr double alike_share = 0.75;        // of the mean: each rank has at least this much of it
-constexpr double of_spread = 5;             // median deviations of step times
+constexpr double long_step_deviations = 5;  // median deviations of step times
 constexpr double more_data = 2;             // than the other ranks that load data
-constexpr double many_of_all = 0.5;         // of ranks
+constexpr double majority_share = 0.5;      // of ranks
 constexpr double least_of_host = 0.25;      // of the excess of compute: the host is slow, too
 constexpr double most_of_host = 2;          // of the excess of compute: only the host is late
-constexpr double habit = 1.0 / 3;           // of the gain counts where a cause compares nothing
-constexpr double as_much = 0.8;             // of the largest gain: the narrower cause explains it
+constexpr double sync_weight = 1.0 / 3;     // of the gain counts where a cause compares nothing
+constexpr double nearly_all_share = 0.8;    // of the largest gain: the narrower cause explains it
 constexpr std::size_t most_named = 4;       // of one recording
 
 using Values = std::vector<double>;
@@ -93,12 +93,12 @@ double weight_of(const Candidate& s) {
   const bool compared = s.fault.kind == StepFaultKind::unseen_host
                             ? s.fault.ranks.size() == 1
                             : s.fault.kind != StepFaultKind::sync_calls;
-  return compared ? gain : habit * gain;
+  return compared ? gain : sync_weight * gain;
 }
 
-class Search {
+class FaultFinder {
  public:
-  Search(const WhatIfInputs& in, const Workers& workers, const StopFlag* stop)
+  FaultFinder(const WhatIfInputs& in, const Workers& workers, const StopFlag* stop)
       : in_(in), workers_(workers), stop_(stop), step_(in.replay.step) {}
 
   std::vector<StepFault> run();
@@ -161,7 +161,7 @@ class Search {
 };
 
 // What loads data, by view, in the mean step.
-void Search::find_data(std::span<const NodeChange> data_free) {
+void FaultFinder::find_data(std::span<const NodeChange> data_free) {
   const auto of_steps = data_of_steps(in_, data_free);
   for (std::size_t v = 0; v < of_steps.size(); ++v) {
     Values times;
@@ -171,7 +171,7 @@ void Search::find_data(std::span<const NodeChange> data_free) {
   }
 }
 
-void Search::suspect_part(std::size_t view, WorkPart part) {
+void FaultFinder::suspect_part(std::size_t view, WorkPart part) {
   const PartTimes& times = part_of(view, part);
   const int rank = in_.views[view].rank;
   const Values all = times.excess(0);
@@ -201,7 +201,7 @@ void Search::suspect_part(std::size_t view, WorkPart part) {
 }
 
 // A slow core is slow between operators, too.
-void Search::suspect_whole(std::size_t view, std::size_t since, const StepFault& compute) {
+void FaultFinder::suspect_whole(std::size_t view, std::size_t since, const StepFault& compute) {
   const Values host = part_of(view, WorkPart::host).excess(since);
   const double more = mean_of(host);
   const auto of_compute = static_cast<double>(compute.excess.count());
@@ -215,7 +215,7 @@ void Search::suspect_whole(std::size_t view, std::size_t since, const StepFault&
 }
 
 // The parts of ranks whose excess over their peers is largest.
-void Search::suspect_ranks() {
+void FaultFinder::suspect_ranks() {
   for (const WorkPart part : {WorkPart::compute, WorkPart::host, WorkPart::data}) {
     std::vector<std::pair<double, std::size_t>> excess;
     for (std::size_t v = 0; v < parts_.size(); ++v) {
@@ -229,7 +229,7 @@ void Search::suspect_ranks() {
 }
 
 // Waits of threads without a device have a replay of their own: they are not asked again.
-void Search::suspect_early_waits() {
+void FaultFinder::suspect_early_waits() {
   const std::vector<EarlyWait> waits = find_early_waits(in_);
   std::set<int> ranks;
   std::size_t steps = 0;  // of those ranks
@@ -247,7 +247,7 @@ void Search::suspect_early_waits() {
   suspects_.push_back({std::move(f), {}, gain});
 }
 
-void Search::suspect_lone_loaders() {
+void FaultFinder::suspect_lone_loaders() {
   std::map<std::string_view, std::size_t> loaders;  // by role
   for (std::size_t v = 0; v < data_.size(); ++v)
     if (data_[v] > 0) ++loaders[in_.roles[v]];
@@ -266,17 +266,17 @@ void Search::suspect_lone_loaders() {
 }
 
 // The ranks that load data do so for so long that most of them have no time for it during the step.
-void Search::suspect_data() {
+void FaultFinder::suspect_data() {
   const auto loaders = std::ranges::count_if(data_, [](double time) { return time > 0; });
   const auto loading = std::ranges::count_if(
       data_, [&](double time) { return share(time) >= least_fault_share / 2; });
-  if (static_cast<double>(loading) <= many_of_all * static_cast<double>(loaders)) return;
+  if (static_cast<double>(loading) <= majority_share * static_cast<double>(loaders)) return;
   suspect({.kind = StepFaultKind::data_loader,
            .scenario = {.change = Change::data_free},
            .excess = Ns{std::llround(mean_of(data_))}});
 }
 
-void Search::suspect_pauses() {
+void FaultFinder::suspect_pauses() {
   if (pauses_.empty()) return;
   StepFault f{.kind = StepFaultKind::pauses,
               .scenario = {.change = Change::pauses_free},
@@ -301,7 +301,7 @@ void Search::suspect_pauses() {
 }
 
 // Steps that are much longer than the median, unless they are many.
-void Search::suspect_steps() {
+void FaultFinder::suspect_steps() {
   const auto lengths = step_lengths(in_, cpu_);
   if (lengths.size() < least_steps) return;
   Values all;
@@ -315,7 +315,7 @@ void Search::suspect_steps() {
   std::int64_t reaches = std::numeric_limits<std::int64_t>::min();
   for (const auto& [number, length] : lengths) {
     if (length <= (cpu_ ? long_cpu_step : long_step) * usual ||
-        length - usual <= of_spread * spread)
+        length - usual <= long_step_deviations * spread)
       continue;
     outliers.emplace_back(length, number);
     if (number <= reaches) continue;
@@ -332,7 +332,7 @@ void Search::suspect_steps() {
   }
 }
 
-void Search::suspect_step(std::int64_t number, double length, double median) {
+void FaultFinder::suspect_step(std::int64_t number, double length, double median) {
   std::vector<NodeChange> changes = step_like_others(in_, number);
   const StepGraph& graph = *in_.replay.graph;
   Values more(in_.views.size(), 0);  // by view: what the step has more work than the others
@@ -345,8 +345,8 @@ void Search::suspect_step(std::int64_t number, double length, double median) {
   }
   const double most = more.empty() ? 0 : *std::ranges::max_element(more);
   const auto with = std::ranges::count_if(more, [&](double x) { return x >= most / 2; });
-  const bool few =
-      more.size() > 2 && static_cast<double>(with) < many_of_all * static_cast<double>(more.size());
+  const bool few = more.size() > 2 &&
+                   static_cast<double>(with) < majority_share * static_cast<double>(more.size());
   // Longer work of few ranks is a pause, or a slow rank. It is of the step even there if the host
   // has rows that no other step has: one rank writes the checkpoint.
   const NodeKind kind = graph.kind[largest.node];
@@ -365,7 +365,7 @@ void Search::suspect_step(std::int64_t number, double length, double median) {
 }
 
 // Number of the step in whose annotation the middle of a host node lies.
-std::optional<std::int64_t> Search::step_of_work(std::uint32_t node) const {
+std::optional<std::int64_t> FaultFinder::step_of_work(std::uint32_t node) const {
   const StepGraph& graph = *in_.replay.graph;
   if (graph.kind[node] != NodeKind::host) return std::nullopt;
   const RankView& view = in_.views[graph.view[node]];
@@ -374,7 +374,7 @@ std::optional<std::int64_t> Search::step_of_work(std::uint32_t node) const {
   return step < 0 ? std::nullopt : std::optional(view.steps[static_cast<std::size_t>(step)].index);
 }
 
-void Search::suspect_groups() {
+void FaultFinder::suspect_groups() {
   std::vector<GroupRatio> ratios = group_ratios(in_);
   std::ranges::sort(ratios, std::greater<>{}, [](const GroupRatio& r) {
     return static_cast<double>(r.time.count()) * (1 - 1 / r.ratio);
@@ -396,7 +396,7 @@ void Search::suspect_groups() {
   }
 }
 
-void Search::suspect_stages() {
+void FaultFinder::suspect_stages() {
   const auto ratios = stage_ratios(in_);
   const auto most =
       std::ranges::max_element(ratios, {}, [](const auto& stage) { return stage.second.work; });
@@ -417,7 +417,7 @@ void Search::suspect_stages() {
   if (f.ranks.size() > 1 || most->second.layers) suspect(std::move(f));
 }
 
-void Search::suspect_syncs() {
+void FaultFinder::suspect_syncs() {
   std::vector<NodeChange> changes = without_repeated_syncs(in_);
   std::size_t steps = 0;
   for (const RankView& view : in_.views) steps += view.steps.size();
@@ -428,7 +428,7 @@ void Search::suspect_syncs() {
   suspect(std::move(f), std::move(changes));
 }
 
-void Search::suspect_unseen() {
+void FaultFinder::suspect_unseen() {
   std::vector<NodeChange> changes = changes_of(in_, {.change = Change::unseen_free});
   if (changes.empty()) return;
   std::optional<UnseenWork> work = unseen_work(in_.views);
@@ -448,7 +448,7 @@ void Search::suspect_unseen() {
 // A rank that is alone in its role has no peer to be compared with. Where no row shows what its
 // host does, it may wait for others, unless half of the others wait for half of that time or
 // longer.
-void Search::suspect_unseen_alone() {
+void FaultFinder::suspect_unseen_alone() {
   const std::vector<Ns> waits = waits_of_steps(in_);
   for (std::size_t v = 0; v < in_.views.size(); ++v) {
     const int rank = in_.views[v].rank;
@@ -466,8 +466,8 @@ void Search::suspect_unseen_alone() {
   }
 }
 
-std::vector<Ns> Search::gains_of(std::span<const std::vector<NodeChange>> changes,
-                                 std::span<const NodeChange> undone) const {
+std::vector<Ns> FaultFinder::gains_of(std::span<const std::vector<NodeChange>> changes,
+                                      std::span<const NodeChange> undone) const {
   std::vector<WorkChange> asked;
   for (const std::vector<NodeChange>& list : changes) {
     WorkChange& change = asked.emplace_back(list);
@@ -488,7 +488,7 @@ std::vector<Ns> Search::gains_of(std::span<const std::vector<NodeChange>> change
 }
 
 // A share of the step. Other programs may share the cores of a job without a device.
-double Search::least_gain(const StepFault& fault) const {
+double FaultFinder::least_gain(const StepFault& fault) const {
   if (!cpu_) return least_fault_share;
   switch (fault.kind) {
     case StepFaultKind::late_host:
@@ -506,7 +506,7 @@ double Search::least_gain(const StepFault& fault) const {
 }
 
 // Replays the suspects on top of `undone`. Suspects that gain too little are dropped.
-void Search::replay_suspects(std::span<const NodeChange> undone) {
+void FaultFinder::replay_suspects(std::span<const NodeChange> undone) {
   std::vector<std::vector<NodeChange>> changes;
   std::vector<Candidate*> asked;
   for (Candidate& s : suspects_)
@@ -529,7 +529,7 @@ void Search::replay_suspects(std::span<const NodeChange> undone) {
 }
 
 // The changes of the named faults; of several of a node the one that leaves least.
-std::vector<NodeChange> Search::all_undone() const {
+std::vector<NodeChange> FaultFinder::all_undone() const {
   WorkChange all;
   for (const std::vector<NodeChange>& changes : undone_) all.changes.emplace_back(changes);
   std::vector<NodeChange> list;
@@ -539,11 +539,11 @@ std::vector<NodeChange> Search::all_undone() const {
 }
 
 // Names the narrowest of the suspects that explain nearly as much as the largest.
-void Search::name_largest() {
+void FaultFinder::name_largest() {
   double most = 0;
   for (const Candidate& s : suspects_) most = std::max(most, weight_of(s));
   const auto rank_of = [&](const Candidate& s) {
-    const bool much = weight_of(s) >= as_much * most;
+    const bool much = weight_of(s) >= nearly_all_share * most;
     return std::tuple(!much, much ? width_of(s.fault) : 0, -weight_of(s));
   };
   const auto first = std::ranges::min_element(suspects_, {}, rank_of);
@@ -552,7 +552,7 @@ void Search::name_largest() {
   suspects_.erase(first);
 }
 
-std::vector<StepFault> Search::run() {
+std::vector<StepFault> FaultFinder::run() {
   if (step_ <= Ns{0}) return {};
   cpu_ = std::ranges::all_of(in_.views, [](const RankView& v) { return v.index->cpu_only(); });
   std::map<std::string_view, std::size_t> ranks_of;  // by role
@@ -589,7 +589,7 @@ std::vector<StepFault> Search::run() {
 
 std::vector<StepFault> find_faults(const WhatIfInputs& inputs, const Workers& workers,
                                    const StopFlag* stop) {
-  return Search(inputs, workers, stop).run();
+  return FaultFinder(inputs, workers, stop).run();
 }
 
 }  // namespace stepscope

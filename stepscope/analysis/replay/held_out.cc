@@ -398,7 +398,7 @@ std::optional<HeldOut> Prediction::run() {
     find_ends(v);
     take_durations(v);
   });
-  if (!graph_.together) find_slowest();
+  if (!graph_.clocks_comparable) find_slowest();
   const std::vector<Case> cases = list_cases();
   std::vector<std::optional<Outcome>> outcomes(cases.size());
   const std::vector<KeptEnd> kept = ends_of_steps();

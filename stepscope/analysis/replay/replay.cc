@@ -119,7 +119,7 @@ Replay make_replay(const StepGraph& graph, std::span<const RankView> views) {
   for (std::uint32_t n = 0; n < graph.size(); ++n)
     if (r.movable[n] && !keeps_delay(r, n)) without[n] -= r.measured.delay(n);
   r.step_without_residuals = replay_steps(r, without, std::array{WorkChange{}}).front();
-  r.measured_step = measured_step_time(graph).value_or(step_of(views, graph.together));
+  r.measured_step = measured_step_time(graph).value_or(step_of(views, graph.clocks_comparable));
   if (r.measured_step > Ns{0}) r.error = ratio(r.step, r.measured_step) - 1;
   if (r.step > Ns{0}) r.residual_share = 1 - ratio(r.step_without_residuals, r.step);
   return r;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/event/name_rules.h"
@@ -47,7 +48,7 @@ enum class Change : std::uint8_t {
 
 // The part of a rank's own work.
 enum class WorkPart : std::uint8_t { compute, host, data };  // data: of the host, its data loading
-inline constexpr std::array<std::string_view, 3> work_part_names = {"compute", "host", "data"};
+inline constexpr auto work_part_names = enum_names<WorkPart::data>;
 
 struct Scenario {
   Change change = Change::no_waiting;

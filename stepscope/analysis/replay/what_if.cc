@@ -140,7 +140,7 @@ Asked prepare(const WhatIfInputs& in, std::span<const Scenario> scenarios, const
   };
   Asked asked;
   asked.of_cause.resize(causes.size());
-  shared_for(asked.of_cause, workers, Deal::turns,
+  shared_for(asked.of_cause, workers, Distribution::turns,
              [&](std::size_t c) { asked.of_cause[c] = changes_of(in, {.change = causes[c]}); });
   asked.ideal.assign(in.replay.measured.work.begin(), in.replay.measured.work.end());
   for (const std::vector<NodeChange>& changes : asked.of_cause)
@@ -187,7 +187,7 @@ struct Unsplit {
 
 Unsplit unsplit_calls(const WhatIfInputs& in, const Scenario& scenario) {
   const StepGraph& graph = *in.replay.graph;
-  const auto steps = count_steps(in.views, graph.together).of_view;
+  const auto steps = count_steps(in.views, graph.clocks_comparable).of_view;
   std::vector<std::vector<CollectiveCall>> of_view(in.views.size());
   for (const std::uint32_t n : in.replay.movable_of[static_cast<std::size_t>(NodeKind::comm)]) {
     const std::uint32_t v = graph.view[n];
@@ -307,7 +307,7 @@ std::vector<WhatIf> answers(const WhatIfInputs& inputs, std::span<const Scenario
   std::vector<WhatIf> changing(static_cast<std::size_t>(own_kind - places.begin()));
   std::vector<WhatIf> others(places.size() - changing.size());
   for (std::size_t i = 0; i < changing.size(); ++i) changing[i].scenario = scenarios[places[i]];
-  shared_for(others, workers, Deal::turns, [&](std::size_t i) {
+  shared_for(others, workers, Distribution::turns, [&](std::size_t i) {
     others[i].scenario = scenarios[places[changing.size() + i]];
     if (!stopped()) others[i] = answer_alone(inputs, asked, others[i].scenario);
   });

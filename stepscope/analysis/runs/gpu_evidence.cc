@@ -10,8 +10,8 @@ namespace {
 
 // The GPU by which the rank is accounted for: that with most work.
 int busiest_device(const RankResult& r) {
-  const auto most = std::ranges::max_element(r.gpu_windows, {}, &GpuWindow::busy);
-  return most == r.gpu_windows.end() ? -1 : most->device;
+  const auto most = std::ranges::max_element(r.device.windows, {}, &GpuWindow::busy);
+  return most == r.device.windows.end() ? -1 : most->device;
 }
 
 // The instant before the correction; exact to a nanosecond or two.
@@ -39,8 +39,8 @@ void add_gpu_evidence(JobResult& job, std::span<const RankInput> ranks,
                       .device = busiest_device(r),
                       .devices = metadata.devices,
                       .absolute = metadata.clock == Clock::unix_epoch,
-                      .window = {uncorrected(r.window_start, correction),
-                                 uncorrected(r.window_end, correction)}});
+                      .window = {uncorrected(r.recording.start, correction),
+                                 uncorrected(r.recording.end, correction)}});
   }
   GpuEvidence evidence;
   GpuMatches matches = match_gpus(logs, owners, world_size, zone);

@@ -2,20 +2,11 @@
 #include "stepscope/analysis/runs/job.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <map>
-#include <set>
 
+#include "stepscope/analysis/ranks/roles.h"
 #include "stepscope/analysis/steps/counted_steps.h"
-#include "stepscope/analysis/steps/phases.h"
-#include "stepscope/analysis/steps/rank_index.h"
-#include "stepscope/analysis/steps/steps.h"
-#include "stepscope/analysis/work/op_work.h"
-#include "stepscope/base/crew.h"
 #include "stepscope/base/freed_memory.h"
-#include "stepscope/base/number_text.h"
-#include "stepscope/stats/summary.h"
 
 namespace stepscope {
 
@@ -28,12 +19,6 @@ struct Plain<const StringPool*> {
 
 namespace {
 
-// What the account of one rank gives.
-struct Accounted {
-  RankResult rank;
-  HostPhases phases;
-};
-
 // Data per rank that is built before the job's questions.
 struct Prepared {
   RankIndex index;
@@ -42,25 +27,21 @@ struct Prepared {
   IncompleteSteps incomplete;                                     // not among `steps`
 };
 
-void list_cuts(std::span<const RankInput> ranks, std::span<const Prepared> prepared,
-               JobResult& job) {
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const Prepared& p = prepared[i];
-    if (ranks[i].trace->notes.cuts.empty()) continue;
-    CutRank& cut = job.cut.emplace_back();
-    cut.rank = ranks[i].rank;
-    cut.whole = p.steps.size();
-    cut.window = p.incomplete.cut.size() == 1 && p.incomplete.cut.front().name == "window";
-    for (const Step& step : p.incomplete.cut) cut.steps.push_back(step.index);
-  }
-}
+// What the questions share.
+struct Draft {
+  std::span<const RankInput> ranks;
+  const JobOptions& options;
+  std::vector<Prepared> prepared{};
+  std::vector<RankView> views{};  // of `prepared`
+  std::vector<HostPhases> phases{};
+  std::optional<StepGraph> graph{};
+  Roles roles{};
+  CountedSteps counted{};
 
-bool incomplete_on(const JobResult& job, const RankResult& rank, std::int64_t index) {
-  return std::ranges::binary_search(rank.recording.lost_steps, index) ||
-         std::ranges::any_of(job.cut, [&](const CutRank& cut) {
-           return cut.rank == rank.rank && std::ranges::binary_search(cut.steps, index);
-         });
-}
+  [[nodiscard]] bool stopped() const {
+    return options.stop != nullptr && options.stop->requested();
+  }
+};
 
 std::vector<Step> wanted_steps(std::vector<Step> steps, const JobOptions& options) {
   std::erase_if(steps, [&](const Step& s) {
@@ -70,215 +51,104 @@ std::vector<Step> wanted_steps(std::vector<Step> steps, const JobOptions& option
   return steps;
 }
 
-// Names of a category's rows.
-std::vector<std::string_view> names_of(const Trace& trace, Category category) {
-  std::vector<bool> seen(trace.strings.size());
-  std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < trace.slices.size(); ++i) {
-    const StringId name = trace.slices.name[i];
-    if (trace.slices.category[i] != category || seen[stepscope::index(name)]) continue;
-    seen[stepscope::index(name)] = true;
-    names.push_back(trace.strings[name]);
-  }
-  return names;
-}
-
-std::string device_kind(const Trace& trace, const RankIndex& index) {
-  if (index.cpu_only()) return "cpu";
-  const auto& texts = trace.metadata.texts;
-  const std::vector<std::string_view> calls = names_of(trace, Category::runtime);
-  const auto any_starts = [&](std::string_view prefix) {
-    return std::ranges::any_of(calls, [&](auto name) { return name.starts_with(prefix); });
-  };
-  if (texts.contains("roctracer_version") || texts.contains("hip_runtime_version") ||
-      any_starts("hip"))
-    return "rocm";
-  if (any_starts("runFunction")) return "mtia";
-  if (any_starts("ur") || any_starts("pi")) return "xpu";
-  return "cuda";
-}
-
-void describe(const Trace& trace, const Prepared& p, RankResult& r) {
-  r.device = device_kind(trace, p.index);
-  if (!p.steps.empty())
-    r.recording.start_up.idle = idle_in_start_up(r.budget.rank().idle, r.recording.start_up);
-  r.window_start = p.index.start;
-  r.window_end = p.index.end;
-  if (const auto text = trace.metadata.texts.find(std::string(unrecorded_step_key));
-      text != trace.metadata.texts.end())
-    if (const auto ns = number_of<std::int64_t>(text->second); ns && *ns > 0)
-      r.unrecorded_step = Ns{*ns};
-  if (p.index.cpu_only()) return;
-  const int device =
-      p.index.devices[r.budget.chosen < p.index.devices.size() ? r.budget.chosen : 0].device;
-  for (const DeviceProperties& d : trace.metadata.devices)
-    if (d.id == device || trace.metadata.devices.size() == 1) {
-      r.gpu_name = d.name;
-      if (d.total_memory.value > 0) r.gpu_memory = d.total_memory;
-    }
-}
-
-using Questions = std::vector<std::function<void()>>;
-
-// Answers the questions about one rank, and runs `beside`, which may be empty, in parallel.
-// Questions of one list are independent and may run in parallel.
-void account(const RankInput& input, const Prepared& p, const Collectives& collectives,
-             std::size_t view, unsigned threads, const std::function<void()>& beside, RankResult& r,
-             HostPhases& phases) {
-  const Trace& trace = *input.trace;
-  const CommSplit& split = collectives.splits[view];
-  r.rank = input.rank;
-  r.strings = &trace.strings;
-  r.steps = p.steps;
-  OpWork work;
-  const auto ask = [&](const Questions& questions) {
-    parallel_for(questions.size(), threads, [&](std::size_t i) { questions[i](); });
-  };
-  ask({[&] { work = attribute_work(trace, p.index); },
-       [&] {
-         phases = host_phases(trace, p.index, p.steps);
-         r.budget = time_budget(trace, p.index, p.steps, split);
-       },
-       [&] { r.recording = recording_of(trace, p.index, p.steps, p.incomplete.lost); }});
-  describe(trace, p, r);
-  r.outside = outside_steps(p.index, p.steps);
-  ask({[&] {
-         if (beside) beside();
-       },
-       [&] { r.kernels = kernel_table(trace, p.index, p.steps, work); },
-       [&] { r.samples = counter_samples(trace, p.steps); },
-       [&] { r.operators = operator_table(trace, p.index, p.steps, work); },
-       [&] { r.executed = executed_work(trace, p.index, p.steps, work); },
-       [&] {
-         r.phases = phase_budget(trace, p.index, p.steps, phases, r.budget.chosen);
-         r.phase_summaries = summarize_phases(r.phases.steps);
-       },
-       [&] { r.ranges = range_tree(trace, p.index, p.steps, phases); },
-       [&] { r.overlap = overlap(trace, p.index, p.steps, r.budget); },
-       [&] {
-         r.host = host_table(trace, p.index, p.steps);
-         r.retries = allocation_retries(trace, p.index, p.steps, r.recording.start_up);
-         if (!p.steps.empty()) r.gil = gil_waits(trace, p.index, p.steps, r.budget.rank());
-       },
-       [&] { r.memory = memory_table(trace, p.index, p.steps, phases.host); },
-       [&] {
-         r.gpu_windows = gpu_windows(trace, p.index);
-         if (!p.steps.empty()) r.idle = idle_causes(trace, p.index, p.steps, r.budget.rank());
-       }});
-}
-
-// Joins steps by index: steps that every rank has, and steps missing on some rank.
-void join_steps(JobResult& job) {
-  std::map<std::int64_t, JobStep> by_index;
-  std::set<std::int64_t> all;
-  const bool comparable = job.collectives.matches.clocks_comparable || job.ranks.size() == 1;
-  std::map<std::int64_t, Ns> last_end;
-  for (const RankResult& r : job.ranks)
-    for (const Step& s : r.steps) {
-      JobStep& step =
-          by_index.try_emplace(s.index, JobStep{s.index, s.start, Ns{}, {}}).first->second;
-      step.ranks.push_back(r.rank);
-      step.start = std::min(step.start, s.start);
-      Ns& end = last_end.try_emplace(s.index, s.end).first->second;
-      end = std::max(end, s.end);
-      step.wall = comparable ? end - step.start : std::max(step.wall, s.end - s.start);
-    }
-  for (auto& [index, step] : by_index) {
-    if (step.ranks.size() == job.ranks.size()) {
-      job.steps.push_back(step);
-      continue;
-    }
-    for (const RankResult& r : job.ranks)
-      if (std::ranges::find(step.ranks, r.rank) == step.ranks.end() &&
-          !incomplete_on(job, r, index))
-        job.missing.push_back({r.rank, index});
-  }
-}
-
-// The steps that count of the job, else those that every rank has.
-void count(std::vector<Step> counted, JobResult& job) {
-  job.counted = std::move(counted);
-  if (job.counted.empty())
-    for (const JobStep& s : job.steps)
-      job.counted.push_back(
-          {.index = s.index, .name = {}, .start = s.start, .end = s.start + s.wall});
-  std::vector<std::int64_t> walls;
-  for (const Step& step : job.counted) walls.push_back((step.end - step.start).count());
-  job.step_summary = summarize(walls);
-}
-
-// The account of the steps that count, so that the table, what a change saves and what two runs
-// differ in have one denominator.
-void account_counted(std::span<const RankView> views, std::span<const HostPhases> phases,
-                     std::vector<std::vector<Step>> steps, const Workers& workers, JobResult& job) {
-  const bool few = views.size() < workers.threads;
-  std::vector<CountedAccount> counted(views.size());
-  for (std::size_t i = 0; i < views.size(); ++i) counted[i].steps = std::move(steps[i]);
-  shared_for(counted, workers, Deal::blocks, [&](std::size_t i) {
-    const std::size_t chosen = job.ranks[i].budget.chosen;
-    const RankView& view = views[i];
-    CountedAccount& mine = counted[i];
-    parallel_for(2, few ? 2 : 1, [&](std::size_t question) {
-      if (question == 1) {
-        mine.phases = phase_budget(*view.trace, *view.index, mine.steps, phases[i], chosen);
-        return;
-      }
-      TimeBudget& budget = mine.budget;
-      budget = time_budget(*view.trace, *view.index, mine.steps, job.collectives.splits[i]);
-      for (DeviceBudget& device : budget.devices) release(device.idle);
-      if (budget.devices.empty()) return;
-      budget.chosen = chosen;
-      mine.classes = class_times(*view.trace, {.rank = *view.index,
-                                               .steps = mine.steps,
-                                               .phases = phases[i],
-                                               .split = job.collectives.splits[i],
-                                               .calls = job.collectives.matches.ranks[i],
-                                               .dimensions = job.collectives.dimension_of,
-                                               .budget = budget});
-    });
+// Index, classes and steps of each rank; the steps that are not whole.
+void prepare(Draft& draft, JobResult& job) {
+  const JobOptions& options = draft.options;
+  draft.prepared.resize(draft.ranks.size());
+  parallel_for(draft.ranks.size(), options.threads, [&](std::size_t i) {
+    Trace& trace = *draft.ranks[i].trace;
+    Prepared& p = draft.prepared[i];
+    p.index = index_rank(trace);
+    classify_by_launch(trace, p.index);
+    std::vector<Step> steps = find_steps(trace, p.index, options.steps);
+    if (!steps.empty()) p.recorded = {steps.front().index, steps.back().index};
+    p.incomplete = take_incomplete_steps(trace, p.index, steps);
+    p.incomplete.cut = wanted_steps(std::move(p.incomplete.cut), options);
+    p.incomplete.lost = wanted_steps(std::move(p.incomplete.lost), options);
+    p.steps = wanted_steps(std::move(steps), options);
   });
-  for (std::size_t i = 0; i < views.size(); ++i) job.ranks[i].counted = std::move(counted[i]);
-}
-
-CategoryMeans mean_of(std::span<const Budget> budgets) {
-  CategoryMeans mean{};
-  for (const Budget& b : budgets)
-    for (std::size_t c = 0; c < budget_category_count; ++c)
-      mean[c] += static_cast<double>(b.time[c].count());
-  for (double& m : mean) m /= static_cast<double>(std::max<std::size_t>(1, budgets.size()));
-  return mean;
-}
-
-// The mean of each rank's steps, by category; then over ranks. The steps are those that count, else
-// the common ones.
-void average(JobResult& job) {
-  if (job.steps.empty()) return;
-  std::set<std::int64_t> common;
-  for (const JobStep& s : job.steps) common.insert(s.index);
-  std::vector<CategoryMeans> per_rank;
-  std::vector<StepPhases> phases;
-  for (const RankResult& r : job.ranks) {
-    const AccountedSteps accounted = accounted_steps(r);
-    std::vector<Budget> budgets;
-    for (std::size_t s = 0; s < accounted.steps.size(); ++s) {
-      if (r.counted.steps.empty() && !common.contains(accounted.steps[s].index)) continue;
-      phases.push_back(accounted.phases[s]);
-      budgets.push_back(accounted.budgets[s]);
+  for (std::size_t i = 0; i < draft.ranks.size(); ++i) {
+    const auto& [rank, trace] = draft.ranks[i];
+    const Prepared& p = draft.prepared[i];
+    draft.views.push_back({rank, trace, &p.index, p.steps});
+    if (p.recorded) {
+      auto& recorded = job.steps.recorded;
+      if (!recorded) recorded = p.recorded;
+      recorded->first = std::min(recorded->first, p.recorded->first);
+      recorded->second = std::max(recorded->second, p.recorded->second);
     }
-    per_rank.push_back(mean_of(budgets));
+    if (trace->notes.cuts.empty()) continue;
+    CutRank& cut = job.steps.cut.emplace_back();
+    cut.rank = rank;
+    cut.whole = p.steps.size();
+    cut.window = p.incomplete.cut.size() == 1 && p.incomplete.cut.front().name == "window";
+    for (const Step& step : p.incomplete.cut) cut.steps.push_back(step.index);
   }
-  job.phases = summarize_phases(phases);
-  for (std::size_t c = 0; c < budget_category_count; ++c) {
-    std::vector<double> values;
-    values.reserve(per_rank.size());
-    for (const auto& rank : per_rank) values.push_back(rank[c]);
-    const auto summary = summarize(values);
-    if (!summary) continue;
-    const auto worst = std::ranges::max_element(values);
-    job.spread[c] = {summary->mean, *worst,
-                     job.ranks[static_cast<std::size_t>(worst - values.begin())].rank,
-                     summary->stdev};
-    job.mean.time[c] = Ns{std::llround(summary->mean)};
+}
+
+// The groups that the user's sizes make of the job's ranks.
+std::vector<CommGroup> sized_groups(std::span<const RankInput> ranks, const JobOptions& options) {
+  int world = options.world_size.value_or(0);
+  for (const RankInput& r : ranks)
+    world = std::max({world, r.rank + 1, r.trace->metadata.world_size.value_or(0)});
+  return groups_of_sizes(options.sizes, world);
+}
+
+// If the collectives of the job align clocks, everything that contains instants is corrected.
+CollectiveMatches align(Draft& draft, std::vector<CommGroup> sized, ClockAlignment& clocks) {
+  const JobOptions& options = draft.options;
+  MatchOptions how{.world_size = options.world_size,
+                   .given = listed_groups(options.dimensions),
+                   .threads = options.threads};
+  for (CommGroup& group : sized) how.given.push_back(std::move(group));
+  CollectiveMatches matches = match_collectives(draft.views, how);
+  clocks = align_clocks(draft.views, matches, options.threads);
+  if (!clocks.applied) {
+    const bool apart = std::ranges::any_of(
+        matches.coarse, [](const ClockCorrection& c) { return !c.is_identity(); });
+    if (!apart) return matches;
+    how.across_clocks = false;  // without confirmation it joins no ranks
+    return match_collectives(draft.views, how);
+  }
+  parallel_for(draft.ranks.size(), options.threads, [&](std::size_t i) {
+    const ClockCorrection& correction = clocks.by_view[i];
+    apply_clock(*draft.ranks[i].trace, correction);
+    apply_clock(draft.prepared[i].index, correction);
+    for (Step& step : draft.prepared[i].steps) apply_clock(step, correction);
+    apply_clock(matches.ranks[i], correction);
+  });
+  return matches;
+}
+
+void match(Draft& draft, JobResult& job) {
+  std::vector<CommGroup> sized = sized_groups(draft.ranks, draft.options);
+  CollectiveMatches matches = align(draft, sized, job.clocks);
+  if (draft.stopped()) return;
+  job.collectives = analyze_collectives(draft.views, std::move(matches),
+                                        {.dimensions = draft.options.dimensions,
+                                         .sized = std::move(sized),
+                                         .threads = draft.options.threads});
+}
+
+void account_ranks(Draft& draft, JobResult& job) {
+  const Workers& workers = draft.options.threads;
+  const std::size_t count = draft.views.size();
+  const bool side_by_side = count >= workers.threads || !workers.alone();
+  const auto build_graph = [&] { draft.graph = build_step_graph(draft.views, job.collectives); };
+  std::vector<AccountedRank> accounted(count);
+  shared_for(accounted, Workers(side_by_side ? workers.threads : 1, workers.crew),
+             Distribution::blocks, [&](std::size_t i) {
+               if (draft.stopped()) return;
+               const bool with_graph = i == 0 && draft.options.explain && !side_by_side;
+               accounted[i] =
+                   account_rank(draft.views[i], draft.prepared[i].incomplete.lost,
+                                job.collectives.splits[i], side_by_side ? 1 : workers.threads,
+                                with_graph ? std::function<void()>(build_graph) : nullptr);
+             });
+  for (std::size_t i = 0; i < count; ++i) {
+    accounted[i].rank.strings = &draft.views[i].trace->strings;
+    job.ranks.push_back(std::move(accounted[i].rank));
+    draft.phases.push_back(std::move(accounted[i].phases));
   }
 }
 
@@ -291,214 +161,131 @@ std::vector<std::vector<DdpBucket>> ddp_buckets(std::span<const RankView> views,
   return buckets;
 }
 
-// The groups that the user's sizes make of the job's ranks.
-std::vector<CommGroup> sized_groups(std::span<const RankInput> ranks, const JobOptions& options) {
-  int world = options.world_size.value_or(0);
-  for (const RankInput& r : ranks)
-    world = std::max({world, r.rank + 1, r.trace->metadata.world_size.value_or(0)});
-  return groups_of_sizes(options.sizes, world);
-}
-
-// The collectives of the job. If they align clocks, everything that contains instants is corrected.
-CollectiveMatches align(std::span<const RankInput> ranks, std::vector<Prepared>& prepared,
-                        std::span<const RankView> views, const JobOptions& options,
-                        ClockAlignment& clocks) {
-  MatchOptions how{.world_size = options.world_size,
-                   .given = listed_groups(options.dimensions),
-                   .threads = options.threads};
-  for (CommGroup& group : sized_groups(ranks, options)) how.given.push_back(std::move(group));
-  CollectiveMatches matches = match_collectives(views, how);
-  clocks = align_clocks(views, matches, options.threads);
-  if (!clocks.applied) {
-    const bool apart = std::ranges::any_of(
-        matches.coarse, [](const ClockCorrection& c) { return !c.is_identity(); });
-    if (!apart) return matches;
-    how.across_clocks = false;  // without confirmation it joins no ranks
-    return match_collectives(views, how);
-  }
-  parallel_for(ranks.size(), options.threads, [&](std::size_t i) {
-    const ClockCorrection& correction = clocks.by_view[i];
-    apply_clock(*ranks[i].trace, correction);
-    apply_clock(prepared[i].index, correction);
-    for (Step& step : prepared[i].steps) apply_clock(step, correction);
-    apply_clock(matches.ranks[i], correction);
-  });
-  return matches;
-}
-
-}  // namespace
-
-AccountedSteps accounted_steps(const RankResult& r) {
-  if (r.counted.steps.empty()) {
-    if (r.steps.empty()) return {};
-    return {r.steps, r.budget.rank().steps, r.phases.steps};
-  }
-  return {r.counted.steps, r.counted.budget.devices[r.budget.chosen].steps, r.counted.phases.steps};
-}
-
-CategoryMeans mean_step_of(const RankResult& r) { return mean_of(accounted_steps(r).budgets); }
-
-const RankResult* find_rank(const JobResult& job, int rank) {
-  const auto at = std::ranges::find(job.ranks, rank, &RankResult::rank);
-  return at == job.ranks.end() ? nullptr : &*at;
-}
-
-bool is_window(const RankResult& r) { return r.steps.size() == 1 && r.steps[0].name == "window"; }
-
-std::int64_t most_steps(const JobResult& job) {
-  std::size_t most = 1;
-  for (const RankResult& r : job.ranks) most = std::max(most, r.steps.size());
-  return static_cast<std::int64_t>(most);
-}
-
-namespace {
-
-// Index, classes and steps of each rank.
-std::vector<Prepared> prepare(std::span<const RankInput> ranks, const JobOptions& options,
-                              JobResult& job) {
-  std::vector<Prepared> prepared(ranks.size());
-  parallel_for(ranks.size(), options.threads, [&](std::size_t i) {
-    prepared[i].index = index_rank(*ranks[i].trace);
-    classify_by_launch(*ranks[i].trace, prepared[i].index);
-    std::vector<Step> steps = find_steps(*ranks[i].trace, prepared[i].index, options.steps);
-    if (!steps.empty()) prepared[i].recorded = {steps.front().index, steps.back().index};
-    IncompleteSteps& incomplete = prepared[i].incomplete;
-    incomplete = take_incomplete_steps(*ranks[i].trace, prepared[i].index, steps);
-    incomplete.cut = wanted_steps(std::move(incomplete.cut), options);
-    incomplete.lost = wanted_steps(std::move(incomplete.lost), options);
-    prepared[i].steps = wanted_steps(std::move(steps), options);
-  });
-  list_cuts(ranks, prepared, job);
-  for (const Prepared& p : prepared) {
-    if (!p.recorded) continue;
-    if (!job.recorded_steps) job.recorded_steps = p.recorded;
-    job.recorded_steps->first = std::min(job.recorded_steps->first, p.recorded->first);
-    job.recorded_steps->second = std::max(job.recorded_steps->second, p.recorded->second);
-  }
-  return prepared;
-}
-
-// They refer to `prepared`.
-std::vector<RankView> views_of(std::span<const RankInput> ranks,
-                               std::span<const Prepared> prepared) {
-  std::vector<RankView> views;
-  views.reserve(ranks.size());
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    views.push_back({ranks[i].rank, ranks[i].trace, &prepared[i].index, prepared[i].steps});
-  return views;
-}
-
 // The questions about all ranks that need no replay.
-void ask_of_all(std::span<const RankView> views, std::span<const HostPhases> phases,
-                const JobOptions& options, JobResult& job) {
-  job.unit_waits.resize(views.size());
+void ask_of_all(Draft& draft, JobResult& job) {
+  const std::span<const RankView> views = draft.views;
+  const Collectives& collectives = job.collectives;
+  const JobOptions& options = draft.options;
+  const bool together = collectives.matches.clocks_comparable || views.size() == 1;
+  join_steps(job.ranks, together, job.steps);
+  draft.counted = count_steps(views, together, options.threads.threads);
+  draft.roles = find_roles(views, collectives.matches, collectives.dimension_of, options.sizes);
+  std::vector<std::size_t> devices;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    job.ranks[i].role = draft.roles[i];
+    devices.push_back(job.ranks[i].budget.chosen);
+  }
+  job.units.waits.resize(views.size());
   parallel_for(views.size(), options.threads, [&](std::size_t i) {
-    job.unit_waits[i] = find_unit_waits(views[i], job.collectives.matches.ranks[i],
-                                        job.collectives.times.by_view[i], phases[i]);
+    job.units.waits[i] = find_unit_waits(views[i], collectives.matches.ranks[i],
+                                         collectives.times.by_view[i], draft.phases[i]);
   });
-  job.units = unit_rows(job.unit_waits, views);
-  job.unit_reduces = unit_reduce_rows(job.unit_waits, views);
+  job.units.rows = unit_rows(job.units.waits, views);
+  job.units.reduces = unit_reduce_rows(job.units.waits, views);
+  JobTraffic& traffic = job.traffic;
   const std::vector<SharedQuestion> questions = {
       shared_question(
           job.stragglers,
-          [&] { return find_stragglers(views, job.collectives, {.sizes = options.sizes}); }),
-      shared_question(job.transfers, [&] { return find_transfers(views, job.collectives); }),
-      shared_question(job.ddp_buckets, [&] { return ddp_buckets(views, job.collectives); }),
-      shared_question(job.group_rates, [&] { return group_rates(job.collectives); }),
-      shared_question(job.algorithms, [&] { return named_calls(views, job.collectives.matches); })};
+          [&] { return find_stragglers(views, collectives, {.sizes = options.sizes}); }),
+      shared_question(traffic.transfers, [&] { return find_transfers(views, collectives); }),
+      shared_question(traffic.buckets, [&] { return ddp_buckets(views, collectives); }),
+      shared_question(traffic.rates, [&] { return group_rates(collectives); }),
+      shared_question(traffic.algorithms, [&] { return named_calls(views, collectives.matches); })};
   ask_shared(questions, options.threads);
+  job.pipeline = pipeline_bubble({views, collectives, draft.phases, devices, options.threads});
+}
+
+void replay(Draft& draft, JobResult& job) {
+  const JobOptions& options = draft.options;
+  if (!options.details)
+    parallel_for(draft.ranks.size(), options.threads,
+                 [&](std::size_t i) { release_details(*draft.ranks[i].trace); });
+  if (!options.explain) return;
+  job.explanation = explain({.views = draft.views,
+                             .collectives = job.collectives,
+                             .roles = draft.roles,
+                             .phases = draft.phases,
+                             .units = job.units.waits,
+                             .scenarios = options.scenarios,
+                             .pipeline = job.pipeline ? &*job.pipeline : nullptr,
+                             .graph = std::move(draft.graph),
+                             .steps = draft.counted.of_view,
+                             .standing = options.scenarios.empty() && options.standing,
+                             .messages = options.messages ? &options.messages : nullptr,
+                             .visit = options.visit,
+                             .threads = options.threads,
+                             .stop = options.stop});
+}
+
+// The account of the steps that count, so that the table, what a change saves and what two runs
+// differ in have one denominator.
+void account_counted(Draft& draft, JobResult& job) {
+  const std::span<const RankView> views = draft.views;
+  const Workers& workers = draft.options.threads;
+  const bool few = views.size() < workers.threads;
+  std::vector<CountedAccount> counted(views.size());
+  for (std::size_t i = 0; i < views.size(); ++i)
+    counted[i].steps = std::move(draft.counted.of_view[i]);
+  shared_for(counted, workers, Distribution::blocks, [&](std::size_t i) {
+    const std::size_t chosen = job.ranks[i].budget.chosen;
+    const RankView& view = views[i];
+    CountedAccount& mine = counted[i];
+    parallel_for(2, few ? 2 : 1, [&](std::size_t question) {
+      if (question == 1) {
+        mine.phases = phase_budget(*view.trace, *view.index, mine.steps, draft.phases[i], chosen);
+        return;
+      }
+      TimeBudget& budget = mine.budget;
+      budget = time_budget(*view.trace, *view.index, mine.steps, job.collectives.splits[i]);
+      for (DeviceBudget& device : budget.devices) release(device.idle);
+      if (budget.devices.empty()) return;
+      budget.chosen = chosen;
+      mine.classes = class_times(*view.trace, {.rank = *view.index,
+                                               .steps = mine.steps,
+                                               .phases = draft.phases[i],
+                                               .split = job.collectives.splits[i],
+                                               .calls = job.collectives.matches.ranks[i],
+                                               .dimensions = job.collectives.dimension_of,
+                                               .budget = budget});
+    });
+  });
+  for (std::size_t i = 0; i < views.size(); ++i) job.ranks[i].counted = std::move(counted[i]);
 }
 
 // The first instant of the ranks; zero if a clock is relative.
-Ns origin_of(std::span<const RankView> views, const JobResult& job) {
-  Ns origin{};
-  if (any_relative(views)) return origin;
-  for (const RankResult& r : job.ranks)
-    if (r.window_end > r.window_start && (origin.count() == 0 || r.window_start < origin))
-      origin = r.window_start;
-  return origin;
+Ns first_instant(std::span<const RankView> views, std::span<const RankResult> ranks) {
+  Ns first{};
+  if (any_relative(views)) return first;
+  for (const RankResult& r : ranks)
+    if (r.recording.end > r.recording.start && (first.count() == 0 || r.recording.start < first))
+      first = r.recording.start;
+  return first;
+}
+
+void average(Draft& draft, JobResult& job) {
+  account_counted(draft, job);
+  average_steps(job.ranks, std::move(draft.counted.of_job), job.steps);
+  if (draft.options.timeline) job.timeline = make_timeline(draft.views);
+  job.clocks.origin = first_instant(draft.views, job.ranks);
 }
 
 }  // namespace
 
 Timeline timeline_of(std::span<const RankInput> ranks, const JobOptions& options) {
+  Draft draft{ranks, options};
   JobResult unused;
-  const std::vector<Prepared> prepared = prepare(ranks, options, unused);
-  return make_timeline(views_of(ranks, prepared));
+  prepare(draft, unused);
+  return make_timeline(draft.views);
 }
 
 JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& options) {
+  Draft draft{ranks, options};
   JobResult job;
-  const auto stopped = [&] {
-    job.interrupted = options.stop != nullptr && options.stop->requested();
-    return job.interrupted;
-  };
-  std::vector<Prepared> prepared = prepare(ranks, options, job);
-  if (stopped()) return job;
-  const std::vector<RankView> views = views_of(ranks, prepared);
-  CollectiveMatches matches = align(ranks, prepared, views, options, job.clocks);
-  if (stopped()) return job;
-  job.collectives = analyze_collectives(views, std::move(matches),
-                                        {.dimensions = options.dimensions,
-                                         .sized = sized_groups(ranks, options),
-                                         .threads = options.threads});
-  if (stopped()) return job;
-
-  std::vector<Accounted> accounted(ranks.size());
-  const unsigned threads = options.threads.threads;
-  const bool side_by_side = ranks.size() >= threads || !options.threads.alone();
-  std::optional<StepGraph> graph;
-  const auto build_graph = [&] { graph = build_step_graph(views, job.collectives); };
-  const Workers workers(side_by_side ? threads : 1, options.threads.crew);
-  shared_for(accounted, workers, Deal::blocks, [&](std::size_t i) {
-    if (options.stop != nullptr && options.stop->requested()) return;
-    account(
-        ranks[i], prepared[i], job.collectives, i, side_by_side ? 1 : threads,
-        i == 0 && options.explain && !side_by_side ? std::function<void()>(build_graph) : nullptr,
-        accounted[i].rank, accounted[i].phases);
-  });
-  std::vector<HostPhases> phases;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    accounted[i].rank.strings = &ranks[i].trace->strings;
-    job.ranks.push_back(std::move(accounted[i].rank));
-    phases.push_back(std::move(accounted[i].phases));
+  for (const auto fill : {prepare, match, account_ranks, ask_of_all, replay, average}) {
+    job.interrupted = draft.stopped();
+    if (job.interrupted) break;
+    fill(draft, job);
   }
-  if (stopped()) return job;
-  join_steps(job);
-  CountedSteps counted =
-      count_steps(views, job.collectives.matches.clocks_comparable || views.size() == 1,
-                  options.threads.threads);
-  const Roles roles =
-      find_roles(views, job.collectives.matches, job.collectives.dimension_of, options.sizes);
-  for (std::size_t i = 0; i < views.size(); ++i) job.ranks[i].role = roles[i];
-  ask_of_all(views, phases, options, job);
-  std::vector<std::size_t> devices;
-  for (const RankResult& r : job.ranks) devices.push_back(r.budget.chosen);
-  job.pipeline = pipeline_bubble({views, job.collectives, phases, devices, options.threads});
-  if (!options.details)
-    parallel_for(ranks.size(), options.threads,
-                 [&](std::size_t i) { release_details(*ranks[i].trace); });
-  if (options.explain)
-    job.explanation = explain({.views = views,
-                               .collectives = job.collectives,
-                               .roles = roles,
-                               .phases = phases,
-                               .units = job.unit_waits,
-                               .scenarios = options.scenarios,
-                               .pipeline = job.pipeline ? &*job.pipeline : nullptr,
-                               .graph = std::move(graph),
-                               .steps = counted.of_view,
-                               .standing = options.scenarios.empty() && options.standing,
-                               .messages = options.messages ? &options.messages : nullptr,
-                               .visit = options.visit,
-                               .threads = options.threads,
-                               .stop = options.stop});
-  if (stopped()) return job;
-  count(std::move(counted.of_job), job);
-  account_counted(views, phases, std::move(counted.of_view), options.threads, job);
-  average(job);
-  if (options.timeline) job.timeline = make_timeline(views);
-  job.origin = origin_of(views, job);
   return job;
 }
 

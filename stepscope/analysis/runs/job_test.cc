@@ -62,7 +62,7 @@ JobOptions stoppable(const StopFlag& stop) {
 
 std::vector<std::int64_t> indices(const JobResult& job) {
   std::vector<std::int64_t> found;
-  for (const JobStep& s : job.steps) found.push_back(s.index);
+  for (const JobStep& s : job.steps.common) found.push_back(s.index);
   return found;
 }
 
@@ -71,19 +71,19 @@ TEST(Job, StepsThatEveryRankHasAreTheJobsAndTheOthersAreReported) {
   run.add(0, rank_with({{1, 100}, {2, 100}, {3, 100}})).add(1, rank_with({{2, 100}, {3, 100}}));
   const JobResult job = run.run();
   EXPECT_EQ(indices(job), (std::vector<std::int64_t>{2, 3}));
-  ASSERT_EQ(job.missing.size(), 1U);
-  EXPECT_EQ(job.missing[0].rank, 1);
-  EXPECT_EQ(job.missing[0].index, 1);
+  ASSERT_EQ(job.steps.missing.size(), 1U);
+  EXPECT_EQ(job.steps.missing[0].rank, 1);
+  EXPECT_EQ(job.steps.missing[0].index, 1);
 }
 
 TEST(Job, RanksWithoutACommonStepHaveNoMeanStep) {
   Job run;
   run.add(0, rank_with({{1, 100}})).add(1, rank_with({{2, 100}}));
   const JobResult job = run.run();
-  EXPECT_TRUE(job.steps.empty());
-  EXPECT_EQ(job.missing.size(), 2U);
-  EXPECT_FALSE(job.step_summary);
-  EXPECT_EQ(job.mean.sum(), Ns{});
+  EXPECT_TRUE(job.steps.common.empty());
+  EXPECT_EQ(job.steps.missing.size(), 2U);
+  EXPECT_FALSE(job.steps.summary);
+  EXPECT_EQ(job.steps.mean.sum(), Ns{});
 }
 
 TEST(Job, RelativeClocksGiveTheLongestStepAndNoOrigin) {
@@ -91,9 +91,9 @@ TEST(Job, RelativeClocksGiveTheLongestStepAndNoOrigin) {
   run.add(0, rank_with({{1, 100}}, Clock::relative))
       .add(1, rank_with({{1, 300}}, Clock::relative, 5'000));
   const JobResult job = run.run();
-  ASSERT_EQ(job.steps.size(), 1U);
-  EXPECT_EQ(job.steps[0].wall, job.ranks[1].steps[0].end - job.ranks[1].steps[0].start);
-  EXPECT_EQ(job.origin, Ns{});
+  ASSERT_EQ(job.steps.common.size(), 1U);
+  EXPECT_EQ(job.steps.common[0].wall, job.ranks[1].steps[0].end - job.ranks[1].steps[0].start);
+  EXPECT_EQ(job.clocks.origin, Ns{});
   EXPECT_FALSE(job.collectives.matches.clocks_comparable);
 }
 
@@ -101,13 +101,13 @@ TEST(Job, ComparableClocksGiveTheSpanFromTheFirstToTheLast) {
   Job run;
   run.add(0, rank_with({{1, 100}})).add(1, rank_with({{1, 100}}, Clock::unix_epoch, 1'000'050));
   const JobResult job = run.run();
-  ASSERT_EQ(job.steps.size(), 1U);
+  ASSERT_EQ(job.steps.common.size(), 1U);
   ASSERT_TRUE(job.collectives.matches.clocks_comparable);
   const Step& first = job.ranks[0].steps[0];
   const Step& second = job.ranks[1].steps[0];
-  EXPECT_EQ(job.steps[0].start, first.start);
-  EXPECT_EQ(job.steps[0].wall, second.end - first.start);
-  EXPECT_EQ(job.origin, job.ranks[0].window_start);
+  EXPECT_EQ(job.steps.common[0].start, first.start);
+  EXPECT_EQ(job.steps.common[0].wall, second.end - first.start);
+  EXPECT_EQ(job.clocks.origin, job.ranks[0].recording.start);
 }
 
 TEST(Job, TheMeanIsOverCommonStepsOfAllRanksAndTheWorstRankIsNamed) {
@@ -118,10 +118,10 @@ TEST(Job, TheMeanIsOverCommonStepsOfAllRanksAndTheWorstRankIsNamed) {
   const Ns of_first = job.ranks[0].budget.rank().steps[1].time[compute];
   const Ns of_second = job.ranks[1].budget.rank().steps[0].time[compute];
   ASSERT_GT(of_second, of_first);
-  EXPECT_DOUBLE_EQ(job.spread[compute].mean,
+  EXPECT_DOUBLE_EQ(job.steps.spread[compute].mean,
                    static_cast<double>((of_first + of_second).count()) / 2);
-  EXPECT_EQ(job.spread[compute].worst_rank, 1);
-  EXPECT_DOUBLE_EQ(job.spread[compute].worst, static_cast<double>(of_second.count()));
+  EXPECT_EQ(job.steps.spread[compute].worst_rank, 1);
+  EXPECT_DOUBLE_EQ(job.steps.spread[compute].worst, static_cast<double>(of_second.count()));
 }
 
 // From the end of a step to the end of the next; a step ends when its last rank does.
@@ -131,8 +131,8 @@ TEST(Job, TheMeanAddsUpToTheStepOfTheReplay) {
       .add(1, rank_with({{1, 1000}, {2, 300}, {3, 200}}, Clock::unix_epoch, 1'000'050));
   const JobResult job = run.run();
   ASSERT_TRUE(job.collectives.matches.clocks_comparable && job.explanation);
-  EXPECT_EQ(job.mean.sum(), job.explanation->step);
-  EXPECT_EQ(job.mean.sum(), Ns{900 / 2});  // rank 1 ends its steps at 551, 1201 and 1451
+  EXPECT_EQ(job.steps.mean.sum(), job.explanation->step);
+  EXPECT_EQ(job.steps.mean.sum(), Ns{900 / 2});  // rank 1 ends its steps at 551, 1201 and 1451
   for (const RankResult& r : job.ranks) {
     ASSERT_EQ(r.counted.steps.size(), 2U);
     EXPECT_EQ(r.counted.budget.total.sum(), Ns{900});
@@ -146,11 +146,11 @@ TEST(Job, WantedStepsAreAllThereIsAndWhatWasRecordedIsStillKnown) {
   const JobResult job = run.run(wanted(2, 3));
   EXPECT_EQ(indices(job), (std::vector<std::int64_t>{2, 3}));
   EXPECT_EQ(job.ranks[0].budget.rank().steps.size(), 2U);
-  ASSERT_TRUE(job.recorded_steps);
-  EXPECT_EQ(*job.recorded_steps, (std::pair<std::int64_t, std::int64_t>{1, 4}));
+  ASSERT_TRUE(job.steps.recorded);
+  EXPECT_EQ(*job.steps.recorded, (std::pair<std::int64_t, std::int64_t>{1, 4}));
   const JobResult none = run.run(wanted(9, 99));
-  EXPECT_TRUE(none.steps.empty());
-  EXPECT_EQ(none.recorded_steps, job.recorded_steps);
+  EXPECT_TRUE(none.steps.common.empty());
+  EXPECT_EQ(none.steps.recorded, job.steps.recorded);
 }
 
 TEST(Job, ThreadsChangeNothing) {
@@ -158,7 +158,7 @@ TEST(Job, ThreadsChangeNothing) {
   run.add(0, rank_with({{1, 100}, {2, 120}})).add(3, rank_with({{1, 110}, {2, 90}}));
   const JobResult one = run.run();
   const JobResult four = run.run(with_threads(4));
-  EXPECT_EQ(one.mean.time, four.mean.time);
+  EXPECT_EQ(one.steps.mean.time, four.steps.mean.time);
   EXPECT_EQ(indices(one), indices(four));
   EXPECT_EQ(four.ranks[1].rank, 3);
 }
@@ -179,17 +179,17 @@ TEST(Job, WhatWasRecordedIsToldOfEachRank) {
   host.op("aten::add", 10, 20);
   run.add(1, host.sealed());
   const JobResult job = run.run();
-  EXPECT_EQ(job.ranks[0].device, "cuda");
+  EXPECT_EQ(job.ranks[0].device.kind, "cuda");
   EXPECT_TRUE(job.ranks[0].recording.has_launch_rows());
   EXPECT_EQ(job.ranks[0].recording.shaped_operators, 0U);
   EXPECT_EQ(job.ranks[0].recording.of(Category::sync), 0U);
-  EXPECT_EQ(job.ranks[1].device, "cpu");
+  EXPECT_EQ(job.ranks[1].device.kind, "cpu");
   EXPECT_EQ(job.ranks[1].steps.at(0).name, "window");
 }
 
 TEST(Job, NoRankIsNoJob) {
   const JobResult job = analyze_job({});
-  EXPECT_TRUE(job.ranks.empty() && job.steps.empty() && !job.interrupted);
+  EXPECT_TRUE(job.ranks.empty() && job.steps.common.empty() && !job.interrupted);
 }
 
 }  // namespace

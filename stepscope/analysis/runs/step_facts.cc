@@ -93,7 +93,7 @@ Facts recorded_facts(const JobResult& job) {
   const auto all = [&](auto test) { return std::ranges::all_of(job.ranks, test); };
   using Rank = RankResult;
   const auto on_cpu = [](const Rank& r) {
-    return r.device == "cpu" && !r.recording.device_unseen();
+    return r.device.is_cpu() && !r.recording.device_unseen();
   };
   set(Fact::rows, !job.ranks.empty());
   set(Fact::steps, any([](const Rank& r) { return !r.steps.empty() && !is_window(r); }));
@@ -108,8 +108,9 @@ Facts recorded_facts(const JobResult& job) {
                0;
       }));
   set(Fact::shapes, any([](const Rank& r) { return r.recording.shaped_operators > 0; }));
-  set(Fact::stream_waits,
-      any([](const Rank& r) { return r.device != "cuda" || r.recording.of(Category::sync) > 0; }));
+  set(Fact::stream_waits, any([](const Rank& r) {
+        return r.device.kind != "cuda" || r.recording.of(Category::sync) > 0;
+      }));
   set(Fact::memory, any([](const Rank& r) { return !r.memory.devices.empty(); }));
   set(Fact::ranks, job.ranks.size() > 1);
   set(Fact::clocks, job.collectives.matches.clocks_comparable || job.ranks.size() == 1);

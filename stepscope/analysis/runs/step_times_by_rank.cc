@@ -169,15 +169,16 @@ class Parts {
   std::map<std::pair<PartKind, std::string>, std::vector<double>> series_;
 };
 
-// By step of a rank: its place in job.counted, or none.
+// By step of a rank: its place in job.steps.counted, or none.
 using Places = std::vector<std::optional<std::size_t>>;
 
 Places places_of(const JobResult& job, std::span<const Step> steps) {
   Places places(steps.size());
   for (std::size_t s = 0; s < steps.size(); ++s) {
-    const auto found = std::ranges::lower_bound(job.counted, steps[s].index, {}, &Step::index);
-    if (found != job.counted.end() && found->index == steps[s].index)
-      places[s] = static_cast<std::size_t>(found - job.counted.begin());
+    const auto found =
+        std::ranges::lower_bound(job.steps.counted, steps[s].index, {}, &Step::index);
+    if (found != job.steps.counted.end() && found->index == steps[s].index)
+      places[s] = static_cast<std::size_t>(found - job.steps.counted.begin());
   }
   return places;
 }
@@ -197,7 +198,7 @@ void add_kernels(const Trace& trace, std::span<const Step> steps, const Places& 
 }  // namespace
 
 std::vector<PartSeries> step_parts(const JobResult& job, std::span<const RankInput> ranks) {
-  Parts parts(job.counted.size(), std::max<std::size_t>(job.ranks.size(), 1));
+  Parts parts(job.steps.counted.size(), std::max<std::size_t>(job.ranks.size(), 1));
   for (const RankResult& rank : job.ranks) {
     const AccountedSteps of = accounted_steps(rank);
     const Places places = places_of(job, of.steps);

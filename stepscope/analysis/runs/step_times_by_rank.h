@@ -100,8 +100,8 @@ struct PartSeries {
   std::vector<double> ns;  // one per step of the job, mean over its ranks
 };
 
-// In the order of `job.counted`. Parts without time in any step are left out. `ranks` must be those
-// that `job` was made from.
+// In the order of `job.steps.counted`. Parts without time in any step are left out. `ranks` must be
+// those that `job` was made from.
 [[nodiscard]] std::vector<PartSeries> step_parts(const JobResult& job,
                                                  std::span<const RankInput> ranks);
 

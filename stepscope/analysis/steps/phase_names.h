@@ -4,21 +4,19 @@
 // Megatron.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/string_pool.h"
 
 namespace stepscope {
 
 enum class Phase : std::uint8_t { forward, backward, recompute, optimizer, data, other };
-inline constexpr std::size_t phase_count = 6;
-inline constexpr std::array<std::string_view, phase_count> phase_names = {
-    "forward", "backward", "recompute", "optimizer", "data", "other"};
-static_assert(phase_names[static_cast<std::size_t>(Phase::other)] == "other");
+inline constexpr auto phase_names = enum_names<Phase::other>;
+inline constexpr std::size_t phase_count = phase_names.size();
 
 // nullopt if the name does not show it ("aten::mm", "ProfilerStep#3"); never Phase::other.
 [[nodiscard]] std::optional<Phase> phase_of_name(std::string_view name);

@@ -13,6 +13,7 @@
 #include "stepscope/analysis/steps/phases.h"
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/event/trace.h"
 
 namespace stepscope {
@@ -36,10 +37,8 @@ enum class MemoryUse : std::uint8_t {
   temporary,
   unknown
 };
-inline constexpr std::size_t memory_use_count = 6;
-inline constexpr std::array<std::string_view, memory_use_count> memory_use_names = {
-    "parameters", "gradients", "optimizer", "activations", "temporary", "unknown"};
-static_assert(memory_use_names[static_cast<std::size_t>(MemoryUse::unknown)] == "unknown");
+inline constexpr auto memory_use_names = enum_names<MemoryUse::unknown>;
+inline constexpr std::size_t memory_use_count = memory_use_names.size();
 
 struct MemoryBlock {
   std::optional<Ns> allocated;  // empty: before the first event

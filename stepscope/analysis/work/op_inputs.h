@@ -4,20 +4,19 @@
 // of the operator's schema.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
+
 namespace stepscope {
 
 enum class OperandFormat : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, int8, other };
-inline constexpr std::size_t precision_count = 8;
-inline constexpr std::array<std::string_view, precision_count> precision_names = {
-    "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "other"};
-static_assert(precision_names[static_cast<std::size_t>(OperandFormat::other)] == "other");
+inline constexpr auto precision_names = enum_names<OperandFormat::other>;
+inline constexpr std::size_t precision_count = precision_names.size();
 
 using Dims = std::vector<std::int64_t>;
 

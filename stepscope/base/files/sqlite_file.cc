@@ -246,7 +246,7 @@ Result<SqliteFile> SqliteFile::open(const std::string& path, const SqliteControl
     if (journal || is_being_written(fd)) {
       ::close(fd);
       return Error{.what = journal
-                               ? "its writer is not done, or was killed: a journal lies beside it"
+                               ? "its writer is not done, or was killed: a journal lies next to it"
                                : "another process is writing to it",
                    .file = path,
                    .byte = {},

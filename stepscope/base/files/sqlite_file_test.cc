@@ -6,7 +6,6 @@
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <csignal>
@@ -16,6 +15,7 @@
 
 #include "stepscope/base/byte_source_test_pack.h"
 #include "stepscope/base/files/open_source.h"
+#include "stepscope/base/scratch_test_folder.h"
 
 namespace stepscope {
 namespace {
@@ -24,14 +24,6 @@ namespace fs = std::filesystem;
 
 class SqliteFileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "stepscope-sqlite-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-    path = (folder / "t.sqlite").string();
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
   void make(const std::string& sql) const {
     sqlite3* db = nullptr;
     ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
@@ -51,8 +43,9 @@ class SqliteFileTest : public ::testing::Test {
     return opened ? std::string("opened") : opened.error().message();
   }
 
-  fs::path folder;
-  std::string path;
+  const test::Folder scratch;
+  const fs::path folder = scratch.path;
+  const std::string path = scratch.file("t.sqlite");
 };
 
 constexpr const char* table =

@@ -73,10 +73,10 @@ Line of_step_term(const Evaluated& e, StepTerm term) {
   std::string where = on_busiest_device(e);
   if (term == StepTerm::recompute) {
     where += ", recomputation " +
-             std::string(recompute_names[static_cast<std::size_t>(e.plan.recompute)]);
+             std::string(recompute_names[static_cast<std::size_t>(e.plan.memory.recompute)]);
   } else if (term == StepTerm::bubble || term == StepTerm::pipeline) {
-    where = std::string(schedule_names[static_cast<std::size_t>(e.plan.schedule)]) + " of " +
-            std::to_string(e.plan.pp * e.plan.virtual_stages) + " stages and " +
+    where = std::string(schedule_names[static_cast<std::size_t>(e.plan.pipeline.schedule)]) +
+            " of " + std::to_string(e.plan.pp * e.plan.pipeline.virtual_stages) + " stages and " +
             std::to_string(micro_batches(e.plan)) + " micro-batches";
   } else if (term == StepTerm::optimizer) {
     where = {};
@@ -97,7 +97,7 @@ Line of_busy(const Evaluated& e) {
     const StageTime& t = e.context.stages.times[s];
     const Formula both =
         seconds<Formula>(t.forward.count(), "F") + seconds<Formula>(t.backward.count(), "B");
-    all.add(e.plan.schedule == Schedule::dualpipe ? both / count<Formula>(2.0) : both);
+    all.add(e.plan.pipeline.schedule == Schedule::dualpipe ? both / count<Formula>(2.0) : both);
   });
   return {count<Formula>(micro_batches(e.plan), "m") * all.value(),
           in_seconds(e.cost.pipeline.busy.count()), on_busiest_device(e)};
@@ -111,7 +111,8 @@ Line of_host_layer(const Evaluated& e) {
   const Formula device = seconds<Formula>(layer.forward.total() - waits, "device");
   const Transformer& model = *e.context.model;
   const double host = host_seconds(
-      c, e.plan, host_work(model, layer_kind(model, 0), e.plan, layer_training(e.plan.trained, 0)));
+      c, e.plan.kernels,
+      host_work(model, layer_kind(model, 0), e.plan, layer_training(e.plan.trained, 0)));
   if (host <= 0) return {seconds<Formula>(0, "none: the host takes no time"), in_seconds(waits)};
   return {host_excess(c, device, seconds<Formula>(host, "host"), e.plan.tp > 1), in_seconds(waits),
           "of a layer forward"};
@@ -168,11 +169,11 @@ Line of_units(const Evaluated& e, Direction direction, double StageCost::* part,
 }
 Line of_units_forward(const Evaluated& e) {
   return of_units(e, Direction::forward, &StageCost::data_forward,
-                  "C gathers a layer, embedding or head beside F, its forward");
+                  "C gathers a layer, embedding or head during F, its forward");
 }
 Line of_units_backward(const Evaluated& e) {
   return of_units(e, Direction::backward, &StageCost::data_backward,
-                  "C gathers and R reduces a layer, embedding or head beside B, its backward");
+                  "C gathers and R reduces a layer, embedding or head during B, its backward");
 }
 
 Line of_data_sent(const Evaluated& e) {
@@ -260,7 +261,8 @@ Line of_passed_on(const Evaluated& e) {
 
 Line of_in_flight(const Evaluated& e) {
   const Plan& p = e.plan;
-  return {in_flight<Formula>(p.schedule, p.pp, e.cost.fullest, p.virtual_stages, micro_batches(p)),
+  return {in_flight<Formula>(p.pipeline.schedule, p.pp, e.cost.fullest, p.pipeline.virtual_stages,
+                             micro_batches(p)),
           count<Formula>(load_of(e).in_flight),
           "micro-batches whose activations are held, q = stages behind; " + on_fullest_device(e)};
 }
@@ -279,12 +281,12 @@ Line of_tokens(const Evaluated& e) {
 }
 
 Formula model_flops_of(const Evaluated& e, FlopsConvention convention) {
-  return model_flops_formula(*e.context.model, e.plan.global_batch, e.plan.sequence, convention,
-                             e.plan.trained, images_of(e.plan));
+  return model_flops_formula(*e.context.model, e.plan.batch.global, e.plan.batch.sequence,
+                             convention, e.plan.trained, images_of(e.plan));
 }
 
 Line of_model_flops(const Evaluated& e) {
-  const double counted = static_cast<double>(e.plan.global_batch) * e.context.sequence_flops[0];
+  const double counted = static_cast<double>(e.plan.batch.global) * e.context.sequence_flops[0];
   return {model_flops_of(e, FlopsConvention::causal_halved), in_flops(counted),
           std::string(flops_convention_names[0])};
 }
@@ -408,10 +410,11 @@ std::vector<std::string> of_operations(const Evaluated& e, std::string_view name
     if (!name.empty() && row.operation.name != name) continue;
     for (const Direction direction : {Direction::forward, Direction::backward}) {
       const bool forward = direction == Direction::forward;
-      add_operation_line(row, forward ? "forward" : "backward",
-                         operation_formula(e.context.compute, row.operation, direction,
-                                           row.part.ends_with("head") && !e.plan.narrow_head),
-                         forward ? row.forward : row.backward, lines);
+      add_operation_line(
+          row, forward ? "forward" : "backward",
+          operation_formula(e.context.compute, row.operation, direction,
+                            row.part.ends_with("head") && !e.plan.kernels.narrow_head),
+          forward ? row.forward : row.backward, lines);
       add_calls(e, row, direction, lines);
     }
   }

@@ -24,53 +24,54 @@ using explain_test::Quantity;
 
 Plan any_plan(const Transformer& m, Draw& draw) {
   Plan p{.tp = draw.of({1, 2, 4, 8}),
-         .tensor_layout = draw.any<TensorLayout>({0, 0, 0, 1, 3}),
-         .sequence_parallel = draw.coin(),
          .cp = draw.of({1, 1, 2}),
          .context_exchange = draw.any<ContextExchange>({0, 1, 2}),
          .ep = draw.of({1, 1, 2, 4}),
          .pp = draw.of({1, 1, 2, 4}),
-         .schedule = draw.any<Schedule>({0, 1, 2, 3, 4, 5}),
          .dp = draw.of({1, 2, 4, 16}),
          .zero = static_cast<int>(draw.of({0, 1, 2, 3})),
          .shard_group = draw.of({0, 0, 2, 4}),
-         .sequence = draw.of({512, 2048}),
-         .micro_batch = draw.of({1, 2}),
-         .reduce_each_micro_batch = draw.coin(),
-         .recompute = draw.any<Recompute>({0, 1, 2, 3, 4}),
-         .recompute_every = draw.of({1, 2, 3}),
-         .narrow_attention = draw.coin(),
-         .narrow_head = draw.coin(),
-         .narrow_swiglu = draw.of({0, 0, 1}) == 1,
-         .fused_attention = draw.coin(),
-         .compiled = draw.coin(),
-         .grouped_experts = draw.coin(),
-         .fused_pointwise = draw.coin(),
-         .loss_in_place = draw.coin(),
-         .overlap_gradient_reduce = draw.of({0, 1, 1}) == 1,
-         .overlap_parameter_gather = draw.of({0, 1, 1}) == 1,
-         .prefetch_distance = draw.of({0, 1, 2}),
-         .gather_singly = draw.of({0, 0, 1}) == 1,
-         .torch_buffers = draw.coin(),
-         .overlap_tensor = draw.coin()};
-  if (p.schedule == Schedule::interleaved && p.pp > 1) p.virtual_stages = draw.of({1, 2});
+         .tensor = {.layout = draw.any<TensorLayout>({0, 0, 0, 1, 3}),
+                    .sequence_parallel = draw.coin()},
+         .pipeline = {.schedule = draw.any<Schedule>({0, 1, 2, 3, 4, 5})},
+         .batch = {.sequence = draw.of({512, 2048}),
+                   .micro = draw.of({1, 2}),
+                   .reduce_each_micro = draw.coin()},
+         .memory = {.recompute = draw.any<Recompute>({0, 1, 2, 3, 4}),
+                    .recompute_every = draw.of({1, 2, 3}),
+                    .narrow_swiglu = draw.of({0, 0, 1}) == 1,
+                    .torch_buffers = draw.coin()},
+         .kernels = {.fused_attention = draw.coin(),
+                     .narrow_attention = draw.coin(),
+                     .narrow_head = draw.coin(),
+                     .grouped_experts = draw.coin(),
+                     .fused_pointwise = draw.coin(),
+                     .compiled = draw.coin(),
+                     .loss_in_place = draw.coin()},
+         .overlap = {.gradient_reduce = draw.of({0, 1, 1}) == 1,
+                     .parameter_gather = draw.of({0, 1, 1}) == 1,
+                     .prefetch = draw.of({0, 1, 2}),
+                     .gather_singly = draw.of({0, 0, 1}) == 1,
+                     .tensor = draw.coin()}};
+  if (p.pipeline.schedule == Schedule::interleaved && p.pp > 1)
+    p.pipeline.virtual_stages = draw.of({1, 2});
   p.precision.accumulated_gradient_bytes = static_cast<int>(draw.of({2, 4}));
   if (draw.of({0, 0, 1}) == 1) {
-    p.optimizer_at = draw.any<Residence>({0, 1, 2});
-    p.gradients_at = draw.any<Residence>({0, 1});
-    p.parameters_at = draw.any<Residence>({0, 1});
+    p.memory.optimizer_at = draw.any<Residence>({0, 1, 2});
+    p.memory.gradients_at = draw.any<Residence>({0, 1});
+    p.memory.parameters_at = draw.any<Residence>({0, 1});
   }
-  p.bucket = Bytes{draw.of({25, 200}) * 1024 * 1024};
+  p.overlap.bucket = Bytes{draw.of({25, 200}) * 1024 * 1024};
   if (draw.of({0, 0, 1}) == 1) {
     p.trained.lora_rank = draw.of({0, 8, 16});
     p.trained.frozen_layers = draw.of({0, 0, 1, 3});
     if (draw.coin()) p.trained.frozen.add(ModelPart::embedding);
   }
   if (m.experts && !m.experts->capacity_factor)
-    p.expert_load = static_cast<int>(draw.of({100, 100, 130}));
-  if (m.patches) p.sequence = image_tokens(*m.patches);
+    p.experts.load = static_cast<int>(draw.of({100, 100, 130}));
+  if (m.patches) p.batch.sequence = image_tokens(*m.patches);
   p.devices = p.tp * p.cp * p.pp * p.dp;
-  p.global_batch = p.dp * p.micro_batch * draw.of({1, 4, 8});
+  p.batch.global = p.dp * p.batch.micro * draw.of({1, 4, 8});
   return p;
 }
 
@@ -194,7 +195,7 @@ TEST(Explain, RefusesANameThatIsNone) {
   const Network network = *make_network(machine);
   const Transformer model = *find_model("llama-3-8b");
   Plan plan;
-  plan.sequence = 512;
+  plan.batch.sequence = 512;
   auto context = make_cost_context(model, machine, network, plan);
   ASSERT_TRUE(context);
   for (const std::string_view name : {"buble", "", "qkv_prj"}) {

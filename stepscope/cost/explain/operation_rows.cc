@@ -119,7 +119,7 @@ std::vector<OperationRow> operation_rows(const CostContext& context, const Plan&
   const Transformer& model = *context.model;
   std::vector<OperationRow> rows;
   add(rows, context, "embedding", 1, embedding_operations(model, plan), false);
-  if (model.tower && plan.images > 0) {
+  if (model.tower && plan.batch.images > 0) {
     add(rows, context, "tower", model.tower->layers, tower_layer_operations(model, plan), false);
     add(rows, context, "tower ends", 1, tower_end_operations(model, plan), false);
   }
@@ -129,7 +129,7 @@ std::vector<OperationRow> operation_rows(const CostContext& context, const Plan&
     add(rows, context, layer_names[std::min(kind, layer_names.size() - 1)], kinds[kind].count,
         layer_operations(model, plan, kinds[kind].first), false);
   }
-  add(rows, context, "head", 1, head_operations(model, plan), !plan.narrow_head);
+  add(rows, context, "head", 1, head_operations(model, plan), !plan.kernels.narrow_head);
   if (!model.prediction) return rows;
   const std::int64_t modules = model.prediction->modules;
   std::vector<Operation> body = prediction_operations(model, plan);
@@ -138,7 +138,7 @@ std::vector<OperationRow> operation_rows(const CostContext& context, const Plan&
   }
   add(rows, context, "prediction", modules, std::move(body), false);
   add(rows, context, "prediction head", modules, prediction_head_operations(model, plan),
-      !plan.narrow_head);
+      !plan.kernels.narrow_head);
   return rows;
 }
 

@@ -31,8 +31,8 @@ Case gpt3(std::int64_t tp) {
          .plan = {}};
   c.network = *make_network(c.machine);
   c.plan.devices = c.plan.tp = tp;
-  c.plan.global_batch = 1;
-  c.plan.vocabulary_multiple = 1;
+  c.plan.batch.global = 1;
+  c.plan.kernels.vocabulary_multiple = 1;
   return c;
 }
 

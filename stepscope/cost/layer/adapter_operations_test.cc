@@ -38,9 +38,11 @@ TEST(Adapters, HaveThePublishedNumbersOfParameters) {
 
 Plan plan_for(const Transformer& m, const TrainedParts& t) {
   Plan plan = plan_of(1);
-  plan.vocabulary_multiple = 1;
+  plan.kernels.vocabulary_multiple = 1;
   plan.trained = t;
-  if (m.patches) plan.sequence = image_tokens(*m.patches);
+  if (m.patches) plan.batch.sequence = image_tokens(*m.patches);
+  if (m.positions == Positions::learned)
+    plan.batch.sequence = std::min(plan.batch.sequence, m.max_positions);
   return plan;
 }
 
@@ -76,7 +78,7 @@ TEST(Adapters, TrainedParametersOfOperationsAreThoseOfTheModel) {
   for (const Transformer& m : model_catalogue()) {
     if (m.prediction && m.prediction->one_module) continue;  // operations count each pass
     for (const TrainedParts& t : choices(m)) {
-      const Result<Done> can = check_trained_parts(m, t);
+      const Result<Done> can = check_plan(m, plan_for(m, t));
       ASSERT_TRUE(can) << can.error().message();
       double trained = 0;
       for (const Operation& op : all_operations(m, plan_for(m, t)))
@@ -101,7 +103,8 @@ TEST(Adapters, FlopsOfOperationsAreThoseOfTheModel) {
         sum += product ? op.forward.matrix.value + op.backward.matrix.value
                        : op.forward.matrix.value * (op.forward_only ? 1 : 3);
       }
-      const double model = sequence_flops(m, plan.sequence, FlopsConvention::causal_halved, t);
+      const double model =
+          sequence_flops(m, plan.batch.sequence, FlopsConvention::causal_halved, t);
       EXPECT_NEAR(sum / model, 1, 1e-12) << m.name << " rank " << t.lora_rank << " frozen "
                                          << t.frozen.bits << " layers " << t.frozen_layers;
     }
@@ -131,7 +134,7 @@ TEST(Adapters, FrozenLayersKeepLess) {
     return kept_bytes(layer_operations(m, plan, layer), Recompute::none,
                       layer_input_bytes(m, plan));
   };
-  const double tokens = static_cast<double>(whole.micro_batch * whole.sequence);
+  const double tokens = static_cast<double>(whole.batch.micro * whole.batch.sequence);
   // All inputs are kept by adapters instead, and their own narrow outputs.
   EXPECT_DOUBLE_EQ(kept(frozen, 0) - kept(whole, 0), tokens * 4 * 16 * 2);
   // Next to queries alone: no input of the other products. The core keeps its output.
@@ -150,13 +153,13 @@ TEST(Adapters, RefuseWhatIsNotThere) {
   const Transformer llama = *find_model("llama-3-8b");
   const Transformer gpt = *find_model("gpt3-175b");
   const auto refuses = [](const Transformer& m, const TrainedParts& t, std::string_view what) {
-    const Result<Done> can = check_trained_parts(m, t);
+    const Result<Done> can = check_plan(m, plan_for(m, t));
     ASSERT_FALSE(can);
     EXPECT_NE(can.error().what.find(what), std::string::npos) << can.error().what;
     EXPECT_FALSE(can.error().hint.empty());
   };
   using enum LoraTarget;
-  refuses(llama, lora(0, {q_proj}), "without lora_rank");
+  refuses(llama, lora(0, {q_proj}), "--lora-targets without --lora-rank");
   refuses(llama, lora(8, {q_a_proj}), "q_a_proj, which llama-3-8b has in no layer");
   refuses(gpt, lora(8, {gate_proj}), "gate_proj");
   refuses(llama, lora(8, {linear_qkv, k_proj}), "which is a part of it");

@@ -18,29 +18,28 @@ using namespace operations_test;
 
 Plan any_plan(const Transformer& m, Draw& draw) {
   Plan p{.tp = draw.of({1, 2, 3, 4, 8, 16, 27, 64}),
-         .tensor_layout = static_cast<TensorLayout>(draw.of({0, 0, 1, 2, 3})),
-         .sequence_parallel = draw.coin(),
          .cp = draw.of({1, 1, 2, 4}),
          .context_exchange = static_cast<ContextExchange>(draw.of({0, 1, 2})),
          .ep = draw.of({1, 1, 2, 8}),
          .pp = draw.of({1, 2}),
          .dp = draw.of({1, 4, 8}),
-         .sequence = draw.of({128, 512, 1024, 4096}),
-         .micro_batch = draw.of({1, 2, 3, 8}),
-         .fused_attention = draw.coin(),
-         .fused_pointwise = draw.coin()};
-  if (p.tensor_layout == TensorLayout::two_and_half_d) p.tp_depth = draw.of({1, 2, 4});
-  if (p.tensor_layout != TensorLayout::one_d && draw.coin()) {
-    p.sequence_parallel = false;
-    p.tp_rows = draw.of({1, 2, 4, 8});
-    p.tp_columns = draw.of({1, 2, 4});
-    p.tp_depth = p.tensor_layout == TensorLayout::two_d ? 1 : draw.of({1, 2, 4});
-    p.tp = p.tp_rows * p.tp_columns * p.tp_depth;
+         .tensor = {.layout = static_cast<TensorLayout>(draw.of({0, 0, 1, 2, 3})),
+                    .sequence_parallel = draw.coin()},
+         .batch = {.sequence = draw.of({128, 512, 1024, 4096}), .micro = draw.of({1, 2, 3, 8})},
+         .kernels = {.fused_attention = draw.coin(), .fused_pointwise = draw.coin()}};
+  if (p.tensor.layout == TensorLayout::two_and_half_d) p.tensor.depth = draw.of({1, 2, 4});
+  if (p.tensor.layout != TensorLayout::one_d && draw.coin()) {
+    p.tensor.sequence_parallel = false;
+    p.tensor.rows = draw.of({1, 2, 4, 8});
+    p.tensor.columns = draw.of({1, 2, 4});
+    p.tensor.depth = p.tensor.layout == TensorLayout::two_d ? 1 : draw.of({1, 2, 4});
+    p.tp = p.tensor.rows * p.tensor.columns * p.tensor.depth;
   }
-  if (p.sequence_parallel && draw.coin()) p.sequence_degree = draw.of({1, 2, 4, 8, 16});
-  if (m.patches) p.sequence = image_tokens(*m.patches);
+  if (p.tensor.sequence_parallel && draw.coin())
+    p.tensor.sequence_degree = draw.of({1, 2, 4, 8, 16});
+  if (m.patches) p.batch.sequence = image_tokens(*m.patches);
   p.devices = tensor_ranks(p) * p.cp * p.pp * p.dp;
-  p.global_batch = p.dp * p.micro_batch * 4;
+  p.batch.global = p.dp * p.batch.micro * 4;
   return p;
 }
 
@@ -84,7 +83,7 @@ TEST(AnyPlan, GivesSaneOperations) {
       const Plan p = any_plan(m, draw);
       if (!check_plan(m, p)) continue;
       ++accepted;
-      ++by_layout[static_cast<std::size_t>(p.tensor_layout)];
+      ++by_layout[static_cast<std::size_t>(p.tensor.layout)];
       const std::int64_t layer = m.layers - 1;
       const Operations ops = layer_operations(m, p, layer);
       expect_sane(ops, p);
@@ -96,8 +95,9 @@ TEST(AnyPlan, GivesSaneOperations) {
       }
       if (HasFailure()) {
         FAIL() << m.name << " tp " << p.tp << " layout "
-               << tensor_layout_names[static_cast<std::size_t>(p.tensor_layout)] << " cp " << p.cp
-               << " ep " << p.ep << " sequence " << p.sequence << " micro-batch " << p.micro_batch;
+               << tensor_layout_names[static_cast<std::size_t>(p.tensor.layout)] << " cp " << p.cp
+               << " ep " << p.ep << " sequence " << p.batch.sequence << " micro-batch "
+               << p.batch.micro;
       }
     }
   }
@@ -117,11 +117,11 @@ TEST(AnyPlan, SharesMatmulsOutWithoutLossOrWaste) {
       const bool routed = m.experts && p.tp > 1;  // the router may be whole on each rank
       if (routed) continue;
       Plan one = p;
-      one.tp = one.cp = one.ep = one.tp_depth = 1;
-      one.tp_rows = one.tp_columns = one.sequence_degree = 0;
-      one.sequence_parallel = false;
-      one.tensor_layout = TensorLayout::one_d;
-      one.micro_batch = p.micro_batch;
+      one.tp = one.cp = one.ep = one.tensor.depth = 1;
+      one.tensor.rows = one.tensor.columns = one.tensor.sequence_degree = 0;
+      one.tensor.sequence_parallel = false;
+      one.tensor.layout = TensorLayout::one_d;
+      one.batch.micro = p.batch.micro;
       const double whole = forward_matrix(layer_operations(m, one, 0));
       const double part = forward_matrix(layer_operations(m, p, 0));
       EXPECT_NEAR(static_cast<double>(p.tp * p.cp) * part / whole, 1, 0.01)

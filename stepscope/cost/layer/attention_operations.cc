@@ -41,19 +41,19 @@ Core core_of(const DeviceShare& s, const LayerKind& kind) {
   // If there are fewer key-value heads than ranks, they are copied.
   const Int kv = latent ? s.heads : swaps ? std::max(s.kv_heads, p.cp) : s.kv_heads;
   const Int kv_here = swaps ? kv / p.cp : kv;
-  const Int sequences = std::max<Int>(1, p.micro_batch / s.split.tokens);
+  const Int sequences = std::max<Int>(1, p.batch.micro / s.split.tokens);
   const bool compresses = kind.mixer == Mixer::compressed;
-  const Int compressed = compresses ? p.sequence / compression(s.model, kind) : 0;
+  const Int compressed = compresses ? p.batch.sequence / compression(s.model, kind) : 0;
   Core c{.batch = sequences * heads,
          .queries = std::max<Int>(1, s.work_rows * (swaps ? p.cp : 1) / sequences),
-         .keys = p.sequence + compressed,
+         .keys = p.batch.sequence + compressed,
          .key_size = latent ? latent->nope_head_size + latent->rope_head_size : s.model.head_size,
          .value_size = latent ? latent->value_head_size : s.model.head_size};
   // Exact even if sequences are divided unevenly, unlike the shapes above.
   c.scores = number(heads * s.work_rows * (swaps ? p.cp : 1)) * number(c.keys);
-  const double seen =
-      attention_pairs(s.model, kind, p.sequence) / (number(p.sequence) * number(c.keys));
-  c.pairs = p.fused_attention ? c.scores * seen : c.scores;
+  const double seen = attention_pairs(s.model, kind, p.batch.sequence) /
+                      (number(p.batch.sequence) * number(c.keys));
+  c.pairs = p.kernels.fused_attention ? c.scores * seen : c.scores;
   const double rows = number(s.work_rows);
   c.q = rows * number(s.heads * c.key_size);
   c.k = rows * number(kv * c.key_size);
@@ -62,7 +62,7 @@ Core core_of(const DeviceShare& s, const LayerKind& kind) {
   c.keys_read = number(sequences * c.keys * kv_here * c.key_size);
   c.values_read = number(sequences * c.keys * kv_here * c.value_size);
   if (s.model.compressed) {
-    c.k *= number(c.keys) / number(p.sequence);
+    c.k *= number(c.keys) / number(p.batch.sequence);
     c.v = c.values_read = 0;  // the keys
   }
   return c;
@@ -103,7 +103,7 @@ void exchange_context(const DeviceShare& s, const Core& c, Operation& op) {
 
 // Layouts that divide tokens more finely than whole sequences: the devices of a column share some.
 void exchange_rows(const DeviceShare& s, const Core& c, Operation& op) {
-  const Int parts = s.split.tokens / std::gcd(s.split.tokens, s.plan.micro_batch);
+  const Int parts = s.split.tokens / std::gcd(s.split.tokens, s.plan.batch.micro);
   if (parts == 1) return;
   const double kv = number(parts) * (c.k + c.v) * s.element;
   const ParallelDim dim = s.grid.rows > 1 ? ParallelDim::tensor_column : ParallelDim::tensor_depth;
@@ -176,7 +176,7 @@ Operation softmax(const DeviceShare& s, const Core& c) {
   const double rows = number(c.batch * c.queries);
   const double bytes = c.scores * s.element;
   // Scaling and masking are separate passes unless fused.
-  const double passes = s.plan.fused_pointwise ? 1 : 3;
+  const double passes = s.plan.kernels.fused_pointwise ? 1 : 3;
   Operation op{.name = "softmax", .kind = OperationClass::softmax};
   op.forward.vector = {count.forward * c.scores - count.forward_row * rows};
   op.forward.input_bytes = passes * bytes;
@@ -218,7 +218,7 @@ Operation values_product(const DeviceShare& s, const Core& c) {
 void add_core(const DeviceShare& s, const LayerKind& kind, std::vector<Operation>& to) {
   const Core c = core_of(s, kind);
   const std::size_t first = to.size();
-  if (s.plan.fused_attention) {
+  if (s.plan.kernels.fused_attention) {
     to.push_back(fused_core(s, c));
   } else {
     to.push_back(scores_product(s, c));
@@ -312,18 +312,18 @@ void add_indexer(const DeviceShare& s, const LayerKind& kind, std::vector<Operat
   const Indexer& x = *s.model.indexer;
   add_index_projections(s, to);
   const double rows = number(s.work_rows);
-  const double sequences = number(s.plan.micro_batch);
+  const double sequences = number(s.plan.batch.micro);
   const double share = 1 / number(s.plan.cp);
   const Int ratio = s.model.compressed ? s.model.compressed->sparse_ratio : 1;
-  const Int of_sequence = s.plan.sequence / ratio;
+  const Int of_sequence = s.plan.batch.sequence / ratio;
   const double keys = sequences * number(of_sequence) * number(x.head_size);
   const double queries = rows * number(x.heads * x.head_size);
   const Int best = std::min(x.top_k, of_sequence);
   const double chosen = rows * number(best);
   Operation op{.name = "index_scores", .kind = OperationClass::attention};
-  op.forward.matrix = {sequences * share * index_flops(s.model, kind, s.plan.sequence)};
-  const Int batch = std::max<Int>(1, s.plan.micro_batch) * x.heads;
-  const Int own = std::max<Int>(1, s.plan.sequence / s.plan.cp);
+  op.forward.matrix = {sequences * share * index_flops(s.model, kind, s.plan.batch.sequence)};
+  const Int batch = std::max<Int>(1, s.plan.batch.micro) * x.heads;
+  const Int own = std::max<Int>(1, s.plan.batch.sequence / s.plan.cp);
   op.forward.matmuls = {{batch, own, of_sequence, x.head_size}};
   op.forward.input_bytes = (queries + keys) * s.element;
   op.forward.output_bytes = 4 * chosen;
@@ -351,7 +351,7 @@ void add_rotary(const DeviceShare& s, std::vector<Operation>& to) {
                      : compressed ? (2 * s.heads + 1) * compressed->rope_head_size
                                   : (s.heads + s.kv_heads) * s.model.head_size;
   // Eager: products with cosines and sines, a swap of the halves, a sum.
-  const bool fused = s.plan.fused_pointwise;
+  const bool fused = s.plan.kernels.fused_pointwise;
   to.push_back(pointwise(s, {.name = "rotary",
                              .count = s.counting.rotary,
                              .elements = number(s.work_rows) * number(turned),
@@ -442,14 +442,14 @@ void add_attention(const DeviceShare& share, const LayerKind& kind, std::vector<
   const Int width = m.compressed ? m.compressed->output_groups * m.compressed->output_rank
                                  : columns(share, share.heads, value_size);
   const bool gated = m.attention_gate || m.head_gate;
-  const bool reads_core = share.plan.fused_attention && !gated && !m.compressed;
+  const bool reads_core = share.plan.kernels.fused_attention && !gated && !m.compressed;
   to.push_back(linear(share, {.name = "attention_proj",
                               .shape = {share.tokens, width, m.hidden},
                               .place = LinearPlace::second,
                               .bias = m.attention_output_bias,
                               .input_read_again = reads_core,
                               .reduces_output = !merges_branches(m)}));
-  if (share.plan.narrow_attention_output && !gated) {  // written once, read once
+  if (share.plan.memory.narrow_attention_output && !gated) {  // written once, read once
     to[reader].forward.other_bytes += to[reader].kept_bytes;
     to[reader].backward.other_bytes += to[reader].kept_bytes;
   }

@@ -103,7 +103,7 @@ Operation group_projection(const DeviceShare& s) {
                             .shape = {s.work_rows * groups * parts, width, c.output_rank},
                             .replicated = true,
                             .groups = groups,
-                            .input_read_again = s.plan.fused_attention});
+                            .input_read_again = s.plan.kernels.fused_attention});
   op.forward.kernels = op.backward.kernels = 1;
   return op;
 }

@@ -6,7 +6,7 @@
 #include "stepscope/cost/layer/recompute.h"
 #include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/model/model_json.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 namespace {
@@ -20,10 +20,10 @@ Transformer flash() { return *find_model("deepseek-v4-flash"); }
 
 Plan plan_here(std::int64_t tp = 1, bool sequence_parallel = false) {
   Plan plan = plan_of(tp, sequence_parallel);
-  plan.sequence = 4096;
-  plan.micro_batch = 1;
-  plan.global_batch = 1;
-  plan.vocabulary_multiple = 1;
+  plan.batch.sequence = 4096;
+  plan.batch.micro = 1;
+  plan.batch.global = 1;
+  plan.kernels.vocabulary_multiple = 1;
   return plan;
 }
 
@@ -38,7 +38,8 @@ TEST(CompressedOperations, HaveTheFlopsOfTheModelWithItsModule) {
     forward += forward_matrix(layer_operations(m, plan, l));
   }
   const double model =
-      model_flops(m, plan.sequence, plan.sequence, FlopsConvention::causal_halved).per_step.value;
+      model_flops(m, plan.batch.sequence, plan.batch.sequence, FlopsConvention::causal_halved)
+          .per_step.value;
   EXPECT_NEAR(3 * forward / model, 1, 1e-12);
 }
 
@@ -107,7 +108,7 @@ TEST(CompressedOperations, NeedGroupsThatTensorRanksDivide) {
   ASSERT_FALSE(checked);
   EXPECT_NE(checked.error().message().find("output_groups"), std::string::npos);
   plan = plan_here(4);
-  plan.tensor_layout = TensorLayout::two_d;
+  plan.tensor.layout = TensorLayout::two_d;
   EXPECT_FALSE(check_plan(flash(), plan));
 }
 
@@ -159,7 +160,7 @@ TEST(HyperConnections, MoveAndKeepAllStreams) {
 TEST(HyperConnections, ComputedAgainKeepNoStreams) {
   Plan plan = plan_here();
   const Operations plain = layer_operations(flash(), plan, of_window);
-  plan.recompute_modules.add(RecomputeModule::hyper_connections);
+  plan.memory.recompute_modules.add(RecomputeModule::hyper_connections);
   const Operations again = layer_operations(flash(), plan, of_window);
   const double stream = 2 * s * h;
   EXPECT_NEAR(kept(plain) - kept(again), 2 * (4 + 1) * stream + 2 * 4 * (24 + 1) * s, 1);

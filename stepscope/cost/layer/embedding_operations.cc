@@ -18,7 +18,7 @@ double added_tables(const Transformer& m) {
 // Each rank looks up the tokens of its part of the vocabulary. The partial rows are summed.
 Operation token_embedding(const DeviceShare& s) {
   const Transformer& m = s.model;
-  const bool one_d = s.plan.tensor_layout == TensorLayout::one_d;
+  const bool one_d = s.plan.tensor.layout == TensorLayout::one_d;
   const double devices = number(s.plan.tp);
   const double rows = number(padded_vocabulary(m, s.plan));
   const double out = number(one_d ? s.tokens : s.stream_rows) * s.stream_columns * s.element;
@@ -53,7 +53,7 @@ Operation token_embedding(const DeviceShare& s) {
   // Grids: vocabulary by rows, features as in the stream. The devices of a column (of a row if
   // there is only one in 3d) sum their looked-up rows.
   const bool rows_of_one = s.grid.rows == 1;
-  const bool flat = s.plan.tensor_layout != TensorLayout::three_d || s.grid.columns == 1;
+  const bool flat = s.plan.tensor.layout != TensorLayout::three_d || s.grid.columns == 1;
   if (rows_of_one && flat) return op;
   const ParallelDim dim = rows_of_one ? ParallelDim::tensor_row : ParallelDim::tensor_column;
   const double part = whole / number(s.stream_parts);
@@ -96,7 +96,7 @@ struct Output {
 };
 
 Output output_of(const DeviceShare& s) {
-  if (s.model.classes > 0) return {s.plan.micro_batch, s.model.classes};
+  if (s.model.classes > 0) return {s.plan.batch.micro, s.model.classes};
   return {s.tokens, padded_vocabulary(s.model, s.plan)};
 }
 
@@ -105,7 +105,7 @@ Operation projection(const DeviceShare& s) {
   Operation op = linear(s, {.name = "lm_head",
                             .shape = {out.rows, s.model.hidden, out.columns},
                             .bias = s.model.head_bias,
-                            .wide = true,
+                            .always_16_bit = true,
                             .input_gradient = trains_before_head(s.model, s.plan.trained)});
   const bool own = !s.model.tied_embeddings || s.model.classes > 0 || s.plan.pp > 1;
   if (!own) op.parameters = s.model.head_bias ? number(out.columns) / number(s.split.features) : 0;
@@ -126,8 +126,8 @@ Operation cross_entropy(const DeviceShare& s) {
   op.backward.vector = {s.counting.softmax.backward * logits};
   op.backward.other_bytes = 4 * logits + 8 * tokens;
   op.backward.output_bytes = logits * s.element;
-  op.kept_bytes = s.plan.loss_in_place ? 0 : 4 * logits;
-  if (!s.plan.fused_loss) {
+  op.kept_bytes = s.plan.kernels.loss_in_place ? 0 : 4 * logits;
+  if (!s.plan.kernels.fused_loss) {
     // One operation after the other, in fp32: maximum, exponential, sum and logarithm reread the
     // output of the cast. Backward has the loss's own gradient, the softmax's and the cast's.
     op.forward.other_bytes += 4 * 4 * logits;
@@ -137,7 +137,7 @@ Operation cross_entropy(const DeviceShare& s) {
     if (eager(s)) op.backward.other_bytes += 2 * 4 * logits;
   }
   if (s.grid.columns > 1) {
-    const bool one_d = s.plan.tensor_layout == TensorLayout::one_d;
+    const bool one_d = s.plan.tensor.layout == TensorLayout::one_d;
     op.forward.communications.push_back(
         {.kind = all_reduce,
          .dim = one_d ? ParallelDim::tensor : ParallelDim::tensor_row,
@@ -178,13 +178,13 @@ void add_join(const DeviceShare& s, std::vector<Operation>& to) {
 // A dense layer on the first token of each sequence.
 Operation pooler(const DeviceShare& s) {
   const std::int64_t h = s.model.hidden;
-  return linear(s, {.name = "pooler", .shape = {s.plan.micro_batch, h, h}, .bias = true});
+  return linear(s, {.name = "pooler", .shape = {s.plan.batch.micro, h, h}, .bias = true});
 }
 
 }  // namespace
 
 std::int64_t padded_vocabulary(const Transformer& model, const Plan& plan) {
-  const std::int64_t multiple = plan.vocabulary_multiple * plan.tp;
+  const std::int64_t multiple = plan.kernels.vocabulary_multiple * plan.tp;
   return (model.vocabulary + multiple - 1) / multiple * multiple;
 }
 

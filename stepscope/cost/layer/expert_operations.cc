@@ -21,7 +21,7 @@ struct Routed {
 
 // The load of the fullest device, relative to the mean. No device has more than all tokens.
 double load_of(const Plan& plan) {
-  return std::min(number(plan.expert_load) / 100, number(plan.ep));
+  return std::min(number(plan.experts.load) / 100, number(plan.ep));
 }
 
 Routed routed(const DeviceShare& s) {
@@ -39,7 +39,7 @@ void add_router(const DeviceShare& s, const LayerKind& kind, std::vector<Operati
   to.push_back(linear(s, {.name = "router",
                           .shape = {s.tokens, s.model.hidden, x.count},
                           .replicated = true,
-                          .wide = true}));
+                          .always_16_bit = true}));
   if (x.router_bias && !kind.hashed) to.back().parameters += number(x.count);
   // Scores are fp32, and so are their kept weights.
   const double scores = number(s.stream_rows * x.count);
@@ -58,14 +58,14 @@ void add_router(const DeviceShare& s, const LayerKind& kind, std::vector<Operati
 // Bytes of an element on its way to an expert: fp8 with a scale in fp32 for each 128 elements
 // (DeepSeek-AI 2024 §3.3.3).
 double dispatched_element(const DeviceShare& s) {
-  return s.plan.narrow_dispatch ? 1 + 4.0 / 128 : s.element;
+  return s.plan.experts.narrow_dispatch ? 1 + 4.0 / 128 : s.element;
 }
 
 void exchange(const DeviceShare& s, const Routed& r, double element, Pass& pass) {
   if (s.plan.ep == 1) return;
   Communication all{
       .kind = all_to_all, .dim = ParallelDim::expert, .bytes = r.sent * r.columns * element};
-  if (s.plan.expert_dispatch == ExpertDispatch::forwarded) {
+  if (s.plan.experts.dispatch == ExpertDispatch::forwarded) {
     const Experts& x = *s.model.experts;
     all.forwarded = {.experts = &x,
                      .one_copy = load_of(s.plan) * number(s.stream_rows) * r.columns * element};
@@ -77,7 +77,7 @@ void exchange(const DeviceShare& s, const Routed& r, double element, Pass& pass)
 // 1d without sequence parallelism: partial sums of the tp ranks are added once per token, not once
 // per copy.
 void add_partial_sums(const DeviceShare& s, Pass& pass) {
-  if (s.plan.tensor_layout != TensorLayout::one_d || s.plan.tp == 1) return;
+  if (s.plan.tensor.layout != TensorLayout::one_d || s.plan.tp == 1) return;
   if (s.sequence_parallel()) return;
   pass.communications.push_back(
       {.kind = all_reduce, .dim = ParallelDim::tensor, .bytes = s.stream() * s.element});
@@ -201,7 +201,7 @@ void add_experts(const DeviceShare& share, const LayerKind& kind, std::vector<Op
                               .groups = here,
                               .reduces_output = share.sequence_parallel()}));
   to.back().expert = true;
-  if (share.plan.fused_experts) {
+  if (share.plan.kernels.fused_experts) {
     const std::size_t last = to.size() - 1;
     fuse_activation(share, to[last - 2], to[last - 1], to[last]);
   }

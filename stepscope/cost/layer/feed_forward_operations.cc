@@ -38,7 +38,7 @@ Operation activation(const DeviceShare& share, std::string_view name, double ele
     return pointwise(share, {.name = name, .count = count, .elements = elements, .kept = elements});
   }
   // Eager: the activated gate is written, kept and read again for the product.
-  const bool fused = share.plan.fused_pointwise;
+  const bool fused = share.plan.kernels.fused_pointwise;
   Operation op = pointwise(share, {.name = name,
                                    .count = count,
                                    .elements = elements,
@@ -56,7 +56,7 @@ Operation activation(const DeviceShare& share, std::string_view name, double ele
     op.forward.strided_bytes = op.forward.bytes();
     op.backward.strided_bytes = op.backward.bytes() - 3 * elements * share.element;
   }
-  if (!share.plan.narrow_swiglu) return op;
+  if (!share.plan.memory.narrow_swiglu) return op;
   // Both inputs are written once more, in fp8, and backward reads these copies.
   const double copies = 2 * elements * operand_bytes(Dtype::fp8);
   const double saved = 2 * elements * share.element - copies;

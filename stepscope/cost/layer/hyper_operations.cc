@@ -16,8 +16,10 @@ double all_streams(const DeviceShare& s) { return number(streams(s.model)) * s.s
 Operation project(const DeviceShare& s, std::string_view name, std::int64_t columns,
                   double flops_of_a_token, double scales) {
   const std::int64_t width = streams(s.model) * s.model.hidden;
-  Operation op = linear(
-      s, {.name = name, .shape = {s.tokens, width, columns}, .replicated = true, .wide = true});
+  Operation op = linear(s, {.name = name,
+                            .shape = {s.tokens, width, columns},
+                            .replicated = true,
+                            .always_16_bit = true});
   const double rows = number(s.stream_rows);
   const double numbers = 4 * rows * number(columns);
   op.forward.vector += {rows * flops_of_a_token + 2 * all_streams(s)};

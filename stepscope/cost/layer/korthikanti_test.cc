@@ -24,8 +24,8 @@ struct Setting {
 
 Plan plan_with(std::int64_t tp, bool sequence_parallel) {
   Plan plan = plan_of(tp, sequence_parallel);
-  plan.micro_batch = 4;
-  plan.fused_attention = false;
+  plan.batch.micro = 4;
+  plan.kernels.fused_attention = false;
   return plan;
 }
 

@@ -163,7 +163,7 @@ TEST(LayerCommunication, ExpertsUnderTensorParallelism) {
   EXPECT_DOUBLE_EQ(
       sent(named(ops, "expert_fc2").forward, CollectiveKind::reduce_scatter, ParallelDim::tensor),
       2 * stream);
-  plan.sequence_parallel = false;
+  plan.tensor.sequence_parallel = false;
   const Operations whole = layer_operations(mixture(), plan, 0);
   EXPECT_DOUBLE_EQ(
       sent(named(whole, "combine").forward, CollectiveKind::all_reduce, ParallelDim::tensor),
@@ -173,8 +173,8 @@ TEST(LayerCommunication, ExpertsUnderTensorParallelism) {
 
 TEST(LayerCommunication, GridsSendWhatTheirLayoutsSay) {
   Plan plan = plan_of(4);
-  plan.tensor_layout = TensorLayout::two_d;
-  plan.micro_batch = 2;
+  plan.tensor.layout = TensorLayout::two_d;
+  plan.batch.micro = 2;
   const Operations ops = layer_operations(llama(), plan, 0);
   const double x = 2 * stream / 4;
   const double hidden = 2 * 2 * 2048.0 * 14336 / 4;
@@ -197,7 +197,7 @@ TEST(LayerCommunication, WholeExpertsSendTheSameAndGatherNothing) {
   plan.ep = 4;
   plan.dp = 4;
   const Operations cut = layer_operations(mixture(), plan, 0);
-  plan.expert_tp = 1;
+  plan.experts.tp = 1;
   ASSERT_TRUE(whole_experts(plan));
   EXPECT_EQ(expert_ranks(plan), 8);
   EXPECT_EQ(expert_replicas(plan), 2);
@@ -217,7 +217,7 @@ TEST(LayerCommunication, NarrowDispatchSendsFp8ToTheExpertsAnd16BitsBack) {
   plan.ep = plan.dp = 4;
   plan.precision.matmul = Dtype::fp8;
   const Operations wide = layer_operations(mixture(), plan, 0);
-  plan.narrow_dispatch = true;
+  plan.experts.narrow_dispatch = true;
   const Operations ops = layer_operations(mixture(), plan, 0);
   const double to = (1 + 4.0 / 128) / 2;
   for (const auto& [name, forward, backward] :
@@ -240,7 +240,7 @@ TEST(LayerCommunication, FusedExpertsMoveNoMoreThanTheirProductsWrite) {
   plan.precision.matmul = Dtype::fp8;
   Transformer model = mixture();
   const Operations apart = layer_operations(model, plan, 0);
-  plan.fused_experts = true;
+  plan.kernels.fused_experts = true;
   const Operations fused = layer_operations(model, plan, 0);
   const Operation& act = named(fused, "expert_activation");
   const Operation& before = named(apart, "expert_activation");
@@ -259,10 +259,10 @@ TEST(LayerCommunication, TheFullestDeviceHasMoreTokensOfAllThatExpertsDo) {
   Plan plan = plan_of(1);
   plan.ep = plan.dp = 4;
   for (const auto way : {ExpertDispatch::all_to_all, ExpertDispatch::forwarded}) {
-    plan.expert_dispatch = way;
-    plan.expert_load = 100;
+    plan.experts.dispatch = way;
+    plan.experts.load = 100;
     const Operations even = layer_operations(mixture(), plan, 0);
-    plan.expert_load = 150;
+    plan.experts.load = 150;
     const Operations ops = layer_operations(mixture(), plan, 0);
     EXPECT_DOUBLE_EQ(named(ops, "expert_fc1").forward.matrix.value,
                      1.5 * named(even, "expert_fc1").forward.matrix.value);
@@ -270,20 +270,20 @@ TEST(LayerCommunication, TheFullestDeviceHasMoreTokensOfAllThatExpertsDo) {
                      1.5 * named(even, "combine").forward.communications.at(0).bytes);
     EXPECT_EQ(named(ops, "qkv_proj").forward.matrix.value,
               named(even, "qkv_proj").forward.matrix.value);
-    plan.expert_load = 900;  // more than all: all
+    plan.experts.load = 900;  // more than all: all
     EXPECT_DOUBLE_EQ(named(layer_operations(mixture(), plan, 0), "expert_fc1").forward.matrix.value,
                      4 * named(even, "expert_fc1").forward.matrix.value);
   }
   plan.ep = 1;
   const Operations alone = layer_operations(mixture(), plan, 0);
-  plan.expert_load = 100;
+  plan.experts.load = 100;
   EXPECT_EQ(named(layer_operations(mixture(), plan, 0), "expert_fc1").forward.matrix.value,
             named(alone, "expert_fc1").forward.matrix.value);
 }
 
 TEST(LayerCommunication, GridsThatCutASequenceGatherItsKeysAndValues) {
   Plan plan = plan_of(4);
-  plan.tensor_layout = TensorLayout::two_d;
+  plan.tensor.layout = TensorLayout::two_d;
   const Operations ops = layer_operations(llama(), plan, 0);
   const double kv = 2 * 2048.0 * 2 * 8 * 128 / 2;  // half the heads
   EXPECT_DOUBLE_EQ(sent_forward(ops, CollectiveKind::all_gather, ParallelDim::tensor_column), kv);

@@ -19,7 +19,7 @@
 #include "stepscope/cost/layer/counting_conventions.h"
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 
@@ -60,7 +60,8 @@ namespace stepscope {
                                                           const Plan& plan,
                                                           const Counting& counting = {});
 
-// Rows of the embedding as trained: up to the next multiple of plan.vocabulary_multiple * tp.
+// Rows of the embedding as trained: up to the next multiple of plan.kernels.vocabulary_multiple *
+// tp.
 [[nodiscard]] std::int64_t padded_vocabulary(const Transformer& model, const Plan& plan);
 
 // Bytes per device that one layer passes to the next. Full recomputation keeps them for each layer,

@@ -32,7 +32,7 @@ TEST(LayerOperations, ALlamaLayerIsWhatItsMatricesAsk) {
 
 TEST(LayerOperations, MatmulsListEveryProduct) {
   Plan plan = plan_of(1);
-  plan.fused_attention = false;
+  plan.kernels.fused_attention = false;
   for (const Operation& op : layer_operations(gpt(), plan, 0)) {
     double forward = 0;
     double backward = 0;
@@ -60,7 +60,7 @@ TEST(LayerOperations, FusedAttentionNeverTouchesScores) {
   const double q = 2 * 2048.0 * 4096;
   const double kv = 2 * q / 4;
   EXPECT_DOUBLE_EQ(fused.forward.bytes(), 2 * q + kv + 4 * 32 * 2048.0);
-  plan.fused_attention = false;
+  plan.kernels.fused_attention = false;
   const Operations ops = layer_operations(llama(), plan, 0);
   EXPECT_FALSE(has(ops, "attention"));
   const double scores = 2 * 32.0 * 2048 * 2048;
@@ -188,7 +188,7 @@ TEST(LayerOperations, EagerPointwiseOperationsPassMemoryMoreOften) {
   };
   const double fused_gpt = bytes(gpt());
   const double fused_llama = bytes(llama());
-  plan.fused_pointwise = false;
+  plan.kernels.fused_pointwise = false;
   EXPECT_GT(bytes(gpt()), fused_gpt);
   EXPECT_GT(bytes(llama()), fused_llama);
 }
@@ -234,9 +234,9 @@ TEST(LayerOperations, TensorLayoutsShareTheProductsOut) {
     m.heads = m.kv_heads = 64;
     m.head_size = m.hidden / 64;
     Plan one = plan_of(1);
-    one.sequence = 64 * pick(4);
-    one.micro_batch = pick(16);
-    one.fused_attention = pick(2) == 1;
+    one.batch.sequence = 64 * pick(4);
+    one.batch.micro = pick(16);
+    one.kernels.fused_attention = pick(2) == 1;
     const Operations whole = layer_operations(m, one, 0);
     for (const auto& [layout, tp, depth] : {std::tuple{TensorLayout::one_d, 16, 1},
                                             {TensorLayout::two_d, 16, 1},
@@ -244,8 +244,8 @@ TEST(LayerOperations, TensorLayoutsShareTheProductsOut) {
                                             {TensorLayout::three_d, 64, 1}}) {
       Plan plan = one;
       plan.tp = plan.devices = tp;
-      plan.tensor_layout = layout;
-      plan.tp_depth = depth;
+      plan.tensor.layout = layout;
+      plan.tensor.depth = depth;
       const Operations part = layer_operations(m, plan, 0);
       EXPECT_NEAR(tp * forward_matrix(part) / forward_matrix(whole), 1, 1e-12);
       EXPECT_NEAR(tp * backward_matrix(part) / backward_matrix(whole), 1, 1e-12);
@@ -268,7 +268,7 @@ TEST(Ends, TheVocabularyIsPaddedForItsRanks) {
   EXPECT_EQ(padded_vocabulary(m, plan_of(1)), 50304);
   EXPECT_EQ(padded_vocabulary(m, plan_of(8)), 51200);
   Plan exact = plan_of(1);
-  exact.vocabulary_multiple = 1;
+  exact.kernels.vocabulary_multiple = 1;
   EXPECT_EQ(padded_vocabulary(m, exact), 50257);
 }
 
@@ -294,8 +294,8 @@ TEST(Ends, AVisionModelStartsWithPatchesAndEndsWithClasses) {
   vit.patches = Patches{.image = 224, .patch = 14};
   vit.max_positions = image_tokens(*vit.patches);
   Plan plan = plan_of(1);
-  plan.sequence = vit.max_positions;
-  plan.micro_batch = 8;
+  plan.batch.sequence = vit.max_positions;
+  plan.batch.micro = 8;
   const Operations before = embedding_operations(vit, plan);
   EXPECT_FALSE(has(before, "token_embedding"));
   const Operation& patches = named(before, "patch_embedding");
@@ -333,7 +333,7 @@ TEST(LayerOperations, KeepsInputsInTheFormatOfTheirProducts) {
   // In fp4, 16 elements share a scale of 8 bits.
   narrow.precision.matmul = Dtype::fp4;
   EXPECT_DOUBLE_EQ(kept(narrow, "fc1"), kept(wide, "fc1") * 4.5 / 16);
-  narrow.torch_buffers = true;  // float8 casts again in backward
+  narrow.memory.torch_buffers = true;  // float8 casts again in backward
   EXPECT_DOUBLE_EQ(kept(narrow, "fc2"), kept(wide, "fc2"));
   // Weights held in 8 bits are read in 8 bits, not in 4.
   narrow = wide;
@@ -347,7 +347,7 @@ TEST(LayerOperations, KeepsNarrowCopiesOfSwiGluInputsAndOfAttentionsOutput) {
   Plan wide = operations_test::plan_of(1);
   wide.precision.matmul = Dtype::fp8;
   Plan narrow = wide;
-  narrow.narrow_swiglu = narrow.narrow_attention_output = true;
+  narrow.memory.narrow_swiglu = narrow.memory.narrow_attention_output = true;
   Transformer m = llama();
   m.experts = Experts{.count = 8, .top_k = 2, .feed_forward = 1024, .first_dense_layers = 1};
   const auto op = [&](const Plan& plan, std::int64_t layer, std::string_view name) {
@@ -363,7 +363,7 @@ TEST(LayerOperations, KeepsNarrowCopiesOfSwiGluInputsAndOfAttentionsOutput) {
   EXPECT_DOUBLE_EQ(op(narrow, 0, "activation").backward.bytes(),
                    op(wide, 0, "activation").backward.bytes() - inputs);
   // Eager: the activated gate is kept in 16 bits as before.
-  wide.fused_pointwise = narrow.fused_pointwise = false;
+  wide.kernels.fused_pointwise = narrow.kernels.fused_pointwise = false;
   EXPECT_DOUBLE_EQ(op(wide, 0, "activation").kept_bytes - op(narrow, 0, "activation").kept_bytes,
                    inputs);
   // 12 bits and a scale of 4 bytes for 128 elements, in place of 16 and 8 bits.

@@ -11,7 +11,7 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/layer/operation.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

@@ -47,8 +47,8 @@ TEST(LayerTable, ARingPassesAnAllReduceTwiceButItsOwnPart) {
 
 TEST(LayerTable, GroupsHaveTheSizesOfTheirDimensions) {
   Plan plan = plan_of(32);
-  plan.tensor_layout = TensorLayout::two_and_half_d;
-  plan.tp_depth = 2;
+  plan.tensor.layout = TensorLayout::two_and_half_d;
+  plan.tensor.depth = 2;
   plan.cp = 3;
   plan.ep = 6;
   plan.pp = 5;

@@ -54,9 +54,8 @@ Transformer gpt3() {
 Plan degrees_of(std::int64_t tp, std::int64_t sequence) {
   return {.devices = std::lcm(tp, sequence),
           .tp = tp,
-          .sequence_parallel = sequence > 1,
-          .sequence_degree = sequence,
-          .fused_attention = false,
+          .tensor = {.sequence_parallel = sequence > 1, .sequence_degree = sequence},
+          .kernels = {.fused_attention = false},
           .precision = {.matmul = Dtype::fp16}};
 }
 

@@ -126,7 +126,8 @@ struct Operation {
   // which are `core_input_bytes` of `kept_bytes`.
   bool attention_core = false;
   double core_input_bytes = 0;
-  bool again = false;      // backward repeats it under any recomputation (Plan::recompute_modules)
+  bool again =
+      false;  // backward repeats it under any recomputation (Plan::memory.recompute_modules)
   double again_bytes = 0;  // kept activations that this repetition brings back; not in kept_bytes
   // Outputs of the operation's matmuls with weights that backward reads again, if PyTorch runs them
   // as separate products (queries, keys, values; a gate and its input). The others are 0.

@@ -14,8 +14,8 @@ using namespace operations_test;
 
 Plan plan_for(const Transformer& m) {
   Plan plan = plan_of(1);
-  plan.vocabulary_multiple = 1;
-  if (m.patches) plan.sequence = image_tokens(*m.patches);
+  plan.kernels.vocabulary_multiple = 1;
+  if (m.patches) plan.batch.sequence = image_tokens(*m.patches);
   return plan;
 }
 
@@ -69,7 +69,7 @@ TEST(OperationFlops, AreTheModelsForwardAndTwiceBackward) {
       forward += forward_matrix(layer_operations(m, plan, l));
     }
     const ModelFlops model =
-        model_flops(m, plan.sequence, plan.sequence, FlopsConvention::causal_halved);
+        model_flops(m, plan.batch.sequence, plan.batch.sequence, FlopsConvention::causal_halved);
     EXPECT_NEAR(3 * forward / model.per_step.value, 1, 1e-12) << m.name;
   }
 }

@@ -54,14 +54,14 @@ struct Calls {
 
 // DTensor passes the gathered input to autograd, so no second gather is needed.
 bool keeps_gathered(const DeviceShare& s, const LinearSpec& spec) {
-  return s.counting.keeps_gathered || spec.keeps_gathered || s.plan.torch_buffers;
+  return s.counting.keeps_gathered || spec.keeps_gathered || s.plan.memory.torch_buffers;
 }
 
 Calls own_calls(const DeviceShare& s, const LinearSpec& spec, const LinearLayout& l) {
   Calls own{l.forward, l.input_gradient};
   if (!spec.input_gradient) own.backward.clear();
   own.backward.insert(own.backward.end(), l.weight_gradient.begin(), l.weight_gradient.end());
-  if (s.plan.tensor_layout != TensorLayout::one_d) return own;
+  if (s.plan.tensor.layout != TensorLayout::one_d) return own;
   const bool first = spec.place == LinearPlace::first;
   const bool writer = s.counting.gather_place == GatherPlace::writer;
   const bool gathered = keeps_gathered(s, spec) || !spec.gathers_input;
@@ -100,7 +100,7 @@ void count_products(const DeviceShare& s, const LinearSpec& spec, const LinearLa
     if (spec.input_gradient) op.backward.matmuls.push_back({spec.groups, rows, k, n});
     if (s.trained) op.backward.matmuls.push_back({spec.groups, k, n, rows});
   }
-  if (!s.plan.grouped_experts) op.forward.kernels = op.backward.kernels = spec.groups;
+  if (!s.plan.kernels.grouped_experts) op.forward.kernels = op.backward.kernels = spec.groups;
 }
 
 void count_traffic(const DeviceShare& s, const LinearSpec& spec, const LinearLayout& l,
@@ -119,7 +119,8 @@ void count_traffic(const DeviceShare& s, const LinearSpec& spec, const LinearLay
   op.forward.weight_bytes = (w + bias) * width;
   op.forward.output_bytes = y * (2 * steps - 1);  // each further product adds to the first
   double gradient_reads = every_read(s) && spec.input_gradient && s.trained ? 2 : 1;
-  if (spec.bias && s.trained && every_read(s) && !s.plan.fused_pointwise) gradient_reads += 1;
+  if (spec.bias && s.trained && every_read(s) && !s.plan.kernels.fused_pointwise)
+    gradient_reads += 1;
   op.backward.input_bytes = gradient_reads * steps * y;
   if (spec.bias && s.trained && every_read(s) && eager(s)) op.backward.apart_bytes = steps * y;
   op.backward.output_bytes = spec.input_gradient ? x : 0;
@@ -136,15 +137,16 @@ constexpr double narrow_output_bytes = 1.5 + 4.0 / 128;
 // plan's format, so Transformer Engine keeps no wider copy. PyTorch's float8 casts again.
 double kept_width(const DeviceShare& s, const LinearSpec& spec) {
   const Dtype format = s.plan.precision.matmul;
-  if (spec.input_read_again && s.plan.narrow_attention_output) return narrow_output_bytes;
-  if (spec.wide || !s.trained || s.plan.torch_buffers || !below_16_bits(format)) return s.element;
+  if (spec.input_read_again && s.plan.memory.narrow_attention_output) return narrow_output_bytes;
+  if (spec.always_16_bit || !s.trained || s.plan.memory.torch_buffers || !below_16_bits(format))
+    return s.element;
   return operand_bytes(format) + (spec.input_read_again ? s.element : 0);
 }
 
 double kept_input(const DeviceShare& s, const LinearSpec& spec, const LinearLayout& l) {
   if (!spec.keeps_input || (!s.trained && !spec.input_read_again)) return 0;
   const double width = kept_width(s, spec);
-  if (!keeps_gathered(s, spec) || s.plan.tensor_layout != TensorLayout::one_d)
+  if (!keeps_gathered(s, spec) || s.plan.tensor.layout != TensorLayout::one_d)
     return l.input_elements * width;
   return number(l.product.m) * number(l.product.k) * width;
 }
@@ -153,10 +155,10 @@ double kept_input(const DeviceShare& s, const LinearSpec& spec, const LinearLayo
 
 DeviceShare device_share(const Transformer& model, const Plan& plan, const Counting& counting) {
   const DeviceGrid grid = device_grid(plan);
-  const ActivationSplit split = activation_split(plan.tensor_layout, grid);
-  const ActivationSplit stream = stream_split(plan.tensor_layout, grid);
-  const std::int64_t tokens = plan.micro_batch * plan.sequence / plan.cp;
-  const bool one_d = plan.tensor_layout == TensorLayout::one_d;
+  const ActivationSplit split = activation_split(plan.tensor.layout, grid);
+  const ActivationSplit stream = stream_split(plan.tensor.layout, grid);
+  const std::int64_t tokens = plan.batch.micro * plan.batch.sequence / plan.cp;
+  const bool one_d = plan.tensor.layout == TensorLayout::one_d;
   const std::int64_t work_rows = (tokens + split.tokens - 1) / split.tokens;
   const std::int64_t kv = model.kv_heads / split.features;
   return {.model = model,
@@ -176,10 +178,10 @@ DeviceShare device_share(const Transformer& model, const Plan& plan, const Count
 }
 
 Operation linear(const DeviceShare& share, const LinearSpec& spec) {
-  const bool one_d = share.plan.tensor_layout == TensorLayout::one_d;
+  const bool one_d = share.plan.tensor.layout == TensorLayout::one_d;
   const LinearLayout l = spec.replicated && one_d
                              ? alone(share, spec.shape)
-                             : linear_layout(share.plan.tensor_layout, share.grid, spec.shape,
+                             : linear_layout(share.plan.tensor.layout, share.grid, spec.shape,
                                              spec.place, share.parts());
   Operation op{.name = spec.name, .kind = OperationClass::matmul};
   count_products(share, spec, l, op);
@@ -189,7 +191,7 @@ Operation linear(const DeviceShare& share, const LinearSpec& spec) {
   if (one_d && !spec.replicated)
     op.cut = spec.place == LinearPlace::first ? WeightCut::columns : WeightCut::rows;
   // Only a sum reads the second of two. Its gradient needs no value, and a compiler knows this.
-  const bool read_again = !share.plan.compiled || spec.place == LinearPlace::first;
+  const bool read_again = !share.plan.kernels.compiled || spec.place == LinearPlace::first;
   op.products = 1;
   op.product_outputs[0] = read_again ? op.forward.output_bytes : 0;
   op.parameters = number(spec.groups) * (l.weight_elements + (spec.bias ? number(l.product.n) : 0));
@@ -257,7 +259,7 @@ Operation norm(const DeviceShare& share, const NormSpec& spec) {
   if (spec.parts > 1) {
     // Each device has a part of every row, so sums over a row are added up.
     const Communication sums{.kind = all_reduce,
-                             .dim = stream_row_dim(share.plan.tensor_layout),
+                             .dim = stream_row_dim(share.plan.tensor.layout),
                              .bytes = 4 * floats * spec.rows};
     op.forward.communications.push_back(sums);
     op.backward.communications.push_back(sums);
@@ -316,8 +318,8 @@ void add_residual(const DeviceShare& share, std::string_view dropout_name,
     return;
   }
   // In one pass with the dropout, only the stream itself is additional.
-  const bool joined = share.plan.fused_pointwise && drops;
-  const bool fused = share.plan.fused_pointwise;
+  const bool joined = share.plan.kernels.fused_pointwise && drops;
+  const bool fused = share.plan.kernels.fused_pointwise;
   if (share.counting.residual_additions) {
     to.push_back(pointwise(share, {.name = residual_name,
                                    .count = share.counting.residual,

@@ -11,7 +11,7 @@
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/layer/tensor_layouts.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 
@@ -51,7 +51,7 @@ struct DeviceShare {
 
 // Each elementwise operation is a kernel of its own.
 [[nodiscard]] inline bool eager(const DeviceShare& s) {
-  return !s.plan.fused_pointwise && !s.plan.compiled;
+  return !s.plan.kernels.fused_pointwise && !s.plan.kernels.compiled;
 }
 
 [[nodiscard]] DeviceShare device_share(const Transformer& model, const Plan& plan,
@@ -76,7 +76,7 @@ struct LinearSpec {
                                    // (experts)
   std::int64_t also_gathered = 0;  // additional columns that the gather brings along
   bool keeps_input = true;         // false: another operation keeps the same tensor
-  bool wide = false;               // in 16 bits in any format of the plan
+  bool always_16_bit = false;      // in any format of the plan
   bool input_read_again = false;   // another operation's backward reads the input in 16 bits
   bool keeps_gathered = false;     // keeps the whole input under any convention
   bool gathers_input = true;       // false: gathered for another operation

@@ -47,7 +47,7 @@ inline Transformer llama() {
 }
 
 inline Plan plan_of(std::int64_t tp, bool sequence_parallel = false) {
-  return {.devices = tp, .tp = tp, .sequence_parallel = sequence_parallel};
+  return {.devices = tp, .tp = tp, .tensor = {.sequence_parallel = sequence_parallel}};
 }
 
 inline const Operation& named(const Operations& ops, std::string_view name) {

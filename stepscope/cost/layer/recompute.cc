@@ -116,12 +116,12 @@ double kept_of_operations(std::span<const Operation> operations) {
 }  // namespace
 
 Recompute recompute_at(const Plan& plan, std::int64_t layer_of_stage) {
-  if (plan.recompute != Recompute::every_k) return plan.recompute;
-  return layer_of_stage % plan.recompute_every == 0 ? Recompute::none : Recompute::full;
+  if (plan.memory.recompute != Recompute::every_k) return plan.memory.recompute;
+  return layer_of_stage % plan.memory.recompute_every == 0 ? Recompute::none : Recompute::full;
 }
 
 void repeat_modules(const Plan& plan, std::span<Operation> operations) {
-  const RecomputeModules& modules = plan.recompute_modules;
+  const RecomputeModules& modules = plan.memory.recompute_modules;
   if (modules.bits == 0) return;
   for (Operation& op : operations) {
     const bool core = op.attention_core && modules.has(core_attention);

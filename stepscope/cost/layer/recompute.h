@@ -8,7 +8,7 @@
 
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/model/formula.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

@@ -11,12 +11,12 @@ namespace {
 using namespace operations_test;
 
 TEST(Recomputation, EveryKKeepsTheFirstOfEachKLayers) {
-  const Plan plan{.recompute = Recompute::every_k, .recompute_every = 3};
+  const Plan plan{.memory = {.recompute = Recompute::every_k, .recompute_every = 3}};
   EXPECT_EQ(recompute_at(plan, 0), Recompute::none);
   EXPECT_EQ(recompute_at(plan, 1), Recompute::full);
   EXPECT_EQ(recompute_at(plan, 2), Recompute::full);
   EXPECT_EQ(recompute_at(plan, 3), Recompute::none);
-  EXPECT_EQ(recompute_at({.recompute = Recompute::selective}, 1), Recompute::selective);
+  EXPECT_EQ(recompute_at({.memory = {.recompute = Recompute::selective}}, 1), Recompute::selective);
 }
 
 TEST(Recomputation, WhatIsNotKeptComesBackForOneLayer) {
@@ -38,8 +38,8 @@ TEST(Recomputation, ModulesRunAgainAndBringBackWhatTheyMake) {
   const double input = layer_input_bytes(m, plan);
   const Operations plain = layer_operations(m, plan, 0);
   const auto with = [&](RecomputeModule module) {
-    plan.recompute_modules = {};
-    plan.recompute_modules.add(module);
+    plan.memory.recompute_modules = {};
+    plan.memory.recompute_modules.add(module);
     return layer_operations(m, plan, 0);
   };
   // Whatever is not kept comes back while the layer runs backward.
@@ -99,7 +99,7 @@ TEST(Recomputation, OperationsKeepsEverySecondProduct) {
   const auto held = [&] {
     return kept_bytes(layer_operations(llama(), plan, 0), Recompute::operations, input);
   };
-  const double tokens = static_cast<double>(plan.micro_batch * plan.sequence);
+  const double tokens = static_cast<double>(plan.batch.micro * plan.batch.sequence);
   const auto width = [](std::int64_t n) { return static_cast<double>(n); };
   const double h = width(llama().hidden);
   const double value = width(llama().kv_heads * llama().head_size);
@@ -107,7 +107,7 @@ TEST(Recomputation, OperationsKeepsEverySecondProduct) {
   const double of_attention = 2 * tokens * h + log_sums;
   const double eager = 2 * tokens * (h + value + width(llama().feed_forward) + h);
   EXPECT_DOUBLE_EQ(held(), input + of_attention + eager);
-  plan.compiled = true;
+  plan.kernels.compiled = true;
   EXPECT_DOUBLE_EQ(held(), input + of_attention + eager - 2 * tokens * h);
 }
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "stepscope/cost/layer/operation.h"
-#include "stepscope/cost/plan/parallelism.h"
 #include "stepscope/cost/plan/tensor_grid.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

@@ -390,7 +390,7 @@ void expect_sent(const Sent& sent, const LinearLayout& l) {
 }
 
 Plan plan_of(TensorLayout layout, std::int64_t tp, std::int64_t depth = 1) {
-  return {.devices = tp, .tp = tp, .tensor_layout = layout, .tp_depth = depth};
+  return {.devices = tp, .tp = tp, .tensor = {.layout = layout, .depth = depth}};
 }
 
 class RandomShapes : public testing::TestWithParam<unsigned> {
@@ -423,8 +423,8 @@ TEST_P(RandomShapes, OneDimensionSendsWhatItsFormulaSays) {
 Plan sides_of(TensorLayout layout, const std::array<Size, 3>& sides) {
   const auto [rows, columns, depth] = sides;
   Plan plan = plan_of(layout, static_cast<int>(rows * columns * depth), static_cast<int>(depth));
-  plan.tp_rows = static_cast<int>(rows);
-  plan.tp_columns = static_cast<int>(columns);
+  plan.tensor.rows = static_cast<int>(rows);
+  plan.tensor.columns = static_cast<int>(columns);
   return plan;
 }
 
@@ -481,7 +481,7 @@ TEST(TensorLayouts, SquaresAndCubesNeedNoSides) {
   EXPECT_EQ(grid(TensorLayout::two_and_half_d, 32, 2), (DeviceGrid{4, 4, 2}));
   EXPECT_EQ(grid(TensorLayout::three_d, 27), (DeviceGrid{3, 3, 3}));
   Plan plan = plan_of(TensorLayout::two_d, 12);
-  plan.tp_rows = 2;
+  plan.tensor.rows = 2;
   EXPECT_EQ(device_grid(plan), (DeviceGrid{2, 6, 1})) << "the columns are what the rows leave";
   const LinearShape shape{36, 36, 72};
   const LinearLayout l =
@@ -522,7 +522,7 @@ TEST(TensorLayouts, EveryLayoutSharesTheProductEvenly) {
        {plan_of(TensorLayout::one_d, 64), plan_of(TensorLayout::two_d, 144),
         plan_of(TensorLayout::two_and_half_d, 72, 2), plan_of(TensorLayout::three_d, 216)}) {
     const LinearLayout l =
-        linear_layout(plan.tensor_layout, device_grid(plan), shape, LinearPlace::first);
+        linear_layout(plan.tensor.layout, device_grid(plan), shape, LinearPlace::first);
     const MatmulShape& p = l.product;
     EXPECT_DOUBLE_EQ(2.0 * static_cast<double>(l.steps * p.m * p.n * p.k),
                      all / static_cast<double>(plan.tp));
@@ -534,7 +534,7 @@ TEST(TensorLayouts, WeightsAreCopiedOnlyOverTheDepthOfTwoAndAHalfDimensions) {
   const double all = 3456.0 * 5184;
   const auto held = [&](const Plan& plan) {
     const LinearLayout l =
-        linear_layout(plan.tensor_layout, device_grid(plan), shape, LinearPlace::first);
+        linear_layout(plan.tensor.layout, device_grid(plan), shape, LinearPlace::first);
     EXPECT_DOUBLE_EQ(static_cast<double>(l.weight.rows * l.weight.columns), l.weight_elements);
     EXPECT_DOUBLE_EQ(static_cast<double>(l.input.rows * l.input.columns), l.input_elements);
     EXPECT_DOUBLE_EQ(static_cast<double>(l.output.rows * l.output.columns), l.output_elements);

@@ -14,13 +14,13 @@ namespace {
 Plan tower_plan(const Transformer& model, const Plan& plan) {
   const std::int64_t least = model.tower->merge * model.tower->merge;
   Plan p = plan;
-  p.sequence = plan.images > 0 ? plan.image_patches : least;
-  p.micro_batch = plan.micro_batch * std::max<std::int64_t>(1, plan.images);
+  p.batch.sequence = plan.batch.images > 0 ? plan.batch.image_patches : least;
+  p.batch.micro = plan.batch.micro * std::max<std::int64_t>(1, plan.batch.images);
   p.cp = p.ep = 1;
-  p.expert_tp = 0;
-  p.sequence_parallel = false;
-  p.sequence_degree = 0;
-  p.recompute_modules = {};
+  p.experts.tp = 0;
+  p.tensor.sequence_parallel = false;
+  p.tensor.sequence_degree = 0;
+  p.memory.recompute_modules = {};
   p.trained = {};
   if (tower_training(plan.trained) == LayerTraining::weights) return p;
   for (const ModelPart part : {ModelPart::embedding, ModelPart::layers, ModelPart::head}) {

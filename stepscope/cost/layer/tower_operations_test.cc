@@ -26,11 +26,11 @@ Transformer seeing() {
 
 Plan with_images(std::int64_t tp = 1) {
   Plan plan = operations_test::plan_of(tp);
-  plan.sequence = 4096;
-  plan.micro_batch = 2;
-  plan.global_batch = 2;
-  plan.images = 3;
-  plan.image_patches = 1024;
+  plan.batch.sequence = 4096;
+  plan.batch.micro = 2;
+  plan.batch.global = 2;
+  plan.batch.images = 3;
+  plan.batch.image_patches = 1024;
   return plan;
 }
 
@@ -51,7 +51,7 @@ TEST(TowerOperations, HaveTheFlopsAndParametersOfTheModelAlone) {
 TEST(TowerOperations, AreDividedByTensorRanksAndNotByOthers) {
   const Transformer m = seeing();
   Plan plan = with_images(4);
-  plan.sequence_parallel = true;
+  plan.tensor.sequence_parallel = true;
   plan.cp = 2;
   const Operations part = tower_layer_operations(m, plan);
   const Operations whole = tower_layer_operations(m, with_images());
@@ -88,14 +88,33 @@ TEST(TowerOperations, NeedImagesThatFit) {
     return checked ? std::string() : checked.error().message();
   };
   EXPECT_EQ(complaint([](Plan&) {}), "");
-  EXPECT_EQ(complaint([](Plan& p) { p.images = p.image_patches = 0; }), "");
-  EXPECT_NE(complaint([](Plan& p) { p.images = 0; }).find("image_patches"), std::string::npos);
-  EXPECT_NE(complaint([](Plan& p) { p.image_patches = 1022; }).find("multiple"), std::string::npos);
-  EXPECT_NE(complaint([](Plan& p) { p.images = 17; }).find("tokens"), std::string::npos);
+  EXPECT_EQ(complaint([](Plan& p) { p.batch.images = p.batch.image_patches = 0; }), "");
+  EXPECT_NE(complaint([](Plan& p) { p.batch.images = 0; }).find("--image-patches"),
+            std::string::npos);
+  EXPECT_NE(complaint([](Plan& p) { p.batch.image_patches = 1022; }).find("multiple"),
+            std::string::npos);
+  EXPECT_NE(complaint([](Plan& p) { p.batch.images = 17; }).find("tokens"), std::string::npos);
   EXPECT_FALSE(check_plan(*find_model("qwen3-8b"), with_images())) << "it has no tower";
   Plan plan = with_images(32);
   plan.devices = 32;
   EXPECT_FALSE(check_plan(m, plan)) << "16 heads";
+}
+
+TEST(TowerOperations, TrainOnlyWhereGradientsReachTheTower) {
+  const Transformer m = seeing();
+  const auto trains_without = [](const Transformer& of, Plan plan,
+                                 std::initializer_list<ModelPart> frozen) {
+    plan.devices = 1;
+    for (const ModelPart part : frozen) plan.trained.frozen.add(part);
+    return static_cast<bool>(check_plan(of, plan));
+  };
+  EXPECT_TRUE(trains_without(m, with_images(), {ModelPart::tower}));
+  EXPECT_FALSE(trains_without(*find_model("llama-3-8b"), {}, {ModelPart::tower})) << "it has none";
+  // Its gradient would have to pass frozen layers, which pass none on without an earlier part.
+  EXPECT_FALSE(trains_without(m, with_images(), {ModelPart::embedding, ModelPart::layers}));
+  EXPECT_TRUE(
+      trains_without(m, with_images(), {ModelPart::embedding, ModelPart::layers, ModelPart::tower}))
+      << "the head trains";
 }
 
 }  // namespace

@@ -144,49 +144,6 @@ void each_layer(const Transformer& m, Visit visit) {
   for (const LayerKind& kind : prediction_kinds(m)) visit(m.layers, kind, modules);
 }
 
-Error untrainable(std::string what, std::string hint) {
-  return Error{.what = std::move(what), .hint = std::move(hint)};
-}
-
-// An adapter for the whole matrix and one for a part of it would be two for the same weights.
-Result<Done> check_whole_and_part(const TrainedParts& t) {
-  constexpr std::array<std::pair<LoraTarget, LoraTarget>, 5> pairs = {{{linear_qkv, q_proj},
-                                                                       {linear_qkv, k_proj},
-                                                                       {linear_qkv, v_proj},
-                                                                       {linear_fc1, gate_proj},
-                                                                       {linear_fc1, up_proj}}};
-  for (const auto& [whole, part] : pairs) {
-    if (!t.lora_targets.has(whole) || !t.lora_targets.has(part)) continue;
-    const auto name = [](LoraTarget of) {
-      return std::string(lora_target_names[static_cast<std::size_t>(of)]);
-    };
-    return untrainable(
-        "lora_targets has " + name(whole) + " and " + name(part) + ", which is a part of it",
-        "leave one of them out");
-  }
-  return Done{};
-}
-
-Result<Done> check_targets(const Transformer& m, const TrainedParts& t) {
-  LoraTargets known;
-  each_layer(m, [&](Int, const LayerKind& kind, Int) {
-    for (const Target& target : targets_of(m, kind)) known.add(target.name);
-  });
-  for (std::size_t i = 0; i < lora_target_names.size(); ++i) {
-    const auto name = static_cast<LoraTarget>(i);
-    if (!t.lora_targets.has(name) || known.has(name)) continue;
-    std::string has;
-    for (std::size_t k = 0; k < lora_target_names.size(); ++k) {
-      if (!known.has(static_cast<LoraTarget>(k))) continue;
-      has += (has.empty() ? "" : ", ") + std::string(lora_target_names[k]);
-    }
-    return untrainable("lora_targets has " + std::string(lora_target_names[i]) + ", which " +
-                           m.name + " has in no layer",
-                       "it has " + has);
-  }
-  return check_whole_and_part(t);
-}
-
 }  // namespace
 
 std::string_view lora_target_name(std::string_view name) {
@@ -243,28 +200,12 @@ Int trained_parameters(const Transformer& m, const TrainedParts& t) {
   return sum;
 }
 
-Result<Done> check_trained_parts(const Transformer& m, const TrainedParts& t) {
-  if (t.lora_rank == 0 && t.lora_targets.bits != 0)
-    return untrainable("lora_targets without lora_rank",
-                       "give lora_rank, or leave lora_targets out");
-  if (t.lora_rank > 0) {
-    if (const Result<Done> targets = check_targets(m, t); !targets) return targets;
-  }
-  if (m.tied_embeddings && t.frozen.has(ModelPart::embedding) != t.frozen.has(ModelPart::head))
-    return untrainable("embedding and head of " + m.name + " are one table (tied_embeddings)",
-                       "freeze both or neither");
-  if (t.frozen.has(ModelPart::tower) && !m.tower)
-    return untrainable("frozen has tower, which " + m.name + " does not have", "leave it out");
-  // Gradients pass back to the first layer with a part that trains, or to the embedding.
-  const bool reached =
-      trains(t, ModelPart::embedding) || (!t.frozen.has(ModelPart::layers) && t.frozen_layers == 0);
-  if (m.tower && trains(t, ModelPart::tower) && !reached)
-    return untrainable("the tower would train behind frozen layers and a frozen embedding",
-                       "freeze the tower too, or train the embedding");
-  if (trained_parameters(m, t) == 0)
-    return untrainable("nothing is left to train: every part of " + m.name + " is frozen",
-                       "freeze fewer parts or layers, or give lora_rank");
-  return Done{};
+LoraTargets lora_targets_in(const Transformer& m) {
+  LoraTargets found;
+  each_layer(m, [&](Int, const LayerKind& kind, Int) {
+    for (const Target& target : targets_of(m, kind)) found.add(target.name);
+  });
+  return found;
 }
 
 }  // namespace stepscope

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/base/result.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/cost/model/transformer.h"
 
 namespace stepscope {
@@ -34,18 +34,12 @@ enum class LoraTarget : std::uint8_t {
   in_proj,  // linear attention, Mamba-2
   out_proj
 };
-inline constexpr std::array<std::string_view, 15> lora_target_names = {
-    "linear_qkv", "q_proj",  "k_proj",    "v_proj",   "o_proj",   "linear_fc1",
-    "gate_proj",  "up_proj", "down_proj", "q_a_proj", "q_b_proj", "kv_a_proj_with_mqa",
-    "kv_b_proj",  "in_proj", "out_proj"};
-static_assert(lora_target_names[static_cast<std::size_t>(LoraTarget::out_proj)] == "out_proj");
+inline constexpr auto lora_target_names = enum_names<LoraTarget::out_proj>;
 // Megatron-LM's other names: "linear_proj" is o_proj. The same text for any other.
 [[nodiscard]] std::string_view lora_target_name(std::string_view name);
 
 enum class ModelPart : std::uint8_t { embedding, layers, head, tower };
-inline constexpr std::array<std::string_view, 4> model_part_names = {"embedding", "layers", "head",
-                                                                     "tower"};
-static_assert(model_part_names[static_cast<std::size_t>(ModelPart::tower)] == "tower");
+inline constexpr auto model_part_names = enum_names<ModelPart::tower>;
 
 template <class Enum>
 struct NameSet {
@@ -104,7 +98,7 @@ struct Adapter {
 // Elements of the whole model that train: weights, or adapters.
 [[nodiscard]] std::int64_t trained_parameters(const Transformer& m, const TrainedParts& t);
 
-// Errors name what the model lacks, and what would work.
-[[nodiscard]] Result<Done> check_trained_parts(const Transformer& m, const TrainedParts& t);
+// The linear layers of the model that may have an adapter.
+[[nodiscard]] LoraTargets lora_targets_in(const Transformer& m);
 
 }  // namespace stepscope

@@ -12,22 +12,19 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/result.h"
 
 namespace stepscope {
 
 enum class Activation : std::uint8_t { relu, gelu, silu };
-inline constexpr std::array<std::string_view, 3> activation_names = {"relu", "gelu", "silu"};
-static_assert(activation_names[static_cast<std::size_t>(Activation::silu)] == "silu");
+inline constexpr auto activation_names = enum_names<Activation::silu>;
 
 enum class Norm : std::uint8_t { layer_norm, rms_norm };
-inline constexpr std::array<std::string_view, 2> norm_names = {"layer_norm", "rms_norm"};
-static_assert(norm_names[static_cast<std::size_t>(Norm::rms_norm)] == "rms_norm");
+inline constexpr auto norm_names = enum_names<Norm::rms_norm>;
 
 enum class Positions : std::uint8_t { none, learned, rotary, alibi };
-inline constexpr std::array<std::string_view, 4> positions_names = {"none", "learned", "rotary",
-                                                                    "alibi"};
-static_assert(positions_names[static_cast<std::size_t>(Positions::alibi)] == "alibi");
+inline constexpr auto positions_names = enum_names<Positions::alibi>;
 
 // Multi-head latent attention (DeepSeek-V2): keys and values are rebuilt from a compressed latent.
 // Both latents have an RMS norm. The model's `head_size` is then rope + nope.

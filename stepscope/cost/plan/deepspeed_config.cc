@@ -83,15 +83,15 @@ class Reading {
     plan().tp = run_.tp;
     plan().pp = run_.pp;
     plan().ep = run_.ep;
-    plan().sequence = run_.sequence;
-    plan().recompute = run_.recompute;
+    plan().batch.sequence = run_.sequence;
+    plan().memory.recompute = run_.recompute;
     if (const JsonValue* part = in_.find("tensor_parallel")) {
       JsonFields inner = in_.inner("tensor_parallel", *part);
       const Int tp = integer(inner, "autotp_size", any, 0);
-      plan().overlap_tensor = flag(inner, "tp_overlap_comm", false);
+      plan().overlap.tensor = flag(inner, "tp_overlap_comm", false);
       if (tp > 0 && run_.tp > 1 && tp != run_.tp) {
         inner.fail("autotp_size", "is " + std::to_string(tp) + ", but tp = " +
-                                      std::to_string(run_.tp) + " is given beside the file");
+                                      std::to_string(run_.tp) + " is given with the file");
       }
       if (tp > 0) plan().tp = tp;
     }
@@ -124,19 +124,19 @@ class Reading {
       return;
     }
     const Int passes = steps.value_or(batch && micro ? *batch / *micro / dp : 1);
-    plan().micro_batch = micro ? *micro : *batch / dp / passes;
+    plan().batch.micro = micro ? *micro : *batch / dp / passes;
     if (!batch && (*micro > positive.most / dp || *micro * dp > positive.most / passes)) {
       in_.fail("train_micro_batch_size_per_gpu", "is too large");
       return;
     }
-    plan().global_batch = batch ? *batch : *micro * passes * dp;
-    const bool fits = plan().micro_batch > 0 && passes > 0 && plan().global_batch % dp == 0 &&
-                      plan().global_batch / dp % plan().micro_batch == 0 &&
-                      plan().global_batch / dp / plan().micro_batch == passes;
+    plan().batch.global = batch ? *batch : *micro * passes * dp;
+    const bool fits = plan().batch.micro > 0 && passes > 0 && plan().batch.global % dp == 0 &&
+                      plan().batch.global / dp % plan().batch.micro == 0 &&
+                      plan().batch.global / dp / plan().batch.micro == passes;
     if (fits) return;
     in_.fail("train_batch_size",
-             "= " + std::to_string(plan().global_batch) +
-                 " is not micro batch * accumulation * dp = " + std::to_string(plan().micro_batch) +
+             "= " + std::to_string(plan().batch.global) +
+                 " is not micro batch * accumulation * dp = " + std::to_string(plan().batch.micro) +
                  " * " + std::to_string(passes) + " * " + std::to_string(dp),
              "change one of them; DeepSpeed refuses it, too");
   }
@@ -283,33 +283,35 @@ class Reading {
   }
 
   void read_offload(JsonFields& zero) {
-    plan().optimizer_at = residence(zero, "offload_optimizer");
-    plan().parameters_at = residence(zero, "offload_param");
-    if (flag(zero, "cpu_offload", false)) plan().optimizer_at = Residence::host;
-    if (flag(zero, "cpu_offload_param", false)) plan().parameters_at = Residence::host;
-    if (plan().zero == 0 && plan().optimizer_at != Residence::device) {
+    plan().memory.optimizer_at = residence(zero, "offload_optimizer");
+    plan().memory.parameters_at = residence(zero, "offload_param");
+    if (flag(zero, "cpu_offload", false)) plan().memory.optimizer_at = Residence::host;
+    if (flag(zero, "cpu_offload_param", false)) plan().memory.parameters_at = Residence::host;
+    if (plan().zero == 0 && plan().memory.optimizer_at != Residence::device) {
       zero.fail("offload_optimizer", "needs stage 1, 2 or 3");
     }
-    if (plan().zero != 3 && plan().parameters_at != Residence::device) {
+    if (plan().zero != 3 && plan().memory.parameters_at != Residence::device) {
       zero.fail("offload_param", "needs stage 3");
     }
     // Gradients go to the place of the optimizer's update: the host, even with states on NVMe.
-    if (plan().optimizer_at != Residence::device) plan().gradients_at = Residence::host;
+    if (plan().memory.optimizer_at != Residence::device)
+      plan().memory.gradients_at = Residence::host;
   }
 
   void read_overlap(JsonFields& zero) {
     const bool stage3 = plan().zero == 3;
-    plan().overlap_gradient_reduce = flag(zero, "overlap_comm", stage3);
-    plan().reduce_each_micro_batch = plan().zero >= 2;
+    plan().overlap.gradient_reduce = flag(zero, "overlap_comm", stage3);
+    plan().batch.reduce_each_micro = plan().zero >= 2;
     const Int elements = integer(zero, "reduce_bucket_size", {1, Int{1} << 50}, 500'000'000);
-    plan().bucket = Bytes{std::min(elements, Int{1} << 46) * plan().precision.gradient_bytes};
+    plan().overlap.bucket =
+        Bytes{std::min(elements, Int{1} << 46) * plan().precision.gradient_bytes};
     const Int prefetch = integer(zero, "stage3_prefetch_bucket_size", any, 50'000'000);
     const Int layer =
         layer_parameters(model_, model_.layers - 1).total() / std::max(plan().tp, Int{1});
-    plan().overlap_parameter_gather = stage3 && prefetch > 0;
-    plan().prefetch_distance = 0;
-    if (plan().overlap_parameter_gather) {
-      plan().prefetch_distance =
+    plan().overlap.parameter_gather = stage3 && prefetch > 0;
+    plan().overlap.prefetch = 0;
+    if (plan().overlap.parameter_gather) {
+      plan().overlap.prefetch =
           std::clamp(prefetch / std::max(layer, Int{1}), Int{1}, model_.layers);
     }
     for (const std::string_view key : {"stage3_max_live_parameters", "stage3_max_reuse_distance"}) {
@@ -340,12 +342,12 @@ class Reading {
       inner.finish(std::string(unknown), std::string(take_out));
       note(
           "activation_checkpointing configures what the model's code turns on: say recompute "
-          "beside the file");
+          "with the file");
     }
     if (const JsonValue* part = in_.find("pipeline")) {
       JsonFields inner = in_.inner("pipeline", *part);
       if (integer(inner, "activation_checkpoint_interval", any, 0) > 0) {
-        plan().recompute = Recompute::full;
+        plan().memory.recompute = Recompute::full;
       }
       constexpr std::array<std::string_view, 5> harmless = {"stages", "partition", "seed_layers",
                                                             "pipe_partitioned", "grad_partitioned"};

@@ -49,16 +49,16 @@ TEST(DeepSpeed, IsReadAsAPlan) {
   const Plan p = plan_of(whole);
   EXPECT_EQ(p.dp, 16);
   EXPECT_EQ(p.zero, 3);
-  EXPECT_EQ(p.global_batch, 64);
-  EXPECT_EQ(p.micro_batch, 2);
+  EXPECT_EQ(p.batch.global, 64);
+  EXPECT_EQ(p.batch.micro, 2);
   EXPECT_EQ(micro_batches(p), 2);
-  EXPECT_EQ(p.bucket.value, 200'000'000) << "1e8 elements of bf16";
-  EXPECT_EQ(p.prefetch_distance, 2) << "5e8 elements of layers of 218 million";
-  EXPECT_EQ(p.optimizer_at, Residence::host);
-  EXPECT_EQ(p.gradients_at, Residence::host);
-  EXPECT_EQ(p.parameters_at, Residence::device);
-  EXPECT_TRUE(p.overlap_gradient_reduce && p.overlap_parameter_gather);
-  EXPECT_TRUE(p.reduce_each_micro_batch);
+  EXPECT_EQ(p.overlap.bucket.value, 200'000'000) << "1e8 elements of bf16";
+  EXPECT_EQ(p.overlap.prefetch, 2) << "5e8 elements of layers of 218 million";
+  EXPECT_EQ(p.memory.optimizer_at, Residence::host);
+  EXPECT_EQ(p.memory.gradients_at, Residence::host);
+  EXPECT_EQ(p.memory.parameters_at, Residence::device);
+  EXPECT_TRUE(p.overlap.gradient_reduce && p.overlap.parameter_gather);
+  EXPECT_TRUE(p.batch.reduce_each_micro);
   EXPECT_EQ(p.precision.matmul, Dtype::bf16);
   EXPECT_EQ(p.precision.master_bytes, 4);
   EXPECT_EQ(p.precision.accumulated_gradient_bytes, 2);
@@ -66,12 +66,12 @@ TEST(DeepSpeed, IsReadAsAPlan) {
 }
 
 TEST(DeepSpeed, DerivesTheBatchAsItsEngineDoes) {
-  EXPECT_EQ(plan_of(R"({"train_batch_size": 64})").micro_batch, 4);
-  EXPECT_EQ(plan_of(R"({"train_micro_batch_size_per_gpu": 3})").global_batch, 48);
+  EXPECT_EQ(plan_of(R"({"train_batch_size": 64})").batch.micro, 4);
+  EXPECT_EQ(plan_of(R"({"train_micro_batch_size_per_gpu": 3})").batch.global, 48);
   const Plan p = plan_of(R"({"train_batch_size": 64, "gradient_accumulation_steps": 4})");
-  EXPECT_EQ(p.micro_batch, 1);
+  EXPECT_EQ(p.batch.micro, 1);
   EXPECT_EQ(plan_of(R"({"train_micro_batch_size_per_gpu": 3, "gradient_accumulation_steps": 2})")
-                .global_batch,
+                .batch.global,
             96);
   EXPECT_EQ(complaint(R"({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 3})"),
             "ds.json: line 1, column 2: field \"train_batch_size\" = 64 is not micro batch * "
@@ -186,7 +186,7 @@ TEST(DeepSpeed, SaysWhatItAssumed) {
 
 TEST(DeepSpeed, IsHeldAgainstTheModel) {
   EXPECT_NE(complaint(R"({"train_batch_size": 5})", {.devices = 15, .tp = 3})
-                .find("ds.json: 32 heads cannot be split over tp = 3"),
+                .find("ds.json: 32 heads cannot be split over --tp 3"),
             std::string::npos);
 }
 

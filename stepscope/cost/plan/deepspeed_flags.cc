@@ -15,14 +15,15 @@ class Config {
   Config(const Transformer& model, const Plan& plan) : model_(model), plan_(plan) {}
 
   FrameworkFlags take() {
-    root_["train_batch_size"] = plan_.global_batch;
-    root_["train_micro_batch_size_per_gpu"] = plan_.micro_batch;
+    root_["train_batch_size"] = plan_.batch.global;
+    root_["train_micro_batch_size_per_gpu"] = plan_.batch.micro;
     root_["gradient_accumulation_steps"] = micro_batches(plan_);
     precision();
     degrees();
     zero();
-    if (plan_.recompute != Recompute::none) {
-      lacks("recompute " + std::string(recompute_names[static_cast<std::size_t>(plan_.recompute)]) +
+    if (plan_.memory.recompute != Recompute::none) {
+      lacks("recompute " +
+            std::string(recompute_names[static_cast<std::size_t>(plan_.memory.recompute)]) +
             ": the training script wraps what it recomputes in deepspeed.checkpointing.checkpoint");
     }
     if (!trains_all(plan_.trained)) lacks(trained_in_script(plan_.trained));
@@ -56,11 +57,11 @@ class Config {
 
   void degrees() {
     if (plan_.tp > 1) root_["tensor_parallel"]["autotp_size"] = plan_.tp;
-    if (plan_.tp > 1 && plan_.overlap_tensor) root_["tensor_parallel"]["tp_overlap_comm"] = true;
+    if (plan_.tp > 1 && plan_.overlap.tensor) root_["tensor_parallel"]["tp_overlap_comm"] = true;
     if (sequence_parts(plan_) > 1) {
       lacks("sequence_parallel: DeepSpeed's tensor parallel replicates norms and residuals");
     }
-    if (plan_.tensor_layout != TensorLayout::one_d) lacks("tensor_layout: matmuls are split in 1d");
+    if (plan_.tensor.layout != TensorLayout::one_d) lacks("tensor_layout: matmuls are split in 1d");
     if (plan_.cp > 1 && plan_.context_exchange == ContextExchange::all_to_all) {
       root_["sequence_parallel_size"] = plan_.cp;
     } else if (plan_.cp > 1) {
@@ -72,7 +73,7 @@ class Config {
       lacks("pp = " + std::to_string(plan_.pp) +
             ": the training script builds PipelineModule(num_stages=" + std::to_string(plan_.pp) +
             "), which runs 1f1b");
-      if (plan_.schedule != Schedule::one_f_one_b) lacks("schedule: only 1f1b");
+      if (plan_.pipeline.schedule != Schedule::one_f_one_b) lacks("schedule: only 1f1b");
       if (plan_.zero > 1) lacks("zero " + std::to_string(plan_.zero) + " with pp: refused");
     }
     if (plan_.ep > 1) {
@@ -93,13 +94,13 @@ class Config {
     Json& zero = root_["zero_optimization"];
     const std::int64_t bytes = plan_.precision.gradient_bytes;
     zero["stage"] = plan_.zero;
-    zero["overlap_comm"] = plan_.overlap_gradient_reduce;
-    zero["reduce_bucket_size"] = std::max(plan_.bucket.value / bytes, std::int64_t{1});
+    zero["overlap_comm"] = plan_.overlap.gradient_reduce;
+    zero["reduce_bucket_size"] = std::max(plan_.overlap.bucket.value / bytes, std::int64_t{1});
     if (plan_.zero == 3) {
       const std::int64_t layer = layer_parameters(model_, model_.layers - 1).total() / plan_.tp;
       zero["stage3_prefetch_bucket_size"] =
-          plan_.overlap_parameter_gather ? plan_.prefetch_distance * layer : 0;
-    } else if (plan_.zero > 0 && plan_.overlap_parameter_gather) {
+          plan_.overlap.parameter_gather ? plan_.overlap.prefetch * layer : 0;
+    } else if (plan_.zero > 0 && plan_.overlap.parameter_gather) {
       lacks("overlap_parameter_gather: below ZeRO-3 parameters are gathered after the update");
     }
     if (plan_.shard_group > 0 && plan_.shard_group < plan_.dp * plan_.cp) {
@@ -109,19 +110,19 @@ class Config {
         lacks("shard_group: MiCS shards within a group at ZeRO-3 only");
       }
     }
-    if (plan_.reduce_each_micro_batch != (plan_.zero >= 2) && micro_batches(plan_) > 1) {
+    if (plan_.batch.reduce_each_micro != (plan_.zero >= 2) && micro_batches(plan_) > 1) {
       lacks(plan_.zero >= 2 ? "reduce_each_micro_batch false: ZeRO-2 and 3 reduce after each"
                             : "reduce_each_micro_batch: below ZeRO-2 once a step");
     }
-    if (plan_.optimizer_at != Residence::device && plan_.zero == 0) {
+    if (plan_.memory.optimizer_at != Residence::device && plan_.zero == 0) {
       lacks("optimizer_at: offload needs ZeRO-1 or more");
     } else {
-      offload(zero, "offload_optimizer", plan_.optimizer_at);
+      offload(zero, "offload_optimizer", plan_.memory.optimizer_at);
     }
-    if (plan_.parameters_at != Residence::device && plan_.zero != 3) {
+    if (plan_.memory.parameters_at != Residence::device && plan_.zero != 3) {
       lacks("parameters_at: offload needs ZeRO-3");
     } else {
-      offload(zero, "offload_param", plan_.parameters_at);
+      offload(zero, "offload_param", plan_.memory.parameters_at);
     }
   }
 

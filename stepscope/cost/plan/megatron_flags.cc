@@ -20,9 +20,9 @@ class Flags {
 
 void tensor_and_context(const Plan& p, Flags& out) {
   out.add("--tensor-model-parallel-size", p.tp);
-  if (p.tensor_layout != TensorLayout::one_d) {
+  if (p.tensor.layout != TensorLayout::one_d) {
     out.lacks("tensor_layout " +
-              std::string(tensor_layout_names[static_cast<std::size_t>(p.tensor_layout)]) +
+              std::string(tensor_layout_names[static_cast<std::size_t>(p.tensor.layout)]) +
               ": Megatron-LM splits matmuls in one dimension only");
   }
   const std::int64_t parts = sequence_parts(p);
@@ -31,8 +31,8 @@ void tensor_and_context(const Plan& p, Flags& out) {
     out.lacks("sequence_degree = " + std::to_string(parts) +
               ": Megatron-LM splits the sequence over the tp ranks");
   }
-  if (p.overlap_tensor && p.tp > 1) out.add("--tp-comm-overlap");
-  if (p.overlap_expert && p.ep > 1) out.add("--overlap-moe-expert-parallel-comm");
+  if (p.overlap.tensor && p.tp > 1) out.add("--tp-comm-overlap");
+  if (p.overlap.experts && p.ep > 1) out.add("--overlap-moe-expert-parallel-comm");
   if (p.cp > 1) {
     constexpr std::array<std::string_view, 3> types = {"allgather", "p2p", "a2a"};
     out.add("--context-parallel-size", p.cp);
@@ -40,16 +40,16 @@ void tensor_and_context(const Plan& p, Flags& out) {
   }
   if (p.ep > 1) {
     out.add("--expert-model-parallel-size", p.ep);
-    out.add("--expert-tensor-parallel-size", p.expert_tp > 0 ? p.expert_tp : p.tp);
+    out.add("--expert-tensor-parallel-size", p.experts.tp > 0 ? p.experts.tp : p.tp);
   }
 }
 
 // "Et*7|t*8|t*8|t*7L": embedding, layers and loss of each stage in model order.
-std::string layout(const Plan& p) {
+std::string layout(const std::vector<std::int64_t>& stages) {
   std::string out = "E";
-  for (std::size_t i = 0; i < p.stage_layers.size(); ++i) {
+  for (std::size_t i = 0; i < stages.size(); ++i) {
     if (i > 0) out += '|';
-    if (p.stage_layers[i] > 0) out += "t*" + text(p.stage_layers[i]);
+    if (stages[i] > 0) out += "t*" + text(stages[i]);
   }
   return out + ",L";
 }
@@ -57,13 +57,15 @@ std::string layout(const Plan& p) {
 void pipeline(const Plan& p, Flags& out) {
   out.add("--pipeline-model-parallel-size", p.pp);
   if (p.pp == 1) return;
-  if (!p.stage_layers.empty()) {
-    out.add("--pipeline-model-parallel-layout \"" + layout(p) + "\"");
-  } else if (p.virtual_stages > 1) {
-    out.add("--num-virtual-stages-per-pipeline-rank", p.virtual_stages);
+  if (!p.pipeline.stage_layers.empty()) {
+    out.add("--pipeline-model-parallel-layout \"" + layout(p.pipeline.stage_layers) + "\"");
+  } else if (p.pipeline.virtual_stages > 1) {
+    out.add("--num-virtual-stages-per-pipeline-rank", p.pipeline.virtual_stages);
   }
-  if (p.schedule != Schedule::one_f_one_b && p.schedule != Schedule::interleaved) {
-    out.lacks("schedule " + std::string(schedule_names[static_cast<std::size_t>(p.schedule)]) +
+  if (p.pipeline.schedule != Schedule::one_f_one_b &&
+      p.pipeline.schedule != Schedule::interleaved) {
+    out.lacks("schedule " +
+              std::string(schedule_names[static_cast<std::size_t>(p.pipeline.schedule)]) +
               ": Megatron-LM runs 1f1b");
   }
 }
@@ -78,26 +80,26 @@ void data(const Plan& p, Flags& out) {
   if (p.shard_group > 0 && p.shard_group < p.dp * p.cp) {
     out.add("--num-distributed-optimizer-instances", p.dp * p.cp / p.shard_group);
   }
-  if (p.overlap_gradient_reduce) out.add("--overlap-grad-reduce");
-  if (p.zero > 0 && p.overlap_parameter_gather) {
-    if (p.overlap_gradient_reduce) {
+  if (p.overlap.gradient_reduce) out.add("--overlap-grad-reduce");
+  if (p.zero > 0 && p.overlap.parameter_gather) {
+    if (p.overlap.gradient_reduce) {
       out.add("--overlap-param-gather");
     } else {
       out.lacks("overlap_parameter_gather: it needs --overlap-grad-reduce");
     }
   }
   if (p.zero < 2) {
-    out.add("--ddp-bucket-size", p.bucket.value / p.precision.accumulated_gradient_bytes);
-    if (p.reduce_each_micro_batch) {
+    out.add("--ddp-bucket-size", p.overlap.bucket.value / p.precision.accumulated_gradient_bytes);
+    if (p.batch.reduce_each_micro) {
       out.lacks("reduce_each_micro_batch: gradients are reduced once a step below ZeRO-2");
     }
-  } else if (!p.reduce_each_micro_batch && micro_batches(p) > 1) {
+  } else if (!p.batch.reduce_each_micro && micro_batches(p) > 1) {
     out.lacks("reduce_each_micro_batch false: Megatron-FSDP reduces sharded gradients each time");
   }
-  out.add("--micro-batch-size", p.micro_batch);
-  out.add("--global-batch-size", p.global_batch);
-  out.add("--seq-length", p.sequence);
-  out.add("--make-vocab-size-divisible-by", p.vocabulary_multiple);
+  out.add("--micro-batch-size", p.batch.micro);
+  out.add("--global-batch-size", p.batch.global);
+  out.add("--seq-length", p.batch.sequence);
+  out.add("--make-vocab-size-divisible-by", p.kernels.vocabulary_multiple);
 }
 
 void precision(const Precision& b, bool sharded, Flags& out) {
@@ -131,7 +133,7 @@ void precision(const Precision& b, bool sharded, Flags& out) {
 }
 
 void recomputation(const Transformer& m, const Plan& p, Flags& out) {
-  switch (p.recompute) {
+  switch (p.memory.recompute) {
     case Recompute::none:
       return;
     case Recompute::selective:
@@ -142,13 +144,13 @@ void recomputation(const Transformer& m, const Plan& p, Flags& out) {
       out.add("--recompute-granularity full\n--recompute-method uniform");
       return out.add("--recompute-num-layers", 1);
     case Recompute::every_k: {
-      if (!p.stage_layers.empty()) {
+      if (!p.pipeline.stage_layers.empty()) {
         return out.lacks(
             "recompute every_k with uneven stages: the block method recomputes the "
             "same number of layers in each");
       }
-      const std::int64_t layers = m.layers / (p.pp * p.virtual_stages);
-      const std::int64_t kept = (layers + p.recompute_every - 1) / p.recompute_every;
+      const std::int64_t layers = m.layers / (p.pp * p.pipeline.virtual_stages);
+      const std::int64_t kept = (layers + p.memory.recompute_every - 1) / p.memory.recompute_every;
       if (kept == layers) return;
       out.add("--recompute-granularity full\n--recompute-method block");
       out.add("--recompute-num-layers", layers - kept);
@@ -157,20 +159,21 @@ void recomputation(const Transformer& m, const Plan& p, Flags& out) {
 }
 
 void kernels_and_offload(const Plan& p, Flags& out) {
-  out.add(std::string("--attention-backend ") + (p.fused_attention ? "flash" : "unfused"));
-  if (p.fused_loss) out.add("--cross-entropy-loss-fusion");
-  if (p.fused_loss && p.loss_in_place) out.add("--cross-entropy-fusion-impl te");
-  if (!p.fused_gradient_sum) out.add("--no-gradient-accumulation-fusion");
-  if (!p.fused_pointwise) {
+  out.add(std::string("--attention-backend ") + (p.kernels.fused_attention ? "flash" : "unfused"));
+  if (p.kernels.fused_loss) out.add("--cross-entropy-loss-fusion");
+  if (p.kernels.fused_loss && p.kernels.loss_in_place) out.add("--cross-entropy-fusion-impl te");
+  if (!p.kernels.fused_gradient_sum) out.add("--no-gradient-accumulation-fusion");
+  if (!p.kernels.fused_pointwise) {
     out.add(
         "--no-bias-gelu-fusion\n--no-bias-swiglu-fusion\n--no-bias-dropout-fusion\n"
         "--no-masked-softmax-fusion");
   }
-  if (p.optimizer_at == Residence::host) out.add("--optimizer-cpu-offload");
-  if (p.optimizer_at == Residence::nvme) out.lacks("optimizer_at nvme: the host is the farthest");
-  if (p.parameters_at != Residence::device)
+  if (p.memory.optimizer_at == Residence::host) out.add("--optimizer-cpu-offload");
+  if (p.memory.optimizer_at == Residence::nvme)
+    out.lacks("optimizer_at nvme: the host is the farthest");
+  if (p.memory.parameters_at != Residence::device)
     out.lacks("parameters_at: parameters stay on the device");
-  if (p.gradients_at != Residence::device && p.optimizer_at != Residence::host) {
+  if (p.memory.gradients_at != Residence::device && p.memory.optimizer_at != Residence::host) {
     out.lacks("gradients_at: gradients leave the device with the optimizer only");
   }
 }

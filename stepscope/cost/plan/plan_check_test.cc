@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/plan_fields.h"
 
 namespace stepscope {
 namespace {
@@ -34,13 +34,11 @@ Transformer mixture() {
 Plan good() {
   return {.devices = 64,
           .tp = 4,
-          .sequence_parallel = true,
           .cp = 2,
           .pp = 4,
           .dp = 2,
-          .sequence = 8192,
-          .micro_batch = 1,
-          .global_batch = 32};
+          .tensor = {.sequence_parallel = true},
+          .batch = {.sequence = 8192, .micro = 1, .global = 32}};
 }
 
 std::string complaint(const Plan& plan, const Transformer& model = llama3_8b()) {
@@ -62,8 +60,8 @@ TEST(CheckPlan, TakesAPlanThatCanRun) {
 
 TEST(CheckPlan, WantsDegreesThatMultiplyToTheDevices) {
   EXPECT_EQ(after([](Plan& p) { p.dp = 4; }),
-            "tp * cp * pp * dp = 4 * 2 * 4 * 4 = 128, not the 64 devices; with this tp, cp and pp "
-            "dp must be 2");
+            "--tp * --cp * --pp * --dp = 4 * 2 * 4 * 4 = 128, not the 64 devices; with this --tp, "
+            "--cp and --pp, --dp must be 2");
   EXPECT_NE(after([](Plan& p) { p.pp = 5; }).find("40 does not"), std::string::npos);
 }
 
@@ -71,19 +69,18 @@ TEST(CheckPlan, RefusesNumbersOutOfRangeWithoutOverflow) {
   constexpr auto huge = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(after([](Plan& p) { p.devices = 0; }),
             "devices = 0 is out of range; it must be 1 to 10000000");
-  EXPECT_EQ(after([](Plan& p) { p.tp = -4; }), "tp = -4 is out of range; it must be 1 to 64");
+  EXPECT_EQ(after([](Plan& p) { p.tp = -4; }), "--tp -4 is out of range; it must be 1 to 64");
   EXPECT_EQ(after([](Plan& p) { p.tp = 65; }),
-            "tp = 65 is out of range; it must be 1 to 64, the devices");
-  EXPECT_NE(after([](Plan& p) { p.zero = 4; }).find("zero = 4"), std::string::npos);
-  for (const auto field : {&Plan::devices, &Plan::tp, &Plan::cp, &Plan::ep, &Plan::pp, &Plan::dp,
-                           &Plan::virtual_stages, &Plan::shard_group, &Plan::sequence,
-                           &Plan::micro_batch, &Plan::global_batch, &Plan::recompute_every,
-                           &Plan::prefetch_distance, &Plan::vocabulary_multiple, &Plan::tp_rows,
-                           &Plan::tp_columns, &Plan::tp_depth, &Plan::sequence_degree}) {
+            "--tp 65 is out of range; it must be 1 to 64, the devices");
+  EXPECT_NE(after([](Plan& p) { p.zero = 4; }).find("--zero 4"), std::string::npos);
+  for (const PlanField& field : plan_table()) {
     for (const std::int64_t n : {huge, -huge - 1, std::int64_t{-1}}) {
       Plan plan = good();
-      plan.*field = n;
-      EXPECT_NE(complaint(plan).find("is out of range"), std::string::npos) << n;
+      const FieldRef place = field.in(plan);
+      const auto* number = std::get_if<std::int64_t*>(&place);
+      if (number == nullptr) continue;
+      **number = n;
+      EXPECT_NE(complaint(plan).find("is out of range"), std::string::npos) << field.key << n;
     }
   }
   Plan wide{.devices = 10'000'000};
@@ -94,7 +91,7 @@ TEST(CheckPlan, RefusesNumbersOutOfRangeWithoutOverflow) {
 TEST(CheckPlan, SplitsHeadsEvenlyAndReplicatesFewKeyValueHeads) {
   Plan plan{.devices = 3, .tp = 3};
   EXPECT_EQ(complaint(plan),
-            "32 heads cannot be split over tp = 3; tp may be 1, 2, 4, 8, 16 or 32");
+            "32 heads cannot be split over --tp 3; --tp may be 1, 2, 4, 8, 16 or 32");
   plan = {.devices = 16, .tp = 16};
   EXPECT_EQ(complaint(plan), "") << "8 key-value heads, each on two ranks";
   Transformer odd = llama3_8b();
@@ -102,7 +99,7 @@ TEST(CheckPlan, SplitsHeadsEvenlyAndReplicatesFewKeyValueHeads) {
   odd.kv_heads = 6;
   plan = {.devices = 4, .tp = 4};
   EXPECT_EQ(complaint(plan, odd),
-            "6 key-value heads can be neither split nor replicated over tp = 4; tp must divide "
+            "6 key-value heads can be neither split nor replicated over --tp 4; --tp must divide "
             "them or be a multiple of them: 1, 2, 3, 6, 12 or 24");
 }
 
@@ -118,12 +115,12 @@ TEST(CheckPlan, SplitsTheFeedForwardEvenly) {
 }
 
 TEST(CheckPlan, CutsTheSequenceForContextAndSequenceParallel) {
-  EXPECT_EQ(after([](Plan& p) { p.sequence = 8190; }),
-            "sequence = 8190 cannot be cut into 4 chunks (cp = 2, two a rank to balance the causal "
+  EXPECT_EQ(after([](Plan& p) { p.batch.sequence = 8190; }),
+            "--seq 8190 cannot be cut into 4 chunks (--cp 2, two a rank to balance the causal "
             "mask); it must be a multiple of 4");
-  EXPECT_EQ(after([](Plan& p) { p.sequence = 8196; }),
-            "sequence / cp = 4098 cannot be split over tp = 4 (sequence_parallel); tp must divide "
-            "it");
+  EXPECT_EQ(
+      after([](Plan& p) { p.batch.sequence = 8196; }),
+      "--seq / --cp = 4098 cannot be split over --tp 4 (--sequence-parallel); --tp must divide it");
 }
 
 TEST(CheckPlan, GivesEachRankOfAnAllToAllWholeHeads) {
@@ -132,38 +129,40 @@ TEST(CheckPlan, GivesEachRankOfAnAllToAllWholeHeads) {
                 .tp = 4,
                 .cp = cp,
                 .context_exchange = ContextExchange::all_to_all,
-                .sequence = 8192};
+                .batch = {.sequence = 8192}};
   };
   EXPECT_EQ(complaint(exchange(8)), "");
   EXPECT_EQ(complaint(exchange(16)),
-            "32 heads cannot be split over tp * cp = 64 (context_exchange all_to_all); cp may be "
-            "1, 2, 4 or 8, or take ring or all_gather");
+            "32 heads cannot be split over --tp * --cp = 64 (--context-exchange all_to_all); --cp "
+            "may be 1, 2, 4 or 8, or take ring or all_gather");
 }
 
 TEST(CheckPlan, TakesExpertRanksFromThoseOfContextAndData) {
   EXPECT_EQ(after([](Plan& p) { p.ep = 4; }, mixture()), "");
   EXPECT_EQ(after([](Plan& p) { p.ep = 8; }, mixture()),
-            "ep = 8 does not divide cp * dp = 4, whose ranks it is taken from; ep may be 1, 2 or "
-            "4");
+            "--ep 8 does not divide --cp * --dp = 4, whose ranks it is taken from; --ep may be 1, "
+            "2 or 4");
   EXPECT_EQ(after([](Plan& p) { p.ep = 3; }, mixture()),
-            "8 experts cannot be split over ep = 3; ep may be 1, 2, 4 or 8");
+            "8 experts cannot be split over --ep 3; --ep may be 1, 2, 4 or 8");
   EXPECT_EQ(after([](Plan& p) { p.ep = 2; }),
-            "ep = 2, but llama-3-8b has no experts; leave ep out");
+            "--ep 2, but llama-3-8b has no experts; leave --ep out");
 }
 
 TEST(CheckPlan, WantsUnevenStagesSpelledOut) {
   Transformer odd = llama3_8b();
   odd.layers = 30;
   EXPECT_EQ(after([](Plan&) {}, odd),
-            "pp * virtual_stages = 4 stages do not divide 30 layers evenly; give "
-            "stage_layers, as even as can be: 7,8,8,7");
-  EXPECT_EQ(after([](Plan& p) { p.stage_layers = {7, 8, 8, 7}; }, odd), "");
-  EXPECT_EQ(after([](Plan& p) { p.stage_layers = {0, 15, 15, 0}; }, odd), "");
-  EXPECT_NE(after([](Plan& p) { p.stage_layers = {15, 0, 0, 15}; }, odd).find("0 for stage 1"),
-            std::string::npos);
-  EXPECT_NE(after([](Plan& p) { p.stage_layers = {7, 8, 8, 8}; }, odd).find("add up to 31"),
-            std::string::npos);
-  EXPECT_NE(after([](Plan& p) { p.stage_layers = {15, 15}; }, odd).find("2 entries"),
+            "--pp * --virtual-stages = 4 stages do not divide 30 layers evenly; give "
+            "--stage-layers, as even as can be: 7,8,8,7");
+  EXPECT_EQ(after([](Plan& p) { p.pipeline.stage_layers = {7, 8, 8, 7}; }, odd), "");
+  EXPECT_EQ(after([](Plan& p) { p.pipeline.stage_layers = {0, 15, 15, 0}; }, odd), "");
+  EXPECT_NE(
+      after([](Plan& p) { p.pipeline.stage_layers = {15, 0, 0, 15}; }, odd).find("0 for stage 1"),
+      std::string::npos);
+  EXPECT_NE(
+      after([](Plan& p) { p.pipeline.stage_layers = {7, 8, 8, 8}; }, odd).find("add up to 31"),
+      std::string::npos);
+  EXPECT_NE(after([](Plan& p) { p.pipeline.stage_layers = {15, 15}; }, odd).find("2 entries"),
             std::string::npos);
   odd.layers = 3;
   EXPECT_NE(after([](Plan&) {}, odd).find("4 stages for 3 layers"), std::string::npos);
@@ -171,65 +170,63 @@ TEST(CheckPlan, WantsUnevenStagesSpelledOut) {
 
 TEST(CheckPlan, InterleavesAsMegatronDoes) {
   const auto interleave = [](Plan& p) {
-    p.schedule = Schedule::interleaved;
-    p.virtual_stages = 2;
+    p.pipeline.schedule = Schedule::interleaved;
+    p.pipeline.virtual_stages = 2;
   };
   EXPECT_EQ(after(interleave), "");
-  EXPECT_NE(after([](Plan& p) { p.virtual_stages = 2; }).find("only interleaved"),
+  EXPECT_NE(after([](Plan& p) { p.pipeline.virtual_stages = 2; }).find("only interleaved"),
             std::string::npos);
-  EXPECT_NE(after([](Plan& p) { p.schedule = Schedule::interleaved; }).find("2 or more of both"),
-            std::string::npos);
+  EXPECT_NE(
+      after([](Plan& p) { p.pipeline.schedule = Schedule::interleaved; }).find("2 or more of both"),
+      std::string::npos);
   EXPECT_EQ(after([&](Plan& p) {
               interleave(p);
-              p.global_batch = 36;
+              p.batch.global = 36;
             }),
-            "the interleaved schedule with 18 micro-batches on pp = 4; their number must be a "
-            "multiple of pp: global_batch a multiple of 8");
+            "--schedule interleaved with 18 micro-batches on --pp 4; their number must be a "
+            "multiple of --pp: --global-batch a multiple of 8");
 }
 
 TEST(CheckPlan, CutsTheBatchIntoWholePasses) {
-  EXPECT_EQ(after([](Plan& p) { p.global_batch = 33; }),
-            "global_batch = 33 is no multiple of dp * micro_batch = 2 * 1 = 2; give 32 or 34");
-  EXPECT_EQ(after([](Plan& p) { p.global_batch = 1; }),
-            "global_batch = 1 is no multiple of dp * micro_batch = 2 * 1 = 2; give 2");
+  EXPECT_EQ(after([](Plan& p) { p.batch.global = 33; }),
+            "--global-batch 33 is no multiple of --dp * --micro-batch = 2 * 1 = 2; give 32 or 34");
+  EXPECT_EQ(after([](Plan& p) { p.batch.global = 1; }),
+            "--global-batch 1 is no multiple of --dp * --micro-batch = 2 * 1 = 2; give 2");
 }
 
 TEST(CheckPlan, ShardsWithinWholeGroups) {
   EXPECT_EQ(after([](Plan& p) { p.zero = 3; }), "") << "with a pipeline, as FSDP allows";
-  EXPECT_NE(after([](Plan& p) { p.shard_group = 2; }).find("zero = 0"), std::string::npos);
+  EXPECT_NE(after([](Plan& p) { p.shard_group = 2; }).find("--zero 0"), std::string::npos);
   EXPECT_EQ(after([](Plan& p) {
               p.zero = 3;
               p.shard_group = 3;
             }),
-            "shard_group = 3 does not divide dp * cp = 4; it may be 1, 2 or 4");
+            "--shard-group 3 does not divide --dp * --cp = 4; it may be 1, 2 or 4");
 }
 
 TEST(CheckPlan, WantsGridsForTheOtherTensorLayouts) {
   const auto layout = [](TensorLayout l, std::int64_t tp, std::int64_t depth) {
-    return Plan{.devices = tp, .tp = tp, .tensor_layout = l, .tp_depth = depth};
+    return Plan{.devices = tp, .tp = tp, .tensor = {.layout = l, .depth = depth}};
   };
   EXPECT_EQ(complaint(layout(TensorLayout::two_d, 16, 1)), "");
   EXPECT_EQ(complaint(layout(TensorLayout::two_and_half_d, 8, 2)), "");
   EXPECT_EQ(complaint(layout(TensorLayout::three_d, 8, 1)), "");
   EXPECT_EQ(complaint(layout(TensorLayout::two_d, 8, 1)),
-            "tp = 8 is no grid of the 2d layout; it must be a square: 1, 4, 9, 16, ..., or give "
-            "tp_rows and tp_columns");
+            "--tp 8 is no grid of the 2d layout; it must be a square: 1, 4, 9, 16, ..., or give "
+            "--tp-rows and --tp-columns");
   EXPECT_NE(complaint(layout(TensorLayout::three_d, 4, 1)).find("a cube"), std::string::npos);
   EXPECT_NE(complaint(layout(TensorLayout::two_and_half_d, 8, 4)).find("square"),
             std::string::npos);
   EXPECT_NE(complaint(layout(TensorLayout::two_and_half_d, 16, 4)).find("exceeds the side 2"),
             std::string::npos);
-  EXPECT_NE(complaint(layout(TensorLayout::two_d, 4, 2)).find("tp_depth"), std::string::npos);
+  EXPECT_NE(complaint(layout(TensorLayout::two_d, 4, 2)).find("--tp-depth"), std::string::npos);
   EXPECT_NE(complaint(layout(TensorLayout::two_d, 9, 1)).find("heads = 32"), std::string::npos);
 }
 
 Plan sides(TensorLayout layout, std::int64_t tp, std::array<std::int64_t, 3> s) {
   return Plan{.devices = tp,
               .tp = tp,
-              .tensor_layout = layout,
-              .tp_rows = s[0],
-              .tp_columns = s[1],
-              .tp_depth = s[2]};
+              .tensor = {.layout = layout, .rows = s[0], .columns = s[1], .depth = s[2]}};
 }
 
 TEST(CheckPlan, TakesGridsOfAnySides) {
@@ -245,53 +242,53 @@ TEST(CheckPlan, TakesGridsOfAnySides) {
 
 TEST(CheckPlan, NamesTheSidesThatDoNotFit) {
   EXPECT_EQ(complaint(sides(TensorLayout::two_d, 8, {2, 2, 1})),
-            "tp_rows * tp_columns = 2 * 2 = 4, not tp = 8; the sides of the grid must multiply to "
-            "tp");
+            "--tp-rows * --tp-columns = 2 * 2 = 4, not --tp 8; the sides of the grid must multiply "
+            "to --tp");
   EXPECT_EQ(complaint(sides(TensorLayout::three_d, 8, {2, 2, 1})),
-            "tp_rows * tp_columns * tp_depth = 2 * 2 * 1 = 4, not tp = 8; the sides of the grid "
-            "must multiply to tp");
+            "--tp-rows * --tp-columns * --tp-depth = 2 * 2 * 1 = 4, not --tp 8; the sides of the "
+            "grid must multiply to --tp");
   EXPECT_EQ(complaint(sides(TensorLayout::two_d, 8, {3, 0, 1})),
-            "tp_rows = 3 does not divide tp = 8; the sides of the grid must multiply to tp");
-  EXPECT_EQ(
-      complaint(sides(TensorLayout::one_d, 8, {0, 4, 1})),
-      "tp_columns = 4 belongs to the 2d, 2.5d and 3d layouts, not to 1d; leave it out or take "
-      "tensor_layout 2d");
+            "--tp-rows = 3 does not divide --tp 8; the sides of the grid must multiply to --tp");
+  EXPECT_EQ(complaint(sides(TensorLayout::one_d, 8, {0, 4, 1})),
+            "--tp-columns 4 belongs to the 2d, 2.5d and 3d layouts, not to 1d; leave it out or "
+            "take --tensor-layout 2d");
   EXPECT_EQ(complaint(sides(TensorLayout::two_d, 6, {2, 3, 1})),
-            "heads = 32 cannot be cut into 3 parts by tp_columns of the 2d grid 2 x 3 x 1; "
-            "tp_columns must divide it");
+            "heads = 32 cannot be cut into 3 parts by --tp-columns of the 2d grid 2 x 3 x 1; "
+            "--tp-columns must divide it");
   EXPECT_EQ(complaint(sides(TensorLayout::two_d, 6, {3, 2, 1})),
-            "hidden = 4096 cannot be cut into 6 parts by tp_rows and tp_columns of the 2d grid 3 x "
-            "2 x 1; the least common multiple of tp_rows and tp_columns must divide it");
+            "hidden = 4096 cannot be cut into 6 parts by --tp-rows and --tp-columns of the 2d grid "
+            "3 x 2 x 1; the least common multiple of --tp-rows and --tp-columns must divide it");
   EXPECT_EQ(complaint(sides(TensorLayout::three_d, 12, {2, 2, 3})),
-            "hidden = 4096 cannot be cut into 3 parts by tp_depth of the 3d grid 2 x 2 x 3; "
-            "tp_depth must divide it");
+            "hidden = 4096 cannot be cut into 3 parts by --tp-depth of the 3d grid 2 x 2 x 3; "
+            "--tp-depth must divide it");
   EXPECT_EQ(complaint(sides(TensorLayout::three_d, 12, {3, 2, 2})),
-            "tokens of a pass = 2048 cannot be cut into 3 parts by tp_rows of the 3d grid 3 x 2 x "
-            "2; tp_rows must divide it");
+            "tokens of a pass = 2048 cannot be cut into 3 parts by --tp-rows of the 3d grid 3 x 2 "
+            "x 2; --tp-rows must divide it");
 }
 
 TEST(CheckPlan, CutsTheSequenceIntoItsOwnDegree) {
   const auto degree = [](std::int64_t devices, std::int64_t tp, std::int64_t s) {
-    return Plan{.devices = devices, .tp = tp, .sequence_parallel = true, .sequence_degree = s};
+    return Plan{
+        .devices = devices, .tp = tp, .tensor = {.sequence_parallel = true, .sequence_degree = s}};
   };
   EXPECT_EQ(complaint(degree(2, 1, 2)), "");
   EXPECT_EQ(complaint(degree(4, 4, 1)), "");
   EXPECT_EQ(complaint(degree(4, 2, 4)), "");
   EXPECT_EQ(complaint(degree(8, 8, 2)), "");
   EXPECT_EQ(complaint(degree(4, 2, 3)),
-            "lcm(tp, sequence_degree) * cp * pp * dp = 6 * 1 * 1 * 1 = 6, not the 4 devices; "
-            "lcm(tp, sequence_degree) * cp * pp must divide 4, and 6 does not");
+            "lcm(--tp, --sequence-degree) * --cp * --pp * --dp = 6 * 1 * 1 * 1 = 6, not the 4 "
+            "devices; lcm(--tp, --sequence-degree) * --cp * --pp must divide 4, and 6 does not");
   EXPECT_EQ(complaint(degree(8, 2, 4)),
-            "lcm(tp, sequence_degree) * cp * pp * dp = 4 * 1 * 1 * 1 = 4, not the 8 devices; with "
-            "this tp, sequence_degree, cp and pp dp must be 2");
+            "lcm(--tp, --sequence-degree) * --cp * --pp * --dp = 4 * 1 * 1 * 1 = 4, not the 8 "
+            "devices; with this --tp, --sequence-degree, --cp and --pp, --dp must be 2");
   EXPECT_EQ(complaint(degree(6, 2, 3)),
-            "sequence / cp = 2048 cannot be split over sequence_degree = 3; it may be 1, 2, 4, 8, "
+            "--seq / --cp = 2048 cannot be split over --sequence-degree 3; it may be 1, 2, 4, 8, "
             "16, 32, 64, 128, 256, 512, 1024 or 2048");
   Plan off = degree(4, 4, 2);
-  off.sequence_parallel = false;
+  off.tensor.sequence_parallel = false;
   EXPECT_EQ(complaint(off),
-            "sequence_degree = 2 without sequence_parallel, which splits nothing; give "
-            "sequence_parallel, or leave it out");
+            "--sequence-degree 2 without --sequence-parallel, which splits nothing; give "
+            "--sequence-parallel, or leave it out");
 }
 
 TEST(CheckPlan, KeepsWithinTheModelsPositions) {
@@ -301,14 +298,15 @@ TEST(CheckPlan, KeepsWithinTheModelsPositions) {
   EXPECT_NE(complaint(Plan{}, gpt).find("exceeds the 1024 learned positions"), std::string::npos);
   Transformer vision = llama3_8b();
   vision.patches = Patches{.image = 224, .patch = 16};
-  EXPECT_NE(complaint(Plan{}, vision).find("sequence must be 197"), std::string::npos);
+  EXPECT_NE(complaint(Plan{}, vision).find("give --seq 197"), std::string::npos);
 }
 
 TEST(CheckPlan, TakesKOnlyWhereEveryKthLayerIsRecomputed) {
-  EXPECT_NE(after([](Plan& p) { p.recompute_every = 2; }).find("every_k"), std::string::npos);
+  EXPECT_NE(after([](Plan& p) { p.memory.recompute_every = 2; }).find("--recompute every:K"),
+            std::string::npos);
   EXPECT_EQ(after([](Plan& p) {
-              p.recompute = Recompute::every_k;
-              p.recompute_every = 2;
+              p.memory.recompute = Recompute::every_k;
+              p.memory.recompute_every = 2;
             }),
             "");
 }
@@ -317,15 +315,15 @@ TEST(CheckPlan, KeepsNarrowCopiesOnlyOfWhatThereIs) {
   Transformer silu = llama3_8b();
   silu.activation = Activation::silu;
   Plan swiglu;
-  swiglu.narrow_swiglu = true;
+  swiglu.memory.narrow_swiglu = true;
   EXPECT_NE(complaint(swiglu, llama3_8b()).find("no SwiGLU"), std::string::npos);  // GELU
   EXPECT_EQ(complaint(swiglu, silu), "");
   Plan output;
-  output.narrow_attention_output = true;
-  EXPECT_NE(complaint(output, llama3_8b()).find("in bf16"), std::string::npos);
+  output.memory.narrow_attention_output = true;
+  EXPECT_NE(complaint(output, llama3_8b()).find("with --dtype bf16"), std::string::npos);
   output.precision.matmul = Dtype::fp8;
   EXPECT_EQ(complaint(output, llama3_8b()), "");
-  output.fused_attention = false;
+  output.kernels.fused_attention = false;
   EXPECT_NE(complaint(output, llama3_8b()).find("materialised"), std::string::npos);
 }
 
@@ -334,27 +332,27 @@ TEST(CheckPlan, AsksOfExpertsAndOfFp8OnlyWhatThereIs) {
   Transformer mixture = dense;
   mixture.experts = Experts{.count = 8, .top_k = 2, .feed_forward = 4096};
   Plan plan;
-  plan.expert_load = 120;
-  EXPECT_NE(complaint(plan, dense).find("expert_load"), std::string::npos);
+  plan.experts.load = 120;
+  EXPECT_NE(complaint(plan, dense).find("--expert-load"), std::string::npos);
   EXPECT_EQ(complaint(plan, mixture), "");
   mixture.experts->capacity_factor = 1.0;
   EXPECT_NE(complaint(plan, mixture).find("capacity"), std::string::npos);
   mixture.experts->capacity_factor.reset();
   plan = {};
-  plan.expert_sms = 20;
-  EXPECT_NE(complaint(plan, mixture).find("overlap_expert"), std::string::npos);
-  plan.overlap_expert = true;
+  plan.experts.sms = 20;
+  EXPECT_NE(complaint(plan, mixture).find("--ep-overlap"), std::string::npos);
+  plan.overlap.experts = true;
   EXPECT_EQ(complaint(plan, mixture), "");
   plan = {};
-  plan.fused_experts = true;
-  EXPECT_NE(complaint(plan, dense).find("fused_experts"), std::string::npos);
-  plan.narrow_dispatch = true;
-  EXPECT_NE(complaint(plan, mixture).find("narrow_dispatch with products in bf16"),
+  plan.kernels.fused_experts = true;
+  EXPECT_NE(complaint(plan, dense).find("--fused-experts"), std::string::npos);
+  plan.experts.narrow_dispatch = true;
+  EXPECT_NE(complaint(plan, mixture).find("--narrow-dispatch with --dtype bf16"),
             std::string::npos);
   plan.precision.matmul = Dtype::fp4;
   EXPECT_EQ(complaint(plan, mixture), "");
-  plan.fp8_rowwise = true;
-  EXPECT_NE(complaint(plan, mixture).find("fp8_rowwise with products in fp4"), std::string::npos);
+  plan.kernels.fp8_rowwise = true;
+  EXPECT_NE(complaint(plan, mixture).find("--fp8-rowwise with --dtype fp4"), std::string::npos);
 }
 
 TEST(EvenStages, DifferByOneAtMostAndSpareTheEnds) {
@@ -373,13 +371,13 @@ TEST(CheckPlan, MirrorsTheStagesOfDualPipe) {
   const auto dual = [](std::int64_t pp, std::int64_t batch) {
     return after([&](Plan& p) {
       p.devices = p.pp = pp;
-      p.schedule = Schedule::dualpipe;
-      p.tp = p.cp = p.dp = p.micro_batch = 1;
-      p.global_batch = batch;
+      p.pipeline.schedule = Schedule::dualpipe;
+      p.tp = p.cp = p.dp = p.batch.micro = 1;
+      p.batch.global = batch;
     });
   };
   EXPECT_EQ(dual(4, 8), "");
-  EXPECT_NE(dual(4, 6).find("must be even, and 2 * pp or more"), std::string::npos);
+  EXPECT_NE(dual(4, 6).find("must be even, and 2 * --pp or more"), std::string::npos);
   EXPECT_NE(dual(4, 9).find("must be even"), std::string::npos);
   EXPECT_NE(dual(1, 8).find("pp must be even"), std::string::npos);
 }

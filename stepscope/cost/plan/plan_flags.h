@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

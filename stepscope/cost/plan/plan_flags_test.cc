@@ -11,11 +11,11 @@ namespace stepscope {
 namespace {
 
 Plan plan_405b() {
-  Plan p{.devices = 16384, .tp = 8, .sequence_parallel = true, .pp = 16, .dp = 128};
+  Plan p{.devices = 16384, .tp = 8, .pp = 16, .dp = 128, .tensor = {.sequence_parallel = true}};
   p.zero = 1;
-  p.sequence = 8192;
-  p.global_batch = 2048;
-  p.stage_layers = {7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 7};
+  p.batch.sequence = 8192;
+  p.batch.global = 2048;
+  p.pipeline.stage_layers = {7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 7};
   p.precision.gradient_bytes = 4;
   return p;
 }
@@ -57,14 +57,14 @@ TEST(MegatronFlags, SayContextExpertsInterleavingAndSharding) {
   const Transformer m = *find_model("mixtral-8x7b");
   Plan p{.devices = 64, .tp = 2, .cp = 2, .ep = 8, .pp = 2, .dp = 8};
   p.context_exchange = ContextExchange::ring;
-  p.schedule = Schedule::interleaved;
-  p.virtual_stages = 4;
-  p.global_batch = 64;
+  p.pipeline.schedule = Schedule::interleaved;
+  p.pipeline.virtual_stages = 4;
+  p.batch.global = 64;
   p.zero = 3;
-  p.reduce_each_micro_batch = true;
+  p.batch.reduce_each_micro = true;
   p.shard_group = 8;
-  p.recompute = Recompute::every_k;
-  p.recompute_every = 2;
+  p.memory.recompute = Recompute::every_k;
+  p.memory.recompute_every = 2;
   p.precision.matmul = Dtype::fp8;
   ASSERT_TRUE(check_plan(m, p)) << check_plan(m, p).error().message();
   const std::string text = megatron_flags(m, p).text;
@@ -80,10 +80,10 @@ TEST(MegatronFlags, SayContextExpertsInterleavingAndSharding) {
 
 TEST(MegatronFlags, SayWhatTheyCannot) {
   const Transformer m = *find_model("llama-3-8b");
-  Plan p{.devices = 8, .tp = 4, .tensor_layout = TensorLayout::two_d, .pp = 2, .dp = 1};
-  p.schedule = Schedule::zero_bubble_h1;
-  p.optimizer_at = Residence::nvme;
-  p.parameters_at = Residence::host;
+  Plan p{.devices = 8, .tp = 4, .pp = 2, .dp = 1, .tensor = {.layout = TensorLayout::two_d}};
+  p.pipeline.schedule = Schedule::zero_bubble_h1;
+  p.memory.optimizer_at = Residence::nvme;
+  p.memory.parameters_at = Residence::host;
   const FrameworkFlags flags = megatron_flags(m, p);
   for (const std::string_view what : {"tensor_layout 2d", "schedule zb-h1", "optimizer_at nvme",
                                       "parameters_at", "gradient_bytes 2"}) {
@@ -97,18 +97,18 @@ TEST(DeepSpeedFlags, AreReadBackAsTheSamePlan) {
     Plan p{.devices = 32, .tp = 2, .cp = 4, .dp = 4};
     p.context_exchange = ContextExchange::all_to_all;
     p.zero = zero;
-    p.sequence = 8192;
-    p.micro_batch = 2;
-    p.global_batch = 32;
-    p.reduce_each_micro_batch = zero >= 2;
-    p.overlap_parameter_gather = zero == 3;
-    p.prefetch_distance = zero == 3 ? 3 : 0;
+    p.batch.sequence = 8192;
+    p.batch.micro = 2;
+    p.batch.global = 32;
+    p.batch.reduce_each_micro = zero >= 2;
+    p.overlap.parameter_gather = zero == 3;
+    p.overlap.prefetch = zero == 3 ? 3 : 0;
     p.shard_group = zero == 3 ? 8 : 0;
-    p.bucket = Bytes{400'000'000};
+    p.overlap.bucket = Bytes{400'000'000};
     p.precision.accumulated_gradient_bytes = zero == 2 ? 4 : 2;
     p.precision.gradient_bytes = zero == 1 ? 4 : 2;
-    if (zero > 0) p.optimizer_at = p.gradients_at = Residence::host;
-    if (zero == 3) p.parameters_at = Residence::host;
+    if (zero > 0) p.memory.optimizer_at = p.memory.gradients_at = Residence::host;
+    if (zero == 3) p.memory.parameters_at = Residence::host;
     ASSERT_TRUE(check_plan(m, p)) << check_plan(m, p).error().message();
     const FrameworkFlags flags = deepspeed_flags(m, p);
     EXPECT_TRUE(flags.not_expressed.empty()) << flags.not_expressed[0];
@@ -120,9 +120,15 @@ TEST(DeepSpeedFlags, AreReadBackAsTheSamePlan) {
 
 TEST(DeepSpeedFlags, SayWhatTheyCannot) {
   const Transformer m = *find_model("mixtral-8x7b");
-  Plan p{.devices = 32, .tp = 2, .sequence_parallel = true, .cp = 2, .ep = 4, .pp = 2, .dp = 4};
-  p.global_batch = 8;
-  p.recompute = Recompute::full;
+  Plan p{.devices = 32,
+         .tp = 2,
+         .cp = 2,
+         .ep = 4,
+         .pp = 2,
+         .dp = 4,
+         .tensor = {.sequence_parallel = true}};
+  p.batch.global = 8;
+  p.memory.recompute = Recompute::full;
   p.zero = 2;
   p.shard_group = 4;
   const FrameworkFlags flags = deepspeed_flags(m, p);
@@ -135,14 +141,14 @@ TEST(DeepSpeedFlags, SayWhatTheyCannot) {
 
 TEST(TorchtitanFlags, SayThePlan) {
   const Transformer m = *find_model("llama-3-70b");
-  Plan p{.devices = 256, .tp = 8, .sequence_parallel = true, .pp = 4, .dp = 8};
-  p.schedule = Schedule::interleaved;
-  p.virtual_stages = 2;
+  Plan p{.devices = 256, .tp = 8, .pp = 4, .dp = 8, .tensor = {.sequence_parallel = true}};
+  p.pipeline.schedule = Schedule::interleaved;
+  p.pipeline.virtual_stages = 2;
   p.zero = 3;
   p.shard_group = 4;
-  p.sequence = 8192;
-  p.global_batch = 64;
-  p.recompute = Recompute::full;
+  p.batch.sequence = 8192;
+  p.batch.global = 64;
+  p.memory.recompute = Recompute::full;
   p.precision.gradient_bytes = 4;
   ASSERT_TRUE(check_plan(m, p)) << check_plan(m, p).error().message();
   const FrameworkFlags flags = torchtitan_flags(m, p);
@@ -176,7 +182,7 @@ TEST(TorchtitanFlags, NameTheModulesOfUnevenStages) {
   Transformer m = *find_model("llama-3-8b");
   m.layers = 3;
   Plan p{.devices = 2, .pp = 2, .dp = 1};
-  p.stage_layers = {2, 1};
+  p.pipeline.stage_layers = {2, 1};
   EXPECT_NE(torchtitan_flags(m, p).text.find(
                 R"(module_fqns_per_model_part = [["tok_embeddings", "layers.0", "layers.1"], )"
                 R"(["layers.2", "norm", "output"]])"),
@@ -187,11 +193,11 @@ TEST(TorchtitanFlags, SayWhatTheyCannot) {
   const Transformer m = *find_model("llama-3-8b");
   Plan p{.devices = 16, .tp = 2, .cp = 2, .pp = 2, .dp = 2};
   p.context_exchange = ContextExchange::all_to_all;
-  p.schedule = Schedule::zero_bubble_h2;
+  p.pipeline.schedule = Schedule::zero_bubble_h2;
   p.zero = 1;
-  p.optimizer_at = Residence::host;
-  p.recompute = Recompute::every_k;
-  p.recompute_every = 4;
+  p.memory.optimizer_at = Residence::host;
+  p.memory.recompute = Recompute::every_k;
+  p.memory.recompute_every = 4;
   const FrameworkFlags flags = torchtitan_flags(m, p);
   for (const std::string_view what :
        {"zero 1", "sequence_parallel false", "context_exchange all_to_all", "schedule zb-h2",

@@ -20,122 +20,74 @@ constexpr std::string_view where = "docs/reference/plans.md has all fields";
 constexpr Int most_integer = Int{1} << 60;
 constexpr Int most_int = 1'000'000;
 
+constexpr std::string_view precision = "precision.";
+
 // One overload per kind of member.
 struct Reader {
   JsonFields& in;
   std::string_view key;
   Int least;
-  Plan& out;
 
   [[nodiscard]] Int integer(Int most, Int otherwise) const {
     return in.integer(key, {least, most}, otherwise);
   }
-  void operator()(Int Plan::* m) const { out.*m = integer(most_integer, out.*m); }
-  void operator()(int Plan::* m) const { out.*m = static_cast<int>(integer(most_int, out.*m)); }
-  void operator()(bool Plan::* m) const { out.*m = in.flag(key, out.*m); }
-  void operator()(std::vector<Int> Plan::* m) const {
-    out.*m = in.integers(key, {least, most_integer});
+  void operator()(Int* n) const { *n = integer(most_integer, *n); }
+  void operator()(int* n) const { *n = static_cast<int>(integer(most_int, *n)); }
+  void operator()(bool* b) const { *b = in.flag(key, *b); }
+  void operator()(std::vector<Int>* list) const { *list = in.integers(key, {least, most_integer}); }
+  void operator()(Bytes* bytes) const { bytes->value = integer(most_integer, bytes->value); }
+  void operator()(WidthRef width) const { (*this)(width.bytes); }
+  void operator()(const ChoiceRef& c) const {
+    *c.index = static_cast<std::uint8_t>(in.choice(key, c.names, *c.index));
   }
-  void operator()(Bytes Plan::* m) const { (out.*m).value = integer(most_integer, (out.*m).value); }
-  void operator()(int Precision::* m) const {
-    out.precision.*m = static_cast<int>(integer(most_int, out.precision.*m));
-  }
-  void operator()(RecomputeModules Plan::* m) const {
+  void operator()(const NamesRef& set) const {
     if (in.find(key) == nullptr) return;
-    out.*m = {};
+    *set.bits = 0;
     for (const std::string& name : in.texts(key)) {
-      const auto at = std::ranges::find(recompute_module_names, std::string_view(name));
-      if (at == recompute_module_names.end()) {
+      const auto index = index_of(set.names, name);
+      if (!index) {
         in.fail(key, "has \"" + name + "\"", "docs/reference/plans.md has the names");
         return;
       }
-      (out.*m).add(static_cast<RecomputeModule>(at - recompute_module_names.begin()));
-    }
-  }
-  void operator()(Int TrainedParts::* m) const {
-    out.trained.*m = integer(most_integer, out.trained.*m);
-  }
-  void operator()(LoraTargets TrainedParts::* m) const { names(out.trained.*m, lora_target_names); }
-  void operator()(ModelParts TrainedParts::* m) const { names(out.trained.*m, model_part_names); }
-  template <class Enum, std::size_t n>
-  void names(NameSet<Enum>& into, const std::array<std::string_view, n>& known) const {
-    if (in.find(key) == nullptr) return;
-    into = {};
-    for (const std::string& name : in.texts(key)) {
-      const auto at = std::ranges::find(known, lora_target_name(name));
-      if (at == known.end()) {
-        in.fail(key, "has \"" + name + "\"", "docs/reference/plans.md has the names");
-        return;
-      }
-      into.add(static_cast<Enum>(at - known.begin()));
+      *set.bits = static_cast<std::uint16_t>(*set.bits | 1U << *index);
     }
   }
   void operator()(std::monostate) const {}
-  template <class Enum>
-  void operator()(const PlanChoice<Enum>& c) const {
-    out.*c.member =
-        static_cast<Enum>(in.choice(key, c.names, static_cast<std::size_t>(out.*c.member)));
-  }
 };
 
 struct Writer {
-  const Plan& in;
   Json& out;
 
-  template <class Value>
-  void operator()(Value Plan::* m) const {
-    out = in.*m;
-  }
-  void operator()(Bytes Plan::* m) const { out = (in.*m).value; }
-  void operator()(RecomputeModules Plan::* m) const {
+  void operator()(const auto* member) const { out = *member; }
+  void operator()(const Bytes* bytes) const { out = bytes->value; }
+  void operator()(WidthRef width) const { out = *width.bytes; }
+  void operator()(const ChoiceRef& c) const { out = c.names[*c.index]; }
+  void operator()(const NamesRef& set) const {
     out = Json::array();
-    for (std::size_t i = 0; i < recompute_module_names.size(); ++i) {
-      if ((in.*m).has(static_cast<RecomputeModule>(i))) out.push_back(recompute_module_names[i]);
-    }
+    for (std::size_t i = 0; i < set.names.size(); ++i)
+      if ((*set.bits >> i & 1U) != 0) out.push_back(set.names[i]);
   }
-  void operator()(Int TrainedParts::* m) const { out = in.trained.*m; }
-  void operator()(LoraTargets TrainedParts::* m) const { names(in.trained.*m, lora_target_names); }
-  void operator()(ModelParts TrainedParts::* m) const { names(in.trained.*m, model_part_names); }
-  template <class Enum, std::size_t n>
-  void names(NameSet<Enum> set, const std::array<std::string_view, n>& known) const {
-    out = Json::array();
-    for (std::size_t i = 0; i < n; ++i) {
-      if (set.has(static_cast<Enum>(i))) out.push_back(known[i]);
-    }
-  }
-  void operator()(int Precision::* m) const { out = in.precision.*m; }
   void operator()(std::monostate) const {}
-  template <class Enum>
-  void operator()(const PlanChoice<Enum>& c) const {
-    out = c.names[static_cast<std::size_t>(in.*c.member)];
-  }
 };
 
-bool of_precision(const PlanField& field) {
-  return std::holds_alternative<int Precision::*>(field.member);
-}
-
-// The fields of one object: those of "precision", or the others.
-void read_fields(JsonFields& in, bool precision, Plan& plan) {
+// Calls visit(field, key in its object) for the fields of "precision", or for the others.
+void each_field(bool inner, auto visit) {
   for (const PlanField& f : plan_table()) {
-    if (f.key.empty() || of_precision(f) != precision) continue;
-    std::visit(Reader{.in = in, .key = f.key, .least = f.least, .out = plan}, f.member);
+    if (f.key.empty() || f.key.starts_with(precision) != inner) continue;
+    visit(f, f.key.substr(inner ? precision.size() : 0));
   }
 }
 
-void write_fields(const Plan& plan, bool precision, Json& out) {
-  for (const PlanField& f : plan_table()) {
-    if (f.key.empty() || of_precision(f) != precision) continue;
-    std::visit(Writer{.in = plan, .out = out[std::string(f.key)]}, f.member);
-  }
+void read_fields(JsonFields& in, bool inner, Plan& plan) {
+  each_field(inner, [&](const PlanField& f, std::string_view key) {
+    std::visit(Reader{.in = in, .key = key, .least = f.least}, f.in(plan));
+  });
 }
 
 void read_precision(JsonFields& in, Plan& plan) {
   const JsonValue* part = in.find("precision");
   if (part == nullptr) return;
   JsonFields inner = in.inner("precision", *part);
-  Dtype& matmul = plan.precision.matmul;
-  matmul = static_cast<Dtype>(inner.choice("matmul", dtype_names, index(matmul)));
   read_fields(inner, true, plan);
   inner.finish(std::string(unknown_field), std::string(where));
 }
@@ -188,9 +140,12 @@ Result<Plan> read_plan(const std::string& path) {
 
 std::string plan_json(const Plan& plan) {
   Json out;
-  write_fields(plan, false, out);
-  out["precision"]["matmul"] = name(plan.precision.matmul);
-  write_fields(plan, true, out["precision"]);
+  for (const bool inner : {false, true}) {
+    Json& object = inner ? out["precision"] : out;
+    each_field(inner, [&](const PlanField& f, std::string_view key) {
+      std::visit(Writer{object[std::string(key)]}, place_of(f, plan));
+    });
+  }
   return out.dump(2) + "\n";
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan as JSON. The keys are the fields of Plan and the flags of the command line: tp,
-// tensor_layout, zero, ...; docs/reference/plans.md lists all.
+// tensor_layout, zero, ...; docs/reference/plan-fields.md lists all.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

@@ -22,27 +22,27 @@ TEST(PlanFile, OfNothingIsTheDefaultPlan) {
 
 TEST(PlanFile, IsWrittenAndReadBackTheSame) {
   Plan plan{.devices = 64, .tp = 4, .cp = 2, .pp = 4, .dp = 2};
-  plan.tensor_layout = TensorLayout::two_and_half_d;
-  plan.tp_rows = 2;
-  plan.tp_columns = 1;
-  plan.tp_depth = 2;
-  plan.sequence_parallel = true;
-  plan.sequence_degree = 8;
+  plan.tensor.layout = TensorLayout::two_and_half_d;
+  plan.tensor.rows = 2;
+  plan.tensor.columns = 1;
+  plan.tensor.depth = 2;
+  plan.tensor.sequence_parallel = true;
+  plan.tensor.sequence_degree = 8;
   plan.context_exchange = ContextExchange::all_to_all;
   plan.ep = 8;
-  plan.schedule = Schedule::zero_bubble_h1;
-  plan.virtual_stages = 2;
-  plan.stage_layers = {7, 8, 9, 8};
+  plan.pipeline.schedule = Schedule::zero_bubble_h1;
+  plan.pipeline.virtual_stages = 2;
+  plan.pipeline.stage_layers = {7, 8, 9, 8};
   plan.zero = 3;
   plan.shard_group = 2;
-  plan.sequence = 8192;
-  plan.micro_batch = 3;
-  plan.global_batch = 96;
-  plan.reduce_each_micro_batch = true;
-  plan.recompute = Recompute::every_k;
-  plan.recompute_every = 5;
-  plan.fused_attention = plan.fused_pointwise = plan.fused_loss = false;
-  plan.fused_gradient_sum = false;
+  plan.batch.sequence = 8192;
+  plan.batch.micro = 3;
+  plan.batch.global = 96;
+  plan.batch.reduce_each_micro = true;
+  plan.memory.recompute = Recompute::every_k;
+  plan.memory.recompute_every = 5;
+  plan.kernels.fused_attention = plan.kernels.fused_pointwise = plan.kernels.fused_loss = false;
+  plan.kernels.fused_gradient_sum = false;
   plan.precision = {.matmul = Dtype::fp8,
                     .parameter_bytes = 1,
                     .gradient_bytes = 4,
@@ -50,20 +50,20 @@ TEST(PlanFile, IsWrittenAndReadBackTheSame) {
                     .master_bytes = 0,
                     .optimizer_state_bytes = 2,
                     .activation_bytes = 4};
-  plan.optimizer_at = Residence::nvme;
-  plan.gradients_at = plan.parameters_at = Residence::host;
-  plan.overlap_gradient_reduce = plan.overlap_parameter_gather = false;
-  plan.prefetch_distance = 4;
-  plan.bucket = Bytes{123};
-  plan.overlap_tensor = true;
-  plan.vocabulary_multiple = 64;
+  plan.memory.optimizer_at = Residence::nvme;
+  plan.memory.gradients_at = plan.memory.parameters_at = Residence::host;
+  plan.overlap.gradient_reduce = plan.overlap.parameter_gather = false;
+  plan.overlap.prefetch = 4;
+  plan.overlap.bucket = Bytes{123};
+  plan.overlap.tensor = true;
+  plan.kernels.vocabulary_multiple = 64;
   const auto again = parse_plan(plan_json(plan), "p.json");
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_EQ(plan_json(*again), plan_json(plan));
-  EXPECT_EQ(again->stage_layers, plan.stage_layers);
-  EXPECT_EQ(again->tp_rows, 2);
-  EXPECT_EQ(again->sequence_degree, 8);
-  EXPECT_EQ(again->optimizer_at, Residence::nvme);
+  EXPECT_EQ(again->pipeline.stage_layers, plan.pipeline.stage_layers);
+  EXPECT_EQ(again->tensor.rows, 2);
+  EXPECT_EQ(again->tensor.sequence_degree, 8);
+  EXPECT_EQ(again->memory.optimizer_at, Residence::nvme);
   EXPECT_EQ(again->precision.matmul, Dtype::fp8);
 }
 

@@ -16,16 +16,17 @@ std::optional<std::int64_t> whole_root(std::int64_t n, int power) {
 }  // namespace
 
 std::optional<DeviceGrid> tensor_grid(const Plan& plan) {
-  if (plan.tensor_layout == TensorLayout::one_d) return DeviceGrid{.columns = plan.tp};
-  const bool sides = plan.tp_rows > 0 || plan.tp_columns > 0;
-  if (plan.tensor_layout == TensorLayout::three_d && !sides && plan.tp_depth == 1) {
+  if (plan.tensor.layout == TensorLayout::one_d) return DeviceGrid{.columns = plan.tp};
+  const bool sides = plan.tensor.rows > 0 || plan.tensor.columns > 0;
+  if (plan.tensor.layout == TensorLayout::three_d && !sides && plan.tensor.depth == 1) {
     const auto side = whole_root(plan.tp, 3);
     if (!side) return std::nullopt;
     return DeviceGrid{.rows = *side, .columns = *side, .depth = *side};
   }
-  if (plan.tp % plan.tp_depth != 0) return std::nullopt;
-  const std::int64_t plane = plan.tp / plan.tp_depth;
-  DeviceGrid grid{.rows = plan.tp_rows, .columns = plan.tp_columns, .depth = plan.tp_depth};
+  if (plan.tp % plan.tensor.depth != 0) return std::nullopt;
+  const std::int64_t plane = plan.tp / plan.tensor.depth;
+  DeviceGrid grid{
+      .rows = plan.tensor.rows, .columns = plan.tensor.columns, .depth = plan.tensor.depth};
   if (!sides) {
     const auto side = whole_root(plane, 2);
     if (!side) return std::nullopt;

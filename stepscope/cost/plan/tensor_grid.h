@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 
@@ -21,9 +21,9 @@ struct DeviceGrid {
   bool operator==(const DeviceGrid&) const = default;
 };
 
-// tp_rows x tp_columns x tp_depth. A side that is not given is what the others leave of tp; if
-// neither is given, both are equal. 3d with none of the three: a cube. 1d: 1 x tp x 1. Absent if
-// the sides do not multiply to tp. REQUIRES: positive tp and tp_depth, no negative side.
+// The rows, columns and depth of plan.tensor. A side that is not given is what the others leave of
+// tp; if neither is given, both are equal. 3d with none of the three: a cube. 1d: 1 x tp x 1.
+// Absent if the sides do not multiply to tp. REQUIRES: positive tp and depth, no negative side.
 [[nodiscard]] std::optional<DeviceGrid> tensor_grid(const Plan& plan);
 
 // The panels into which SUMMA cuts the inner dimension of a product, so that each panel lies in one
@@ -34,8 +34,8 @@ struct DeviceGrid {
 
 // Devices over which norms, dropout and residuals are divided along the sequence; 1: not divided.
 [[nodiscard]] constexpr std::int64_t sequence_parts(const Plan& p) {
-  if (p.tensor_layout != TensorLayout::one_d || !p.sequence_parallel) return 1;
-  return p.sequence_degree > 0 ? p.sequence_degree : p.tp;
+  if (p.tensor.layout != TensorLayout::one_d || !p.tensor.sequence_parallel) return 1;
+  return p.tensor.sequence_degree > 0 ? p.tensor.sequence_degree : p.tp;
 }
 
 // Devices that hold one copy of a layer's weights and activations: tp, or if the sequence is cut

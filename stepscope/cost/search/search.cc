@@ -325,11 +325,11 @@ std::optional<Error> search_counts(const Search& search, bool offload, SearchRes
 // suits it either.
 std::optional<Error> kept_problem(const Transformer& model, const Plan& base) {
   Plan one = base;
-  one.devices = one.tp = one.cp = one.ep = one.pp = one.dp = one.micro_batch = one.global_batch = 1;
-  one.tensor_layout = TensorLayout::one_d;
-  one.tp_rows = one.tp_columns = 0;
-  one.sequence_parallel = false;
-  one.sequence_degree = one.expert_tp = one.shard_group = 0;
+  one.devices = one.tp = one.cp = one.ep = one.pp = one.dp = one.batch.micro = one.batch.global = 1;
+  one.tensor.layout = TensorLayout::one_d;
+  one.tensor.rows = one.tensor.columns = 0;
+  one.tensor.sequence_parallel = false;
+  one.tensor.sequence_degree = one.experts.tp = one.shard_group = 0;
   one.zero = 0;
   const Result<Done> can = check_plan(model, one);
   return can ? std::nullopt : std::optional(can.error());
@@ -351,8 +351,8 @@ std::optional<Error> problem(const Transformer& model, const Machine& machine,
   if (!(request.memory_headroom >= 0 && request.memory_headroom < 1)) {
     return Error{.what = "the memory headroom is a share from 0 to below 1"};
   }
-  for (const auto& [name, value] : {std::pair("global_batch", request.base.global_batch),
-                                    std::pair("sequence", request.base.sequence)}) {
+  for (const auto& [name, value] : {std::pair("global_batch", request.base.batch.global),
+                                    std::pair("sequence", request.base.batch.sequence)}) {
     if (value >= 1 && value <= most_tokens) continue;
     return Error{.what = std::string(name) + " = " + std::to_string(value) + " is out of range",
                  .hint = "it must be 1 to " + std::to_string(most_tokens)};

@@ -20,16 +20,17 @@ double pass(const LayerCost& cost, std::size_t how) {
 }
 
 std::int64_t layers_of(const LayerBounds& b, const Plan& plan, std::int64_t stage) {
-  if (!plan.stage_layers.empty()) return plan.stage_layers[static_cast<std::size_t>(stage)];
+  if (!plan.pipeline.stage_layers.empty())
+    return plan.pipeline.stage_layers[static_cast<std::size_t>(stage)];
   const auto layers = static_cast<std::int64_t>(b.before.size()) - 1;
-  return layers / (plan.pp * plan.virtual_stages);
+  return layers / (plan.pp * plan.pipeline.virtual_stages);
 }
 
 // Calls body(stage, first layer, end) for each virtual stage.
 template <class Body>
 void each_stage(const LayerBounds& b, const Plan& plan, Body body) {
   std::int64_t begin = 0;
-  for (std::int64_t stage = 0; stage < plan.pp * plan.virtual_stages; ++stage) {
+  for (std::int64_t stage = 0; stage < plan.pp * plan.pipeline.virtual_stages; ++stage) {
     const std::int64_t end = begin + layers_of(b, plan, stage);
     body(stage, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
     begin = end;
@@ -64,15 +65,15 @@ void add_layers(StageLoad& load, const LayerBounds& b, const Plan& plan, std::si
                 std::size_t end) {
   const LayerSums& from = b.before[begin];
   const LayerSums& to = b.before[end];
-  const auto how = static_cast<std::size_t>(plan.recompute);
+  const auto how = static_cast<std::size_t>(plan.memory.recompute);
   load.parameters += to.parameters - from.parameters;
   load.expert_parameters += to.expert_parameters - from.expert_parameters;
   load.trained += to.trained - from.trained;
   load.trained_experts += to.trained_experts - from.trained_experts;
   load.activation_bytes += to.kept_bytes[how] - from.kept_bytes[how];
-  if (plan.recompute != Recompute::every_k) return;
-  load.activation_bytes +=
-      static_cast<double>(end - begin) / static_cast<double>(plan.recompute_every) * b.whole_bytes;
+  if (plan.memory.recompute != Recompute::every_k) return;
+  load.activation_bytes += static_cast<double>(end - begin) /
+                           static_cast<double>(plan.memory.recompute_every) * b.whole_bytes;
 }
 
 }  // namespace
@@ -90,15 +91,17 @@ LayerBounds layer_bounds(const CostContext& context) {
     b.whole_bytes = std::min(b.whole_bytes, more);
   }
   b.embedding = pass(context.embedding, none);
-  for (std::size_t apart = 0; apart < 2; ++apart) b.head[apart] = pass(context.head[apart], none);
+  for (std::size_t own_stage = 0; own_stage < 2; ++own_stage)
+    b.head[own_stage] = pass(context.head[own_stage], none);
   return b;
 }
 
 double least_step(const LayerBounds& b, const Plan& plan) {
-  const auto how = static_cast<std::size_t>(plan.recompute);
+  const auto how = static_cast<std::size_t>(plan.memory.recompute);
   const auto m = static_cast<double>(micro_batches(plan));
-  const std::int64_t stages = plan.pp * plan.virtual_stages;
-  const bool turns = plan.schedule == Schedule::gpipe || plan.schedule == Schedule::one_f_one_b;
+  const std::int64_t stages = plan.pp * plan.pipeline.virtual_stages;
+  const bool turns =
+      plan.pipeline.schedule == Schedule::gpipe || plan.pipeline.schedule == Schedule::one_f_one_b;
   std::array<double, 64> few{};
   std::vector<double> many;
   if (plan.pp > static_cast<std::int64_t>(few.size()))
@@ -117,17 +120,17 @@ double least_step(const LayerBounds& b, const Plan& plan) {
     if (turns && micro_batches(plan) >= plan.pp - s) step = std::max(step, before + (m - 1) * u);
   });
   // The busiest pair of mirrored stages takes at least the mean.
-  if (plan.schedule == Schedule::dualpipe)
+  if (plan.pipeline.schedule == Schedule::dualpipe)
     return m * before / static_cast<double>(plan.pp) * rounding;
   for (const double u : own.first(static_cast<std::size_t>(plan.pp))) step = std::max(step, m * u);
-  if (plan.schedule == Schedule::interleaved && plan.virtual_stages > 1) {
+  if (plan.pipeline.schedule == Schedule::interleaved && plan.pipeline.virtual_stages > 1) {
     step = std::max(step, m * own[static_cast<std::size_t>(plan.pp - 1)] + first_chunk);
   }
   return step * rounding;
 }
 
 double least_busy(const LayerBounds& b, const Plan& plan) {
-  const double all = b.before.back().seconds[static_cast<std::size_t>(plan.recompute)] +
+  const double all = b.before.back().seconds[static_cast<std::size_t>(plan.memory.recompute)] +
                      b.embedding + b.head[plan.pp > 1 ? 1 : 0];
   return static_cast<double>(micro_batches(plan)) * all / static_cast<double>(plan.pp) * rounding;
 }
@@ -135,10 +138,10 @@ double least_busy(const LayerBounds& b, const Plan& plan) {
 LeastLoads least_loads(const LayerBounds& b, const CostContext& context, const Plan& plan) {
   LeastLoads loads;
   const std::int64_t devices = std::min<std::int64_t>(plan.pp, 2);
-  const std::int64_t last = plan.pp * plan.virtual_stages - 1;
+  const std::int64_t last = plan.pp * plan.pipeline.virtual_stages - 1;
   for (std::int64_t d = 0; d < devices; ++d) {
     loads[static_cast<std::size_t>(d)].emplace().in_flight = micro_batches_in_flight(
-        plan.schedule, plan.pp, d, plan.virtual_stages, micro_batches(plan));
+        plan.pipeline.schedule, plan.pp, d, plan.pipeline.virtual_stages, micro_batches(plan));
   }
   each_stage(b, plan, [&](std::int64_t s, std::size_t begin, std::size_t end) {
     if (s % plan.pp >= devices) return;

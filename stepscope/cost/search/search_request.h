@@ -11,7 +11,7 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/cost/step/step_interval.h"
 
 namespace stepscope {

@@ -17,10 +17,10 @@ bool faster_here(const Candidate& a, const Candidate& b) {
   return std::tie(a.step, a.memory, a.place) < std::tie(b.step, b.memory, b.place);
 }
 
-class Below {
+class ShapeSearcher {
  public:
-  Below(const ShapeSearch& search, const SearchShape& shape, const FoundPlans& before,
-        ShapeResult& result, CostContext context)
+  ShapeSearcher(const ShapeSearch& search, const SearchShape& shape, const FoundPlans& before,
+                ShapeResult& result, CostContext context)
       : search_(search),
         shape_(shape),
         before_(before),
@@ -35,7 +35,7 @@ class Below {
       if (stopped()) return;
       take(plan_, *search_.space.model, split);
       family_ = family_of(plan_);
-      const bool several = plan_.global_batch / (plan_.dp * plan_.micro_batch) > 1;
+      const bool several = plan_.batch.global / (plan_.dp * plan_.batch.micro) > 1;
       states_ = &states_of(split.dp * plan_.cp, several);
       const auto recomputations = list_recomputations(search_.space, split);
       const auto count = recomputations.size() * states_->size();
@@ -43,12 +43,12 @@ class Below {
         reject(*why, count);
         continue;
       }
-      for (const Recomputation& r : recomputations) below(r);
+      for (const Recomputation& r : recomputations) search_with(r);
     }
   }
 
  private:
-  void below(const Recomputation& recomputation) {
+  void search_with(const Recomputation& recomputation) {
     take(plan_, recomputation);
     const bool prune = search_.space.request->prune;
     if (prune && least_busy(bounds_, plan_) > latest())
@@ -152,8 +152,8 @@ Result<CostContext> context_of(const ShapeSearch& search, const Plan& shape) {
 }  // namespace
 
 Family family_of(const Plan& p) {
-  return {p.devices, p.tp,         static_cast<std::int64_t>(p.tensor_layout),
-          p.tp_rows, p.tp_columns, p.tp_depth,
+  const TensorDivision& t = p.tensor;
+  return {p.devices, p.tp, static_cast<std::int64_t>(t.layout), t.rows, t.columns, t.depth,
           p.ep,      p.pp};
 }
 
@@ -237,7 +237,7 @@ void search_shape(const ShapeSearch& search, const SearchShape& shape, const Fou
   }
   auto context = context_of(search, shape.plan);
   if (context) {
-    Below(search, shape, before, result, *std::move(context)).run();
+    ShapeSearcher(search, shape, before, result, *std::move(context)).run();
     return;
   }
   result.error = context.error();

@@ -33,14 +33,6 @@ bool allows_enum(const SearchRequest& request, SearchKey key, Enum value) {
   return allows(request, key, static_cast<Int>(value));
 }
 
-struct Tensor {
-  TensorLayout layout = TensorLayout::one_d;
-  Int rows = 0;
-  Int columns = 0;
-  Int depth = 1;
-  bool sequence_parallel = false;
-};
-
 std::optional<Int> root(Int n, int power) {
   for (Int side = 1;; ++side) {
     Int filled = side * side;
@@ -56,7 +48,7 @@ bool asks(const SearchRequest& request, SearchKey key) {
 }
 
 // All grids of the layout whose sides multiply to tp. A depth of one is 2d.
-void add_grids(TensorLayout layout, Int tp, std::vector<Tensor>& list) {
+void add_grids(TensorLayout layout, Int tp, std::vector<TensorDivision>& list) {
   const bool deep = layout != TensorLayout::two_d;
   for (Int depth = deep ? 2 : 1; depth <= (deep ? tp : 1); ++depth) {
     if (tp % depth != 0) continue;
@@ -70,9 +62,9 @@ void add_grids(TensorLayout layout, Int tp, std::vector<Tensor>& list) {
 
 // One device is 1d. A grid of one copy is 2d, not 2.5d. Grids with given sides are searched only on
 // request: most are slower than the square ones and would grow every search.
-std::vector<Tensor> tensor_choices(const SearchRequest& request, Int tp) {
-  std::vector<Tensor> all{{}};
-  if (tp > 1 || request.base.sequence_degree > 1) all.push_back({.sequence_parallel = true});
+std::vector<TensorDivision> tensor_choices(const SearchRequest& request, Int tp) {
+  std::vector<TensorDivision> all{{}};
+  if (tp > 1 || request.base.tensor.sequence_degree > 1) all.push_back({.sequence_parallel = true});
   if (tp > 1 && (asks(request, SearchKey::tp_rows) || asks(request, SearchKey::tp_columns))) {
     for (const auto layout :
          {TensorLayout::two_d, TensorLayout::two_and_half_d, TensorLayout::three_d}) {
@@ -88,7 +80,7 @@ std::vector<Tensor> tensor_choices(const SearchRequest& request, Int tp) {
     }
     if (root(tp, 3)) all.push_back({.layout = TensorLayout::three_d});
   }
-  std::erase_if(all, [&](const Tensor& t) {
+  std::erase_if(all, [&](const TensorDivision& t) {
     return !allows_enum(request, SearchKey::tensor_layout, t.layout) ||
            !allows(request, SearchKey::tp_rows, t.rows) ||
            !allows(request, SearchKey::tp_columns, t.columns) ||
@@ -109,7 +101,7 @@ std::vector<ContextExchange> exchange_choices(const SearchRequest& request, Int 
 }
 
 std::vector<Int> micro_batch_choices(const SearchRequest& request) {
-  std::vector<Int> list = divisors(request, SearchKey::micro_batch, request.base.global_batch);
+  std::vector<Int> list = divisors(request, SearchKey::micro_batch, request.base.batch.global);
   const auto key = static_cast<std::size_t>(SearchKey::micro_batch);
   if (request.fixed[key] || request.most[key]) return list;
   std::erase_if(list, [](Int n) { return n > most_micro_batch; });
@@ -122,7 +114,7 @@ std::optional<Rejected> shape_obstacle(const Transformer& model, const Plan& sha
   const auto fails = [&] {
     probe.devices = tensor_ranks(probe) * probe.cp * probe.ep;
     probe.dp = probe.ep;
-    probe.global_batch = probe.ep * probe.micro_batch;
+    probe.batch.global = probe.ep * probe.batch.micro;
     return !check_plan(model, probe);
   };
   probe.cp = probe.ep = 1;
@@ -214,10 +206,10 @@ void each_count(const SearchSpace& space, const Plan& shape, Each each) {
   for (const Split& split : list_splits(space, shape)) {
     plan.pp = split.pp;
     plan.dp = split.dp;
-    plan.schedule = split.schedule;
-    plan.virtual_stages = split.virtual_stages;
+    plan.pipeline.schedule = split.schedule;
+    plan.pipeline.virtual_stages = split.virtual_stages;
     if (split.dp != dp) {
-      const bool several = space.request->base.global_batch / (split.dp * shape.micro_batch) > 1;
+      const bool several = space.request->base.batch.global / (split.dp * shape.batch.micro) > 1;
       states = static_cast<Int>(list_states(space, shape, split.dp * shape.cp, several).size());
       dp = split.dp;
     }
@@ -248,7 +240,7 @@ ShapeList list_shapes(const SearchSpace& space) {
   ShapeList list;
   Plan p = request.base;
   p.devices = space.devices;
-  p.stage_layers.clear();
+  p.pipeline.stage_layers.clear();
   Int index = 0;
   std::map<std::array<Int, 4>, Int> counts;  // by everything in a shape that count_plans uses
   const auto add = [&] {
@@ -258,20 +250,16 @@ ShapeList list_shapes(const SearchSpace& space) {
       list.shapes.push_back({.plan = p, .index = index});
     } else {
       const auto [plans, is_new] =
-          counts.try_emplace({tensor_ranks(p) * p.cp, p.cp, p.ep, p.micro_batch});
+          counts.try_emplace({tensor_ranks(p) * p.cp, p.cp, p.ep, p.batch.micro});
       if (is_new) plans->second = count_plans(space, p);
       list.rejected[static_cast<std::size_t>(*why)] += plans->second;
     }
   };
   for (const Int tp : divisors(request, SearchKey::tp, space.devices)) {
     p.tp = tp;
-    for (const Tensor& t : tensor_choices(request, tp)) {
-      p.tensor_layout = t.layout;
-      p.tp_rows = t.rows;
-      p.tp_columns = t.columns;
-      p.tp_depth = t.depth;
-      p.sequence_parallel = t.sequence_parallel;
-      p.sequence_degree = t.sequence_parallel ? request.base.sequence_degree : 0;
+    for (const TensorDivision& t : tensor_choices(request, tp)) {
+      p.tensor = t;
+      p.tensor.sequence_degree = t.sequence_parallel ? request.base.tensor.sequence_degree : 0;
       const Int ranks = tensor_ranks(p);
       if (space.devices % ranks != 0) continue;
       for (const Int cp : divisors(request, SearchKey::cp, space.devices / ranks)) {
@@ -282,7 +270,7 @@ ShapeList list_shapes(const SearchSpace& space) {
             if (space.devices / (whole_experts(p) ? 1 : ranks) % ep != 0) continue;
             p.ep = ep;
             for (const Int micro_batch : micro_batches) {
-              p.micro_batch = micro_batch;
+              p.batch.micro = micro_batch;
               add();
             }
           }
@@ -297,7 +285,7 @@ std::vector<Split> list_splits(const SearchSpace& space, const Plan& shape) {
   const SearchRequest& request = *space.request;
   const Int layers = space.model->layers;
   const Int left = space.devices / (tensor_ranks(shape) * shape.cp);
-  const double head = head_in_layers(*space.model, request.base.sequence);
+  const double head = head_in_layers(*space.model, request.base.batch.sequence);
   std::vector<Split> list;
   for (const Int pp : divisors(request, SearchKey::pp, left)) {
     const Int dp = left / pp;
@@ -381,40 +369,40 @@ std::vector<StateChoice> list_states(const SearchSpace& space, const Plan& shape
 void take(Plan& plan, const Transformer& model, const Split& split) {
   plan.pp = split.pp;
   plan.dp = split.dp;
-  plan.schedule = split.schedule;
-  plan.virtual_stages = split.virtual_stages;
+  plan.pipeline.schedule = split.schedule;
+  plan.pipeline.virtual_stages = split.virtual_stages;
   const Int stages = split.pp * split.virtual_stages;
-  plan.stage_layers.clear();
+  plan.pipeline.stage_layers.clear();
   if (split.last_layers > 0) {
-    plan.stage_layers = even_stages(model.layers - split.last_layers, stages - 1);
-    plan.stage_layers.push_back(split.last_layers);
+    plan.pipeline.stage_layers = even_stages(model.layers - split.last_layers, stages - 1);
+    plan.pipeline.stage_layers.push_back(split.last_layers);
   } else if (model.layers % stages != 0) {
-    plan.stage_layers = even_stages(model.layers, stages);
+    plan.pipeline.stage_layers = even_stages(model.layers, stages);
   }
 }
 
 void take(Plan& plan, const Recomputation& recomputation) {
-  plan.recompute = recomputation.how;
-  plan.recompute_every = recomputation.every;
+  plan.memory.recompute = recomputation.how;
+  plan.memory.recompute_every = recomputation.every;
 }
 
 void take(Plan& plan, const StateChoice& states) {
   plan.zero = states.zero;
   plan.shard_group = states.shard_group;
-  plan.reduce_each_micro_batch = states.reduce_each_micro_batch;
-  plan.optimizer_at = states.optimizer_at;
-  plan.gradients_at = states.gradients_at;
-  plan.parameters_at = states.parameters_at;
+  plan.batch.reduce_each_micro = states.reduce_each_micro_batch;
+  plan.memory.optimizer_at = states.optimizer_at;
+  plan.memory.gradients_at = states.gradients_at;
+  plan.memory.parameters_at = states.parameters_at;
 }
 
 std::optional<Rejected> obstacle(const Transformer&, const Plan& plan) {
-  if (plan.global_batch % (plan.dp * plan.micro_batch) != 0) return Rejected::batch;
+  if (plan.batch.global % (plan.dp * plan.batch.micro) != 0) return Rejected::batch;
   if (expert_ranks(plan) % plan.ep != 0) return Rejected::expert;
-  if (plan.schedule == Schedule::interleaved && micro_batches(plan) % plan.pp != 0) {
+  if (plan.pipeline.schedule == Schedule::interleaved && micro_batches(plan) % plan.pp != 0) {
     return Rejected::schedule;
   }
   const Int m = micro_batches(plan);
-  if (plan.schedule == Schedule::dualpipe && (m % 2 != 0 || m < 2 * plan.pp)) {
+  if (plan.pipeline.schedule == Schedule::dualpipe && (m % 2 != 0 || m < 2 * plan.pp)) {
     return Rejected::schedule;
   }
   return std::nullopt;

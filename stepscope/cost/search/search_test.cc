@@ -45,8 +45,8 @@ struct Bench {
 SearchRequest request_of(std::int64_t devices, std::int64_t batch) {
   SearchRequest request;
   request.devices = {devices};
-  request.base.global_batch = batch;
-  request.base.sequence = 2048;
+  request.base.batch.global = batch;
+  request.base.batch.sequence = 2048;
   return request;
 }
 
@@ -99,7 +99,7 @@ TEST(Search, FindsWithBoundsWhatItFindsWithoutForPartsOfTheWeights) {
       request.base.trained.frozen_layers = 1;
       request.base.trained.frozen.add(ModelPart::embedding);
       if (adapters) request.base.trained.lora_rank = 8;
-      request.base.expert_load = model.experts ? 150 : 100;
+      request.base.experts.load = model.experts ? 150 : 100;
       const SearchResult pruned = bench.search(model, request);
       request.prune = false;
       const SearchResult all = bench.search(model, request);
@@ -285,8 +285,8 @@ TEST(Search, KeepsWhatIsFixedAndBelowWhatIsLimited) {
   ASSERT_FALSE(result.best.empty());
   for (const FoundPlan& f : result.best) {
     EXPECT_EQ(f.plan.tp, 2);
-    EXPECT_EQ(f.plan.schedule, Schedule::zero_bubble_h1);
-    EXPECT_EQ(f.plan.recompute, Recompute::full);
+    EXPECT_EQ(f.plan.pipeline.schedule, Schedule::zero_bubble_h1);
+    EXPECT_EQ(f.plan.memory.recompute, Recompute::full);
     EXPECT_LE(f.plan.pp, 2);
     EXPECT_EQ(f.plan.zero, 1);
     EXPECT_TRUE(check_plan(llama(), f.plan));
@@ -300,8 +300,8 @@ TEST(Search, TriesGridsWithGivenSidesWhereAsked) {
   const auto sides = [&] {
     std::set<std::array<std::int64_t, 3>> found;
     for (const FoundPlan& f : bench.search(gpt(), request).best) {
-      if (f.plan.tp_rows > 0) {
-        found.insert({f.plan.tp_rows, f.plan.tp_columns, f.plan.tp_depth});
+      if (f.plan.tensor.rows > 0) {
+        found.insert({f.plan.tensor.rows, f.plan.tensor.columns, f.plan.tensor.depth});
       }
     }
     return found;
@@ -334,9 +334,10 @@ TEST(Search, GivesTheStageOfALargeHeadFewerLayers) {
   std::optional<double> even;
   for (const FoundPlan& f : result.best) {
     Plan plan = f.plan;
-    if (plan.virtual_stages > 1 || plan.stage_layers.empty()) continue;
-    EXPECT_EQ(plan.stage_layers, (std::vector<std::int64_t>{4, 5, 4, 3})) << plan_json(plan);
-    plan.stage_layers.clear();
+    if (plan.pipeline.virtual_stages > 1 || plan.pipeline.stage_layers.empty()) continue;
+    EXPECT_EQ(plan.pipeline.stage_layers, (std::vector<std::int64_t>{4, 5, 4, 3}))
+        << plan_json(plan);
+    plan.pipeline.stage_layers.clear();
     auto context = make_cost_context(model, bench.machine, bench.network, plan);
     ASSERT_TRUE(context);
     even = evaluate(*context, plan)->step().count();
@@ -348,13 +349,13 @@ TEST(Search, GivesTheStageOfALargeHeadFewerLayers) {
 TEST(Search, KeepsTheSequenceDegreeOfItsBase) {
   const Bench bench;
   SearchRequest request = request_of(8, 8);
-  request.base.sequence_degree = 4;
+  request.base.tensor.sequence_degree = 4;
   ASSERT_TRUE(fix(request, "tp", "2"));
   ASSERT_TRUE(fix(request, "sequence_parallel", "true"));
   const SearchResult found = bench.search(gpt(), request);
   ASSERT_FALSE(found.best.empty());
   for (const FoundPlan& f : found.best) {
-    EXPECT_EQ(f.plan.sequence_degree, 4);
+    EXPECT_EQ(f.plan.tensor.sequence_degree, 4);
     EXPECT_EQ(4 * f.plan.cp * f.plan.pp * f.plan.dp, 8);
   }
 }
@@ -398,8 +399,9 @@ TEST(Search, OffloadsWhereAskedAndWhereNothingElseFits) {
   EXPECT_TRUE(result.offload_searched);
   ASSERT_FALSE(result.best.empty());
   const Plan& best = result.best.front().plan;
-  EXPECT_TRUE(best.optimizer_at != Residence::device || best.gradients_at != Residence::device ||
-              best.parameters_at != Residence::device);
+  EXPECT_TRUE(best.memory.optimizer_at != Residence::device ||
+              best.memory.gradients_at != Residence::device ||
+              best.memory.parameters_at != Residence::device);
   request.devices = {2};
   request.offload = true;
   const SearchResult pruned = bench.search(model, request);
@@ -553,10 +555,10 @@ TEST(Search, SaysWhatItCannotDoWithout) {
   ASSERT_FALSE(frozen);
   EXPECT_NE(frozen.error().message().find("100"), std::string::npos) << frozen.error().message();
   request.base.trained = {};
-  request.base.expert_load = 120;
+  request.base.experts.load = 120;
   const auto loaded = search_plans(llama(), bench.machine, bench.network, request);
   ASSERT_FALSE(loaded);
-  EXPECT_NE(loaded.error().message().find("expert_load"), std::string::npos)
+  EXPECT_NE(loaded.error().message().find("--expert-load"), std::string::npos)
       << loaded.error().message();
   bench.machine.memory.reset();
   const auto none = search_plans(llama(), bench.machine, bench.network, request_of(8, 8));

@@ -14,19 +14,10 @@ namespace stepscope {
 namespace {
 
 auto shape_of(const Plan& p) {
-  return std::tie(p.tp, p.tensor_layout, p.tp_rows, p.tp_columns, p.tp_depth, p.sequence_parallel,
-                  p.sequence_degree, p.cp, p.context_exchange, p.ep, p.sequence, p.micro_batch,
-                  p.images, p.image_patches, p.fused_attention, p.narrow_attention, p.narrow_swiglu,
-                  p.narrow_head, p.fp8_rowwise, p.grouped_experts, p.fused_experts,
-                  p.narrow_attention_output, p.vendor_attention, p.fused_pointwise, p.fused_loss,
-                  p.loss_in_place, p.fused_gradient_sum, p.compiled, p.overlap_tensor,
-                  p.overlap_expert, p.cuda_graphs, p.expert_tp, p.expert_dispatch, p.expert_load,
-                  p.expert_sms, p.narrow_dispatch, p.recompute_modules.bits, p.torch_buffers,
-                  p.vocabulary_multiple, p.trained.lora_rank, p.trained.lora_targets.bits,
-                  p.trained.frozen.bits, p.trained.frozen_layers, p.precision.matmul,
-                  p.precision.parameter_bytes, p.precision.gradient_bytes,
-                  p.precision.accumulated_gradient_bytes, p.precision.master_bytes,
-                  p.precision.optimizer_state_bytes, p.precision.activation_bytes);
+  return std::tie(p.tp, p.cp, p.context_exchange, p.ep, p.tensor, p.experts, p.batch.sequence,
+                  p.batch.micro, p.batch.images, p.batch.image_patches, p.memory.recompute_modules,
+                  p.memory.narrow_swiglu, p.memory.narrow_attention_output, p.memory.torch_buffers,
+                  p.kernels, p.overlap.tensor, p.overlap.experts, p.trained, p.precision);
 }
 
 void count_layers(CostContext& context, const Rates& rates, const LayerRun& run) {
@@ -86,7 +77,7 @@ void add_tower(const CostContext& context, const Rates& rates, LayerCost& to) {
     const std::vector<Operation> operations =
         ends ? tower_end_operations(model, plan) : tower_layer_operations(model, plan);
     LayerCost part = layer_cost(operations, rates, plan, {.host = {.layers = ends ? 0.0 : 1.0}});
-    if (plan.images == 0) {
+    if (plan.batch.images == 0) {
       part = {.parameters = part.parameters,
               .trained = part.trained,
               .weights = part.weights,
@@ -109,13 +100,13 @@ void count_ends(CostContext& context, const Rates& rates, const LayerRun& run) {
       if (op.name == "token_embedding" && op.trained) context.tied_parameters = op.parameters;
   }
   LayerRun head = run;
-  head.full_precision = !context.shape.narrow_head;
+  head.full_precision = !context.shape.kernels.narrow_head;
   head.host = {.layers = model.head ? of(context.compute, ComputeParameter::host_head_layers) : 0};
   Plan ends = context.shape;
-  for (std::size_t apart = 0; apart < 2; ++apart) {
-    ends.pp = apart == 0 ? 1 : 2;
-    context.head[apart] = layer_cost(head_operations(model, ends), rates, ends, head);
-    add_prediction(context, rates, run, head, ends, context.head[apart]);
+  for (std::size_t own_stage = 0; own_stage < 2; ++own_stage) {
+    ends.pp = own_stage == 0 ? 1 : 2;
+    context.head[own_stage] = layer_cost(head_operations(model, ends), rates, ends, head);
+    add_prediction(context, rates, run, head, ends, context.head[own_stage]);
   }
 }
 
@@ -159,7 +150,8 @@ Result<UnitTime> time_singly(const CostContext& context, const Plan& plan, const
     if (calls <= 0 || all <= 0) return Done{};
     Plan sized = plan;
     const double one = all / calls;
-    sized.bucket = Bytes{std::max<std::int64_t>(1, std::llround(one * precision.parameter_bytes))};
+    sized.overlap.bucket =
+        Bytes{std::max<std::int64_t>(1, std::llround(one * precision.parameter_bytes))};
     const Result<DataTimes> times = data_times(sized, *context.network);
     if (!times) return times.error();
     const double sent = one * precision.parameter_bytes;
@@ -182,7 +174,7 @@ Result<UnitTime> unit_time(const CostContext& context, const Plan& plan, const L
   if (gathers_singly(plan)) return time_singly(context, plan, cost);
   Plan sized = plan;
   const double parameters = std::max(cost.parameters, cost.expert_parameters);
-  sized.bucket = Bytes{std::max<std::int64_t>(
+  sized.overlap.bucket = Bytes{std::max<std::int64_t>(
       1, std::llround(parameters * static_cast<double>(plan.precision.parameter_bytes)))};
   const Result<DataTimes> times = data_times(sized, *context.network);
   if (!times) return times.error();
@@ -196,7 +188,7 @@ N send_time(const CostContext& context, const DataTimes& times, const Plan& plan
   const N bytes = formula::bytes<N>(context.input_bytes, "bytes");
   N whole = times.send.once(bytes);
   const bool replicated =
-      plan.tp > 1 && plan.tensor_layout == TensorLayout::one_d && sequence_parts(plan) == 1;
+      plan.tp > 1 && plan.tensor.layout == TensorLayout::one_d && sequence_parts(plan) == 1;
   if (!replicated) return whole;
   return formula::min(whole, times.send.once(bytes / formula::count<N>(plan.tp, "tp")) +
                                  formula::seconds<N>(context.gather_input, "gather"));
@@ -214,23 +206,23 @@ Result<CostContext> make_cost_context(const Transformer& model, const Machine& m
   context.network = &network;
   context.shape = plan;
   Result<ComputeModel> compute =
-      make_compute_model(machine, plan.precision.matmul, plan.vendor_attention);
+      make_compute_model(machine, plan.precision.matmul, plan.kernels.vendor_attention);
   if (!compute) return compute.error();
   context.compute = *std::move(compute);
-  if (plan.fp8_rowwise) context.compute.matmul.efficiency *= rowwise_rate;
-  if (plan.narrow_attention && below_16_bits(plan.precision.matmul))
+  if (plan.kernels.fp8_rowwise) context.compute.matmul.efficiency *= rowwise_rate;
+  if (plan.kernels.narrow_attention && below_16_bits(plan.precision.matmul))
     context.compute.narrow_attention = narrow_attention_gain;
-  if (plan.overlap_expert && plan.ep > 1 && plan.expert_sms > 0) {
-    if (plan.expert_sms >= context.compute.units) {
-      return Error{.what = "expert_sms = " + std::to_string(plan.expert_sms) + ", but " +
+  if (plan.overlap.experts && plan.ep > 1 && plan.experts.sms > 0) {
+    if (plan.experts.sms >= context.compute.units) {
+      return Error{.what = "expert_sms = " + std::to_string(plan.experts.sms) + ", but " +
                            machine.name + " has " +
                            std::to_string(std::llround(context.compute.units)) + " of them",
                    .hint = "leave some for arithmetic"};
     }
-    keep_units(context.compute, plan.expert_sms);
+    keep_units(context.compute, plan.experts.sms);
   }
-  if (plan.cuda_graphs != CudaGraphs::none) shorten_launches(context.compute);
-  if (plan.compiled) pad_products(context.compute);
+  if (plan.kernels.cuda_graphs != CudaGraphs::none) shorten_launches(context.compute);
+  if (plan.kernels.compiled) pad_products(context.compute);
   const Result<Placements> placements = layer_placements(plan, network);
   if (!placements) return placements.error();
   context.placements = *placements;
@@ -246,7 +238,7 @@ Result<CostContext> make_cost_context(const Transformer& model, const Machine& m
   }
   for (std::size_t c = 0; c < flops_convention_count; ++c) {
     context.sequence_flops[c] = sequence_flops(
-        model, plan.sequence, static_cast<FlopsConvention>(c), plan.trained, images_of(plan));
+        model, plan.batch.sequence, static_cast<FlopsConvention>(c), plan.trained, images_of(plan));
   }
   return context;
 }
@@ -260,7 +252,7 @@ Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan) {
   const bool sharded = plan.zero > 0;
   for (const DataEntry& entry : context.data) {
     if (entry.dp == plan.dp && entry.pp == plan.pp && entry.shard_group == plan.shard_group &&
-        entry.sharded == sharded && entry.bucket == plan.bucket.value &&
+        entry.sharded == sharded && entry.bucket == plan.overlap.bucket.value &&
         entry.singly == gathers_singly(plan)) {
       return &entry;
     }
@@ -271,7 +263,7 @@ Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan) {
   entry.dp = plan.dp;
   entry.pp = plan.pp;
   entry.shard_group = plan.shard_group;
-  entry.bucket = plan.bucket.value;
+  entry.bucket = plan.overlap.bucket.value;
   entry.sharded = sharded;
   entry.singly = gathers_singly(plan);
   entry.times = *times;

@@ -15,7 +15,7 @@
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/cost/step/data_parallel.h"
 #include "stepscope/cost/step/pipeline.h"
 #include "stepscope/cost/time/compute_time.h"
@@ -107,8 +107,8 @@ struct Stages {
 // Calls visit(stage, share of the micro-batches) for the stages of a pipeline device.
 template <class Visit>
 void each_stage_of(const Plan& plan, std::size_t device, const Stages& stages, Visit visit) {
-  each_stage_of(plan.schedule, static_cast<std::size_t>(plan.pp), device, stages.cost_of.size(),
-                visit);
+  each_stage_of(plan.pipeline.schedule, static_cast<std::size_t>(plan.pp), device,
+                stages.cost_of.size(), visit);
 }
 
 // Times that depend on dp, the shard group and ZeRO besides the shape; cached between plans.

@@ -106,7 +106,7 @@ class Groups {
 
 StateTimes state_times(const Plan& plan, const Network& network, Groups& groups,
                        std::int64_t replicas, std::int64_t shards, std::int64_t stride) {
-  const auto bucket = static_cast<double>(plan.bucket.value);
+  const auto bucket = static_cast<double>(plan.overlap.bucket.value);
   StateTimes times;
   if (plan.zero == 0) {
     times.reduce = piece_time(network, CollectiveKind::all_reduce,

@@ -16,7 +16,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/interconnect.h"
 #include "stepscope/cost/model/formula.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/cost/time/memory_footprint.h"
 
 namespace stepscope {

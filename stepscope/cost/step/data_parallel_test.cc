@@ -25,8 +25,8 @@ Drawn draw(std::mt19937_64& engine) {
   d.plan.dp = whole(1, 64);
   d.plan.cp = whole(1, 4);
   const std::int64_t m = whole(1, 16);
-  d.plan.micro_batch = whole(1, 4);
-  d.plan.global_batch = d.plan.dp * d.plan.micro_batch * m;
+  d.plan.batch.micro = whole(1, 4);
+  d.plan.batch.global = d.plan.dp * d.plan.batch.micro * m;
   d.plan.precision.parameter_bytes = static_cast<int>(whole(1, 4));
   d.plan.precision.gradient_bytes = static_cast<int>(whole(2, 4));
   d.psi = static_cast<double>(whole(1, 1'000'000'000));
@@ -52,7 +52,7 @@ TEST(DataVolume, IsThatOfTheStage) {
     EXPECT_DOUBLE_EQ(sent(1), f * (g + p) * d.psi);
     EXPECT_DOUBLE_EQ(sent(2), f * (d.m * g + p) * d.psi);
     EXPECT_DOUBLE_EQ(sent(3), f * d.m * (2 * p + g) * d.psi);
-    d.plan.reduce_each_micro_batch = true;
+    d.plan.batch.reduce_each_micro = true;
     EXPECT_DOUBLE_EQ(sent(0), 2 * f * g * d.m * d.psi);
     EXPECT_DOUBLE_EQ(sent(1), f * (d.m * g + p) * d.psi);
   }
@@ -63,7 +63,7 @@ TEST(DataVolume, AShardGroupGathersLessAndAveragesBetweenGroups) {
   plan.dp = 32;
   plan.zero = 3;
   plan.shard_group = 8;
-  plan.global_batch = 32;
+  plan.batch.global = 32;
   const DataVolume v = data_volume(plan, {.dense = 1e9, .trained = 1e9});
   EXPECT_DOUBLE_EQ(v.gathered, 7.0 / 8 * 2 * 2e9);
   EXPECT_DOUBLE_EQ(v.reduced, 7.0 / 8 * 2e9);
@@ -74,7 +74,7 @@ TEST(DataVolume, ExpertsAreReducedOverTheirReplicasOnly) {
   Plan plan;
   plan.dp = 32;
   plan.ep = 8;
-  plan.global_batch = 32;
+  plan.batch.global = 32;
   EXPECT_DOUBLE_EQ(sum(data_volume(plan, {.experts = 1e9, .trained_experts = 1e9})),
                    2 * 3.0 / 4 * 2e9);
   plan.ep = 32;
@@ -104,9 +104,9 @@ TEST(DataTimes, APieceTakesWhatItsCollectiveTakes) {
   ASSERT_TRUE(times) << times.error().message();
   const auto group = place(16, 8, network);
   ASSERT_TRUE(group);
-  const double piece = static_cast<double>(plan.bucket.value);
+  const double piece = static_cast<double>(plan.overlap.bucket.value);
   const auto near = [&](const PieceTime& time, CollectiveKind kind) {
-    const double exact = collective_time(network, kind, plan.bucket, *group).count();
+    const double exact = collective_time(network, kind, plan.overlap.bucket, *group).count();
     EXPECT_NEAR(time.of(piece), exact, 1e-9 * exact);
     EXPECT_NEAR(time.of(10 * piece), 10 * exact, 1e-9 * exact);
   };

@@ -39,14 +39,15 @@ double through(Residence place, double link, double drive) {
 Result<OffloadRates> offload_rates(const Machine& machine, const Plan& plan) {
   OffloadRates rates;
   const auto on = [&plan](Residence r) {
-    return plan.optimizer_at == r || plan.gradients_at == r || plan.parameters_at == r;
+    return plan.memory.optimizer_at == r || plan.memory.gradients_at == r ||
+           plan.memory.parameters_at == r;
   };
   if (!on(Residence::host) && !on(Residence::nvme)) return rates;
   Needs needs(machine);
   const Host host = machine.host.value_or(Host{});
   const Nvme nvme = machine.nvme.value_or(Nvme{});
   rates.link = needs.rate(host.per_direction, "host.gb_per_s_per_direction", "offload");
-  if (plan.optimizer_at != Residence::device) {
+  if (plan.memory.optimizer_at != Residence::device) {
     rates.host_memory =
         needs.rate(host.memory_rate, "host.memory_gb_per_s", "the optimizer on the host");
   }
@@ -55,8 +56,8 @@ Result<OffloadRates> offload_rates(const Machine& machine, const Plan& plan) {
     rates.nvme_write = needs.rate(nvme.write, "nvme.write_gb_per_s", "states on NVMe");
   }
   if (needs.error()) return *needs.error();
-  rates.fetch = through(plan.parameters_at, rates.link, rates.nvme_read);
-  rates.drain = through(plan.gradients_at, rates.link, rates.nvme_write);
+  rates.fetch = through(plan.memory.parameters_at, rates.link, rates.nvme_read);
+  rates.drain = through(plan.memory.gradients_at, rates.link, rates.nvme_write);
   return rates;
 }
 
@@ -71,14 +72,14 @@ OptimizerTime<N> optimizer_time(const ComputeModel& compute, const OffloadRates&
   const N fixed =
       formula::seconds<N>(of(compute, ComputeParameter::optimizer_us) * 1e-6, "optimizer_us");
   const N link = byte_rate<N>(rates.link, "link rate");
-  const bool stays = plan.optimizer_at == Residence::device;
+  const bool stays = plan.memory.optimizer_at == Residence::device;
   N moves = formula::seconds<N>(0);
   // Gradients move to the optimizer and parameters come back, unless they are already there.
-  if (stays ? rates.drain > 0 : plan.gradients_at == Residence::device)
+  if (stays ? rates.drain > 0 : plan.memory.gradients_at == Residence::device)
     moves = moves + all * bytes<N>(p.accumulated_gradient_bytes, "A") / link;
-  if (stays ? rates.fetch > 0 : plan.parameters_at == Residence::device)
+  if (stays ? rates.fetch > 0 : plan.memory.parameters_at == Residence::device)
     moves = moves + all * bytes<N>(p.parameter_bytes, "P") / link;
-  if (plan.optimizer_at == Residence::nvme) {
+  if (plan.memory.optimizer_at == Residence::nvme) {
     const N states = all * (bytes<N>(p.master_bytes, "M") + bytes<N>(p.optimizer_state_bytes, "O"));
     moves = moves + (states / byte_rate<N>(rates.nvme_read, "NVMe read rate") +
                      states / byte_rate<N>(rates.nvme_write, "NVMe write rate"));

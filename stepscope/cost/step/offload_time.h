@@ -6,7 +6,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/formula.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/cost/time/compute_time.h"
 
 namespace stepscope {

@@ -15,7 +15,7 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/model/formula.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

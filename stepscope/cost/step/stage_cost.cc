@@ -33,12 +33,13 @@ Counts count_layers(const CostContext& context, const Plan& plan, Range range) {
   if (context.kinds.size() == 1) {
     const auto none = static_cast<std::size_t>(Recompute::none);
     const auto full = static_cast<std::size_t>(Recompute::full);
-    if (plan.recompute == Recompute::every_k) {
-      const std::int64_t kept = (range.count + plan.recompute_every - 1) / plan.recompute_every;
+    if (plan.memory.recompute == Recompute::every_k) {
+      const std::int64_t kept =
+          (range.count + plan.memory.recompute_every - 1) / plan.memory.recompute_every;
       counts[0][none] = kept;
       counts[0][full] = range.count - kept;
     } else {
-      counts[0][static_cast<std::size_t>(plan.recompute)] = range.count;
+      counts[0][static_cast<std::size_t>(plan.memory.recompute)] = range.count;
     }
     return counts;
   }
@@ -85,9 +86,9 @@ struct UnitCalls {
   UnitCalls(const ComputeModel& compute, const Plan& plan)
       : contention(of(compute, ComputeParameter::contention)),
         latest(latest_rank(compute, shard_counts(plan).dense)),
-        prefetches(plan.overlap_parameter_gather && plan.prefetch_distance > 0 &&
+        prefetches(plan.overlap.parameter_gather && plan.overlap.prefetch > 0 &&
                    !gathers_singly(plan)),
-        overlaps_reduction(plan.overlap_gradient_reduce && !gathers_singly(plan)),
+        overlaps_reduction(plan.overlap.gradient_reduce && !gathers_singly(plan)),
         gathers(backward_gathers(plan)) {}
 
   template <formula::Number N>
@@ -140,7 +141,7 @@ void each_unit(const CostContext& context, const DataEntry& data, const Plan& pl
       slack = std::max(slack, context.kinds[k].forward.total() - data.kinds[k].gather);
     }
   }
-  slack = std::max(0.0, slack) * static_cast<double>(plan.prefetch_distance);
+  slack = std::max(0.0, slack) * static_cast<double>(plan.overlap.prefetch);
   if (first) visit(StageUnit{context.embedding, data.embedding, 0, 1, slack, true});
   if (last) visit(StageUnit{context.head[plan.pp > 1 ? 1 : 0], data.head, 0, 1, slack, true});
 }
@@ -166,7 +167,8 @@ class StageBuilder {
     const bool sums = plan.zero < 2 || micro_batches(plan) > 1;
     const bool casts = p.gradient_bytes != p.accumulated_gradient_bytes;
     sum_ = sums ? memory_time(context.compute, sum_bytes, casts ? sum_bytes : 0).count() : 0;
-    sum_in_product_ = plan.zero < 2 && plan.fused_gradient_sum ? sum_in_product(context, p) : sum_;
+    sum_in_product_ =
+        plan.zero < 2 && plan.kernels.fused_gradient_sum ? sum_in_product(context, p) : sum_;
     fetch_ = offload.fetch > 0 ? p.parameter_bytes / offload.fetch : 0;
   }
 
@@ -235,7 +237,8 @@ class StageBuilder {
     const Call send{data_.send, data_.send_copying};
     const auto pass = [&](double work) {
       const double start = of(context_.compute, ComputeParameter::pass_us) * 1e-6;
-      return start + (plan_.virtual_stages > 1 ? beside(send, work, calls_.contention) : 0);
+      return start +
+             (plan_.pipeline.virtual_stages > 1 ? beside(send, work, calls_.contention) : 0);
     };
     stage.pass_forward = pass(stage.forward.total());
     stage.pass_backward = pass(stage.backward.total() + stage.again.total());
@@ -246,7 +249,7 @@ class StageBuilder {
     const double whole = layer.parameters + layer.expert_parameters;
     const double fetched =
         fetch_ * (plan_.zero == 3 ? owned(layer.parameters, layer.expert_parameters) : whole);
-    const bool ahead = plan_.prefetch_distance > 0;
+    const bool ahead = plan_.overlap.prefetch > 0;
     stage.fetch_forward += times * (ahead ? std::max(0.0, fetched - forward) : fetched);
     stage.fetch_backward += times * (ahead ? std::max(0.0, fetched - backward) : fetched);
   }
@@ -274,7 +277,7 @@ bool alike(const CostContext& context, Range a, Range b) {
 void compare_devices(Stages& stages, const Plan& plan) {
   const auto devices = static_cast<std::size_t>(plan.pp);
   stages.as_before.assign(devices, 0);
-  if (plan.schedule == Schedule::dualpipe) return;  // each has another pair of stages
+  if (plan.pipeline.schedule == Schedule::dualpipe) return;  // each has another pair of stages
   for (std::size_t d = 1; d < devices; ++d) {
     bool same = true;
     for (std::size_t s = d; same && s < stages.cost_of.size(); s += devices) {
@@ -296,7 +299,7 @@ Formula exposed_units(const CostContext& context, const DataEntry& data, const P
     range = {range.begin + range.count, layers[s]};
     const auto last = static_cast<std::int64_t>(layers.size()) - 1;
     const auto at = static_cast<std::int64_t>(s);
-    const bool mirror = plan.schedule == Schedule::dualpipe && last - at == device;
+    const bool mirror = plan.pipeline.schedule == Schedule::dualpipe && last - at == device;
     if (at % plan.pp != device && !mirror) continue;
     each_unit(context, data, plan, range, s == 0, s + 1 == layers.size(), [&](const StageUnit& u) {
       all.add(formula::count<Formula>(static_cast<std::int64_t>(u.times), "layers") *
@@ -310,27 +313,27 @@ Formula exposed_units(const CostContext& context, const DataEntry& data, const P
 StageKey stage_key(const Plan& p) {
   const auto number = [](auto e) { return static_cast<std::uint8_t>(e); };
   const int sharded = p.zero < 2 ? 0 : p.zero;  // parameters or the gradients' sum
-  return {.numbers = {p.devices, p.pp, p.virtual_stages, p.dp, p.sequence, p.micro_batch,
-                      p.global_batch, p.recompute_every, p.prefetch_distance, p.bucket.value,
-                      sharded == 0 ? 0 : p.shard_group},
-          .choices = {number(sharded), number(p.schedule), number(p.recompute),
-                      number(p.optimizer_at), number(p.gradients_at), number(p.parameters_at),
-                      number(p.overlap_gradient_reduce), number(p.overlap_parameter_gather),
-                      number(p.gather_singly)}};
+  return {.numbers = {p.devices, p.pp, p.pipeline.virtual_stages, p.dp, p.batch.sequence,
+                      p.batch.micro, p.batch.global, p.memory.recompute_every, p.overlap.prefetch,
+                      p.overlap.bucket.value, sharded == 0 ? 0 : p.shard_group},
+          .choices = {number(sharded), number(p.pipeline.schedule), number(p.memory.recompute),
+                      number(p.memory.optimizer_at), number(p.memory.gradients_at),
+                      number(p.memory.parameters_at), number(p.overlap.gradient_reduce),
+                      number(p.overlap.parameter_gather), number(p.overlap.gather_singly)}};
 }
 
 bool has_stages(const CostContext& context, const Plan& plan) {
   const Stages& stages = context.stages;
   if (!stages.made_for || *stages.made_for != stage_key(plan)) return false;
-  if (!plan.stage_layers.empty()) return plan.stage_layers == stages.layers;
+  if (!plan.pipeline.stage_layers.empty()) return plan.pipeline.stage_layers == stages.layers;
   return std::ranges::adjacent_find(stages.layers, std::not_equal_to<>()) == stages.layers.end();
 }
 
 void make_stages(CostContext& context, const DataEntry& data, const OffloadRates& offload,
                  const Plan& plan) {
   Stages& stages = context.stages;
-  const auto count = static_cast<std::size_t>(plan.pp * plan.virtual_stages);
-  const bool even = plan.stage_layers.empty();
+  const auto count = static_cast<std::size_t>(plan.pp * plan.pipeline.virtual_stages);
+  const bool even = plan.pipeline.stage_layers.empty();
   const std::int64_t each = even ? context.model->layers / static_cast<std::int64_t>(count) : 0;
   stages.costs.clear();
   stages.cost_of.resize(count);
@@ -341,7 +344,7 @@ void make_stages(CostContext& context, const DataEntry& data, const OffloadRates
   for (std::size_t s = 0; s < count; ++s) {
     const Range before = range;
     range.begin += range.count;
-    range.count = even ? each : plan.stage_layers[s];
+    range.count = even ? each : plan.pipeline.stage_layers[s];
     const bool first = s == 0;
     const bool last = s + 1 == count;
     if (last || s < 2 || !alike(context, before, range)) {
@@ -354,7 +357,7 @@ void make_stages(CostContext& context, const DataEntry& data, const OffloadRates
     stages.cost_of[s] = static_cast<std::uint32_t>(stages.costs.size() - 1);
     stages.layers[s] = range.count;
   }
-  stages.boundary_bytes = plan.pp > 1 && plan.torch_buffers ? context.input_bytes : 0;
+  stages.boundary_bytes = plan.pp > 1 && plan.memory.torch_buffers ? context.input_bytes : 0;
   compare_devices(stages, plan);
   stages.made_for = stage_key(plan);
 }

@@ -50,12 +50,12 @@ void stage_terms(const StageCost& stage, double micro_batches, double alone, Add
                                seconds<N>(stage.pass_backward, "backward")));
 }
 
-// With plan.overlap_expert a forward runs together with the backward of an earlier micro-batch. The
-// forwards before a device's first backward and the backwards after its last forward run alone:
+// With plan.overlap.experts a forward runs together with the backward of an earlier micro-batch.
+// The forwards before a device's first backward and the backwards after its last forward run alone:
 // those of the micro-batches that it holds at once.
 double passes_alone(const Plan& plan, std::int64_t device) {
-  return micro_batches_in_flight(plan.schedule, plan.pp, device, plan.virtual_stages,
-                                 micro_batches(plan));
+  return micro_batches_in_flight(plan.pipeline.schedule, plan.pp, device,
+                                 plan.pipeline.virtual_stages, micro_batches(plan));
 }
 
 // The contributions of the pipeline and the end of the step.
@@ -95,7 +95,7 @@ void add_rates(StepCost& cost, const CostContext& context, const Plan& plan) {
   cost.tokens_per_second = tokens_per_second<double>(plan, step);
   cost.width = interval_widths[static_cast<std::size_t>(run_kind(*context.model, plan))];
   for (std::size_t c = 0; c < flops_convention_count; ++c) {
-    const double flops = static_cast<double>(plan.global_batch) * context.sequence_flops[c];
+    const double flops = static_cast<double>(plan.batch.global) * context.sequence_flops[c];
     cost.mfu[c] = utilization<double>(flops, context.compute, plan, step);
   }
 }
@@ -107,8 +107,9 @@ N passed_bytes(double boundary_bytes, const Plan& plan, std::size_t device, doub
   const N m = count<N>(micro_batches(plan), "m");
   const N held = count<N>(in_flight, "in flight");
   const bool last = device + 1 == static_cast<std::size_t>(plan.pp);
-  const N receivers = count<N>(plan.virtual_stages - (device == 0 ? 1 : 0), "stages that receive");
-  const N senders = count<N>(plan.virtual_stages - (last ? 1 : 0), "stages that send");
+  const N receivers =
+      count<N>(plan.pipeline.virtual_stages - (device == 0 ? 1 : 0), "stages that receive");
+  const N senders = count<N>(plan.pipeline.virtual_stages - (last ? 1 : 0), "stages that send");
   return bytes<N>(boundary_bytes, "bytes passed") * (senders * (held + m) + receivers * (m - held));
 }
 
@@ -135,8 +136,8 @@ StageLoad stage_load(const Stages& stages, const Plan& plan, std::size_t device)
     load.logits_bytes = std::max(load.logits_bytes, stage.logits_bytes);
   });
   load.in_flight =
-      micro_batches_in_flight(plan.schedule, plan.pp, static_cast<std::int64_t>(device),
-                              plan.virtual_stages, micro_batches(plan));
+      micro_batches_in_flight(plan.pipeline.schedule, plan.pp, static_cast<std::int64_t>(device),
+                              plan.pipeline.virtual_stages, micro_batches(plan));
   load.passed_bytes = passed_bytes<double>(stages.boundary_bytes, plan, device, load.in_flight);
   return load;
 }
@@ -174,8 +175,8 @@ Result<StepCost> evaluate(CostContext& context, const Plan& plan) {
   const Stages& stages = context.stages;
   if (!has_stages(context, plan)) {
     make_stages(context, **data, *offload, plan);
-    context.pipeline = pipeline_time({.schedule = plan.schedule,
-                                      .virtual_stages = plan.virtual_stages,
+    context.pipeline = pipeline_time({.schedule = plan.pipeline.schedule,
+                                      .virtual_stages = plan.pipeline.virtual_stages,
                                       .micro_batches = micro_batches(plan),
                                       .send = Seconds{(*data)->send},
                                       .stages = stages.times});

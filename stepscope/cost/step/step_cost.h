@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/cost/step/cost_context.h"
 #include "stepscope/cost/step/step_interval.h"
 #include "stepscope/cost/step/step_tail.h"
@@ -74,8 +74,9 @@ struct StepCost {
 
 template <formula::Number N>
 [[nodiscard]] N tokens_per_second(const Plan& plan, double step) {
-  return formula::count<N>(plan.global_batch, "sequences") *
-         formula::count<N>(plan.sequence, "tokens of each") / formula::seconds<N>(step, "step");
+  return formula::count<N>(plan.batch.global, "sequences") *
+         formula::count<N>(plan.batch.sequence, "tokens of each") /
+         formula::seconds<N>(step, "step");
 }
 
 // MFU if `flops` are the model's; HFU if they include recomputation.

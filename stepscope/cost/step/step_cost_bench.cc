@@ -30,8 +30,8 @@ Plan shape() {
   plan.devices = 1024;
   plan.tp = 8;
   plan.dp = 128;
-  plan.sequence_parallel = true;
-  plan.global_batch = 1536;
+  plan.tensor.sequence_parallel = true;
+  plan.batch.global = 1536;
   return plan;
 }
 
@@ -45,10 +45,10 @@ std::vector<Plan> plans() {
           Plan plan = shape();
           plan.pp = pp;
           plan.dp = 128 / pp;
-          plan.schedule = schedule;
-          if (schedule == Schedule::interleaved) plan.virtual_stages = pp == 32 ? 3 : 2;
+          plan.pipeline.schedule = schedule;
+          if (schedule == Schedule::interleaved) plan.pipeline.virtual_stages = pp == 32 ? 3 : 2;
           plan.zero = zero;
-          plan.recompute = recompute;
+          plan.memory.recompute = recompute;
           if (check_plan(gpt3(), plan)) all.push_back(plan);
         }
       }

@@ -62,7 +62,7 @@ Plan plan_of(std::int64_t tp, std::int64_t pp, std::int64_t dp, std::int64_t bat
   plan.tp = tp;
   plan.pp = pp;
   plan.dp = dp;
-  plan.global_batch = batch;
+  plan.batch.global = batch;
   return plan;
 }
 
@@ -92,7 +92,7 @@ TEST(StepCost, OfOneDeviceIsItsOperationsAndTheOptimizer) {
   const double table = add(embedding_operations(bench.model, plan), 1);
   const double update = (products + table) * (4 + 2 * 12 + 2) / 1555e9;
   for (const bool fused : {false, true}) {
-    plan.fused_gradient_sum = fused;
+    plan.kernels.fused_gradient_sum = fused;
     const StepCost cost = bench.cost(plan);
     // Into fp32, for each micro-batch: in a pass that also reads the gradient, or instead of the
     // gradient.
@@ -109,8 +109,8 @@ TEST(StepCost, TermsSumToThePipelineAndWhatComesOnce) {
     for (const int zero : {0, 1, 2, 3}) {
       Plan plan = plan_of(4, pp, 4, 64);
       plan.zero = zero;
-      plan.sequence_parallel = true;
-      plan.recompute = Recompute::selective;
+      plan.tensor.sequence_parallel = true;
+      plan.memory.recompute = Recompute::selective;
       const StepCost cost = bench.cost(plan);
       const StepTail& t = cost.tail;
       const double once = t.reduce_exposed + t.reduce_earlier + t.gather_exposed + t.first_gather +
@@ -128,8 +128,8 @@ TEST(StepCost, DoesNotDependOnWhatWasEvaluatedBefore) {
   Plan one = plan_of(4, 2, 4, 64);
   Plan other = plan_of(4, 4, 2, 64);
   other.zero = 1;
-  other.schedule = Schedule::interleaved;
-  other.virtual_stages = 2;
+  other.pipeline.schedule = Schedule::interleaved;
+  other.pipeline.virtual_stages = 2;
   const double alone = bench.cost(one).step().count();
   CostContext context = bench.context(one);
   ASSERT_TRUE(same_shape(one, other));
@@ -142,14 +142,14 @@ TEST(StepCost, FullRecomputationCostsAForwardAndSavesActivations) {
   const Bench bench(deep(8));
   Plan plan = plan_of(8, 1, 1, 8);
   const StepCost kept = bench.cost(plan);
-  plan.recompute = Recompute::full;
+  plan.memory.recompute = Recompute::full;
   const StepCost again = bench.cost(plan);
   EXPECT_EQ(kept[StepTerm::recompute], 0);
   EXPECT_GT(again[StepTerm::recompute], 0.25 * again[StepTerm::matmul]);
   EXPECT_EQ(kept[StepTerm::matmul], again[StepTerm::matmul]);
   EXPECT_LT(again.memory[MemoryTerm::activations], 0.2 * kept.memory[MemoryTerm::activations]);
-  plan.recompute = Recompute::every_k;
-  plan.recompute_every = 2;
+  plan.memory.recompute = Recompute::every_k;
+  plan.memory.recompute_every = 2;
   const StepCost half = bench.cost(plan);
   EXPECT_NEAR(half[StepTerm::recompute], again[StepTerm::recompute] / 2, 1e-9);
 }
@@ -160,8 +160,8 @@ TEST(StepCost, OverlapHidesCommunicationButNeverAllOfIt) {
     Plan plan = plan_of(1, 1, 16, 64);
     plan.zero = zero;
     const double overlapped = bench.cost(plan)[StepTerm::data];
-    plan.overlap_gradient_reduce = false;
-    plan.overlap_parameter_gather = false;
+    plan.overlap.gradient_reduce = false;
+    plan.overlap.parameter_gather = false;
     const double bare = bench.cost(plan)[StepTerm::data];
     EXPECT_GT(overlapped, 0) << zero;
     EXPECT_LT(overlapped, bare) << zero;
@@ -177,22 +177,22 @@ TEST(StepCost, HidesExpertsUnderArithmeticAndTheHostInGraphs) {
     CostContext context = *make_cost_context(m, machine, network, plan);
     return *evaluate(context, plan);
   };
-  Plan plan{.devices = 64, .ep = 8, .dp = 64, .sequence = 4096, .global_batch = 256};
+  Plan plan{.devices = 64, .ep = 8, .dp = 64, .batch = {.sequence = 4096, .global = 256}};
   const StepCost plain = cost(plan);
-  plan.overlap_expert = true;
+  plan.overlap.experts = true;
   const StepCost hidden = cost(plan);
   EXPECT_LT(hidden[StepTerm::expert], 0.5 * plain[StepTerm::expert]);
   EXPECT_GT(hidden[StepTerm::expert], 0);  // the slowdown of arithmetic
   EXPECT_DOUBLE_EQ(hidden[StepTerm::matmul], plain[StepTerm::matmul]);
   // A single micro-batch has no other to hide under.
-  plan.global_batch = 64;
+  plan.batch.global = 64;
   const double alone = cost(plan)[StepTerm::expert];
-  plan.overlap_expert = false;
+  plan.overlap.experts = false;
   EXPECT_DOUBLE_EQ(alone, cost(plan)[StepTerm::expert]);
-  plan.global_batch = 256;
-  plan.cuda_graphs = CudaGraphs::layers;
+  plan.batch.global = 256;
+  plan.kernels.cuda_graphs = CudaGraphs::layers;
   const StepCost layers = cost(plan);
-  plan.cuda_graphs = CudaGraphs::step;
+  plan.kernels.cuda_graphs = CudaGraphs::step;
   const StepCost step = cost(plan);
   EXPECT_LT(layers[StepTerm::host], plain[StepTerm::host]);
   EXPECT_EQ(step[StepTerm::host], 0);
@@ -203,17 +203,17 @@ TEST(StepCost, HidesExpertsUnderArithmeticAndTheHostInGraphs) {
 // device whose products are single kernels.
 TEST(StepCost, AMixtureTakesTheHostItsLaunches) {
   const Transformer m = *find_model("mixtral-8x7b");
-  const Plan plan{.devices = 4, .ep = 4, .dp = 4, .grouped_experts = false};
+  const Plan plan{.devices = 4, .ep = 4, .dp = 4, .kernels = {.grouped_experts = false}};
   const HostWork work = host_work(m, layer_kind(m, 0), plan);
   EXPECT_EQ(work.mixtures, 1);
   EXPECT_EQ(work.products, 4);
   const ComputeModel compute =
       *make_compute_model(*find_machine("H100-80GB SXM"), Dtype::bf16, false);
   const double layer = of(compute, ComputeParameter::host_layer_us) * 1e-6;
-  EXPECT_NEAR(host_seconds(compute, plan, work), layer + (84 + 4) * 45e-6, 1e-12);
+  EXPECT_NEAR(host_seconds(compute, plan.kernels, work), layer + (84 + 4) * 45e-6, 1e-12);
   Plan graphs = plan;
-  graphs.cuda_graphs = CudaGraphs::layers;
-  EXPECT_NEAR(host_seconds(compute, graphs, work), 0.4 * layer + (42 + 4) * 45e-6, 1e-12);
+  graphs.kernels.cuda_graphs = CudaGraphs::layers;
+  EXPECT_NEAR(host_seconds(compute, graphs.kernels, work), 0.4 * layer + (42 + 4) * 45e-6, 1e-12);
   Transformer drops = m;
   drops.experts->capacity_factor = 1.0;
   EXPECT_EQ(host_work(drops, layer_kind(drops, 0), plan).mixtures, 0);
@@ -224,7 +224,7 @@ TEST(StepCost, PrefetchingNothingExposesEveryGather) {
   Plan plan = plan_of(1, 1, 16, 16);
   plan.zero = 3;
   const double ahead = bench.cost(plan)[StepTerm::data];
-  plan.prefetch_distance = 0;
+  plan.overlap.prefetch = 0;
   EXPECT_GT(bench.cost(plan)[StepTerm::data], ahead);
 }
 
@@ -243,7 +243,7 @@ TEST(StepCost, UnevenStagesWaitForTheLongest) {
   const Bench bench(deep(16));
   Plan even = plan_of(4, 4, 1, 32);
   Plan uneven = even;
-  uneven.stage_layers = {2, 6, 6, 2};
+  uneven.pipeline.stage_layers = {2, 6, 6, 2};
   const StepCost a = bench.cost(even);
   const StepCost b = bench.cost(uneven);
   EXPECT_GT(b.step(), a.step());
@@ -265,13 +265,13 @@ TEST(StepCost, APassOfAStageTakesItsStart) {
   const StepCost after = slow.cost(plan);
   EXPECT_NEAR(after[StepTerm::pipeline] - before[StepTerm::pipeline], 32 * 2 * 50e-6, 1e-9);
   EXPECT_GE(after.step().count() - before.step().count(), 32 * 2 * 50e-6 - 1e-9);
-  plan.schedule = Schedule::interleaved;
-  plan.virtual_stages = 4;
+  plan.pipeline.schedule = Schedule::interleaved;
+  plan.pipeline.virtual_stages = 4;
   const double chunks = slow.cost(plan)[StepTerm::pipeline] - bench.cost(plan)[StepTerm::pipeline];
   EXPECT_NEAR(chunks, 4 * 32 * 2 * 50e-6, 1e-9);
   plan.pp = 1;
-  plan.virtual_stages = 1;
-  plan.schedule = Schedule::one_f_one_b;
+  plan.pipeline.virtual_stages = 1;
+  plan.pipeline.schedule = Schedule::one_f_one_b;
   plan.devices = 1;
   EXPECT_EQ(slow.cost(plan).step().count(), bench.cost(plan).step().count());
 }
@@ -281,8 +281,8 @@ TEST(StepCost, ASendOfAChunkHidesBehindOnePassOnly) {
   const Bench narrow(deep(16), with("\"scale_out\": {\"gb_per_s_per_direction\": 25",
                                     "\"scale_out\": {\"gb_per_s_per_direction\": 0.25"));
   Plan plan = plan_of(8, 4, 1, 32);
-  plan.schedule = Schedule::interleaved;
-  plan.virtual_stages = 4;
+  plan.pipeline.schedule = Schedule::interleaved;
+  plan.pipeline.virtual_stages = 4;
   const StepCost wide = bench.cost(plan);
   const StepCost late = narrow.cost(plan);
   const double send = 2.0 * 2048 * static_cast<double>(bench.model.hidden) / 0.25e9;
@@ -301,7 +301,7 @@ TEST(StepCost, BytesSentBesideArithmeticSlowItByTheirTimeOnTheLinks) {
   EXPECT_GT(within, 0);
   // Eight more nodes add no bytes per device, but most of the time is a wait for the network.
   plan.devices = plan.dp = 64;
-  plan.global_batch = 512;
+  plan.batch.global = 512;
   const double across = contended.cost(plan)[StepTerm::data] - bench.cost(plan)[StepTerm::data];
   EXPECT_GT(across, 0);
   EXPECT_LT(across, 1.2 * within);
@@ -326,7 +326,7 @@ TEST(StepCost, AShardedUnitWaitsForTheLatestOfItsRanks) {
 TEST(StepCost, OffloadNamesTheLinkThatTheMachineLacks) {
   const Bench bench(deep(8));
   Plan plan = plan_of(8, 1, 1, 8);
-  plan.optimizer_at = Residence::nvme;
+  plan.memory.optimizer_at = Residence::nvme;
   CostContext context = bench.context(plan);
   const auto cost = evaluate(context, plan);
   ASSERT_FALSE(cost);
@@ -341,9 +341,9 @@ TEST(StepCost, OffloadTradesDeviceMemoryForTime) {
   const Bench bench(deep(8), json);
   Plan plan = plan_of(8, 1, 1, 8);
   const StepCost here = bench.cost(plan);
-  plan.optimizer_at = Residence::host;
+  plan.memory.optimizer_at = Residence::host;
   const StepCost host = bench.cost(plan);
-  plan.optimizer_at = Residence::nvme;
+  plan.memory.optimizer_at = Residence::nvme;
   const StepCost nvme = bench.cost(plan);
   EXPECT_EQ(here[StepTerm::offload], 0);
   EXPECT_GT(host[StepTerm::offload], 0);
@@ -358,7 +358,7 @@ TEST(LayerCost, RingsHideUnderTheAttentionThatDoesNotWaitForThem) {
   const Bench bench(llama());
   Plan plan = plan_of(1, 1, 1, 1);
   plan.devices = plan.cp = 8;
-  plan.sequence = 131072;
+  plan.batch.sequence = 131072;
   const double gathered = bench.cost(plan)[StepTerm::context];
   plan.context_exchange = ContextExchange::ring;
   EXPECT_GT(gathered, 0);
@@ -368,9 +368,9 @@ TEST(LayerCost, RingsHideUnderTheAttentionThatDoesNotWaitForThem) {
 TEST(LayerCost, TensorCommunicationHidesOnlyWherePlanned) {
   const Bench bench(deep(8));
   Plan plan = plan_of(8, 1, 1, 8);
-  plan.sequence_parallel = true;
+  plan.tensor.sequence_parallel = true;
   const double bare = bench.cost(plan)[StepTerm::tensor];
-  plan.overlap_tensor = true;
+  plan.overlap.tensor = true;
   const double overlapped = bench.cost(plan)[StepTerm::tensor];
   EXPECT_GT(overlapped, bare / 16);
   EXPECT_LT(overlapped, bare / 2);
@@ -380,7 +380,7 @@ TEST(LayerCost, TensorCommunicationHidesOnlyWherePlanned) {
 TEST(LayerCost, SequenceParallelBackwardGathersAndScattersBesideGradients) {
   const Bench bench(deep(8));
   Plan plan = plan_of(8, 1, 1, 8);
-  plan.sequence_parallel = true;
+  plan.tensor.sequence_parallel = true;
   const CostContext context = bench.context(plan);
   const LayerCost& layer = context.kinds[0];
   const double call = layer.forward[PassTerm::tensor] / 4;
@@ -395,7 +395,7 @@ TEST(StepCost, NarrowAttentionSpeedsUpAttentionAlone) {
     const Bench bench(m, json);
     Plan plan = plan_of(1, 1, 1, 1);
     plan.precision.matmul = Dtype::fp8;
-    plan.narrow_attention = narrow;
+    plan.kernels.narrow_attention = narrow;
     return bench.cost(plan)[StepTerm::attention];
   };
   EXPECT_LT(attention(model, true), attention(model, false));
@@ -416,11 +416,11 @@ TEST(StepCost, RowwiseScalesSlowNarrowProductsAlone) {
   Plan plan = plan_of(1, 1, 1, 1);
   plan.precision.matmul = Dtype::fp8;
   const double by_tensor = bench.cost(plan)[StepTerm::matmul];
-  plan.fp8_rowwise = true;
+  plan.kernels.fp8_rowwise = true;
   const double by_row = bench.cost(plan)[StepTerm::matmul];
-  plan.narrow_head = true;
+  plan.kernels.narrow_head = true;
   const double all_by_row = bench.cost(plan)[StepTerm::matmul];
-  const double head = 6.0 * static_cast<double>(plan.global_batch * plan.sequence *
+  const double head = 6.0 * static_cast<double>(plan.batch.global * plan.batch.sequence *
                                                 bench.model.hidden * bench.model.vocabulary);
   const double layers = by_tensor - head / 312e12;
   EXPECT_NEAR(by_row, head / 312e12 + layers / rowwise_rate, 1e-3 * by_row);
@@ -431,15 +431,15 @@ TEST(StepCost, UnitsOfAllToAllsAreLostToArithmeticAndNotToUtilization) {
   const Bench bench(*find_model("mixtral-8x7b"));
   Plan plan = plan_of(1, 1, 8, 64);
   plan.ep = 8;
-  plan.overlap_expert = true;
+  plan.overlap.experts = true;
   const StepCost all = bench.cost(plan);
-  plan.expert_sms = 27;  // a quarter of 108
+  plan.experts.sms = 27;  // a quarter of 108
   const StepCost rest = bench.cost(plan);
   // The router of few columns also waits for memory.
   EXPECT_NEAR(rest[StepTerm::matmul] / all[StepTerm::matmul], 108.0 / 81, 1e-3);
   EXPECT_NEAR(rest[StepTerm::attention] / all[StepTerm::attention], 108.0 / 81, 1e-3);
   EXPECT_NEAR(rest.mfu[0] * rest.step().count(), all.mfu[0] * all.step().count(), 1e-9);
-  plan.expert_sms = 108;
+  plan.experts.sms = 108;
   const auto none = make_cost_context(bench.model, bench.machine, bench.network, plan);
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().message().find("expert_sms"), std::string::npos);
@@ -454,14 +454,14 @@ TEST(StepCost, NarrowHeadMultipliesAtTheRateOfTheLayers) {
     const Bench bench(model, json);
     Plan plan = plan_of(1, 1, 1, 1);
     plan.precision.matmul = dtype;
-    plan.narrow_head = narrow;
+    plan.kernels.narrow_head = narrow;
     return bench.cost(plan)[StepTerm::matmul];
   };
   EXPECT_DOUBLE_EQ(products(Dtype::bf16, true), products(Dtype::bf16, false));
   // Half of the head's products in bf16: three of [tokens, hidden] x [hidden, vocabulary].
   Plan plan = plan_of(1, 1, 1, 1);
-  const double head = 6.0 * static_cast<double>(plan.global_batch * plan.sequence * model.hidden *
-                                                model.vocabulary);
+  const double head = 6.0 * static_cast<double>(plan.batch.global * plan.batch.sequence *
+                                                model.hidden * model.vocabulary);
   EXPECT_NEAR(products(Dtype::fp8, false) - products(Dtype::fp8, true), head / 624e12,
               0.02 * head / 624e12);
 }
@@ -471,21 +471,21 @@ TEST(StepCost, WeightsGatheredOneByOneHideNothingAndWaitForEveryRank) {
   Plan plan = plan_of(1, 1, 64, 64);
   plan.zero = 3;
   const double together = bench.cost(plan)[StepTerm::data];
-  plan.gather_singly = true;
+  plan.overlap.gather_singly = true;
   const double singly = bench.cost(plan)[StepTerm::data];
   EXPECT_GT(singly, 2 * together);
   const auto of_ranks = [&](std::int64_t n) {
     Plan p = plan;
-    p.devices = p.dp = p.global_batch = n;
+    p.devices = p.dp = p.batch.global = n;
     return bench.cost(p)[StepTerm::data];
   };
   // Every hop of a ring and every piece of a list takes its time.
   EXPECT_GT(of_ranks(512), 1.5 * of_ranks(128));
-  plan.recompute = Recompute::full;
+  plan.memory.recompute = Recompute::full;
   EXPECT_GT(bench.cost(plan)[StepTerm::data], 1.2 * singly);
   plan.zero = 2;
   const double sharded = bench.cost(plan).step().count();
-  plan.gather_singly = false;
+  plan.overlap.gather_singly = false;
   EXPECT_DOUBLE_EQ(bench.cost(plan).step().count(), sharded);
 }
 
@@ -502,8 +502,8 @@ TEST(StepCost, ImagesAreEncodedBesideTheEmbedding) {
   const Bench bench(seeing);
   Plan plan = plan_of(1, 1, 1, 3);
   const StepCost blind = bench.cost(plan);
-  plan.images = 2;
-  plan.image_patches = 1024;
+  plan.batch.images = 2;
+  plan.batch.image_patches = 1024;
   const auto model = make_compute_model(bench.machine, Dtype::bf16);
   double forward = 0;
   double backward = 0;
@@ -524,7 +524,7 @@ TEST(StepCost, ImagesAreEncodedBesideTheEmbedding) {
   // Frozen: forward alone, and without states.
   plan.trained.frozen.add(ModelPart::tower);
   const StepCost frozen = bench.cost(plan);
-  plan.images = plan.image_patches = 0;
+  plan.batch.images = plan.batch.image_patches = 0;
   const StepCost closed = bench.cost(plan);
   EXPECT_NEAR((frozen.step() - closed.step()).count() / (3 * forward), 1, 1e-9);
   EXPECT_DOUBLE_EQ(frozen.memory[MemoryTerm::activations], closed.memory[MemoryTerm::activations]);
@@ -535,7 +535,7 @@ TEST(StepCost, DualPipeHalvesTheBubbleAndHoldsTwoStages) {
   const Bench bench(deep(16));
   Plan plan = plan_of(1, 8, 1, 32);
   const StepCost one = bench.cost(plan);
-  plan.schedule = Schedule::dualpipe;
+  plan.pipeline.schedule = Schedule::dualpipe;
   const StepCost dual = bench.cost(plan);
   EXPECT_LT(dual[StepTerm::bubble], one[StepTerm::bubble] / 2);
   EXPECT_LT(dual.step().count(), one.step().count());
@@ -549,7 +549,7 @@ TEST(StepCost, ALossInPlaceHoldsItsScoresOnce) {
   const Bench bench(llama());
   Plan plan = plan_of(1, 1, 1, 1);
   const double apart = bench.cost(plan).memory[MemoryTerm::logits];
-  plan.loss_in_place = true;
+  plan.kernels.loss_in_place = true;
   const double in_place = bench.cost(plan).memory[MemoryTerm::logits];
   EXPECT_DOUBLE_EQ(apart, 4 * in_place);  // 2 + 4 + 2 bytes, and 2
 }

@@ -14,7 +14,7 @@
 
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/model/transformer.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 

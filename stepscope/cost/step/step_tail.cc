@@ -13,7 +13,7 @@ using namespace formula;
 
 // Number of pieces in which `bytes` are sent.
 double bucket_count(const Plan& plan, double bytes) {
-  return std::max(1.0, std::ceil(bytes / static_cast<double>(plan.bucket.value)));
+  return std::max(1.0, std::ceil(bytes / static_cast<double>(plan.overlap.bucket.value)));
 }
 
 // A call in `pieces` that become ready one after the other during `window`. Each second during
@@ -100,7 +100,7 @@ DeviceTail<N> device_tail(const CostContext& context, const DataEntry& data, con
     const N all = calls.told("R");
     const N slowdown = calls.slowdown(contention, "R");
     tail.reduce = calls.all;
-    tail.reduce_exposed = plan.overlap_gradient_reduce
+    tail.reduce_exposed = plan.overlap.gradient_reduce
                               ? left_over(all, bucket_count(plan, calls.bytes),
                                           seconds<N>(work.backward, "B"), slowdown)
                               : all;
@@ -112,7 +112,7 @@ DeviceTail<N> device_tail(const CostContext& context, const DataEntry& data, con
     if (reduces_each_micro_batch(plan)) {
       // The others can also hide in the next forward.
       const N window = seconds<N>(work.backward + work.forward, "(B + F)");
-      const N each = plan.overlap_gradient_reduce
+      const N each = plan.overlap.gradient_reduce
                          ? max(seconds<N>(0), all - window) + slowdown * min(all, window)
                          : all;
       tail.reduce_earlier = count<N>(micro_batches(plan) - 1, "(m - 1)") * each;
@@ -124,7 +124,7 @@ DeviceTail<N> device_tail(const CostContext& context, const DataEntry& data, con
     const N all = calls.told("C");
     tail.gather = calls.all;
     tail.gather_exposed =
-        plan.overlap_parameter_gather
+        plan.overlap.parameter_gather
             ? left_over(all, bucket_count(plan, calls.bytes), seconds<N>(work.forward, "F"),
                         calls.slowdown(contention, "C"))
             : all;
@@ -140,7 +140,7 @@ template DeviceTail<Formula> device_tail<Formula>(const CostContext&, const Data
 PipelineWork work_of(const Stages& stages, const Plan& plan, std::size_t device, double drain) {
   PipelineWork work;
   // From both ends, no device has drained before another.
-  work.drain = plan.schedule == Schedule::dualpipe ? 0 : drain;
+  work.drain = plan.pipeline.schedule == Schedule::dualpipe ? 0 : drain;
   each_stage_of(plan, device, stages, [&](std::size_t s, double share) {
     work.forward += share * stages.times[s].forward.count();
     work.backward += share * stages.times[s].backward.count();

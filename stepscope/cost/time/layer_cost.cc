@@ -91,7 +91,7 @@ constexpr double backward_launches = 1.5;
 void add_host(LayerCost& cost, const ComputeModel& compute, const Plan& plan, const HostWork& work,
               bool only_forward) {
   const bool tp = tensor_ranks(plan) > 1;
-  const double host = host_seconds(compute, plan, work);
+  const double host = host_seconds(compute, plan.kernels, work);
   if (host <= 0) return;
   const double forward = host_excess(compute, cost.forward.total(), host, tp);
   for (std::size_t how = 0; !only_forward && how < recompute_kind_count; ++how) {
@@ -130,12 +130,12 @@ void add(LayerCost& to, const LayerCost& layer, double times) {
   to.vector_elements += times * layer.vector_elements;
 }
 
-double host_seconds(const ComputeModel& compute, const Plan& plan, const HostWork& work) {
-  if (plan.cuda_graphs == CudaGraphs::step) return 0;
+double host_seconds(const ComputeModel& compute, const Kernels& kernels, const HostWork& work) {
+  if (kernels.cuda_graphs == CudaGraphs::step) return 0;
   const double layer = 1e-6 * of(compute, ComputeParameter::host_layer_us);
   if (layer <= 0) return 0;  // a machine without a host
-  const bool graphs = plan.cuda_graphs == CudaGraphs::layers;
-  const double share = graphs ? graphed_share : plan.compiled ? compiled_share : 1;
+  const bool graphs = kernels.cuda_graphs == CudaGraphs::layers;
+  const double share = graphs ? graphed_share : kernels.compiled ? compiled_share : 1;
   const double launches =
       work.mixtures * mixture_launches * (graphs ? graphed_mixture_share : 1) + work.products;
   return work.layers * share * layer + 1e-6 * launch_interval_us * launches;
@@ -149,11 +149,11 @@ CallWindow call_window(const Communication& c, const Plan& plan, const Operation
     return {1, left * (n - 1) / n};
   }
   if (class_of(c.dim) != PassTerm::tensor) return {};
-  if (plan.sequence_parallel && direction == Direction::backward &&
+  if (plan.tensor.sequence_parallel && direction == Direction::backward &&
       gathers_and_scatters(operation.backward)) {
     return {1, std::min(whole / 2, left)};
   }
-  if (!plan.overlap_tensor) return {};
+  if (!plan.overlap.tensor) return {};
   const bool sequence = c.dim == ParallelDim::sequence || c.dim == ParallelDim::sequence_copies;
   const auto n = static_cast<double>(sequence ? group_size(plan, c.dim) : plan.tp);
   return {(n - 1) / n, left};
@@ -179,7 +179,7 @@ Result<Placements> layer_placements(const Plan& plan, const Network& network) {
     at(ParallelDim::sequence, parts, 1);
     if (plan.tp % parts == 0) at(ParallelDim::sequence_copies, plan.tp / parts, parts);
   }
-  if (plan.tensor_layout != TensorLayout::one_d) {
+  if (plan.tensor.layout != TensorLayout::one_d) {
     const DeviceGrid grid = device_grid(plan);
     at(ParallelDim::tensor_row, grid.columns, 1);
     at(ParallelDim::tensor_column, grid.rows, grid.columns);
@@ -226,7 +226,7 @@ LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates, 
     cost.kept_bytes[i] = kept_bytes(operations, how, run.input_bytes);
     cost.recomputed_bytes[i] = recomputed_bytes(operations, how, run.input_bytes);
   }
-  if (plan.overlap_expert && plan.ep > 1) {
+  if (plan.overlap.experts && plan.ep > 1) {
     const double slowdown = expert_slowdown(operations, rates);
     const auto hide = [slowdown](PassTime& pass) {
       const double calls = pass[PassTerm::expert];

@@ -16,7 +16,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/cost/layer/operation.h"
 #include "stepscope/cost/machine/interconnect.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/cost/time/compute_time.h"
 
@@ -56,7 +56,7 @@ struct LayerCost {
   // By recomputation, because the host's wait depends on it. Without the repeated forward.
   std::array<PassTime, recompute_kind_count> backward{};
   double weight_gradient = 0;  // part of backward that a zero-bubble schedule may postpone
-  // What plan.overlap_expert hides of a pass's all-to-alls: a pass that runs alone takes this much
+  // What plan.overlap.experts hides of a pass's all-to-alls: a pass that runs alone takes this much
   // longer.
   double hidden_forward = 0;
   std::array<double, recompute_kind_count> hidden_backward{};
@@ -117,13 +117,14 @@ struct HostWork {
   HostWork work{.layers = one_part ? 0.5 : 1.0};
   if (training == LayerTraining::adapters) {
     for (const Adapter& a : adapters_of(m, kind, plan.trained)) {
-      const bool singly = a.copies > 1 && !plan.grouped_experts;
+      const bool singly = a.copies > 1 && !plan.kernels.grouped_experts;
       work.products += 4.0 * static_cast<double>(singly ? a.copies / plan.ep : 1);
     }
   }
   if (kind.channel != Channel::experts || m.experts->capacity_factor) return work;
   work.mixtures = 1;
-  if (!plan.grouped_experts) work.products += 2.0 * static_cast<double>(m.experts->count / plan.ep);
+  if (!plan.kernels.grouped_experts)
+    work.products += 2.0 * static_cast<double>(m.experts->count / plan.ep);
   return work;
 }
 // A dropless mixture, eagerly. DeepSeek's training profile (deepseek-ai/profile-data, train.json)
@@ -140,7 +141,7 @@ inline constexpr double graphed_mixture_share = 0.5;
 // calls the hook of its gradient (Transformer Engine's GroupedLinear loops over the experts in
 // Python; Megatron-Core's data parallelism has a hook for each weight).
 // The host's time to launch this forward.
-[[nodiscard]] double host_seconds(const ComputeModel& compute, const Plan& plan,
+[[nodiscard]] double host_seconds(const ComputeModel& compute, const Kernels& kernels,
                                   const HostWork& work);
 
 // Properties of the operations as a whole.
@@ -199,7 +200,7 @@ template <formula::Number N>
   return times * formula::max(across, call(c.bytes, *within));
 }
 
-// With plan.overlap_expert the all-to-alls of a layer's pass (`calls` seconds) run during the
+// With plan.overlap.experts the all-to-alls of a layer's pass (`calls` seconds) run during the
 // arithmetic of another micro-batch in the same layer, which is as long as this one's.
 template <formula::Number N>
 [[nodiscard]] N exposed_experts(const N& calls, double arithmetic, double slowdown) {
@@ -218,10 +219,10 @@ template <formula::Number N>
 
 // Communication that can overlap is hidden as far as its own operation reaches. A ring of n ranks
 // is hidden under the (n - 1)/n of attention that does not need the first block. With
-// plan.overlap_tensor a tensor-parallel call divided into n parts is hidden under all parts but
+// plan.overlap.tensor a tensor-parallel call divided into n parts is hidden under all parts but
 // one. Under sequence parallelism the backward gather and scatter of a column-parallel product are
 // hidden under half of it each (Korthikanti et al. 2022, 4.2.2; Megatron-LM). With
-// plan.overlap_expert see exposed_experts.
+// plan.overlap.experts see exposed_experts.
 [[nodiscard]] LayerCost layer_cost(std::span<const Operation> operations, const Rates& rates,
                                    const Plan& plan, const LayerRun& run);
 

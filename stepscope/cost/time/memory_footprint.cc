@@ -52,7 +52,7 @@ template <Number N>
 N gathered_bytes(const Plan& plan, const StageLoad& load) {
   const N width = bytes<N>(plan.precision.parameter_bytes, "P");
   const N all = count<N>(whole(load), "weights");
-  const N units = 1.0 + count<N>(plan.prefetch_distance, "prefetch distance");
+  const N units = 1.0 + count<N>(plan.overlap.prefetch, "prefetch distance");
   const N layer = count<N>(load.layer_parameters, "layer");
   if (gathers_into_buffers(plan)) {
     // The root's units, the running layer, and the buffers they came through.
@@ -60,7 +60,7 @@ N gathered_bytes(const Plan& plan, const StageLoad& load) {
     const N buffers = min(all, max(ends, units * layer)) * width;
     return plan.zero == 3 ? min(all, ends + layer) * width + buffers : buffers;
   }
-  const bool away = plan.parameters_at != Residence::device;
+  const bool away = plan.memory.parameters_at != Residence::device;
   if (!away && !(plan.zero == 3 && shares(plan)))
     return bytes<N>(0, "none: every weight is whole all the time");
   // The running unit and the units fetched ahead of it.
@@ -76,8 +76,8 @@ N bucket_bytes(const Plan& plan, const StageLoad& load, const ShardCounts& n) {
   const Held held = trained(load);
   const N made = count<N>(held.all(), held.name) * width;
   const N of_unit = count<N>(load.unit_trained, "unit") * width;
-  const N bucket = bytes<N>(static_cast<double>(plan.bucket.value), "bucket");
-  const bool away = plan.gradients_at != Residence::device;
+  const N bucket = bytes<N>(static_cast<double>(plan.overlap.bucket.value), "bucket");
+  const bool away = plan.memory.gradients_at != Residence::device;
   const bool split = n.dense > 1 || n.expert > 1;
   if (away || (plan.zero >= 2 && split)) return min(made, 2.0 * max(bucket, of_unit));
   if (reduces_apart(plan))
@@ -100,16 +100,17 @@ void each_part(const Plan& plan, const StageLoad& load, Put put) {
   const N parameters = from_master && own.all() <= 0
                            ? bytes<N>(0, "none but the master's")
                            : weights<N>(own, n, plan.zero == 3) * bytes<N>(p.parameter_bytes, "P");
-  put(MemoryTerm::parameters, plan.parameters_at, parameters);
+  put(MemoryTerm::parameters, plan.memory.parameters_at, parameters);
   put(MemoryTerm::gathered, device, gathered_bytes<N>(plan, load));
   N summed = weights<N>(states, n, plan.zero >= 2);
   if (reduces_apart(plan)) summed = summed + weights<N>(states, n, true);
-  put(MemoryTerm::gradients, plan.gradients_at,
+  put(MemoryTerm::gradients, plan.memory.gradients_at,
       summed * bytes<N>(p.accumulated_gradient_bytes, "A"));
   put(MemoryTerm::buckets, device, bucket_bytes<N>(plan, load, n));
   const N owned = weights<N>(states, n, plan.zero >= 1);
-  put(MemoryTerm::master, plan.optimizer_at, owned * bytes<N>(p.master_bytes, "M"));
-  put(MemoryTerm::optimizer, plan.optimizer_at, owned * bytes<N>(p.optimizer_state_bytes, "O"));
+  put(MemoryTerm::master, plan.memory.optimizer_at, owned * bytes<N>(p.master_bytes, "M"));
+  put(MemoryTerm::optimizer, plan.memory.optimizer_at,
+      owned * bytes<N>(p.optimizer_state_bytes, "O"));
   put(MemoryTerm::activations, device,
       bytes<N>(load.activation_bytes, "kept by the device's layers") *
               count<N>(load.in_flight, "micro-batches in flight") +
@@ -130,17 +131,17 @@ ShardCounts shard_counts(const Plan& plan) {
 
 bool gathers_from_master(const Plan& plan) {
   const Precision& p = plan.precision;
-  return plan.torch_buffers && plan.zero == 3 && shares(plan) &&
-         plan.parameters_at == Residence::device && p.master_bytes >= p.parameter_bytes;
+  return plan.memory.torch_buffers && plan.zero == 3 && shares(plan) &&
+         plan.memory.parameters_at == Residence::device && p.master_bytes >= p.parameter_bytes;
 }
 
 bool gathers_into_buffers(const Plan& plan) {
-  return plan.torch_buffers && plan.zero > 0 && shares(plan) &&
-         plan.parameters_at == Residence::device;
+  return plan.memory.torch_buffers && plan.zero > 0 && shares(plan) &&
+         plan.memory.parameters_at == Residence::device;
 }
 
 bool reduces_apart(const Plan& plan) {
-  return plan.torch_buffers && plan.zero == 1 && shares(plan);
+  return plan.memory.torch_buffers && plan.zero == 1 && shares(plan);
 }
 
 Memory memory_of(const Plan& plan, const StageLoad& load) {

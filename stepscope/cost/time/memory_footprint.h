@@ -12,7 +12,7 @@
 // AdamW in mixed precision with 16-bit gradients (Rajbhandari et al. 2020). Frozen weights have p
 // alone: a, w and s count the trained part of Psi.
 //
-// With plan.torch_buffers the parts are as in PyTorch (torch/distributed/fsdp/_fully_shard,
+// With plan.memory.torch_buffers the parts are as in PyTorch (torch/distributed/fsdp/_fully_shard,
 // torch/distributed/pipelining/stage.py): - ZeRO-3 gathers from the master's shards and keeps no
 // narrower ones. - Layers are gathered into a buffer and copied out of it. - Embedding and head
 // belong to the root, one unit that stays gathered. - ZeRO-1 is fully_shard that neither reshards
@@ -32,7 +32,7 @@
 #include "stepscope/base/quantity.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/formula.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 
 namespace stepscope {
 
@@ -111,7 +111,7 @@ struct ShardCounts {
 // ZeRO-2 and 3 pass gradients to their owners after every pass, whatever the plan says, because no
 // other rank has memory for them.
 [[nodiscard]] constexpr bool reduces_each_micro_batch(const Plan& plan) {
-  return plan.zero >= 2 || plan.reduce_each_micro_batch;
+  return plan.zero >= 2 || plan.batch.reduce_each_micro;
 }
 
 // Bytes that a plan needs beyond the capacity of one device, its share of the host, or of the

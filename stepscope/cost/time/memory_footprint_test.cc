@@ -14,10 +14,10 @@ Plan plan_of(int zero) {
   plan.devices = 64;
   plan.tp = 4;
   plan.dp = 16;
-  plan.global_batch = 16;
+  plan.batch.global = 16;
   plan.zero = zero;
   plan.precision.accumulated_gradient_bytes = 2;
-  plan.bucket = Bytes{1};
+  plan.overlap.bucket = Bytes{1};
   return plan;
 }
 
@@ -94,7 +94,7 @@ TEST(Memory, AShardGroupSplitsLess) {
 TEST(Memory, GathersAsManyUnitsAsArePrefetched) {
   Plan plan = plan_of(3);
   const auto gathered = [&plan](std::int64_t ahead) {
-    plan.prefetch_distance = ahead;
+    plan.overlap.prefetch = ahead;
     return memory_of(plan, load_of(1e9))[MemoryTerm::gathered];
   };
   EXPECT_DOUBLE_EQ(gathered(0), 2 * 1e7);
@@ -121,7 +121,7 @@ TEST(Memory, FrozenWeightsHaveNoStates) {
     EXPECT_DOUBLE_EQ(states(memory_of(plan, load)), parameters + gradients + owned) << zero;
   }
   Plan torch = plan_of(3);
-  torch.torch_buffers = true;
+  torch.memory.torch_buffers = true;
   const auto shards = static_cast<double>(torch.dp);
   EXPECT_DOUBLE_EQ(memory_of(torch, load)[MemoryTerm::parameters], 2 * 0.99e9 / shards);
 }
@@ -129,7 +129,7 @@ TEST(Memory, FrozenWeightsHaveNoStates) {
 // PyTorch: torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, _fsdp_param.py.
 TEST(Memory, FullyShardGathersFromTheMasterThroughBuffers) {
   Plan plan = plan_of(3);
-  plan.torch_buffers = true;
+  plan.memory.torch_buffers = true;
   const StageLoad load{
       .parameters = 16e6, .trained = 16e6, .layer_parameters = 1e6, .end_parameters = 3e6};
   const Memory memory = memory_of(plan, load);
@@ -137,7 +137,7 @@ TEST(Memory, FullyShardGathersFromTheMasterThroughBuffers) {
   EXPECT_DOUBLE_EQ(states(memory), (2 + 4 + 8) * 1e6);
   // Both ends and one layer are whole. The buffer of the ends is larger than two layers.
   EXPECT_DOUBLE_EQ(memory[MemoryTerm::gathered], 2 * (4e6 + 3e6));
-  plan.prefetch_distance = 3;
+  plan.overlap.prefetch = 3;
   EXPECT_DOUBLE_EQ(memory_of(plan, load)[MemoryTerm::gathered], 2 * (4e6 + 4e6));
   plan.precision.master_bytes = 0;
   EXPECT_DOUBLE_EQ(memory_of(plan, load)[MemoryTerm::parameters], 2e6) << "no master to cast from";
@@ -145,7 +145,7 @@ TEST(Memory, FullyShardGathersFromTheMasterThroughBuffers) {
 
 TEST(Memory, FullyShardInAPipelineReducesIntoMemoryOfItsOwn) {
   Plan plan = plan_of(1);
-  plan.torch_buffers = true;
+  plan.memory.torch_buffers = true;
   plan.precision.accumulated_gradient_bytes = 4;
   const StageLoad load{.parameters = 16e6,
                        .trained = 16e6,
@@ -163,8 +163,8 @@ TEST(Memory, FullyShardInAPipelineReducesIntoMemoryOfItsOwn) {
 
 TEST(Memory, OffloadMovesWhatItMoves) {
   Plan plan = plan_of(1);
-  plan.optimizer_at = Residence::nvme;
-  plan.gradients_at = Residence::host;
+  plan.memory.optimizer_at = Residence::nvme;
+  plan.memory.gradients_at = Residence::host;
   const Memory memory = memory_of(plan, load_of(16e6));
   EXPECT_EQ(memory[MemoryTerm::master], 0);
   EXPECT_EQ(memory[MemoryTerm::optimizer], 0);
@@ -177,8 +177,8 @@ TEST(Memory, OffloadMovesWhatItMoves) {
 
 TEST(Memory, ParametersOnTheHostAreFetchedUnitByUnit) {
   Plan plan = plan_of(3);
-  plan.parameters_at = Residence::host;
-  plan.prefetch_distance = 1;
+  plan.memory.parameters_at = Residence::host;
+  plan.overlap.prefetch = 1;
   const Memory memory = memory_of(plan, load_of(1e9));
   EXPECT_EQ(memory[MemoryTerm::parameters], 0);
   EXPECT_DOUBLE_EQ(memory[MemoryTerm::gathered], 2 * 2 * 1e7);
@@ -196,8 +196,8 @@ TEST(Memory, ActivationsCountForEveryMicroBatchInFlight) {
 TEST(Memory, ShortageIsWhatTheMachineLacksWhereItSaysHowMuchItHas) {
   Machine machine;
   Plan plan = plan_of(0);
-  plan.optimizer_at = Residence::host;
-  plan.gradients_at = Residence::nvme;
+  plan.memory.optimizer_at = Residence::host;
+  plan.memory.gradients_at = Residence::nvme;
   const Memory memory = memory_of(plan, load_of(1e9));
   EXPECT_FALSE(shortage(memory, machine).any());
   machine.memory = Bytes{static_cast<std::int64_t>(memory.total())};

@@ -17,7 +17,7 @@ namespace stepscope {
 Ns FindingList::step() const {
   const auto& e = job().explanation;
   if (e && !e->refused && e->step > Ns{0}) return e->step;  // the gains are parts of it
-  const auto& summary = job().step_summary;
+  const auto& summary = job().steps.summary;
   return summary ? Ns{std::llround(summary->mean)} : Ns{0};
 }
 
@@ -34,11 +34,9 @@ bool FindingList::pytorch() const {
 bool FindingList::trains() const {
   bool forward = false;
   for (const RankResult& r : job().ranks) {
-    forward = forward || r.recording.of(Category::cpu_op) > 0;
-    for (const PhaseSummary& p : r.phase_summaries) {
-      if (p.phase == Phase::backward || p.phase == Phase::optimizer) return true;
-      forward = forward || p.phase == Phase::forward;
-    }
+    const StepPhases& time = r.phases.total;
+    if (time[Phase::backward] + time[Phase::optimizer] > Ns{0}) return true;
+    forward = forward || r.recording.of(Category::cpu_op) > 0 || time[Phase::forward] > Ns{0};
   }
   return !forward;
 }

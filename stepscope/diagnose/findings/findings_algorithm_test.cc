@@ -20,8 +20,8 @@ constexpr int ranks = 64;
 class AlgorithmNotBest : public testing::Test {
  protected:
   AlgorithmNotBest() : report_({{{BudgetCategory::compute, 1000}}}) {
-    report_.job.step_summary = Summary{};
-    report_.job.step_summary->mean = 1e9;
+    report_.job.steps.summary = Summary{};
+    report_.job.steps.summary->mean = 1e9;
   }
 
   [[nodiscard]] Seconds model(Bytes bytes, Algorithm algorithm) const {
@@ -43,7 +43,7 @@ class AlgorithmNotBest : public testing::Test {
     CommGroup group{.name = "dp", .size = ranks};
     for (int r = 0; r < ranks; ++r) group.ranks.push_back(r);
     report_.job.collectives.matches.groups = {group};
-    report_.job.algorithms = {{CollectiveKind::all_reduce, 0, bytes, named, 6400}};
+    report_.job.traffic.algorithms = {{CollectiveKind::all_reduce, 0, bytes, named, 6400}};
     WhatIf free;
     free.scenario = {.change = Change::communication_free, .kind = CollectiveKind::all_reduce};
     free.saved = Ns{100'000'000};
@@ -101,15 +101,15 @@ TEST_F(AlgorithmNotBest, IsNotWhatWasFast) {
 TEST_F(AlgorithmNotBest, NeedsTheMachineAndTheName) {
   run(Bytes{4'000'000}, NamedAlgorithm::not_tree, Algorithm::ring);
   EXPECT_EQ(found(false), nullptr);
-  report_.job.algorithms.clear();
+  report_.job.traffic.algorithms.clear();
   EXPECT_EQ(found(), nullptr);
 }
 
 // Half of the calls on each: nothing is said.
 TEST_F(AlgorithmNotBest, NeedsCallsThatAgree) {
   run(Bytes{4'000'000}, NamedAlgorithm::not_tree, Algorithm::ring);
-  report_.job.algorithms.push_back(report_.job.algorithms.front());
-  report_.job.algorithms.back().algorithm = NamedAlgorithm::tree;
+  report_.job.traffic.algorithms.push_back(report_.job.traffic.algorithms.front());
+  report_.job.traffic.algorithms.back().algorithm = NamedAlgorithm::tree;
   EXPECT_EQ(found(), nullptr);
 }
 

@@ -65,7 +65,7 @@ void find_exposed(FindingList& list) {
     const auto kind = static_cast<CollectiveKind>(k);
     const WhatIf* gain = list.what_if(fmt::format("communication_free:{}", kind_name(kind)));
     if (gain == nullptr) continue;
-    const std::int64_t steps = most_steps(list.job());
+    const std::int64_t steps = most_steps(list.job().ranks);
     Finding f{.id = "exposed_communication",
               .sort = FindingSort::bound,
               .key = fmt::format("exposed_communication:{}", kind_name(kind)),
@@ -244,7 +244,7 @@ void find_slow_links(FindingList& list) {
           kind_name(e->row->kind), e->row->bytes, whole_ns(e->measured / calls),
           whole_ns(e->expected / calls), context.machine->name));
     }
-    const Ns lost = whole_ns(slow.lost / static_cast<double>(most_steps(list.job())));
+    const Ns lost = whole_ns(slow.lost / static_cast<double>(most_steps(list.job().ranks)));
     list.add_bounded(std::move(f), std::min(lost, most_of_free(list)), msg::by_links());
   }
 }
@@ -334,19 +334,21 @@ Message advice_for(UnitSource source, double ahead) {
 void find_prefetch(FindingList& list) {
   const JobResult& job = list.job();
   const WhatIf* best = best_prefetch(job);
-  if (best == nullptr || job.units.empty() || job.units.front().late_time <= Ns{0}) return;
-  const UnitRow& worst = job.units.front();
+  if (best == nullptr || job.units.rows.empty() || job.units.rows.front().late_time <= Ns{0})
+    return;
+  const UnitRow& worst = job.units.rows.front();
   const UnitFetch& fetch = worst.worst.fetch;
-  Finding f{.id = "prefetch_miss",
-            .sort = FindingSort::fault,
-            .what = msg::found_late_fetches(Digits{best->scenario.factor}),
-            .evidence = {fetches_in_words(job),
-                         msg::worst_fetch(worst.unit,
-                                          unit_pass_names[static_cast<std::size_t>(worst.pass)],
-                                          fetch.late(), fetch.transfer)},
-            .place = FindingPlace{worst.worst.rank, fetch.needed, fetch.late()},
-            .advice = msg::prefetch_costs(advice_for(unit_source(job), best->scenario.factor))};
-  if (const auto ahead = recorded_prefetch(job.unit_waits))
+  Finding f{
+      .id = "prefetch_miss",
+      .sort = FindingSort::fault,
+      .what = msg::found_late_fetches(Digits{best->scenario.factor}),
+      .evidence = {fetches_in_words(job.units),
+                   msg::worst_fetch(worst.unit,
+                                    unit_pass_names[static_cast<std::size_t>(worst.pass)],
+                                    fetch.late(), fetch.transfer)},
+      .place = FindingPlace{worst.worst.rank, fetch.needed, fetch.late()},
+      .advice = msg::prefetch_costs(advice_for(unit_source(job.units), best->scenario.factor))};
+  if (const auto ahead = recorded_prefetch(job.units.waits))
     f.evidence.push_back(msg::usual_fetches(*ahead));
   list.add_replayed(std::move(f), best);
 }
@@ -406,7 +408,7 @@ std::optional<Worse> worse_than_best(const CollectiveRow& row, const FindingCont
   if (row.kind != CollectiveKind::all_reduce || !row.bytes || !row.algbw) return std::nullopt;
   const auto group =
       placement_of(row, context.job.collectives.matches.groups, network, context.world_size);
-  const NamedAlgorithm ran = algorithm_of(row, context.job.algorithms);
+  const NamedAlgorithm ran = algorithm_of(row, context.job.traffic.algorithms);
   if (!group || ran == NamedAlgorithm::unknown) return std::nullopt;
   Worse worse{.row = &row, .ran = ran, .ran_time = {}, .best = {}};
   worse.measured = (*row.bytes / *row.algbw).count();
@@ -426,7 +428,7 @@ std::optional<Worse> worse_than_best(const CollectiveRow& row, const FindingCont
 
 void find_algorithms(FindingList& list) {
   const FindingContext& context = list.context();
-  if (context.machine == nullptr || context.job.algorithms.empty()) return;
+  if (context.machine == nullptr || context.job.traffic.algorithms.empty()) return;
   const auto network = make_network(*context.machine);
   if (!network) return;
   std::vector<Worse> found;

@@ -14,8 +14,8 @@ namespace {
 // A step of 1 s in which messages of `best` instead of 4 MB would save `saved` ms.
 std::vector<Finding> findings_with(std::int64_t best, std::int64_t saved) {
   TestReport report({{{BudgetCategory::compute, 1000}}});
-  report.job.step_summary = Summary{};
-  report.job.step_summary->mean = 1e9;
+  report.job.steps.summary = Summary{};
+  report.job.steps.summary->mean = 1e9;
   BucketSearch search;
   search.kind = CollectiveKind::all_reduce;
   search.usual = Bytes{4'000'000};

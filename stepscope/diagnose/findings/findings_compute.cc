@@ -32,7 +32,7 @@ ProductTime products_of(const FindingList& list) {
   ProductTime p;
   const Machine* machine = list.context().machine;
   for (const RankResult& r : list.job().ranks)
-    for (const OperatorRow& row : r.operators) {
+    for (const OperatorRow& row : r.work.operators) {
       if (row.kind != NameClass::matmul && row.kind != NameClass::attention) continue;
       p.all += row.device;
       if (machine == nullptr) continue;
@@ -75,8 +75,8 @@ void find_short_products(FindingList& list) {
   Ns small{};
   std::uint64_t count = 0;
   for (const RankResult& r : list.job().ranks) {
-    if (r.device == "cpu") continue;
-    for (const KernelRow& k : r.kernels.kernels) {
+    if (r.device.is_cpu()) continue;
+    for (const KernelRow& k : r.work.kernels.kernels) {
       if (k.kind != NameClass::matmul || k.count == 0) continue;
       all += k.total;
       if (k.mean() >= threshold::short_product) continue;
@@ -102,10 +102,10 @@ bool before_ampere(const JobResult& job) {
       "V100", "P100", "TITAN V", "TITAN RTX", "RTX 20", "Tesla T4", "GTX", "Quadro", "K80"};
   for (const RankResult& r : job.ranks) {
     if (std::ranges::any_of(older, [&](std::string_view name) {
-          return r.gpu_name.find(name) != std::string::npos;
+          return r.device.name.find(name) != std::string::npos;
         }))
       return true;
-    for (const KernelRow& k : r.kernels.kernels)
+    for (const KernelRow& k : r.work.kernels.kernels)
       if ((*r.strings)[k.name].starts_with("volta_")) return true;
   }
   return false;
@@ -129,13 +129,13 @@ void find_precision(FindingList& list) {
   Ns without{};
   std::string example;
   for (const RankResult& r : list.job().ranks) {
-    if (r.device == "cpu") continue;
-    for (const OperatorRow& row : r.operators) {
+    if (r.device.is_cpu()) continue;
+    for (const OperatorRow& row : r.work.operators) {
       if (row.kind != NameClass::matmul) continue;
       all += row.device;
       if (row.precision == OperandFormat::fp32) single += row.device;
     }
-    for (const KernelRow& k : r.kernels.kernels)
+    for (const KernelRow& k : r.work.kernels.kernels)
       if (k.kind == NameClass::matmul && k.tensor_core == false) {
         without += k.total;
         if (example.empty()) example = short_kernel_name((*r.strings)[k.name]);
@@ -170,7 +170,7 @@ double fused_share(const FindingList& list) {
   Ns all{};
   Ns fused{};
   for (const RankResult& r : list.job().ranks)
-    for (const KernelRow& k : r.kernels.kernels) {
+    for (const KernelRow& k : r.work.kernels.kernels) {
       switch (k.kind) {
         case NameClass::elementwise:
         case NameClass::norm:
@@ -201,10 +201,10 @@ void find_fusable(FindingList& list) {
             .place = list.place_on_path("elementwise"),
             .advice = msg::fuse(list.pytorch() && !compiles, list.trains())};
   const RankResult& first = list.job().ranks.front();
-  const auto most = std::ranges::find_if(first.kernels.kernels, [](const KernelRow& k) {
+  const auto most = std::ranges::find_if(first.work.kernels.kernels, [](const KernelRow& k) {
     return k.kind == NameClass::elementwise || k.kind == NameClass::norm;
   });
-  if (most != first.kernels.kernels.end())
+  if (most != first.work.kernels.kernels.end())
     f.evidence.push_back(
         msg::most_in(short_kernel_name((*first.strings)[most->name]), most->count, most->total));
   if (compiles) f.evidence.push_back(msg::fused_already(Percent{fused}));
@@ -216,13 +216,13 @@ void find_contention(FindingList& list) {
   Ns worst{};
   const Contention* most = nullptr;
   for (const RankResult& r : list.job().ranks) {
-    if (!r.overlap || r.steps.empty()) continue;
+    if (!r.work.overlap || r.steps.empty()) continue;
     Ns lost{};
-    for (const Contention& c : r.overlap->contention) lost += c.lost;
+    for (const Contention& c : r.work.overlap->contention) lost += c.lost;
     lost /= std::ssize(r.steps);
     if (lost <= worst) continue;
     worst = lost;
-    most = &r.overlap->contention.front();
+    most = &r.work.overlap->contention.front();
   }
   if (most == nullptr) return;
   list.add_bounded({.id = "contention",
@@ -237,7 +237,7 @@ void find_recompute(FindingList& list) {
   Ns repeated{};
   Ns step_time{};
   for (const RankResult& r : list.job().ranks)
-    for (const ExecutedStep& s : r.executed.steps)
+    for (const ExecutedStep& s : r.work.executed.steps)
       for (const ExecutedProducts& p : s.products) {
         repeated += p.recompute_time;
         step_time += p.time;
@@ -274,15 +274,15 @@ namespace {
 
 void find_memory(FindingList& list) {
   for (const RankResult& r : list.job().ranks) {
-    if (!r.gpu_memory || r.gpu_memory->value <= 0) continue;
-    const auto whole = static_cast<double>(r.gpu_memory->value);
+    if (!r.device.memory || r.device.memory->value <= 0) continue;
+    const auto whole = static_cast<double>(r.device.memory->value);
     for (const DeviceMemory& d : r.memory.devices) {
       if (d.device < 0) continue;
       if (d.headroom &&
           static_cast<double>(d.headroom->value) < threshold::memory_near_limit * whole)
         list.add({.id = "memory_near_limit",
                   .what = msg::found_full_memory(r.rank),
-                  .evidence = {msg::left_at_peak(*d.headroom, *r.gpu_memory)},
+                  .evidence = {msg::left_at_peak(*d.headroom, *r.device.memory)},
                   .place = FindingPlace{r.rank, d.peak_time, Ns{0}},
                   .advice = msg::use_less_memory()});
       if (!d.peak_reserved) continue;
@@ -302,8 +302,8 @@ void find_memory(FindingList& list) {
 
 // The tool that lists the processes on the device of a rank.
 Value process_tool(const JobResult& job, int rank) {
-  const RankResult* r = find_rank(job, rank);
-  const std::string_view device = r == nullptr ? "" : std::string_view(r->device);
+  const RankResult* r = find_rank(job.ranks, rank);
+  const std::string_view device = r == nullptr ? "" : std::string_view(r->device.kind);
   if (device == "cuda") return "nvidia-smi";
   return device == "rocm" ? Value("rocm-smi --showpids") : Value(msg::devices_tool());
 }
@@ -334,7 +334,7 @@ void find_shared_device(FindingList& list) {
   find_time_slices(list, list.job().explanation->held);
   for (const HeldDevice& held : list.job().explanation->held) {
     if (held.slice) continue;
-    const std::int64_t steps = std::max<std::int64_t>(1, std::ssize(list.job().steps));
+    const std::int64_t steps = std::max<std::int64_t>(1, std::ssize(list.job().steps.common));
     list.add_bounded({.id = "device_shared",
                       .sort = FindingSort::fault,
                       .what = msg::found_late_starts(held.rank),
@@ -347,7 +347,7 @@ void find_shared_device(FindingList& list) {
 }
 
 void find_short_capture(FindingList& list) {
-  const std::size_t steps = list.job().steps.size();
+  const std::size_t steps = list.job().steps.common.size();
   if (steps >= threshold::enough_steps) return;
   const bool kineto = list.job().ranks.front().recording.format == "kineto";
   Finding f{.id = "too_few_steps",

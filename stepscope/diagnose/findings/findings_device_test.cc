@@ -19,7 +19,7 @@ using enum BudgetCategory;
 struct SlowHost : TestReport {
   SlowHost() : TestReport({{{compute, 60}, {idle_host, 40}}}) {
     const std::vector<std::int64_t> walls = {100'000'000};
-    job.step_summary = summarize(walls);
+    job.steps.summary = summarize(walls);
     job.explanation.emplace().step = Ns{100'000'000};
     job.explanation->path.steps = 1;
     rank(0).host.launches = 10;
@@ -52,7 +52,7 @@ TEST(LaunchBound, GraphsAreAdvisedOnDevicesThatHaveThem) {
   SlowHost t;
   t.saves(Change::host_free, 30);
   EXPECT_TRUE(says(say(t.found("launch_bound").advice), "CUDA graphs"));
-  t.rank(0).device = "mtia";
+  t.rank(0).device.kind = "mtia";
   EXPECT_FALSE(says(say(t.found("launch_bound").advice), "CUDA graphs"));
 }
 
@@ -62,7 +62,7 @@ TEST(LaunchBound, FirstCallsWantAWarmUp) {
   t.gap(idle_host, 15'000'000, "cudaLaunchKernel");
   t.rank(0).recording.start_up.idle = Ns{12'000'000};
   EXPECT_TRUE(says(say(t.found("launch_bound").advice), "warm-up"));
-  t.rank(0).idle.front().total = Ns{40'000'000};  // most of the time passes elsewhere
+  t.rank(0).device.idle.front().total = Ns{40'000'000};  // most of the time passes elsewhere
   EXPECT_FALSE(says(say(t.found("launch_bound").advice), "warm-up"));
 }
 
@@ -106,13 +106,13 @@ TEST(Fusion, OfKernelsThatWereNotRecordedNothingIsSaid) {
 TEST(Precision, NoneIsAdvisedThatTheDeviceLacks) {
   SlowHost t;
   t.record_everything();
-  OperatorRow& product = t.rank(0).operators.emplace_back();
+  OperatorRow& product = t.rank(0).work.operators.emplace_back();
   product.kind = NameClass::matmul;
   product.precision = OperandFormat::fp32;
   product.device = Ns{50'000'000};
   t.job.explanation->path.shares = {{.label = "matmul", .time = Ns{50'000'000}}};
   EXPECT_TRUE(says(say(t.found("fp32_matmuls").advice), "TF32"));
-  t.rank(0).gpu_name = "Tesla V100-PCIE-32GB";
+  t.rank(0).device.name = "Tesla V100-PCIE-32GB";
   EXPECT_EQ(say(t.found("fp32_matmuls").advice),
             "Autocast to fp16 with loss scaling; keep fp32 for sums, norms and the loss");
 }
@@ -122,7 +122,7 @@ TEST(SharedDevice, TheToolOfTheDeviceListsItsProcesses) {
   t.saves(Change::device_alone, 20);
   t.job.explanation->held = {{.rank = 0, .count = 24, .slice = Ns{2'000'000}}};
   EXPECT_TRUE(says(say(t.found("device_shared").advice), "(nvidia-smi)"));
-  t.rank(0).device = "rocm";
+  t.rank(0).device.kind = "rocm";
   EXPECT_TRUE(says(say(t.found("device_shared").advice), "(rocm-smi --showpids)"));
 }
 
@@ -136,7 +136,7 @@ TEST(ShortCapture, AWindowIsNoStep) {
 
 TEST(Retries, GiveBackNoMoreThanAFreeAllocator) {
   SlowHost t;
-  t.rank(0).retries = {.count = 2, .frees = 7, .total = Ns{30'000'000}};
+  t.rank(0).host.retries = {.count = 2, .frees = 7, .total = Ns{30'000'000}};
   EXPECT_EQ(t.found("allocation_retries").gain, Ns{30'000'000});
   EXPECT_EQ(say(t.found("allocation_retries").bounded_by), "those calls");
   t.saves(Change::allocator_free, 12);

@@ -15,8 +15,8 @@ constexpr std::size_t most_blamed = 2;
 
 bool is_amd(const RankResult* r) {
   return r != nullptr &&
-         (r->gpu_name.find("AMD") != std::string::npos ||
-          r->gpu_name.find("Instinct") != std::string::npos || r->gpu_name.starts_with("MI"));
+         (r->device.name.find("AMD") != std::string::npos ||
+          r->device.name.find("Instinct") != std::string::npos || r->device.name.starts_with("MI"));
 }
 
 std::string_view clocks_command(const RankResult* r) {
@@ -25,8 +25,9 @@ std::string_view clocks_command(const RankResult* r) {
 }
 
 Message advice_for(const Culprit& c, const JobResult& job) {
-  const RankResult* r = c.ranks.empty() ? &job.ranks.front() : find_rank(job, c.ranks.front());
-  const bool cpu = r != nullptr && r->device == "cpu";
+  const RankResult* r =
+      c.ranks.empty() ? &job.ranks.front() : find_rank(job.ranks, c.ranks.front());
+  const bool cpu = r != nullptr && r->device.is_cpu();
   if (c.clock && !cpu) return advice_for_clock(*c.clock);
   switch (c.kind) {
     case CulpritKind::slow_rank:
@@ -173,7 +174,7 @@ Finding finding_of(const Culprit& c, const JobResult& job) {
   if (waited_for && c.ranks.size() == 1) add_blame(job, c.ranks.front(), f);
   if (c.kind == CulpritKind::sync_calls) add_early_waits(job, f);
   if (c.kind == CulpritKind::sync_calls && f.evidence.empty()) {
-    const RankResult& r = rank_with_most(job, [](auto& x) { return x.host.sync; });
+    const RankResult& r = rank_with_most(job.ranks, [](auto& x) { return x.host.sync; });
     f.evidence = most_calls(r, r.host.sync_calls, msg::calls_block);
   }
   return f;

@@ -13,7 +13,7 @@ JobResult job_with(StepFault fault) {
   for (int rank = 0; rank < 3; ++rank) {
     RankResult& r = job.ranks.emplace_back();
     r.rank = rank;
-    r.device = "cuda";
+    r.device.kind = "cuda";
     for (std::int64_t i = 0; i < 4; ++i) {
       Step& s = r.steps.emplace_back();
       s.index = 10 + i;

@@ -20,7 +20,7 @@ std::optional<FindingPlace> longest_idle(const JobResult& job, BudgetCategory ca
                                          std::string& culprit) {
   std::optional<FindingPlace> place;
   for (const RankResult& r : job.ranks)
-    for (const IdleCause& c : r.idle) {
+    for (const IdleCause& c : r.device.idle) {
       if (c.cause != cause || c.largest.empty()) continue;
       const IdleInstance& i = c.largest.front();
       if (place && i.wall <= place->time) continue;
@@ -33,7 +33,7 @@ std::optional<FindingPlace> longest_idle(const JobResult& job, BudgetCategory ca
 // Whether most of the time that a rank's device waits for its host passes in start-up.
 bool start_up_prevails(const RankResult& r) {
   Ns all{};
-  for (const IdleCause& c : r.idle)
+  for (const IdleCause& c : r.device.idle)
     if (c.cause == BudgetCategory::idle_host || c.cause == BudgetCategory::idle_launch)
       all += c.total;
   return r.recording.start_up.idle > Ns{0} && 2 * r.recording.start_up.idle > all;
@@ -49,7 +49,7 @@ constexpr std::uint64_t few_launches = 10;
 std::string computing_operator(const RankResult& r) {
   std::map<std::string, Ns> by_operator;
   Ns all{};
-  for (const IdleCause& c : r.idle) {
+  for (const IdleCause& c : r.device.idle) {
     if (c.cause != BudgetCategory::idle_host) continue;
     for (const IdleInstance& i : c.largest) {
       all += i.wall;
@@ -70,18 +70,18 @@ Message launch_advice(const FindingList& list, const RankResult& r) {
   const std::uint64_t steps = std::max<std::uint64_t>(1, r.steps.size());
   const bool many = r.host.launches >= few_launches * steps;
   Messages advice;
-  if (!graphs && many && (r.device == "cuda" || r.device == "rocm"))
-    advice.push_back(list.pytorch()       ? msg::graphs_of_pytorch()
-                     : r.device == "cuda" ? msg::graphs_of_cuda()
-                                          : msg::graphs_of_hip());
+  if (!graphs && many && (r.device.kind == "cuda" || r.device.kind == "rocm"))
+    advice.push_back(list.pytorch()            ? msg::graphs_of_pytorch()
+                     : r.device.kind == "cuda" ? msg::graphs_of_cuda()
+                                               : msg::graphs_of_hip());
   if (many && list.pytorch() && list.trains()) advice.push_back(msg::fused_operators());
   advice.push_back(msg::larger_batches(list.pytorch() && !list.trains()));
   return msg::launch_less(std::move(advice), list.pytorch());
 }
 
 void find_launch_bound(FindingList& list) {
-  const RankResult& r = rank_with_most(list.job(), [](auto& x) { return x.host.starved; });
-  if (r.device == "cpu" || r.host.launches == 0) return;
+  const RankResult& r = rank_with_most(list.job().ranks, [](auto& x) { return x.host.starved; });
+  if (r.device.is_cpu() || r.host.launches == 0) return;
   Finding f{.id = "launch_bound",
             .sort = FindingSort::bound,
             .what = msg::found_launch_bound(),
@@ -113,8 +113,8 @@ void find_launch_bound(FindingList& list) {
 }
 
 void find_syncs(FindingList& list) {
-  const RankResult& r = rank_with_most(list.job(), [](auto& x) { return x.host.sync; });
-  if (r.device == "cpu" || list.has_fault("sync_calls")) return;
+  const RankResult& r = rank_with_most(list.job().ranks, [](auto& x) { return x.host.sync; });
+  if (r.device.is_cpu() || list.has_fault("sync_calls")) return;
   Finding f{.id = "sync_calls",
             .what = msg::found_sync_calls(),
             .evidence = most_calls(r, r.host.sync_calls, msg::calls_block),
@@ -130,7 +130,7 @@ void find_rows(FindingList& list) {
   const auto per_step = [&](const RankResult& r, Ns t) {
     return r.steps.empty() ? Ns{0} : t / std::ssize(r.steps);
   };
-  const RankResult& loads = rank_with_most(list.job(), [](auto& x) { return x.host.data; });
+  const RankResult& loads = rank_with_most(list.job().ranks, [](auto& x) { return x.host.data; });
   std::string culprit;
   if (!list.has_fault("data_loader"))
     list.add_replayed(
@@ -142,7 +142,7 @@ void find_rows(FindingList& list) {
          .advice = msg::speed_up_loaders()},
         list.what_if("data_free"));
   const RankResult& allocates =
-      rank_with_most(list.job(), [](auto& x) { return x.host.allocator; });
+      rank_with_most(list.job().ranks, [](auto& x) { return x.host.allocator; });
   list.add_replayed(
       {.id = "allocator_in_step",
        .what = msg::found_allocator(),
@@ -150,14 +150,15 @@ void find_rows(FindingList& list) {
        .advice = msg::configure_allocator(),
        .reasons = {"allocation_retries"}},
       list.what_if("allocator_free"));
-  const RankResult& collects = rank_with_most(list.job(), [](auto& x) { return x.host.gc; });
+  const RankResult& collects = rank_with_most(list.job().ranks, [](auto& x) { return x.host.gc; });
   list.add_replayed(
       {.id = "garbage_collection",
        .what = msg::found_collector(),
        .evidence = {msg::rank_spends(collects.rank, per_step(collects, collects.host.gc))},
        .advice = msg::collect_rarely()},
       list.what_if("collector_free"));
-  const RankResult& profiled = rank_with_most(list.job(), [](auto& x) { return x.host.overhead; });
+  const RankResult& profiled =
+      rank_with_most(list.job().ranks, [](auto& x) { return x.host.overhead; });
   list.add_replayed({.id = "profiler_overhead",
                      .what = msg::found_profiler(),
                      .evidence = {msg::rank_over_steps(profiled.rank, profiled.host.overhead)},
@@ -199,9 +200,10 @@ void find_host(FindingList& list) {
 namespace {
 
 void find_retries(FindingList& list) {
-  const RankResult& most = rank_with_most(
-      list.job(), [](auto& r) { return std::pair(r.retries.count > 0, r.retries.total); });
-  const AllocationRetries& retries = most.retries;
+  const RankResult& most = rank_with_most(list.job().ranks, [](auto& r) {
+    return std::pair(r.host.retries.count > 0, r.host.retries.total);
+  });
+  const AllocationRetries& retries = most.host.retries;
   if (retries.count == 0) return;
   const bool replayed = replay_tells(list.job()) && list.what_if("allocator_free") != nullptr;
   list.add_bounded(
@@ -219,9 +221,9 @@ void find_retries(FindingList& list) {
 }
 
 void find_lock_rows(FindingList& list) {
-  const RankResult& most =
-      rank_with_most(list.job(), [](auto& r) { return std::pair(r.gil.count > 0, r.gil.idle); });
-  const GilWaits& gil = most.gil;
+  const RankResult& most = rank_with_most(
+      list.job().ranks, [](auto& r) { return std::pair(r.host.gil.count > 0, r.host.gil.idle); });
+  const GilWaits& gil = most.host.gil;
   if (gil.count == 0) return;
   Finding f = lock_finding();
   f.evidence.push_back(msg::waits_for_lock(most.rank, gil.count, gil.total, gil.idle));

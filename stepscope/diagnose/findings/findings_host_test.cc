@@ -18,7 +18,7 @@ using enum BudgetCategory;
 struct OneRank : TestReport {
   OneRank() : TestReport({{{compute, 80}, {idle_host, 20}}}) {
     const std::vector<std::int64_t> walls = {100'000'000};
-    job.step_summary = summarize(walls);
+    job.steps.summary = summarize(walls);
   }
   [[nodiscard]] std::optional<Finding> found(std::string_view id) const {
     for (Finding& f : find_findings({.job = job}))
@@ -29,12 +29,12 @@ struct OneRank : TestReport {
 
 TEST(LockAndRetries, RetriesCostTheTimeOfTheirCalls) {
   OneRank r;
-  r.rank(0).retries = {.count = 2,
-                       .after_failure = 1,
-                       .frees = 7,
-                       .total = Ns{3'000'000},
-                       .worst_at = Ns{10},
-                       .worst = Ns{2'000'000}};
+  r.rank(0).host.retries = {.count = 2,
+                            .after_failure = 1,
+                            .frees = 7,
+                            .total = Ns{3'000'000},
+                            .worst_at = Ns{10},
+                            .worst = Ns{2'000'000}};
   const auto f = r.found("allocation_retries");
   ASSERT_TRUE(f);
   EXPECT_EQ(f->gain, Ns{3'000'000});
@@ -46,14 +46,14 @@ TEST(LockAndRetries, RetriesCostTheTimeOfTheirCalls) {
 
 TEST(LockAndRetries, RetriesBelowAHundredthOfAStepAreLeftOut) {
   OneRank r;
-  r.rank(0).retries = {.count = 2, .frees = 7, .total = Ns{900'000}};
+  r.rank(0).host.retries = {.count = 2, .frees = 7, .total = Ns{900'000}};
   EXPECT_FALSE(r.found("allocation_retries"));
   EXPECT_FALSE(r.found("gil_contention"));
 }
 
 TEST(LockAndRetries, TheLockCostsWhatTheDeviceIdledForIt) {
   OneRank r;
-  r.rank(0).gil = {.count = 4, .total = Ns{30'000'000}, .idle = Ns{12'000'000}};
+  r.rank(0).host.gil = {.count = 4, .total = Ns{30'000'000}, .idle = Ns{12'000'000}};
   const auto f = r.found("gil_contention");
   ASSERT_TRUE(f);
   EXPECT_EQ(f->gain, Ns{12'000'000});
@@ -61,7 +61,7 @@ TEST(LockAndRetries, TheLockCostsWhatTheDeviceIdledForIt) {
 
 TEST(LockAndRetries, ALockWaitedForWhileTheDeviceIsBusyCostsNothing) {
   OneRank r;
-  r.rank(0).gil = {.count = 4, .total = Ns{30'000'000}, .idle = Ns{0}};
+  r.rank(0).host.gil = {.count = 4, .total = Ns{30'000'000}, .idle = Ns{0}};
   EXPECT_FALSE(r.found("gil_contention"));
 }
 

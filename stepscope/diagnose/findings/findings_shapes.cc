@@ -40,10 +40,10 @@ struct RoleWork {
 };
 
 bool knows_work(const RankResult& r) {
-  if (!r.executed.any_shapes) return false;
+  if (!r.work.executed.any_shapes) return false;
   double known = 0;
   double unknown = 0;
-  for (const ExecutedStep& s : r.executed.steps) {
+  for (const ExecutedStep& s : r.work.executed.steps) {
     known += static_cast<double>(s.time().count());
     unknown += static_cast<double>(s.unknown_time().count());
   }
@@ -55,7 +55,7 @@ RoleWork work_of(std::vector<const RankResult*> ranks) {
   RoleWork role{.ranks = std::move(ranks), .points = {}};
   std::map<std::int64_t, std::vector<WorkPoint>> steps;
   for (const RankResult* r : role.ranks)
-    for (const ExecutedStep& s : r->executed.steps)
+    for (const ExecutedStep& s : r->work.executed.steps)
       steps[s.index].push_back({s.flops().value, static_cast<double>(s.time().count())});
   std::size_t counted = 0;
   for (const auto& [index, points] : steps) {
@@ -108,7 +108,7 @@ std::optional<TokenRows> token_rows(std::span<const RankResult* const> ranks) {
   };
   std::map<std::pair<std::int64_t, std::int64_t>, Seen> weights;
   for (std::size_t i = 0; i < ranks.size(); ++i)
-    for (const OperatorRow& row : ranks[i]->operators) {
+    for (const OperatorRow& row : ranks[i]->work.operators) {
       if (row.kind != NameClass::matmul || row.device_calls == 0) continue;
       const auto shape = shape_of(*ranks[i], row);
       if (!shape || shape->batch != 1) continue;
@@ -234,7 +234,7 @@ struct Product {
 
 std::vector<Product> products_of(const RankResult& r) {
   std::vector<Product> products;
-  for (const OperatorRow& row : r.operators) {
+  for (const OperatorRow& row : r.work.operators) {
     if (row.kind != NameClass::matmul || !row.flops || row.flops->value <= 0 ||
         row.device <= Ns{0} || row.device_calls == 0)
       continue;
@@ -289,10 +289,10 @@ void find_padding(FindingList& list) {
   double reference = 0;
   std::vector<std::vector<Product>> kept;
   for (const RankResult& r : list.job().ranks) {
-    for (const OperatorRow& row : r.operators)
+    for (const OperatorRow& row : r.work.operators)
       if (row.kind == NameClass::matmul || row.kind == NameClass::attention)
         all += static_cast<double>(row.device.count());
-    if (r.device == "cpu") continue;
+    if (r.device.is_cpu()) continue;
     const auto& products = kept.emplace_back(products_of(r));
     for (const Product& p : products) {
       if (p.odd() == 0) continue;

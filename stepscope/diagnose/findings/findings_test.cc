@@ -85,8 +85,8 @@ class SlowLink : public testing::Test {
     const double one =
         collective_time(network, CollectiveKind::all_reduce, Bytes{bytes}, *place(2, 1, network))
             .count();
-    job.step_summary = Summary{};
-    job.step_summary->mean = 1e9;
+    job.steps.summary = Summary{};
+    job.steps.summary->mean = 1e9;
     RankResult rank;
     rank.steps.resize(10);
     job.ranks.push_back(std::move(rank));
@@ -168,11 +168,11 @@ TEST_F(SlowLink, SiblingsThatAreAllSlowAreOneFinding) {
 // doing so saves 30 ms.
 struct EarlyWaits {
   EarlyWaits() {
-    job.steps.resize(10);
+    job.steps.common.resize(10);
     for (const int rank : {0, 1}) {
       RankResult& r = job.ranks.emplace_back();
       r.rank = rank;
-      r.device = "cpu";
+      r.device.kind = "cpu";
       r.steps.resize(10);
     }
     job.explanation.emplace();
@@ -226,7 +226,7 @@ TEST(EarlyWaits, AreNamedWithWhatNotWaitingWouldGiveBack) {
 // A device's calls are an opportunity.
 TEST(EarlyWaits, AreAskedOfRanksWithoutADeviceOnly) {
   EarlyWaits e;
-  for (RankResult& r : e.job.ranks) r.device = "cuda";
+  for (RankResult& r : e.job.ranks) r.device.kind = "cuda";
   record_everything(e.job);
   e.job.explanation->faults.clear();
   const auto findings = e.findings();

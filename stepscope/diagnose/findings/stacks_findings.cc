@@ -18,7 +18,7 @@ namespace {
 struct Stacks {
   const Profile& profile;
   const PhaseRules& rules;
-  const JobResult& job;
+  std::span<const RankResult> ranks;
 };
 
 // Whether a thread runs the passes of training, whatever else.
@@ -58,7 +58,7 @@ std::string other_worker(const Stacks& s, const StackJoin& join, const JoinedThr
 }
 
 std::optional<Finding> lock_in_stacks(const Stacks& s, const ProfileBesideTrace& p) {
-  const RankResult& rank = s.job.ranks[p.rank];
+  const RankResult& rank = s.ranks[p.rank];
   const JoinedThread* worst = nullptr;
   DeviceMeanwhile lock;
   for (const JoinedThread& t : p.join->threads) {
@@ -89,14 +89,14 @@ std::optional<Finding> lock_in_stacks(const Stacks& s, const ProfileBesideTrace&
 }  // namespace
 
 std::vector<Finding> stack_findings(const Profile& profile, const PhaseRules& rules,
-                                    const JobResult& job,
+                                    std::span<const RankResult> ranks,
                                     const std::vector<ProfileBesideTrace>& beside) {
   std::vector<Finding> out;
-  const Stacks stacks{.profile = profile, .rules = rules, .job = job};
+  const Stacks stacks{.profile = profile, .rules = rules, .ranks = ranks};
   for (const ProfileBesideTrace& p : beside) {
     auto found = p.join ? lock_in_stacks(stacks, p) : std::nullopt;
     if (!found) continue;
-    found->key += fmt::format(":{}", job.ranks[p.rank].rank);
+    found->key += fmt::format(":{}", ranks[p.rank].rank);
     out.push_back(std::move(*found));
   }
   std::ranges::stable_sort(out, std::ranges::greater{},

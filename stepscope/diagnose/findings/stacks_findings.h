@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/runs/job.h"
+#include "stepscope/analysis/runs/rank_result.h"
 #include "stepscope/diagnose/finding.h"
 #include "stepscope/fit/stack_join.h"
 #include "stepscope/stack/phase_rules.h"
@@ -27,7 +27,7 @@ struct ProfileBesideTrace {
 
 // What somebody with traces should try, seen in the stacks: docs/reference/findings.md.
 [[nodiscard]] std::vector<Finding> stack_findings(const Profile& profile, const PhaseRules& rules,
-                                                  const JobResult& job,
+                                                  std::span<const RankResult> ranks,
                                                   const std::vector<ProfileBesideTrace>& beside);
 
 // A thread for people: without addresses and numbers where the rest still distinguishes it.

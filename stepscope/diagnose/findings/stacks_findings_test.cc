@@ -15,7 +15,7 @@ namespace {
 using namespace test;
 
 std::vector<Finding> findings_of(const StacksBesideRank& b) {
-  return stack_findings(b.profile, b.rules, b.run.job, b.beside);
+  return stack_findings(b.profile, b.rules, b.run.job.ranks, b.beside);
 }
 
 TEST(LockInStacks, GivesBackTheIdleTimeOfItsWaits) {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "stepscope/base/progress.h"
@@ -20,9 +22,9 @@ namespace stepscope {
 class Failures;
 
 struct Answer {
-  std::function<Json()> tree;                           // as --json
-  std::function<Json()> brief{};                        // as --brief --json; may be empty
-  std::function<std::string(const TextOptions&)> text;  // as printed
+  std::function<Json()> tree{};                           // as --json
+  std::function<Json()> brief{};                          // as --brief --json; may be empty
+  std::function<std::string(const TextOptions&)> text{};  // as printed
   std::function<std::vector<TreeTable>(const Json&)>
       tables{};                             // of the tree, as --csv; may be empty
   std::function<std::string(Json)> page{};  // of the tree, as --html; may be empty
@@ -42,6 +44,24 @@ struct Answer {
 [[nodiscard]] inline Error wrong_request(Error error) {
   if (error.file.empty()) error.code = ErrorCode::refused;
   return error;
+}
+
+// The answer of a verb: run(request, progress) gives the result R, whose forms are tree(R) and
+// text(R, options). `other` has the forms that are made of the tree.
+template <class Request, class R, class Tree, class Text>
+Result<Answer> answer_to(const Result<Request>& request,
+                         Result<R> (*run)(const Request&, const Progress&),
+                         const Progress& progress, Tree tree, Text text, Answer other = {},
+                         std::type_identity_t<std::function<ExitCode(const R&)>> exit = {}) {
+  if (!request) return wrong_request(request.error());
+  auto found = run(*request, progress);
+  if (!found) return found.error();
+  const auto result = std::make_shared<const R>(std::move(*found));
+  other.tree = [result, tree] { return tree(*result); };
+  other.text = [result, text](const TextOptions& options) { return text(*result, options); };
+  if constexpr (requires { result->failures; }) other.failures = result->failures;
+  if (exit) other.exit = exit(*result);
+  return other;
 }
 
 }  // namespace stepscope

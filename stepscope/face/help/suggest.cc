@@ -88,9 +88,9 @@ std::vector<std::string> likely_names(std::string_view name, std::span<const std
       near.emplace_back(far, k);
   std::ranges::stable_sort(near, {}, &std::pair<std::size_t, std::string>::first);
   std::vector<std::string> names;
-  constexpr std::size_t most = 3;
+  constexpr std::size_t max_names = 3;
   for (const auto& [far, k] : near)
-    if (names.size() < most && far <= near.front().first + 1) names.push_back(k);
+    if (names.size() < max_names && far <= near.front().first + 1) names.push_back(k);
   return names;
 }
 

@@ -41,8 +41,8 @@ Operation attention_of(const KernelTime& kernel) {
   model.feed_forward = 1;
   model.positions = Positions::none;
   Plan plan;
-  plan.sequence = kernel.length;
-  plan.micro_batch = plan.global_batch = kernel.batch;
+  plan.batch.sequence = kernel.length;
+  plan.batch.micro = plan.batch.global = kernel.batch;
   const auto operations = layer_operations(model, plan, 0);
   const auto found = std::ranges::find(operations, OperationClass::attention, &Operation::kind);
   check(found != operations.end(), "a layer has attention");

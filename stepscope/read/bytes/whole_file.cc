@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/bytes/whole_file.h"
 
-#include <span>
+#include <algorithm>
+#include <filesystem>
 
 #include "stepscope/base/files/open_source.h"
 
@@ -41,6 +42,30 @@ Result<std::string> read_text_file(const std::string& path, const StopFlag* stop
   if (const std::string damage = (*source)->damage(); !damage.empty())
     return Error{.what = damage, .file = path, .hint = "copy the file again"};
   return text;
+}
+
+void each_file(std::span<const std::string> inputs, std::string_view hint,
+               std::vector<Error>& errors,
+               const std::function<void(const std::string& path, bool inside)>& take) {
+  namespace fs = std::filesystem;
+  for (const std::string& input : inputs) {
+    std::error_code code;
+    if (!fs::is_directory(input, code)) {
+      take(input, false);
+      continue;
+    }
+    std::vector<std::string> files;
+    for (fs::directory_iterator at(input, fs::directory_options::skip_permission_denied, code);
+         !code && at != fs::directory_iterator(); at.increment(code)) {
+      std::error_code ignored;
+      if (at->is_regular_file(ignored)) files.push_back(at->path().string());
+    }
+    std::ranges::sort(files, {}, [](const std::string& p) { return std::pair(p.size(), p); });
+    for (const std::string& path : files) take(path, true);
+    if (files.empty())
+      errors.push_back(
+          {.what = "no files in this directory", .file = input, .hint = std::string(hint)});
+  }
 }
 
 }  // namespace stepscope

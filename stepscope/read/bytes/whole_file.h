@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
@@ -27,5 +30,11 @@ struct WholeFileLimit {
 // A whole file, inflated. Errors: a damaged file, more than 4 GB of text, the user stops it.
 [[nodiscard]] Result<std::string> read_text_file(const std::string& path,
                                                  const StopFlag* stop = nullptr);
+
+// Calls take(path, inside) for each input, and for the files inside one that is a directory: those
+// with short names first. A directory without files is an error with this hint.
+void each_file(std::span<const std::string> inputs, std::string_view hint,
+               std::vector<Error>& errors,
+               const std::function<void(const std::string& path, bool inside)>& take);
 
 }  // namespace stepscope

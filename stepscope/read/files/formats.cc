@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/files/sqlite_file.h"
 #include "stepscope/digest/digest_file.h"
 #include "stepscope/read/files/read_digest.h"
@@ -26,14 +27,22 @@ constexpr std::array<std::string_view, 1> digest_endings = {".digest"};
 
 constexpr std::array<std::string_view, 2> xplane_endings = {".xplane.pb", ".xplane.pb.gz"};
 
+using ReadFrom = Result<std::vector<Trace>>(ByteSource& source, const std::string& path,
+                                            const ReadControl& control);
+template <ReadFrom* read_from>
+Result<std::vector<Trace>> read_file(const std::string& path, const ReadControl& control) {
+  auto source = open_source(path);
+  return source ? read_from(**source, path, control) : source.error();
+}
+
 // Files that are not JSON, or of no known format, get the error of the Kineto reader, which names
 // the byte.
 constexpr std::array<Format, 6> all = {{
-    {"digest", is_digest, read_digest, digest_endings},
+    {"digest", is_digest, read_file<read_digest_from>, digest_endings},
     {"nsys", is_sqlite, read_nsys, sqlite_endings},
-    {"xplane", is_xplane, read_xplane, xplane_endings},
-    {"perfetto", is_perfetto, read_perfetto, perfetto_endings},
-    {"rocprof", is_rocprof, read_rocprof, json_endings},
+    {"xplane", is_xplane, read_file<read_xplane_from>, xplane_endings},
+    {"perfetto", is_perfetto, read_file<read_perfetto_from>, perfetto_endings},
+    {"rocprof", is_rocprof, read_file<read_rocprof_from>, json_endings},
     {"kineto", [](std::string_view) { return true; }, read_kineto, json_endings},
 }};
 

@@ -2,10 +2,11 @@
 #include "stepscope/read/files/input_files.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "stepscope/base/scratch_test_folder.h"
 
 namespace stepscope {
 namespace {
@@ -14,8 +15,6 @@ namespace fs = std::filesystem;
 
 class InputFilesTest : public testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(root_); }
-  void TearDown() override { fs::remove_all(root_); }
   void touch(const std::string& name) const {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << "x";
@@ -30,7 +29,8 @@ class InputFilesTest : public testing::Test {
       names.push_back(fs::relative(file, root_).string());
     return names;
   }
-  fs::path root_ = fs::path(testing::TempDir()) / ("input_files_" + std::to_string(::getpid()));
+  const test::Folder folder_;
+  const fs::path root_ = folder_.path;
   InputFiles result_;
 };
 

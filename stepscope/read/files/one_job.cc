@@ -84,7 +84,7 @@ std::string when(Ns between) {
 }
 
 // Why they cannot be of one job; empty: they can.
-std::string apart(const Capture& a, const Capture& b) {
+std::string why_other_job(const Capture& a, const Capture& b) {
   if (a.world && b.world && a.world != b.world)
     return "its job has " + std::to_string(*b.world) + " ranks, the other's " +
            std::to_string(*a.world);
@@ -149,8 +149,8 @@ struct Group {
   Ns first_end = Ns::max();
 };
 
-// True only if apart() is empty and tied() for each file of the group. Its cost does not grow with
-// their number.
+// True only if why_other_job() is empty and tied() for each file of the group. Its cost does not
+// grow with their number.
 bool surely_with(const Group& group, const Capture& first, const Capture& c) {
   return group.one_world && of_one_world(first, c) && !share_any(c.ranks, group.ranks) &&
          (!c.epoch || c.begin > c.end ||
@@ -177,8 +177,9 @@ std::vector<Group> groups_of(const std::vector<FileTraces>& files,
     const Capture& own = captures[i];
     const auto is_with = [&](const Group& group) {
       if (surely_with(group, captures[group.files.front()], own)) return true;
-      return std::ranges::all_of(group.files,
-                                 [&](std::size_t k) { return apart(captures[k], own).empty(); }) &&
+      return std::ranges::all_of(
+                 group.files,
+                 [&](std::size_t k) { return why_other_job(captures[k], own).empty(); }) &&
              std::ranges::any_of(group.files,
                                  [&](std::size_t k) { return tied(captures[k], own); });
     };
@@ -206,7 +207,7 @@ std::vector<std::optional<std::string>> not_of_the_job(const std::vector<FileTra
       std::size_t other = job->files.front();
       std::string why;
       for (auto k = job->files.begin(); k != job->files.end() && why.empty(); ++k) {
-        why = apart(captures[*k], captures[i]);
+        why = why_other_job(captures[*k], captures[i]);
         if (!why.empty()) other = *k;
       }
       if (why.empty()) why = "neither a rank of its own nor a collective ties it to that one";

@@ -29,12 +29,6 @@ Result<std::vector<Trace>> read_digest_from(ByteSource& source, const std::strin
   return decode_digest(*bytes, path, control.threads, control.stop);
 }
 
-Result<std::vector<Trace>> read_digest(const std::string& path, const ReadControl& control) {
-  auto source = open_source(path);
-  if (!source) return source.error();
-  return read_digest_from(**source, path, control);
-}
-
 Result<DigestHeader> read_digest_header(const std::string& path, const ReadControl& control) {
   auto source = open_source(path);
   if (!source) return source.error();

@@ -15,10 +15,7 @@ namespace stepscope {
 
 // The traces that the digest was made from. Their path is that of the file they were in. Errors:
 // those of decode_digest; more than 4 GB.
-[[nodiscard]] Result<std::vector<Trace>> read_digest(const std::string& path,
-                                                     const ReadControl& control);
-
-// The same from any source of bytes; `path` is only a name.
+// `path` is only a name.
 [[nodiscard]] Result<std::vector<Trace>> read_digest_from(ByteSource& source,
                                                           const std::string& path,
                                                           const ReadControl& control);

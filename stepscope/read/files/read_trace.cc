@@ -170,7 +170,7 @@ Files read_files(std::span<const std::string> paths, const ReadOptions& options,
       std::ranges::all_of(paths, [](const std::string& path) { return path.ends_with(".digest"); });
   if (!options.threads.alone() && !digests) {
     const bool few = paths.size() < options.threads.crew->size() * threads;
-    shared_for(reads, {few ? 1 : threads, options.threads.crew}, Deal::turns,
+    shared_for(reads, {few ? 1 : threads, options.threads.crew}, Distribution::turns,
                [&](std::size_t i) { read_one(i, few ? threads : 1); });
   } else {
     std::vector<std::size_t> side_by_side;

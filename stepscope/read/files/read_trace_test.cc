@@ -2,12 +2,12 @@
 #include "stepscope/read/files/read_trace.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "stepscope/base/files/open_source.h"
+#include "stepscope/base/scratch_test_folder.h"
 #include "stepscope/read/kineto/kineto_test_source.h"
 #include "stepscope/read/nsys/nsys_test_export.h"
 
@@ -20,8 +20,6 @@ using test::slices_of;
 
 class ReadTraceTest : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(root_); }
-  void TearDown() override { std::filesystem::remove_all(root_); }
   std::string write(std::string_view name, std::string_view text) {
     const std::string path = joined({root_, "/", name});
     std::ofstream(path, std::ios::binary) << text;
@@ -37,7 +35,8 @@ class ReadTraceTest : public testing::Test {
                                R"("baseTimeNanoseconds": 1711964646000000000, "traceEvents": [)",
                                op("row", ts, "10", more), behind, "]}"}));
   }
-  std::string root_ = testing::TempDir() + "read_trace_" + std::to_string(::getpid());
+  const test::Folder folder_;
+  const std::string root_ = folder_.path.string();
 };
 
 TEST_F(ReadTraceTest, RanksComeSortedWithTheirSource) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metrics of dcgm-exporter in Prometheus' text formats.
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -12,11 +11,7 @@
 namespace stepscope {
 namespace {
 
-struct DcgmMetric {
-  std::string_view name;
-  GpuField field;
-};
-constexpr std::array<DcgmMetric, 12> dcgm_metrics = {{
+constexpr std::array<GpuFieldName, 12> dcgm_metrics = {{
     {"DCGM_FI_DEV_SM_CLOCK", GpuField::sm_clock},
     {"DCGM_FI_DEV_MEM_CLOCK", GpuField::memory_clock},
     {"DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", GpuField::reasons},
@@ -78,9 +73,8 @@ class DcgmExposition final : public GpuLogDialect {
     if (line.starts_with('#')) return;
     const std::size_t brace = line.find('{');
     if (brace == std::string_view::npos) return rows.note("no_gpu", byte);
-    const auto metric =
-        std::ranges::find(dcgm_metrics, trimmed(line.substr(0, brace)), &DcgmMetric::name);
-    if (metric == dcgm_metrics.end()) return;
+    const GpuField field = field_named(trimmed(line.substr(0, brace)), dcgm_metrics);
+    if (field == GpuField::none) return;
     LoggedGpu gpu;
     std::string_view rest = line.substr(brace + 1);
     if (!read_labels(rest, gpu)) return rows.note("broken_labels", byte);
@@ -101,7 +95,7 @@ class DcgmExposition final : public GpuLogDialect {
     row.timed = true;
     row.reading.time = *time;
     bool local = false;
-    set_field(row, metric->field, {}, rest.substr(0, blank), local);
+    set_field(row, field, {}, rest.substr(0, blank), local);
   }
 
   Result<Done> finish(GpuRows& rows) override {

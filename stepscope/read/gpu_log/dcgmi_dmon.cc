@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // dcgmi dmon. The columns' names are the short names of DCGM's fields (dcgm_fields.cpp).
-#include <algorithm>
 #include <array>
 
 #include "stepscope/base/ascii.h"
@@ -10,11 +9,7 @@
 namespace stepscope {
 namespace {
 
-struct DcgmName {
-  std::string_view name;
-  GpuField field;
-};
-constexpr std::array<DcgmName, 12> dcgm_names = {{
+constexpr std::array<GpuFieldName, 12> dcgm_names = {{
     {"SMCLK", GpuField::sm_clock},       // 100
     {"MMCLK", GpuField::memory_clock},   // 101
     {"DVCCTR", GpuField::reasons},       // 112
@@ -30,15 +25,7 @@ constexpr std::array<DcgmName, 12> dcgm_names = {{
 }};
 constexpr std::string_view entity_word = "#Entity";
 
-std::vector<std::string_view> dcgm_words(std::string_view line) {
-  std::vector<std::string_view> words;
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
-    if (end > at) words.push_back(line.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
+constexpr std::string_view dcgm_blanks = " \t";
 
 class DcgmiDmon final : public GpuLogDialect {
  public:
@@ -57,7 +44,7 @@ class DcgmiDmon final : public GpuLogDialect {
       ++without_time_;
       return rows.note("no_time", byte);
     }
-    auto words = dcgm_words(line.substr(at + 4));
+    auto words = split_words(line.substr(at + 4), dcgm_blanks);
     if (words.size() != columns_.size() + 1) return rows.note("wrong_cell_count", byte);
     if (!set_field(row, GpuField::time, {}, time, rows.log().local_time))
       return rows.note("no_time", byte);
@@ -76,10 +63,8 @@ class DcgmiDmon final : public GpuLogDialect {
  private:
   void read_header(std::string_view names) {
     columns_.clear();
-    for (const std::string_view word : dcgm_words(names)) {
-      const auto at = std::ranges::find(dcgm_names, word, &DcgmName::name);
-      columns_.push_back(at == dcgm_names.end() ? GpuField::none : at->field);
-    }
+    for (const std::string_view word : split_words(names, dcgm_blanks))
+      columns_.push_back(field_named(word, dcgm_names));
   }
 
   std::vector<GpuField> columns_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/gpu_log/gpu_rows.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "stepscope/base/ascii.h"
@@ -49,6 +50,21 @@ bool holds_a_reading(const GpuReading& r) {
 }
 
 }  // namespace
+
+GpuField field_named(std::string_view name, std::span<const GpuFieldName> known) {
+  const auto at = std::ranges::find(known, name, &GpuFieldName::name);
+  return at == known.end() ? GpuField::none : at->field;
+}
+
+std::vector<std::string_view> split_words(std::string_view line, std::string_view ends) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t end = std::min(line.find_first_of(ends, at), line.size());
+    if (end > at) words.push_back(line.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
 
 std::optional<double> number_of_cell(std::string_view cell) {
   cell = trimmed(cell);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -38,6 +39,18 @@ enum class GpuField : std::uint8_t {
   reasons,  // mask
   reason    // one bit: Active, Not Active
 };
+
+// A dialect's name of a field.
+struct GpuFieldName {
+  std::string_view name;
+  GpuField field = GpuField::none;
+};
+// GpuField::none for an unknown name.
+[[nodiscard]] GpuField field_named(std::string_view name, std::span<const GpuFieldName> known);
+
+// The words of a line between characters of `ends`.
+[[nodiscard]] std::vector<std::string_view> split_words(std::string_view line,
+                                                        std::string_view ends);
 
 // The number of a cell: "1980 MHz", "99 %", "699.80", "71". Absent: "[N/A]", "N/A", "-",
 // "[Not Supported]", "[Unknown Error]" and other words.

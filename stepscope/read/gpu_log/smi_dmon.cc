@@ -9,11 +9,7 @@
 namespace stepscope {
 namespace {
 
-struct DmonName {
-  std::string_view name;
-  GpuField field;
-};
-constexpr std::array<DmonName, 9> dmon_names = {{
+constexpr std::array<GpuFieldName, 9> dmon_names = {{
     {"Date", GpuField::date},
     {"Time", GpuField::clock_time},
     {"gpu", GpuField::index},
@@ -25,21 +21,12 @@ constexpr std::array<DmonName, 9> dmon_names = {{
     {"pclk", GpuField::sm_clock},
 }};
 
-// The words between blanks and commas.
-std::vector<std::string_view> dmon_words(std::string_view line) {
-  std::vector<std::string_view> words;
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t end = std::min(line.find_first_of(" \t,", at), line.size());
-    if (end > at) words.push_back(line.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
+constexpr std::string_view dmon_blanks = " \t,";
 
 // The columns' names behind '#'; empty for the line of their units.
 std::vector<std::string_view> dmon_header(std::string_view line) {
   if (!line.starts_with('#')) return {};
-  auto words = dmon_words(line.substr(1));
+  auto words = split_words(line.substr(1), dmon_blanks);
   if (std::ranges::find(words, "gpu") == words.end()) words.clear();
   return words;
 }
@@ -52,7 +39,7 @@ class SmiDmon final : public GpuLogDialect {
       if (const auto header = dmon_header(line); !header.empty()) read_header(header);
       return;
     }
-    const auto words = dmon_words(line);
+    const auto words = split_words(line, dmon_blanks);
     if (words.size() != columns_.size()) return rows.note("wrong_cell_count", byte);
     GpuRow row;
     for (std::size_t c = 0; c < words.size(); ++c)
@@ -73,10 +60,7 @@ class SmiDmon final : public GpuLogDialect {
  private:
   void read_header(std::span<const std::string_view> words) {
     columns_.clear();
-    for (const std::string_view word : words) {
-      const auto at = std::ranges::find(dmon_names, word, &DmonName::name);
-      columns_.push_back(at == dmon_names.end() ? GpuField::none : at->field);
-    }
+    for (const std::string_view word : words) columns_.push_back(field_named(word, dmon_names));
   }
 
   std::vector<GpuField> columns_;

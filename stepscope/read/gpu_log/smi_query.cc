@@ -15,11 +15,7 @@ struct SmiColumn {
   ClockReason reason{};
 };
 
-struct SmiName {
-  std::string_view name;
-  GpuField field;
-};
-constexpr std::array<SmiName, 20> smi_names = {{
+constexpr std::array<GpuFieldName, 20> smi_names = {{
     {"timestamp", GpuField::time},
     {"index", GpuField::index},
     {"uuid", GpuField::uuid},
@@ -74,8 +70,7 @@ SmiColumn smi_column(std::string_view cell) {
     const auto at = std::ranges::find(smi_reasons, rest, &SmiReason::name);
     if (at != smi_reasons.end()) return {.field = GpuField::reason, .reason = at->reason};
   }
-  const auto at = std::ranges::find(smi_names, name, &SmiName::name);
-  return at == smi_names.end() ? SmiColumn() : SmiColumn{.field = at->field};
+  return {.field = field_named(name, smi_names)};
 }
 
 // Calls take(cell) for each cell of a line. nvidia-smi writes no quotes; a GPU's name has no comma.

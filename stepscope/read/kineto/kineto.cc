@@ -307,10 +307,9 @@ class Reading {
 
   static void set_clock(Trace& trace) {
     Metadata& metadata = trace.metadata;
-    const bool epoch = counts_from_epoch(trace);
-    drop_strays(trace, epoch);
-    metadata.clock = metadata.base.count() > 0 || epoch ? Clock::unix_epoch : Clock::relative;
+    drop_strays(trace);
     if (metadata.base.count() == 0) return;
+    metadata.clock = Clock::unix_epoch;
     for (std::vector<Ns>* column : {&trace.slices.start, &trace.memory.time, &trace.counters.time})
       for (Ns& t : *column) t += metadata.base;
   }

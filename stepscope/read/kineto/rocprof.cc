@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "stepscope/base/files/open_source.h"
 #include "stepscope/read/bytes/microseconds.h"
 #include "stepscope/read/bytes/plain_json.h"
 #include "stepscope/read/bytes/whole_file.h"
@@ -124,8 +123,8 @@ class ProcessRows {
       return leave_out("missing_timestamp");
     const Microseconds ts(Ns{*start});
     const Microseconds dur(Ns{*end - *start});
-    set(Field::ph, "X");
-    set(Field::cat, list);
+    event_.set(Field::ph, "X");
+    event_.set(Field::cat, list);
     scalar(Field::ts, ts.view());
     scalar(Field::dur, dur.view());
     std::optional<std::int64_t> correlation;
@@ -148,7 +147,7 @@ class ProcessRows {
     if (list == "marker_api" && correlation) name = names_.marker(*correlation);
     if (name.empty()) name = names_.operation(record);
     if (name.empty()) return leave_out("operation_without_a_name");
-    set(Field::name, name);
+    event_.set(Field::name, name);
     scalar(Field::pid, pid_);
     number(Field::tid, integer(record, "thread_id").value_or(0));
     sink_.add(event_, 0);
@@ -174,7 +173,7 @@ class ProcessRows {
     if (!device) sink_.note("unknown_device", 0);
     auto stream = handle(record, "stream_id");
     if (!stream && kernel) stream = handle(*dispatch, "queue_id");
-    set(Field::name, name);
+    event_.set(Field::name, name);
     number(Field::pid, device.value_or(0));
     number(Field::device, device.value_or(0));
     number(Field::tid, stream.value_or(0));
@@ -186,12 +185,7 @@ class ProcessRows {
     ++sink_.notes().events;
     sink_.note(reason, 0);
   }
-  void set(Field field, std::string_view value) {
-    event_.set(field, {value.data(), static_cast<std::uint32_t>(value.size()), ValueKind::literal});
-  }
-  void scalar(Field field, std::string_view value) {
-    event_.set(field, {value.data(), static_cast<std::uint32_t>(value.size()), ValueKind::scalar});
-  }
+  void scalar(Field field, std::string_view value) { event_.set(field, value, ValueKind::scalar); }
   void number(Field field, std::int64_t value) {
     std::string& owned = owned_[static_cast<std::size_t>(field)];
     owned = std::to_string(value);
@@ -292,12 +286,6 @@ Result<std::vector<Trace>> read_rocprof_from(ByteSource& source, const std::stri
                  .byte = bytes,
                  .hint = "record with rocprofv3 --sys-trace --output-format json"};
   return traces;
-}
-
-Result<std::vector<Trace>> read_rocprof(const std::string& path, const ReadControl& control) {
-  auto source = open_source(path);
-  if (!source) return source.error();
-  return read_rocprof_from(**source, path, control);
 }
 
 }  // namespace stepscope

@@ -20,10 +20,7 @@ namespace stepscope {
 // One unsealed trace for each process in the file. The text, at most 4 GB, and its tree are in
 // memory meanwhile. Errors: the file cannot be read, is not a whole JSON text or holds no records.
 // A record that is not understood is counted in the notes, at byte 0.
-[[nodiscard]] Result<std::vector<Trace>> read_rocprof(const std::string& path,
-                                                      const ReadControl& control);
-
-// The same from any source of bytes; `path` is only a name.
+// `path` is only a name.
 [[nodiscard]] Result<std::vector<Trace>> read_rocprof_from(ByteSource& source,
                                                            const std::string& path,
                                                            const ReadControl& control);

@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "stepscope/base/files/open_source.h"
 #include "stepscope/base/proto_wire.h"
 #include "stepscope/read/bytes/microseconds.h"
 #include "stepscope/read/bytes/whole_file.h"
@@ -38,37 +37,21 @@ struct Plane {
 // An entry of map<int64, XEventMetadata> or map<int64, XStatMetadata>.
 void add_name(std::string_view entry, NameTable& table) {
   std::uint64_t key = 0;
+  std::string_view value;
   std::string_view name;
-  for (ProtoFields f(entry); f.next();) {
-    if (f.field() == 1) key = f.number();
-    if (f.field() != 2) continue;
-    for (ProtoFields g(f.bytes()); g.next();)
-      if (g.field() == 2) name = g.bytes();
-  }
+  take_fields(entry, ProtoInto(1, key), ProtoInto(2, value));
+  take_fields(value, ProtoInto(2, name));
   table[key] = name;
 }
 
 Plane plane_of(std::string_view bytes) {
   Plane plane;
-  for (ProtoFields f(bytes); f.next();) switch (f.field()) {
-      case 2:
-        plane.name = f.bytes();
-        break;
-      case 3:
-        plane.lines.push_back(f.bytes());
-        break;
-      case 4:
-        add_name(f.bytes(), plane.events);
-        break;
-      case 5:
-        add_name(f.bytes(), plane.statistics);
-        break;
-      case 6:
-        plane.own.push_back(f.bytes());
-        break;
-      default:
-        break;
-    }
+  std::vector<std::string_view> events;
+  std::vector<std::string_view> statistics;
+  take_fields(bytes, ProtoInto(2, plane.name), ProtoInto(3, plane.lines), ProtoInto(4, events),
+              ProtoInto(5, statistics), ProtoInto(6, plane.own));
+  for (const std::string_view entry : events) add_name(entry, plane.events);
+  for (const std::string_view entry : statistics) add_name(entry, plane.statistics);
   return plane;
 }
 
@@ -113,22 +96,8 @@ struct Line {
 
 Line line_of(std::string_view bytes) {
   Line line;
-  for (ProtoFields f(bytes); f.next();) switch (f.field()) {
-      case 1:
-        line.id = f.number();
-        break;
-      case 2:
-        line.name = f.bytes();
-        break;
-      case 3:
-        line.begin_ns = as_signed(f.number());
-        break;
-      case 4:
-        line.events.push_back(f.bytes());
-        break;
-      default:
-        break;
-    }
+  take_fields(bytes, ProtoInto(1, line.id), ProtoInto(2, line.name), ProtoInto(3, line.begin_ns),
+              ProtoInto(4, line.events));
   return line;
 }
 
@@ -255,17 +224,17 @@ class XplaneRows {
     std::string name(event.name);
     if (event.step) name += '#' + std::to_string(*event.step);
     const std::string correlation = std::to_string(event.correlation.value_or(0));
-    set(raw, Field::ph, "X");
-    set(raw, Field::cat, device ? device_category(event) : place.category);
-    set(raw, Field::name, name);
-    scalar(raw, Field::ts, ts.view());
-    scalar(raw, Field::dur, dur.view());
-    scalar(raw, Field::pid, place.pid);
-    scalar(raw, Field::tid, place.tid);
-    if (event.correlation) scalar(raw, Field::correlation, correlation);
+    raw.set(Field::ph, "X");
+    raw.set(Field::cat, device ? device_category(event) : place.category);
+    raw.set(Field::name, name);
+    raw.set(Field::ts, ts.view(), ValueKind::scalar);
+    raw.set(Field::dur, dur.view(), ValueKind::scalar);
+    raw.set(Field::pid, place.pid, ValueKind::scalar);
+    raw.set(Field::tid, place.tid, ValueKind::scalar);
+    if (event.correlation) raw.set(Field::correlation, correlation, ValueKind::scalar);
     if (device) {
-      scalar(raw, Field::device, place.pid);
-      scalar(raw, Field::stream, place.tid);
+      raw.set(Field::device, place.pid, ValueKind::scalar);
+      raw.set(Field::stream, place.tid, ValueKind::scalar);
     }
     sink_.add(raw, 0);
   }
@@ -287,22 +256,12 @@ class XplaneRows {
 
   void name_thread(std::string_view pid, std::string_view tid, std::string_view name) {
     RawEvent raw;
-    set(raw, Field::ph, "M");
-    set(raw, Field::name, "thread_name");
-    scalar(raw, Field::pid, pid);
-    scalar(raw, Field::tid, tid);
-    set(raw, Field::arg_name, name);
+    raw.set(Field::ph, "M");
+    raw.set(Field::name, "thread_name");
+    raw.set(Field::pid, pid, ValueKind::scalar);
+    raw.set(Field::tid, tid, ValueKind::scalar);
+    raw.set(Field::arg_name, name);
     sink_.add(raw, 0);
-  }
-
-  static RawValue value(std::string_view text, ValueKind kind) {
-    return {text.data(), static_cast<std::uint32_t>(text.size()), kind};
-  }
-  static void set(RawEvent& raw, Field field, std::string_view text) {
-    raw.set(field, value(text, ValueKind::literal));
-  }
-  static void scalar(RawEvent& raw, Field field, std::string_view text) {
-    raw.set(field, value(text, ValueKind::scalar));
   }
 
   const std::string& path_;
@@ -327,8 +286,11 @@ std::int64_t base_of(const std::vector<Plane>& planes) {
     }
   }
   for (const Plane& plane : planes)
-    for (const std::string_view bytes : plane.lines)
-      if (line_of(bytes).begin_ns >= earliest_epoch.count()) return 0;
+    for (const std::string_view bytes : plane.lines) {
+      std::int64_t begin_ns = 0;
+      take_fields(bytes, ProtoInto(3, begin_ns));
+      if (begin_ns >= earliest_epoch.count()) return 0;
+    }
   return begin >= earliest_epoch.count() ? begin : 0;
 }
 
@@ -387,18 +349,10 @@ Result<std::vector<Trace>> read_xplane_from(ByteSource& source, const std::strin
   if (!host.empty()) trace.metadata.texts["host_name"] = host;
   if (const std::string damage = source.damage(); !damage.empty())
     trace.metadata.texts["damage"] = damage;
-  const bool epoch = counts_from_epoch(trace);
-  drop_strays(trace, epoch);
-  trace.metadata.clock = epoch ? Clock::unix_epoch : Clock::relative;
+  drop_strays(trace);
   std::vector<Trace> traces;
   traces.push_back(std::move(trace));
   return traces;
-}
-
-Result<std::vector<Trace>> read_xplane(const std::string& path, const ReadControl& control) {
-  auto source = open_source(path);
-  if (!source) return source.error();
-  return read_xplane_from(**source, path, control);
 }
 
 }  // namespace stepscope

@@ -20,10 +20,7 @@ namespace stepscope {
 // One unsealed trace of the host that wrote the file, with all its GPUs. The file is held in
 // memory, at most 2 GB, the limit of a protocol buffer. Errors: it cannot be read or holds no
 // events. From a cut file the whole planes before the cut are read, and the notes say so.
-[[nodiscard]] Result<std::vector<Trace>> read_xplane(const std::string& path,
-                                                     const ReadControl& control);
-
-// The same from any source of bytes; `path` is only a name.
+// `path` is only a name.
 [[nodiscard]] Result<std::vector<Trace>> read_xplane_from(ByteSource& source,
                                                           const std::string& path,
                                                           const ReadControl& control);

@@ -216,6 +216,38 @@ bool take_deepspeed_table(const LogLine& line, LogState& state) {
   return state.follow != nullptr;
 }
 
+// "time (ms) | fwd: 340.72 | …". Megatron-LM printed its timers in such lines, too.
+bool take_timers(const LogLine& line, LogState& state) {
+  constexpr std::string_view title = "time (ms) |";
+  const std::size_t at = line.text.find(title);
+  if (at == std::string_view::npos) return false;
+  std::optional rest = line.text.substr(at + title.size());
+  double whole_step = 0;
+  int parts = 0;
+  for (std::string_view field; take_field(rest, field);) {
+    const auto [name, ms] = named_number(field);
+    if (!ms || !std::isfinite(*ms)) {
+      if (!field.empty()) state.note("fields_not_understood");
+      continue;
+    }
+    const bool deepspeed = name.starts_with("fwd") || name.starts_with("bwd") ||
+                           name.starts_with("step") || name.starts_with("optimizer_") ||
+                           name.starts_with("pipe_") || name == "train_batch" ||
+                           name == "batch_input";
+    state.time(deepspeed ? deepspeed_log.tool : megatron_log.tool, name, *ms);
+    if (name == "fwd" || name == "bwd" || name == "step") {
+      whole_step += *ms;
+      ++parts;
+    }
+  }
+  if (parts == 3) {  // wall_clock_breakdown: one line per step
+    LogRecord& record = state.add(deepspeed_log.tool, line);
+    record.wall_ns = whole_step * 1e6;
+    count_line(state.log, deepspeed_log.tool);
+  }
+  return true;
+}
+
 LogSteps deepspeed_steps(const JobLog& log) {
   LogSteps steps = place_steps(log, deepspeed_log, true, "time stamps of its lines",
                                [](const LogRecord& r) { return r.iteration >= 0 && !r.wall_ns; });
@@ -224,10 +256,10 @@ LogSteps deepspeed_steps(const JobLog& log) {
                      [](const LogRecord& r) { return r.wall_ns.has_value(); });
 }
 
-constexpr std::array deepspeed_words = {LogWord{deepspeed_pattern.word, take_deepspeed_throughput},
-                                        LogWord{"comm op: ", take_deepspeed_operation},
-                                        LogWord{"Comm. Op ", take_deepspeed_table},
-                                        LogWord{"Flops Profiler --", take_deepspeed_table}};
+constexpr std::array deepspeed_words = {
+    LogWord{deepspeed_pattern.word, take_deepspeed_throughput}, LogWord{"time (ms) |", take_timers},
+    LogWord{"comm op: ", take_deepspeed_operation}, LogWord{"Comm. Op ", take_deepspeed_table},
+    LogWord{"Flops Profiler --", take_deepspeed_table}};
 
 }  // namespace
 

@@ -188,6 +188,11 @@ const LogDialect hugging_face_log = {
     .steps = hugging_face_steps,
     .settle = settle_bars};
 
+bool is_trainer_state(std::string_view head) {
+  return trimmed(head).starts_with('{') &&
+         (contains(head, "\"log_history\"") || contains(head, "\"best_model_checkpoint\""));
+}
+
 Result<Done> take_trainer_state(std::string_view text, std::string_view path, JobLog& log) {
   const auto json = parse_json(text, path);
   if (!json) return json.error();

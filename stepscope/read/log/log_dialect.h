@@ -26,6 +26,7 @@ struct LogDialect {
   std::span<const LogWord> words{};                // lines that a function reads
   std::span<const LogPattern> patterns{};          // lines that a table describes
   std::string_view how{};                          // source of the step times
+  bool is_tool = true;                             // false: lines of any program
   bool by_stamps = false;                          // step times are differences of time stamps
   bool means = false;                              // a record may be the mean of several steps
   LogSteps (*steps)(const JobLog& log) = nullptr;  // used if `how` is not enough
@@ -56,7 +57,9 @@ STEPSCOPE_LOG_DIALECTS(STEPSCOPE_DECLARED)
 [[nodiscard]] LogSteps place_steps(const JobLog& log, const LogDialect& dialect, bool by_stamps,
                                    std::string_view how, bool (*wanted)(const LogRecord&));
 
-// Reads trainer_state.json. Error: it has no log_history.
+// trainer_state.json of the Hugging Face Trainer: whether a file with these first bytes is one, and
+// its records. Error: it has no log_history.
+[[nodiscard]] bool is_trainer_state(std::string_view head);
 [[nodiscard]] Result<Done> take_trainer_state(std::string_view text, std::string_view path,
                                               JobLog& log);
 

@@ -104,6 +104,24 @@ std::optional<double> clean_number_behind(std::string_view text, std::string_vie
   return clean_number(rest.substr(0, rest.find_first_of(ends)));
 }
 
+NamedNumber named_number(std::string_view field) {
+  for (std::size_t at = field.size(); at > 1; --at)
+    if (field[at - 1] == ' ' && field[at - 2] == ':')
+      return {trimmed(field.substr(0, at - 2)), clean_number(field.substr(at))};
+  return {};
+}
+
+bool take_field(std::optional<std::string_view>& line, std::string_view& field) {
+  if (!line) return false;
+  const std::size_t bar = line->find('|');
+  field = trimmed(line->substr(0, bar));
+  if (bar == std::string_view::npos)
+    line.reset();
+  else
+    line->remove_prefix(bar + 1);
+  return true;
+}
+
 void set_loss(LogRecord& record, std::optional<double> loss) {
   record.loss = loss;
   if (loss && !std::isfinite(*loss)) record.not_finite = std::max(record.not_finite, 1);

@@ -29,6 +29,14 @@ inline constexpr double most_amount = 1e30;
 // The clean number behind the first `key`, up to a character of `ends`.
 [[nodiscard]] std::optional<double> clean_number_behind(std::string_view text, std::string_view key,
                                                         std::string_view ends = " |,");
+// "name: 1.5", split at the last ": ". Without a clean number, `number` is absent.
+struct NamedNumber {
+  std::string_view name{};
+  std::optional<double> number{};
+};
+[[nodiscard]] NamedNumber named_number(std::string_view field);
+// Takes a field off a line whose fields are separated by '|'. False behind the last one.
+[[nodiscard]] bool take_field(std::optional<std::string_view>& line, std::string_view& field);
 // Sets the loss; a loss that is not a number counts as a non-finite step.
 void set_loss(LogRecord& record, std::optional<double> loss);
 // The rank in "[rank3]:", "[Rank 3]", "[default3]:" or "3: " (launchers, DeepSpeed), at the front

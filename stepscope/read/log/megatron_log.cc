@@ -10,13 +10,6 @@
 namespace stepscope {
 namespace {
 
-// The colon of the last ": ".
-std::size_t last_colon(std::string_view field) {
-  for (std::size_t at = field.size(); at > 1; --at)
-    if (field[at - 1] == ' ' && field[at - 2] == ':') return at - 2;
-  return std::string_view::npos;
-}
-
 // "iteration       10/ 1716613", after a date or other words.
 std::optional<std::int64_t> iteration_in(std::string_view field) {
   constexpr std::string_view key = "iteration ";
@@ -59,7 +52,7 @@ constexpr std::array<LogField, 7> megatron_fields = {{
     {"Tokens per second per GPU (Tok/s/GPU)", &LogRecord::tokens_per_s_device},
 }};
 
-void take_field(std::string_view key, double value, LogRecord& record, LogState& state) {
+void take_figure(std::string_view key, double value, LogRecord& record, LogState& state) {
   if (const auto unit = unit_of(key)) {
     record.wall_ns = value * *unit;
   } else if (key == "total loss") {
@@ -114,13 +107,9 @@ constexpr std::array<std::string_view, 26> wanted = {"num_layers",
 // " iteration 100/ 1000 | consumed samples: … | elapsed time per iteration (ms): 1234.5 | …" from
 // Megatron-LM and Megatron-DeepSpeed.
 bool take_megatron_record(const LogLine& line, LogState& state) {
-  std::string_view rest = line.text;
+  std::optional rest = line.text;
   LogRecord* record = nullptr;
-  for (bool more = true; more;) {
-    const std::size_t bar = rest.find('|');
-    more = bar != std::string_view::npos;
-    const std::string_view field = trimmed(rest.substr(0, bar));
-    rest.remove_prefix(more ? bar + 1 : rest.size());
+  for (std::string_view field; take_field(rest, field);) {
     if (const auto iteration = iteration_in(field)) {
       if (record != nullptr) close(*record, state);
       record = &state.add(megatron_log.tool, line);
@@ -128,19 +117,16 @@ bool take_megatron_record(const LogLine& line, LogState& state) {
       record->stamp = stamp_of_line(field);
       continue;
     }
-    const std::size_t colon = last_colon(field);
-    const auto value =
-        colon == std::string_view::npos ? std::nullopt : clean_number(field.substr(colon + 2));
+    const auto [key, value] = named_number(field);
     if (!value) {
       if (!field.empty()) state.note("fields_not_understood");
       continue;
     }
-    const std::string_view key = trimmed(field.substr(0, colon));
     if (record == nullptr) {
       if (!unit_of(key)) continue;
       record = &state.add(megatron_log.tool, line);  // its iteration number was cut off
     }
-    take_field(key, *value, *record, state);
+    take_figure(key, *value, *record, state);
   }
   if (record == nullptr) return false;
   close(*record, state);
@@ -148,58 +134,21 @@ bool take_megatron_record(const LogLine& line, LogState& state) {
   return true;
 }
 
-// "time (ms) | forward-compute: 340.72 | …", "    forward-backward ....: (1203.11, 1204.56)".
-bool take_timers(const LogLine& line, LogState& state) {
-  // "    forward-backward ....: (1203.11, 1204.56)", or with one number.
-  if (const std::size_t dots = line.text.find("...: "); dots != std::string_view::npos) {
-    const std::string_view name = trimmed(line.text.substr(0, line.text.find(" .")));
-    std::string_view value = trimmed(line.text.substr(dots + 5));
-    if (value.starts_with('(') && value.ends_with(')')) {
-      value = value.substr(1, value.size() - 2);
-      const std::size_t comma = value.find(", ");
-      if (comma == std::string_view::npos) return false;
-      value.remove_prefix(comma + 2);
-    }
-    const auto ms = clean_number(value);
-    if (!ms || !std::isfinite(*ms) || name.empty() || name.find(' ') != std::string_view::npos)
-      return false;
-    state.time(megatron_log.tool, name, *ms);
-    return true;
+// "    forward-backward ....: (1203.11, 1204.56)", or with one number.
+bool take_timer(const LogLine& line, LogState& state) {
+  const std::size_t dots = line.text.find("...: ");
+  if (dots == std::string_view::npos) return false;
+  const std::string_view name = trimmed(line.text.substr(0, line.text.find(" .")));
+  std::string_view value = trimmed(line.text.substr(dots + 5));
+  if (value.starts_with('(') && value.ends_with(')')) {
+    value = value.substr(1, value.size() - 2);
+    const std::size_t comma = value.find(", ");
+    if (comma == std::string_view::npos) return false;
+    value.remove_prefix(comma + 2);
   }
-  constexpr std::string_view title = "time (ms) |";
-  const std::size_t at = line.text.find(title);
-  if (at == std::string_view::npos) return false;
-  std::string_view rest = line.text.substr(at + title.size());
-  double whole_step = 0;
-  int parts = 0;
-  for (bool more = true; more;) {
-    const std::size_t bar = rest.find('|');
-    more = bar != std::string_view::npos;
-    const std::string_view field = trimmed(rest.substr(0, bar));
-    rest.remove_prefix(more ? bar + 1 : rest.size());
-    const std::size_t colon = last_colon(field);
-    const auto ms =
-        colon == std::string_view::npos ? std::nullopt : clean_number(field.substr(colon + 2));
-    if (!ms || !std::isfinite(*ms)) {
-      if (!field.empty()) state.note("fields_not_understood");
-      continue;
-    }
-    const std::string_view name = trimmed(field.substr(0, colon));
-    const bool deepspeed = name.starts_with("fwd") || name.starts_with("bwd") ||
-                           name.starts_with("step") || name.starts_with("optimizer_") ||
-                           name.starts_with("pipe_") || name == "train_batch" ||
-                           name == "batch_input";
-    state.time(deepspeed ? deepspeed_log.tool : megatron_log.tool, name, *ms);
-    if (name == "fwd" || name == "bwd" || name == "step") {
-      whole_step += *ms;
-      ++parts;
-    }
-  }
-  if (parts == 3) {  // wall_clock_breakdown: one line per step
-    LogRecord& record = state.add(deepspeed_log.tool, line);
-    record.wall_ns = whole_step * 1e6;
-    count_line(state.log, deepspeed_log.tool);
-  }
+  const auto ms = clean_number(value);
+  if (!ms || !std::isfinite(*ms) || name.empty() || contains(name, " ")) return false;
+  state.time(megatron_log.tool, name, *ms);
   return true;
 }
 
@@ -253,12 +202,10 @@ bool take_rank_timers(const LogLine& line, LogState& state) {
   return true;
 }
 
-constexpr std::array megatron_words = {LogWord{"per iteration (", take_megatron_record},
-                                       LogWord{"time (ms) |", take_timers},
-                                       LogWord{"...: ", take_timers},
-                                       LogWord{"times across ranks (ms)", take_rank_timers},
-                                       LogWord{" .....", take_setting},
-                                       LogWord{"(new size: ", take_vocabulary}};
+constexpr std::array megatron_words = {
+    LogWord{"per iteration (", take_megatron_record}, LogWord{"...: ", take_timer},
+    LogWord{"times across ranks (ms)", take_rank_timers}, LogWord{" .....", take_setting},
+    LogWord{"(new size: ", take_vocabulary}};
 
 }  // namespace
 

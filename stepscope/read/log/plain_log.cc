@@ -87,6 +87,6 @@ const LogDialect stepscope_log = {.tool = {.name = "stepscope",
                                   .how = "the step's time"};
 
 const LogDialect program_log = {
-    .tool = program_lines, .words = program_words, .how = "named step times"};
+    .tool = program_lines, .words = program_words, .how = "named step times", .is_tool = false};
 
 }  // namespace stepscope

@@ -104,8 +104,8 @@ class LogReader {
     return text.size();
   }
   static std::size_t line_begin(std::string_view text, std::size_t from, std::size_t at) {
-    const std::size_t found = text.substr(from, at - from).find_last_of("\n\r");
-    return from + (found + 1);  // npos + 1 is 0
+    while (at > from && text[at - 1] != '\n' && text[at - 1] != '\r') --at;
+    return at;
   }
 
   // Returns where the next line begins.
@@ -138,8 +138,7 @@ class LogReader {
 Error no_step(std::string_view path) {
   std::string tools;
   for (const LogDialect* dialect : log_dialects())
-    if (dialect != &program_log)
-      tools += (tools.empty() ? "" : ", ") + std::string(dialect->tool.label);
+    if (dialect->is_tool) tools += (tools.empty() ? "" : ", ") + std::string(dialect->tool.label);
   return {.what = "names no step time",
           .file = std::string(path),
           .hint = "give a log of one of these: " + tools +
@@ -224,14 +223,9 @@ std::vector<LogStep> LogFollower::take_steps() {
   return fresh;
 }
 
-bool is_trainer_state(std::string_view head) {
-  return head.find("\"log_history\"") != std::string_view::npos ||
-         head.find("\"best_model_checkpoint\"") != std::string_view::npos;
-}
-
 Result<JobLog> parse_job_log(std::string_view text, std::string_view path, TimeUnit assumed) {
   JobLog log = empty_log();
-  if (trimmed(text.substr(0, 512)).starts_with('{') && is_trainer_state(text.substr(0, 4096))) {
+  if (is_trainer_state(text.substr(0, 4096))) {
     if (auto taken = take_trainer_state(text, path, log); !taken) return taken.error();
     return settled(std::move(log), path);
   }
@@ -268,7 +262,7 @@ Result<JobLog> read_job_log(const std::string& path, TimeUnit assumed, const Sto
   const auto got = (*source)->read(head);
   if (!got) return got.error();
   const std::string_view first(head.data(), *got);
-  if (trimmed(first).starts_with('{') && is_trainer_state(first)) {
+  if (is_trainer_state(first)) {
     const auto text = read_text_file(path, stop);
     return text ? parse_job_log(*text, path, assumed) : Result<JobLog>(text.error());
   }

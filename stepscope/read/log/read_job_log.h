@@ -28,9 +28,6 @@ namespace stepscope {
 [[nodiscard]] Result<JobLog> parse_job_log(std::string_view text, std::string_view path,
                                            TimeUnit assumed = TimeUnit::ms);
 
-// Whether a file with these first bytes is a trainer_state.json of the Hugging Face Trainer.
-[[nodiscard]] bool is_trainer_state(std::string_view head);
-
 // The steps of the most trusted tool in the log.
 [[nodiscard]] LogSteps steps_of(const JobLog& log);
 

@@ -14,6 +14,7 @@
 #include "stepscope/base/files/sqlite_file.h"
 #include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/bytes/whole_file.h"
+#include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/step_table.h"
 
@@ -107,8 +108,8 @@ std::optional<TableColumns> columns_of(std::span<const std::string_view> header)
 
 // A number of a step or rank; absent for fractions and what no 53 bits hold.
 std::optional<std::int64_t> whole_number(std::optional<double> value) {
-  constexpr double most = 9007199254740992;
-  if (!value || !(*value >= 0 && *value < most) || *value != std::floor(*value))
+  constexpr double two_to_53 = 9007199254740992;
+  if (!value || !(*value >= 0 && *value < two_to_53) || *value != std::floor(*value))
     return std::nullopt;
   return static_cast<std::int64_t>(*value);
 }
@@ -260,10 +261,8 @@ Result<StepFileKind> step_file_kind(const std::string& path) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
   if (is_sqlite(text) || path.ends_with(".nsys-rep")) return StepFileKind::trace;
   if (is_train_json(text)) return StepFileKind::train_json;
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\r' ||
-                           text.front() == '\t'))
-    text.remove_prefix(1);
-  if (text.starts_with('{') && is_trainer_state(text)) return StepFileKind::log;
+  text.remove_prefix(std::min(text.find_first_not_of(" \n\r\t"), text.size()));
+  if (is_trainer_state(text)) return StepFileKind::log;
   // JSON lines have a time in the first line; a trace does not. Lines of DeepSpeed and of launchers
   // begin with a bracket and a word.
   const std::string_view line = text.substr(0, text.find('\n'));

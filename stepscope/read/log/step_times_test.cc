@@ -2,12 +2,13 @@
 #include "stepscope/read/log/step_times.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include "stepscope/base/scratch_test_folder.h"
 
 namespace stepscope {
 namespace {
@@ -136,10 +137,8 @@ TEST(StepTimes, WhatIsNoListIsRefused) {
 }
 
 TEST(StepTimes, AFileIsToldByItsFirstBytes) {
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("stepscope-step-times-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  const std::string path = (folder / "file").string();
+  const test::Folder folder;
+  const std::string path = folder.file("file");
   const auto kind = [&](const std::string& text) {
     std::ofstream(path) << text;
     return *step_file_kind(path);
@@ -156,8 +155,7 @@ TEST(StepTimes, AFileIsToldByItsFirstBytes) {
   EXPECT_EQ(kind("1\n2\n"), StepFileKind::list);
   std::ofstream(path) << "\xEF\xBB\xBFstep_time_ms\n4\n";
   EXPECT_EQ(read_step_times(path)->wall_ns, Doubles{4e6});
-  EXPECT_FALSE(read_step_times((folder / "missing").string()));
-  std::filesystem::remove_all(folder);
+  EXPECT_FALSE(read_step_times(folder.file("missing")));
 }
 
 }  // namespace

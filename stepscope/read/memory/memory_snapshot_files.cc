@@ -1,20 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 // The three forms of a snapshot, and files and directories of snapshots.
 #include <algorithm>
-#include <filesystem>
+#include <array>
+#include <cctype>
+#include <cstdint>
 #include <optional>
 
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/read/bytes/pickle.h"
 #include "stepscope/read/bytes/plain_json.h"
 #include "stepscope/read/bytes/whole_file.h"
-#include "stepscope/read/memory/memory_page.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
 
 namespace stepscope {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr std::uint8_t no_digit = 255;
+
+constexpr std::array<std::uint8_t, 256> digit_values() {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(no_digit);
+  constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (std::size_t i = 0; i < digits.size(); ++i)
+    values[static_cast<unsigned char>(digits[i])] = static_cast<std::uint8_t>(i);
+  return values;
+}
+constexpr std::array<std::uint8_t, 256> digits = digit_values();
+
+// The HTML pages of torch.cuda._memory_viz (trace_plot, segment_plot, profile_plot). Each file in
+// them is a pickle in base64.
+bool is_page(std::string_view head) {
+  const std::size_t first = head.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (first == std::string_view::npos) return false;
+  std::string begin(head.substr(first, 16));
+  std::ranges::transform(begin, begin.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return begin.starts_with("<!doctype html") || begin.starts_with("<html");
+}
+
+// With or without padding; nullopt for any other character.
+std::optional<std::string> decode_base64(std::string_view text) {
+  while (!text.empty() && text.back() == '=') text.remove_suffix(1);
+  if (text.size() % 4 == 1) return std::nullopt;
+  std::string out;
+  out.resize(text.size() / 4 * 3 + (text.size() % 4 == 0 ? 0 : text.size() % 4 - 1));
+  std::size_t at = 0;
+  std::uint32_t bits = 0;
+  unsigned held = 0;
+  for (const char c : text) {
+    const std::uint8_t digit = digits[static_cast<unsigned char>(c)];
+    if (digit == no_digit) return std::nullopt;
+    bits = bits << 6U | digit;
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    out[at++] = static_cast<char>(bits >> held & 0xFFU);
+  }
+  return out;
+}
+
+// In the order of the page. A truncated or damaged one is left out.
+std::vector<std::string> files_in_page(std::string_view page) {
+  constexpr std::string_view key = "\"base64\"";
+  std::vector<std::string> files;
+  for (std::size_t at = 0; (at = page.find(key, at)) != std::string_view::npos;) {
+    at += key.size();
+    const std::size_t colon = page.find_first_not_of(" \t\r\n", at);
+    if (colon == std::string_view::npos || page[colon] != ':') continue;
+    const std::size_t open = page.find_first_not_of(" \t\r\n", colon + 1);
+    if (open == std::string_view::npos || page[open] != '"') continue;
+    const std::size_t close = page.find('"', open + 1);
+    if (close == std::string_view::npos) break;
+    auto file = decode_base64(page.substr(open + 1, close - open - 1));
+    if (file) files.push_back(std::move(*file));
+    at = close + 1;
+  }
+  return files;
+}
 
 constexpr std::string_view how_to_record =
     "record one with torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")";
@@ -66,35 +129,6 @@ Result<std::vector<MemorySnapshot>> snapshots_in_page(const std::string& page,
   return out;
 }
 
-struct Candidate {
-  std::string path;
-  bool found = false;  // found in a directory, not named
-};
-
-std::vector<Candidate> candidates(std::span<const std::string> inputs, SnapshotFiles& out) {
-  std::vector<Candidate> files;
-  for (const std::string& input : inputs) {
-    std::error_code code;
-    if (!fs::is_directory(input, code)) {
-      files.push_back({input, false});
-      continue;
-    }
-    std::vector<std::string> inside;
-    for (fs::directory_iterator at(input, fs::directory_options::skip_permission_denied, code);
-         !code && at != fs::directory_iterator(); at.increment(code)) {
-      std::error_code ignored;
-      if (at->is_regular_file(ignored)) inside.push_back(at->path().string());
-    }
-    std::ranges::sort(inside, {}, [](const std::string& p) { return std::pair(p.size(), p); });
-    for (std::string& path : inside) files.push_back({std::move(path), true});
-    if (inside.empty())
-      out.errors.push_back({.what = "no files in this directory",
-                            .file = input,
-                            .hint = std::string(how_to_record)});
-  }
-  return files;
-}
-
 // Whether a file found in a directory may be a snapshot.
 bool promising(const std::string& path) {
   auto source = open_source(path);
@@ -126,14 +160,17 @@ Result<std::vector<MemorySnapshot>> parse_memory_snapshots(std::string text,
 
 SnapshotFiles read_memory_snapshots(std::span<const std::string> inputs, const StopFlag* stop) {
   SnapshotFiles out;
-  for (const Candidate& file : candidates(inputs, out)) {
+  std::vector<std::pair<std::string, bool>> files;
+  each_file(inputs, how_to_record, out.errors,
+            [&](const std::string& path, bool inside) { files.emplace_back(path, inside); });
+  for (const auto& [path, inside] : files) {
     if (stop != nullptr && stop->requested()) break;
-    if (file.found && !promising(file.path)) continue;
-    auto text = read_text_file(file.path, stop);
-    auto parsed = text ? parse_memory_snapshots(std::move(*text), file.path)
+    if (inside && !promising(path)) continue;
+    auto text = read_text_file(path, stop);
+    auto parsed = text ? parse_memory_snapshots(std::move(*text), path)
                        : Result<std::vector<MemorySnapshot>>(text.error());
     if (!parsed) {
-      if (!file.found) out.errors.push_back(parsed.error());
+      if (!inside) out.errors.push_back(parsed.error());
       continue;
     }
     for (MemorySnapshot& snapshot : *parsed) out.snapshots.push_back(std::move(snapshot));

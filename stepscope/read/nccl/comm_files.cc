@@ -2,7 +2,6 @@
 #include "stepscope/read/nccl/comm_files.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "stepscope/base/files/open_source.h"
@@ -16,7 +15,7 @@
 namespace stepscope {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr std::string_view how_to_name = "name dumps of the flight recorder or NCCL's logs";
 
 enum class FileKind : std::uint8_t { pickle, json, log };
 
@@ -46,32 +45,13 @@ Result<FileKind> file_kind_of(const std::string& path) {
 
 std::vector<CommFile> find_files(std::span<const std::string> inputs, CommFiles& out) {
   std::vector<CommFile> files;
-  const auto add = [&](const std::string& path, bool found) {
+  each_file(inputs, how_to_name, out.errors, [&](const std::string& path, bool inside) {
     const auto kind = file_kind_of(path);
     if (kind)
-      files.push_back({path, *kind, found});
-    else if (!found)
+      files.push_back({path, *kind, inside});
+    else if (!inside)
       out.errors.push_back(kind.error());
-  };
-  for (const std::string& input : inputs) {
-    std::error_code code;
-    if (!fs::is_directory(input, code)) {
-      add(input, false);
-      continue;
-    }
-    std::vector<std::string> inside;
-    for (fs::directory_iterator at(input, fs::directory_options::skip_permission_denied, code);
-         !code && at != fs::directory_iterator(); at.increment(code)) {
-      std::error_code ignored;
-      if (at->is_regular_file(ignored)) inside.push_back(at->path().string());
-    }
-    std::ranges::sort(inside, {}, [](const std::string& p) { return std::pair(p.size(), p); });
-    for (const std::string& path : inside) add(path, true);
-    if (inside.empty())
-      out.errors.push_back({.what = "no files in this directory",
-                            .file = input,
-                            .hint = "name dumps of the flight recorder or NCCL's logs"});
-  }
+  });
   return files;
 }
 
@@ -209,7 +189,7 @@ CommFiles read_comm_files(std::span<const std::string> inputs, const StopFlag* s
   if (out.records.inputs.empty() && out.errors.empty())
     out.errors.push_back({.what = "nothing here tells of communication",
                           .file = inputs.empty() ? std::string() : inputs.front(),
-                          .hint = "name dumps of the flight recorder or NCCL's logs"});
+                          .hint = std::string(how_to_name)});
   return out;
 }
 

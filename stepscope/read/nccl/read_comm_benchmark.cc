@@ -265,7 +265,7 @@ class BenchmarkReader {
     out_.ranks = static_cast<int>(ranks_.size());
     out_.hosts = static_cast<int>(hosts_.size());
     for (const auto& [host, count] : hosts_)
-      out_.even = out_.even && count == hosts_.begin()->second;
+      out_.same_ranks_per_host = out_.same_ranks_per_host && count == hosts_.begin()->second;
     if (groups_) ++out_.notes["several_groups_at_once"];
     if (out_.kind == CollectiveKind::unknown) tell_kind();
     if (out_.ranks == 0) tell_ranks();
@@ -353,7 +353,8 @@ Result<Done> read_json(std::string_view text, std::string_view path, CommBenchma
         out.device = info->text;
     }
   out.hosts = static_cast<int>(hosts.size());
-  for (const auto& [host, count] : hosts) out.even = out.even && count == hosts.begin()->second;
+  for (const auto& [host, count] : hosts)
+    out.same_ranks_per_host = out.same_ranks_per_host && count == hosts.begin()->second;
   const JsonValue* results = json->find("results");
   if (results != nullptr)
     for (const JsonValue& row : results->items) {

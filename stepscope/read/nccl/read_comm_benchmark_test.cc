@@ -51,7 +51,7 @@ TEST(CommBenchmark, OfNcclTests) {
   EXPECT_EQ(b.kind, CollectiveKind::all_reduce);
   EXPECT_EQ(b.ranks, 4);
   EXPECT_EQ(b.hosts, 2);
-  EXPECT_TRUE(b.even);
+  EXPECT_TRUE(b.same_ranks_per_host);
   EXPECT_EQ(b.device, "NVIDIA H100 80GB HBM3");
   ASSERT_EQ(b.points.size(), 3U);
   EXPECT_EQ(b.points[0].bytes.value, 1048576);

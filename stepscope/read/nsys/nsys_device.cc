@@ -25,6 +25,19 @@ void reserve(NsysExport& nsys, std::string_view table, NsysProcess& process) {
   room(s.start, s.dur, s.name, s.track, s.category, s.correlation, s.external_id, s.detail);
 }
 
+// Adds device work, whose tables begin with the same columns.
+void add_work(NsysExport& nsys, NsysProcess& process, const SqliteRows& row, int device,
+              StringId name, Category category, std::uint32_t detail = no_row) {
+  process.add(nsys,
+              {.name = name,
+               .track = process.stream(device, row.integer(4)),
+               .category = category,
+               .correlation = nsys_correlation(row.integer(6)),
+               .detail = detail},
+              row.integer(0), end_of(row, 1));
+  ++process.device_rows;
+}
+
 void read_kernels(NsysExport& nsys, NsysProcesses& processes) {
   constexpr std::string_view table = "CUPTI_ACTIVITY_KIND_KERNEL";
   constexpr std::array<std::string_view, 9> columns = {
@@ -48,13 +61,7 @@ void read_kernels(NsysExport& nsys, NsysProcesses& processes) {
           nsys.note("kernel_without_name");
           name = process.trace.strings.intern("unknown kernel");
         }
-        process.add(nsys,
-                    {.name = name,
-                     .track = process.stream(device, row.integer(4)),
-                     .category = Category::kernel,
-                     .correlation = nsys_correlation(row.integer(6))},
-                    row.integer(0), end_of(row, 1));
-        ++process.device_rows;
+        add_work(nsys, process, row, device, name, Category::kernel);
       },
       {.process = 5, .correlation = 6});
   if (!there) nsys.note("missing_table_CUPTI_ACTIVITY_KIND_KERNEL");
@@ -103,14 +110,8 @@ void read_copies(NsysExport& nsys, NsysProcesses& processes) {
                               text += word_of(memory_kinds, row.integer(10));
                               text += ')';
                             }
-                            process.add(nsys,
-                                        {.name = process.trace.strings.intern(text),
-                                         .track = process.stream(device, row.integer(4)),
-                                         .category = Category::memcpy,
-                                         .correlation = nsys_correlation(row.integer(6)),
-                                         .detail = add_bytes(nsys, process.trace, row, 7)},
-                                        row.integer(0), end_of(row, 1));
-                            ++process.device_rows;
+                            add_work(nsys, process, row, device, process.trace.strings.intern(text),
+                                     Category::memcpy, add_bytes(nsys, process.trace, row, 7));
                           },
                           {.process = 5, .correlation = 6});
 }
@@ -127,14 +128,8 @@ void read_memsets(NsysExport& nsys, NsysProcesses& processes) {
                             const std::int64_t kind = row.is_null(8) ? 2 : row.integer(8);
                             const std::string text =
                                 "Memset (" + std::string(word_of(memory_kinds, kind)) + ")";
-                            process.add(nsys,
-                                        {.name = process.trace.strings.intern(text),
-                                         .track = process.stream(device, row.integer(4)),
-                                         .category = Category::memset,
-                                         .correlation = nsys_correlation(row.integer(6)),
-                                         .detail = add_bytes(nsys, process.trace, row, 7)},
-                                        row.integer(0), end_of(row, 1));
-                            ++process.device_rows;
+                            add_work(nsys, process, row, device, process.trace.strings.intern(text),
+                                     Category::memset, add_bytes(nsys, process.trace, row, 7));
                           },
                           {.process = 5, .correlation = 6});
 }
@@ -148,13 +143,8 @@ void read_graphs(NsysExport& nsys, NsysProcesses& processes) {
                             NsysProcess& process = processes.get(nsys_pid(row.integer(5)));
                             const int device = device_of(nsys, row.integer(2));
                             const std::string text = "CUDA graph " + std::to_string(row.integer(7));
-                            process.add(nsys,
-                                        {.name = process.trace.strings.intern(text),
-                                         .track = process.stream(device, row.integer(4)),
-                                         .category = Category::kernel,
-                                         .correlation = nsys_correlation(row.integer(6))},
-                                        row.integer(0), end_of(row, 1));
-                            ++process.device_rows;
+                            add_work(nsys, process, row, device, process.trace.strings.intern(text),
+                                     Category::kernel);
                             nsys.note("cuda_graph_recorded_as_a_whole");
                           },
                           {.process = 5, .correlation = 6});

@@ -81,7 +81,7 @@ void read_texts(NsysExport& nsys) {
 std::string what_it_is(const SqliteFile& file) {
   if (file.tables().empty()) {
     return file.wal_bytes() > 0
-               ? "an SQLite database without tables: all it has stands in the -wal file beside it"
+               ? "an SQLite database without tables: all it has stands in the -wal file next to it"
                : "an SQLite database without tables";
   }
   const auto starts = [&](std::string_view head) {

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "stepscope/base/files/open_source.h"
 #include "stepscope/read/perfetto/perfetto_reading.h"
 #include "stepscope/read/rows/overruns.h"
 #include "stepscope/read/rows/split_ranks.h"
@@ -62,17 +61,9 @@ Result<std::vector<Trace>> read_perfetto_from(ByteSource& source, const std::str
     trace.metadata.texts["damage"] = damage;
   }
   if (trace.notes.events == 0) return no_events(path, *count, packets.text_bytes());
-  const bool epoch = counts_from_epoch(trace);
-  drop_strays(trace, epoch);
-  trace.metadata.clock = epoch ? Clock::unix_epoch : Clock::relative;
+  drop_strays(trace);
   cut_overruns(trace);
   return split_ranks(std::move(trace));
-}
-
-Result<std::vector<Trace>> read_perfetto(const std::string& path, const ReadControl& control) {
-  auto source = open_source(path);
-  if (!source) return source.error();
-  return read_perfetto_from(**source, path, control);
 }
 
 }  // namespace stepscope

@@ -18,10 +18,7 @@ namespace stepscope {
 
 // The traces of one file, unsealed; several if it holds several ranks. Errors: the file cannot be
 // read, or it holds no events. Damage inside is counted in the notes.
-[[nodiscard]] Result<std::vector<Trace>> read_perfetto(const std::string& path,
-                                                       const ReadControl& control);
-
-// The same from any source of bytes; `path` is only a name.
+// `path` is only a name.
 [[nodiscard]] Result<std::vector<Trace>> read_perfetto_from(ByteSource& source,
                                                             const std::string& path,
                                                             const ReadControl& control);

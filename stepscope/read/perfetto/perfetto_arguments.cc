@@ -231,7 +231,7 @@ void PerfettoArguments::set(Field field, const Value& value) {
       kind = ValueKind::composite;
       break;
   }
-  event.set(field, {text.data(), static_cast<std::uint32_t>(text.size()), kind});
+  event.set(field, text, kind);
 }
 
 void PerfettoArguments::keep(std::string_view name, const Value& value) {
@@ -276,8 +276,7 @@ void PerfettoArguments::add(std::string_view annotation, const PacketSequence& s
       return notes_.add("oversized_argument", byte_);
     std::string& owned = owned_[static_cast<std::size_t>(field)];
     owned = std::move(nested);
-    event.set(static_cast<Field>(field),
-              {owned.data(), static_cast<std::uint32_t>(owned.size()), ValueKind::composite});
+    event.set(static_cast<Field>(field), owned, ValueKind::composite);
     return;
   }
   keep(value.name, value);

@@ -27,18 +27,14 @@ std::optional<PerfettoClocks::Reading> PerfettoClocks::read_clock(std::string_vi
   std::uint64_t time = 0;
   std::uint64_t unit = 1;
   bool incremental = false;
-  for (ProtoFields f(message); f.next();) {
-    if (f.field() == 1) id = static_cast<std::uint32_t>(f.number());
-    if (f.field() == 2) time = f.number();
-    if (f.field() == 3) incremental = f.number() != 0;
-    if (f.field() == 4 && f.number() != 0) unit = f.number();
-  }
+  take_fields(message, ProtoInto(1, id), ProtoInto(2, time), ProtoInto(3, incremental),
+              ProtoInto(4, unit));
   const Key key = key_of(id, sequence);
   if (clocks_.size() >= most_clocks && !clocks_.contains(key)) return std::nullopt;
   ClockState& state = clocks_[key];
-  state.unit_ns = unit;
+  state.unit_ns = unit == 0 ? 1 : unit;
   state.incremental = incremental;
-  state.last = time * unit;
+  state.last = time * state.unit_ns;
   return Reading{key, state.last};
 }
 

@@ -2,6 +2,8 @@
 #include "stepscope/read/perfetto/perfetto_reading.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -9,12 +11,95 @@
 #include "stepscope/base/proto_wire.h"
 #include "stepscope/event/finding_category.h"
 #include "stepscope/read/bytes/microseconds.h"
-#include "stepscope/read/perfetto/perfetto_category.h"
 #include "stepscope/read/perfetto/perfetto_packets.h"
 #include "stepscope/read/rows/event_category.h"
 
 namespace stepscope {
 namespace {
+
+constexpr std::array<std::string_view, 9> overheads = {"Activity Buffer Request",
+                                                       "Buffer Flush",
+                                                       "Command Buffer Full",
+                                                       "Driver Compiler",
+                                                       "Instrumentation",
+                                                       "Lazy Function Loading",
+                                                       "Resource",
+                                                       "Runtime Triggered Module Loading",
+                                                       "Unrecognized"};
+
+constexpr std::array<std::string_view, 9> annotation_beginnings = {"ProfilerStep#",
+                                                                   "Optimizer.",
+                                                                   "enumerate(",
+                                                                   "DistributedDataParallel.",
+                                                                   "FSDP::",
+                                                                   "FullySharded",
+                                                                   "Torch-Compiled Region",
+                                                                   "## Call",
+                                                                   "PyTorch Profiler"};
+
+bool is_lower(char c) { return std::islower(static_cast<unsigned char>(c)) != 0; }
+
+// "nccl:all_reduce", "gloo:barrier": a word and one colon.
+bool names_backend(std::string_view name) {
+  const std::size_t colon = name.find(':');
+  return colon != std::string_view::npos && colon > 1 && colon + 1 < name.size() &&
+         name[colon + 1] != ':' && std::ranges::all_of(name.substr(0, colon), is_lower);
+}
+
+bool is_annotation(std::string_view name) {
+  return names_backend(name) || std::ranges::any_of(annotation_beginnings, [&](auto beginning) {
+           return name.starts_with(beginning);
+         });
+}
+
+// Driver calls begin with "cu", runtime calls with "cuda".
+bool is_driver_call(std::string_view name) {
+  return name.size() > 2 && name.starts_with("cu") &&
+         std::isupper(static_cast<unsigned char>(name[2])) != 0;
+}
+
+bool is_operator(std::string_view name) {
+  return name.find("::") != std::string_view::npos || name == "record_param_comms" ||
+         name == "detach" || name == "detach_";
+}
+
+// The category of a GPU render stage by its name: "Kernel", "Memcpy", "Memset", "Annotation".
+std::string_view category_of_stage(std::string_view stage) {
+  const auto begins = [&](std::string_view word) { return stage.starts_with(word); };
+  if (begins("Memcpy") || begins("CopyHostTo") || begins("CopyDeviceTo")) return "gpu_memcpy";
+  if (begins("Memset") || begins("FillBuffer")) return "gpu_memset";
+  if (begins("Annotation")) return "gpu_user_annotation";
+  return "kernel";
+}
+
+// The category of a row in torch.profiler's .pftrace, which does not write one: a value of a Chrome
+// trace's `cat`, or "other" if undecided. Arguments that only one kind of row has decide. Operators
+// and annotations have the same arguments, so the name decides there.
+// tests/roundtrip/torch_pftrace.py compares budgets without categories with those with them.
+std::string_view category_without_word(std::string_view name, const RawEvent& arguments,
+                                       const ArgumentHints& hints) {
+  if (hints.sync) return "cuda_sync";
+  if (hints.python) return "python_function";
+  if (hints.call || name.starts_with("cuda") || name.starts_with("hip"))
+    return is_driver_call(name) ? "cuda_driver" : "cuda_runtime";
+  if (arguments.has(Field::stream) && arguments.has(Field::device)) {
+    const std::string_view stage = category_of_stage(name);
+    return stage == "gpu_user_annotation" ? "kernel" : stage;
+  }
+  const bool from_profiler = hints.function_id || hints.event_id ||
+                             arguments.has(Field::external_id) || arguments.has(Field::sequence) ||
+                             arguments.has(Field::input_dims) ||
+                             arguments.has(Field::forward_thread);
+  if (is_annotation(name)) return "user_annotation";
+  if (is_operator(name)) return "cpu_op";
+  if (from_profiler)
+    return hints.function_id || arguments.has(Field::sequence) ||
+                   arguments.has(Field::input_dims) || arguments.has(Field::forward_thread)
+               ? "cpu_op"
+               : "user_annotation";
+  if (std::ranges::find(overheads, name) != overheads.end()) return "overhead";
+  return "other";
+}
 
 constexpr std::size_t largest_inflated = 256 << 20;
 constexpr std::uint64_t forever = std::numeric_limits<std::int64_t>::max();
@@ -43,10 +128,6 @@ bool is_linked(std::string_view category, std::string_view name) {
 }
 
 }  // namespace
-
-void PerfettoReading::set(Field field, std::string_view text, ValueKind kind) {
-  arguments_.event.set(field, {text.data(), static_cast<std::uint32_t>(text.size()), kind});
-}
 
 void PerfettoReading::add(std::string_view packet, std::uint64_t byte) {
   add_packet(packet, byte, false);
@@ -206,14 +287,15 @@ void PerfettoReading::add_arguments(const PerfettoTrack& track, const Place& pla
         Field::correlation,
         static_cast<std::int64_t>(static_cast<std::uint32_t>(*event_.flow ^ *event_.flow >> 32)));
   const Microseconds time(place.time);
-  set(Field::ph, phase);
-  set(Field::cat, event_.category);
-  set(Field::name, event_.name);
-  set(Field::ts, time.view(), ValueKind::scalar);
-  set(Field::dur, "0", ValueKind::scalar);
-  arguments_.event.set(Field::pid, track.pid());
-  arguments_.event.set(Field::tid, track.tid());
-  sink_.add(arguments_.event, place.byte);
+  RawEvent& event = arguments_.event;
+  event.set(Field::ph, phase);
+  event.set(Field::cat, event_.category);
+  event.set(Field::name, event_.name);
+  event.set(Field::ts, time.view(), ValueKind::scalar);
+  event.set(Field::dur, "0", ValueKind::scalar);
+  event.set(Field::pid, track.pid());
+  event.set(Field::tid, track.tid());
+  sink_.add(event, place.byte);
   if (arguments_.rank_metadata.empty()) return;
   rank_metadata_ += rank_metadata_.empty() ? '[' : ',';
   rank_metadata_ += arguments_.rank_metadata;
@@ -280,10 +362,7 @@ void PerfettoReading::add_stage(std::string_view message, const Place& place) {
     if (f.field() != 6) continue;
     std::string_view name;
     std::string_view value;
-    for (ProtoFields g(f.bytes()); g.next();) {
-      if (g.field() == 1) name = g.bytes();
-      if (g.field() == 2) value = g.bytes();
-    }
+    take_fields(f.bytes(), ProtoInto(1, name), ProtoInto(2, value));
     if (name == "stream id")
       stream = value;
     else
@@ -294,19 +373,19 @@ void PerfettoReading::add_stage(std::string_view message, const Place& place) {
   const Microseconds time(place.time);
   const std::string_view tid = stream.empty() ? stage.queue : stream;
   const Microseconds duration(Ns{static_cast<std::int64_t>(std::min(stage.duration, forever))});
-  set(Field::ph, "X");
-  set(Field::cat, category_of_stage(stage.stage));
-  set(Field::name, stage.name);
-  set(Field::ts, time.view(), ValueKind::scalar);
-  set(Field::dur, duration.view(), ValueKind::scalar);
-  set(Field::pid, gpu, ValueKind::scalar);
-  set(Field::tid, tid);
-  set(Field::device, gpu, ValueKind::scalar);
-  if (is_number(stream)) set(Field::stream, stream);
-  sink_.add(arguments_.event, place.byte);
+  RawEvent& event = arguments_.event;
+  event.set(Field::ph, "X");
+  event.set(Field::cat, category_of_stage(stage.stage));
+  event.set(Field::name, stage.name);
+  event.set(Field::ts, time.view(), ValueKind::scalar);
+  event.set(Field::dur, duration.view(), ValueKind::scalar);
+  event.set(Field::pid, gpu, ValueKind::scalar);
+  event.set(Field::tid, tid);
+  event.set(Field::device, gpu, ValueKind::scalar);
+  if (is_number(stream)) event.set(Field::stream, stream);
+  sink_.add(event, place.byte);
   if (named_queues_.insert(gpu + ' ' + std::string(tid)).second)
-    name_row({gpu.data(), static_cast<std::uint32_t>(gpu.size()), ValueKind::scalar},
-             {tid.data(), static_cast<std::uint32_t>(tid.size()), ValueKind::literal}, "GPU " + gpu,
+    name_row(raw_value(gpu, ValueKind::scalar), raw_value(tid, ValueKind::literal), "GPU " + gpu,
              stage.queue, place.byte);
 }
 
@@ -341,17 +420,14 @@ void PerfettoReading::add_gpu_counters(std::string_view message, const Place& pl
 void PerfettoReading::name_row(RawValue pid, RawValue tid, std::string_view process,
                                std::string_view thread, std::uint64_t byte) {
   RawEvent names;
-  const auto text = [&](Field field, std::string_view value) {
-    names.set(field, {value.data(), static_cast<std::uint32_t>(value.size()), ValueKind::literal});
-  };
   names.set(Field::pid, pid);
   names.set(Field::tid, tid);
-  text(Field::ph, "M");
-  text(Field::name, "process_name");
-  text(Field::arg_name, process);
+  names.set(Field::ph, "M");
+  names.set(Field::name, "process_name");
+  names.set(Field::arg_name, process);
   if (!process.empty()) sink_.add(names, byte);
-  text(Field::name, "thread_name");
-  text(Field::arg_name, thread);
+  names.set(Field::name, "thread_name");
+  names.set(Field::arg_name, thread);
   if (!thread.empty()) sink_.add(names, byte);
 }
 

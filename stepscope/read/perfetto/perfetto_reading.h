@@ -66,7 +66,6 @@ class PerfettoReading {
   void add_gpu_counters(std::string_view message, const Place& place);
   void name_row(RawValue pid, RawValue tid, std::string_view process, std::string_view thread,
                 std::uint64_t byte);
-  void set(Field field, std::string_view text, ValueKind kind = ValueKind::literal);
 
   EventSink sink_;
   PacketSequences sequences_;

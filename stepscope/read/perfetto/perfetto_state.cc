@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/perfetto/perfetto_state.h"
 
+#include <array>
+
 #include "stepscope/base/proto_wire.h"
 
 namespace stepscope {
@@ -13,6 +15,14 @@ constexpr std::size_t gap = 64;
 
 enum SequenceFlags : std::uint64_t { state_cleared = 1, needs_state = 2 };
 
+// By their fields of InternedData.
+constexpr std::array<std::pair<std::uint32_t, InternTable PacketSequence::*>, 5> intern_tables = {
+    {{1, &PacketSequence::categories},
+     {2, &PacketSequence::event_names},
+     {3, &PacketSequence::argument_names},
+     {24, &PacketSequence::gpu_stages},
+     {29, &PacketSequence::argument_texts}}};
+
 struct NumberedText {
   std::uint64_t iid = 0;
   std::string_view text{};
@@ -21,10 +31,7 @@ struct NumberedText {
 // EventCategory, EventName, InternedString and the like: field 1 is the number, 2 the text.
 NumberedText numbered_text(std::string_view message) {
   NumberedText t;
-  for (ProtoFields f(message); f.next();) {
-    if (f.field() == 1) t.iid = f.number();
-    if (f.field() == 2) t.text = f.bytes();
-  }
+  take_fields(message, ProtoInto(1, t.iid), ProtoInto(2, t.text));
   return t;
 }
 
@@ -127,45 +134,21 @@ PacketSequence* PacketSequences::enter(std::string_view packet, PacketHead& head
 
 void PacketSequences::intern(std::string_view data, PacketSequence& sequence) {
   for (ProtoFields f(data); f.next();) {
-    InternTable* table = nullptr;
-    switch (f.field()) {
-      case 1:
-        table = &sequence.categories;
-        break;
-      case 2:
-        table = &sequence.event_names;
-        break;
-      case 3:
-        table = &sequence.argument_names;
-        break;
-      case 29:
-        table = &sequence.argument_texts;
-        break;
-      case 24:
-        table = &sequence.gpu_stages;
-        break;
-      case 47:
-        intern_counters(f.bytes(), sequence);
-        continue;
-      default:
-        continue;
+    if (f.field() == 47) intern_counters(f.bytes(), sequence);
+    for (const auto& [field, table] : intern_tables) {
+      if (f.field() != field) continue;
+      const NumberedText t = numbered_text(f.bytes());
+      (sequence.*table).set(t.iid, texts_.intern(t.text));
     }
-    const NumberedText t = numbered_text(f.bytes());
-    table->set(t.iid, texts_.intern(t.text));
   }
 }
 
 // InternedGpuCounterDescriptor: field 1 is its number, 2 a GpuCounterDescriptor.
 void PacketSequences::intern_counters(std::string_view descriptor, PacketSequence& sequence) {
-  std::uint64_t iid = 0;
-  std::string_view inner;
-  for (ProtoFields f(descriptor); f.next();) {
-    if (f.field() == 1) iid = f.number();
-    if (f.field() == 2) inner = f.bytes();
-  }
-  InternTable& names = sequence.gpu_counters[iid];
+  const NumberedText inner = numbered_text(descriptor);
+  InternTable& names = sequence.gpu_counters[inner.iid];
   names.clear();
-  read_gpu_counter_names(inner, texts_, names);
+  read_gpu_counter_names(inner.text, texts_, names);
 }
 
 void read_gpu_counter_names(std::string_view descriptor, StringPool& texts, InternTable& names) {

@@ -16,10 +16,6 @@ constexpr std::size_t most_tracks = 1 << 18;
 
 constexpr std::string_view stream = "stream ";
 
-RawValue value_of(const std::string& text, ValueKind kind) {
-  return {text.data(), static_cast<std::uint32_t>(text.size()), kind};
-}
-
 // N from "stream N", "stream 007 ", "stream 7 (2)".
 std::string_view stream_number(std::string_view name) {
   if (!name.starts_with(stream)) return {};
@@ -38,8 +34,8 @@ std::optional<std::int64_t> described_row(std::string_view description) {
 
 }  // namespace
 
-RawValue PerfettoTrack::pid() const { return value_of(pid_text, pid_kind); }
-RawValue PerfettoTrack::tid() const { return value_of(tid_text, tid_kind); }
+RawValue PerfettoTrack::pid() const { return raw_value(pid_text, pid_kind); }
+RawValue PerfettoTrack::tid() const { return raw_value(tid_text, tid_kind); }
 
 PerfettoTrack* PerfettoTracks::track_of(std::uint64_t uuid) {
   const auto at = tracks_.find(uuid);

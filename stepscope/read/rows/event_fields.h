@@ -76,6 +76,9 @@ struct RawValue {
 
   [[nodiscard]] std::string_view text() const { return {at, size}; }
 };
+[[nodiscard]] inline RawValue raw_value(std::string_view text, ValueKind kind) {
+  return {text.data(), static_cast<std::uint32_t>(text.size()), kind};
+}
 
 struct RawEvent {
   std::uint64_t seen = 0;
@@ -86,6 +89,9 @@ struct RawEvent {
     return values[static_cast<std::size_t>(f)];
   }
   void set(Field f, RawValue value) { add(static_cast<int>(f)) = value; }
+  void set(Field f, std::string_view text, ValueKind kind = ValueKind::literal) {
+    set(f, raw_value(text, kind));
+  }
   // Where the value of a Field, or of unknown_field, goes.
   [[nodiscard]] RawValue& add(int field) {
     seen |= 1ULL << static_cast<unsigned>(field);

@@ -49,13 +49,11 @@ void drop_slices(Trace& trace, const Kept& kept) {
 
 }  // namespace
 
-bool counts_from_epoch(const Trace& trace) {
+void drop_strays(Trace& trace) {
   const auto late =
       std::ranges::count_if(trace.slices.start, [](Ns t) { return t > earliest_epoch; });
-  return 2 * static_cast<std::size_t>(late) > trace.slices.size();
-}
-
-void drop_strays(Trace& trace, bool epoch) {
+  const bool epoch = 2 * static_cast<std::size_t>(late) > trace.slices.size();
+  trace.metadata.clock = epoch ? Clock::unix_epoch : Clock::relative;
   if (trace.slices.size() == 0) return;  // no row shows which side is right
   const std::size_t before = trace.slices.size() + trace.memory.size() + trace.counters.size();
   if (const Kept kept = kept_of(trace.slices.start, epoch); !all(kept)) drop_slices(trace, kept);

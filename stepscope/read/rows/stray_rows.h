@@ -10,11 +10,10 @@ namespace stepscope {
 // Instants beyond this count from the UNIX epoch (1985 in ns).
 inline constexpr Ns earliest_epoch{500'000'000'000'000'000};
 
-// Whether most slices of an unsealed trace count from the epoch. Instants are as in the file.
-[[nodiscard]] bool counts_from_epoch(const Trace& trace);
-
-// Removes slices, memory events and readings on the other side of earliest_epoch and notes them as
-// timestamp_out_of_range. Collectives and readings of a removed slice are removed too.
-void drop_strays(Trace& trace, bool epoch);
+// Sets the clock of an unsealed trace, whose instants are as in the file: the UNIX epoch if most
+// slices count from it. Removes slices, memory events and readings on the other side of
+// earliest_epoch and notes them as timestamp_out_of_range. Collectives and readings of a removed
+// slice are removed too.
+void drop_strays(Trace& trace);
 
 }  // namespace stepscope

@@ -45,7 +45,7 @@ JobOptions options_of(const AnalyzeRequest& request, const DescribedJob& describ
 void begin_with_recording(Analysis& a) {
   Message lacking = recording_sentence(a.inputs, a.job);
   if (lacking.empty()) return;
-  if (a.job.steps.empty() || unaccountable(a.job)) {
+  if (a.job.steps.common.empty() || unaccountable(a.job)) {
     a.answer = JobVerdict();
     a.answer.sentence = std::move(lacking);
     a.findings.clear();
@@ -108,7 +108,7 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
     a.mfu = std::move(*mfu);
   else
     no_mfu = mfu.error();
-  a.link_fits = fit_transfers(a.job.transfers);
+  a.link_fits = fit_transfers(a.job.traffic.transfers);
   a.traces = words_for_shell(request.traces.inputs);
   a.answer = find_verdict(a.job, a.mfu, machine);
   a.answer.sentence =
@@ -165,7 +165,7 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
     fail(progress, result.failures, std::move(*none));
   a.world_size = options.world_size ? options.world_size : a.job.collectives.matches.world_size;
   take_gpu_logs(request, *read, a);
-  a.machine = machine_of(described->machine, a.job);
+  a.machine = machine_of(described->machine, a.job.ranks);
   judge(request, *described, read->run.world_size, progress, result);
   result.run = std::move(read->run);
   result.ranks = std::move(read->ranks);

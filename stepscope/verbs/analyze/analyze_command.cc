@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -13,7 +12,6 @@
 
 #include "stepscope/base/output_file.h"
 #include "stepscope/cost/machine/machine_text.h"
-#include "stepscope/cost/plan/plan_fields.h"
 #include "stepscope/face/help/flag_values.h"
 #include "stepscope/face/help/flag_view.h"
 #include "stepscope/face/help/output_flags.h"
@@ -63,12 +61,9 @@ struct AnalyzeFlags {
 // What of a plan has no flag of its own here already.
 void declare_plan_of_run(CLI::App& app, PlanSource& plan) {
   static constexpr std::array<std::string_view, 5> here = {"tp", "pp", "dp", "seq", "global-batch"};
-  std::vector<std::string_view> names;
-  for (const PlanField& field : plan_fields())
-    if (std::ranges::find(here, field.name) == here.end()) names.push_back(field.name);
   declare_plan_file(app, plan);
   declare_gpus_per_node(app, plan);
-  declare_fields(app, plan, names);
+  declare_fields(app, plan, here);
 }
 
 void declare(CLI::App& app, AnalyzeFlags& f) {
@@ -78,7 +73,7 @@ void declare(CLI::App& app, AnalyzeFlags& f) {
   declare_traces(app, f.traces);
   app.get_option("INPUT")->description(
       "Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories, patterns, URLs "
-      "(https://, s3://). Logs of GPUs (nvidia-smi, DCGM) may lie beside traces.");
+      "(https://, s3://). Logs of GPUs (nvidia-smi, DCGM) may be among the files.");
   app.add_option("--gpu-log-zone", f.gpu_log_zone,
                  "Zone of the times in logs of GPUs that name none: UTC, +01:00, -03:30. Without "
                  "it the zone in which log and capture overlap, if there is only one.")

@@ -32,31 +32,32 @@ std::string source_of(const Analysis& report, int rank) {
 Json job_json(const Analysis& report) {
   const JobResult& job = report.job;
   Json steps = Json::array();
-  for (const JobStep& s : job.steps) {
-    const auto counted = std::ranges::find(job.counted, s.index, &Step::index);
+  for (const JobStep& s : job.steps.common) {
+    const auto counted = std::ranges::find(job.steps.counted, s.index, &Step::index);
     steps.push_back(
         {{"index", s.index},
          {"wall_ns", value(s.wall)},
-         {"counted_ns",
-          counted != job.counted.end() ? value(counted->end - counted->start) : Json(nullptr)},
-         {"start_ns", job.origin.count() != 0 ? value(s.start - job.origin) : Json(nullptr)},
+         {"counted_ns", counted != job.steps.counted.end() ? value(counted->end - counted->start)
+                                                           : Json(nullptr)},
+         {"start_ns",
+          job.clocks.origin.count() != 0 ? value(s.start - job.clocks.origin) : Json(nullptr)},
          {"ranks", s.ranks}});
   }
   Json missing = Json::array();
-  for (const MissingStep& m : job.missing)
+  for (const MissingStep& m : job.steps.missing)
     missing.push_back({{"rank", m.rank}, {"index", m.index}});
   Json cut = Json::array();
-  for (const CutRank& c : job.cut)
+  for (const CutRank& c : job.steps.cut)
     cut.push_back({{"rank", c.rank}, {"steps", c.steps}, {"window", c.window}, {"whole", c.whole}});
   Json spread = Json::object();
   for (std::size_t c = 0; c < budget_category_count; ++c) {
-    const CategorySpread& s = job.spread[c];
+    const CategorySpread& s = job.steps.spread[c];
     spread[std::string(budget_category_names[c])] = {{"mean_ns", s.mean},
                                                      {"worst_ns", s.worst},
                                                      {"worst_rank", s.worst_rank},
                                                      {"stdev_ns", real(s.stdev)}};
   }
-  const std::optional<Summary>& summary = job.step_summary;
+  const std::optional<Summary>& summary = job.steps.summary;
   return {{"ranks", job.ranks.size()},
           {"world_size", value(report.world_size)},
           {"clocks_comparable", job.collectives.matches.clocks_comparable},
@@ -68,9 +69,9 @@ Json job_json(const Analysis& report) {
           {"step_min_ns", summary ? Json(summary->min) : Json(nullptr)},
           {"step_max_ns", summary ? Json(summary->max) : Json(nullptr)},
           {"step_stdev_ns", summary ? real(summary->stdev) : Json(nullptr)},
-          {"budget_ns", budget_json(job.mean)},
+          {"budget_ns", budget_json(job.steps.mean)},
           {"spread", std::move(spread)},
-          {"phases", phases_json(job.phases)}};
+          {"phases", phases_json(job.steps.phases)}};
 }
 
 Json possible_link_share(const Analysis& report, const CollectiveRow& row) {
@@ -153,9 +154,9 @@ Json dimensions(const JobResult& job) {
 
 Json ddp_buckets(const JobResult& job) {
   Json out = Json::array();
-  for (std::size_t r = 0; r < job.ddp_buckets.size(); ++r) {
-    const Ns origin = job.origin.count() != 0 ? job.origin : job.ranks[r].window_start;
-    for (const DdpBucket& b : job.ddp_buckets[r])
+  for (std::size_t r = 0; r < job.traffic.buckets.size(); ++r) {
+    const Ns origin = origin_of(job, job.ranks[r].rank);
+    for (const DdpBucket& b : job.traffic.buckets[r])
       out.push_back({{"rank", job.ranks[r].rank},
                      {"step", b.step},
                      {"bucket", b.bucket},
@@ -225,7 +226,7 @@ void add_short_name(const std::string& name, std::map<std::string, std::string>&
 std::map<std::string, std::string> short_names(const JobResult& job) {
   std::map<std::string, std::string> names;
   for (const RankResult& r : job.ranks)
-    for (const KernelRow& k : r.kernels.kernels)
+    for (const KernelRow& k : r.work.kernels.kernels)
       add_short_name(std::string((*r.strings)[k.name]), names);
   if (!job.timeline) return names;
   std::set<std::uint32_t> on_devices;
@@ -252,23 +253,17 @@ void append_track(const TimelineTrack& track, Ns origin, std::string& out) {
 
 std::string timeline_text(const JobResult& job) {
   const Timeline& timeline = *job.timeline;
-  const auto origin_of = [&](int rank) {
-    if (job.origin.count() != 0) return job.origin;
-    for (const RankResult& r : job.ranks)
-      if (r.rank == rank) return r.window_start;
-    return Ns{};
-  };
   std::string out = R"({"origin_ns":0,"tracks":[)";
   for (const TimelineTrack& track : timeline.tracks) {
     if (&track != timeline.tracks.data()) out += ',';
-    append_track(track, origin_of(track.rank), out);
+    append_track(track, origin_of(job, track.rank), out);
   }
   Json steps = Json::array();
   for (const RankResult& r : job.ranks)
     for (const Step& s : r.steps)
       steps.push_back({{"rank", r.rank},
                        {"index", s.index},
-                       {"start_ns", value(s.start - origin_of(r.rank))},
+                       {"start_ns", value(s.start - origin_of(job, r.rank))},
                        {"wall_ns", value(s.end - s.start)}});
   out += R"(],"names":)" + dump(timeline.names) + R"(,"steps":)" + dump(steps) +
          R"(,"truncated":)" + (timeline.reduced ? "true" : "false") + '}';
@@ -325,10 +320,11 @@ Json analyze_tree(const Analysis& report) {
     ranks.push_back(rank_json(report, r, source_of(report, r.rank)));
   return {{"schema", "stepscope.analyze/1"},
           {"version", report.version},
-          {"origin_unix_ns", std::to_string(job.origin.count())},
+          {"origin_unix_ns", std::to_string(job.clocks.origin.count())},
           {"answer",
-           {{"bound_by", job.steps.empty() ? Json(nullptr)
-                                           : Json(name_of(bound_by_names, report.answer.bound_by))},
+           {{"bound_by", job.steps.common.empty()
+                             ? Json(nullptr)
+                             : Json(name_of(bound_by_names, report.answer.bound_by))},
             {"sentence", say_stopped(report.answer.sentence)},
             {"culprit", text_or_null(say(report.answer.culprit))},
             {"verdict", verdict_json(report.answer.culprits)}}},
@@ -339,7 +335,7 @@ Json analyze_tree(const Analysis& report) {
           {"job", job_json(report)},
           {"rates", rates_json(report)},
           {"collectives", collectives(report)},
-          {"groups", groups_json(job)},
+          {"groups", groups_json(job.collectives, job.traffic.rates)},
           {"collective_mismatches", mismatches(job)},
           {"dimensions", dimensions(job)},
           {"ddp_buckets", ddp_buckets(job)},
@@ -348,7 +344,7 @@ Json analyze_tree(const Analysis& report) {
           {"pipeline", pipeline_json(job)},
           {"clock_alignment", clock_alignment_json(job.clocks)},
           {"link_fits", link_fits_json(report.link_fits)},
-          {"gpu_readings", gpu_readings_json(job)},
+          {"gpu_readings", gpu_readings_json(job.gpus, job.ranks)},
           {"counters", counters_json(report)},
           {"mfu", mfu_json(report.mfu)},
           {"expected", expected_json(report)},
@@ -358,7 +354,7 @@ Json analyze_tree(const Analysis& report) {
           {"terms", terms_json({"budget", "mfu", "phase", "bound_by", "finding", "confidence",
                                 "kernel_class", "dimension", "bubble", "schedule", "path",
                                 "step_class", "memory_use", "placement", "dtype"},
-                               !job.ranks.empty() && job.ranks.front().device == "cpu")}};
+                               on_cpu(job.ranks))}};
 }
 
 std::string analyze_page_json(Json tree, const JobResult& job) {

@@ -100,7 +100,7 @@ TEST_F(CutCapture, HasTheVerdictOfItsWholeStepsOrNone) {
       EXPECT_NE(say_stopped(a.answer.sentence).find(" is cut off at byte "), std::string::npos)
           << end;
       EXPECT_TRUE(a.inputs.front().cut_at && *a.inputs.front().cut_at <= end);
-      if (a.job.steps.empty()) {
+      if (a.job.steps.common.empty()) {
         EXPECT_TRUE(say_stopped(a.answer.sentence).ends_with("what bounds a step is not known."))
             << end;
         EXPECT_TRUE(a.findings.empty());
@@ -108,9 +108,9 @@ TEST_F(CutCapture, HasTheVerdictOfItsWholeStepsOrNone) {
       }
       ++verdicts;
       const AnalyzeResult whole =
-          analyzed(text, a.job.steps.front().index, a.job.steps.back().index);
-      ASSERT_EQ(whole.analysis.job.steps.size(), a.job.steps.size()) << end;
-      EXPECT_EQ(whole.analysis.job.mean.time, a.job.mean.time) << end;
+          analyzed(text, a.job.steps.common.front().index, a.job.steps.common.back().index);
+      ASSERT_EQ(whole.analysis.job.steps.common.size(), a.job.steps.common.size()) << end;
+      EXPECT_EQ(whole.analysis.job.steps.mean.time, a.job.steps.mean.time) << end;
       EXPECT_EQ(whole.analysis.answer.bound_by, a.answer.bound_by) << end;
       EXPECT_TRUE(
           say_stopped(a.answer.sentence).ends_with(say_stopped(whole.analysis.answer.sentence)))
@@ -123,8 +123,8 @@ TEST_F(CutCapture, HasTheVerdictOfItsWholeStepsOrNone) {
 TEST_F(CutCapture, NamesTheStepsThatAreLeftOut) {
   const std::string text = Capture::text(Capture::Order::by_time);
   const Analysis a = analyzed(text.substr(0, text.size() / 2)).analysis;
-  ASSERT_EQ(a.job.cut.size(), 1U);
-  EXPECT_EQ(a.job.cut.front().whole, a.job.steps.size());
+  ASSERT_EQ(a.job.steps.cut.size(), 1U);
+  EXPECT_EQ(a.job.steps.cut.front().whole, a.job.steps.common.size());
   EXPECT_NE(say_stopped(a.answer.sentence)
                 .find(": step 2 of rank 0 is incomplete and left out. A step takes "),
             std::string::npos)

@@ -11,9 +11,9 @@ namespace test {
 inline void complete(TestReport& t) {
   for (RankResult& r : t.job.ranks) {
     r.phases.steps.resize(r.steps.size());
-    r.executed.steps.resize(r.steps.size());
+    r.work.executed.steps.resize(r.steps.size());
   }
-  t.job.ddp_buckets.resize(t.job.ranks.size());
+  t.job.traffic.buckets.resize(t.job.ranks.size());
 }
 
 }  // namespace test

@@ -56,8 +56,6 @@ std::string with_rest(std::string table, std::size_t shown, std::size_t all) {
   return table;
 }
 
-bool on_cpu(const RankResult& r) { return r.device == "cpu"; }
-
 double wall_of(const RankResult& r) { return static_cast<double>(r.budget.total.sum().count()); }
 
 struct Share {
@@ -145,8 +143,9 @@ std::string gaps(const Analysis& report, std::size_t width) {
   };
   std::vector<Gap> all;
   for (const RankResult& r : report.job.ranks)
-    for (const IdleCause& c : r.idle)
-      for (const IdleInstance& i : c.largest) all.push_back({r.rank, on_cpu(r), c.cause, &i});
+    for (const IdleCause& c : r.device.idle)
+      for (const IdleInstance& i : c.largest)
+        all.push_back({r.rank, r.device.is_cpu(), c.cause, &i});
   std::ranges::stable_sort(all, std::greater<>(), [](const Gap& g) { return g.instance->wall; });
   std::set<std::tuple<int, BudgetCategory, std::string>> seen;
   Rows rows;
@@ -163,9 +162,8 @@ std::string gaps(const Analysis& report, std::size_t width) {
                     activity.find(culprit) != std::string::npos ? "" : culprit});
   }
   if (rows.empty()) return {};
-  return fmt::format("Longest gaps {}\n", on_cpu(report.job.ranks.front())
-                                              ? "between operators"
-                                              : "without device work") +
+  return fmt::format("Longest gaps {}\n",
+                     on_cpu(report.job.ranks) ? "between operators" : "without device work") +
          text_table({{"cause", false},
                      {"rank"},
                      {"step"},
@@ -234,7 +232,7 @@ std::string stragglers(const Analysis& report, std::size_t width) {
 std::string kernels(const Analysis& report, std::size_t width) {
   const RankResult& r = report.job.ranks.front();
   Rows rows;
-  for (const KernelRow& k : r.kernels.kernels) {
+  for (const KernelRow& k : r.work.kernels.kernels) {
     if (rows.size() == most_rows) break;
     rows.push_back({short_kernel_name(printable((*r.strings)[k.name])),
                     name_of(name_class_names, k.kind), std::to_string(k.count),
@@ -253,12 +251,12 @@ std::string kernels(const Analysis& report, std::size_t width) {
                                                                              {"GB/s"}},
                                                                             rows, width),
                                                                  rows.size(),
-                                                                 r.kernels.kernels.size());
+                                                                 r.work.kernels.kernels.size());
 }
 
 std::string operators(const Analysis& report, std::size_t width) {
   const RankResult& r = report.job.ranks.front();
-  const bool cpu = on_cpu(r);
+  const bool cpu = r.device.is_cpu();
   std::vector<Column> columns = {
       {"operator", false, 40}, {"calls"}, {cpu ? "time" : "device"}, {"share"}};
   if (!cpu) columns.insert(columns.begin() + 2, {"host self"});
@@ -268,7 +266,7 @@ std::string operators(const Analysis& report, std::size_t width) {
     columns.push_back({"TFLOP/s"});
   }
   Rows rows;
-  for (const OperatorRow& o : r.operators) {
+  for (const OperatorRow& o : r.work.operators) {
     if (rows.size() == most_rows) break;
     std::vector<std::string> row = {printable((*r.strings)[o.name])};
     if (shapes) row.push_back(shape_text((*r.strings)[o.dims]));
@@ -281,7 +279,7 @@ std::string operators(const Analysis& report, std::size_t width) {
   }
   if (rows.empty()) return {};
   return fmt::format("Operators of rank {}\n", r.rank) +
-         with_rest(text_table(columns, rows, width), rows.size(), r.operators.size());
+         with_rest(text_table(columns, rows, width), rows.size(), r.work.operators.size());
 }
 
 // The rank whose device starves most, and of its host only what takes a hundredth of the steps.
@@ -322,14 +320,14 @@ std::vector<std::string> text_sections(const Analysis& report, std::size_t width
   std::vector<std::string> sections;
   if (report.job.ranks.size() > 1) sections.push_back(ranks(report, width));
   sections.push_back(stragglers(report, width));
-  sections.push_back(gpu_readings_text(report.job, width));
+  sections.push_back(gpu_readings_text(report.job.gpus, width));
   sections.push_back(pipeline_text(report.job, width));
   sections.push_back(gaps(report, width));
   sections.push_back(clocks_text(report.job.clocks, width));
   sections.push_back(collectives(report, width));
   sections.push_back(link_fits_text(report.link_fits, width));
   sections.push_back(kernels(report, width));
-  sections.push_back(counters_text(report.job, width));
+  sections.push_back(counters_text(report.job.ranks, width));
   sections.push_back(operators(report, width));
   sections.push_back(host(report, width));
   sections.push_back(memory(report, width));
@@ -345,14 +343,15 @@ std::string headline(const Analysis& report) {
   if (report.world_size && static_cast<std::size_t>(*report.world_size) > job.ranks.size())
     parts.back() += fmt::format(" of {}", *report.world_size);
   std::set<std::string> devices;
-  for (const RankResult& r : job.ranks) devices.insert(r.gpu_name.empty() ? r.device : r.gpu_name);
+  for (const RankResult& r : job.ranks) devices.insert(r.device.label());
   for (const std::string& d : devices) parts.push_back(printable(d));
-  if (job.steps.size() > 1)
-    parts.push_back(fmt::format("steps {}–{}", job.steps.front().index, job.steps.back().index));
-  else if (job.steps.size() == 1)
+  if (job.steps.common.size() > 1)
+    parts.push_back(
+        fmt::format("steps {}–{}", job.steps.common.front().index, job.steps.common.back().index));
+  else if (job.steps.common.size() == 1)
     parts.push_back(job.ranks[0].steps[0].name == "window"
                         ? "one window, no steps"
-                        : fmt::format("step {}", job.steps[0].index));
+                        : fmt::format("step {}", job.steps.common[0].index));
   double bytes = 0;
   for (const InputRow& i : report.inputs) bytes += static_cast<double>(i.file_bytes);
   parts.push_back(
@@ -361,9 +360,9 @@ std::string headline(const Analysis& report) {
 }
 
 std::string phases(const JobResult& job) {
-  if (job.phases.size() < 2) return {};
+  if (job.steps.phases.size() < 2) return {};
   std::vector<std::string> parts;
-  for (const PhaseSummary& p : job.phases)
+  for (const PhaseSummary& p : job.steps.phases)
     parts.push_back(
         fmt::format("{} {}", phase_names[static_cast<std::size_t>(p.phase)], format_time(p.mean)));
   return fmt::format("By phase: {}\n", fmt::join(parts, " · "));
@@ -400,7 +399,7 @@ std::string note(std::string_view text, std::size_t width) {
 std::vector<std::string> notes(const Analysis& report) {
   std::vector<std::string> all;
   for (const InputRow& i : report.inputs)
-    if (i.truncated && report.job.cut.empty())
+    if (i.truncated && report.job.steps.cut.empty())
       all.push_back(say(msg::input_cut(printable(i.path))));
   for (const std::string& w : say_all(report.warnings)) all.push_back(printable(w));
   return all;
@@ -432,22 +431,23 @@ std::string step_note(const JobResult& job, std::size_t width) {
   const auto step = static_cast<double>(step_length(job).count());
   if (std::abs(annotated - step) <= least_difference * step) return {};
   // The rows of a device begin with its first operation.
-  const bool device = job.ranks.front().device != "cpu";
-  Message lasts = job.steps.size() > 1 ? msg::lasts_to_next_begin() : msg::lasts_to_last_end();
+  const bool device = !on_cpu(job.ranks);
+  Message lasts =
+      job.steps.common.size() > 1 ? msg::lasts_to_next_begin() : msg::lasts_to_last_end();
   const auto next = [](const JobStep& a, const JobStep& b) { return a.index + 1 == b.index; };
   const bool several = job.ranks.size() > 1;
   const bool comparable = job.collectives.matches.clocks_comparable;
-  if (device && std::ranges::adjacent_find(job.steps, next) != job.steps.end())
+  if (device && std::ranges::adjacent_find(job.steps.common, next) != job.steps.common.end())
     lasts = msg::lasts_to_next_end(several && comparable, several && !comparable,
-                                   job.steps.front().index);
+                                   job.steps.common.front().index);
   return wrapped(msg::step_lasts(std::move(lasts), device, Nanoseconds(annotated)), width);
 }
 
 std::string budget(const Analysis& report, std::size_t width) {
   std::string out;
   if (report.mfu && (report.mfu->mfu || report.mfu->hfu.value_or(0) > 0))
-    out = mfu_account(*report.mfu, report.job.ranks.front().device == "cpu");
-  else if (!report.job.steps.empty())
+    out = mfu_account(*report.mfu, on_cpu(report.job.ranks));
+  else if (!report.job.steps.common.empty())
     out = budget_account(report.job);
   return out + phases(report.job) + rates(report, width) + step_note(report.job, width);
 }
@@ -497,8 +497,8 @@ std::string all_sections(const Analysis& report, std::size_t width) {
   };
   add(expected_step_text(report, width));
   if (report.job.explanation) add(findings_text(report.findings, report.job, width));
-  add(explanation_text(report.job, width));
-  add(unit_waits_text(report.job, width));
+  add(explanation_text(report.job.explanation, width));
+  add(unit_waits_text(report.job.units, width));
   for (const std::string& section : text_sections(report, width)) add(section);
   add(expected_shapes_text(report, width));
   add(recording_text(report.job, width));

@@ -52,12 +52,12 @@ TEST(AnalyzeText, AStepOfAnotherLengthThanAnnotatedSaysWhereItBegins) {
   EXPECT_EQ(note(),
             "A step lasts from its first begin on a rank to its last end. From the first operation "
             "of a step to its last, a rank takes 100 ms on average.");
-  t.job.steps.push_back({6, Ns{}, Ns{}, {0}});
+  t.job.steps.common.push_back({6, Ns{}, Ns{}, {0}});
   EXPECT_EQ(note(),
             "A step lasts from the end of a step to the end of the next, so step 5, the first, "
             "does not count. From the first operation of a step to its last, a rank takes 100 ms "
             "on average.");
-  t.job.ranks.front().device = "cpu";  // all of its steps count
+  t.job.ranks.front().device.kind = "cpu";  // all of its steps count
   EXPECT_EQ(note(),
             "A step lasts from its begin to the begin of the next. The annotated steps of a rank "
             "take 100 ms on average.");
@@ -119,11 +119,11 @@ TEST(AnalyzeText, OfManyRanksThoseThatOthersWaitForAreListed) {
 
 TEST(AnalyzeText, ACpuRunSpeaksOfNoDevice) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
-  t.rank(0).device = "cpu";
-  t.rank(0).gpu_name.clear();
+  t.rank(0).device.kind = "cpu";
+  t.rank(0).device.name.clear();
   t.rank(0).recording.device_rows = 0;
   t.gap(idle_host, 5'000'000, "aten::item");
-  OperatorRow& row = t.rank(0).operators.emplace_back();
+  OperatorRow& row = t.rank(0).work.operators.emplace_back();
   row.name = t.name("aten::mm");
   row.calls = 3;
   row.device = Ns{1'000'000};

@@ -86,7 +86,7 @@ Json findings(const Analysis& report) {
 Json budget(const JobResult& job) {
   Json out = Json::object();
   for (std::size_t c = 0; c < budget_category_count; ++c)
-    if (const double mean = job.spread[c].mean; mean > 0)
+    if (const double mean = job.steps.spread[c].mean; mean > 0)
       out[std::string(budget_category_names[c])] = std::llround(mean);
   return out;
 }
@@ -101,11 +101,10 @@ Json brief_tree(const Analysis& report) {
   return {{"schema", "stepscope.brief/1"},
           {"version", report.version},
           {"ranks", job.ranks.size()},
-          {"device", job.ranks.empty()                    ? Json(nullptr)
-                     : job.ranks.front().gpu_name.empty() ? Json(job.ranks.front().device)
-                                                          : Json(job.ranks.front().gpu_name)},
-          {"steps", job.steps.empty() ? Json(nullptr)
-                                      : Json({job.steps.front().index, job.steps.back().index})},
+          {"device", job.ranks.empty() ? Json(nullptr) : Json(job.ranks.front().device.label())},
+          {"steps", job.steps.common.empty()
+                        ? Json(nullptr)
+                        : Json({job.steps.common.front().index, job.steps.common.back().index})},
           {"step_ns", value(step_length(job))},
           {"sentence", say_stopped(report.answer.sentence)},
           {"verdict", verdict(report)},

@@ -30,12 +30,12 @@ struct ExpectedRun {
     row.dims = made.name("[[32, 64], [64, 128], []]");
     row.kind = NameClass::matmul;
     row.device_calls = 3;
-    made.rank(0).operators.push_back(row);
+    made.rank(0).work.operators.push_back(row);
     ExpectedOperators& operators = e.ranks.emplace_back();
     operators.classes = {
         {.kind = NameClass::matmul, .expected = 0.02, .measured = 0.03, .unknown = 0.001},
         {.kind = NameClass::attention, .expected = 0, .measured = 0, .unknown = 0.004}};
-    operators.operators = {{made.rank(0).operators.data(), 0.02, 0.03}};
+    operators.operators = {{made.rank(0).work.operators.data(), 0.02, 0.03}};
     collective.kind = CollectiveKind::all_reduce;
     collective.dimension = Dimension::dp;
     collective.group_size = 8;

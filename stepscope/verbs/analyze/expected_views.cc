@@ -45,7 +45,7 @@ std::string_view words_of(StepClass c) {
 std::string times_in_words(double ratio) { return fmt::format("{} ×", format_digits(ratio)); }
 
 const RankResult& rank_of(const Analysis& report, const ExpectedOperators& operators) {
-  return *std::ranges::find(report.job.ranks, operators.rank, &RankResult::rank);
+  return *find_rank(report.job.ranks, operators.rank);
 }
 
 ExpectedLine pointwise_line(const StepComparison& step) {
@@ -295,8 +295,8 @@ std::string operators_table(const Analysis& report, const ExpectedOperators& ope
                     format_seconds(o.expected), format_seconds(o.measured), known_times(o.ratio()),
                     format_signed_seconds(o.gap()), "-"});
   }
-  return fmt::format("Expected by shape beside measured, operators of rank {} on {}\n",
-                     operators.rank, printable(report.expected->machine)) +
+  return fmt::format("Expected by shape and measured, operators of rank {} on {}\n", operators.rank,
+                     printable(report.expected->machine)) +
          text_table({{"operator", false, 40},
                      {"shape", false, 40},
                      {"expected"},
@@ -320,16 +320,16 @@ std::string collectives_table(const std::vector<ExpectedCollective>& collectives
          format_seconds(c.expected), format_seconds(c.measured), times_in_words(c.ratio()),
          c.with_wait ? "with waiting" : "transfer"});
   }
-  return "Expected by size beside measured, collectives\n" + text_table({{"collective", false},
-                                                                         {"dim", false},
-                                                                         {"n"},
-                                                                         {"bytes"},
-                                                                         {"calls"},
-                                                                         {"expected"},
-                                                                         {"measured"},
-                                                                         {"ratio"},
-                                                                         {"measured is", false}},
-                                                                        rows, width);
+  return "Expected by size and measured, collectives\n" + text_table({{"collective", false},
+                                                                      {"dim", false},
+                                                                      {"n"},
+                                                                      {"bytes"},
+                                                                      {"calls"},
+                                                                      {"expected"},
+                                                                      {"measured"},
+                                                                      {"ratio"},
+                                                                      {"measured is", false}},
+                                                                     rows, width);
 }
 
 std::string assumptions_text(const Expectation& e, std::size_t width) {

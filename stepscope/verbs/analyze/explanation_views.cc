@@ -191,22 +191,18 @@ Json explanation_json(const JobResult& job) {
   if (!job.explanation) return nullptr;
   const Explanation& e = *job.explanation;
   Json out = replay_json(e);
-  out["critical_path"] = path_json(e.path, job.origin);
-  out["blame"] = blame_json(e, job.origin);
+  out["critical_path"] = path_json(e.path, job.clocks.origin);
+  out["blame"] = blame_json(e, job.clocks.origin);
   out["scenarios"] = scenarios_json(e, e.what_ifs);
   return out;
 }
 
 Json findings_json(std::span<const Finding> findings, const JobResult& job) {
   Json out = Json::array();
-  const auto origin_of = [&](int rank) {
-    if (job.origin.count() != 0) return job.origin;
-    const auto r = std::ranges::find(job.ranks, rank, &RankResult::rank);
-    return r == job.ranks.end() ? Ns{} : r->window_start;
-  };
   const auto place_json = [&](const FindingPlace& p) {
-    return Json{
-        {"rank", p.rank}, {"start_ns", value(p.start - origin_of(p.rank))}, {"ns", value(p.time)}};
+    return Json{{"rank", p.rank},
+                {"start_ns", value(p.start - origin_of(job, p.rank))},
+                {"ns", value(p.time)}};
   };
   for (const Finding& f : findings) {
     Json places = Json::array();
@@ -327,9 +323,9 @@ std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenari
                     std::move(rows), width);
 }
 
-std::string explanation_text(const JobResult& job, std::size_t width) {
-  if (!job.explanation) return {};
-  const Explanation& e = *job.explanation;
+std::string explanation_text(const std::optional<Explanation>& explanation, std::size_t width) {
+  if (!explanation) return {};
+  const Explanation& e = *explanation;
   if (e.path.length <= Ns{0} || e.step <= Ns{0}) return {};
   std::string out = path_text(e.path, width);
   if (const std::string blamed = blame_text(e, width); !blamed.empty()) out += '\n' + blamed;

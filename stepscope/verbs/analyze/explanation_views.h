@@ -29,7 +29,8 @@ namespace stepscope {
 [[nodiscard]] Json findings_json(std::span<const Finding> findings, const JobResult& job);
 
 // The sections "Critical path", "Who is waited for" and "What a change would buy"; empty without.
-[[nodiscard]] std::string explanation_text(const JobResult& job, std::size_t width);
+[[nodiscard]] std::string explanation_text(const std::optional<Explanation>& explanation,
+                                           std::size_t width);
 [[nodiscard]] std::string scenarios_text(const Explanation& explanation,
                                          std::span<const WhatIf> scenarios, std::size_t most,
                                          std::size_t width);

@@ -68,15 +68,14 @@ Json log_row(const GpuLogResult& log) {
       {"problem", text_or_null(say(log.use.problem))}};
 }
 
-Json rank_row(const JobResult& job, const GpuOfRank& gpu) {
+Json rank_row(std::span<const RankResult> ranks, const GpuOfRank& gpu) {
   Json steps = Json::array();
-  for (const RankResult& r : job.ranks)
-    if (r.rank == gpu.rank)
-      for (std::size_t s = 0; s < r.steps.size() && s < gpu.steps.size(); ++s) {
-        Json row = state_json(gpu.steps[s]);
-        row["index"] = r.steps[s].index;
-        steps.push_back(std::move(row));
-      }
+  if (const RankResult* r = find_rank(ranks, gpu.rank))
+    for (std::size_t s = 0; s < r->steps.size() && s < gpu.steps.size(); ++s) {
+      Json row = state_json(gpu.steps[s]);
+      row["index"] = r->steps[s].index;
+      steps.push_back(std::move(row));
+    }
   return {{"rank", gpu.rank},
           {"log", gpu.log},
           {"gpu", value(gpu.gpu.index)},
@@ -150,13 +149,13 @@ constexpr std::array<CounterSwitch, 5> counter_switches = {{
 
 }  // namespace
 
-Json gpu_readings_json(const JobResult& job) {
-  if (!job.gpus) return nullptr;
+Json gpu_readings_json(const std::optional<GpuEvidence>& gpus, std::span<const RankResult> ranks) {
+  if (!gpus) return nullptr;
   Json logs = Json::array();
-  for (const GpuLogResult& log : job.gpus->logs) logs.push_back(log_row(log));
-  Json ranks = Json::array();
-  for (const GpuOfRank& gpu : job.gpus->ranks) ranks.push_back(rank_row(job, gpu));
-  return {{"logs", std::move(logs)}, {"ranks", std::move(ranks)}};
+  for (const GpuLogResult& log : gpus->logs) logs.push_back(log_row(log));
+  Json rows = Json::array();
+  for (const GpuOfRank& gpu : gpus->ranks) rows.push_back(rank_row(ranks, gpu));
+  return {{"logs", std::move(logs)}, {"ranks", std::move(rows)}};
 }
 
 Json clock_json(const std::optional<ClockCause>& cause) {
@@ -183,7 +182,7 @@ Json counters_json(const Analysis& report) {
   std::array<bool, counter_switches.size()> there{};
   for (const RankResult& r : report.job.ranks) {
     Json kernels = Json::array();
-    for (const KernelRow& k : r.kernels.kernels) {
+    for (const KernelRow& k : r.work.kernels.kernels) {
       const KernelFigures f = kernel_figures(*r.strings, k);
       if (!f.any()) continue;
       kernels.push_back(kernel_json(r, k, f));
@@ -191,20 +190,21 @@ Json counters_json(const Analysis& report) {
         there[s] = there[s] || counter_switches[s].has(f);
     }
     Json steps = Json::array();
-    if (r.samples) {
+    if (r.work.samples) {
       for (std::size_t s = 0; s < r.steps.size(); ++s) {
-        Json row = sampled_json(report, r.samples->steps[s]);
+        Json row = sampled_json(report, r.work.samples->steps[s]);
         row["index"] = r.steps[s].index;
         steps.push_back(std::move(row));
       }
       for (std::size_t s = 0; s < there.size(); ++s)
-        there[s] = there[s] || counter_switches[s].sampled(r.samples->whole);
+        there[s] = there[s] || counter_switches[s].sampled(r.work.samples->whole);
     }
-    if (kernels.empty() && !r.samples) continue;
-    ranks.push_back({{"rank", r.rank},
-                     {"whole", r.samples ? sampled_json(report, r.samples->whole) : Json(nullptr)},
-                     {"steps", std::move(steps)},
-                     {"kernels", std::move(kernels)}});
+    if (kernels.empty() && !r.work.samples) continue;
+    ranks.push_back(
+        {{"rank", r.rank},
+         {"whole", r.work.samples ? sampled_json(report, r.work.samples->whole) : Json(nullptr)},
+         {"steps", std::move(steps)},
+         {"kernels", std::move(kernels)}});
   }
   Json absent = Json::array();
   for (std::size_t s = 0; s < there.size(); ++s)
@@ -284,12 +284,12 @@ std::string rate_or_dash(std::optional<ByteRate> rate) {
   return rate ? format_digits(rate->value / giga) : "-";
 }
 
-std::string sampled_text(const JobResult& job, std::size_t width) {
+std::string sampled_text(std::span<const RankResult> ranks, std::size_t width) {
   std::vector<std::vector<std::string>> rows;
   std::size_t all = 0;
-  for (const RankResult& r : job.ranks) {
-    if (!r.samples || ++all > most_counter_rows) continue;
-    const SampledFigures& f = r.samples->whole;
+  for (const RankResult& r : ranks) {
+    if (!r.work.samples || ++all > most_counter_rows) continue;
+    const SampledFigures& f = r.work.samples->whole;
     rows.push_back({std::to_string(r.rank), share_or_dash(f.tensor_active),
                     share_or_dash(f.sm_active), share_or_dash(f.dram_read_share),
                     share_or_dash(f.dram_write_share),
@@ -309,11 +309,11 @@ std::string sampled_text(const JobResult& job, std::size_t width) {
          (all > most_counter_rows ? fmt::format("  … and {} more\n", all - most_counter_rows) : "");
 }
 
-std::string profiled_text(const JobResult& job, std::size_t width) {
-  for (const RankResult& r : job.ranks) {
+std::string profiled_text(std::span<const RankResult> ranks, std::size_t width) {
+  for (const RankResult& r : ranks) {
     std::vector<std::vector<std::string>> rows;
     std::size_t all = 0;
-    for (const KernelRow& k : r.kernels.kernels) {
+    for (const KernelRow& k : r.work.kernels.kernels) {
       const KernelFigures f = kernel_figures(*r.strings, k);
       if (!f.any() || ++all > most_counter_rows) continue;
       rows.push_back({printable(short_kernel_name((*r.strings)[k.name])),
@@ -339,9 +339,9 @@ std::string profiled_text(const JobResult& job, std::size_t width) {
 
 }  // namespace
 
-std::string gpu_readings_text(const JobResult& job, std::size_t width) {
-  if (!job.gpus) return {};
-  const auto listed = listed_gpus(*job.gpus);
+std::string gpu_readings_text(const std::optional<GpuEvidence>& gpus, std::size_t width) {
+  if (!gpus) return {};
+  const auto listed = listed_gpus(*gpus);
   if (listed.empty()) return {};
   std::vector<std::vector<std::string>> rows;
   for (const GpuOfRank* gpu : listed) {
@@ -354,11 +354,11 @@ std::string gpu_readings_text(const JobResult& job, std::size_t width) {
                     reasons_text(s)});
   }
   return wrapped(fmt::format("GPUs in the steps (GHz, W, °C{}{})",
-                             listed.size() < job.gpus->ranks.size()
+                             listed.size() < gpus->ranks.size()
                                  ? fmt::format("; the {} of {} ranks with the lowest clocks",
-                                               listed.size(), job.gpus->ranks.size())
+                                               listed.size(), gpus->ranks.size())
                                  : "",
-                             zones_text(*job.gpus)),
+                             zones_text(*gpus)),
                  width) +
          text_table({{.title = "rank"},
                      {.title = "SM clock"},
@@ -372,8 +372,8 @@ std::string gpu_readings_text(const JobResult& job, std::size_t width) {
                     std::move(rows), width);
 }
 
-std::string counters_text(const JobResult& job, std::size_t width) {
-  return sampled_text(job, width) + profiled_text(job, width);
+std::string counters_text(std::span<const RankResult> ranks, std::size_t width) {
+  return sampled_text(ranks, width) + profiled_text(ranks, width);
 }
 
 }  // namespace stepscope

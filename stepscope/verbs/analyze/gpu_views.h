@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "stepscope/analysis/runs/job.h"
 #include "stepscope/diagnose/analysis.h"
 #include "stepscope/diagnose/clock_cause.h"
 #include "stepscope/face/tree/json_values.h"
@@ -12,7 +11,8 @@
 namespace stepscope {
 
 // `gpu_readings`; null without logs.
-[[nodiscard]] Json gpu_readings_json(const JobResult& job);
+[[nodiscard]] Json gpu_readings_json(const std::optional<GpuEvidence>& gpus,
+                                     std::span<const RankResult> ranks);
 // `clock` of a verdict; null where no clock was compared.
 [[nodiscard]] Json clock_json(const std::optional<ClockCause>& cause);
 // `counters`: what was recorded, and the switches that would record the rest.
@@ -20,10 +20,11 @@ namespace stepscope {
 
 // One line a rank: its GPU's clock, power, temperature, and what limits its clock. Empty without
 // logs that cover a rank.
-[[nodiscard]] std::string gpu_readings_text(const JobResult& job, std::size_t width);
+[[nodiscard]] std::string gpu_readings_text(const std::optional<GpuEvidence>& gpus,
+                                            std::size_t width);
 
 // One line a rank with samples, then the longest kernels with counters of the first rank that has
 // any. Empty without counters.
-[[nodiscard]] std::string counters_text(const JobResult& job, std::size_t width);
+[[nodiscard]] std::string counters_text(std::span<const RankResult> ranks, std::size_t width);
 
 }  // namespace stepscope

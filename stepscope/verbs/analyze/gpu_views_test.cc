@@ -36,7 +36,7 @@ TEST(ClockJson, HasTheFiguresOfBothSides) {
 
 TEST(GpuReadingsJson, HidesFiguresOfSparseReadings) {
   JobResult job;
-  EXPECT_TRUE(gpu_readings_json(job).is_null());
+  EXPECT_TRUE(gpu_readings_json(job.gpus, job.ranks).is_null());
   RankResult& r = job.ranks.emplace_back();
   r.rank = 3;
   r.steps.emplace_back().index = 7;
@@ -54,7 +54,7 @@ TEST(GpuReadingsJson, HidesFiguresOfSparseReadings) {
     gpu.whole.add(s);
   }
   job.gpus = gpus;
-  const Json json = gpu_readings_json(job);
+  const Json json = gpu_readings_json(job.gpus, job.ranks);
   EXPECT_TRUE(json["logs"][0]["zone_ns"].is_null());
   EXPECT_TRUE(json["logs"][0]["zone_source"].is_null());
   const Json& rank = json["ranks"][0];

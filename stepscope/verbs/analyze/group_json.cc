@@ -15,21 +15,19 @@ Json group_rate(const GroupRate& r) {
 
 }  // namespace
 
-Json groups_json(const JobResult& job) {
+Json groups_json(const Collectives& collectives, std::span<const GroupRate> rates) {
   Json out = Json::array();
-  const Collectives& all = job.collectives;
-  for (std::size_t i = 0; i < job.group_rates.size();) {
-    const std::uint32_t row = job.group_rates[i].group;
-    const CommGroup& group = all.matches.groups[row];
-    Json rates = Json::array();
-    for (; i < job.group_rates.size() && job.group_rates[i].group == row; ++i)
-      rates.push_back(group_rate(job.group_rates[i]));
+  for (std::size_t i = 0; i < rates.size();) {
+    const std::uint32_t row = rates[i].group;
+    const CommGroup& group = collectives.matches.groups[row];
+    Json of_group = Json::array();
+    for (; i < rates.size() && rates[i].group == row; ++i) of_group.push_back(group_rate(rates[i]));
     out.push_back({{"name", group.name},
                    {"description", text_or_null(group.description)},
-                   {"dimension", name_of(dimension_names, all.dimension_of[row])},
+                   {"dimension", name_of(dimension_names, collectives.dimension_of[row])},
                    {"size", group.size < 0 ? Json(nullptr) : Json(group.size)},
                    {"ranks", group.ranks},
-                   {"rates", std::move(rates)}});
+                   {"rates", std::move(of_group)}});
   }
   return out;
 }

@@ -2,11 +2,13 @@
 // The process groups whose transfers were timed, each compared with its siblings.
 #pragma once
 
-#include "stepscope/analysis/runs/job.h"
+#include <span>
+
+#include "stepscope/analysis/collectives/transfers.h"
 #include "stepscope/face/tree/json_values.h"
 
 namespace stepscope {
 
-[[nodiscard]] Json groups_json(const JobResult& job);
+[[nodiscard]] Json groups_json(const Collectives& collectives, std::span<const GroupRate> rates);
 
 }  // namespace stepscope

@@ -11,16 +11,16 @@ TEST(GroupJson, AGroupHasItsRatesBesideItsSiblings) {
   job.collectives.matches.groups = {
       {.name = "tp0", .description = "mesh_tp", .ranks = {0, 1}, .size = 2}, {.name = "dp0"}};
   job.collectives.dimension_of = {Dimension::tp, Dimension::unknown};
-  job.group_rates = {{.group = 0,
-                      .kind = CollectiveKind::all_reduce,
-                      .bytes = Bytes{4000},
-                      .count = 3,
-                      .transfer = Ns{1000},
-                      .busbw = ByteRate{4e9},
-                      .of_siblings = 0.25},
-                     {.group = 0, .kind = CollectiveKind::all_gather, .bytes = Bytes{80}},
-                     {.group = 1, .kind = CollectiveKind::all_reduce, .bytes = Bytes{9}}};
-  const Json groups = groups_json(job);
+  job.traffic.rates = {{.group = 0,
+                        .kind = CollectiveKind::all_reduce,
+                        .bytes = Bytes{4000},
+                        .count = 3,
+                        .transfer = Ns{1000},
+                        .busbw = ByteRate{4e9},
+                        .of_siblings = 0.25},
+                       {.group = 0, .kind = CollectiveKind::all_gather, .bytes = Bytes{80}},
+                       {.group = 1, .kind = CollectiveKind::all_reduce, .bytes = Bytes{9}}};
+  const Json groups = groups_json(job.collectives, job.traffic.rates);
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0]["description"], "mesh_tp");
   EXPECT_EQ(groups[0]["dimension"], "tp");

@@ -33,9 +33,9 @@ bool names(const PlanSettings& settings, std::string_view field) {
 Message no_machine(const JobResult& job) {
   const RankResult& r = job.ranks.front();
   if (r.recording.device_unseen()) return msg::traces_without_device();
-  if (r.device == "cpu") return msg::traces_of_cpu();
-  return r.gpu_name.empty() ? msg::traces_without_gpu_name()
-                            : msg::machine_not_in_catalogue(printable(r.gpu_name));
+  if (r.device.is_cpu()) return msg::traces_of_cpu();
+  return r.device.name.empty() ? msg::traces_without_gpu_name()
+                               : msg::machine_not_in_catalogue(printable(r.device.name));
 }
 
 Result<StepComparison> step_of(const Asked& asked, const Analysis& report,
@@ -44,7 +44,7 @@ Result<StepComparison> step_of(const Asked& asked, const Analysis& report,
   const auto network = make_network(machine, {.domain = domain_of(asked.given.plan)});
   if (!network) return network.error();
   const auto plan = plan_of_run(asked.given, asked.job, asked.sizes, machine, report.world_size,
-                                traced_dtype(report.job));
+                                traced_dtype(report.job.ranks));
   if (!plan) return plan.error();
   return compare_step(report.job, {.model = *asked.job.model,
                                    .machine = machine,

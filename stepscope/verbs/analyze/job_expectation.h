@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/diagnose/analysis.h"
 #include "stepscope/fit/expectation.h"
 #include "stepscope/say/message.h"

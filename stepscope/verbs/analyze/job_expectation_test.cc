@@ -39,10 +39,10 @@ TEST(PlanOfRun, DataParallelismIsWhatTheDegreesLeaveOfTheWorld) {
   EXPECT_EQ(plan->devices, 32);
   EXPECT_EQ(plan->dp, 8);
   EXPECT_EQ(plan->zero, 3);
-  EXPECT_EQ(plan->micro_batch, 2);
-  EXPECT_EQ(plan->global_batch, 64);
-  EXPECT_EQ(plan->sequence, 2048);
-  EXPECT_EQ(plan->recompute, Recompute::full);
+  EXPECT_EQ(plan->batch.micro, 2);
+  EXPECT_EQ(plan->batch.global, 64);
+  EXPECT_EQ(plan->batch.sequence, 2048);
+  EXPECT_EQ(plan->memory.recompute, Recompute::full);
 }
 
 TEST(PlanOfRun, WithoutAWorldTheDegreesSayHowManyThereAre) {
@@ -79,16 +79,16 @@ Said expected_of(const std::string& device, const Machine* machine, const Given&
   Analysis report;
   JobResult& job = report.job;
   RankResult& r = job.ranks.emplace_back();
-  r.device = device == "cpu" ? "cpu" : "cuda";
-  r.gpu_name = device == "cpu" ? "" : device;
+  r.device.kind = device == "cpu" ? "cpu" : "cuda";
+  r.device.name = device == "cpu" ? "" : device;
   r.steps.emplace_back().index = 1;
   r.counted.classes.emplace_back();
   Budget step;
   step[BudgetCategory::idle_host] = Ns{1'000'000};
   r.budget.devices.push_back({0, {step}, {}});
-  job.steps.emplace_back().index = 1;
-  job.phases.emplace_back().phase = Phase::forward;
-  if (trained) job.phases.emplace_back().phase = Phase::backward;
+  job.steps.common.emplace_back().index = 1;
+  job.steps.phases.emplace_back().phase = Phase::forward;
+  if (trained) job.steps.phases.emplace_back().phase = Phase::backward;
   if (machine != nullptr) report.machine = *machine;
   report.world_size = 1;
   Said said;

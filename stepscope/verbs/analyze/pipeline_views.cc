@@ -58,7 +58,7 @@ Json pipeline_json(const JobResult& job) {
   const std::vector<BubbleShares> shares = bubble_shares_of(job);
   Json ranks = Json::array();
   for (std::size_t i = 0; i < shares.size(); ++i)
-    ranks.push_back(rank_json(p.ranks[i], shares[i], job.origin));
+    ranks.push_back(rank_json(p.ranks[i], shares[i], job.clocks.origin));
   return {{"stages", p.stages},
           {"micro_batches", value(p.micro_batches)},
           {"chunks", value(p.chunks)},

@@ -31,7 +31,7 @@ Json steps(const RankResult& r, Ns origin) {
 
 Json gpu_window(const RankResult& r, Ns origin) {
   Json all = Json::array();
-  for (const GpuWindow& w : r.gpu_windows)
+  for (const GpuWindow& w : r.device.windows)
     all.push_back({{"device", w.device},
                    {"start_ns", value(w.start - origin)},
                    {"end_ns", value(w.end - origin)},
@@ -47,7 +47,7 @@ Json gpu_window(const RankResult& r, Ns origin) {
 
 Json gaps(const RankResult& r, Ns origin) {
   Json out = Json::array();
-  for (const IdleCause& cause : r.idle) {
+  for (const IdleCause& cause : r.device.idle) {
     Json largest = Json::array();
     for (const IdleInstance& i : cause.largest)
       largest.push_back({{"start_ns", value(i.start - origin)},
@@ -64,8 +64,8 @@ Json gaps(const RankResult& r, Ns origin) {
 }
 
 Json overlap_json(const RankResult& r) {
-  if (!r.overlap) return nullptr;
-  const Overlap& o = *r.overlap;
+  if (!r.work.overlap) return nullptr;
+  const Overlap& o = *r.work.overlap;
   Json contention = Json::array();
   for (const Contention& c : o.contention)
     contention.push_back({{"name", c.name},
@@ -100,7 +100,7 @@ Json roofline(const Analysis& report, const RooflineWork& work) {
 
 Json kernels(const RankResult& r) {
   Json out = Json::array();
-  for (const KernelRow& k : r.kernels.kernels) {
+  for (const KernelRow& k : r.work.kernels.kernels) {
     Json counters = Json::object();
     for (const KernelCounter& c : k.counters) counters[text(r, c.metric)] = c.mean;
     out.push_back({{"name", text(r, k.name)},
@@ -123,7 +123,7 @@ Json kernels(const RankResult& r) {
 
 Json kernel_classes(const RankResult& r) {
   Json out = Json::array();
-  for (const KernelClassRow& c : r.kernels.classes)
+  for (const KernelClassRow& c : r.work.kernels.classes)
     out.push_back({{"class", name_of(name_class_names, c.kind)},
                    {"count", c.count},
                    {"total_ns", value(c.total)},
@@ -133,7 +133,7 @@ Json kernel_classes(const RankResult& r) {
 
 Json operators(const Analysis& report, const RankResult& r) {
   Json out = Json::array();
-  for (const OperatorRow& o : r.operators) {
+  for (const OperatorRow& o : r.work.operators) {
     Json row = {{"name", text(r, o.name)},
                 {"class", name_of(name_class_names, o.kind)},
                 {"shape", text_or_null(text(r, o.dims))},
@@ -262,27 +262,26 @@ Json phases_json(std::span<const PhaseSummary> phases) {
 }
 
 Json rank_json(const Analysis& report, const RankResult& r, const std::string& source) {
-  // Relative clocks have no common origin: instants count from the rank's first event.
-  const Ns origin = report.job.origin.count() != 0 ? report.job.origin : r.window_start;
+  const Ns origin = origin_of(report.job, r.rank);
   Json ranges = Json::array();
-  for (const RangeNode& node : r.ranges) ranges.push_back(range_node(node));
+  for (const RangeNode& node : r.work.ranges) ranges.push_back(range_node(node));
   return {{"rank", r.rank},
           {"rank_source", source},
-          {"device", r.device},
-          {"gpu_name", text_or_null(r.gpu_name)},
-          {"unrecorded_step_ns", value(r.unrecorded_step)},
+          {"device", r.device.kind},
+          {"gpu_name", text_or_null(r.device.name)},
+          {"unrecorded_step_ns", value(r.recording.unrecorded_step)},
           {"role", r.role},
-          {"window_start_ns", value(r.window_start - origin)},
-          {"window_end_ns", value(r.window_end - origin)},
+          {"window_start_ns", value(r.recording.start - origin)},
+          {"window_end_ns", value(r.recording.end - origin)},
           {"steps", steps(r, origin)},
           {"budget_ns", budget_json(r.budget.total)},
           {"phases_ns", step_phases(r.phases.total)},
           {"outside_ns",
-           {{"before", value(r.outside.before)},
-            {"after", value(r.outside.after)},
-            {"between", value(r.outside.between)}}},
+           {{"before", value(r.recording.outside.before)},
+            {"after", value(r.recording.outside.after)},
+            {"between", value(r.recording.outside.between)}}},
           {"gpu_window", gpu_window(r, origin)},
-          {"phases", phases_json(r.phase_summaries)},
+          {"phases", phases_json(summarize_phases(r.phases.steps))},
           {"gaps", gaps(r, origin)},
           {"overlap", overlap_json(r)},
           {"kernels", kernels(r)},

@@ -77,8 +77,7 @@ Json rank(const RankResult& result, Ns origin) {
 
 Json recording_json(const JobResult& job) {
   Json ranks = Json::array();
-  for (const RankResult& r : job.ranks)
-    ranks.push_back(rank(r, job.origin.count() != 0 ? job.origin : r.window_start));
+  for (const RankResult& r : job.ranks) ranks.push_back(rank(r, origin_of(job, r.rank)));
   return {{"lacks", lacks(job)}, {"ranks", std::move(ranks)}};
 }
 

@@ -21,10 +21,10 @@ Json count_or_null(std::optional<std::uint32_t> count) {
 
 Json fetches_json(const JobResult& job) {
   Json out = Json::array();
-  for (std::size_t r = 0; r < job.unit_waits.size(); ++r) {
-    const UnitMarks& marks = job.unit_waits[r].marks;
-    const Ns origin = job.origin.count() != 0 ? job.origin : job.ranks[r].window_start;
-    for (const UnitFetch& f : job.unit_waits[r].fetches) {
+  for (std::size_t r = 0; r < job.units.waits.size(); ++r) {
+    const UnitMarks& marks = job.units.waits[r].marks;
+    const Ns origin = origin_of(job, job.ranks[r].rank);
+    for (const UnitFetch& f : job.units.waits[r].fetches) {
       const UnitUse& use = marks.uses[f.use];
       out.push_back({{"rank", job.ranks[r].rank},
                      {"step", job.ranks[r].steps[use.step].index},
@@ -45,10 +45,10 @@ Json fetches_json(const JobResult& job) {
 
 Json reduces_json(const JobResult& job) {
   Json out = Json::array();
-  for (std::size_t r = 0; r < job.unit_waits.size(); ++r) {
-    const UnitMarks& marks = job.unit_waits[r].marks;
-    const Ns origin = job.origin.count() != 0 ? job.origin : job.ranks[r].window_start;
-    for (const UnitReduce& u : job.unit_waits[r].reduces) {
+  for (std::size_t r = 0; r < job.units.waits.size(); ++r) {
+    const UnitMarks& marks = job.units.waits[r].marks;
+    const Ns origin = origin_of(job, job.ranks[r].rank);
+    for (const UnitReduce& u : job.units.waits[r].reduces) {
       const UnitReduction& reduction = marks.reductions[u.reduction];
       out.push_back({{"rank", job.ranks[r].rank},
                      {"step", job.ranks[r].steps[reduction.step].index},
@@ -65,10 +65,10 @@ Json reduces_json(const JobResult& job) {
 }  // namespace
 
 Json unit_waits_json(const JobResult& job) {
-  const UnitSource source = unit_source(job);
+  const UnitSource source = unit_source(job.units);
   if (source == UnitSource::none) return nullptr;
   Json units = Json::array();
-  for (const UnitRow& u : job.units)
+  for (const UnitRow& u : job.units.rows)
     units.push_back({{"unit", u.unit},
                      {"pass", name_of(unit_pass_names, u.pass)},
                      {"fetches", u.fetches()},
@@ -80,17 +80,18 @@ Json unit_waits_json(const JobResult& job) {
                      {"ahead", u.ahead},
                      {"hidden_by", count_or_null(u.distance)}});
   Json reduced = Json::array();
-  for (const UnitReduceRow& u : job.unit_reduces)
+  for (const UnitReduceRow& u : job.units.reduces)
     reduced.push_back({{"unit", u.unit},
                        {"count", u.count},
                        {"exposed_ns", value(u.exposed)},
                        {"lag_ns", value(u.lag)}});
-  return {{"source", name_of(unit_source_names, source)},
-          {"sentence", job.units.empty() ? Json(nullptr) : Json(say(fetches_in_words(job)))},
-          {"units", std::move(units)},
-          {"reductions", std::move(reduced)},
-          {"fetches", fetches_json(job)},
-          {"reduces", reduces_json(job)}};
+  return {
+      {"source", name_of(unit_source_names, source)},
+      {"sentence", job.units.rows.empty() ? Json(nullptr) : Json(say(fetches_in_words(job.units)))},
+      {"units", std::move(units)},
+      {"reductions", std::move(reduced)},
+      {"fetches", fetches_json(job)},
+      {"reduces", reduces_json(job)}};
 }
 
 namespace {
@@ -104,14 +105,14 @@ std::string distance_text(const UnitRow& row) {
 
 }  // namespace
 
-std::string unit_waits_text(const JobResult& job, std::size_t width) {
-  if (job.units.empty()) return {};
+std::string unit_waits_text(const JobUnits& units, std::size_t width) {
+  if (units.rows.empty()) return {};
   std::string out = wrapped(
-      msg::units_fetched(name_of(unit_source_names, unit_source(job)), fetches_in_words(job)),
+      msg::units_fetched(name_of(unit_source_names, unit_source(units)), fetches_in_words(units)),
       width);
   std::vector<std::vector<std::string>> rows;
   std::size_t waited = 0;
-  for (const UnitRow& u : job.units) {
+  for (const UnitRow& u : units.rows) {
     if (u.late + u.misses == 0) continue;
     if (++waited > most_unit_rows) continue;
     rows.push_back({printable(u.unit), name_of(unit_pass_names, u.pass), std::to_string(u.hits),
@@ -131,10 +132,10 @@ std::string unit_waits_text(const JobResult& job, std::size_t width) {
                     std::move(rows), width);
   if (waited > most_unit_rows) out += fmt::format("  … and {} more\n", waited - most_unit_rows);
   Ns exposed{};
-  for (const UnitReduceRow& u : job.unit_reduces) exposed += u.exposed;
+  for (const UnitReduceRow& u : units.reduces) exposed += u.exposed;
   if (exposed > Ns{0})
-    out += wrapped(msg::reducing_exposed(exposed, printable(job.unit_reduces.front().unit),
-                                         job.unit_reduces.front().exposed),
+    out += wrapped(msg::reducing_exposed(exposed, printable(units.reduces.front().unit),
+                                         units.reduces.front().exposed),
                    width);
   return out;
 }

@@ -14,6 +14,6 @@ namespace stepscope {
 [[nodiscard]] Json unit_waits_json(const JobResult& job);
 
 // The units whose parameters came late, latest first; empty where no unit is known.
-[[nodiscard]] std::string unit_waits_text(const JobResult& job, std::size_t width);
+[[nodiscard]] std::string unit_waits_text(const JobUnits& units, std::size_t width);
 
 }  // namespace stepscope

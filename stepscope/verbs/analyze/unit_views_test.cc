@@ -43,7 +43,7 @@ using namespace test;
 
 TEST(UnitText, ListsWhatCameLate) {
   const AnalyzedRank a(late_third_unit());
-  const std::string text = unit_waits_text(a.job, 100);
+  const std::string text = unit_waits_text(a.job.units, 100);
   EXPECT_NE(text.find("2 of 3 fetches came after their unit was needed"), std::string::npos)
       << text;
   EXPECT_NE(text.find("19.0 µs"), std::string::npos) << text;
@@ -52,11 +52,11 @@ TEST(UnitText, ListsWhatCameLate) {
 
 TEST(UnitText, SaysThatNothingCameLate) {
   const AnalyzedRank a(two_hits());
-  EXPECT_NE(unit_waits_text(a.job, 100).find("all 2 fetches had arrived"), std::string::npos);
+  EXPECT_NE(unit_waits_text(a.job.units, 100).find("all 2 fetches had arrived"), std::string::npos);
 }
 
 TEST(UnitText, IsEmptyWhereUnitsAreUnknown) {
-  EXPECT_TRUE(unit_waits_text(AnalyzedRank(unknown_units()).job, 100).empty());
+  EXPECT_TRUE(unit_waits_text(AnalyzedRank(unknown_units()).job.units, 100).empty());
 }
 
 }  // namespace

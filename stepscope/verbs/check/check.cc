@@ -29,7 +29,7 @@ namespace {
 
 // The checklists of traces, whose job was replayed.
 void take_checklists(const DescribedJob& r, CheckResult& c) {
-  const std::optional<Machine> machine = machine_of(r.machine, *c.job);
+  const std::optional<Machine> machine = machine_of(r.machine, c.job->ranks);
   const Machine* known = machine ? &*machine : nullptr;
   const std::vector<Finding> findings = find_findings({.job = *c.job,
                                                        .machine = known,
@@ -56,7 +56,7 @@ void take_checklists(CheckResult& c) {
 }
 
 void take_mfu(const DescribedJob& r, CheckResult& c) {
-  const std::optional<Machine> machine = machine_of(r.machine, *c.job);
+  const std::optional<Machine> machine = machine_of(r.machine, c.job->ranks);
   const auto mfu = mfu_of_job(*c.job, {.model_flops = r.model_flops,
                                        .peak = r.peak,
                                        .dtype = r.dtype,
@@ -125,7 +125,7 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   c.run = std::move(read->run);
   LaunchSteps launch{.name = c.input, .source = say(msg::trace_of_ranks(read->ranks.size()))};
   std::vector<NumberedStep> steps;
-  for (const Step& s : c.job->counted) {
+  for (const Step& s : c.job->steps.counted) {
     launch.wall_ns.push_back(std::max(1.0, static_cast<double>((s.end - s.start).count())));
     steps.push_back({.number = s.index, .wall_ns = launch.wall_ns.back()});
   }
@@ -176,11 +176,11 @@ Messages slow_ranks(const StepTimesByRank& times) {
     if (rank.deviation && *rank.deviation > threshold::much_imbalance)
       slow.emplace_back(-*rank.deviation, rank.rank);
   std::ranges::sort(slow);
-  constexpr std::size_t most = 3;
+  constexpr std::size_t max_named = 3;
   Messages sentences;
-  for (std::size_t i = 0; i < std::min(most, slow.size()); ++i)
+  for (std::size_t i = 0; i < std::min(max_named, slow.size()); ++i)
     sentences.push_back(msg::slow_rank_by_times(slow[i].second, Percent{-slow[i].first}));
-  if (slow.size() > most) sentences.push_back(msg::more_slow_ranks(slow.size() - most));
+  if (slow.size() > max_named) sentences.push_back(msg::more_slow_ranks(slow.size() - max_named));
   return sentences;
 }
 

@@ -2,7 +2,6 @@
 // What each figure of a few steps means for `stepscope check`, and what to record next.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/analysis/runs/step_times_by_rank.h"
+#include "stepscope/base/enum_names.h"
 #include "stepscope/base/progress.h"
 #include "stepscope/base/result.h"
 #include "stepscope/diagnose/checklists.h"
@@ -24,11 +24,10 @@
 namespace stepscope {
 
 enum class CheckedKind : std::uint8_t { trace, train, log, list };
-inline constexpr std::array<std::string_view, 4> checked_kind_names = {"trace", "train", "log",
-                                                                       "list"};
+inline constexpr auto checked_kind_names = enum_names<CheckedKind::list>;
 
 enum class CheckStatus : std::uint8_t { good, look, unknown };
-inline constexpr std::array<std::string_view, 3> check_status_names = {"good", "look", "unknown"};
+inline constexpr auto check_status_names = enum_names<CheckStatus::unknown>;
 
 struct CheckLine {
   std::string name;  // "steps", "mfu", "rank_balance", "stragglers", "communication",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope check`: its flags, the request that they make, and where its result goes.
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -58,16 +57,8 @@ Result<CheckRequest> check_request(const CheckFlags& flags) {
 }
 
 Result<Answer> answer(const CheckFlags& flags, const Progress& progress) {
-  const auto request = check_request(flags);
-  if (!request) return wrong_request(request.error());
-  auto found = check(*request, progress);
-  if (!found) return found.error();
-  const auto result = std::make_shared<const CheckResult>(std::move(*found));
-  return Answer{
-      .tree = [result] { return check_tree(*result); },
-      .text = [result](const TextOptions& options) { return check_text(*result, options); },
-      .page = page_of_tree,
-      .failures = result->failures};
+  return answer_to(check_request(flags), check, progress, check_tree, check_text,
+                   {.page = page_of_tree});
 }
 
 VerbRun declare_check(CLI::App& app) { return declare_answering<CheckFlags>(app, answer); }

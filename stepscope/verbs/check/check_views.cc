@@ -167,7 +167,7 @@ std::string step_times_table(const StepTimesByRank& t, std::size_t width) {
                      {"p95"},
                      {"max"},
                      {"outliers"},
-                     {"beside the median rank"}},
+                     {"against the median rank"}},
                     std::move(rows), width);
   if (shown.size() < t.ranks.size())
     out += fmt::format("  The {} of {} ranks that are furthest from the median rank.\n",

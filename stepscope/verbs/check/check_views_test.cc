@@ -61,7 +61,7 @@ TEST(CheckText, WithoutRanksThereIsOneRow) {
   const std::string text = check_text(test::checked_ranks(0, 5), {});
   EXPECT_TRUE(has(text, "Step times:")) << text;
   EXPECT_FALSE(has(text, "rank 0")) << text;
-  EXPECT_FALSE(has(text, "beside the median rank")) << text;
+  EXPECT_FALSE(has(text, "against the median rank")) << text;
   EXPECT_FALSE(has(check_text(test::checked_ranks(0, 0), {}), "Step times"));
 }
 

@@ -333,10 +333,10 @@ void account_lines(const LogFacts& r, std::size_t width, std::string& out) {
 }
 
 std::string timers_table(const LogAccount& a, std::size_t width) {
-  constexpr std::size_t most = 12;
+  constexpr std::size_t max_rows = 12;
   std::vector<std::vector<std::string>> rows;
   for (const LogTimerRow& t : a.timers) {
-    if (rows.size() == most) break;
+    if (rows.size() == max_rows) break;
     rows.push_back({printable(t.name), std::string(t.tool->label), std::to_string(t.count),
                     format_time(t.median_ns), t.share ? format_percent(*t.share) : "-"});
   }
@@ -347,11 +347,11 @@ std::string timers_table(const LogAccount& a, std::size_t width) {
 }
 
 std::string communication_table(const LogAccount& a, std::size_t width) {
-  constexpr std::size_t most = 15;
+  constexpr std::size_t max_rows = 15;
   const auto rate = [](std::optional<double> r) { return r ? format_digits(*r / giga) : "-"; };
   std::vector<std::vector<std::string>> rows;
   for (const LogCommunicationRow& c : a.communication) {
-    if (rows.size() == most) break;
+    if (rows.size() == max_rows) break;
     const LogCommunication& p = c.printed;
     rows.push_back({printable(p.operation), printable(p.size), std::to_string(p.count),
                     format_time(p.total_ms * 1e6), format_time(p.calls_ms * 1e6),

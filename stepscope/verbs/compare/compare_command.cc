@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -148,18 +147,9 @@ ExitCode exit_code(const Comparison& r, const std::string& inconclusive) {
 }
 
 Result<Answer> answer(const CompareFlags& flags, const Progress& progress) {
-  const auto request = compare_request(flags);
-  if (!request) return wrong_request(request.error());
-  auto found = compare(*request, progress);
-  if (!found) return found.error();
-  const auto result = std::make_shared<const Comparison>(std::move(*found));
-  return Answer{
-      .tree = [result] { return compare_tree(*result); },
-      .text = [result](const TextOptions& options) { return compare_text(*result, options); },
-      .tables = compare_tables,
-      .page = page_of_tree,
-      .failures = result->failures,
-      .exit = exit_code(*result, flags.inconclusive)};
+  return answer_to(compare_request(flags), compare, progress, compare_tree, compare_text,
+                   {.tables = compare_tables, .page = page_of_tree},
+                   [&](const Comparison& r) { return exit_code(r, flags.inconclusive); });
 }
 
 VerbRun declare_compare(CLI::App& app) { return declare_answering<CompareFlags>(app, answer); }

@@ -138,9 +138,9 @@ Json drift_tree(const std::optional<LaunchDrift>& drift) {
 // The times in ascending order; of more than 1,000 those at evenly spaced places, both ends among
 // them.
 Json times_of_launch(const ComparedLaunch& launch) {
-  constexpr std::size_t most = 1000;
+  constexpr std::size_t max_pairs = 1000;
   const std::vector<double>& all = launch.sorted_ns;
-  const std::size_t shown = std::min(all.size(), most);
+  const std::size_t shown = std::min(all.size(), max_pairs);
   Json times = Json::array();
   for (std::size_t i = 0; i < shown; ++i)
     times.push_back(std::llround(all[shown < 2 ? 0 : i * (all.size() - 1) / (shown - 1)]));
@@ -419,7 +419,7 @@ std::string sweep_text(const SweepResult& r, const TextOptions& options) {
   out += text_table({{printable(r.name), false},
                      {"steps"},
                      {"median"},
-                     {"beside best"},
+                     {"against best"},
                      {"interval"},
                      {"q"},
                      {"", false}},

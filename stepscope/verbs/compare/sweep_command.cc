@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope sweep`: its flags, the request that they make, and where its result goes.
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,16 +86,8 @@ Result<SweepRequest> sweep_request(const SweepFlags& f) {
 }
 
 Result<Answer> answer(const SweepFlags& flags, const Progress& progress) {
-  const auto request = sweep_request(flags);
-  if (!request) return wrong_request(request.error());
-  auto found = sweep(*request, progress);
-  if (!found) return found.error();
-  const auto result = std::make_shared<const SweepResult>(std::move(*found));
-  return Answer{
-      .tree = [result] { return sweep_tree(*result); },
-      .text = [result](const TextOptions& options) { return sweep_text(*result, options); },
-      .tables = sweep_tables,
-      .page = page_of_tree};
+  return answer_to(sweep_request(flags), sweep, progress, sweep_tree, sweep_text,
+                   {.tables = sweep_tables, .page = page_of_tree});
 }
 
 VerbRun declare_sweep(CLI::App& app) { return declare_answering<SweepFlags>(app, answer); }

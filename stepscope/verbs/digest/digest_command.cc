@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope digest`: its flags, the request that they make, and where its result goes.
 #include <CLI/CLI.hpp>
-#include <memory>
 
 #include "stepscope/face/help/flag_view.h"
 #include "stepscope/face/help/output_flags.h"
@@ -43,13 +42,7 @@ void declare(CLI::App& app, DigestFlags& f) {
 }
 
 Result<Answer> answer(const DigestFlags& flags, const Progress& progress) {
-  auto found = digest(flags.request, progress);
-  if (!found) return found.error();
-  const auto result = std::make_shared<const DigestResult>(std::move(*found));
-  return Answer{
-      .tree = [result] { return digest_tree(*result); },
-      .text = [result](const TextOptions& options) { return digest_text(*result, options); },
-      .failures = result->failures};
+  return answer_to(Result(flags.request), digest, progress, digest_tree, digest_text);
 }
 
 VerbRun declare_digest(CLI::App& app) { return declare_answering<DigestFlags>(app, answer); }

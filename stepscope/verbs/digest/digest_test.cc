@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "stepscope/base/files/open_source.h"
+#include "stepscope/base/scratch_test_folder.h"
 
 namespace stepscope {
 namespace {
@@ -19,9 +19,6 @@ namespace fs = std::filesystem;
 
 class DigestVerb : public testing::Test {
  protected:
-  DigestVerb() { fs::create_directories(folder_); }
-  ~DigestVerb() override { fs::remove_all(folder_); }
-
   [[nodiscard]] std::string path(const std::string& name) const {
     return (folder_ / name).string();
   }
@@ -45,11 +42,8 @@ class DigestVerb : public testing::Test {
   }
 
  private:
-  fs::path folder_ = fs::temp_directory_path() /
-                     ("stepscope_digest_test_" +
-                      std::to_string(::testing::UnitTest::GetInstance()->random_seed()) + "_" +
-                      ::testing::UnitTest::GetInstance()->current_test_info()->name() +
-                      std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()));
+  const test::Folder scratch_;
+  const fs::path folder_ = scratch_.path;
 };
 
 TEST_F(DigestVerb, KeepsTheFoldersBelowADirectory) {

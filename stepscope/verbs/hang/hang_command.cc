@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope hang`: its flags, the request that they make, and where its result goes.
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,14 +37,8 @@ void declare(CLI::App& app, HangFlags& f) {
 }
 
 Result<Answer> answer(const HangFlags& flags, const Progress& progress) {
-  auto found = hang(flags.request, progress);
-  if (!found) return found.error();
-  const auto result = std::make_shared<const HangResult>(std::move(*found));
-  return Answer{
-      .tree = [result] { return hang_tree(*result); },
-      .text = [result](const TextOptions& options) { return hang_text(*result, options); },
-      .page = page_of_tree,
-      .failures = result->failures};
+  return answer_to(Result(flags.request), hang, progress, hang_tree, hang_text,
+                   {.page = page_of_tree});
 }
 
 VerbRun declare_hang(CLI::App& app) { return declare_answering<HangFlags>(app, answer); }

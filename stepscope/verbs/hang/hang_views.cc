@@ -168,7 +168,7 @@ Json finding_json(const HangResult& r, const HangFinding& f) {
           {"others", ranks_json(r, f.others)},
           {"call", call_json(f.call)},
           {"instead", call_json(f.instead)},
-          {"even", f.even},
+          {"even", f.tied},
           {"next_of_others", f.next_of_others},
           {"follows", f.follows ? Json(*f.follows) : Json(nullptr)},
           {"circular", f.circular}};

@@ -15,8 +15,8 @@ Result<Done> batch_of_plan(const PlanSettings& source, DescribedJob& job) {
   if (source.plan_file.empty()) return Done{};
   const auto plan = read_plan(source.plan_file);
   if (!plan) return plan.error();
-  if (job.global_batch == 0) job.global_batch = plan->global_batch;
-  if (job.sequence == 0) job.sequence = plan->sequence;
+  if (job.global_batch == 0) job.global_batch = plan->batch.global;
+  if (job.sequence == 0) job.sequence = plan->batch.sequence;
   return Done{};
 }
 
@@ -74,11 +74,12 @@ Result<DescribedJob> described_job(const JobDescription& given) {
   return job;
 }
 
-std::optional<Machine> machine_of(const std::optional<Machine>& given, const JobResult& job) {
+std::optional<Machine> machine_of(const std::optional<Machine>& given,
+                                  std::span<const RankResult> ranks) {
   if (given) return given;
-  for (const RankResult& r : job.ranks) {
-    if (r.gpu_name.empty()) continue;
-    const Machine* found = find_machine(r.gpu_name, r.gpu_memory);
+  for (const RankResult& r : ranks) {
+    if (r.device.name.empty()) continue;
+    const Machine* found = find_machine(r.device.name, r.device.memory);
     return found == nullptr ? std::nullopt : std::optional(*found);
   }
   return std::nullopt;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/analysis/runs/job.h"
+#include "stepscope/analysis/runs/rank_result.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/machine.h"
@@ -53,6 +53,6 @@ struct DescribedJob {
 
 // The machine given, else what the catalogue knows of the ranks' GPU; absent where it knows none.
 [[nodiscard]] std::optional<Machine> machine_of(const std::optional<Machine>& given,
-                                                const JobResult& job);
+                                                std::span<const RankResult> ranks);
 
 }  // namespace stepscope

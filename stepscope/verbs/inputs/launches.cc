@@ -116,7 +116,7 @@ Result<LaunchSteps> steps_written(const LaunchOrder& order, const std::string& p
 
 LaunchSteps launch_of(const JobResult& job, std::span<const RankInput> ranks, std::string name) {
   LaunchSteps launch{.name = std::move(name), .source = say(msg::trace_of_ranks(ranks.size()))};
-  for (const Step& step : job.counted)
+  for (const Step& step : job.steps.counted)
     launch.wall_ns.push_back(std::max(1.0, static_cast<double>((step.end - step.start).count())));
   if (!launch.wall_ns.empty()) launch.parts = step_parts(job, ranks);
   return launch;

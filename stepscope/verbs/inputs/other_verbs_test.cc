@@ -2,11 +2,11 @@
 #include "stepscope/verbs/inputs/other_verbs.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "stepscope/base/scratch_test_folder.h"
 #include "stepscope/verbs/analyze/analyze.h"
 
 namespace stepscope {
@@ -16,8 +16,6 @@ namespace fs = std::filesystem;
 
 class OtherVerbs : public testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(dir_); }
-  void TearDown() override { fs::remove_all(dir_); }
   [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(dir_ / name, std::ios::binary) << text;
     return (dir_ / name).string();
@@ -32,8 +30,8 @@ class OtherVerbs : public testing::Test {
     }
     return found;
   }
-  const fs::path dir_ =
-      fs::path(testing::TempDir()) / ("other_verbs_" + std::to_string(::getpid()));
+  const test::Folder folder_;
+  const fs::path dir_ = folder_.path;
 };
 
 using Verbs = std::vector<std::string>;

@@ -62,8 +62,8 @@ Result<MadePlan> start_of(const PlanSettings& s, const Transformer& model, std::
                                 .tp = said.tp,
                                 .pp = said.pp,
                                 .ep = said.ep,
-                                .sequence = said.sequence,
-                                .recompute = said.recompute},
+                                .sequence = said.batch.sequence,
+                                .recompute = said.memory.recompute},
                                model);
     if (!read) return read.error();
     made = {std::move(read->plan), std::move(read->notes)};
@@ -83,9 +83,9 @@ void derive_dp(Plan& plan) {
 
 std::optional<Error> fix_sequence(Plan& plan, const Transformer& model) {
   if (model.patches)
-    plan.sequence = image_tokens(*model.patches);
+    plan.batch.sequence = image_tokens(*model.patches);
   else if (model.positions == Positions::learned && model.max_positions > 0)
-    plan.sequence = model.max_positions;
+    plan.batch.sequence = model.max_positions;
   else
     return Error{.what = model.name + " takes sequences of any length", .hint = "give --seq N"};
   return std::nullopt;

@@ -34,9 +34,9 @@ void declare_plan_source(CLI::App& app, PlanSource& source);
 // --plan, and --gpus-per-node.
 void declare_plan_file(CLI::App& app, PlanSource& source);
 void declare_gpus_per_node(CLI::App& app, PlanSource& source);
-// A flag for each of plan_fields() that is among `names`; all of them where `names` is empty.
+// A flag for each of plan_fields() that is not among `without`.
 void declare_fields(CLI::App& app, PlanSource& source,
-                    std::span<const std::string_view> names = {});
+                    std::span<const std::string_view> without = {});
 
 [[nodiscard]] PlanSettings settings_of(const PlanSource& source);
 

@@ -36,7 +36,7 @@ TEST(PlanSource, DpIsWhatTheOtherDegreesLeave) {
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_EQ(plan->plan.devices, 1024);
   EXPECT_EQ(plan->plan.dp, 8);
-  EXPECT_EQ(plan->plan.sequence, 2048);  // learned positions
+  EXPECT_EQ(plan->plan.batch.sequence, 2048);  // learned positions
 }
 
 TEST(PlanSource, AGivenDpIsKeptEvenWhereItIsWrong) {
@@ -59,9 +59,9 @@ TEST(PlanSource, NodesTimesTheirGpusAreTheDevices) {
 TEST(PlanSource, SizesAndRecomputationAreWrittenAsInOtherVerbs) {
   const auto plan = made("--gpus 8 --global-batch 8 --bucket 25MB --recompute every:4");
   ASSERT_TRUE(plan) << plan.error().message();
-  EXPECT_EQ(plan->plan.bucket, Bytes{25'000'000});
-  EXPECT_EQ(plan->plan.recompute, Recompute::every_k);
-  EXPECT_EQ(plan->plan.recompute_every, 4);
+  EXPECT_EQ(plan->plan.overlap.bucket, Bytes{25'000'000});
+  EXPECT_EQ(plan->plan.memory.recompute, Recompute::every_k);
+  EXPECT_EQ(plan->plan.memory.recompute_every, 4);
   EXPECT_NE(complaint("--gpus 8 --global-batch 8 --bucket x").find("write 25MB"),
             std::string::npos);
 }
@@ -69,8 +69,8 @@ TEST(PlanSource, SizesAndRecomputationAreWrittenAsInOtherVerbs) {
 TEST(PlanSource, SwitchesNeedNoValue) {
   const auto plan = made("--gpus 8 --tp 8 --sequence-parallel --global-batch 8");
   ASSERT_TRUE(plan) << plan.error().message();
-  EXPECT_TRUE(plan->plan.sequence_parallel);
-  EXPECT_FALSE(plan->plan.overlap_tensor);
+  EXPECT_TRUE(plan->plan.tensor.sequence_parallel);
+  EXPECT_FALSE(plan->plan.overlap.tensor);
 }
 
 TEST(PlanSource, WhatIsMissingIsAskedFor) {

@@ -90,10 +90,10 @@ Error no_such_ranks(const TracesRequest& request, const Run& run) {
 
 // The error about a file that is no trace names the verbs that read it.
 void name_other_verbs(Run& run, const StopFlag* stop) {
-  constexpr int most = 8;  // files
+  constexpr int max_files = 8;  // files
   int asked = 0;
   for (InputReport& i : run.inputs) {
-    if (!i.error || ++asked > most) continue;
+    if (!i.error || ++asked > max_files) continue;
     const std::vector<std::string> commands = commands_that_read(i.path, stop);
     if (commands.empty()) continue;
     i.error->what = "is no trace";
@@ -139,7 +139,7 @@ Result<Done> read_gpu_logs(const TracesRequest& request, const Progress& progres
     fail(progress, read.failures,
          {.what = "a log of GPUs, which tells nothing without the traces of its ranks",
           .file = paths.front(),
-          .hint = "name the traces beside it"});
+          .hint = "name the traces with it"});
   return Done{};
 }
 
@@ -244,9 +244,10 @@ namespace {
 
 std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult& job) {
   const bool asked = request.first_step || request.last_step;
-  if (!asked || job.ranks.empty() || !job.steps.empty() || !job.recorded_steps) return std::nullopt;
+  if (!asked || job.ranks.empty() || !job.steps.common.empty() || !job.steps.recorded)
+    return std::nullopt;
   const bool broken =
-      std::ranges::any_of(job.cut, [](const CutRank& cut) { return !cut.steps.empty(); });
+      std::ranges::any_of(job.steps.cut, [](const CutRank& cut) { return !cut.steps.empty(); });
   if (broken) return std::nullopt;  // they are there, and cut_sentence() says what became of them
   const auto number = [](std::optional<std::int64_t> n) {
     return n ? std::to_string(*n) : std::string();
@@ -255,20 +256,20 @@ std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult
                                 ? number(request.first_step)
                                 : number(request.first_step) + ':' + number(request.last_step);
   return Error{.what = fmt::format("no step of --steps {} is in the traces, which have {} to {}",
-                                   range, job.recorded_steps->first, job.recorded_steps->second),
+                                   range, job.steps.recorded->first, job.steps.recorded->second),
                .hint = "give other steps, or leave --steps out"};
 }
 
 // "mesh_tp, mesh_dp": the first of a job's groups.
 std::string some_groups(const CollectiveMatches& matches) {
-  constexpr std::size_t most = 6;
+  constexpr std::size_t max_labels = 6;
   std::vector<std::string> labels;
   for (const CommGroup& group : matches.groups) {
     std::string label = group_label(group);
     if (std::ranges::find(labels, label) == labels.end()) labels.push_back(std::move(label));
   }
-  const bool more = labels.size() > most;
-  if (more) labels.resize(most);
+  const bool more = labels.size() > max_labels;
+  if (more) labels.resize(max_labels);
   return fmt::format("{}{}", fmt::join(labels, ", "), more ? ", …" : "");
 }
 

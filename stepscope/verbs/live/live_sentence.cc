@@ -83,12 +83,12 @@ Message stuck(const LiveEvent& e) {
 }  // namespace
 
 Message live_ranks_in_words(const std::vector<int>& ranks, std::size_t count) {
-  constexpr std::size_t most = 8;
+  constexpr std::size_t max_ranks = 8;
   const bool known = !ranks.empty() && std::ranges::all_of(ranks, [](int r) { return r >= 0; });
   if (!known) return msg::unnamed_processes(count);
   if (count == 1) return msg::plain(std::vector{ranks.front()});
   std::vector<std::string> shown;
-  for (std::size_t i = 0; i < std::min(ranks.size(), most); ++i)
+  for (std::size_t i = 0; i < std::min(ranks.size(), max_ranks); ++i)
     shown.push_back(std::to_string(ranks[i]));
   return msg::ranks_and_others(shown, value_if(count > shown.size(), count - shown.size()));
 }

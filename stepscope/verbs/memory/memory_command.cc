@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope memory`: its flags, the request that they make, and where its result goes.
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,16 +42,11 @@ void declare(CLI::App& app, MemoryFlags& f) {
 }
 
 Result<Answer> answer(const MemoryFlags& flags, const Progress& progress) {
-  auto found = memory(flags.request, progress);
-  if (!found) return found.error();
-  const auto result = std::make_shared<const MemoryResult>(std::move(*found));
-  return Answer{.tree = [result] { return memory_tree_json(*result); },
-                .text =
-                    [result, top = flags.top](const TextOptions& options) {
-                      return memory_text(*result, {.text = options, .top = top});
-                    },
-                .page = page_of_tree,
-                .failures = result->failures};
+  const auto text = [top = flags.top](const MemoryResult& result, const TextOptions& options) {
+    return memory_text(result, {.text = options, .top = top});
+  };
+  return answer_to(Result(flags.request), memory, progress, memory_tree_json, text,
+                   {.page = page_of_tree});
 }
 
 VerbRun declare_memory(CLI::App& app) { return declare_answering<MemoryFlags>(app, answer); }

@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "stepscope/base/enum_names.h"
 #include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/json_values.h"
@@ -74,11 +75,9 @@ namespace {
 
 constexpr std::size_t written_holders = 500;
 
-constexpr std::array<std::string_view, 6> allocation_phase_names = {
-    "unknown", "setup", "forward", "backward", "optimizer", "other"};
+constexpr auto allocation_phase_names = enum_names<AllocationPhase::other>;
 
-constexpr std::array<std::string_view, 4> verdict_names = {"fragmented", "streams", "pending",
-                                                           "too_large"};
+constexpr auto verdict_names = enum_names<OomVerdict::too_large>;
 
 Json uses_json(const std::array<Bytes, memory_use_count>& by_use) {
   Json out = Json::object();

@@ -41,9 +41,9 @@ bool continues(const Settings& settings, std::string_view part) {
 
 // A product beyond all counts stays one, and check_plan refuses it.
 std::int64_t product(std::initializer_list<std::int64_t> degrees) {
-  constexpr double most = 1e15;
+  constexpr double max_product = 1e15;
   double all = 1;
-  for (const std::int64_t n : degrees) all = std::min(all * static_cast<double>(n), most);
+  for (const std::int64_t n : degrees) all = std::min(all * static_cast<double>(n), max_product);
   return static_cast<std::int64_t>(all);
 }
 
@@ -91,10 +91,10 @@ Result<Plan> plan_against(const std::string& text, const Plan& base,
   const bool file = is_path(text);
   auto plan = file ? read_plan(text) : from_settings(text, base, counts);
   if (!plan) return file ? plan.error() : in_flag(text, plan.error());
-  if (plan->global_batch != base.global_batch || plan->sequence != base.sequence)
+  if (plan->batch.global != base.batch.global || plan->batch.sequence != base.batch.sequence)
     return in_flag(text, {.what = fmt::format("it trains {} × {} tokens a step, the search {} × {}",
-                                              plan->global_batch, plan->sequence, base.global_batch,
-                                              base.sequence),
+                                              plan->batch.global, plan->batch.sequence,
+                                              base.batch.global, base.batch.sequence),
                           .hint = "give --global-batch and --seq that both share"});
   if (plan->devices < counts.front() || plan->devices > counts.back())
     return in_flag(

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "stepscope/base/result.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/verbs/inputs/plan_settings.h"
 
 namespace stepscope {

@@ -12,8 +12,8 @@ Plan base() {
   Plan plan;
   plan.devices = 64;
   plan.dp = 64;
-  plan.sequence = 2048;
-  plan.global_batch = 64;
+  plan.batch.sequence = 2048;
+  plan.batch.global = 64;
   return plan;
 }
 
@@ -32,16 +32,16 @@ TEST(PlanAgainst, TakesSettingsSwitchesAndLists) {
       base(), one_count);
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_EQ(plan->tp, 4);
-  EXPECT_TRUE(plan->sequence_parallel);
-  EXPECT_EQ(plan->schedule, Schedule::interleaved);
-  EXPECT_EQ(plan->virtual_stages, 2);
-  EXPECT_EQ(plan->stage_layers, (std::vector<std::int64_t>{3, 4, 5, 4}));
-  EXPECT_EQ(plan->optimizer_at, Residence::host);
-  EXPECT_EQ(plan->gradients_at, Residence::nvme);
+  EXPECT_TRUE(plan->tensor.sequence_parallel);
+  EXPECT_EQ(plan->pipeline.schedule, Schedule::interleaved);
+  EXPECT_EQ(plan->pipeline.virtual_stages, 2);
+  EXPECT_EQ(plan->pipeline.stage_layers, (std::vector<std::int64_t>{3, 4, 5, 4}));
+  EXPECT_EQ(plan->memory.optimizer_at, Residence::host);
+  EXPECT_EQ(plan->memory.gradients_at, Residence::nvme);
   EXPECT_EQ(plan->zero, 1);
   EXPECT_EQ(plan->dp, 8);  // what is left
   EXPECT_EQ(plan->devices, 64);
-  EXPECT_EQ(plan->global_batch, 64);
+  EXPECT_EQ(plan->batch.global, 64);
 }
 
 TEST(PlanAgainst, SpacesAndALoneSwitchAreSettings) {
@@ -51,7 +51,7 @@ TEST(PlanAgainst, SpacesAndALoneSwitchAreSettings) {
   EXPECT_EQ(spaced->pp, 2);
   const auto lone = plan_against("sequence-parallel", base(), one_count);
   ASSERT_TRUE(lone) << lone.error().message();
-  EXPECT_TRUE(lone->sequence_parallel);
+  EXPECT_TRUE(lone->tensor.sequence_parallel);
 }
 
 TEST(PlanAgainst, OfSeveralCountsTakesTheLargestOrWhatItsDegreesMake) {

@@ -37,48 +37,18 @@ struct PlanFlags {
   OutputPaths out;
 };
 
-// What is not searched.
-constexpr std::array<std::string_view, 41> kept_fields = {"sequence-degree",
-                                                          "seq",
-                                                          "images",
-                                                          "image-patches",
-                                                          "global-batch",
-                                                          "attention",
-                                                          "fused-pointwise",
-                                                          "dtype",
-                                                          "grad-dtype",
-                                                          "accumulate-dtype",
-                                                          "no-overlap",
-                                                          "tp-overlap",
-                                                          "prefetch",
-                                                          "bucket",
-                                                          "vocabulary-multiple",
-                                                          "narrow-attention",
-                                                          "narrow-head",
-                                                          "fp8-rowwise",
-                                                          "expert-tp",
-                                                          "expert-dispatch",
-                                                          "expert-load",
-                                                          "narrow-dispatch",
-                                                          "expert-sms",
-                                                          "ep-overlap",
-                                                          "cuda-graphs",
-                                                          "grouped-experts",
-                                                          "fused-experts",
-                                                          "recompute-modules",
-                                                          "narrow-swiglu",
-                                                          "narrow-attention-output",
-                                                          "moments-dtype",
-                                                          "vendor-attention",
-                                                          "compiled",
-                                                          "fused-loss",
-                                                          "loss-in-place",
-                                                          "fused-gradient-sum",
-                                                          "torch-buffers",
-                                                          "lora-rank",
-                                                          "lora-targets",
-                                                          "freeze",
-                                                          "freeze-layers"};
+// Fields without a flag here: the search chooses them, or does not take them.
+constexpr std::array<std::string_view, 21> not_taken = {"tp",           "tensor-layout",
+                                                        "tp-rows",      "tp-columns",
+                                                        "tp-depth",     "sequence-parallel",
+                                                        "cp",           "context-exchange",
+                                                        "ep",           "pp",
+                                                        "schedule",     "virtual-stages",
+                                                        "stage-layers", "dp",
+                                                        "zero",         "shard-group",
+                                                        "micro-batch",  "reduce-each-micro-batch",
+                                                        "recompute",    "offload",
+                                                        "gather-singly"};
 
 // As typed, and as its flags are named.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> frameworks = {
@@ -121,7 +91,7 @@ void declare(CLI::App& app, PlanFlags& f) {
       ->type_name("N|A:B")
       ->group("Machine");
   declare_gpus_per_node(app, f.source);
-  declare_fields(app, f.source, kept_fields);
+  declare_fields(app, f.source, not_taken);
   app.add_option("--fix", f.fix, "Only plans with these values: tp=8,zero=1")
       ->delimiter(',')
       ->type_name("NAME=VALUE,...")
@@ -131,7 +101,7 @@ void declare(CLI::App& app, PlanFlags& f) {
       ->type_name("NAME=VALUE,...")
       ->group(search);
   app.add_option("--against", f.request.against,
-                 "Plan of yours beside the best: tp=8,pp=16,zero=1 or a plan file")
+                 "Plan of yours to compare with the best: tp=8,pp=16,zero=1 or a plan file")
       ->type_name("NAME=VALUE,...|FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

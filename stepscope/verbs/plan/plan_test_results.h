@@ -15,7 +15,7 @@ inline FoundPlan found_plan(std::int64_t tp, double matmul, double bubble) {
   p.plan.devices = 64;
   p.plan.tp = tp;
   p.plan.dp = 64 / tp;
-  p.plan.global_batch = 64;
+  p.plan.batch.global = 64;
   p.cost.seconds[static_cast<std::size_t>(StepTerm::matmul)] = matmul;
   p.cost.seconds[static_cast<std::size_t>(StepTerm::bubble)] = bubble;
   p.cost.mfu[0] = 0.4;
@@ -29,7 +29,7 @@ struct Searched {
     report.model.name = std::string("model");
     report.machine.name = std::string("machine");
     report.request.devices = {64};
-    report.request.base.global_batch = 64;
+    report.request.base.batch.global = 64;
     report.found.candidates = 1'234'567;
     report.found.feasible = 1'000'000;
     report.found.rejected[static_cast<std::size_t>(Rejected::memory)] = 234'567;

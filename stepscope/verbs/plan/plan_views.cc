@@ -29,14 +29,14 @@ Value in_list(StepTerm term) {
 
 // The terms of one sign that make nine tenths of their sum, three at most.
 std::vector<TermGain> most_of(const std::vector<TermGain>& gains, double sign) {
-  constexpr std::size_t most = 3;
+  constexpr std::size_t max_terms = 3;
   double all = 0;
   for (const TermGain& g : gains) all += std::max(0.0, sign * g.seconds);
   std::vector<TermGain> some;
   double sum = 0;
   for (const TermGain& g : gains) {
     if (sign * g.seconds <= 0) continue;
-    if (some.size() == most || sum >= 0.9 * all) break;
+    if (some.size() == max_terms || sum >= 0.9 * all) break;
     some.push_back(g);
     sum += sign * g.seconds;
   }
@@ -209,8 +209,8 @@ Json plan_tree(const PlanResult& r) {
           {"model", r.model.name},
           {"machine", r.machine.name},
           {"devices", r.request.devices},
-          {"global_batch", r.request.base.global_batch},
-          {"sequence", r.request.base.sequence},
+          {"global_batch", r.request.base.batch.global},
+          {"sequence", r.request.base.batch.sequence},
           {"memory",
            {{"capacity_bytes", value(r.machine.memory)}, {"allowed_bytes", allowed_bytes(r)}}},
           {"model_error", r.request.model_error},
@@ -272,7 +272,7 @@ std::string headline(const PlanResult& r) {
   if (devices.size() > 1) count += fmt::format(" to {}", devices.back());
   return fmt::format("{} · {} × {} · global batch {} × {} tokens · {} plans in {}\n",
                      printable(r.model.name), count, printable(r.machine.name),
-                     r.request.base.global_batch, r.request.base.sequence,
+                     r.request.base.batch.global, r.request.base.batch.sequence,
                      format_whole(r.found.candidates), format_seconds(r.found.elapsed.count()));
 }
 

@@ -258,7 +258,7 @@ class Planned {
     }
     if (stage + 1 == plan_.pp)
       operations(head_operations(model_, plan_), Direction::forward, Recompute::none,
-                 !plan_.narrow_head);
+                 !plan_.kernels.narrow_head);
     else
       message(true, batch, true, stage);
   }
@@ -267,7 +267,7 @@ class Planned {
     const bool last_batch = batch + 1 == micro_batches(plan_);
     if (stage + 1 == plan_.pp)
       operations(head_operations(model_, plan_), Direction::backward, Recompute::none,
-                 !plan_.narrow_head);
+                 !plan_.kernels.narrow_head);
     else
       message(false, batch, false, stage);
     const auto [first, count] = layers_of(stage);
@@ -277,7 +277,7 @@ class Planned {
       before_layer_ = last_;
       gather(std::llround(parameters_of(list) * plan_.precision.parameter_bytes), before);
       operations(list, Direction::backward, recompute_at(plan_, i - 1), false);
-      if (last_batch || plan_.zero >= 2 || plan_.reduce_each_micro_batch)
+      if (last_batch || plan_.zero >= 2 || plan_.batch.reduce_each_micro)
         reduce(trained_of(list) * plan_.precision.gradient_bytes);
     }
     if (stage == 0) {
@@ -306,7 +306,7 @@ class Planned {
     last_ = {put({.work = ProgramWork::host, .name = "step"})};
     const std::int64_t stage = place_of(rank).pp;
     const std::int64_t batches = micro_batches(plan_);
-    const bool gpipe = plan_.schedule == Schedule::gpipe;
+    const bool gpipe = plan_.pipeline.schedule == Schedule::gpipe;
     const std::int64_t ahead = gpipe ? batches : std::min(plan_.pp - 1 - stage, batches);
     for (std::int64_t b = 0; b < ahead; ++b) forward(stage, b);
     for (std::int64_t b = 0; b < batches; ++b) {
@@ -343,11 +343,11 @@ Result<JobProgram> planned_program(const Transformer& model, const Machine& mach
   const auto refused = [](std::string what, std::string hint) {
     return Error{.what = std::move(what), .hint = std::move(hint), .code = ErrorCode::refused};
   };
-  if (plan.schedule != Schedule::gpipe && plan.schedule != Schedule::one_f_one_b)
+  if (plan.pipeline.schedule != Schedule::gpipe && plan.pipeline.schedule != Schedule::one_f_one_b)
     return refused("a program for simulators has the schedules gpipe and 1f1b",
                    "give --schedule 1f1b");
-  if (plan.tensor_layout != TensorLayout::one_d ||
-      (plan.sequence_degree != 0 && plan.sequence_degree != plan.tp))
+  if (plan.tensor.layout != TensorLayout::one_d ||
+      (plan.tensor.sequence_degree != 0 && plan.tensor.sequence_degree != plan.tp))
     return refused("a program for simulators has the 1d tensor layout", "give --tensor-layout 1d");
   if (plan.devices > most_planned_devices)
     return refused(fmt::format("a program of {} devices has more than {} files", plan.devices,

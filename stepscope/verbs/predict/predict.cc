@@ -23,7 +23,7 @@ struct Variant {
 
 // The product of the axes; empty without axes.
 Result<std::vector<Variant>> variants_of(const std::vector<PlanAxis>& axes) {
-  constexpr std::size_t most = 256;
+  constexpr std::size_t max_plans = 256;
   std::vector<Variant> variants = {{}};
   for (const PlanAxis& axis : axes) {
     Plan scratch;
@@ -41,8 +41,8 @@ Result<std::vector<Variant>> variants_of(const std::vector<PlanAxis>& axes) {
         v.settings.push_back({axis.name, value});
         product.push_back(std::move(v));
       }
-    if (product.size() > most)
-      return Error{.what = fmt::format("--vary asks for more than {} plans", most),
+    if (product.size() > max_plans)
+      return Error{.what = fmt::format("--vary asks for more than {} plans", max_plans),
                    .hint = "compare fewer values, or let stepscope plan search"};
     variants = std::move(product);
   }
@@ -110,7 +110,7 @@ Result<Done> add_formulas(PredictResult& result, CostContext& context) {
 void add_flops(PredictResult& result, const CostContext& context) {
   const Plan& plan = result.plan;
   for (std::size_t c = 0; c < flops_convention_count; ++c)
-    result.step_flops[c] = static_cast<double>(plan.global_batch) * context.sequence_flops[c];
+    result.step_flops[c] = static_cast<double>(plan.batch.global) * context.sequence_flops[c];
   const double model = result.step_flops[0];
   result.hfu = result.cost.mfu[0] * (1 + recomputed_flops(context, plan).value / model);
   result.peak = context.compute.matmul.peak;

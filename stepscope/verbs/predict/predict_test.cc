@@ -37,8 +37,8 @@ TEST(Predict, AxesThatAreNoneAreRefused) {
 TEST(Predict, AWholePlanNeedsNoFields) {
   Plan plan;
   plan.devices = plan.dp = 8;
-  plan.global_batch = 64;
-  plan.sequence = 1024;
+  plan.batch.global = 64;
+  plan.batch.sequence = 1024;
   const auto typed = predict({.model = "gpt2", .machine = "a100_sxm_80gb", .plan = {.plan = plan}});
   ASSERT_TRUE(typed) << typed.error().message();
   EXPECT_EQ(typed->cost.step().count(), predict(on_eight_devices({}))->cost.step().count());

@@ -18,7 +18,7 @@ struct Predicted {
     report.machine.name = std::string("machine");
     report.machine.memory = Bytes{80'000'000'000};
     report.plan.devices = report.plan.dp = 4;
-    report.plan.global_batch = 8;
+    report.plan.batch.global = 8;
     for (const StepTerm t : {StepTerm::matmul, StepTerm::bubble, StepTerm::data})
       report.cost.seconds[static_cast<std::size_t>(t)] = 1.0;
     report.cost.mfu[0] = 0.3;

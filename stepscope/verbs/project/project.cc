@@ -224,11 +224,11 @@ Plan replayed_plan(const Plan& recorded, const Plan& asked) {
   sized(&Plan::cp);
   sized(&Plan::ep);
   if (recorded.dp > 1) plan.dp = asked.dp;
-  plan.sequence = asked.sequence;
-  plan.micro_batch = asked.micro_batch;
+  plan.batch.sequence = asked.batch.sequence;
+  plan.batch.micro = asked.batch.micro;
   plan.precision = asked.precision;
   plan.devices = plan.tp * plan.cp * plan.pp * plan.dp;
-  plan.global_batch = micro_batches(recorded) * plan.micro_batch * plan.dp;
+  plan.batch.global = micro_batches(recorded) * plan.batch.micro * plan.dp;
   return plan;
 }
 
@@ -269,8 +269,8 @@ Result<Plans> plans_of(const ProjectRequest& r, const NamedJob& a, const JobShap
     if (const auto set = set_plan_field(plans.asked, s.name, s.value); !set) return set.error();
   set_degrees(plans.asked, asked);
   if (find(r.plan.fields, "global-batch") == nullptr)
-    plans.asked.global_batch =
-        micro_batches(plans.recorded) * plans.asked.micro_batch * plans.asked.dp;
+    plans.asked.batch.global =
+        micro_batches(plans.recorded) * plans.asked.batch.micro * plans.asked.dp;
   if (const auto ok = check_plan(*a.model, plans.asked); !ok) return ok.error();
   plans.replayed = replayed_plan(plans.recorded, plans.asked);
   if (!check_plan(*a.model, plans.replayed)) plans.replayed = plans.recorded;
@@ -287,7 +287,7 @@ Result<StepSeconds> expected_of(const NamedJob& a, const Machine& machine, const
 
 Result<ExpectedPlans> expected_plans(const NamedJob& a, const Plans& plans) {
   Plan passed = plans.replayed;
-  passed.global_batch = micro_batches(plans.asked) * passed.micro_batch * passed.dp;
+  passed.batch.global = micro_batches(plans.asked) * passed.batch.micro * passed.dp;
   if (!check_plan(*a.model, passed)) passed = plans.replayed;
   ExpectedPlans out;
   const auto recorded = expected_of(a, *a.recorded_machine, *a.recorded_network, plans.recorded);
@@ -382,7 +382,7 @@ struct Visit {
       expected = *made;
       question.plans = &*expected;
       const auto passed = [](const Plan& p) {
-        return static_cast<double>(p.micro_batch * p.sequence) / static_cast<double>(p.cp);
+        return static_cast<double>(p.batch.micro * p.batch.sequence) / static_cast<double>(p.cp);
       };
       question.boundary_bytes = passed(plans->replayed) / passed(plans->recorded);
       question.data_bytes =

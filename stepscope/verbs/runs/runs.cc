@@ -94,9 +94,8 @@ Result<std::vector<RunFiles>> candidates(const std::string& folder, const std::s
 void describe(const Analysis& analysis, PastRun& run) {
   const JobResult& job = analysis.job;
   run.ranks = job.ranks.size();
-  run.device = job.ranks.front().gpu_name.empty() ? std::string(job.ranks.front().device)
-                                                  : std::string(job.ranks.front().gpu_name);
-  if (job.origin.count() > 0) run.recorded_unix_ns = job.origin.count();
+  run.device = job.ranks.front().device.label();
+  if (job.clocks.origin.count() > 0) run.recorded_unix_ns = job.clocks.origin.count();
   if (analysis.mfu) run.mfu = analysis.mfu->mfu;
   if (!analysis.answer.culprits.empty())
     run.cause = culprit_kind_names[static_cast<std::size_t>(analysis.answer.culprits.front().kind)];

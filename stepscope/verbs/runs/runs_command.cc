@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope runs`: its flags, the request that they make, and where its result goes.
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 
 #include "stepscope/face/help/flag_values.h"
@@ -123,16 +122,8 @@ Result<Answer> restored(const RunsFlags& flags) {
 
 Result<Answer> answer(const RunsFlags& flags, const Progress& progress) {
   if (!flags.restore.empty()) return restored(flags);
-  const auto request = runs_request(flags);
-  if (!request) return wrong_request(request.error());
-  auto found = runs(*request, progress);
-  if (!found) return found.error();
-  const auto result = std::make_shared<const RunsResult>(std::move(*found));
-  return Answer{
-      .tree = [result] { return runs_tree(*result); },
-      .text = [result](const TextOptions& options) { return runs_text(*result, options); },
-      .failures = result->failures,
-      .exit = exit_code(*result, flags)};
+  return answer_to(runs_request(flags), runs, progress, runs_tree, runs_text, {},
+                   [&](const RunsResult& r) { return exit_code(r, flags); });
 }
 
 VerbRun declare_runs(CLI::App& app) { return declare_answering<RunsFlags>(app, answer); }

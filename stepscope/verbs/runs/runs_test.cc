@@ -10,6 +10,7 @@
 #include <string>
 
 #include "stepscope/base/files/open_source.h"
+#include "stepscope/base/scratch_test_folder.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/analyze/analyze.h"
@@ -23,13 +24,6 @@ namespace fs = std::filesystem;
 
 class Runs : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "stepscope-runs-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   // `steps` step times about `level` ms, recorded `day` days after the first run.
   void add_list(const std::string& name, double level, int day, int steps = 40) {
     std::ofstream out(folder_ / name);
@@ -72,7 +66,8 @@ class Runs : public testing::Test {
   }
   std::string history() const { return (folder_ / "stepscope-runs.sqlite").string(); }
 
-  fs::path folder_;
+  const test::Folder scratch_;
+  const fs::path folder_ = scratch_.path;
 };
 
 TEST_F(Runs, AreReadOnceAndStayAfterTheirFilesAreGone) {
@@ -236,8 +231,8 @@ TEST_F(Runs, DigestsOfTracesComeBackAndAnswerAsTheTracesDo) {
   const auto digests = analyze({.traces = {.inputs = {out}}});
   ASSERT_TRUE(digests) << digests.error().message();
   EXPECT_EQ(digests->analysis.answer.sentence, traces->analysis.answer.sentence);
-  ASSERT_EQ(digests->analysis.job.steps.size(), traces->analysis.job.steps.size());
-  EXPECT_EQ(digests->analysis.job.steps[0].wall, traces->analysis.job.steps[0].wall);
+  ASSERT_EQ(digests->analysis.job.steps.common.size(), traces->analysis.job.steps.common.size());
+  EXPECT_EQ(digests->analysis.job.steps.common[0].wall, traces->analysis.job.steps.common[0].wall);
   ASSERT_TRUE(restore_run(request));  // the files are there already
   std::ofstream(fs::path(out) / "node1" / "rank0.json.digest") << "mine";
   EXPECT_FALSE(restore_run(request));

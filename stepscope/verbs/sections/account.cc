@@ -96,13 +96,13 @@ std::string mfu_account(const MfuBudget& mfu, bool cpu) {
 }
 
 std::string budget_account(const JobResult& job) {
-  const bool cpu = !job.ranks.empty() && job.ranks.front().device == "cpu";
+  const bool cpu = on_cpu(job.ranks);
   double step = 0;
-  for (const CategorySpread& s : job.spread) step += s.mean;
+  for (const CategorySpread& s : job.steps.spread) step += s.mean;
   std::vector<AccountLine> lines;
   for (std::size_t c = 0; c < budget_category_count; ++c) {
     const auto category = static_cast<BudgetCategory>(c);
-    const CategorySpread& s = job.spread[c];
+    const CategorySpread& s = job.steps.spread[c];
     std::string note;
     if (job.ranks.size() > 1 && s.worst > s.mean * 1.2 && s.worst - s.mean > step / 100)
       note = fmt::format("rank {}: {}", s.worst_rank, format_time(s.worst));
@@ -110,9 +110,9 @@ std::string budget_account(const JobResult& job) {
         {std::string(words_of(category, cpu)), s.mean, step > 0 ? s.mean / step * 100 : 0, note});
   }
   return std::string("Where it goes") +
-         (job.ranks.size() == 1   ? ":\n"
-          : job.steps.size() == 1 ? " (mean over ranks):\n"
-                                  : " (mean over ranks and steps):\n") +
+         (job.ranks.size() == 1          ? ":\n"
+          : job.steps.common.size() == 1 ? " (mean over ranks):\n"
+                                         : " (mean over ranks and steps):\n") +
          account_text(std::move(lines));
 }
 

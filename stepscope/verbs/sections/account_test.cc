@@ -82,13 +82,13 @@ TEST(Account, TheRankThatStandsOutIsNamed) {
 
 TEST(Account, OfSeveralStepsItIsTheMean) {
   TestReport t({{{compute, 50}}, {{compute, 95}}});
-  t.job.steps.push_back({6, Ns{}, Ns{}, {0, 1}});
+  t.job.steps.common.push_back({6, Ns{}, Ns{}, {0, 1}});
   EXPECT_NE(budget_account(t.job).find("(mean over ranks and steps):"), std::string::npos);
 }
 
 TEST(Account, ACpuRunHasNoHostBesideTheDevice) {
   TestReport t({{{compute, 50}, {idle_host, 50}}});
-  t.rank(0).device = "cpu";
+  t.rank(0).device.kind = "cpu";
   const std::string text = budget_account(t.job);
   EXPECT_EQ(text.find("waiting for the host"), std::string::npos);
   EXPECT_NE(text.find("between operators"), std::string::npos);

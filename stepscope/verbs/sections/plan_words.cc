@@ -44,12 +44,12 @@ Message words_of(const Shortage& lacks) {
 }
 
 std::string grid_in_words(const Plan& plan) {
-  if (plan.tensor_layout == TensorLayout::one_d) return {};
+  if (plan.tensor.layout == TensorLayout::one_d) return {};
   const auto grid = tensor_grid(plan);
   if (!grid) return {};
-  const bool three = plan.tensor_layout == TensorLayout::three_d;
+  const bool three = plan.tensor.layout == TensorLayout::three_d;
   if (grid->rows == grid->columns && (!three || grid->depth == grid->rows)) return {};
-  return plan.tensor_layout == TensorLayout::two_d
+  return plan.tensor.layout == TensorLayout::two_d
              ? fmt::format("{} × {}", grid->rows, grid->columns)
              : fmt::format("{} × {} × {}", grid->rows, grid->columns, grid->depth);
 }
@@ -63,12 +63,11 @@ std::string collectives_in_words(std::span<const CollectiveKind> kinds) {
 namespace {
 
 // Stages with equal numbers of layers together, in model order; none if stages are not given.
-Messages stages_of(const Plan& p) {
+Messages stages_of(const std::vector<std::int64_t>& layers) {
   Messages out;
-  for (std::size_t i = 0, next = 0; i < p.stage_layers.size(); i = next) {
-    while (next < p.stage_layers.size() && p.stage_layers[next] == p.stage_layers[i]) ++next;
-    out.push_back(
-        (i == 0 ? msg::alike_stages : msg::more_alike_stages)(next - i, p.stage_layers[i]));
+  for (std::size_t i = 0, next = 0; i < layers.size(); i = next) {
+    while (next < layers.size() && layers[next] == layers[i]) ++next;
+    out.push_back((i == 0 ? msg::alike_stages : msg::more_alike_stages)(next - i, layers[i]));
   }
   return out;
 }
@@ -84,11 +83,11 @@ Messages frozen_parts(const TrainedParts& t) {
 }
 
 // What is kept there.
-std::vector<std::string> kept_at(const Plan& p, Residence place) {
+std::vector<std::string> kept_at(const MemoryPlan& m, Residence place) {
   std::vector<std::string> kept;
-  if (p.optimizer_at == place) kept.emplace_back("optimizer");
-  if (p.gradients_at == place) kept.emplace_back("gradients");
-  if (p.parameters_at == place) kept.emplace_back("parameters");
+  if (m.optimizer_at == place) kept.emplace_back("optimizer");
+  if (m.gradients_at == place) kept.emplace_back("gradients");
+  if (m.parameters_at == place) kept.emplace_back("parameters");
   return kept;
 }
 
@@ -96,31 +95,33 @@ std::vector<std::string> kept_at(const Plan& p, Residence place) {
 
 Message plan_in_words(const Plan& p) {
   Messages parts;
-  const bool one_d = p.tensor_layout == TensorLayout::one_d;
-  const bool own_degree = p.sequence_degree != 0 && p.sequence_degree != p.tp;
+  const bool one_d = p.tensor.layout == TensorLayout::one_d;
+  const bool own_degree = p.tensor.sequence_degree != 0 && p.tensor.sequence_degree != p.tp;
   if (tensor_ranks(p) > 1)
     parts.push_back(msg::tp_degree(
-        p.tp, value_if(!one_d, name_of(tensor_layout_names, p.tensor_layout)), grid_in_words(p),
-        sequence_parts(p) > 1, value_if(own_degree, p.sequence_degree)));
+        p.tp, value_if(!one_d, name_of(tensor_layout_names, p.tensor.layout)), grid_in_words(p),
+        sequence_parts(p) > 1, value_if(own_degree, p.tensor.sequence_degree)));
   if (p.cp > 1)
     parts.push_back(msg::cp_degree(p.cp, name_of(context_exchange_names, p.context_exchange)));
   if (p.ep > 1) parts.push_back(msg::ep_degree(p.ep));
   if (p.pp > 1)
-    parts.push_back(msg::pp_degree(p.pp, name_of(schedule_names, p.schedule),
-                                   value_if(p.virtual_stages > 1, p.virtual_stages), stages_of(p)));
+    parts.push_back(
+        msg::pp_degree(p.pp, name_of(schedule_names, p.pipeline.schedule),
+                       value_if(p.pipeline.virtual_stages > 1, p.pipeline.virtual_stages),
+                       stages_of(p.pipeline.stage_layers)));
   parts.push_back(msg::dp_degree(p.dp, value_if(p.zero > 0, p.zero),
                                  value_if(p.shard_group > 0, p.shard_group)));
-  parts.push_back(msg::batch_division(micro_batches(p), p.micro_batch, p.sequence));
-  if (p.recompute == Recompute::every_k)
-    parts.push_back(msg::recompute_all_but(p.recompute_every));
-  else if (p.recompute != Recompute::none)
-    parts.push_back(msg::recompute_which(name_of(recompute_names, p.recompute)));
+  parts.push_back(msg::batch_division(micro_batches(p), p.batch.micro, p.batch.sequence));
+  if (p.memory.recompute == Recompute::every_k)
+    parts.push_back(msg::recompute_all_but(p.memory.recompute_every));
+  else if (p.memory.recompute != Recompute::none)
+    parts.push_back(msg::recompute_which(name_of(recompute_names, p.memory.recompute)));
   if (const TrainedParts& t = p.trained; t.lora_rank > 0)
     parts.push_back(msg::lora_of_rank(t.lora_rank));
   if (Messages frozen = frozen_parts(p.trained); !frozen.empty())
     parts.push_back(msg::parts_frozen(std::move(frozen)));
   for (const Residence place : {Residence::host, Residence::nvme})
-    if (const auto kept = kept_at(p, place); !kept.empty())
+    if (const auto kept = kept_at(p.memory, place); !kept.empty())
       parts.push_back(msg::offloaded_to(kept, place == Residence::host));
   parts.push_back(msg::plain(name(p.precision.matmul)));
   return msg::plan_parts(std::move(parts));
@@ -132,27 +133,28 @@ Message interval_in_words(const StepCost& cost) {
 }
 
 std::string plan_in_brief(const Plan& p) {
-  std::string out = fmt::format("tp{}{}", p.tp, p.sequence_parallel ? "+sp" : "");
-  if (p.sequence_parallel && p.sequence_degree > 0 && p.sequence_degree != p.tp)
-    out += std::to_string(p.sequence_degree);
-  if (p.tensor_layout != TensorLayout::one_d)
-    out += fmt::format(" {}", name_of(tensor_layout_names, p.tensor_layout));
+  std::string out = fmt::format("tp{}{}", p.tp, p.tensor.sequence_parallel ? "+sp" : "");
+  if (p.tensor.sequence_parallel && p.tensor.sequence_degree > 0 &&
+      p.tensor.sequence_degree != p.tp)
+    out += std::to_string(p.tensor.sequence_degree);
+  if (p.tensor.layout != TensorLayout::one_d)
+    out += fmt::format(" {}", name_of(tensor_layout_names, p.tensor.layout));
   std::string sides = grid_in_words(p);
   std::erase(sides, ' ');
   if (!sides.empty()) out += " " + sides;
   if (p.cp > 1)
     out += fmt::format(" cp{} {}", p.cp, name_of(context_exchange_names, p.context_exchange));
   if (p.ep > 1) out += fmt::format(" ep{}", p.ep);
-  if (p.pp > 1) out += fmt::format(" pp{} {}", p.pp, name_of(schedule_names, p.schedule));
-  if (p.virtual_stages > 1) out += fmt::format("×{}", p.virtual_stages);
+  if (p.pp > 1) out += fmt::format(" pp{} {}", p.pp, name_of(schedule_names, p.pipeline.schedule));
+  if (p.pipeline.virtual_stages > 1) out += fmt::format("×{}", p.pipeline.virtual_stages);
   out += fmt::format(" dp{} zero{}", p.dp, p.zero);
   if (p.shard_group > 0) out += fmt::format("/{}", p.shard_group);
-  out += fmt::format(" {}×{}", p.micro_batch, micro_batches(p));
-  if (p.recompute != Recompute::none)
-    out += fmt::format(" recompute {}", name_of(recompute_names, p.recompute));
-  if (p.recompute == Recompute::every_k) out += fmt::format("={}", p.recompute_every);
-  if (p.optimizer_at != Residence::device || p.gradients_at != Residence::device ||
-      p.parameters_at != Residence::device)
+  out += fmt::format(" {}×{}", p.batch.micro, micro_batches(p));
+  if (p.memory.recompute != Recompute::none)
+    out += fmt::format(" recompute {}", name_of(recompute_names, p.memory.recompute));
+  if (p.memory.recompute == Recompute::every_k) out += fmt::format("={}", p.memory.recompute_every);
+  if (p.memory.optimizer_at != Residence::device || p.memory.gradients_at != Residence::device ||
+      p.memory.parameters_at != Residence::device)
     out += " offload";
   return out;
 }

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "stepscope/base/collective_kind.h"
-#include "stepscope/cost/plan/parallelism.h"
+#include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/cost/step/step_cost.h"
 #include "stepscope/say/message.h"
 

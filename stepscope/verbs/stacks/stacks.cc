@@ -9,6 +9,7 @@
 #include "stepscope/base/json_reader.h"
 #include "stepscope/fit/stack_join.h"
 #include "stepscope/read/rows/rank_names.h"
+#include "stepscope/stack/instruction_table.h"
 #include "stepscope/stack/profile_builder.h"
 #include "stepscope/stack/read_profile.h"
 
@@ -29,15 +30,16 @@ Result<PhaseRules> read_rules(const std::vector<std::string>& paths, std::string
   return make_phase_rules(files, sources);
 }
 
-Result<StacksResult> open_rules(const StacksRequest& request) {
+Result<StacksResult> open_rules(const StacksRequest& request,
+                                std::optional<InstructionTable>& table) {
   StacksResult result;
   if (!request.lasti.empty()) {
-    auto table = open_instruction_table(request.lasti);
-    if (!table) return table.error();
-    result.table = std::move(*table);
+    auto opened = open_instruction_table(request.lasti);
+    if (!opened) return opened.error();
+    table = std::move(*opened);
     result.lasti = request.lasti;
   }
-  auto rules = read_rules(request.rules, result.table ? result.table->sources() : "");
+  auto rules = read_rules(request.rules, table ? table->sources() : "");
   if (!rules) return rules.error();
   result.rules = std::move(*rules);
   return result;
@@ -74,29 +76,28 @@ Result<Profile> read_before(const StacksRequest& request, WeightUnit expected) {
 }
 
 // Where the lines of frames with a CPython instruction come from, and which frames have no line.
-Messages remarks_on_lines(const StacksResult& r) {
+Messages remarks_on_lines(const StacksResult& r, const InstructionTable* table) {
   const NodePhases& p = r.phases;
   const std::uint64_t all = p.resolved + p.unresolved;
   if (all == 0) return {};
-  if (!r.table) {
+  if (table == nullptr) {
     const auto names = instruction_table_names();
     return {msg::table_would_tell_lines(all, std::vector<std::string>(names.begin(), names.end()))};
   }
   Messages remarks;
   if (p.resolved > 0)
     remarks.push_back(
-        msg::lines_of_table(p.resolved, all, r.lasti, r.table->sources(), r.table->interpreter()));
+        msg::lines_of_table(p.resolved, all, r.lasti, table->sources(), table->interpreter()));
   if (p.unresolved > 0) remarks.push_back(msg::frames_without_line(p.unresolved, all));
   if (p.off_table > 0) remarks.push_back(msg::frames_off_table(p.off_table));
   return remarks;
 }
 
-void fill(StacksResult& r, std::optional<Profile> before) {
-  const InstructionTable* table = r.table ? &*r.table : nullptr;
+void fill(StacksResult& r, const InstructionTable* table, std::optional<Profile> before) {
   r.phases = phases_of(r.profile, r.rules, table);
   r.summary = summarize(r.profile, r.rules, r.phases);
   r.warnings = input_remarks(r.profile);
-  append(r.warnings, remarks_on_lines(r));
+  append(r.warnings, remarks_on_lines(r, table));
   if (!before) {
     r.flame = flame_graph(r.profile, r.phases, drawn_nodes);
     return;
@@ -151,7 +152,7 @@ double inside(const StackJoin& join) {
   return sum;
 }
 
-Message apart(const StackJoin& join, const std::vector<Step>& steps) {
+Message why_not_joined(const StackJoin& join, const std::vector<Step>& steps) {
   if (steps.empty()) return msg::trace_without_step();
   if (join.threads.empty()) return msg::samples_without_instant();
   if (join.last <= steps.front().start)
@@ -181,7 +182,7 @@ void join_profiles(const StacksRequest& request, StacksTrace& beside, const Prog
       p.join = join_stacks(result.profile, result.phases, i, request.offset.value_or(Ns{0}),
                            pieces[p.rank]);
       if (inside(*p.join) <= 0) {
-        p.why_not = apart(*p.join, rank.steps);
+        p.why_not = why_not_joined(*p.join, rank.steps);
         p.join.reset();
       }
     }
@@ -203,7 +204,7 @@ Result<Done> add_trace(const StacksRequest& request, const Progress& progress,
   if (auto none = not_in_traces(request.traces, beside.job))
     fail(progress, result.failures, std::move(*none));
   join_profiles(request, beside, progress, result);
-  beside.findings = stack_findings(result.profile, result.rules, beside.job, beside.profiles);
+  beside.findings = stack_findings(result.profile, result.rules, beside.job.ranks, beside.profiles);
   result.trace = std::move(beside);
   return Done{};
 }
@@ -215,7 +216,8 @@ Result<StacksResult> stacks(const StacksRequest& request, const Progress& progre
     return Error{.what = fmt::format("{} of --rank for {} profiles", request.ranks.size(),
                                      request.profiles.size()),
                  .hint = "give one, or one a profile in their order"};
-  auto result = open_rules(request);
+  std::optional<InstructionTable> table;
+  auto result = open_rules(request, table);
   if (!result) return result.error();
   auto profile = read_profiles(request, progress, result->failures);
   if (!profile) return profile.error();
@@ -227,7 +229,7 @@ Result<StacksResult> stacks(const StacksRequest& request, const Progress& progre
     else
       fail(progress, result->failures, read.error());
   }
-  fill(*result, std::move(before));
+  fill(*result, table ? &*table : nullptr, std::move(before));
   if (!request.traces.inputs.empty())
     if (const auto added = add_trace(request, progress, *result); !added) return added.error();
   return result;

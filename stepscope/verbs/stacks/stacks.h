@@ -14,7 +14,6 @@
 #include "stepscope/diagnose/findings/stacks_findings.h"
 #include "stepscope/say/message.h"
 #include "stepscope/stack/flame.h"
-#include "stepscope/stack/instruction_table.h"
 #include "stepscope/stack/phase_rules.h"
 #include "stepscope/stack/phases_of.h"
 #include "stepscope/stack/profile.h"
@@ -60,7 +59,6 @@ struct StacksTrace {
 struct StacksResult {
   Profile profile{};  // all of the request in one
   PhaseRules rules{};
-  std::optional<InstructionTable> table{};  // that request.lasti names
   NodePhases phases{};
   StackSummary summary{};
   FlameGraph flame{};  // of both profiles where there are two

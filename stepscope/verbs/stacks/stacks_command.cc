@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepscope stacks`: its flags, the request that they make, and where its result goes.
-#include <memory>
-
 #include "stepscope/face/help/verb.h"
 #include "stepscope/face/outputs.h"
 #include "stepscope/face/terminal.h"
@@ -16,23 +14,13 @@ namespace stepscope {
 namespace {
 
 Result<Answer> answer(const StacksFlags& flags, const Progress& progress) {
-  const auto request = stacks_request(flags);
-  if (!request) return wrong_request(request.error());
-  auto found = stacks(*request, progress);
-  if (!found) return found.error();
-  const auto result = std::make_shared<const StacksResult>(std::move(*found));
-  return Answer{
-      .tree = [result] { return stacks_tree(*result); },
-      .text =
-          [result, top_down = flags.top_down, bottom_up = flags.bottom_up,
-           least = flags.least](const TextOptions& options) {
-            return stacks_text(
-                *result,
-                {.text = options, .top_down = top_down, .bottom_up = bottom_up, .least = least});
-          },
-      .tables = stacks_tables,
-      .page = page_of_tree,
-      .failures = result->failures};
+  const auto text = [top_down = flags.top_down, bottom_up = flags.bottom_up, least = flags.least](
+                        const StacksResult& result, const TextOptions& options) {
+    return stacks_text(
+        result, {.text = options, .top_down = top_down, .bottom_up = bottom_up, .least = least});
+  };
+  return answer_to(stacks_request(flags), stacks, progress, stacks_tree, text,
+                   {.tables = stacks_tables, .page = page_of_tree});
 }
 
 VerbRun declare_stacks(CLI::App& app) { return declare_answering<StacksFlags>(app, answer); }

@@ -20,7 +20,7 @@ std::string own_tables() {
 }
 
 void declare_trace(CLI::App& app, StacksFlags& f) {
-  const char* group = "Beside a trace";
+  const char* group = "With a trace";
   app.add_option("--trace", f.traces.request.inputs,
                  "Traces of the same run, which show the device's work in each phase of the host")
       ->type_name("PATH")

@@ -46,14 +46,14 @@ Json threads_json(const StacksResult& r, const StackJoin& join) {
 
 Json profile_json(const StacksResult& r, const ProfileBesideTrace& p) {
   const RankResult& rank = rank_of(r, p);
-  const Ns origin = r.trace->job.origin;
+  const Ns origin = r.trace->job.clocks.origin;
   const bool steps = !rank.steps.empty();
   Json budget = Json::object();
   for (std::size_t c = 0; c < budget_category_count; ++c)
     budget[std::string(budget_category_names[c])] = value(rank.budget.total.time[c]);
   return {{"input", p.input},
           {"rank", rank.rank},
-          {"device", rank.device},
+          {"device", rank.device.kind},
           {"joined", p.join.has_value()},
           {"not_joined", text_or_null(say(p.why_not))},
           {"offset_ns", value(p.offset)},
@@ -150,10 +150,10 @@ Json phases(const StacksResult& r) {
 }
 
 Json functions(const StacksResult& r) {
-  constexpr std::size_t most = 500;
+  constexpr std::size_t max_rows = 500;
   Json out = Json::array();
   for (const FunctionWeight& f : r.summary.functions) {
-    if (out.size() == most) break;
+    if (out.size() == max_rows) break;
     const FrameFacts& facts = r.phases.frames[index(f.frame)];
     out.push_back({{"frame", std::string(r.profile.strings[f.frame])},
                    {"function", std::string(facts.frame.function)},
@@ -205,8 +205,8 @@ Json stacks_trace_json(const StacksResult& r) {
   Json profiles = Json::array();
   for (const ProfileBesideTrace& p : r.trace->profiles) profiles.push_back(profile_json(r, p));
   return {{"inputs", inputs_json(r.trace->inputs)},
-          {"step_mean_ns", r.trace->job.step_summary
-                               ? Json(std::llround(r.trace->job.step_summary->mean))
+          {"step_mean_ns", r.trace->job.steps.summary
+                               ? Json(std::llround(r.trace->job.steps.summary->mean))
                                : Json(nullptr)},
           {"profiles", std::move(profiles)},
           {"findings", findings_json(r.trace->findings, r.trace->job)}};

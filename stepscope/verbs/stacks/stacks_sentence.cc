@@ -12,8 +12,6 @@
 namespace stepscope {
 namespace {
 
-bool on_cpu(const RankResult& rank) { return rank.device == "cpu"; }
-
 bool tells(PhaseKind kind) {
   return kind != PhaseKind::work && kind != PhaseKind::idle && kind != PhaseKind::hidden &&
          kind != PhaseKind::submit;
@@ -41,9 +39,9 @@ Message sentence_of(const StacksResult& r, const ProfileBesideTrace& p) {
     }
     if (most == nullptr) continue;
     const double idle = most->meanwhile.idle() / most->meanwhile.inside();
-    return msg::while_in_phase(thread_label(r.profile, t->thread),
-                               r.rules.phases[most->phase].label, on_cpu(rank), Percent{idle},
-                               idle <= threshold::hardly_idle, idle >= threshold::mostly_idle);
+    return msg::while_in_phase(
+        thread_label(r.profile, t->thread), r.rules.phases[most->phase].label, rank.device.is_cpu(),
+        Percent{idle}, idle <= threshold::hardly_idle, idle >= threshold::mostly_idle);
   }
   return {};
 }
@@ -67,7 +65,7 @@ const RankResult& rank_of(const StacksResult& r, const ProfileBesideTrace& p) {
 }
 
 std::string_view device_word(const RankResult& rank) {
-  return on_cpu(rank) ? "main thread" : "device";
+  return rank.device.is_cpu() ? "main thread" : "device";
 }
 
 bool idles(const StacksResult& r, const JoinedPhase& p) {

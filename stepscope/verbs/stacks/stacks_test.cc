@@ -2,29 +2,19 @@
 #include "stepscope/verbs/stacks/stacks.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "stepscope/base/scratch_test_folder.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
 
-// The tests run as processes side by side: each writes into a folder of its own.
-struct OwnFolder {
-  std::filesystem::path path =
-      std::filesystem::path(testing::TempDir()) / ("stacks_test_" + std::to_string(::getpid()));
-  OwnFolder() { std::filesystem::create_directories(path); }
-  ~OwnFolder() { std::filesystem::remove_all(path); }
-  OwnFolder(const OwnFolder&) = delete;
-  OwnFolder& operator=(const OwnFolder&) = delete;
-};
-
 std::string file_with(const std::string& name, const std::string& text) {
-  static const OwnFolder folder;
+  static const test::Folder folder;
   std::string path = folder.path / name;
   std::ofstream(path) << text;
   return path;

@@ -320,7 +320,7 @@ Message budget_sentence(const StacksResult& r, const ProfileBesideTrace& p) {
   std::size_t most = static_cast<std::size_t>(BudgetCategory::idle_data);
   for (std::size_t c = most; c < all.size(); ++c)
     if (all[c] > all[most]) most = c;
-  const bool cpu = rank.device == "cpu";
+  const bool cpu = rank.device.is_cpu();
   return msg::device_did(device_word(rank), rank.rank, steps_in_words(rank),
                          Percent{computing / whole}, Percent{communicating / whole},
                          Percent{copying / whole}, Percent{idle / whole},

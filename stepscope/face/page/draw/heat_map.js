@@ -70,7 +70,7 @@ function keyboard(map, frame, rows, columns, words) {
   return said;
 }
 
-// The cell under the pointer tells its words; cells are too many for an element with a tip each.
+// The cell under the pointer shows its words. Cells are too many for an element with a tip each.
 function pointer(map, frame, rows, columns, words, tips) {
   map.addEventListener('pointermove', (e) => {
     const box = map.getBoundingClientRect();

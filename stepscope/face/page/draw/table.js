@@ -8,6 +8,10 @@ import {h, swatch} from './elements.js';
 import {plural} from '../format/names.js';
 import {count, known, largest, none} from '../format/numbers.js';
 
+// The column of a member of the rows.
+export const figure_column = (label, key, show, tip) =>
+  ({label, value: (row) => row[key], show: (row) => show(row[key]), tip});
+
 function name_cell(name, hue) {
   const brief = name.replace(/^void\s+/, '').replaceAll('(anonymous namespace)::', '');
   const button =

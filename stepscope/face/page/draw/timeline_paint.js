@@ -114,7 +114,7 @@ function step_label(g, step, x0, x1, y) {
       x1 - x0 > 112 ? `step ${step.index} · ${ns(step.wall_ns)}` : `${step.index}`, x0 + 5, y);
 }
 
-// The text, cut to fit into so many pixels.
+// The text, cut to this number of pixels.
 function fitting(text, pixels) {
   const room = Math.floor(pixels / 6);
   return text.length > room ? `${text.slice(0, room - 1)}…` : text;

@@ -51,7 +51,7 @@ function key_figures(report) {
     rows.push(['HFU', percent(mfu.hfu), 'of the peak executed']);
   const unrecorded = total > 0 ? (job.budget_ns.not_recorded || 0) / total : 0;
   if (unrecorded > 0) rows.push(['Not recorded', percent(unrecorded), 'of the step']);
-  if (total > 0 && unrecorded < 0.5) {  // of the rest these shares would tell nothing
+  if (total > 0 && unrecorded < 0.5) {  // shares of the rest would mean nothing
     const compute = sum([job.budget_ns.compute, job.budget_ns.comm_overlapped]);
     rows.push(['Computing', percent(compute / total), 'of the step']);
     const exposed = categories().filter((c) => c.key.startsWith('comm_exposed')).map((c) => c.key);
@@ -69,7 +69,7 @@ function key_figures(report) {
   const worst = report.stragglers.find((r) => r.late_ns > 0 && r.significant !== false);
   const replayed = report.answer && report.answer.verdict && report.explanation &&
       !report.explanation.refused;
-  if (worst && !replayed) {  // where the replay tells, a late rank may be a victim
+  if (worst && !replayed) {  // a replay knows whether a late rank is a victim
     rows.push(['Latest rank', String(worst.rank), `at most ${ns(worst.upper_bound_ns)} a step`]);
   }
   return h(

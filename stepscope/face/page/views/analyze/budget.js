@@ -7,7 +7,7 @@ import {
 import {chosen, live, rank_label, rank_of_choice} from '../../draw/chosen.js';
 import {choice, h, missing, note, select, swatch} from '../../draw/elements.js';
 import {categories} from '../../draw/looks.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {ranks_text} from '../../format/names.js';
 import {count, known, none, ns, sum} from '../../format/numbers.js';
 import {alike_note, bundles_of_report} from './job/alike.js';
@@ -114,10 +114,10 @@ function spread_table(job) {
             value: (r) => r.c.label,
             show: (r) => h('span', {class: 'chip'}, swatch(r.c.key, r.c.pattern), r.c.label)
           },
-          {label: 'Mean a step', value: (r) => r.mean_ns, show: (r) => ns(r.mean_ns)},
-          {label: 'Largest', value: (r) => r.worst_ns, show: (r) => ns(r.worst_ns)},
+          figure_column('Mean a step', 'mean_ns', ns),
+          figure_column('Largest', 'worst_ns', ns),
           {label: 'on rank', value: (r) => r.worst_rank, show: (r) => String(r.worst_rank ?? none)},
-          {label: 'Std. deviation', value: (r) => r.stdev_ns, show: (r) => ns(r.stdev_ns)}
+          figure_column('Std. deviation', 'stdev_ns', ns)
         ]
       }));
 }

@@ -4,7 +4,7 @@
 import {fitted, grid_lines, marker, scatter_legend, size_axis} from '../../draw/chart.js';
 import {h, missing, note, s} from '../../draw/elements.js';
 import {look_of_collective} from '../../draw/looks.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {hyphened, runs} from '../../format/names.js';
 import {
   bytes, count, digits, gb_per_s, known, largest, none, ns, number, percent, ticks
@@ -98,50 +98,21 @@ const collective_columns = [
     tip: 'Parallel dimension: dp, tp, sp, pp, cp, ep, world or unknown'
   },
   {label: 'Type', text: true, value: (r) => r.dtype},
-  {
-    label: 'Size',
-    value: (r) => r.bytes,
-    show: (r) => bytes(r.bytes),
-    tip: 'The total buffer of one call'
-  },
+  figure_column('Size', 'bytes', bytes, 'The total buffer of one call'),
   {
     label: 'Count',
     value: (r) => r.count,
     show: (r) => (
         r.matched === r.count ? count(r.count) : `${count(r.matched)} of ${count(r.count)} matched`)
   },
-  {
-    label: 'Exposed',
-    value: (r) => r.exposed_ns,
-    show: (r) => ns(r.exposed_ns),
-    tip: 'Sum over instances of the mean over ranks'
-  },
-  {
-    label: 'Wait',
-    value: (r) => r.wait_ns,
-    show: (r) => ns(r.wait_ns),
-    tip: 'Summed over ranks and instances'
-  },
-  {
-    label: 'Transfer',
-    value: (r) => r.transfer_ns,
-    show: (r) => ns(r.transfer_ns),
-    tip: 'Median over ranks, summed over instances'
-  },
-  {
-    label: 'Duration',
-    value: (r) => r.duration_ns,
-    show: (r) => ns(r.duration_ns),
-    tip: 'Median over ranks, summed over instances: waiting included'
-  },
-  {label: 'Bus GB/s', value: (r) => r.busbw_gb_per_s, show: (r) => number(r.busbw_gb_per_s)},
-  {label: 'of link', value: (r) => r.link_share, show: (r) => percent(r.link_share)},
-  {
-    label: 'Skew',
-    value: (r) => r.skew_ns,
-    show: (r) => ns(r.skew_ns),
-    tip: 'Median of last minus first arrival'
-  },
+  figure_column('Exposed', 'exposed_ns', ns, 'Sum over instances of the mean over ranks'),
+  figure_column('Wait', 'wait_ns', ns, 'Summed over ranks and instances'),
+  figure_column('Transfer', 'transfer_ns', ns, 'Median over ranks, summed over instances'),
+  figure_column(
+      'Duration', 'duration_ns', ns, 'Median over ranks, summed over instances: waiting included'),
+  figure_column('Bus GB/s', 'busbw_gb_per_s', number),
+  figure_column('of link', 'link_share', percent),
+  figure_column('Skew', 'skew_ns', ns, 'Median of last minus first arrival'),
   {
     label: 'Last rank',
     value: (r) => r.last_rank,
@@ -169,11 +140,11 @@ function dimensions_table(report) {
       sort: 5,
       columns: [
         {label: 'Dimension', text: true, value: (r) => r.dimension},
-        {label: 'Collectives', value: (r) => r.count, show: (r) => count(r.count)},
-        {label: 'Bytes', value: (r) => r.bytes, show: (r) => bytes(r.bytes)},
-        {label: 'Wait', value: (r) => r.wait_ns, show: (r) => ns(r.wait_ns)},
-        {label: 'Transfer', value: (r) => r.transfer_ns, show: (r) => ns(r.transfer_ns)},
-        {label: 'Exposed', value: (r) => r.exposed_ns, show: (r) => ns(r.exposed_ns)}
+        figure_column('Collectives', 'count', count),
+        figure_column('Bytes', 'bytes', bytes),
+        figure_column('Wait', 'wait_ns', ns),
+        figure_column('Transfer', 'transfer_ns', ns),
+        figure_column('Exposed', 'exposed_ns', ns)
       ]
     }),
     rows.some((r) => r.dimension === 'unknown') &&
@@ -219,7 +190,7 @@ export function collectives_section(report) {
             limit: 10,
             columns: [
               {label: 'Group', text: true, value: (r) => r.group},
-              {label: 'Ordinal', value: (r) => r.ordinal, show: (r) => count(r.ordinal)},
+              figure_column('Ordinal', 'ordinal', count),
               {label: 'Ranks', text: true, value: (r) => runs(r.ranks)},
               {label: 'What differs', text: true, class: 'wide', value: (r) => r.what}
             ]

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected beside measured times: the step's classes by the model, operators by their shapes,
+// Expected and measured times: the step's classes by the model, operators by their shapes,
 // collectives by their sizes.
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {step_class_colours} from '../../draw/looks.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {hyphened} from '../../format/names.js';
 import {bytes, count, largest, none, ns, signed_ns, times} from '../../format/numbers.js';
 import {label_of} from '../../terms.js';
@@ -22,7 +22,7 @@ function pair_row(row, full) {
     class: 'fall-row',
     'data-class': row.class,
     'data-tip': `${row.label}: measured ${ns(row.measured_ns)}, expected ${ns(row.expected_ns)}` +
-        (row.recompute_ns > 0 ? `, of which recomputed ${ns(row.recompute_ns)}` : '')
+        (row.recompute_ns > 0 ? `, with ${ns(row.recompute_ns)} of recomputation` : '')
   },
   h('span', {class: 'what'}, row.label),
   h('span', {class: 'track', 'aria-hidden': 'true'}, bar(row.expected_ns, 'upper'),
@@ -41,7 +41,7 @@ function expected_step(step) {
   const inner = step.classes.filter((c) => pointwise_classes.includes(c.class));
   return [
     h('h3', null, `The step of ${step.model} as ${step.plan_words}`),
-    h('div', {class: 'fall', role: 'group', 'aria-label': 'Expected beside measured, by class'},
+    h('div', {class: 'fall', role: 'group', 'aria-label': 'Expected and measured, by class'},
       rows.map((row) => pair_row(row, full))),
     note(`Above, lighter: expected, ${ns(step.expected_ns)} in all. Below: measured, ` +
       `${ns(step.measured_ns)}. ` +
@@ -59,7 +59,7 @@ const gap_of = (r) => r.measured_ns - r.expected_ns;
 const compared_columns = [
   {label: 'Expected', value: (r) => r.expected_ns, show: compared((r) => ns(r.expected_ns))},
   {label: 'Measured', value: (r) => r.measured_ns, show: compared((r) => ns(r.measured_ns))},
-  {label: 'Ratio', value: (r) => r.ratio, show: (r) => times(r.ratio)},
+  figure_column('Ratio', 'ratio', times),
   {label: 'Gap', value: gap_of, show: compared((r) => signed_ns(gap_of(r)))}
 ];
 
@@ -72,12 +72,9 @@ function expected_operators(rank) {
       rows: rank.classes,
       columns: [
         {label: 'Class', text: true, value: (r) => r.class, show: chip}, ...compared_columns,
-        {
-          label: 'Unknown',
-          value: (r) => r.unknown_ns,
-          show: (r) => ns(r.unknown_ns),
-          tip: 'Device time of operators whose shapes do not tell what they compute or move'
-        }
+        figure_column(
+            'Unknown', 'unknown_ns', ns,
+            'Device time of operators whose shapes do not tell what they compute or move')
       ]
     }),
     data_table({
@@ -89,7 +86,7 @@ function expected_operators(rank) {
         {label: 'Operator', name: true, first: true, value: (r) => r.name, hue: (r) => r.class},
         {label: 'Shape', text: true, value: (r) => (r.shape || '').replace(/, \[\]/g, '')},
         {label: 'Type', text: true, value: (r) => r.dtype},
-        {label: 'Calls', value: (r) => r.calls, show: (r) => count(r.calls)}, ...compared_columns
+        figure_column('Calls', 'calls', count), ...compared_columns
       ]
     })
   ];
@@ -105,9 +102,9 @@ function expected_collectives(rows) {
       columns: [
         {label: 'Collective', text: true, value: (r) => hyphened(r.name)},
         {label: 'Dim.', text: true, value: (r) => r.dimension},
-        {label: 'Ranks', value: (r) => r.group_size, show: (r) => count(r.group_size)},
-        {label: 'Size', value: (r) => r.bytes, show: (r) => bytes(r.bytes)},
-        {label: 'Calls', value: (r) => r.calls, show: (r) => count(r.calls)}, ...compared_columns,
+        figure_column('Ranks', 'group_size', count),
+        figure_column('Size', 'bytes', bytes),
+        figure_column('Calls', 'calls', count), ...compared_columns,
         {
           label: 'Measured is',
           text: true,

@@ -4,7 +4,7 @@
 import {by_rank} from '../../draw/chosen.js';
 import {h, missing, swatch} from '../../draw/elements.js';
 import {look_of_term} from '../../draw/looks.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {timeline_link} from '../../draw/timeline_link.js';
 import {count, ns, part, sum} from '../../format/numbers.js';
 
@@ -35,14 +35,14 @@ export function gaps_section(report) {
         rows,
         columns: [
           {label: 'Cause', text: true, value: (r) => look_of_term(r.cause).label, show: label},
-          {label: 'Time', value: (r) => r.total_ns, show: (r) => ns(r.total_ns)}, {
+          figure_column('Time', 'total_ns', ns), {
             label: 'Share of idle',
             share: true,
             hue: (r) => r.cause,
             value: (r) => r.total_ns / whole,
             show: (r) => part(r.total_ns, whole)
           },
-          {label: 'Gaps', value: (r) => r.count, show: (r) => count(r.count)}
+          figure_column('Gaps', 'count', count)
         ]
       }),
       h('h3', null, 'Largest gaps'), data_table({
@@ -53,8 +53,8 @@ export function gaps_section(report) {
         filter: largest.length > 10 && 'Filter by cause or host activity',
         columns: [
           {label: 'Cause', text: true, value: (r) => look_of_term(r.cause).label, show: label},
-          {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
-          {label: 'Length', value: (r) => r.wall_ns, show: (r) => ns(r.wall_ns)},
+          figure_column('Rank', 'rank', String),
+          figure_column('Length', 'wall_ns', ns),
           {label: 'Host meanwhile', name: true, value: (r) => r.host_activity},
           {label: 'Culprit', name: true, value: (r) => r.culprit}, {
             label: 'Begins at',

@@ -3,7 +3,7 @@
 
 import {by_rank} from '../../draw/chosen.js';
 import {h, missing, note} from '../../draw/elements.js';
-import {data_table, facts} from '../../draw/table.js';
+import {data_table, facts, figure_column} from '../../draw/table.js';
 import {runs} from '../../format/names.js';
 import {count, known, none, ns, number, part, yes_no} from '../../format/numbers.js';
 import {bundles_or_ranks, rank_cell} from './job/bundle_choice.js';
@@ -17,8 +17,8 @@ function calls_table(label, rows) {
       limit: 8,
       columns: [
         {label: 'Call', name: true, value: (r) => r.name},
-        {label: 'Count', value: (r) => r.count, show: (r) => count(r.count)},
-        {label: 'Time', value: (r) => r.total_ns, show: (r) => ns(r.total_ns)}
+        figure_column('Count', 'count', count),
+        figure_column('Time', 'total_ns', ns)
       ]
     })
   ];

@@ -2,7 +2,7 @@
 // The inputs: files, clocks, and each reader's notes.
 
 import {h, missing, note} from '../../draw/elements.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {notes_text, runs} from '../../format/names.js';
 import {bytes, count, digits, known, none, ns} from '../../format/numbers.js';
 import {record} from './record.js';
@@ -22,8 +22,8 @@ export function inputs_section(report) {
         {label: 'Format', text: true, value: (r) => r.format},
         {label: 'Rank', value: (r) => r.rank, show: (r) => (known(r.rank) ? String(r.rank) : none)},
         {label: 'Clock', text: true, value: (r) => r.clock},
-        {label: 'Events', value: (r) => r.events, show: (r) => count(r.events)},
-        {label: 'Size', value: (r) => r.bytes, show: (r) => bytes(r.bytes)}, {
+        figure_column('Events', 'events', count),
+        figure_column('Size', 'bytes', bytes), {
           label: 'Remarks',
           text: true,
           class: 'wide',
@@ -60,7 +60,7 @@ function windows_table(report) {
         rows,
         limit: 12,
         columns: [
-          {label: 'Rank', value: (w) => w.rank, show: (w) => String(w.rank)},
+          figure_column('Rank', 'rank', String),
           {label: 'Device', text: true, value: (w) => w.device}, {
             label: 'Window',
             value: (w) => w.end_ns - w.start_ns,

@@ -3,7 +3,7 @@
 
 import {by_rank} from '../../draw/chosen.js';
 import {h, missing, swatch} from '../../draw/elements.js';
-import {data_table, present} from '../../draw/table.js';
+import {data_table, figure_column, present} from '../../draw/table.js';
 import {plain, plural} from '../../format/names.js';
 import {count, ns, number, part, sum} from '../../format/numbers.js';
 import {class_hue, class_label, over, rate_columns, share_column, time_column} from './rows.js';
@@ -37,7 +37,7 @@ const kernel_columns = [
   {label: 'Class', text: true, class: 'soft', value: class_text},
   share_column,
   time_column('Total', 'total_ns'),
-  {label: 'Count', value: (r) => r.count, show: (r) => count(r.count)},
+  figure_column('Count', 'count', count),
   time_column('Mean', 'mean_ns'), time_column('Min', 'min_ns'), time_column('Max', 'max_ns'),
   ...rate_columns,
   {label: 'Counters', name: true, optional: true, value: (r) => counters_text(r.counters) || null},

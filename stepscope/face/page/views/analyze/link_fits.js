@@ -6,7 +6,7 @@ import {fitted, grid_lines, marker, scatter_legend, size_axis} from '../../draw/
 import {h, note, s} from '../../draw/elements.js';
 import {log_frame, powers_of} from '../../draw/log_chart.js';
 import {look_of_collective} from '../../draw/looks.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {hyphened} from '../../format/names.js';
 import {
   between, bytes, count, known, ns, number, percent, round
@@ -83,16 +83,16 @@ export function fits_table(fits) {
     limit: 12,
     columns: [
       {label: 'Collective', text: true, value: (r) => fit_name(r.fit)},
-      {label: 'From', value: (r) => r.from_bytes, show: (r) => bytes(r.from_bytes)},
-      {label: 'To', value: (r) => r.to_bytes, show: (r) => bytes(r.to_bytes)},
-      {label: 'Calls', value: (r) => r.calls, show: (r) => count(r.calls)},
-      {label: 'Start', value: (r) => r.start_ns, show: (r) => ns(r.start_ns)},
+      figure_column('From', 'from_bytes', bytes),
+      figure_column('To', 'to_bytes', bytes),
+      figure_column('Calls', 'calls', count),
+      figure_column('Start', 'start_ns', ns),
       {
         label: '95 %',
         value: (r) => r.start_interval_ns[0],
         show: (r) => between(r.start_interval_ns, ns)
       },
-      {label: 'GB/s', value: (r) => r.gb_per_s, show: (r) => number(r.gb_per_s)},
+      figure_column('GB/s', 'gb_per_s', number),
       {
         label: '95 %',
         value: (r) => r.interval_gb_per_s[0],

@@ -6,7 +6,7 @@ import {by_rank} from '../../draw/chosen.js';
 import {h, missing, note, s, swatch} from '../../draw/elements.js';
 import {memory_use_colour} from '../../draw/looks.js';
 import {memory_frame, memory_peak, memory_steps, thinned} from '../../draw/memory_chart.js';
-import {data_table, facts} from '../../draw/table.js';
+import {data_table, facts, figure_column} from '../../draw/table.js';
 import {plain} from '../../format/names.js';
 import {
   bytes, count, digits, known, ns, number, part, round, sum, ticks
@@ -15,7 +15,7 @@ import {record} from './record.js';
 
 // The start of a stretch of a phase, if the report has it.
 const phase_starts = (phases) => (phases.some((p) => known(p.start_ns)) ?
-  [{label: 'Begins at', value: (p) => p.start_ns, show: (p) => ns(p.start_ns)}] : []);
+  [figure_column('Begins at', 'start_ns', ns)] : []);
 
 function memory_chart(device, rank, width) {
   const points = thinned(device.timeline || [], 1600);
@@ -88,12 +88,8 @@ function device_part(device, rank) {
       limit: 12,
       columns: [
         {label: 'Phase', text: true, value: (p) => plain(p.phase)},
-        ...phase_starts(device.phases), {
-          label: 'At its start',
-          value: (p) => p.at_start_bytes,
-          show: (p) => bytes(p.at_start_bytes)
-        },
-        {label: 'At its end', value: (p) => p.at_end_bytes, show: (p) => bytes(p.at_end_bytes)}, {
+        ...phase_starts(device.phases), figure_column('At its start', 'at_start_bytes', bytes),
+        figure_column('At its end', 'at_end_bytes', bytes), {
           label: 'Change',
           value: (p) => p.change_bytes,
           show: (p) => `${p.change_bytes > 0 ? '+' : ''}${bytes(p.change_bytes).replace('-', '−')}`
@@ -139,10 +135,10 @@ export function memory_section(report) {
                                 c.pinned                                ? 'pinned' :
                                                                           'pageable')
                      },
-                     {label: 'Count', value: (c) => c.count, show: (c) => count(c.count)},
-                     {label: 'Time', value: (c) => c.total_ns, show: (c) => ns(c.total_ns)},
-                     {label: 'Bytes', value: (c) => c.bytes, show: (c) => bytes(c.bytes)},
-                     {label: 'GB/s', value: (c) => c.gb_per_s, show: (c) => number(c.gb_per_s)}
+                     figure_column('Count', 'count', count),
+                     figure_column('Time', 'total_ns', ns),
+                     figure_column('Bytes', 'bytes', bytes),
+                     figure_column('GB/s', 'gb_per_s', number)
                    ]
                  })
                ],

@@ -30,7 +30,7 @@ export function coordinates(role) {
 }
 
 // The groups of consecutive ranks that communicate most, if all ranks are in one: the index of each
-// rank in its group, and `size`. The column of a rank where no role tells its tensor-parallel rank.
+// rank in its group, and `size`. The column of a rank where no role names its tensor-parallel rank.
 export function blocks_of(report) {
   const sizes = new Map();
   for (const {ranks, size, rates} of report.groups || []) {
@@ -46,16 +46,16 @@ export function blocks_of(report) {
   return whole.sort((a, b) => b.calls - a.calls)[0] || {size: 1, index: new Map()};
 }
 
-// Of each rank its place, what it does a step beside communication, and how much longer that is
-// than the median of its role.
+// The place of each rank, the time of its step without exposed communication, and how much longer
+// that is than the median of its role.
 export function mesh_of(report) {
   const of_role = report.ranks.map((r) => coordinates(r.role || ''));
-  const told = of_role.some((at) => at.tp > 0);
-  const blocks = told ? null : blocks_of(report);
+  const named = of_role.some((at) => at.tp > 0);
+  const blocks = named ? null : blocks_of(report);
   const replicas = new Map();
   const cells = report.ranks.map((r, i) => {
     const {pp} = of_role[i];
-    const tp = told ? of_role[i].tp : blocks.index.get(r.rank) || 0;
+    const tp = named ? of_role[i].tp : blocks.index.get(r.rank) || 0;
     const replica = replicas.get(`${tp} ${pp}`) || 0;
     replicas.set(`${tp} ${pp}`, replica + 1);
     const steps = Math.max(1, r.steps.length);
@@ -92,7 +92,7 @@ function placed(cells, room) {
   return {size, stages, tall: tall + gap, tps};
 }
 
-// Of each rank the slowest of its process groups beside their siblings: {slower, group} by rank.
+// The slowest process group of each rank compared with its siblings: {slower, group} by rank.
 // `slower` is the share of the siblings' time that it takes more.
 export function slowest_groups(groups) {
   const out = new Map();
@@ -112,9 +112,9 @@ function by_lateness(cells) {
   const most = Math.max(largest(cells.map((c) => c.more)), full_shade * step);
   return {
     of: (c) => c.more, least: least_shade * step, most, hue: 'comm_exposed_wait',
-    tip: (c) => `${ns(c.own)} a step beside communication, ${ns(Math.abs(c.more))} ${
+    tip: (c) => `${ns(c.own)} a step without exposed communication, ${ns(Math.abs(c.more))} ${
       c.more < 0 ? 'less' : 'more'} than the median of its role`,
-    words: ['Time beside communication, above the median of the role',
+    words: ['Time without exposed communication, above the median of the role',
             `${ns(most)} (${percent(most / step)} of a step). `]
   };
 }

@@ -3,7 +3,7 @@
 
 import {by_rank} from '../../draw/chosen.js';
 import {missing, note} from '../../draw/elements.js';
-import {data_table, present} from '../../draw/table.js';
+import {data_table, figure_column, present} from '../../draw/table.js';
 import {count, known, none, percent} from '../../format/numbers.js';
 import {is_term, label_of} from '../../terms.js';
 import {record} from './record.js';
@@ -45,7 +45,7 @@ const operator_columns = [
   {label: 'Class', text: true, class: 'soft', value: (r) => class_label(r)},
   share_column,
   time_column('Device', 'device_ns'), time_column('Host self', 'host_self_ns'),
-  {label: 'Calls', value: (r) => r.calls, show: (r) => count(r.calls)},
+  figure_column('Calls', 'calls', count),
   time_column('Mean', 'mean_ns'),
   ...rate_columns,
   {label: 'Roofline', optional: true, value: roof_share, show: roof_text,

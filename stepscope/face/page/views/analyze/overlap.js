@@ -4,7 +4,7 @@
 
 import {by_rank} from '../../draw/chosen.js';
 import {h, missing, note} from '../../draw/elements.js';
-import {data_table, facts, present} from '../../draw/table.js';
+import {data_table, facts, figure_column, present} from '../../draw/table.js';
 import {count, known, ns, number, percent, sum} from '../../format/numbers.js';
 
 // Joins the rows of a kernel and shape over ranks: times are weighted by count.
@@ -66,20 +66,20 @@ function overlap_bars(o) {
 const contention_columns = [
   {label: 'Kernel', name: true, value: (r) => r.name},
   {label: 'Shape', name: true, optional: true, value: (r) => r.shape},
-  {label: 'Alone', value: (r) => r.alone_ns, show: (r) => ns(r.alone_ns)},
-  {label: 'Beside comm.', value: (r) => r.overlapped_ns, show: (r) => ns(r.overlapped_ns)},
+  figure_column('Alone', 'alone_ns', ns),
+  figure_column('With comm.', 'overlapped_ns', ns),
   {label: 'Slowdown', value: (r) => r.slowdown, show: (r) => `${number(r.slowdown)}\u202f×`},
-  {label: 'Count', value: (r) => r.count, show: (r) => count(r.count)},
-  {label: 'Lost', value: (r) => r.lost_ns, show: (r) => ns(r.lost_ns), tip: 'Over all steps'},
+  figure_column('Count', 'count', count),
+  figure_column('Lost', 'lost_ns', ns, 'Over all steps'),
 ];
 
 function contention_part(rows) {
   if (!rows.length) {
-    return note('No kernel of one shape was seen both alone and beside communication. ',
+    return note('No kernel of one shape was seen both alone and during communication. ',
                 'Shapes are recorded with record_shapes=True.');
   }
   const columns = present(contention_columns, rows);
-  return [h('h3', null, 'Kernels that slow down beside communication'),
+  return [h('h3', null, 'Kernels that slow down during communication'),
           data_table({label: 'Contention', rows, sort: columns.length - 1, limit: 10, columns})];
 }
 

@@ -47,7 +47,7 @@ const sections = [
   },
   {
     id: 'expected',
-    title: 'Expected beside measured',
+    title: 'Expected and measured',
     lede: 'What this machine should take for the same work, by the curves measured on it.',
     draw: expected_section
   },
@@ -67,7 +67,7 @@ const sections = [
   {
     id: 'gpus',
     title: 'GPUs',
-    lede: 'Clocks, power and temperature in the steps, by logs beside the traces.',
+    lede: 'Clocks, power and temperature in the steps, by logs given with the traces.',
     draw: gpus_section
   },
   {

@@ -3,7 +3,7 @@
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {path_colour} from '../../draw/looks.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {timeline_link} from '../../draw/timeline_link.js';
 import {known, none, ns, percent, times} from '../../format/numbers.js';
 
@@ -43,11 +43,11 @@ export function path_section(report) {
       rows: path.longest,
       limit: 10,
       columns: [
-        {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
+        figure_column('Rank', 'rank', String),
         {label: 'What', text: true, value: (r) => r.what},
         {label: 'Operation', name: true, value: (r) => r.name || '',
           hue: (r) => path_colour(r.what)},
-        {label: 'Takes', value: (r) => r.ns, show: (r) => ns(r.ns)},
+        figure_column('Takes', 'ns', ns),
         {label: 'Where', value: (r) => r.start_ns,
           show: (r) => timeline_link(r.rank, r.start_ns, r.ns)}
       ]
@@ -59,14 +59,13 @@ export function path_section(report) {
         rows: e.blame,
         limit: 8,
         columns: [
-          {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
+          figure_column('Rank', 'rank', String),
           {label: 'For its', text: true, value: (r) => r.what},
           {label: 'Most before', name: true, value: (r) => r.name || '',
             hue: (r) => path_colour(r.what)},
           {label: 'Why', text: true, value: (r) =>
             (r.excess ? 'takes longer than at its peers' : 'has more to do by the schedule')},
-          {label: 'Waiting', value: (r) => r.wait_ns, show: (r) => ns(r.wait_ns),
-            tip: 'Summed over the ranks that waited'},
+          figure_column('Waiting', 'wait_ns', ns, 'Summed over the ranks that waited'),
           {label: 'Worst', value: (r) => r.worst_ns,
             show: (r) => timeline_link(r.rank, r.worst_at_ns - r.worst_ns, r.worst_ns)}
         ]
@@ -80,9 +79,9 @@ export function path_section(report) {
         limit: 12,
         columns: [
           {label: 'If', text: true, class: 'wide', first: true, value: (r) => r.words},
-          {label: 'Step', value: (r) => r.step_ns, show: (r) => ns(r.step_ns)},
-          {label: 'Saves', value: (r) => r.saved_ns, show: (r) => ns(r.saved_ns)},
-          {label: 'Speed-up', value: (r) => r.speedup, show: (r) => times(r.speedup)},
+          figure_column('Step', 'step_ns', ns),
+          figure_column('Saves', 'saved_ns', ns),
+          figure_column('Speed-up', 'speedup', times),
           {label: 'Remove', value: (r) => r.remove,
             show: (r) => (known(r.remove) ? percent(r.remove) : none),
             tip: 'Of what all causes together cost: removing this one alone gives back'},

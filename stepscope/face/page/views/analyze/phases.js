@@ -39,7 +39,7 @@ export function phases_section(report) {
   const ranks = report.ranks.filter((r) => of(r).length);
   if (!ranks.length)
     return missing(
-        'No phase could be told apart: ',
+        'No phase could be distinguished: ',
         'forward, backward and optimizer are recognised from autograd, optimizer and ' +
             'record_function ranges. ',
         record.ranges);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells how to record the data that a section lacks.
+// How to record the data that a section lacks.
 
-// Tells how to record it next time.
+// By section.
 export const record = {
   steps: 'Call prof.step() once per training step (or name your own markers with ' +
       '--step-annotation) to see single steps.',

@@ -3,7 +3,7 @@
 
 import {fitted} from '../../draw/chart.js';
 import {h, missing, note, s} from '../../draw/elements.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {plural, ranks_text} from '../../format/names.js';
 import {count, known, largest, none, ns, percent, sum} from '../../format/numbers.js';
 import {bundles_or_ranks} from './job/bundle_choice.js';
@@ -121,14 +121,11 @@ export function stragglers_section(report) {
       limit: 10,
       filter: rows.length > 10 && 'Filter by role or cause',
       columns: [
-        {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
-        {label: 'Role', text: true, value: (r) => r.role}, {
-          label: 'Late',
-          value: (r) => r.late_ns,
-          show: (r) => ns(r.late_ns),
-          tip: 'Time behind the median arrival, summed over collectives and steps'
-        },
-        {label: 'of its steps', value: (r) => r.late_share, show: (r) => percent(r.late_share)}, {
+        figure_column('Rank', 'rank', String),
+        {label: 'Role', text: true, value: (r) => r.role}, figure_column(
+            'Late', 'late_ns', ns,
+            'Time behind the median arrival, summed over collectives and steps'),
+        figure_column('of its steps', 'late_share', percent), {
           label: 'Costs a step',
           value: (r) => r.upper_bound_ns,
           show: (r) => `≤ ${ns(r.upper_bound_ns)}`,

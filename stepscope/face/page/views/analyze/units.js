@@ -3,39 +3,21 @@
 // reducing their gradients.
 
 import {h, note} from '../../draw/elements.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {capitalised} from '../../format/names.js';
 import {count, known, none, ns} from '../../format/numbers.js';
 
 const unit_columns = [
   {label: 'Unit', text: true, value: (u) => u.unit},
   {label: 'Pass', text: true, value: (u) => u.pass},
-  {label: 'Hits', value: (u) => u.hits, show: (u) => count(u.hits), tip: 'There when needed'},
-  {
-    label: 'Late',
-    value: (u) => u.late,
-    show: (u) => count(u.late),
-    tip: 'Asked for while something computed, but there only after it was needed'
-  },
-  {
-    label: 'Misses',
-    value: (u) => u.misses,
-    show: (u) => count(u.misses),
-    tip: 'Asked for when nothing was left to compute'
-  },
-  {
-    label: 'Late a step',
-    value: (u) => u.late_ns,
-    show: (u) => ns(u.late_ns),
-    tip: 'Mean over ranks'
-  },
-  {label: 'Transfer', value: (u) => u.transfer_ns, show: (u) => ns(u.transfer_ns), tip: 'Median'},
-  {
-    label: 'Ahead',
-    value: (u) => u.ahead,
-    show: (u) => count(u.ahead),
-    tip: 'Units whose turn came between asking and use: median'
-  },
+  figure_column('Hits', 'hits', count, 'There when needed'),
+  figure_column(
+      'Late', 'late', count,
+      'Asked for while something computed, but there only after it was needed'),
+  figure_column('Misses', 'misses', count, 'Asked for when nothing was left to compute'),
+  figure_column('Late a step', 'late_ns', ns, 'Mean over ranks'),
+  figure_column('Transfer', 'transfer_ns', ns, 'Median'),
+  figure_column('Ahead', 'ahead', count, 'Units whose turn came between asking and use: median'),
   {
     label: 'Hidden by',
     value: (u) => u.hidden_by,
@@ -47,14 +29,9 @@ const unit_columns = [
 
 const reduction_columns = [
   {label: 'Unit', text: true, value: (u) => u.unit},
-  {label: 'Reductions', value: (u) => u.count, show: (u) => count(u.count)},
-  {
-    label: 'Exposed a step',
-    value: (u) => u.exposed_ns,
-    show: (u) => ns(u.exposed_ns),
-    tip: 'Mean over ranks'
-  },
-  {label: 'Ready to done', value: (u) => u.lag_ns, show: (u) => ns(u.lag_ns), tip: 'Median'},
+  figure_column('Reductions', 'count', count),
+  figure_column('Exposed a step', 'exposed_ns', ns, 'Mean over ranks'),
+  figure_column('Ready to done', 'lag_ns', ns, 'Median'),
 ];
 
 export function units_part(report) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured collectives with their spread beside the fitted lines, on logarithmic axes, and how far
+// Measured collectives with their spread and the fitted lines, on logarithmic axes, and how far
 // each is from its line.
 
 import {fitted, grid_lines, marker, scatter_legend, size_axis} from '../../draw/chart.js';
 import {choice, h, note, s, select} from '../../draw/elements.js';
 import {log_frame, powers_of} from '../../draw/log_chart.js';
 import {look_of_collective} from '../../draw/looks.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {hyphened} from '../../format/names.js';
 import {
   between, bytes, count, gb_per_s, known, largest, ns, number, percent, round, signed_percent, ticks
@@ -19,7 +19,7 @@ export const fit_of_point = (fits, p) => fits.find((f) => f.name === p.kind &&
   f.group_size === p.group_size && f.placement === placement_of(p)) ||
   (p.hosts > 1 ? fits.find((f) => f.name === p.kind && f.group_size === p.group_size) : undefined);
 
-// Of a point, measured over fitted time - 1; null without a fit.
+// Measured over fitted time of a point, minus 1. Null without a fit.
 export const residual = (p) =>
   (known(p.fitted_ns) && p.fitted_ns > 0 ? p.measured_ns / p.fitted_ns - 1 : null);
 
@@ -42,7 +42,7 @@ function frame_of(points, view, width) {
   return {height, ...log_frame(points.map((p) => p.bytes), ys, box)};
 }
 
-// With logarithmic axes the line of a piece is a curve. `point` tells the kind's bus factor.
+// With logarithmic axes the line of a piece is a curve. `point` has the kind's bus factor.
 function piece_path(frame, view, piece, point) {
   const steps = 24;
   const per_byte = point.busbw_gb_per_s * point.measured_ns / point.bytes;
@@ -144,12 +144,12 @@ function points_table(points) {
       {label: 'Collective', text: true, value: (p) => hyphened(p.kind)},
       {label: 'Ranks', value: (p) => p.group_size},
       {label: 'Hosts', value: (p) => p.hosts},
-      {label: 'Size', value: (p) => p.bytes, show: (p) => bytes(p.bytes)},
-      {label: 'Measured', value: (p) => p.measured_ns, show: (p) => ns(p.measured_ns)},
+      figure_column('Size', 'bytes', bytes),
+      figure_column('Measured', 'measured_ns', ns),
       {label: '80 % of calls', value: (p) => p.low_ns,
         show: (p) => (known(p.low_ns) ? between([p.low_ns, p.high_ns], ns) : null)},
-      {label: 'Bus GB/s', value: (p) => p.busbw_gb_per_s, show: (p) => number(p.busbw_gb_per_s)},
-      {label: 'Line', value: (p) => p.fitted_ns, show: (p) => ns(p.fitted_ns)},
+      figure_column('Bus GB/s', 'busbw_gb_per_s', number),
+      figure_column('Line', 'fitted_ns', ns),
       {label: 'Residual', value: residual, show: (p) => (known(residual(p)) ?
         signed_percent(residual(p)) : null), tip: 'Measured over fitted time'},
       {label: 'Model', value: (p) => p.modelled_ns, show: (p) => ns(p.modelled_ns),

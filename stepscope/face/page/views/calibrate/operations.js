@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timed kernels: the rate that each reaches by the size of its work, beside the model's.
+// Timed kernels: the rate that each reaches by the size of its work, and the model's rate.
 
 import {fitted, grid_lines, marker, size_axis} from '../../draw/chart.js';
 import {h, note, s, select, swatch} from '../../draw/elements.js';
@@ -10,7 +10,7 @@ import {
   bytes, flops, gb_per_s, known, largest, ns, percent, round, signed_percent, some_flops, ticks
 } from '../../format/numbers.js';
 
-// Kernels with arithmetic of the matrix units are told by their share of the peak, the others by
+// Kernels with arithmetic of the matrix units are drawn by their share of the peak, the others by
 // their share of their rate of memory traffic.
 const matrix_classes = new Set(['matmul', 'attention']);
 

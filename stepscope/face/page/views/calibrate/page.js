@@ -3,7 +3,7 @@
 
 import {h, missing} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {hyphened, notes_text, plural} from '../../format/names.js';
 import {bytes, count, flops, gb_per_s, known, ns, percent} from '../../format/numbers.js';
 import {fit_name} from '../analyze/link_fits.js';
@@ -66,7 +66,7 @@ function calibrate_sources(report) {
         {label: 'Ranks', value: (b) => b.ranks},
         {label: 'Hosts', value: (b) => b.hosts,
           show: (b) => `${b.hosts}${b.hosts_assumed ? ' (assumed)' : ''}`},
-        {label: 'Times', value: (b) => b.times, show: (b) => count(b.times)},
+        figure_column('Times', 'times', count),
         {label: 'Not understood', text: true, class: 'wide', value: (b) => notes_text(b.notes)}
       ]
     }),
@@ -82,13 +82,13 @@ export const calibrate_page = (report) => ({
     {
       id: 'links',
       title: 'Links',
-      lede: 'What collectives took, beside α + size ÷ β, piece by piece.',
+      lede: 'What collectives took, and α + size ÷ β, piece by piece.',
       draw: report.collectives.length > 0 ? calibrate_links : no_links
     },
     report.operations.length > 0 && {
       id: 'kernels',
       title: 'Kernels',
-      lede: 'What a device reaches by the size of the work, beside what the model says.',
+      lede: 'What a device reaches by the size of the work, and what the model says.',
       draw: calibrate_operations
     },
     {id: 'sources', title: 'Sources', draw: calibrate_sources}

@@ -16,7 +16,7 @@ test('an all-reduce of the largest group speaks for the links', () => {
   assert.equal(speaking_fit([]), null);
 });
 
-test('a residual is the measured time beside the fitted', () => {
+test('a residual is the measured time over the fitted, minus 1', () => {
   assert.equal(residual({measured_ns: 110, fitted_ns: 100}).toFixed(3), '0.100');
   assert.equal(residual({measured_ns: 110, fitted_ns: null}), null);
   assert.equal(residual({measured_ns: 110, fitted_ns: 0}), null);

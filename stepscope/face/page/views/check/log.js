@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training job's log says beside its step times.
+// What a training job's log says in addition to its step times.
 
 import {h, note} from '../../draw/elements.js';
-import {data_table, facts} from '../../draw/table.js';
+import {data_table, facts, figure_column} from '../../draw/table.js';
 import {notes_text, plain, plural} from '../../format/names.js';
 import {bytes, compact, count, known, ns, number, percent} from '../../format/numbers.js';
 
@@ -38,7 +38,7 @@ function rates_table(log) {
       {label: 'Printed', value: (r) => r.printed, show: (r) => rate(r, 'printed')},
       {label: 'Causal half', value: (r) => r.value, show: (r) => rate(r, 'value'),
         tip: 'In the convention of this project: causal attention counted half'},
-      {label: 'MFU', value: (r) => r.mfu, show: (r) => percent(r.mfu)},
+      figure_column('MFU', 'mfu', percent),
       {label: 'Convention', text: true, class: 'wide', value: (r) => r.remark || r.convention}
     ]
   })];
@@ -51,8 +51,8 @@ function timers_table(log) {
     limit: 15,
     columns: [
       {label: 'Timer', text: true, value: (t) => plain(t.name)},
-      {label: 'Times', value: (t) => t.count, show: (t) => count(t.count)},
-      {label: 'Median', value: (t) => t.median_ns, show: (t) => ns(t.median_ns)},
+      figure_column('Times', 'count', count),
+      figure_column('Median', 'median_ns', ns),
       {label: 'Of the step', value: (t) => t.share, show: (t) => percent(t.share), share: true}
     ]
   }), note('Timers may contain each other.')];

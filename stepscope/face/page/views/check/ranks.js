@@ -4,7 +4,7 @@
 import {fitted} from '../../draw/chart.js';
 import {missing} from '../../draw/elements.js';
 import {heat_map} from '../../draw/heat_map.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {count, largest, ns, signed_percent} from '../../format/numbers.js';
 
 const most_in_order = 25;  // ranks; of more those with the longest steps are first
@@ -25,7 +25,7 @@ function ranks_table(times) {
         value: (r) => r.rank,
         show: (r) => (r.rank === null ? 'job' : String(r.rank))
       },
-      {label: 'Steps', value: (r) => r.steps, show: (r) => count(r.steps)},
+      figure_column('Steps', 'steps', count),
       time('Shortest', 'min_ns'), time('Median', 'median_ns'), time('95 %', 'p95_ns'),
       time('Longest', 'max_ns'),
       {
@@ -35,7 +35,7 @@ function ranks_table(times) {
         tip: "Steps far from the rank's usual ones (Hampel's rule on logarithms, three deviations)"
       },
       several && {
-        label: 'Beside the median rank',
+        label: 'Against the median rank',
         value: (r) => r.deviation,
         show: (r) => (r.rank === null ? null : signed_percent(r.deviation)),
         tip: 'Median over its steps: its time over the median of the ranks at the same step'
@@ -59,7 +59,7 @@ function ranks_map({map, columns, ranks}, width, tips) {
     spoken: `Deviation of ${map.length} rows of ranks from the median rank, step by step` +
       (largest(ranks.map((r) => Math.abs(r.deviation))) > 0 ?
         `; furthest is rank ${most.rank}, ${signed_percent(most.deviation)}` : ''),
-    caption: 'Step across, rank down. Colour: time of the step beside the median of the ranks.'
+    caption: 'Step across, rank down. Colour: time of the step compared with the median of the ranks.'
   }, width, tips);
 }
 

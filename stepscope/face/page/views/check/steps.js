@@ -4,7 +4,7 @@
 import {fitted} from '../../draw/chart.js';
 import {missing, note} from '../../draw/elements.js';
 import {line_chart} from '../../draw/line_chart.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {plain, plural} from '../../format/names.js';
 import {count, known, ns, round, signed_ns} from '../../format/numbers.js';
 
@@ -52,10 +52,9 @@ function outliers_table(steps) {
     rows: steps.outliers,
     columns: [
       {label: 'Outliers by cause', text: true, value: (o) => plain(o.cause)},
-      {label: 'Steps', value: (o) => o.count, show: (o) => count(o.count)},
-      {label: 'Median', value: (o) => o.median_ns, show: (o) => ns(o.median_ns)},
-      {label: 'Beyond the median', value: (o) => o.extra_ns, show: (o) => signed_ns(o.extra_ns),
-        tip: 'Summed over these steps'},
+      figure_column('Steps', 'count', count),
+      figure_column('Median', 'median_ns', ns),
+      figure_column('Beyond the median', 'extra_ns', signed_ns, 'Summed over these steps'),
       {label: 'Every', value: (o) => o.every,
         show: (o) => (known(o.every) ? plural(o.every, 'step') : null)}
     ]

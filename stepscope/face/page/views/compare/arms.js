@@ -4,7 +4,7 @@
 import {fitted} from '../../draw/chart.js';
 import {missing, note} from '../../draw/elements.js';
 import {strip_chart, strip_of} from '../../draw/strips.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {plain} from '../../format/names.js';
 import {count, ns, percent, signed_ns, sum} from '../../format/numbers.js';
 
@@ -45,15 +45,15 @@ function outlier_rows(report) {
 export const launch_columns = [
   {label: 'Launch', text: true, class: 'wide', value: (l) => l.name},
   {label: 'Read from', text: true, value: (l) => l.source},
-  {label: 'Steps', value: (l) => l.steps, show: (l) => count(l.steps)},
+  figure_column('Steps', 'steps', count),
   {
     label: 'Warm-up',
     value: (l) => l.warm_up,
     show: (l) => (l.unsettled ? 'no end' : count(l.warm_up)),
     tip: 'Steps at the begin that are left out; no end: the time still changes'
   },
-  {label: 'Median', value: (l) => l.median_ns, show: (l) => ns(l.median_ns)},
-  {label: 'Mean', value: (l) => l.mean_ns, show: (l) => ns(l.mean_ns)}
+  figure_column('Median', 'median_ns', ns),
+  figure_column('Mean', 'mean_ns', ns)
 ];
 
 export function compare_arms(report) {
@@ -64,7 +64,7 @@ export function compare_arms(report) {
     data_table({label: 'Launches', rows: launch_rows(report), limit: 25,
       columns: [arm, ...launch_columns]}),
     report.order && note(`Launched in the order ${report.order}.`),
-    drift && note(`Beside the difference of the arms, the median changes by ${
+    drift && note(`In addition to the difference of the arms, the median changes by ${
       percent(drift.per_launch)} from one launch to the next (p = ${drift.p.toFixed(3)}).`),
     outliers.length > 0 && data_table({
       label: 'Outliers',
@@ -72,10 +72,9 @@ export function compare_arms(report) {
       limit: 12,
       columns: [
         arm, {label: 'Outliers, kept', text: true, value: (o) => plain(o.cause)},
-        {label: 'Steps', value: (o) => o.count, show: (o) => count(o.count)},
-        {label: 'Median', value: (o) => o.median_ns, show: (o) => ns(o.median_ns)},
-        {label: 'Beyond the median', value: (o) => o.extra_ns, show: (o) => signed_ns(o.extra_ns),
-          tip: 'Summed over these steps'}
+        figure_column('Steps', 'count', count),
+        figure_column('Median', 'median_ns', ns),
+        figure_column('Beyond the median', 'extra_ns', signed_ns, 'Summed over these steps')
       ]
     })];
 }

@@ -13,7 +13,7 @@ const gates = {true: 'a regression', false: 'within the limit', null: 'cannot te
 function compare_hero(report) {
   const {a, b, interval} = report;
   const rows = [
-    ['B beside A', signed_percent(report.ratio - 1), interval &&
+    ['B against A', signed_percent(report.ratio - 1), interval &&
       `${signed_percent(interval[0] - 1)} to ${signed_percent(interval[1] - 1)}`],
     ['Difference', signed_ns(report.difference_ns), 'of the medians'],
     ['Median of A', ns(a.median_ns), `${plural(a.steps, 'step')}, worth ${number(a.n_eff)}`],

@@ -3,7 +3,7 @@
 
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {look_of_term} from '../../draw/looks.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {fall_row} from '../../draw/waterfall.js';
 import {between, known, ns, signed_ns, signed_percent, sum} from '../../format/numbers.js';
 import {is_term, label_of} from '../../terms.js';
@@ -46,7 +46,7 @@ function waterfall_of(parts) {
       return drawn(r, look.label, look.colour, look.pattern,
         `${ns(r.part.a_ns)} in A, ${ns(r.part.b_ns)} in B. ${look.explanation}`, false);
     }),
-    drawn({name: 'all', ns: b - a, from: 0}, 'B beside A, mean step', 'strong-rule', null,
+    drawn({name: 'all', ns: b - a, from: 0}, 'B against A, mean step', 'strong-rule', null,
       `${ns(a)} in A, ${ns(b)} in B.`, true));
 }
 
@@ -65,9 +65,9 @@ function parts_table(rows, label, limit) {
       kernels ? {label, name: true, value: (p) => p.name} :
         {label, text: true, value: part_label, show: (p) => h('span', {class: 'chip'},
           swatch(p.kind === 'budget' ? look_of_term(p.name).colour : p.name), part_label(p))},
-      {label: 'A', value: (p) => p.a_ns, show: (p) => ns(p.a_ns)},
-      {label: 'B', value: (p) => p.b_ns, show: (p) => ns(p.b_ns)},
-      {label: 'B − A', value: (p) => p.difference_ns, show: (p) => signed_ns(p.difference_ns)},
+      figure_column('A', 'a_ns', ns),
+      figure_column('B', 'b_ns', ns),
+      figure_column('B − A', 'difference_ns', signed_ns),
       {
         label: 'Interval',
         value: (p) => (p.interval_ns ? p.interval_ns[0] : null),

@@ -2,7 +2,7 @@
 // The last call that each rank recorded.
 
 import {missing} from '../../draw/elements.js';
-import {data_table, present} from '../../draw/table.js';
+import {data_table, figure_column, present} from '../../draw/table.js';
 import {count} from '../../format/numbers.js';
 
 export function hang_calls({last_calls: rows}) {
@@ -14,7 +14,7 @@ export function hang_calls({last_calls: rows}) {
     {label: 'Size', text: true, value: (r) => r.sizes, optional: true},
     {label: 'State', text: true, value: (r) => (r.state === 'unknown' ? null : r.state),
       optional: true},
-    {label: 'Calls', value: (r) => r.calls, show: (r) => count(r.calls), tip: 'In all groups'}
+    figure_column('Calls', 'calls', count, 'In all groups')
   ];
   return data_table({label: 'Last calls', rows, filter: rows.length > 25 ? 'Filter' : null,
     columns: present(columns, rows)});

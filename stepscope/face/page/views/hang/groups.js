@@ -2,7 +2,7 @@
 // The groups of ranks, and how far their calls have come.
 
 import {missing} from '../../draw/elements.js';
-import {data_table, present} from '../../draw/table.js';
+import {data_table, figure_column, present} from '../../draw/table.js';
 import {count} from '../../format/numbers.js';
 
 export function hang_groups(report) {
@@ -14,8 +14,8 @@ export function hang_groups(report) {
     {label: 'Group', text: true, class: 'wide', value: (g) => g.name},
     {label: 'Size', value: (g) => g.size},
     {label: 'Recorded', value: (g) => g.recorded, tip: 'Members with any record'},
-    {label: 'Calls', value: (g) => g.calls, show: (g) => count(g.calls)},
-    {label: 'Sends and receives', value: (g) => g.pairs, show: (g) => count(g.pairs)},
+    figure_column('Calls', 'calls', count),
+    figure_column('Sends and receives', 'pairs', count),
     {label: 'All have', value: (g) => g.all_reached, optional: true,
       tip: 'The last number that all recorded members have'},
     {label: 'Furthest', value: (g) => g.furthest, optional: true,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files that were read.
 
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {notes_text} from '../../format/names.js';
 import {bytes, count} from '../../format/numbers.js';
 
@@ -12,8 +12,8 @@ export const hang_inputs = (report) => data_table({
     {label: 'File', text: true, class: 'wide', value: (i) => i.path},
     {label: 'Format', text: true, value: (i) => i.format},
     {label: 'Rank', value: (i) => i.rank},
-    {label: 'Size', value: (i) => i.text_bytes, show: (i) => bytes(i.text_bytes)},
-    {label: 'Calls', value: (i) => i.calls, show: (i) => count(i.calls)},
+    figure_column('Size', 'text_bytes', bytes),
+    figure_column('Calls', 'calls', count),
     {label: 'Not understood', text: true, class: 'wide',
       value: (i) => notes_text(i.notes) + (i.truncated ? ' the end is damaged' : '')}
   ]

@@ -2,11 +2,11 @@
 // What NCCL's log says of itself: communicators, choices, settings, warnings.
 
 import {h} from '../../draw/elements.js';
-import {data_table, facts, present} from '../../draw/table.js';
+import {data_table, facts, figure_column, present} from '../../draw/table.js';
 import {plural} from '../../format/names.js';
 import {bytes, count, ns} from '../../format/numbers.js';
 
-// Of two ranks or more, largest first.
+// Communicators of two ranks or more, largest first.
 export const communicators = (report) => (report.nccl ? report.nccl.communicators : [])
   .filter((c) => c.ranks !== 1).sort((a, b) => b.ranks - a.ranks);
 
@@ -33,9 +33,9 @@ function choices_table({choices}) {
     {label: 'Operation', text: true, value: (c) => c.operation, optional: true},
     {label: 'Algorithm', text: true, value: (c) => c.algorithm},
     {label: 'Protocol', text: true, value: (c) => c.protocol, optional: true},
-    {label: 'Calls', value: (c) => c.calls, show: (c) => count(c.calls)},
-    {label: 'Smallest', value: (c) => c.least_bytes, show: (c) => bytes(c.least_bytes)},
-    {label: 'Largest', value: (c) => c.most_bytes, show: (c) => bytes(c.most_bytes)}
+    figure_column('Calls', 'calls', count),
+    figure_column('Smallest', 'least_bytes', bytes),
+    figure_column('Largest', 'most_bytes', bytes)
   ];
   return choices.length > 0 && [h('h3', null, 'What NCCL chose'), data_table({
     label: 'What NCCL chose', rows: choices, limit: 12, columns: present(columns, choices)})];

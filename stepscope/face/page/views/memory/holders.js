@@ -3,7 +3,7 @@
 
 import {note} from '../../draw/elements.js';
 import {memory_use_colour} from '../../draw/looks.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {plural} from '../../format/names.js';
 import {bytes, count, part} from '../../format/numbers.js';
 import {by_device} from './devices.js';
@@ -16,10 +16,10 @@ export function snapshot_holders(report) {
       columns: [
         {label: 'Where', name: true, first: true, value: (r) => r.place,
           hue: (r) => memory_use_colour(r.use)},
-        {label: 'Bytes', value: (r) => r.bytes, show: (r) => bytes(r.bytes)},
+        figure_column('Bytes', 'bytes', bytes),
         {label: 'Share', share: true, value: (r) => r.bytes / (live || 1),
           show: (r) => part(r.bytes, live), hue: (r) => memory_use_colour(r.use)},
-        {label: 'Blocks', value: (r) => r.blocks, show: (r) => count(r.blocks)},
+        figure_column('Blocks', 'blocks', count),
         {label: 'Use', text: true, value: (r) => r.use},
         {label: 'Operator', text: true, value: (r) => r.operator}
       ]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The points at which the allocator ran out of memory.
 
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {plain} from '../../format/names.js';
 import {bytes, count, known, ns} from '../../format/numbers.js';
 import {by_device} from './devices.js';
@@ -12,15 +12,13 @@ export function snapshot_shortages(report) {
     columns: [
       {label: 'At', value: (o) => o.event,
         show: (o) => (known(o.time_ns) ? ns(o.time_ns) : `event ${count(o.event)}`)},
-      {label: 'Asked for', value: (o) => o.request_bytes, show: (o) => bytes(o.request_bytes)},
+      figure_column('Asked for', 'request_bytes', bytes),
       {label: 'Why', text: true, value: (o) => plain(o.verdict)},
-      {label: 'Largest usable', value: (o) => o.largest_usable_bytes,
-        show: (o) => bytes(o.largest_usable_bytes)},
+      figure_column('Largest usable', 'largest_usable_bytes', bytes),
       {label: 'Free in the cache', value: (o) => o.memory.cached_bytes + o.memory.stranded_bytes,
         show: (o) => bytes(o.memory.cached_bytes + o.memory.stranded_bytes)},
-      {label: 'Free on the device', value: (o) => o.device_free_bytes,
-        show: (o) => bytes(o.device_free_bytes)},
-      {label: 'Missing', value: (o) => o.missing_bytes, show: (o) => bytes(o.missing_bytes)},
+      figure_column('Free on the device', 'device_free_bytes', bytes),
+      figure_column('Missing', 'missing_bytes', bytes),
       {label: 'Asked by', text: true, class: 'wide', value: (o) => o.stack[0]}
     ]
   }));

@@ -51,7 +51,7 @@ function plan_sections(report) {
     any && {id: 'account', title: 'Where the step goes', draw: plan_account},
     (report.against.length > 0 || report.best.length > 1) && {
       id: 'why',
-      title: report.against.length > 0 ? 'Your plan beside it' : 'Why it wins',
+      title: report.against.length > 0 ? 'Your plan and the fastest' : 'Why it wins',
       lede: any && 'From the other plan\'s step to the fastest one\'s, term by term.',
       draw: plan_why
     },

@@ -2,14 +2,14 @@
 // The fastest plan of each shape, and of each number of devices.
 
 import {h, note} from '../../draw/elements.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {bytes, compact, ns, percent} from '../../format/numbers.js';
 
 export const plan_columns = [
   {label: 'GPUs', value: (r) => r.plan.devices},
   {label: 'Step', value: (r) => r.step_time_ns, show: (r) => ns(r.step_time_ns), share: true},
-  {label: 'MFU', value: (r) => r.mfu, show: (r) => percent(r.mfu)},
-  {label: 'Tokens/s', value: (r) => r.tokens_per_second, show: (r) => compact(r.tokens_per_second)},
+  figure_column('MFU', 'mfu', percent),
+  figure_column('Tokens/s', 'tokens_per_second', compact),
   {label: 'Memory', value: (r) => r.memory_bytes.total, show: (r) => bytes(r.memory_bytes.total)},
   {label: '', value: (r) => (r.near_tie ? '≈' : ' '), text: true,
     tip: 'Within the model\'s error of the fastest'},

@@ -2,7 +2,7 @@
 // The outcome of the searched plans.
 
 import {note} from '../../draw/elements.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {count, percents_to_sum} from '../../format/numbers.js';
 
 export function plan_rejected(report) {
@@ -17,7 +17,7 @@ export function plan_rejected(report) {
       rows: rows.map((r, i) => ({...r, shown: shown[i]})),
       columns: [
         {label: 'Plans that', value: (r) => r.what, text: true, class: 'wide'},
-        {label: 'Count', value: (r) => r.plans, show: (r) => count(r.plans)},
+        figure_column('Count', 'plans', count),
         {label: 'Share', value: (r) => r.plans, show: (r) => r.shown, share: true}
       ]
     }),

@@ -3,7 +3,7 @@
 
 import {h, note, select} from '../../draw/elements.js';
 import {predicted_step_colours} from '../../draw/looks.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {bytes, compact, count, known, none, ns, percent, sum} from '../../format/numbers.js';
 import {plan_terms} from './terms.js';
 
@@ -14,13 +14,13 @@ function plans_to_compare(report) {
   return [...own, ...shapes];
 }
 
-// The reader's own plan is compared with the fastest plan on equally many devices.
-const fastest_beside = (report, p) => (p.label &&
+// The reader's own plan is compared with the fastest plan on the same number of devices.
+const fastest_rival = (report, p) => (p.label &&
     report.by_devices.find((x) => x.plan.devices === p.plan.devices)) || report.best[0];
 
 // From another plan's step to the fastest one's, term by term: savings and costs.
 function difference_fall(report, other) {
-  const best = fastest_beside(report, other);
+  const best = fastest_rival(report, other);
   const gains = plan_terms(other)
       .map((t) => ({...t, gain: t.ns - best.terms_ns[t.name]}))
       .filter((t) => t.gain !== 0)
@@ -78,7 +78,7 @@ function plan_figures_table(report, rows) {
     columns: [
       {label: 'Plan', value: name, text: true, class: 'wide'},
       {label: 'Step', value: (r) => r.step_time_ns, show: (r) => ns(r.step_time_ns), share: true},
-      {label: 'MFU', value: (r) => r.mfu, show: (r) => percent(r.mfu)},
+      figure_column('MFU', 'mfu', percent),
       {label: 'Tokens/s', value: (r) => r.tokens_per_second,
         show: (r) => (r.mfu ? compact(r.tokens_per_second) : none)},
       {label: 'Memory', value: (r) => r.memory_bytes && r.memory_bytes.total,

@@ -7,7 +7,7 @@ export const meet = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 
 const around = (x, y, r) => ({x0: x - r, x1: x + r, y0: y - r, y1: y + r});
 export const text_width = (text) => 7.1 * text.length;  // an upper bound for most texts
 
-// The possible places of a label: beside its point. The label of a large point may also be further
+// The possible places of a label: next to its point. The label of a large point may also be further
 // away.
 function label_places(p, large) {
   const width = text_width(p.label);

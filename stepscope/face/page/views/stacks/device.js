@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host profiles beside a trace: the device's activity while a thread was in a phase.
+// Host profiles with a trace: the device's activity while a thread was in a phase.
 
 import {spoken, total_of} from '../../draw/budget_bars.js';
 import {h, missing, swatch} from '../../draw/elements.js';
@@ -66,7 +66,7 @@ function meanwhile_table(report, p) {
   });
 }
 
-function beside_profile(report, p) {
+function device_under_profile(report, p) {
   const file = report.inputs[p.input].path.split('/').pop();
   const budget = [
     h('p', {class: 'note'}, `The ${device_words(p)} of rank ${p.rank} over its steps:`),
@@ -88,6 +88,6 @@ export function stacks_device(report) {
       {findings: trace.findings, job: {step_mean_ns: trace.step_mean_ns || 0}}),
     h('div', {class: 'legend'}, categories().filter((c) => used[c.key] > 0).map((c) =>
       h('span', {class: 'plain', 'data-tip': c.explanation}, swatch(c.key, c.pattern), c.label))),
-    trace.profiles.map((p) => beside_profile(report, p))
+    trace.profiles.map((p) => device_under_profile(report, p))
   ];
 }

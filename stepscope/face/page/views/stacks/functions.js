@@ -2,7 +2,7 @@
 // Functions by their own time.
 
 import {colour_of_phase} from '../../draw/looks.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {part} from '../../format/numbers.js';
 import {phases_by_name, stack_weight} from './profile.js';
 
@@ -17,9 +17,9 @@ export function stacks_functions(report) {
     columns: [
       {label: 'Function', name: true, first: true, value: (f) => f.function,
         hue: (f) => (phase(f) ? colour_of_phase(phase(f)) : 'other')},
-      {label: 'Itself', value: (f) => f.self, show: (f) => weight(f.self)},
+      figure_column('Itself', 'self', weight),
       {label: 'Share', share: true, value: (f) => f.self / all, show: (f) => part(f.self, all)},
-      {label: 'With callees', value: (f) => f.total, show: (f) => weight(f.total)},
+      figure_column('With callees', 'total', weight),
       {label: 'Where', text: true, value: place},
       {label: 'Phase', text: true, value: (f) => (phase(f) ? phase(f).label : '')}
     ]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The profiles that were read.
 
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {plain} from '../../format/names.js';
 import {bytes, count} from '../../format/numbers.js';
 
@@ -12,8 +12,8 @@ export function stacks_inputs(report) {
     label: 'Inputs', rows: report.inputs.map(row), columns: [
       {label: 'File', text: true, class: 'wide', value: (i) => i.path},
       {label: 'Format', text: true, value: (i) => plain(i.format)},
-      {label: 'Size', value: (i) => i.text_bytes, show: (i) => bytes(i.text_bytes)},
-      {label: 'Stacks', value: (i) => i.stacks, show: (i) => count(i.stacks)},
+      figure_column('Size', 'text_bytes', bytes),
+      figure_column('Stacks', 'stacks', count),
       {label: 'Skipped or repaired', text: true, class: 'wide', value: (i) => i.said}
     ]
   });

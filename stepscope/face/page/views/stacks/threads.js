@@ -38,8 +38,8 @@ function thread_bar(report, thread, full) {
 
 export function stacks_threads(report) {
   const weight = stack_weight(report);
-  const told = report.threads.filter((t) => t.weight > t.hidden);
-  const shown = told.slice(0, 12);
+  const seen = report.threads.filter((t) => t.weight > t.hidden);
+  const shown = seen.slice(0, 12);
   const full = largest(shown.map((t) => t.weight)) || 1;
   const rows = shown.map((t) => [
     h('div', {class: 'name'}, thread_words(report, t)),
@@ -55,7 +55,7 @@ export function stacks_threads(report) {
     h('div', {class: 'legend'}, [...kinds].map(([hue, words]) =>
       h('span', {class: 'plain'}, swatch(hue), words))),
     h('div', {class: 'host-threads'}, rows),
-    told.length > shown.length && note(`and ${plural(told.length - shown.length, 'more thread')}`),
+    seen.length > shown.length && note(`and ${plural(seen.length - shown.length, 'more thread')}`),
     report.hidden > 0 &&
       note(`${weight(report.hidden)} of ${weight(report.weight)} are counted without their stacks.`)
   ];

@@ -6,7 +6,7 @@ import {h, missing, note, swatch} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {line_chart} from '../../draw/line_chart.js';
 import {strip_chart, strip_of} from '../../draw/strips.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {plural} from '../../format/names.js';
 import {
   between, count, known, ns, number, round, signed_percent, sum
@@ -25,7 +25,7 @@ function sweep_hero(report) {
     ['Fastest', `${report.name} = ${best.value}`, `median ${ns(best.median_ns)}`],
     ['Ties', report.ties.length ? report.ties.join(', ') : 'none', 'not called slower'],
     slowest && !slowest.best && ['Slowest', `${report.name} = ${slowest.value}`,
-      `${signed_percent(slowest.ratio - 1)} beside the fastest`],
+      `${signed_percent(slowest.ratio - 1)} against the fastest`],
     ['Launches', count(report.order.length),
       `${plural(sum(report.values.map((v) => v.steps)), 'step')} after warm-up`]
   ].filter(Boolean) : [];
@@ -58,11 +58,11 @@ function sweep_table(report) {
       {label: report.name, text: true, class: long && 'wide', value: (v) => v.value},
       {label: 'Result', text: true, value: verdict_of, show: (v) => h('span', {class: 'chip'},
         swatch(colour_of_value(v)), verdict_of(v))},
-      {label: 'Steps', value: (v) => v.steps, show: (v) => count(v.steps)},
+      figure_column('Steps', 'steps', count),
       {label: 'Median', value: (v) => v.median_ns, show: (v) => ns(v.median_ns), share: true,
         hue: colour_of_value},
-      {label: '95 %', value: (v) => v.p95_ns, show: (v) => ns(v.p95_ns)},
-      {label: 'Beside the fastest', value: (v) => v.ratio,
+      figure_column('95 %', 'p95_ns', ns),
+      {label: 'Against the fastest', value: (v) => v.ratio,
         show: (v) => (v.best ? null : signed_percent(v.ratio - 1))},
       {
         label: 'Interval',
@@ -71,7 +71,7 @@ function sweep_table(report) {
       },
       {label: 'q', value: (v) => v.q, show: (v) => (known(v.q) ? v.q.toFixed(3) : null),
         tip: 'False-discovery rate among all values'},
-      {label: 'Effective steps', value: (v) => v.n_eff, show: (v) => number(v.n_eff)}
+      figure_column('Effective steps', 'n_eff', number)
     ]
   });
 }
@@ -123,7 +123,7 @@ export const sweep_page = (report) => ({
     {
       id: 'table',
       title: 'Values',
-      lede: 'Each beside the fastest. A value ties if it is not called slower.',
+      lede: 'Each compared with the fastest. A value ties if it is not called slower.',
       draw: sweep_table
     },
     {id: 'launches', title: 'Launches', draw: sweep_launches}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened beside the steps: checkpoints, steps that were skipped, states kept in files.
+// What happened in addition to the steps: checkpoints, steps that were skipped, states kept in files.
 
 import {h, missing} from '../../draw/elements.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {runs} from '../../format/names.js';
 import {known, number} from '../../format/numbers.js';
 
@@ -21,10 +21,9 @@ export function train_events(report) {
       rows: checked,
       limit: 12,
       columns: [
-        {label: 'Evaluated after step', value: (x) => x.index, show: (x) => String(x.index)},
-        {label: 'Validation loss', value: (x) => x.validation_loss,
-          show: (x) => number(x.validation_loss)},
-        {label: 'Training loss', value: (x) => x.loss, show: (x) => number(x.loss)}
+        figure_column('Evaluated after step', 'index', String),
+        figure_column('Validation loss', 'validation_loss', number),
+        figure_column('Training loss', 'loss', number)
       ]
     })];
 }

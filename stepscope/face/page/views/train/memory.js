@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory by class, planned beside measured, and the collectives of a run.
+// Memory by class, planned and measured, and the collectives of a run.
 
 import {missing} from '../../draw/elements.js';
-import {data_table} from '../../draw/table.js';
+import {data_table, figure_column} from '../../draw/table.js';
 import {hyphened, plain} from '../../format/names.js';
 import {bytes, count, known, ns, signed_percent, sum} from '../../format/numbers.js';
 
@@ -21,7 +21,7 @@ export function train_memory(report) {
     rows: [...report.memory, whole_memory(report)],
     columns: [
       {label: 'Class', text: true, value: (m) => plain(m.name)},
-      {label: 'Planned', value: (m) => m.planned_bytes, show: (m) => bytes(m.planned_bytes)},
+      figure_column('Planned', 'planned_bytes', bytes),
       {label: 'Measured', value: (m) => m.measured_bytes, show: (m) => bytes(m.measured_bytes),
         share: true},
       {label: 'Difference', value: difference,
@@ -39,9 +39,9 @@ export const train_collectives = (report) => data_table({
   columns: [
     {label: 'Collective', text: true, value: (c) => hyphened(c.kind)},
     {label: 'Ranks', value: (c) => c.group_size},
-    {label: 'Calls', value: (c) => c.calls, show: (c) => count(c.calls)},
-    {label: 'Buffers', value: (c) => c.bytes, show: (c) => bytes(c.bytes)},
-    {label: 'Sent', value: (c) => c.sent_bytes, show: (c) => bytes(c.sent_bytes)},
+    figure_column('Calls', 'calls', count),
+    figure_column('Buffers', 'bytes', bytes),
+    figure_column('Sent', 'sent_bytes', bytes),
     time('Transfer', 'transfer_ns', 'From the last arrival to the end; mean over ranks'),
     time('Waiting', 'wait_ns', 'From the own arrival to the last'),
     time('Stalled', 'stall_ns', 'That the training thread stood still for them'),

@@ -2,7 +2,7 @@
 // What telemetry counted: passes, layers, messages, transfers, efficiency.
 
 import {h, note} from '../../draw/elements.js';
-import {data_table, facts, present} from '../../draw/table.js';
+import {data_table, facts, figure_column, present} from '../../draw/table.js';
 import {hyphened, plain} from '../../format/names.js';
 import {bytes, count, known, ns, number, percent, compact} from '../../format/numbers.js';
 
@@ -21,7 +21,7 @@ function efficiency_facts({efficiency, communication, memory_transfers: transfer
   const share = (label, v, remark) => (known(v) ? [label, percent(v), remark] : null);
   return facts([
     share('Links reached', communication.efficiency, 'of their measured rate, without waiting'),
-    share('Communication hidden', communication.overlap_efficiency, 'beside other work'),
+    share('Communication hidden', communication.overlap_efficiency, 'under other work'),
     share('Transfers reached', transfers.efficiency, 'of the measured rates of drive and device'),
     share('Prefetch hits', efficiency.prefetch_hit_rate),
     share('Goodput', efficiency.goodput),
@@ -45,26 +45,26 @@ export function train_statistics(report) {
   return [
     efficiency_facts(stats),
     table('Passes', 'Pass', passes, [
-      {label: 'Count', value: (p) => p.count, show: (p) => count(p.count)},
+      figure_column('Count', 'count', count),
       time('Mean', 'mean_ns'), time('Shortest', 'min_ns'), time('Median', 'p50_ns'),
       time('90 %', 'p90_ns'), time('99 %', 'p99_ns'), time('Longest', 'max_ns')]),
     table('Layers', 'Layer', stats.layers, [
       time('Forward', 'forward_mean_ns', 'Mean of its calls'), time('Longest', 'forward_max_ns'),
       time('Backward', 'backward_mean_ns', 'Mean of its calls'),
       time('Longest', 'backward_max_ns'),
-      {label: 'Slowest rank', value: (l) => l.slowest_rank, show: (l) => String(l.slowest_rank)}]),
+      figure_column('Slowest rank', 'slowest_rank', String)]),
     table('Messages', 'Collective, purpose', messages(stats), [
       {label: 'Ranks', value: (c) => c.group_size},
-      {label: 'Count', value: (c) => c.count, show: (c) => count(c.count)},
-      {label: 'Bytes', value: (c) => c.bytes, show: (c) => bytes(c.bytes)},
+      figure_column('Count', 'count', count),
+      figure_column('Bytes', 'bytes', bytes),
       time('Median', 'p50_ns'), time('99 %', 'p99_ns'),
       {label: 'Bus GB/s', value: (c) => c.busbw_gb_per_s, optional: true,
         show: (c) => number(c.busbw_gb_per_s)},
       {label: 'of link', value: (c) => c.efficiency, optional: true,
         show: (c) => percent(c.efficiency)}], 15),
     table('Transfers', 'Direction', links(stats), [
-      {label: 'Count', value: (l) => l.count, show: (l) => count(l.count)},
-      {label: 'Bytes', value: (l) => l.bytes, show: (l) => bytes(l.bytes)},
+      figure_column('Count', 'count', count),
+      figure_column('Bytes', 'bytes', bytes),
       {label: 'GB/s', value: (l) => l.gb_per_s, optional: true, show: (l) => number(l.gb_per_s)},
       {label: 'of measured rate', value: (l) => l.efficiency, optional: true,
         show: (l) => percent(l.efficiency)}]),

@@ -33,11 +33,11 @@ function accused_ranks(report) {
   return late.slice(0, one_by_one).map((r) => [r.rank]);
 }
 
-// Hidden communication runs beside computing; waiting and transferring are communicating.
+// Hidden communication runs during computing. Waiting and transferring are communicating.
 const part_of = (key) => (key === 'comm_overlapped' ? 'compute' :
   key.startsWith('comm_exposed') ? 'comm_exposed' : key);
 
-// Of each rank with steps {rank, role, means}: what it does in a mean step, in ns.
+// {rank, role, means} of each rank with steps: what the rank does in a mean step, in ns.
 function means_of(ranks) {
   const keys = categories().map((c) => c.key);
   const parts = [...new Set(keys.map(part_of))];
@@ -163,7 +163,7 @@ export function bundled_rows(rows, bundles, {key_of = () => '', mean = mean_row}
   }));
 }
 
-// Why the ranks of a row share it; empty if none does.
+// Why the ranks of a row share it. Empty if no ranks share a row.
 export function alike_note({tolerance, bundles}) {
   if (bundles.every((b) => b.ranks.length < 2)) return '';
   return tolerance === Infinity ?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What logs beside the traces tell of the ranks' GPUs: clocks, power, temperature, and what limits
-// the clock.
+// The ranks' GPUs by logs that were given with the traces: clocks, power, temperature, and what
+// limits the clock.
 
 import {note} from '../../../draw/elements.js';
 import {data_table} from '../../../draw/table.js';
@@ -10,7 +10,7 @@ import {rank_cell} from './bundle_choice.js';
 const least_share = 0.005;
 
 // "hw thermal slowdown 93 %": reasons by the time in which they are active. The hardware's slowdown
-// beside the one of its two causes that is active says nothing more.
+// says nothing more where one of its two causes is active.
 export function reasons_text(reasons) {
   const caused = (reasons.hw_thermal_slowdown || 0) + (reasons.hw_power_brake || 0) >= least_share;
   const active = Object.entries(reasons)

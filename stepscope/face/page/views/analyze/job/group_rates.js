@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each process group beside its siblings: the groups of its dimension and size that send the same
+// Each process group with its siblings: the groups of its dimension and size that send the same
 // messages. A bar is a group; its height is its bus bandwidth.
 
 import {fitted} from '../../../draw/chart.js';
@@ -58,7 +58,7 @@ export function families(groups) {
   return list.sort((a, b) => b.time - a.time);
 }
 
-// Of a group, its rate over its siblings' by all its messages, weighted by time; null without any.
+// The group's rate over its siblings' by all its messages, weighted by time. Null without messages.
 export function share_of_siblings(group) {
   const some = group.rates.filter(tells);
   const time = sum(some.map((r) => r.transfer_ns * r.count));
@@ -95,15 +95,15 @@ function strip(family, accused, width) {
     }));
 }
 
-// What stands beside a strip: the middle rate, and the group that the answer names or the slowest.
+// The words next to a strip: the middle rate, and the group that the answer names or the slowest.
 function strip_words(family, accused) {
   const rates = family.bars.map((b) => b.busbw_gb_per_s);
   const named = family.bars.filter((b) => is_accused(b.group, accused));
   const slowest = family.bars.reduce((a, b) => (b.busbw_gb_per_s < a.busbw_gb_per_s ? b : a));
-  const told = named.length ? named : slowest.of_siblings < slow_share ? [slowest] : [];
+  const shown = named.length ? named : slowest.of_siblings < slow_share ? [slowest] : [];
   return h('div', {class: 'group-words'},
     h('div', null, `median ${gb_per_s(middle(rates))}`),
-    told.slice(0, 2).map((b) => h('div', {class: named.length ? 'guilty' : 'slow'},
+    shown.slice(0, 2).map((b) => h('div', {class: named.length ? 'guilty' : 'slow'},
       h('b', null, b.group.name.slice(0, 12)),
       ` ${gb_per_s(b.busbw_gb_per_s)}, ${percent(b.of_siblings)} of its siblings'`)));
 }
@@ -136,7 +136,7 @@ export function group_rates_part(report) {
     }}}, `Show all ${count(order.length)}`));
   const orange = order.some(
     (f) => f.bars.some((b) => colour_of(b, accused) === 'comm_exposed_transfer'));
-  return [h('h3', null, 'Process groups beside their siblings'), box, more,
+  return [h('h3', null, 'Process groups and their siblings'), box, more,
     note('A bar is a process group; its height is its bus bandwidth for this message. ',
       accused.length > 0 && 'Red: named by the answer. ',
       orange && `Orange: below ${percent(slow_share)} of its siblings.`)];

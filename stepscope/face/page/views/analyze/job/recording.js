@@ -2,7 +2,7 @@
 // What the recording has and what it lacks.
 
 import {h, note} from '../../../draw/elements.js';
-import {data_table} from '../../../draw/table.js';
+import {data_table, figure_column} from '../../../draw/table.js';
 import {term} from '../../../terms.js';
 import {count, none, ns} from '../../../format/numbers.js';
 
@@ -30,7 +30,7 @@ export function recording_table(report) {
         rows: ranks,
         limit: 12,
         columns: [
-          {label: 'Rank', value: (r) => r.rank, show: (r) => String(r.rank)},
+          figure_column('Rank', 'rank', String),
           number('Operators', (r) => r.rows.cpu_op),
           number('With shapes', (r) => r.shaped_operators),
           number('Calls', calls), number('Launches', (r) => r.launches),

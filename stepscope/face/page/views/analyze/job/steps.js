@@ -24,8 +24,8 @@ export const step_numbers = (report) => [...new Set(
     [...report.job.steps, ...report.ranks.flatMap((r) => r.steps)].map((x) => x.index))]
     .sort((a, b) => a - b);
 
-// Of each rank its times by step, in the order of `numbers`; null where it lacks a step. `own`: the
-// time beside exposed communication.
+// The times of each rank by step, in the order of `numbers`; null where it lacks a step. `own`: the
+// time without exposed communication.
 export function step_times(report, numbers, own) {
   return report.ranks.filter((r) => r.steps.length).map((r) => {
     const of_number = new Map(r.steps.map((x) => [x.index, x]));
@@ -177,7 +177,7 @@ export function steps_section(report) {
   draw();
   return [
     splits && h('div', {class: 'tools'}, choice('Time of a step',
-      [['wall', 'Whole step'], ['own', 'Beside communication']], own ? 'own' : 'wall', (v) => {
+      [['wall', 'Whole step'], ['own', 'Without exposed communication']], own ? 'own' : 'wall', (v) => {
         own = v === 'own';
         draw();
       })),

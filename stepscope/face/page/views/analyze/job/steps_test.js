@@ -24,7 +24,7 @@ test('a rank has a time for each step of the job, or none', () => {
 test('a step is long by its ratio and by the variation of the others', () => {
   assert.deepEqual(long_steps([1, 2, 3, 4], [100, 101, 99, 150]).map((x) => x.index), [4]);
   assert.deepEqual(long_steps([1, 2, 3, 4], [100, 101, 99, 110]), []);
-  // The others vary as much.
+  // The others vary by the same amount.
   assert.deepEqual(long_steps([1, 2, 3, 4, 5], [100, 140, 60, 120, 170]), []);
   // Many long steps are no outliers.
   assert.deepEqual(long_steps([1, 2, 3, 4, 5], [100, 100, 100, 200, 200]), []);
