@@ -139,7 +139,8 @@ def analyze(
     first.
 
     inputs: Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories,
-        patterns, URLs (https://, s3://). Logs of GPUs (nvidia-smi, DCGM) may lie beside traces.
+        patterns, URLs (https://, s3://). Logs of GPUs (nvidia-smi, DCGM) may be among the
+        files.
     steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
     ranks: Only these ranks: 0,2,8-15.
     model: Model of the run, for its FLOPs and the expected step: a name, a file of ours or a
@@ -1365,7 +1366,7 @@ def plan(
     global_batch: Sequences of one optimizer step.
     fix: Only plans with these values: tp=8,zero=1.
     max: Only plans with at most these values: pp=16.
-    against: Plan of yours beside the best: tp=8,pp=16,zero=1 or a plan file.
+    against: Plan of yours to compare with the best: tp=8,pp=16,zero=1 or a plan file.
     top: Plans to show. Default: 10.
     gpus_per_node: Devices that share the fast links.
     sequence_degree: Devices over which sequence-parallel splits. Without it tp.

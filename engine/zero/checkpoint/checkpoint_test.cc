@@ -192,7 +192,7 @@ TEST_F(CheckpointTest, SaysWhetherManifestOrCommitIsDamaged) {
   const std::string commit = bytes_of(*saved + "/COMMIT");
   fs::resize_file(*saved + "/manifest.json", 50);
   EXPECT_EQ(complaint(*saved),
-            with(*saved + "/manifest.json", "byte 50: does not fit COMMIT beside it, which names " +
+            with(*saved + "/manifest.json", "byte 50: does not fit the COMMIT file, which names " +
                                                 std::to_string(manifest.size()) + " bytes"));
   std::ofstream(*saved + "/manifest.json") << manifest;
   fs::resize_file(*saved + "/COMMIT", commit.size() - 3);

@@ -153,7 +153,7 @@ TEST_F(SqliteFileTest, AFileThatAnotherProcessWritesToIsRefused) {
   ::waitpid(writer, nullptr, 0);
   EXPECT_EQ(error_of(path), "opened");
   write(path + "-journal", "x");
-  EXPECT_NE(error_of(path).find("a journal lies beside it"), std::string::npos);
+  EXPECT_NE(error_of(path).find("a journal lies next to it"), std::string::npos);
   for (const int fd : {ready[0], ready[1], done[0]}) ::close(fd);
 }
 
