@@ -9,7 +9,6 @@
 #include "stepscope/base/json_reader.h"
 #include "stepscope/fit/stack_join.h"
 #include "stepscope/read/rows/rank_names.h"
-#include "stepscope/stack/instruction_table.h"
 #include "stepscope/stack/profile_builder.h"
 #include "stepscope/stack/read_profile.h"
 
@@ -30,16 +29,15 @@ Result<PhaseRules> read_rules(const std::vector<std::string>& paths, std::string
   return make_phase_rules(files, sources);
 }
 
-Result<StacksResult> open_rules(const StacksRequest& request,
-                                std::optional<InstructionTable>& table) {
+Result<StacksResult> open_rules(const StacksRequest& request) {
   StacksResult result;
   if (!request.lasti.empty()) {
-    auto opened = open_instruction_table(request.lasti);
-    if (!opened) return opened.error();
-    table = std::move(*opened);
+    auto table = open_instruction_table(request.lasti);
+    if (!table) return table.error();
+    result.table = std::move(*table);
     result.lasti = request.lasti;
   }
-  auto rules = read_rules(request.rules, table ? table->sources() : "");
+  auto rules = read_rules(request.rules, result.table ? result.table->sources() : "");
   if (!rules) return rules.error();
   result.rules = std::move(*rules);
   return result;
@@ -76,28 +74,29 @@ Result<Profile> read_before(const StacksRequest& request, WeightUnit expected) {
 }
 
 // Where the lines of frames with a CPython instruction come from, and which frames have no line.
-Messages remarks_on_lines(const StacksResult& r, const InstructionTable* table) {
+Messages remarks_on_lines(const StacksResult& r) {
   const NodePhases& p = r.phases;
   const std::uint64_t all = p.resolved + p.unresolved;
   if (all == 0) return {};
-  if (table == nullptr) {
+  if (!r.table) {
     const auto names = instruction_table_names();
     return {msg::table_would_tell_lines(all, std::vector<std::string>(names.begin(), names.end()))};
   }
   Messages remarks;
   if (p.resolved > 0)
     remarks.push_back(
-        msg::lines_of_table(p.resolved, all, r.lasti, table->sources(), table->interpreter()));
+        msg::lines_of_table(p.resolved, all, r.lasti, r.table->sources(), r.table->interpreter()));
   if (p.unresolved > 0) remarks.push_back(msg::frames_without_line(p.unresolved, all));
   if (p.off_table > 0) remarks.push_back(msg::frames_off_table(p.off_table));
   return remarks;
 }
 
-void fill(StacksResult& r, const InstructionTable* table, std::optional<Profile> before) {
+void fill(StacksResult& r, std::optional<Profile> before) {
+  const InstructionTable* table = r.table ? &*r.table : nullptr;
   r.phases = phases_of(r.profile, r.rules, table);
   r.summary = summarize(r.profile, r.rules, r.phases);
   r.warnings = input_remarks(r.profile);
-  append(r.warnings, remarks_on_lines(r, table));
+  append(r.warnings, remarks_on_lines(r));
   if (!before) {
     r.flame = flame_graph(r.profile, r.phases, drawn_nodes);
     return;
@@ -216,8 +215,7 @@ Result<StacksResult> stacks(const StacksRequest& request, const Progress& progre
     return Error{.what = fmt::format("{} of --rank for {} profiles", request.ranks.size(),
                                      request.profiles.size()),
                  .hint = "give one, or one a profile in their order"};
-  std::optional<InstructionTable> table;
-  auto result = open_rules(request, table);
+  auto result = open_rules(request);
   if (!result) return result.error();
   auto profile = read_profiles(request, progress, result->failures);
   if (!profile) return profile.error();
@@ -229,7 +227,7 @@ Result<StacksResult> stacks(const StacksRequest& request, const Progress& progre
     else
       fail(progress, result->failures, read.error());
   }
-  fill(*result, table ? &*table : nullptr, std::move(before));
+  fill(*result, std::move(before));
   if (!request.traces.inputs.empty())
     if (const auto added = add_trace(request, progress, *result); !added) return added.error();
   return result;

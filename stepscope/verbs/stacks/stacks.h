@@ -59,6 +59,7 @@ struct StacksTrace {
 struct StacksResult {
   Profile profile{};  // all of the request in one
   PhaseRules rules{};
+  std::optional<InstructionTable> table{};  // that request.lasti names; lines of `phases` lie in it
   NodePhases phases{};
   StackSummary summary{};
   FlameGraph flame{};  // of both profiles where there are two
