@@ -27,8 +27,8 @@ const modules = new Map(scripts_below(root).map((path) => {
   return [relative(root, path), {imports, exports, text}];
 }));
 
-// The folders that a folder may import in addition to itself. The root holds main.js and the modules that
-// it starts with.
+// The folders that a folder may import in addition to itself. The root holds main.js and the
+// modules that it starts with.
 const below = {
   '': ['draw', 'format', 'views'],
   views: ['', 'draw', 'format'],

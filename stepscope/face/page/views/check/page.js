@@ -45,7 +45,7 @@ export const check_page = (report) => ({
     {
       id: 'ranks',
       title: 'Ranks',
-      lede: 'The time of each step on each rank, compared with the median of the ranks at that step.',
+      lede: 'The time of each step on each rank, compared with the median of the ranks.',
       draw: check_ranks
     },
     report.log && {id: 'log', title: 'What the log says', draw: check_log},

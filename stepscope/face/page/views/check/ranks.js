@@ -59,7 +59,7 @@ function ranks_map({map, columns, ranks}, width, tips) {
     spoken: `Deviation of ${map.length} rows of ranks from the median rank, step by step` +
       (largest(ranks.map((r) => Math.abs(r.deviation))) > 0 ?
         `; furthest is rank ${most.rank}, ${signed_percent(most.deviation)}` : ''),
-    caption: 'Step across, rank down. Colour: time of the step compared with the median of the ranks.'
+    caption: 'Step across, rank down. Colour: time of the step against the median of the ranks.'
   }, width, tips);
 }
 

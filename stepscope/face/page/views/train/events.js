@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened in addition to the steps: checkpoints, steps that were skipped, states kept in files.
+// What happened in addition to the steps: checkpoints, skipped steps, states kept in files.
 
 import {h, missing} from '../../draw/elements.js';
 import {data_table, figure_column} from '../../draw/table.js';

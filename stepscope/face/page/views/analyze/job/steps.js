@@ -177,7 +177,8 @@ export function steps_section(report) {
   draw();
   return [
     splits && h('div', {class: 'tools'}, choice('Time of a step',
-      [['wall', 'Whole step'], ['own', 'Without exposed communication']], own ? 'own' : 'wall', (v) => {
+      [['wall', 'Whole step'], ['own', 'Without exposed communication']], own ? 'own' : 'wall',
+      (v) => {
         own = v === 'own';
         draw();
       })),
