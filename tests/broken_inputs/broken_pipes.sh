@@ -25,7 +25,7 @@ expect "rules in a pipe" 1 "pipe: $no_file" -- within stacks stacks.txt --rules 
 if "$stepscope" help train | grep -q "has no engine"; then
   no_engine="train: this build of stepscope has no engine; build it with -DSTEPSCOPE_ENGINE=ON"
   expect "training without an engine" 2 "$no_engine" -- within train --steps 1
-  expect "measuring without an engine" 2 "calibrate .*: this build of stepscope has no engine.*" -- within calibrate out.json
+  expect "measuring without an engine" 2 "calibrate without --from measures this machine: this build has no engine.*" -- within calibrate out.json
 else
   expect "training data in a pipe" 1 "pipe: .*$no_file" -- within train --data pipe --steps 1 --ranks 1
   expect "weights in a pipe" 1 "pipe: .*$no_file" -- within train --data text.txt --init-from pipe --steps 1 --ranks 1
