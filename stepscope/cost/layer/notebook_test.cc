@@ -14,6 +14,7 @@
 #include "stepscope/cost/layer/layer_operations.h"
 #include "stepscope/cost/layer/layer_table.h"
 #include "stepscope/cost/layer/notebook_test_tables.h"
+#include "stepscope/cost/layer/operations_test_models.h"
 #include "stepscope/cost/machine/machine.h"
 
 namespace stepscope {
@@ -37,18 +38,11 @@ constexpr double depth = 96;
 constexpr double embed = 12288;
 
 Transformer gpt3() {
-  return {.name = "gpt3",
-          .layers = 96,
-          .hidden = 12288,
-          .heads = 96,
-          .kv_heads = 96,
-          .head_size = 128,
-          .feed_forward = 4 * 12288,
-          .max_positions = 2048,
-          .qkv_bias = false,
-          .vocabulary = 51200,
-          .dropout = 0.1,
-          .activation_dropout = 0.1};
+  Transformer m = operations_test::gpt();
+  m.layers = 96;
+  m.qkv_bias = m.tied_embeddings = false;
+  m.activation_dropout = 0.1;
+  return m;
 }
 
 Plan degrees_of(std::int64_t tp, std::int64_t sequence) {

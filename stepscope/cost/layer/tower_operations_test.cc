@@ -4,7 +4,7 @@
 #include "stepscope/cost/layer/operations_test_models.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/model/parameter_count.h"
-#include "stepscope/cost/model/tower.h"
+#include "stepscope/cost/model/tower_test_models.h"
 
 namespace stepscope {
 namespace {
@@ -13,14 +13,7 @@ using namespace operations_test;
 
 Transformer seeing() {
   Transformer m = *find_model("qwen3-8b");
-  m.tower = Tower{.layers = 27,
-                  .hidden = 1152,
-                  .heads = 16,
-                  .feed_forward = 4304,
-                  .patch = 16,
-                  .frames = 2,
-                  .merge = 2,
-                  .positions = 2304};
+  m.tower = qwen_tower();
   return m;
 }
 

@@ -31,6 +31,15 @@ void no_dropout_at(JsonFields& in, std::string_view key, double allowed) {
     in.fail(key, "differs from the other dropouts, which is not modelled");
 }
 
+// Sizes by the names that most of the library's families share.
+void read_sizes(JsonFields& in, Transformer& m) {
+  m.layers = in.integer("num_hidden_layers", size_range);
+  m.hidden = in.integer("hidden_size", size_range);
+  m.heads = in.integer("num_attention_heads", size_range);
+  heads_of_hidden(in, "num_attention_heads", m);
+  m.feed_forward = in.integer("intermediate_size", size_range);
+}
+
 }  // namespace
 
 void read_gpt2(JsonFields& in, Transformer& m) {
@@ -59,11 +68,7 @@ void read_gpt2(JsonFields& in, Transformer& m) {
 }
 
 void read_gpt_neox(JsonFields& in, Transformer& m) {
-  m.layers = in.integer("num_hidden_layers", size_range);
-  m.hidden = in.integer("hidden_size", size_range);
-  m.heads = in.integer("num_attention_heads", size_range);
-  heads_of_hidden(in, "num_attention_heads", m);
-  m.feed_forward = in.integer("intermediate_size", size_range);
+  read_sizes(in, m);
   m.vocabulary = in.integer("vocab_size", size_range);
   m.activation = activation(in, "hidden_act", "gelu");
   m.positions = Positions::rotary;
@@ -150,11 +155,7 @@ void read_mpt(JsonFields& in, Transformer& m) {
 }
 
 void read_bert(JsonFields& in, Transformer& m) {
-  m.layers = in.integer("num_hidden_layers", size_range);
-  m.hidden = in.integer("hidden_size", size_range);
-  m.heads = in.integer("num_attention_heads", size_range);
-  heads_of_hidden(in, "num_attention_heads", m);
-  m.feed_forward = in.integer("intermediate_size", size_range);
+  read_sizes(in, m);
   m.vocabulary = in.integer("vocab_size", size_range);
   m.max_positions = in.integer("max_position_embeddings", size_range);
   m.token_types = in.integer("type_vocab_size", size_range, 2);
@@ -183,11 +184,7 @@ void read_bert(JsonFields& in, Transformer& m) {
 }
 
 void read_vit(JsonFields& in, Transformer& m) {
-  m.layers = in.integer("num_hidden_layers", size_range);
-  m.hidden = in.integer("hidden_size", size_range);
-  m.heads = in.integer("num_attention_heads", size_range);
-  heads_of_hidden(in, "num_attention_heads", m);
-  m.feed_forward = in.integer("intermediate_size", size_range);
+  read_sizes(in, m);
   m.activation = activation(in, "hidden_act", "gelu");
   m.patches = Patches{.image = in.integer("image_size", {1, 100'000}, 224),
                       .patch = in.integer("patch_size", {1, 100'000}, 16),

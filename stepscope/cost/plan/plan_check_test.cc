@@ -6,23 +6,13 @@
 #include <limits>
 #include <numeric>
 
+#include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/plan/plan_fields.h"
 
 namespace stepscope {
 namespace {
 
-Transformer llama3_8b() {
-  return {.name = "llama-3-8b",
-          .layers = 32,
-          .hidden = 4096,
-          .heads = 32,
-          .kv_heads = 8,
-          .head_size = 128,
-          .feed_forward = 14336,
-          .gated = true,
-          .positions = Positions::rotary,
-          .vocabulary = 128256};
-}
+Transformer llama3_8b() { return *find_model("llama-3-8b"); }
 
 Transformer mixture() {
   Transformer m = llama3_8b();
@@ -312,12 +302,12 @@ TEST(CheckPlan, TakesKOnlyWhereEveryKthLayerIsRecomputed) {
 }
 
 TEST(CheckPlan, KeepsNarrowCopiesOnlyOfWhatThereIs) {
-  Transformer silu = llama3_8b();
-  silu.activation = Activation::silu;
+  Transformer gelu = llama3_8b();
+  gelu.activation = Activation::gelu;
   Plan swiglu;
   swiglu.memory.narrow_swiglu = true;
-  EXPECT_NE(complaint(swiglu, llama3_8b()).find("no SwiGLU"), std::string::npos);  // GELU
-  EXPECT_EQ(complaint(swiglu, silu), "");
+  EXPECT_NE(complaint(swiglu, gelu).find("no SwiGLU"), std::string::npos);
+  EXPECT_EQ(complaint(swiglu, llama3_8b()), "");
   Plan output;
   output.memory.narrow_attention_output = true;
   EXPECT_NE(complaint(output, llama3_8b()).find("with --dtype bf16"), std::string::npos);

@@ -6,23 +6,16 @@
 #include <cstddef>
 #include <vector>
 
+#include "stepscope/cost/layer/operations_test_models.h"
 #include "stepscope/cost/step/step_cost.h"
 
 namespace stepscope {
 namespace {
 
 Transformer gpt3() {
-  return {.name = "gpt3",
-          .layers = 96,
-          .hidden = 12288,
-          .heads = 96,
-          .kv_heads = 96,
-          .head_size = 128,
-          .feed_forward = 49152,
-          .max_positions = 2048,
-          .vocabulary = 51200,
-          .tied_embeddings = true,
-          .dropout = 0.1};
+  Transformer m = operations_test::gpt();
+  m.layers = 96;
+  return m;
 }
 
 Plan shape() {

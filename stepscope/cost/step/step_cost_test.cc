@@ -8,6 +8,7 @@
 
 #include "stepscope/cost/layer/layer_operations.h"
 #include "stepscope/cost/layer/operations_test_models.h"
+#include "stepscope/cost/machine/ideal_test_machine.h"
 #include "stepscope/cost/model/model_json.h"
 
 namespace stepscope {
@@ -16,27 +17,12 @@ namespace {
 using operations_test::gpt;
 using operations_test::llama;
 
-// All shares of the rated figures are 1, and there is no host: the time of a step can be computed
-// by hand.
-constexpr std::string_view ideal = R"({
-  "name": "ideal", "peak_tflops": {"bf16": 312, "fp32": 78}, "memory_gb": 80,
-  "memory_gb_per_s": 1555,
-  "compute": {"source": "by definition", "units": 108,
-    "matmul_efficiency": {"bf16": 1}, "attention_efficiency": {"bf16": 1},
-    "launch_us": 0, "matmul_launch_us": 0, "memory_efficiency": 1, "matmul_memory_share": 1,
-    "tail": 0, "fill": 0, "misaligned": 1, "attention_backward": 1, "roofline_power": 1000,
-    "cast": 0, "contention": 0, "jitter": 0, "host_layer_us": 0, "host_head_layers": 0,
-    "host_power": 1000, "host_power_tp": 1000, "optimizer_us": 0, "pass_us": 0},
-  "scale_up": {"name": "links", "gb_per_s_per_direction": 300, "domain": 8, "topology": "switch"},
-  "scale_out": {"gb_per_s_per_direction": 25},
-  "sources": ["none"]})";
-
 struct Bench {
   Machine machine;
   Network network;
   Transformer model;
 
-  explicit Bench(Transformer of, std::string_view json = ideal)
+  explicit Bench(Transformer of, std::string_view json = ideal_machine)
       : machine(*parse_machine(json, "test.json")),
         network(*make_network(machine)),
         model(std::move(of)) {}
@@ -251,7 +237,7 @@ TEST(StepCost, UnevenStagesWaitForTheLongest) {
 }
 
 std::string with(std::string_view from, std::string_view to) {
-  std::string text(ideal);
+  std::string text(ideal_machine);
   const std::size_t at = text.find(from);
   EXPECT_NE(at, text.npos) << from;
   return text.replace(at, from.size(), to);
@@ -334,7 +320,7 @@ TEST(StepCost, OffloadNamesTheLinkThatTheMachineLacks) {
 }
 
 TEST(StepCost, OffloadTradesDeviceMemoryForTime) {
-  std::string json(ideal);
+  std::string json(ideal_machine);
   json.replace(json.find("\"sources\""), 9,
                R"("host": {"gb_per_s_per_direction": 25, "memory_gb_per_s": 20, "memory_gb": 200},
                   "nvme": {"read_gb_per_s": 3, "write_gb_per_s": 1.5}, "sources")");
@@ -388,7 +374,7 @@ TEST(LayerCost, SequenceParallelBackwardGathersAndScattersBesideGradients) {
 }
 
 TEST(StepCost, NarrowAttentionSpeedsUpAttentionAlone) {
-  std::string json(ideal);
+  std::string json(ideal_machine);
   json.replace(json.find("\"bf16\": 312"), 11, "\"bf16\": 312, \"fp8\": 624");
   Transformer model = llama();
   const auto attention = [&](const Transformer& m, bool narrow) {
@@ -409,7 +395,7 @@ TEST(StepCost, NarrowAttentionSpeedsUpAttentionAlone) {
 }
 
 TEST(StepCost, RowwiseScalesSlowNarrowProductsAlone) {
-  std::string json(ideal);
+  std::string json(ideal_machine);
   json.replace(json.find("{\"bf16\": 1}"), 11, "{\"bf16\": 1, \"fp8\": 1}");
   json.replace(json.find("\"bf16\": 312"), 11, "\"bf16\": 312, \"fp8\": 624");
   const Bench bench(llama(), json);
@@ -446,7 +432,7 @@ TEST(StepCost, UnitsOfAllToAllsAreLostToArithmeticAndNotToUtilization) {
 }
 
 TEST(StepCost, NarrowHeadMultipliesAtTheRateOfTheLayers) {
-  std::string json(ideal);
+  std::string json(ideal_machine);
   json.replace(json.find("{\"bf16\": 1}"), 11, "{\"bf16\": 1, \"fp8\": 1}");
   json.replace(json.find("\"bf16\": 312"), 11, "\"bf16\": 312, \"fp8\": 624");
   const Transformer model = llama();

@@ -7,20 +7,10 @@
 #include <cmath>
 #include <string>
 
+#include "stepscope/cost/machine/ideal_test_machine.h"
+
 namespace stepscope {
 namespace {
-
-// A100's rated figures, with every share at 1 and nothing added: the plain roofline, in which the
-// larger term counts.
-constexpr std::string_view ideal_machine = R"({
-  "name": "ideal", "peak_tflops": {"bf16": 312, "fp32": 78}, "memory_gb_per_s": 1555,
-  "compute": {"source": "by definition", "units": 108,
-    "matmul_efficiency": {"bf16": 1}, "attention_efficiency": {"bf16": 1},
-    "launch_us": 0, "matmul_launch_us": 0, "memory_efficiency": 1, "matmul_memory_share": 1,
-    "tail": 0, "fill": 0, "misaligned": 1, "attention_backward": 1, "roofline_power": 1000,
-    "cast": 0, "contention": 0, "jitter": 0, "host_layer_us": 0, "host_head_layers": 0,
-    "host_power": 1000, "host_power_tp": 1000, "optimizer_us": 0, "pass_us": 0},
-  "sources": ["none"]})";
 
 std::string with(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
