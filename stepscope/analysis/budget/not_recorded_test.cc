@@ -19,8 +19,9 @@ TEST(NotRecorded, IsAGapInWhichALaunchWasLost) {
   b.kernel("b", 70, 80, 3);
   b.op("aten::view", 80, 100);
   const BudgetCase c(b);
-  expect_budget(c.budget().total, {{compute, 20}, {idle_host, 25}, {not_recorded, 50}});
-  const IdlePiece* piece = piece_of(c.budget().rank(), not_recorded);
+  const TimeBudget budget = c.budget();
+  expect_budget(budget.total, {{compute, 20}, {idle_host, 25}, {not_recorded, 50}});
+  const IdlePiece* piece = piece_of(budget.rank(), not_recorded);
   ASSERT_NE(piece, nullptr);
   EXPECT_EQ(piece->start, Ns{20});
   EXPECT_EQ(c.trace.slices.start[index(piece->culprit)], Ns{20});
