@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "stepscope/analysis/matching/host_clock.h"
 #include "stepscope/analysis/ranks/roles.h"
 #include "stepscope/analysis/steps/counted_steps.h"
 #include "stepscope/base/freed_memory.h"
@@ -166,9 +167,9 @@ void ask_of_all(Draft& draft, JobResult& job) {
   const std::span<const RankView> views = draft.views;
   const Collectives& collectives = job.collectives;
   const JobOptions& options = draft.options;
-  const bool together = collectives.matches.clocks_comparable || views.size() == 1;
-  join_steps(job.ranks, together, job.steps);
-  draft.counted = count_steps(views, together, options.threads.threads);
+  const bool clocks_comparable = collectives.matches.clocks_comparable || views.size() == 1;
+  join_steps(job.ranks, clocks_comparable, job.steps);
+  draft.counted = count_steps(views, clocks_comparable, options.threads.threads);
   draft.roles = find_roles(views, collectives.matches, collectives.dimension_of, options.sizes);
   std::vector<std::size_t> devices;
   for (std::size_t i = 0; i < views.size(); ++i) {

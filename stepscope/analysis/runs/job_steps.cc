@@ -30,7 +30,7 @@ void count(std::vector<Step> counted, JobSteps& job) {
 
 }  // namespace
 
-void join_steps(std::span<const RankResult> ranks, bool together, JobSteps& job) {
+void join_steps(std::span<const RankResult> ranks, bool clocks_comparable, JobSteps& job) {
   std::map<std::int64_t, JobStep> by_index;
   std::map<std::int64_t, Ns> last_end;
   for (const RankResult& r : ranks)
@@ -41,7 +41,7 @@ void join_steps(std::span<const RankResult> ranks, bool together, JobSteps& job)
       step.start = std::min(step.start, s.start);
       Ns& end = last_end.try_emplace(s.index, s.end).first->second;
       end = std::max(end, s.end);
-      step.wall = together ? end - step.start : std::max(step.wall, s.end - s.start);
+      step.wall = clocks_comparable ? end - step.start : std::max(step.wall, s.end - s.start);
     }
   for (auto& [index, step] : by_index) {
     if (step.ranks.size() == ranks.size()) {

@@ -57,8 +57,8 @@ struct JobSteps {
   std::vector<PhaseSummary> phases;  // over all ranks
 };
 
-// Fills `common` and `missing`. `together`: the ranks' clocks are comparable.
-void join_steps(std::span<const RankResult> ranks, bool together, JobSteps& job);
+// Fills `common` and `missing`.
+void join_steps(std::span<const RankResult> ranks, bool clocks_comparable, JobSteps& job);
 // Fills `counted` and `summary`; afterwards `mean`, `spread` and `phases`, by the ranks' counted
 // steps. `counted`: CountedSteps::of_job.
 void average_steps(std::span<const RankResult> ranks, std::vector<Step> counted, JobSteps& job);
