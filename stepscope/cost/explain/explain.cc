@@ -12,6 +12,7 @@
 #include "stepscope/cost/explain/operation_rows.h"
 #include "stepscope/cost/layer/layer_operations.h"
 #include "stepscope/cost/layer/recompute.h"
+#include "stepscope/cost/layer/recomputed_flops.h"
 #include "stepscope/cost/model/formula.h"
 #include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/model/nearest_names.h"
@@ -302,7 +303,8 @@ Line of_mfu(const Evaluated& e) {
 Line of_hfu(const Evaluated& e) {
   const Formula model =
       flops<Formula>(model_flops_of(e, FlopsConvention::causal_halved).value(), "model_flops");
-  const Formula again = flops<Formula>(recomputed_flops(e.context, e.plan).value, "recomputed");
+  const Formula again = flops<Formula>(
+      recomputed_flops(*e.context.model, e.plan, e.context.stages.layers).value, "recomputed");
   const Formula hfu = utilization(model + again, e.context.compute, e.plan, e.cost.step().count());
   const double mfu = e.cost.mfu[static_cast<std::size_t>(FlopsConvention::causal_halved)];
   return {hfu, quantity(mfu * (1 + again.value() / model.value()), Unit::percent, {})};

@@ -9,8 +9,6 @@
 #include <utility>
 
 #include "stepscope/cost/layer/layer_operations.h"
-#include "stepscope/cost/layer/recompute.h"
-#include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/cost/time/collective_cost.h"
 
 namespace stepscope {
@@ -182,28 +180,6 @@ std::vector<LayerTable> layer_tables(const CostContext& context, const Plan& pla
     add_table("feed_forward", all.subspan(attention));
   }
   return tables;
-}
-
-Flops recomputed_flops(const CostContext& context, const Plan& plan) {
-  std::vector<std::array<double, recompute_kind_count>> of_kind(context.kinds.size());
-  std::vector<bool> known(context.kinds.size());
-  double sum = 0;
-  std::size_t layer = 0;
-  for (const std::int64_t layers : context.stages.layers)
-    for (std::int64_t i = 0; i < layers; ++i, ++layer) {
-      const std::size_t kind = context.kind[layer];
-      if (!known[kind]) {
-        known[kind] = true;
-        for (const Operation& o :
-             layer_operations(*context.model, plan, static_cast<std::int64_t>(layer)))
-          for (std::size_t how = 0; how < recompute_kind_count; ++how)
-            of_kind[kind][how] +=
-                o.forward.matrix.value * share_again(o, static_cast<Recompute>(how));
-      }
-      sum += of_kind[kind][static_cast<std::size_t>(recompute_at(plan, i))];
-    }
-  return Flops{sum * static_cast<double>(micro_batches(plan)) *
-               static_cast<double>(tensor_ranks(plan) * plan.cp * plan.dp)};
 }
 
 double communicated_bytes(const Pass& pass) {

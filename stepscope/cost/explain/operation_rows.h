@@ -63,10 +63,6 @@ struct OperationSum {
 [[nodiscard]] std::vector<OperationRow> operation_rows(const CostContext& context,
                                                        const Plan& plan);
 
-// Matrix FLOPs per step, over all devices, that backward recomputes: counted in HFU and not in MFU.
-// The last plan evaluated in `context` must be this one.
-[[nodiscard]] Flops recomputed_flops(const CostContext& context, const Plan& plan);
-
 // One of the two tables of a layer by the conventions of a text.
 struct LayerTable {
   std::string name;              // "attention", "feed_forward"; of further kinds of layers: " 2"

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "stepscope/cost/explain/explain.h"
+#include "stepscope/cost/layer/recomputed_flops.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/cost/plan/plan_fields.h"
@@ -112,7 +113,8 @@ void add_flops(PredictResult& result, const CostContext& context) {
   for (std::size_t c = 0; c < flops_convention_count; ++c)
     result.step_flops[c] = static_cast<double>(plan.batch.global) * context.sequence_flops[c];
   const double model = result.step_flops[0];
-  result.hfu = result.cost.mfu[0] * (1 + recomputed_flops(context, plan).value / model);
+  result.hfu = result.cost.mfu[0] *
+               (1 + recomputed_flops(*context.model, plan, context.stages.layers).value / model);
   result.peak = context.compute.matmul.peak;
   result.memory_rate = context.compute.memory_rate;
 }
