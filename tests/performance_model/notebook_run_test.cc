@@ -39,6 +39,39 @@ Json tables_of(const std::vector<std::string>& more = {}) {
   return Json::parse(run.printed)["layer_tables"];
 }
 
+// `nvlink_size` is 4 and `ib_bandwidth` 100 GB/s: a group of 8 uses the network. Without
+// communication the tables of 8 devices are those of any domain.
+TEST(NotebookRun, AGroupBeyondTheDomainHasTheRateOfTheNetwork) {
+  const Json near =
+      tables_of({"--gpus", "8", "--tp", "8", "--sequence-degree", "8", "--gpus-per-node", "8"});
+  const Json far = tables_of({"--gpus", "8", "--tp", "8", "--sequence-degree", "8"});
+  int rows = 0;
+  for (std::size_t t = 0; t < far.size(); ++t)
+    for (std::size_t i = 0; i < far[t]["rows"].size(); ++i) {
+      const Json& there = far[t]["rows"][i];
+      const Json& here = near[t]["rows"][i];
+      if (there["comm_group"].is_null()) {
+        EXPECT_EQ(there, here);
+        continue;
+      }
+      ++rows;
+      EXPECT_EQ(there["comm_tier"], "network");
+      EXPECT_EQ(here["comm_tier"], "domain");
+      for (const std::string pass : {"fwd", "bwd"}) {
+        const double time = there["t_comm_" + pass + "_ns"];
+        const Json& bytes = there["comm_" + pass + "_bytes"];
+        EXPECT_NEAR(time, bytes.is_null() ? 0 : bytes.get<double>() / 100, 1e-6 * time);
+        EXPECT_NEAR(time, 6 * here["t_comm_" + pass + "_ns"].get<double>(), 1e-6 * time);
+        EXPECT_NEAR(there["t_total_" + pass + "_ns"].get<double>(),
+                    there["t_" + pass + "_ns"].get<double>() + time, 1e-3);
+      }
+    }
+  EXPECT_EQ(rows, 8);
+  const Json& sum = far[0]["sum"];
+  EXPECT_NEAR(sum["t_comm_fwd_ns"].get<double>(), 6 * near[0]["sum"]["t_comm_fwd_ns"].get<double>(),
+              1);
+}
+
 struct NumberCell {
   const char* key;
   double PrintedRow::* theirs;

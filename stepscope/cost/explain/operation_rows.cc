@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,13 +38,18 @@ bool leaves_domain(const CostContext& context, const Operation& o) {
   return far(o.forward) || far(o.backward);
 }
 
-// Rates in the format of the part.
+// Rates in the format of the part. A device that communicates with none needs no time for it.
 IdealRates paper_rates(const CostContext& context, bool full_precision) {
   const ComputeModel& c = context.compute;
   const MatmulRates& matrix = full_precision ? c.full : c.matmul;
-  const double link = context.network->up.value;
-  return {FlopRate{matrix.peak}, FlopRate{c.vector_rate}, ByteRate{c.memory_rate},
-          ByteRate{link > 0 ? link : 1}};
+  IdealRates rates{.matrix = FlopRate{matrix.peak},
+                   .vector = FlopRate{c.vector_rate},
+                   .memory = ByteRate{c.memory_rate},
+                   .link = same_link({std::numeric_limits<double>::infinity()})};
+  for (std::size_t dim = 0; dim < parallel_dim_count; ++dim)
+    if (const auto& place = context.placements[dim]; place && place->size > 1)
+      rates.link[dim] = slowest_rate(*place);
+  return rates;
 }
 
 void add(std::vector<OperationRow>& rows, const CostContext& context, std::string_view part,

@@ -36,7 +36,8 @@ PassRow pass_row(const Pass& pass, const Plan& plan, const IdealRates& rates) {
     row.group = std::max(row.group, group);
     if (std::ranges::find(row.sent_by, c.kind) == row.sent_by.end()) row.sent_by.push_back(c.kind);
     row.sent_bytes += c.bytes * static_cast<double>(c.count);
-    row.communication += Seconds{on_link(c, group, rates.volume) / rates.link.value};
+    row.communication += Seconds{on_link(c, group, rates.volume) /
+                                 rates.link[static_cast<std::size_t>(c.dim)].value};
   }
   return row;
 }

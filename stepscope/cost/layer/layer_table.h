@@ -4,6 +4,7 @@
 // latencies and overlap are in compute_time.h and collective_cost.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -19,11 +20,19 @@ namespace stepscope {
 // of a ring ((n - 1) / n of it, twice for an all-reduce).
 enum class LinkVolume : std::uint8_t { whole, ring };
 
+// Rates by ParallelDim: of one device in one direction, on the slowest tier that the group uses.
+using LinkRates = std::array<ByteRate, parallel_dim_count>;
+constexpr LinkRates same_link(ByteRate rate) {
+  LinkRates rates;
+  rates.fill(rate);
+  return rates;
+}
+
 struct IdealRates {
   FlopRate matrix;
   FlopRate vector;
   ByteRate memory;
-  ByteRate link;  // of the scale-up domain, one direction
+  LinkRates link;
   LinkVolume volume = LinkVolume::ring;
 };
 

@@ -11,7 +11,8 @@ namespace {
 
 using namespace operations_test;
 
-constexpr IdealRates rates{.matrix = {1e12}, .vector = {1e11}, .memory = {1e12}, .link = {1e11}};
+constexpr IdealRates rates{
+    .matrix = {1e12}, .vector = {1e11}, .memory = {1e12}, .link = same_link({1e11})};
 
 LayerRow row_of(const Plan& plan, std::string_view name, const IdealRates& with = rates) {
   for (const LayerRow& r : layer_table(layer_operations(llama(), plan, 0), plan, with)) {

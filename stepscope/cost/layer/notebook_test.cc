@@ -70,7 +70,7 @@ class Notebook : public testing::Test {
     rates = {.matrix = *peak(*machine, Dtype::fp16),
              .vector = *peak(*machine, Dtype::fp32),
              .memory = *machine->memory_rate,
-             .link = *machine->scale_up->per_direction,
+             .link = same_link(*machine->scale_up->per_direction),
              .volume = notebook.volume};
   }
 
@@ -272,7 +272,7 @@ class NotebookCells : public Notebook,
   }
   // Bytes of a pass on the link.
   [[nodiscard]] double volume(const PassRow& pass) const {
-    return pass.communication.count() * rates.link.value;
+    return pass.communication.count() * rates.link[0].value;
   }
 
   struct Degrees {

@@ -176,6 +176,12 @@ ByteRate domain_rate(const Network& network, int members, int stride) {
   return network.up;
 }
 
+ByteRate slowest_rate(const GroupPlacement& group) {
+  if (group.domains == 1) return group.within;
+  const ByteRate across = group.across * (1.0 / group.members);
+  return group.members == 1 ? across : std::min(group.within, across);
+}
+
 std::optional<GroupPlacement> place(int size, int stride, const Network& network) {
   check(size >= 1 && stride >= 1, "a group has ranks and a stride");
   const int slots = std::max(1, network.domain / stride);  // of the group in one domain

@@ -71,6 +71,10 @@ struct GroupPlacement {
   ByteRate across{};  // of the members of one domain together; 0 if there is only one domain
 };
 
+// The rate of one device on the slowest tier that the group uses. REQUIRES: the group has two
+// devices.
+[[nodiscard]] ByteRate slowest_rate(const GroupPlacement& group);
+
 // Ranks first, first + stride, ..., where consecutive ranks fill domains. Tensor parallelism has
 // stride 1, the next dimension stride tp, and so on. Groups start at a multiple of their span if
 // that matters. Absent if the group leaves the domain and there is no network across domains.

@@ -170,5 +170,14 @@ TEST(Place, DividesTheRateWhereAGroupLeavesItsPod) {
   EXPECT_NEAR(gb(place(8, 8, n)->across), 7, 1e-12);
 }
 
+TEST(Place, TheSlowestTierOfAGroupHasTheRateOfOneDevice) {
+  const Network n = eight_per_switch();
+  EXPECT_EQ(gb(slowest_rate(*place(8, 1, n))), 400);
+  EXPECT_EQ(gb(slowest_rate(*place(16, 1, n))), 25);
+  EXPECT_EQ(gb(slowest_rate(*place(4, 8, n))), 25);  // one device of each domain
+  EXPECT_EQ(gb(slowest_rate(*place(2, 1, four_in_a_mesh()))), 100);
+  EXPECT_EQ(gb(slowest_rate(*place(4, 1, four_in_a_mesh()))), 300);
+}
+
 }  // namespace
 }  // namespace stepscope
