@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "stepscope/base/result.h"
 
@@ -151,10 +152,12 @@ void RankRecorder::close_exposed() {
 // Adjacent pieces of one activity are merged.
 void RankRecorder::log_piece(Ns now) {
   if (now == since_) return;
-  if (!log_->empty() && log_->back().activity == current_ && log_->back().end == since_)
+  const ActivitySpan piece{current_, current_ == Activity::other ? current_ : around_, since_, now};
+  if (!log_->empty() && log_->back().activity == current_ && log_->back().end == since_ &&
+      log_->back().surrounding == piece.surrounding)
     log_->back().end = now;
   else if (log_->size() < log_->capacity())
-    log_->push_back({current_, since_, now});
+    log_->push_back(piece);
 }
 
 void RankRecorder::prepare(std::uint16_t group, CollectiveKind kind, CollectivePurpose purpose) {
@@ -247,6 +250,8 @@ void RankRecorder::memory(MemoryClass memory_class, Bytes current, Bytes peak) {
 void RankRecorder::end_step_at(Ns now, std::int64_t tokens, Flops model, Flops executed,
                                bool skipped) {
   advance(now);
+  open_.surrounding[slot(Activity::other)] += std::exchange(gap_, {});
+  around_ = Activity::other;
   open_.end = since_;
   for (const Pending& pending : pending_) {
     unknown(pending.submitted, open_.end);

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/telemetry/activity.h"
@@ -58,6 +59,7 @@ struct CollectiveRecord {
 // A piece of the main thread's timeline.
 struct ActivitySpan {
   Activity activity = Activity::other;
+  Activity surrounding = Activity::other;  // as in StepRecord
   Ns begin{};
   Ns end{};
   bool operator==(const ActivitySpan&) const = default;
@@ -170,9 +172,22 @@ class RankRecorder {
   void advance(Ns now) {
     if (now < since_) now = since_;
     open_.activity[slot(current_)] += now - since_;
+    surround(now - since_);
     spent_[slot(state_of(current_))] += now - since_;
     if (log_ != nullptr) log_piece(now);
     since_ = now;
+  }
+  // Books a piece of the current activity by what surrounds it.
+  void surround(Ns piece) {
+    if (current_ == Activity::other) {
+      gap_ += piece;
+      return;
+    }
+    const bool own = computes(current_) || current_ == Activity::data;
+    const Activity before = std::exchange(around_, own ? current_ : around_);
+    open_.surrounding[slot(before == around_ ? around_ : Activity::other)] += gap_;
+    open_.surrounding[slot(around_)] += piece;
+    gap_ = {};
   }
   void log_piece(Ns now);
   // Records a change of the main thread's state at since_.
@@ -191,6 +206,8 @@ class RankRecorder {
   FastClock clock_;
   Activity current_ = Activity::other;
   Ns since_{};
+  Activity around_ = Activity::other;  // the last activity of this step that is no wait
+  Ns gap_{};                           // in Activity::other since then
   std::vector<ActivitySpan>* log_ = nullptr;
   StepRecord open_;
   std::optional<StepRecord> last_step_;

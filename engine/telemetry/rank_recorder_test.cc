@@ -95,6 +95,7 @@ TEST(RankRecorder, AStepIsTheSumOfItsActivitiesToTheNanosecond) {
       EXPECT_EQ(last.begin, begin);
       EXPECT_EQ(last.end, run.now);
       EXPECT_EQ(sum(last.activity), last.end - last.begin);
+      EXPECT_EQ(sum(last.surrounding), last.end - last.begin);
       for (std::size_t i = 0; i < activity_count; ++i)
         EXPECT_EQ(last.activity[i], run.told[i] - told_before[i]) << activity_names[i];
       told_before = run.told;
@@ -141,6 +142,35 @@ TEST(RankRecorder, AnInstantBeforeTheLastCountsAsThat) {
   recorder.end_step_at(at + 30ns, 0, {}, {});
   EXPECT_EQ(recorder.last_step()->activity[slot(Activity::forward)], 0ns);
   EXPECT_EQ(recorder.last_step()->activity[slot(Activity::backward)], 20ns);
+}
+
+TEST(RankRecorder, AWaitBelongsToTheComputationBeforeIt) {
+  RankRecorder recorder({});
+  recorder.end_step(0, {}, {});
+  const Ns at = recorder.last_step()->end;
+  recorder.enter_at(Activity::data, at + 10ns);
+  recorder.enter_at(Activity::other, at + 20ns);
+  recorder.enter_at(Activity::forward, at + 23ns);
+  recorder.enter_at(Activity::wait_gather, at + 30ns);
+  recorder.enter_at(Activity::other, at + 40ns);  // before more of it
+  recorder.enter_at(Activity::forward, at + 41ns);
+  recorder.enter_at(Activity::other, at + 50ns);  // before backward
+  recorder.enter_at(Activity::backward, at + 52ns);
+  recorder.enter_at(Activity::other, at + 60ns);
+  recorder.enter_at(Activity::wait_reduce, at + 61ns);
+  recorder.enter_at(Activity::optimizer, at + 90ns);
+  recorder.enter_at(Activity::other, at + 95ns);
+  recorder.end_step_at(at + 96ns, 0, {}, {});
+  recorder.enter_at(Activity::wait_io, at + 100ns);  // a checkpoint, before any computation
+  recorder.end_step_at(at + 110ns, 0, {}, {});
+  const std::vector<StepRecord> steps = recorder.take_window().steps;
+  const auto time = [&](std::size_t step, Activity a) { return steps[step].surrounding[slot(a)]; };
+  EXPECT_EQ(time(1, Activity::data), 10ns);
+  EXPECT_EQ(time(1, Activity::forward), 27ns);
+  EXPECT_EQ(time(1, Activity::backward), 38ns);
+  EXPECT_EQ(time(1, Activity::optimizer), 5ns);
+  EXPECT_EQ(time(1, Activity::other), 10ns + 3ns + 2ns + 1ns);
+  EXPECT_EQ(time(2, Activity::other), 14ns);
 }
 
 // The listed pieces sum to the step's times and leave no gap.

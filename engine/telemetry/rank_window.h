@@ -46,9 +46,13 @@ struct StepRecord {
   Ns begin{};
   Ns end{};
   ActivityTimes activity{};  // sums to end - begin, exactly
-  std::int64_t tokens = 0;   // trained on this rank
-  Flops model_flops{};       // of this rank's tokens, without recomputation
-  Flops executed_flops{};    // includes recomputation
+  // The same time by what surrounds it: a wait belongs to the computation before it. Only the
+  // computing activities, data and other. Time in `other` between a piece of an activity and
+  // more of it, or a wait that belongs to it, belongs to that activity.
+  ActivityTimes surrounding{};
+  std::int64_t tokens = 0;  // trained on this rank
+  Flops model_flops{};      // of this rank's tokens, without recomputation
+  Flops executed_flops{};   // includes recomputation
   // Part of the computing activities during which a collective of this rank is in flight.
   Ns overlapped{};
   ExposedTime exposed{};

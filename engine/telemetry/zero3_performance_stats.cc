@@ -320,6 +320,11 @@ void Zero3PerformanceStats::end_step() {
     const auto whole = round_to_sum(parts);
     for (std::size_t i = 0; i < activity_count; ++i) open_.activity[i] = Ns{whole[i]};
   }
+  for (std::size_t i = 0; i < activity_count; ++i) {  // what surrounds a wait is not known here
+    const auto activity = static_cast<Activity>(i);
+    const bool own = computes(activity) || activity == Activity::data;
+    open_.surrounding[slot(own ? activity : Activity::other)] += open_.activity[i];
+  }
   open_.overlapped = std::min(open_.overlapped, computing_time(open_.activity));
   const Ns waits = collective_wait_time(open_.activity);
   ExposedTime& exposed = open_.exposed;

@@ -132,13 +132,15 @@ TrainRankStep rank_step_of(const StepRecord& step) {
       of(step, wait_transfer) + of(step, wait_io) - exposed.during_transfer - exposed.during_io);
   put(BudgetCategory::idle_data, of(step, data));
   put(BudgetCategory::idle_host, of(step, other) - exposed.during_other);
-  const auto phase = [&](Phase p, Ns t) { out.phases[static_cast<std::size_t>(p)] = t; };
-  phase(Phase::forward, of(step, forward));
-  phase(Phase::backward, of(step, backward));
-  phase(Phase::recompute, of(step, recompute));
-  phase(Phase::optimizer, of(step, optimizer));
-  phase(Phase::data, of(step, data));
-  phase(Phase::other, out.wall - passes - of(step, data));
+  const auto phase = [&](Phase p, Activity a) {
+    out.phases[static_cast<std::size_t>(p)] = step.surrounding[slot(a)];
+  };
+  phase(Phase::forward, forward);
+  phase(Phase::backward, backward);
+  phase(Phase::recompute, recompute);
+  phase(Phase::optimizer, optimizer);
+  phase(Phase::data, data);
+  phase(Phase::other, other);
   return out;
 }
 

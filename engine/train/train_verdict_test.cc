@@ -40,17 +40,17 @@ std::vector<RankRows> job_of(int steps, const std::function<std::int64_t(int ran
     for (std::size_t r = 0; r < 2; ++r) {
       zero::RecordedRows& rows = ranks[r].rows;
       const Ns loaded = begin + Ns{data(static_cast<int>(r)) * ms / 1000};
-      rows.activities.push_back({Activity::data, begin, loaded});
+      rows.activities.push_back({Activity::data, Activity::data, begin, loaded});
       Ns at = loaded;
       for (int op = 0; op < 4; ++op, at += Ns{20 * ms})
         rows.operations.push_back({{.op = nn::LeafOp::linear}, at, at + Ns{20 * ms - ms / 100}});
-      rows.activities.push_back({Activity::forward, loaded, at});
+      rows.activities.push_back({Activity::forward, Activity::forward, loaded, at});
       submitted[r] = at;
     }
     const Ns end = std::max(submitted[0], submitted[1]) + Ns{ms};
     for (std::size_t r = 0; r < 2; ++r) {
       zero::RecordedRows& rows = ranks[r].rows;
-      rows.activities.push_back({Activity::wait_reduce, submitted[r], end});
+      rows.activities.push_back({Activity::wait_reduce, Activity::forward, submitted[r], end});
       rows.messages.push_back({.record = {.kind = CollectiveKind::all_reduce,
                                           .sequence = static_cast<std::uint64_t>(s),
                                           .bytes = Bytes{4096},

@@ -74,7 +74,8 @@ void PrintTo(const Accounted& a, std::ostream* out) { *out << a.name; }
 class Accounts : public testing::TestWithParam<Accounted> {};
 
 // Engine and analyzer measure the same steps by different means: compares the engine's own account
-// with its trace, read back. Exposed communication of each step and rank is within 1 %, too.
+// with its trace, read back. Exposed communication of each step and rank is within 1 %, too;
+// phases, which include the waits that they surround, are equal.
 TEST_P(Accounts, OfEngineAndAnalyzerAreTheSame) {
   const ScratchFolder folder;
   const std::string traces = folder.file("traces");
@@ -116,6 +117,7 @@ TEST_P(Accounts, OfEngineAndAnalyzerAreTheSame) {
             exact ? 0 : wall / 100 + own["budget_ns"]["comm_exposed_unsplit"].get<double>();
         EXPECT_NEAR(time.get<double>(), counted_time.get<double>(), slack) << part;
       }
+      EXPECT_EQ(step["phases_ns"], own["phases_ns"]);
       EXPECT_NEAR(static_cast<double>(theirs), static_cast<double>(ours),
                   static_cast<double>(theirs) / 100);
       exposed += theirs;

@@ -20,7 +20,7 @@ RecordedRows four_steps() {
     rows.moves.push_back({.direction = TransferDirection::device_to_nvme,
                           .begin = begin + Ns{60},
                           .end = begin + Ns{70}});
-    rows.activities.push_back({Activity::data, begin, begin + Ns{5}});
+    rows.activities.push_back({Activity::data, Activity::data, begin, begin + Ns{5}});
     StepRecord step;
     step.index = s;
     step.begin = begin;

@@ -2,6 +2,9 @@
 #include "engine/zero/engine/trace_recorder.h"
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
 
 namespace stepscope::zero {
 namespace {
@@ -236,6 +239,44 @@ void TraceRecorder::keep_about(std::size_t steps) {
   if (rows_.steps.size() >= 2 * steps) rows_.keep_last(steps);
 }
 
+namespace {
+
+void activity_row(const ActivitySpan& piece, TraceText& text) {
+  const std::string_view name = row_names[slot(piece.activity)];
+  if (name.empty()) return;
+  const bool computes_or_talks =
+      piece.activity != Activity::data && piece.activity != Activity::wait_io;
+  text.row(piece.begin, piece.end, std::string("stepscope::").append(name),
+           computes_or_talks ? Category::cpu_op : Category::user_annotation, TrackId{0});
+}
+
+// Whether the piece is a wait inside a computation. Reading and writing files is a row of its own,
+// because the account of a step does not count it as computation.
+bool belongs_to_computation(const ActivitySpan& piece) {
+  return piece.activity != Activity::wait_io && piece.activity != Activity::other;
+}
+
+// A row of a computation includes the waits inside it, which have rows of their own.
+void add_activities(std::span<const ActivitySpan> pieces, TraceText& text) {
+  for (auto piece = pieces.begin(); piece != pieces.end();) {
+    if (!belongs_to_computation(*piece)) {
+      activity_row(*piece++, text);
+      continue;
+    }
+    ActivitySpan around{piece->surrounding, piece->surrounding, piece->begin, piece->end};
+    const auto first = piece;
+    for (++piece; piece != pieces.end() && belongs_to_computation(*piece) &&
+                  piece->begin == around.end && piece->surrounding == around.surrounding;
+         ++piece)
+      around.end = piece->end;
+    activity_row(around, text);
+    for (const ActivitySpan& inner : std::span(first, piece))
+      if (inner.activity != inner.surrounding) activity_row(inner, text);
+  }
+}
+
+}  // namespace
+
 Trace make_trace(const TraceOptions& options, const RecordedRows& rows) {
   Trace trace;
   describe(options, trace.metadata);
@@ -243,13 +284,7 @@ Trace make_trace(const TraceOptions& options, const RecordedRows& rows) {
   for (const StepRecord& step : rows.steps)
     text.row(step.begin, step.end, "ProfilerStep#" + std::to_string(step.index),
              Category::user_annotation, TrackId{0});
-  for (const ActivitySpan& piece : rows.activities) {
-    const std::string name(row_names[slot(piece.activity)]);
-    const bool computes_or_talks =
-        piece.activity != Activity::data && piece.activity != Activity::wait_io;
-    const Category category = computes_or_talks ? Category::cpu_op : Category::user_annotation;
-    if (!name.empty()) text.row(piece.begin, piece.end, "stepscope::" + name, category, TrackId{0});
-  }
+  add_activities(rows.activities, text);
   for (const RecordedUnit& unit : rows.units) {
     std::string name(unit.name.text());
     if (unit.activity <= Activity::recompute)

@@ -272,13 +272,23 @@ std::vector<PhaseSpan> fill(const std::vector<PhaseSpan>& spans, std::span<const
   return filled;
 }
 
-std::vector<PhaseSpan> forward_of(const std::vector<HostSpan>& bare, std::span<const Step> steps,
+// `known`: the spans of the same thread. An operator between two of them in one phase is left out,
+// because it belongs to that phase (fill), and so is one before data is loaded.
+std::vector<PhaseSpan> forward_of(const std::vector<HostSpan>& bare,
+                                  std::span<const PhaseSpan> known, std::span<const Step> steps,
                                   const std::vector<Ns>& last) {
   std::vector<PhaseSpan> forward;
   for (const HostSpan& span : bare) {
     const std::size_t step = step_until(steps, span.start);
-    if (step < steps.size() && span.start >= steps[step].host_start && span.start < last[step])
-      forward.push_back({span.start, span.end, Phase::forward});
+    if (step == steps.size() || span.start < steps[step].host_start || span.start >= last[step])
+      continue;
+    const auto after = std::ranges::upper_bound(known, span.start, {}, &PhaseSpan::start);
+    const bool follows = after != known.end() && after->start < steps[step].host_end;
+    const bool within = follows && after != known.begin() && (after - 1)->phase == after->phase &&
+                        (after - 1)->start >= steps[step].host_start;
+    const bool before_data = follows && after->phase == Phase::data;
+    if (within || before_data) continue;
+    forward.push_back({span.start, span.end, Phase::forward});
   }
   return forward;
 }
@@ -307,7 +317,9 @@ HostPhases host_phases(const Trace& trace, const RankIndex& rank, std::span<cons
     if (id == rank.main_track) bare = std::move(found);
   }
   const std::vector<Ns> last = last_backward(phases.threads, steps);
-  const std::vector<PhaseSpan> forward = forward_of(bare, steps, last);
+  std::vector<PhaseSpan> forward;
+  if (rank.main_track)
+    forward = forward_of(bare, phases.threads[index(*rank.main_track)], steps, last);
   phases.host = fill(join_threads(rank, phases.threads, forward), steps);
   return phases;
 }

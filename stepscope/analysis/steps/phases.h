@@ -28,7 +28,7 @@ struct HostPhases {
   std::vector<std::vector<PhaseSpan>> threads;
   // The main thread and the threads of the backward graph together. Operators of the main thread
   // before the last backward of their step are forward if nothing else is known. A gap between two
-  // spans of one phase belongs to that phase.
+  // spans of one phase belongs to that phase, and so do operators without evidence in it.
   std::vector<PhaseSpan> host;
 
   // The phase of a launch by `thread`: the thread's own phase if known, else the host's.

@@ -88,6 +88,23 @@ TEST(HostPhases, OperatorsBeforeTheLastBackwardOfAStepAreForwardWhereNothingElse
   EXPECT_EQ(c.host_at(65), std::nullopt);
 }
 
+TEST(HostPhases, AWaitBetweenTwoBackwardsIsBackward) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.op("of the step before", 0, 2);
+  b.step("## data_load ##", 3, 5);
+  b.step("## forward ##", 5, 10);
+  b.op("before", 10, 14);
+  b.step("## backward ##", 20, 30);
+  b.op("wait", 30, 70);
+  b.step("## backward ##", 70, 80);
+  const Case c(b);
+  EXPECT_EQ(c.host_at(1), std::nullopt);
+  EXPECT_EQ(c.host_at(12), forward);
+  EXPECT_EQ(c.host_at(17), std::nullopt);
+  EXPECT_EQ(c.host_at(50), backward);
+}
+
 TEST(HostPhases, OperatorsOfATraceWithoutBackwardAreNotGuessed) {
   TraceBuilder b;
   b.step("ProfilerStep#0", 0, 100);
