@@ -23,7 +23,7 @@ std::optional<LinkReference> link_of(std::span<const CollectiveTiming> timings, 
   for (const CollectiveTiming& t : timings)
     if (t.kind == kind)
       times.push_back({factor * static_cast<double>(t.bytes.value), t.time.count()});
-  const AlphaBetaAnswer answer = fit_alpha_beta(times, {.most_pieces = 1, .replicates = 0});
+  const AlphaBetaAnswer answer = fit_alpha_beta(times, 1);
   if (!answer.fit || !(answer.fit->pieces.front().slope > 0)) return std::nullopt;
   const AlphaBetaPiece& line = answer.fit->pieces.front();
   return LinkReference{.start = Seconds{line.start}, .rate = ByteRate{1 / line.slope}};

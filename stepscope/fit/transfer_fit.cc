@@ -12,15 +12,14 @@ namespace {
 
 using Key = std::tuple<CollectiveKind, int, HostPlacement>;
 
-std::vector<TransferFit> fit_each(const std::map<Key, std::vector<SizedTime>>& calls,
-                                  const AlphaBetaOptions& options) {
+std::vector<TransferFit> fit_each(const std::map<Key, std::vector<SizedTime>>& calls) {
   std::vector<TransferFit> fits;
   for (const auto& [key, times] : calls) {
     const auto& [kind, group_size, placement] = key;
     fits.push_back({.kind = kind,
                     .group_size = group_size,
                     .placement = placement,
-                    .answer = fit_alpha_beta(times, options),
+                    .answer = fit_alpha_beta(times),
                     .typical = typical_times(times)});
   }
   return fits;
@@ -39,17 +38,15 @@ void take_over(const LinkTiming& fitted, const std::string& source,
 
 }  // namespace
 
-std::vector<TransferFit> fit_transfers(std::span<const Transfer> transfers,
-                                       const AlphaBetaOptions& options) {
+std::vector<TransferFit> fit_transfers(std::span<const Transfer> transfers) {
   std::map<Key, std::vector<SizedTime>> calls;
   for (const Transfer& t : transfers)
     calls[{t.kind, t.group_size, t.placement}].push_back(
         {static_cast<double>(t.bytes.value), seconds(t.time).count()});
-  return fit_each(calls, options);
+  return fit_each(calls);
 }
 
-std::vector<TransferFit> fit_transfers(std::span<const CollectiveTiming> timings,
-                                       const AlphaBetaOptions& options) {
+std::vector<TransferFit> fit_transfers(std::span<const CollectiveTiming> timings) {
   std::map<Key, std::vector<SizedTime>> calls;
   for (const CollectiveTiming& t : timings) {
     const auto placement =
@@ -57,7 +54,7 @@ std::vector<TransferFit> fit_transfers(std::span<const CollectiveTiming> timings
     calls[{t.kind, t.group.size, placement}].push_back(
         {static_cast<double>(t.bytes.value), t.time.count()});
   }
-  return fit_each(calls, options);
+  return fit_each(calls);
 }
 
 std::optional<Seconds> predicted_time(const TransferFit& fit, Bytes size) {

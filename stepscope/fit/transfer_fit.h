@@ -27,11 +27,9 @@ struct TransferFit {
 };
 
 // Sorted by kind, group size, placement.
-[[nodiscard]] std::vector<TransferFit> fit_transfers(std::span<const Transfer> transfers,
-                                                     const AlphaBetaOptions& options = {});
+[[nodiscard]] std::vector<TransferFit> fit_transfers(std::span<const Transfer> transfers);
 // The same for a sweep (stepscope calibrate, a table of timings). Placement is by domains.
-[[nodiscard]] std::vector<TransferFit> fit_transfers(std::span<const CollectiveTiming> timings,
-                                                     const AlphaBetaOptions& options = {});
+[[nodiscard]] std::vector<TransferFit> fit_transfers(std::span<const CollectiveTiming> timings);
 
 // Absent if the fit was refused or does not reach this size.
 [[nodiscard]] std::optional<Seconds> predicted_time(const TransferFit& fit, Bytes size);

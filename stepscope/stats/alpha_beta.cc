@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <numeric>
 
+#include "stepscope/stats/student_t.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -18,7 +18,6 @@ constexpr double least_noise = 1e-4;  // relative: clocks count whole nanosecond
 constexpr std::size_t most_boundaries = 64;
 // Start, slope and boundary. The boundary counts twice because it is the best of many positions.
 constexpr double parameters_of_piece = 4;
-constexpr std::size_t most_resampled = 200;  // calls of one size
 
 struct Size {
   double size = 0;
@@ -194,77 +193,80 @@ std::vector<std::size_t> divide(std::span<const SizedTime> points, double noise,
   return firsts;
 }
 
-// SplitMix64 (Steele, Lea and Flood 2014): the same numbers on every machine.
-class Random {
- public:
-  std::size_t below(std::size_t n) {
-    state_ += 0x9E3779B97F4A7C15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-    return static_cast<std::size_t>((z ^ (z >> 31U)) % n);
-  }
-
- private:
-  std::uint64_t state_ = 1;
-};
-
-Interval middle_95(std::span<const double> values) {
-  return {*quantile(values, 0.025), *quantile(values, 0.975)};
-}
-
-// Resamples the calls of each size, or the piece's relative errors if each size has one call.
-void bootstrap(std::span<const Size> sizes, std::span<const SizedTime> points, double noise,
-               int replicates, AlphaBetaPiece& piece) {
+// 95 % intervals of both parameters. Each size is one observation, because the calls of a size
+// share what is particular to it. Huber's weights (Huber 1981, section 7.6) with variances that may
+// differ by size (HC3 of MacKinnon and White 1985), and Student's t for the few degrees of freedom.
+void add_intervals(std::span<const SizedTime> points, double noise, AlphaBetaPiece& piece) {
   const Line line{piece.start, piece.slope};
-  const bool single = std::ranges::all_of(sizes, [](const Size& s) { return s.times.size() < 2; });
-  const double lost =
-      std::sqrt(static_cast<double>(points.size()) / static_cast<double>(points.size() - 2));
-  Random random;
-  std::vector<double> starts;
-  std::vector<double> slopes;
-  std::vector<double> drawn;
-  std::vector<SizedTime> again(points.begin(), points.end());
-  for (int k = 0; k < replicates; ++k) {
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (single) {
-        const SizedTime& other = points[random.below(points.size())];
-        again[i].time =
-            line.at(again[i].size) * (1 + lost * (other.time / line.at(other.size) - 1));
-        continue;
-      }
-      drawn.clear();
-      const auto& times = sizes[i].times;
-      for (std::size_t c = 0; c < std::min(times.size(), most_resampled); ++c)
-        drawn.push_back(times[random.below(times.size())]);
-      again[i].time = typical(drawn);
-    }
-    const Line l = robust_line(again, noise);
-    starts.push_back(l.start);
-    slopes.push_back(l.slope);
+  const auto n = static_cast<double>(points.size());
+  std::vector<double> off;
+  for (const SizedTime& p : points) off.push_back(1 - line.at(p.size) / p.time);
+  std::vector<double> distance = off;
+  for (double& d : distance) d = std::abs(d);
+  const double reach = huber_reach * std::max(noise, normal_mad * *median(distance));
+  double aa = 0;
+  double ab = 0;
+  double bb = 0;
+  double inner = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double a = 1 / points[i].time;
+    const double b = points[i].size / points[i].time;
+    aa += a * a;
+    ab += a * b;
+    bb += b * b;
+    if (distance[i] <= reach) inner += 1 / n;
   }
-  piece.start_interval = middle_95(starts);
-  piece.slope_interval = middle_95(slopes);
+  const double det = aa * bb - ab * ab;
+  double start = 0;  // variances
+  double slope = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double a = 1 / points[i].time;
+    const double b = points[i].size / points[i].time;
+    const double lever = std::min(0.99, (bb * a * a - 2 * ab * a * b + aa * b * b) / det);
+    const double error = std::clamp(off[i], -reach, reach) / (1 - lever) / inner;
+    start += std::pow((bb * a - ab * b) / det * error, 2);
+    slope += std::pow((aa * b - ab * a) / det * error, 2);
+  }
+  const double t = student_t_critical(0.05, n - 2);
+  const auto around = [t](double value, double variance) {
+    const double reached = t * std::sqrt(variance);
+    return Interval{std::max(0.0, value - reached), value + reached};
+  };
+  piece.start_interval = around(line.start, start);
+  piece.slope_interval = around(line.slope, slope);
 }
 
 AlphaBetaPiece fit_piece(std::span<const Size> sizes, std::span<const SizedTime> points,
-                         double noise, int replicates) {
+                         double noise) {
   const Line line = robust_line(points, noise);
   AlphaBetaPiece piece{.from = points.front().size,
                        .to = points.back().size,
                        .start = line.start,
                        .slope = line.slope,
-                       .start_interval = {line.start, line.start},
-                       .slope_interval = {line.slope, line.slope},
+                       .start_interval = {},
+                       .slope_interval = {},
                        .sizes = sizes.size()};
   for (const Size& s : sizes) piece.calls += s.times.size();
-  if (replicates > 0) bootstrap(sizes, points, noise, replicates, piece);
+  add_intervals(points, noise, piece);
   return piece;
+}
+
+// The coefficient of determination.
+double determination(const AlphaBetaFit& fit, std::span<const SizedTime> points) {
+  double mean = 0;
+  for (const SizedTime& p : points) mean += p.time / static_cast<double>(points.size());
+  double off = 0;
+  double all = 0;
+  for (const SizedTime& p : points) {
+    off += std::pow(p.time - *predicted_time(fit, p.size), 2);
+    all += std::pow(p.time - mean, 2);
+  }
+  return all > 0 ? 1 - off / all : 0;
 }
 
 }  // namespace
 
-AlphaBetaAnswer fit_alpha_beta(std::span<const SizedTime> calls, const AlphaBetaOptions& options) {
+AlphaBetaAnswer fit_alpha_beta(std::span<const SizedTime> calls, std::size_t most_pieces) {
   const std::vector<Size> sizes = by_size(calls);
   AlphaBetaAnswer answer{.fit = {}, .sizes = sizes.size()};
   for (const Size& s : sizes) answer.calls += s.times.size();
@@ -277,13 +279,12 @@ AlphaBetaAnswer fit_alpha_beta(std::span<const SizedTime> calls, const AlphaBeta
   if (sizes.size() < least_sizes_of_piece) return refuse(FitRefusal::too_few_sizes);
   const std::vector<SizedTime> points = typical_points(sizes);
   const double noise = roughness(points);
-  const auto firsts = divide(points, noise, options.most_pieces);
+  const auto firsts = divide(points, noise, most_pieces);
   AlphaBetaFit fit{.pieces = {}, .sizes = sizes.size(), .calls = answer.calls};
   for (std::size_t p = 0; p + 1 < firsts.size(); ++p) {
     const std::size_t count = firsts[p + 1] - firsts[p];
     fit.pieces.push_back(fit_piece(std::span(sizes).subspan(firsts[p], count),
-                                   std::span(points).subspan(firsts[p], count), noise,
-                                   options.replicates));
+                                   std::span(points).subspan(firsts[p], count), noise));
   }
   // If no piece grows with size, there is no rate.
   if (std::ranges::all_of(fit.pieces, [](const AlphaBetaPiece& p) { return p.slope <= 0; }))
@@ -293,6 +294,7 @@ AlphaBetaAnswer fit_alpha_beta(std::span<const SizedTime> calls, const AlphaBeta
     fit.mean_error += off / static_cast<double>(points.size());
     fit.max_error = std::max(fit.max_error, off);
   }
+  fit.r_squared = determination(fit, points);
   answer.fit = std::move(fit);
   return answer;
 }

@@ -3,8 +3,8 @@
 // own start-up time and rate. Errors are relative, so small sizes count as much as large ones.
 // Huber's weights limit outlying calls and sizes (95 % efficient for normal noise). Dynamic
 // programming searches the boundaries over all divisions. The Bayesian information criterion
-// chooses the number of pieces. Pieces need not meet. R^2 is not used: the largest times would hide
-// all others.
+// chooses the number of pieces. Pieces need not meet. R^2 is reported and decides nothing: the
+// largest times hide all others in it.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct AlphaBetaPiece {
   double to = 0;
   double start = 0;         // alpha, at least 0
   double slope = 0;         // 1 / beta, at least 0; 0: constant time within the piece
-  Interval start_interval;  // 95 %, bootstrap over calls
+  Interval start_interval;  // 95 %, by the scatter of its sizes about the line
   Interval slope_interval;
   std::size_t sizes = 0;
   std::size_t calls = 0;
@@ -40,6 +40,7 @@ struct AlphaBetaFit {
   std::vector<AlphaBetaPiece> pieces;  // by size
   double mean_error = 0;               // |fitted / typical time of the size - 1|, mean over sizes
   double max_error = 0;
+  double r_squared = 0;  // over the typical times of all sizes
   std::size_t sizes = 0;
   std::size_t calls = 0;
 
@@ -56,17 +57,12 @@ struct AlphaBetaAnswer {
   std::size_t calls = 0;
 };
 
-struct AlphaBetaOptions {
-  std::size_t most_pieces = 5;
-  int replicates = 200;  // bootstrap replicates
-};
-
 inline constexpr std::size_t least_sizes_of_piece = 3;
 inline constexpr double most_extrapolation = 4;
 
 // Deterministic. O(calls log calls) and, for S sizes, O(S min(S, 64)^2).
 [[nodiscard]] AlphaBetaAnswer fit_alpha_beta(std::span<const SizedTime> calls,
-                                             const AlphaBetaOptions& options = {});
+                                             std::size_t most_pieces = 5);
 
 // Absent for a size more than four times outside the measured range. Between two pieces the nearer
 // one (by ratio) applies.

@@ -54,7 +54,7 @@ TEST_F(LinkFits, PublishedTimingsAreFittedWithinAFewPercent) {
   std::vector<double> means;
   std::size_t rows = 0;
   for (const auto& [name, calls] : curves(root / "data" / "collectives.csv")) {
-    const AlphaBetaAnswer answer = fit_alpha_beta(calls, {.most_pieces = 5, .replicates = 20});
+    const AlphaBetaAnswer answer = fit_alpha_beta(calls);
     rows += answer.calls;
     if (!answer.fit) {
       std::printf("| %s | %zu | refused |\n", name.c_str(), answer.sizes);
@@ -89,7 +89,7 @@ TEST_F(LinkFits, HeldOutSizesArePredicted) {
     std::vector<SizedTime> kept;
     std::vector<SizedTime> left;
     for (std::size_t i = 0; i < points.size(); ++i) (i % 2 == 0 ? kept : left).push_back(points[i]);
-    const auto answer = fit_alpha_beta(kept, {.most_pieces = 5, .replicates = 0});
+    const auto answer = fit_alpha_beta(kept);
     if (!answer.fit || left.empty()) continue;
     double sum = 0;
     for (const SizedTime& p : left)

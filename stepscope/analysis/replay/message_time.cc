@@ -40,7 +40,7 @@ MessageTime fit_sizes(CollectiveKind kind, std::uint32_t group, std::span<const 
   MessageTime time{.kind = kind, .group = group};
   const auto typical = typical_times(calls);
   if (typical.size() == 2) return line_through(std::move(time), typical[0], typical[1]);
-  AlphaBetaAnswer answer = fit_alpha_beta(calls, {.replicates = 0});
+  AlphaBetaAnswer answer = fit_alpha_beta(calls);
   time.fit = std::move(answer.fit);
   if (!time.fit)
     time.refused =

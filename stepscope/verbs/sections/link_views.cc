@@ -52,6 +52,7 @@ Json fit_json(const TransferFit& f) {
           {"refused", text_or_null(refusal_text(f.answer))},
           {"mean_error", fit ? Json(fit->mean_error) : Json(nullptr)},
           {"max_error", fit ? Json(fit->max_error) : Json(nullptr)},
+          {"r_squared", fit ? Json(fit->r_squared) : Json(nullptr)},
           {"from_bytes", fit ? whole(fit->smallest()) : Json(nullptr)},
           {"to_bytes", fit ? whole(fit->largest()) : Json(nullptr)},
           {"pieces", std::move(pieces)},
@@ -145,7 +146,8 @@ std::vector<std::string> piece_row(const TransferFit& f, std::size_t piece) {
           gb(p.slope),
           fmt::format("{} – {}", gb(p.slope_interval.high), gb(p.slope_interval.low)),
           first ? format_percent(fit.mean_error) : "",
-          first ? format_percent(fit.max_error) : ""};
+          first ? format_percent(fit.max_error) : "",
+          first ? fmt::format("{:.4f}", fit.r_squared) : ""};
 }
 
 }  // namespace
@@ -194,7 +196,8 @@ std::string link_fits_text(std::span<const TransferFit> fits, std::size_t width)
                       {"GB/s"},
                       {"95 %"},
                       {"error"},
-                      {"max"}},
+                      {"max"},
+                      {"R²"}},
                      std::move(rows), width);
   if (more > 0) out += fmt::format("  … and {} more\n", more);
   if (!refused.empty()) out += wrapped(msg::no_link_fit(std::move(refused)), width);

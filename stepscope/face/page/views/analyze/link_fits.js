@@ -104,6 +104,12 @@ export function fits_table(fits) {
         show: (r) => `${percent(r.fit.mean_error)}, at most ${percent(r.fit.max_error)}`,
         tip: 'Of the fit over all its sizes: mean, and the largest'
       },
+      {
+        label: 'R²',
+        value: (r) => r.fit.r_squared,
+        show: (r) => r.fit.r_squared.toFixed(4),
+        tip: 'Of the usual times of all sizes. The largest times decide it'
+      },
     ]
   });
 }
