@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/files/sqlite_file.h"
 #include "stepscope/digest/digest_file.h"
@@ -35,13 +36,28 @@ Result<std::vector<Trace>> read_file(const std::string& path, const ReadControl&
   return source ? read_from(**source, path, control) : source.error();
 }
 
+// `nsys export --type json` and `jsonlines`: a table of strings, then one event a line.
+bool is_nsys_json(std::string_view head) {
+  if (head.starts_with(R"({"data":[")")) return true;
+  return head.starts_with('{') && contains(head.substr(0, 200), R"("Type":)") &&
+         contains_any(head, {R"("CudaEvent":{)", R"("NvtxEvent":{)", R"("TraceProcessEvent":{)",
+                             R"("GpuInfoEvent":{)", R"("TargetSystemInfo":{)"});
+}
+
+Result<std::vector<Trace>> refuse_nsys_json(const std::string& path, const ReadControl&) {
+  return Error{.what = "is an export of Nsight Systems as JSON, which is not read",
+               .file = path,
+               .hint = "export the report with `nsys export --type sqlite REPORT.nsys-rep`"};
+}
+
 // Files that are not JSON, or of no known format, get the error of the Kineto reader, which names
 // the byte.
-constexpr std::array<Format, 6> all = {{
+constexpr std::array<Format, 7> all = {{
     {"digest", is_digest, read_file<read_digest_from>, digest_endings},
     {"nsys", is_sqlite, read_nsys, sqlite_endings},
     {"xplane", is_xplane, read_file<read_xplane_from>, xplane_endings},
     {"perfetto", is_perfetto, read_file<read_perfetto_from>, perfetto_endings},
+    {"nsys_json", is_nsys_json, refuse_nsys_json, json_endings},
     {"rocprof", is_rocprof, read_file<read_rocprof_from>, json_endings},
     {"kineto", [](std::string_view) { return true; }, read_kineto, json_endings},
 }};

@@ -172,6 +172,17 @@ TEST_F(ReadTraceTest, AReportOfNsightSystemsIsRefusedWithTheCommandThatConvertsI
   EXPECT_NE(run.inputs[0].error->message().find("nsys export --type sqlite"), std::string::npos);
 }
 
+TEST_F(ReadTraceTest, AJsonExportOfNsightSystemsIsRefusedWithTheCommandThatHelps) {
+  for (const char* text : {R"({"data":["[Unknown]","cuda"],"files":[]})"
+                           "\n"
+                           R"({"Type":79,"CudaEvent":{"startNs":"5","endNs":"9"}})",
+                           R"({"Type":59,"NvtxEvent":{"Timestamp":"12","Text":"step"}})"}) {
+    const stepscope::Run run = read_run(std::vector{write("trace.json", text)});
+    ASSERT_TRUE(run.inputs[0].error);
+    EXPECT_NE(run.inputs[0].error->message().find("nsys export --type sqlite"), std::string::npos);
+  }
+}
+
 TEST_F(ReadTraceTest, RanksOfExportsWithoutNumbersGoOnFromFileToFile) {
   const auto two_gpus = [] {
     test::NsysBuilder b;
