@@ -37,7 +37,7 @@ def brief(result: Result) -> dict[str, Any]:
             "interval",
             "difference_ns",
             "p",
-            "p_needed",
+            "few_steps",
             "max_regression",
             "regression",
         )

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "stepscope/stats/block_bootstrap.h"
+#include "stepscope/stats/few_steps.h"
 #include "stepscope/stats/hampel.h"
 #include "stepscope/stats/student_t.h"
 #include "stepscope/stats/summary.h"
@@ -76,38 +77,28 @@ LongRun long_run_of_logs(std::span<const Series> logs, std::span<const Series> c
   return run;
 }
 
-// A mean, its variance and the degrees of freedom of that variance.
-struct Estimate {
-  double mean = 0;
-  double variance = 0;
-  double degrees = 1;
-};
-
-struct Welch {
-  double difference = 0;
-  double error = 0;
-  double degrees = 1;
-
-  [[nodiscard]] double p() const {
-    if (error > 0) return student_t_tails(std::fabs(difference) / error, degrees);
-    return difference == 0 ? 1 : 0;
-  }
-  [[nodiscard]] LogInterval interval(double alpha) const {
-    const double half = error > 0 ? student_t_critical(alpha, degrees) * error : 0;
-    return {difference - half, difference + half};
-  }
-};
-
-Welch welch(const Estimate& a, const Estimate& b) {
-  Welch w{.difference = b.mean - a.mean, .error = std::sqrt(a.variance + b.variance)};
-  const double parts = a.variance * a.variance / a.degrees + b.variance * b.variance / b.degrees;
-  w.degrees = parts > 0 ? (a.variance + b.variance) * (a.variance + b.variance) / parts
-                        : a.degrees + b.degrees;
-  return w;
+double p_of(const MeanEstimate& difference) {
+  const double error = std::sqrt(difference.variance);
+  if (error > 0) return student_t_tails(std::fabs(difference.mean) / error, difference.degrees);
+  return difference.mean == 0 ? 1 : 0;
 }
 
-Estimate by_steps(std::span<const Series> launches, const LongRun& run) {
+// Half of the interval.
+double half_of(const MeanEstimate& difference, double alpha) {
+  const double error = std::sqrt(difference.variance);
+  return error > 0 ? student_t_critical(alpha, difference.degrees) * error : 0;
+}
+
+MeanEstimate by_steps(std::span<const Series> launches, const LongRun& run) {
   return {.mean = *mean(all_of(launches)), .variance = run.mean_variance(), .degrees = run.degrees};
+}
+
+// The difference of arms of few steps. With as many steps in each, the test is exact enough for
+// arms of different variances, too, and the variances count as equal.
+MeanEstimate of_few_steps(std::span<const Series> a, std::span<const Series> b) {
+  const double lag1 = lag1_bound(a, b);
+  return difference_of(mean_estimate(a, lag1), mean_estimate(b, lag1),
+                       all_of(a).size() == all_of(b).size());
 }
 
 // What two arms of an AR(1) with a coefficient of up to 0.99 show at most. Welch's test has too few
@@ -166,21 +157,23 @@ std::optional<Separated> separated(std::span<const Series> a, std::span<const Se
                    shifts};
 }
 
-std::optional<Estimate> by_launches(std::span<const Series> launches) {
+std::optional<MeanEstimate> by_launches(std::span<const Series> launches) {
   std::vector<double> means;
   for (const Series s : launches)
     if (!s.empty()) means.push_back(*mean(s));
   if (means.size() < 2) return std::nullopt;
   const auto n = static_cast<double>(means.size());
   const double deviation = *sample_stdev(means);
-  return Estimate{.mean = *mean(means), .variance = deviation * deviation / n, .degrees = n - 1};
+  return MeanEstimate{
+      .mean = *mean(means), .variance = deviation * deviation / n, .degrees = n - 1};
 }
 
-std::optional<Welch> welch_of_launches(std::span<const Series> a, std::span<const Series> b) {
+std::optional<MeanEstimate> difference_of_launches(std::span<const Series> a,
+                                                   std::span<const Series> b) {
   const auto of_a = by_launches(a);
   const auto of_b = by_launches(b);
   if (!of_a || !of_b) return std::nullopt;
-  return welch(*of_a, *of_b);
+  return difference_of(*of_a, *of_b);
 }
 
 // Long-run variance of the signs of `n` values of an AR(1) around its median, by Sheppard's formula
@@ -221,13 +214,28 @@ LogInterval wider(const LogInterval& a, const LogInterval& b) {
   return {std::min(a.first, b.first), std::max(a.second, b.second)};
 }
 
+// The interval of the logarithm of the ratio, by the bootstrap. `degrees`: of the variances.
+LogInterval interval_of_medians(std::span<const Series> log_a, std::span<const Series> log_b,
+                                const RatioTest& t, double degrees, const RatioOptions& options) {
+  std::vector<double> apart = deviations(log_b, t.b.run, options, 1);
+  const std::vector<double> other = deviations(log_a, t.a.run, options, 0);
+  for (std::size_t i = 0; i < apart.size(); ++i) apart[i] -= other[i];
+  std::ranges::sort(apart);
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const double widen =
+      student_t_critical(options.alpha, degrees) / student_t_critical(options.alpha, infinite);
+  const double centre = std::log(t.ratio);
+  return {centre + widen * *quantile_sorted(apart, options.alpha / 2),
+          centre + widen * *quantile_sorted(apart, 1 - options.alpha / 2)};
+}
+
 Verdict verdict_of(const RatioTest& t, const RatioOptions& options) {
   if (!t.interval || !t.p) return Verdict::not_enough_data;
   const auto [low, high] = *t.interval;
   const bool matters = std::fabs(t.ratio - 1) >= options.floor && t.ratio != 1;
-  if (matters && *t.p < t.p_needed && (low > 1 || high < 1))
+  if (matters && *t.p < options.alpha && (low > 1 || high < 1))
     return t.ratio > 1 ? Verdict::slower : Verdict::faster;
-  if (t.p_needed < options.alpha) return Verdict::not_enough_data;
+  if (t.few) return Verdict::not_enough_data;
   if (low >= 1 - options.floor && high <= 1 + options.floor) return Verdict::same;
   return Verdict::inconclusive;
 }
@@ -250,13 +258,6 @@ std::string_view name_of(Verdict verdict) {
   return names[static_cast<std::size_t>(verdict)];
 }
 
-double strictness(const LongRun& a, const LongRun& b, double least_effective) {
-  if (std::min(a.effective, b.effective) >= least_effective) return 1;
-  const std::size_t count = std::min(a.count, b.count);
-  if (count < 3) return 0;
-  return count < 5 ? 0.02 : 0.1;
-}
-
 RatioTest test_ratio(std::span<const Series> a, std::span<const Series> b,
                      const RatioOptions& options) {
   const Launches logs_a = logarithms(a);
@@ -272,36 +273,31 @@ RatioTest test_ratio(std::span<const Series> a, std::span<const Series> b,
   t.b = {.median = *median(all_of(b)), .run = long_run_of_logs(log_b, in_b)};
   t.ratio = t.b.median / t.a.median;
   if (t.a.run.count < 2 || t.b.run.count < 2) return t;
-  t.p_needed = options.alpha * strictness(t.a.run, t.b.run, options.least_effective);
-  const Welch steps = welch(by_steps(in_a, t.a.run), by_steps(in_b, t.b.run));
-  const FarApart far = far_apart(in_a, t.a.run, in_b, t.b.run, steps.difference, options.alpha);
+  t.few = std::min(t.a.run.effective, t.b.run.effective) < options.least_effective;
+  if (std::min(t.a.run.count, t.b.run.count) < 3) return t;
+  const MeanEstimate steps = t.few
+                                 ? of_few_steps(log_a, log_b)
+                                 : difference_of(by_steps(in_a, t.a.run), by_steps(in_b, t.b.run));
+  const FarApart far = far_apart(in_a, t.a.run, in_b, t.b.run, steps.mean, options.alpha);
   const double centre = std::log(t.ratio);
   auto apart_by = separated(in_a, in_b);
   if (apart_by) t.p_separated = apart_by->p;
   if (apart_by && (std::fabs(centre) < std::log(options.large) || apart_by->p >= options.alpha))
     apart_by.reset();
-  t.p_steps = std::min({steps.p(), far.p, apart_by ? apart_by->p : 1.0});
+  t.p_steps = std::min({p_of(steps), far.p, apart_by ? apart_by->p : 1.0});
   t.p = t.p_steps;
-  if (far.p < options.alpha || apart_by) t.p_needed = options.alpha;
-  std::vector<double> apart = deviations(log_b, t.b.run, options, 1);
-  const std::vector<double> other = deviations(log_a, t.a.run, options, 0);
-  for (std::size_t i = 0; i < apart.size(); ++i) apart[i] -= other[i];
-  std::ranges::sort(apart);
-  constexpr double infinite = std::numeric_limits<double>::infinity();
-  const double widen = student_t_critical(options.alpha, steps.degrees) /
-                       student_t_critical(options.alpha, infinite);
-  LogInterval logs = {centre + widen * *quantile_sorted(apart, options.alpha / 2),
-                      centre + widen * *quantile_sorted(apart, 1 - options.alpha / 2)};
+  LogInterval logs = {centre - half_of(steps, options.alpha),
+                      centre + half_of(steps, options.alpha)};
+  if (!t.few) logs = interval_of_medians(log_a, log_b, t, steps.degrees, options);
   logs = {std::max(logs.first, centre - far.half), std::min(logs.second, centre + far.half)};
   if (apart_by)
     logs = {std::max(logs.first, apart_by->shifts.first),
             std::min(logs.second, apart_by->shifts.second)};
-  if (const auto launches = welch_of_launches(in_a, in_b)) {
-    t.p_launches = launches->p();
+  if (const auto launches = difference_of_launches(in_a, in_b)) {
+    t.p_launches = p_of(*launches);
     t.p = std::max(*t.p, *t.p_launches);
-    const LogInterval of_means = launches->interval(options.alpha);
-    const double shift = centre - launches->difference;
-    logs = wider(logs, {of_means.first + shift, of_means.second + shift});
+    const double half = half_of(*launches, options.alpha);
+    logs = wider(logs, {centre - half, centre + half});
   }
   t.interval = LogInterval{std::exp(logs.first), std::exp(logs.second)};
   t.verdict = verdict_of(t, options);
@@ -320,19 +316,18 @@ DifferenceTest test_difference(std::span<const Series> a, std::span<const Series
   const LongRun run_a = long_run(a);
   const LongRun run_b = long_run(b);
   if (run_a.count == 0 || run_b.count == 0) return t;
-  const Welch steps = welch(by_steps(a, run_a), by_steps(b, run_b));
+  const MeanEstimate steps = difference_of(by_steps(a, run_a), by_steps(b, run_b));
   t.a = *mean(all_of(a));
   t.b = *mean(all_of(b));
   t.difference = t.b - t.a;
   if (run_a.count < 2 || run_b.count < 2) return t;
-  t.p = steps.p();
-  t.interval = steps.interval(alpha);
-  if (const auto launches = welch_of_launches(a, b)) {
-    t.p = std::max(*t.p, launches->p());
-    const LogInterval of_means = launches->interval(alpha);
-    const double shift = t.difference - launches->difference;
-    t.interval = wider(*t.interval, {of_means.first + shift, of_means.second + shift});
+  t.p = p_of(steps);
+  double half = half_of(steps, alpha);
+  if (const auto launches = difference_of_launches(a, b)) {
+    t.p = std::max(*t.p, p_of(*launches));
+    half = std::max(half, half_of(*launches, alpha));
   }
+  t.interval = std::pair(t.difference - half, t.difference + half);
   return t;
 }
 

@@ -22,9 +22,8 @@
 // steps of an arm alike and so moves its level, but by no more than levels of launches differ. In
 // an experiment with 2,700 pairs of four steps from 25 equal launches, during ten compilations on
 // two cores, 4.3 % were separated with medians that differ by a half, and 30 % by a fifth.
-// *Few steps*: with fewer than `least_effective` effective steps the estimate of the correlation is
-// rough. By Welch's test, which rests on it, a difference is then called only if p is far below
-// alpha (strictness()).
+// *Few steps*: with fewer than `least_effective` effective steps the correlation is hardly known.
+// The test and the interval then follow from a bound of it (few_steps.h) instead of an estimate.
 // *Launches*: with two or more launches an arm, the same statistics are computed on launch means,
 // with n = the number of launches. The wider interval and the larger p are used.
 #pragma once
@@ -42,9 +41,10 @@ namespace stepscope {
 
 struct RatioOptions {
   double alpha = 0.05;
-  double floor = 0.01;         // smaller changes are never called
-  double large = 1.5;          // launches of one program differ by less (*separated* above)
-  double least_effective = 8;  // with fewer effective steps an arm, p has to be far below alpha
+  double floor = 0.01;  // smaller changes are never called
+  double large = 1.5;   // launches of one program differ by less (*separated* above)
+  double least_effective =
+      8;  // with fewer effective steps an arm, a bound of their correlation counts
   std::size_t replicates = 2000;
   std::uint64_t seed = 1;
 };
@@ -72,14 +72,9 @@ struct RatioTest {
   std::optional<double> p_separated;  // of exchangeable steps (*separated*); absent: arms overlap
   std::optional<double> p_launches;   // launches as the unit
   std::optional<double> p;            // the larger
-  double p_needed = 0;                // a difference is called if p is below it
+  bool few = true;                    // fewer effective steps than `least_effective`
   Verdict verdict = Verdict::not_enough_data;
 };
-
-// The share of alpha that p has to be below: 1 with `least_effective` effective steps in each arm;
-// 1/10 with fewer; 1/50 with 3 or 4 steps in an arm, which show no correlation at all; 0 with fewer
-// than three. Keeps false calls at or below alpha for an AR(1) up to a coefficient of 0.99.
-[[nodiscard]] double strictness(const LongRun& a, const LongRun& b, double least_effective);
 
 // Each arm is a list of launches with steps in time order, all > 0. At least one step in all.
 [[nodiscard]] RatioTest test_ratio(std::span<const Series> a, std::span<const Series> b,

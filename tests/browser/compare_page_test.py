@@ -105,7 +105,7 @@ class SweepPage(Lists):
         self.assertEqual(self.texts("h1"), [data["answer"]["sentence"]])
         self.assertEqual(self.texts("#table tbody tr td:first-child"), [v["value"] for v in data["values"]])
         said = dict(zip([v["value"] for v in data["values"]], self.texts("#table tbody tr td:nth-child(2)")))
-        self.assertEqual(said[data["best"]], "fastest")
+        self.assertEqual(said[data["best"]], "smallest median")
         for value in data["ties"]:
             self.assertEqual(said[value], "ties with it")
         self.assertEqual(len(self.texts("#launches tbody tr")), len(data["order"]))

@@ -46,15 +46,12 @@ Message why_not_called(const Comparison& r) {
 Message too_few(const Comparison& r) {
   const RatioTest& t = r.runs.ratio;
   const std::size_t least = std::min(r.runs.a.steps, r.runs.b.steps);
-  if (!t.p || t.p_needed == 0)
-    return msg::too_few_for_spread(r.runs.a.steps == least ? "A" : "B", least);
+  if (!t.p) return msg::too_few_for_spread(r.runs.a.steps == least ? "A" : "B", least);
   // Exact for steps that are independent of each other, which those of one launch are not.
   if (t.p_separated && *t.p_separated < r.options.ratio.alpha)
     return msg::launches_may_differ(t.ratio > 1, Percent{r.options.ratio.large - 1});
-  const bool by_p = *t.p >= t.p_needed;
-  return msg::few_effective(Digits{r.runs.a.n_eff}, Digits{r.runs.b.n_eff},
-                            Digits{r.options.ratio.least_effective},
-                            value_if(by_p, Digits{t.p_needed}), value_if(by_p, p_in_words(*t.p)));
+  return msg::few_effective(Digits{r.runs.a.n_eff}, Digits{r.runs.b.n_eff}, interval_in_words(r),
+                            p_in_words(*t.p));
 }
 
 // The steps an arm that have `least_effective` independent ones.
@@ -99,15 +96,17 @@ std::vector<std::string> ties_of(const Sweep& sweep) {
 
 Message sweep_sentence(const SweepResult& r) {
   const SweptValue& best = r.sweep.values[r.sweep.best];
-  Messages parts = {msg::fastest_value(r.name, best.value, Nanoseconds(best.arm.median_ns))};
+  const std::vector<std::string> ties = ties_of(r.sweep);
+  const Nanoseconds median(best.arm.median_ns);
+  Messages parts = {ties.empty() ? msg::fastest_value(r.name, best.value, median)
+                                 : msg::values_tie(r.name, best.value, median, ties)};
   if (r.sweep.values.size() == 1) {
     parts.push_back(msg::nothing_beside());
     return msg::clauses(std::move(parts));
   }
   if (!r.sweep.enough_data)
     parts.push_back(msg::values_not_told_apart(Digits{r.options.ratio.least_effective}));
-  const std::vector<std::string> ties = ties_of(r.sweep);
-  parts.push_back(ties.empty() ? msg::others_slower() : msg::values_tie(ties));
+  if (ties.empty()) parts.push_back(msg::others_slower());
   return msg::clauses(std::move(parts));
 }
 
@@ -207,7 +206,7 @@ Json compare_tree(const Comparison& r) {
           {"p_steps", real(t.p_steps)},
           {"p_launches", real(t.p_launches)},
           {"p_separated", real(t.p_separated)},
-          {"p_needed", t.p_needed},
+          {"few_steps", t.few},
           {"alpha", r.options.ratio.alpha},
           {"floor", r.options.ratio.floor},
           {"max_regression", real(r.max_regression)},

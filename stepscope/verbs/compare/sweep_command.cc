@@ -10,6 +10,7 @@
 #include "stepscope/face/help/output_flags.h"
 #include "stepscope/face/help/verb.h"
 #include "stepscope/face/outputs.h"
+#include "stepscope/face/page/html.h"
 #include "stepscope/face/terminal.h"
 #include "stepscope/face/tree/csv_tables.h"
 #include "stepscope/verbs/compare/compare_views.h"
@@ -34,9 +35,8 @@ struct SweepFlags {
 
 void declare(CLI::App& app, SweepFlags& f) {
   app.description(
-      "Runs a command at several values of a setting and says which value is the fastest, and "
-      "which "
-      "tie with it.");
+      "Runs a command at several values of a setting and says which value is the fastest, or which "
+      "cannot be told apart from the smallest median.");
   app.add_option("CMD", f.command,
                  "Program and its arguments, behind --. It writes its step times to {out}, or "
                  "prints lines with step_time_ms=NUMBER.")

@@ -19,7 +19,7 @@ function compare_hero(report) {
     ['Median of A', ns(a.median_ns), `${plural(a.steps, 'step')}, worth ${number(a.n_eff)}`],
     ['Median of B', ns(b.median_ns), `${plural(b.steps, 'step')}, worth ${number(b.n_eff)}`],
     known(report.p) && ['p', report.p < 0.0001 ? '< 0.0001' : report.p.toFixed(4),
-      `called below ${number(report.p_needed)}`],
+      `called below ${number(report.alpha)}`],
     known(report.max_regression) && ['Limit', percent(report.max_regression),
       gates[report.regression]]
   ].filter(Boolean);

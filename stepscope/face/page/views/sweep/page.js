@@ -15,14 +15,15 @@ import {launch_columns} from '../compare/arms.js';
 
 const most_strips = 40;
 
-const verdict_of = (v) => (v.best ? 'fastest' : v.tie ? 'ties with it' : 'slower');
+const smallest = 'smallest median';
+const verdict_of = (v) => (v.best ? smallest : v.tie ? 'ties with it' : 'slower');
 const colour_of_value = (v) => (v.best ? 'idle_data' : v.tie ? 'compute' : 'comm_exposed_transfer');
 
 function sweep_hero(report) {
   const best = report.values.find((v) => v.best);
   const slowest = report.values.reduce((x, v) => (v.ratio > (x ? x.ratio : 0) ? v : x), null);
   const rows = best ? [
-    ['Fastest', `${report.name} = ${best.value}`, `median ${ns(best.median_ns)}`],
+    ['Smallest median', `${report.name} = ${best.value}`, `median ${ns(best.median_ns)}`],
     ['Ties', report.ties.length ? report.ties.join(', ') : 'none', 'not called slower'],
     slowest && !slowest.best && ['Slowest', `${report.name} = ${slowest.value}`,
       `${signed_percent(slowest.ratio - 1)} against the fastest`],
@@ -38,7 +39,7 @@ function sweep_values(report) {
   const strips = report.values.map((v) => strip_of(`${report.name} = ${v.value} · ${verdict_of(v)}`,
     v.launches, colour_of_value(v), {head: v.best}));
   if (!strips.some((x) => x.sorted.length)) return missing('There is no step.');
-  const key = [['idle_data', 'fastest'], ['compute', 'ties with it'],
+  const key = [['idle_data', smallest], ['compute', 'ties with it'],
     ['comm_exposed_transfer', 'slower']];
   return [
     h('div', {class: 'legend'}, key.map(([colour, name]) =>
@@ -94,7 +95,7 @@ function sweep_launches(report) {
   const verdict = new Map(report.values.map((v) => [v.value, v]));
   if (launches.length < 2) return missing('There is one launch.');
   const series = [...new Set(launches.map((l) => colour_of_value(verdict.get(l.value))))];
-  const named = {idle_data: 'fastest', compute: 'ties with it', comm_exposed_transfer: 'slower'};
+  const named = {idle_data: smallest, compute: 'ties with it', comm_exposed_transfer: 'slower'};
   return [
     fitted((width) => line_chart({
       numbers: launches.map((_, i) => i + 1),
