@@ -70,6 +70,7 @@ void add_uses(const DeviceMemoryAccount& device, std::vector<MemoryFinding>& out
   add_use(device, MemoryUse::optimizer, msg::optimizer_holds, msg::shard_optimizer(), out);
   add_use(device, MemoryUse::gradients, msg::gradients_hold, msg::shard_gradients(), out);
   add_use(device, MemoryUse::parameters, msg::parameters_hold, msg::shard_parameters(), out);
+  add_use(device, MemoryUse::older, msg::older_holds, msg::record_from_the_start(), out);
   add_use(device, MemoryUse::temporary, msg::temporaries_hold, msg::compute_in_parts(), out);
   std::ranges::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
                            std::ranges::greater{}, &MemoryFinding::bytes);

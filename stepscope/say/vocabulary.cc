@@ -298,12 +298,16 @@ constexpr std::array table = std::to_array<Term>({
     {"predicted_memory", "logits", "logits", "Logits, their gradients and the loss."},
 
     {"memory_use", "parameters", "parameters"},
+    {"memory_use", "masters", "master weights",
+     "Copies of the parameters in the format of the optimizer."},
     {"memory_use", "gradients", "gradients"},
     {"memory_use", "optimizer", "optimizer states"},
     {"memory_use", "activations", "activations",
      "Allocated in forward and alive after it, or older than the trace."},
     {"memory_use", "temporary", "temporary",
      "Freed in the phase that allocated it, or allocated by the optimizer."},
+    {"memory_use", "older", "of unknown use, older than the recording",
+     "Allocated before the recording and not freed in it.", "older than the recording"},
     {"memory_use", "unknown", "unknown", "The trace does not tell."},
 
     {"allocator", "reserved_bytes", "reserved from the device",

@@ -199,7 +199,7 @@ class Uses {
     const bool kept = life.end == never;
     const Phase freed = kept ? Phase::unknown : freed_in(life);
     if (life.stack == 0 && life.before_trace) {
-      if (kept) return MemoryUse::parameters;
+      if (kept) return MemoryUse::older;
       if (sites_[life.free_stack].zeroes_gradients) return MemoryUse::gradients;
       if (freed == Phase::backward) return MemoryUse::activations;
       return freed == Phase::optimizer ? MemoryUse::optimizer : MemoryUse::unknown;
@@ -248,7 +248,8 @@ class Uses {
 
 // The use of each block of a replayed history, in terms of MemoryUse
 // (device_memory.h), inferred from the stacks of its allocation and its free:
-//   parameters   allocated in setup and never freed; before the trace, without a stack, never freed
+//   parameters   allocated in setup and never freed
+//   older        before the trace, without a stack, never freed
 //   optimizer    allocated in the optimizer and never freed; before the trace, and freed there
 //   gradients    allocated in a backward and not freed in one; before the trace, and freed in
 //                zero_grad

@@ -115,8 +115,19 @@ void describe_peak(const Trace& trace, const RankIndex& rank, const DeviceEvents
         properties->total_memory - memory.peak_reserved.value_or(memory.peak_allocated);
 }
 
+// Moves the model's state from what is older than the recording, if it fits in.
+void explain_older(const ModelState& state, std::array<Bytes, memory_use_count>& uses) {
+  const auto of = [&](MemoryUse use) -> Bytes& { return uses[static_cast<std::size_t>(use)]; };
+  if (state.sum() > of(MemoryUse::older)) return;
+  of(MemoryUse::older) = of(MemoryUse::older) - state.sum();
+  of(MemoryUse::parameters) += state.weights;
+  of(MemoryUse::masters) += state.masters;
+  of(MemoryUse::gradients) += state.gradients;
+  of(MemoryUse::optimizer) += state.moments;
+}
+
 DeviceMemory describe(const Trace& trace, const RankIndex& rank, const DeviceEvents& events,
-                      std::span<const PhaseSpan> phases) {
+                      const std::optional<ModelState>& state, std::span<const PhaseSpan> phases) {
   DeviceMemory memory;
   memory.device = events.device;
   describe_peak(trace, rank, events, memory);
@@ -124,6 +135,12 @@ DeviceMemory describe(const Trace& trace, const RankIndex& rank, const DeviceEve
   memory.unmatched_frees = blocks.unmatched_frees;
   memory.composition =
       composition_at(blocks.blocks, phases, memory.peak_time, memory.peak_allocated);
+  memory.phase_at_peak = phase_at(phases, memory.peak_time).value_or(Phase::other);
+  if (memory.composition) {
+    memory.before_recording = (*memory.composition)[static_cast<std::size_t>(MemoryUse::older)];
+    const bool of_model = (memory.device >= 0) == !rank.cpu_only();
+    if (state && of_model) explain_older(*state, *memory.composition);
+  }
   for (const PhaseSpan& span : phases)
     memory.phases.push_back({span.phase, span.start, span.end,
                              allocated_before(trace.memory, events, span.start),
@@ -155,8 +172,9 @@ MemoryTable memory_table(const Trace& trace, const RankIndex& rank, std::span<co
                          std::span<const PhaseSpan> phases) {
   MemoryTable table;
   const std::vector<PhaseSpan> joined = join_neighbours(phases);
+  if (trace.memory.size() > 0) table.state = model_state(trace, rank, steps, joined);
   for (const DeviceEvents& events : events_by_device(trace.memory))
-    table.devices.push_back(describe(trace, rank, events, joined));
+    table.devices.push_back(describe(trace, rank, events, table.state, joined));
   table.copies = copy_table(trace, rank, steps);
   return table;
 }
@@ -208,7 +226,7 @@ MemoryUse use_of_inherited(Ns freed, std::span<const PhaseSpan> phases) {
 
 MemoryUse use_of(const MemoryBlock& block, std::span<const PhaseSpan> phases) {
   if (!block.allocated)
-    return block.freed ? use_of_inherited(*block.freed, phases) : MemoryUse::parameters;
+    return block.freed ? use_of_inherited(*block.freed, phases) : MemoryUse::older;
   if (!block.freed) return use_of_kept(*block.allocated, phases);
   const auto from = place_of(phases, *block.allocated);
   const auto to = place_of(phases, *block.freed);
@@ -256,7 +274,7 @@ std::optional<std::array<Bytes, memory_use_count>> composition_at(
     known += block.bytes;
   }
   if (known > total) return std::nullopt;
-  uses[static_cast<std::size_t>(MemoryUse::parameters)] += total - known;
+  uses[static_cast<std::size_t>(MemoryUse::older)] += total - known;
   return uses;
 }
 

@@ -13,28 +13,34 @@
 #include "stepscope/analysis/steps/phases.h"
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/analysis/work/model_state.h"
 #include "stepscope/base/enum_names.h"
 #include "stepscope/event/trace.h"
 
 namespace stepscope {
 
 // The use of a block. It is inferred from the times of allocation and free; it is never recorded.
-//   parameters   the model's state: never freed, and older than the trace or allocated before the
-//                first forward. Includes optimizer state of that age: nothing distinguishes them
-//   optimizer    allocated by the optimizer and never freed
+// Bytes that are older than the trace and never freed have no rows. What of them is the model's
+// state follows from other rows (model_state.h).
+//   parameters   the weights; or allocated before the first forward and never freed
+//   masters      copies of the weights in the optimizer's format
+//   optimizer    allocated by the optimizer and never freed; its moments
 //   gradients    allocated in a backward and alive after it, or older than the trace and freed by
 //                the optimizer
 //   activations  allocated in a forward (or recompute) and alive after it, or older than the trace
 //                and freed in a backward
 //   temporary    freed in the stretch of the phase that allocated it, or allocated by the optimizer
 //                and freed
+//   older        before the recording: never freed, and no row shows its use
 //   unknown      the rest
 enum class MemoryUse : std::uint8_t {
   parameters,
+  masters,
   gradients,
   optimizer,
   activations,
   temporary,
+  older,
   unknown
 };
 inline constexpr auto memory_use_names = enum_names<MemoryUse::unknown>;
@@ -92,6 +98,8 @@ struct DeviceMemory {
   // Use of memory at the peak; sums to peak_allocated. Empty if the recorded totals contradict the
   // blocks.
   std::optional<std::array<Bytes, memory_use_count>> composition;
+  Bytes before_recording{};  // of the peak: without a row of their allocation
+  Phase phase_at_peak = Phase::other;
   std::vector<MemoryPhase> phases;
   std::vector<MemoryPoint> timeline;  // at most 2,000 points (thin_out)
   std::uint64_t unmatched_frees = 0;  // frees of blocks whose allocation is not in the trace
@@ -108,6 +116,7 @@ struct CopyRow {
 };
 
 struct MemoryTable {
+  std::optional<ModelState> state{};  // of the model on the rank's device
   std::vector<DeviceMemory> devices;  // by device, host first; empty without [memory] events
   std::vector<CopyRow> copies;        // of the steps, longest first
 };

@@ -113,7 +113,7 @@ MemoryUse use(std::optional<std::int64_t> allocated, std::optional<std::int64_t>
 }
 
 TEST(memory_use, follows_from_the_lifetime_of_a_block) {
-  EXPECT_EQ(use({}, {}), MemoryUse::parameters);
+  EXPECT_EQ(use({}, {}), MemoryUse::older);
   EXPECT_EQ(use(50, {}), MemoryUse::parameters);
   EXPECT_EQ(use(350, {}), MemoryUse::optimizer);
   EXPECT_EQ(use(250, 350), MemoryUse::gradients);
@@ -149,10 +149,82 @@ TEST(memory_use, sums_to_the_peak_with_what_is_older_than_the_trace) {
   const auto part = [&](MemoryUse u) {
     return (*d.composition)[static_cast<std::size_t>(u)].value;
   };
-  EXPECT_EQ(part(MemoryUse::parameters), 1000);
+  EXPECT_EQ(part(MemoryUse::older), 1000);
+  EXPECT_EQ(d.before_recording, Bytes{1000});
+  EXPECT_EQ(d.phase_at_peak, Phase::backward);
   EXPECT_EQ(part(MemoryUse::activations), 300);
   EXPECT_EQ(part(MemoryUse::gradients), 400);
   EXPECT_EQ(part(MemoryUse::temporary), 0);
+}
+
+// Two micro-batches of a weight in bf16 and one in fp32, with fused AdamW on fp32 copies.
+class StateBuilder : public MemoryBuilder {
+ public:
+  StateBuilder() {
+    for (const std::int64_t at : {100, 200}) {
+      phases.push_back({Ns{at}, Ns{at + 40}, Phase::forward});
+      phases.push_back({Ns{at + 40}, Ns{at + 90}, Phase::backward});
+      accumulate(at + 50, "[[10, 20]]", R"(["c10::BFloat16"])");
+      accumulate(at + 60, "[[20]]", R"(["float"])");
+    }
+    phases.push_back({Ns{300}, Ns{400}, Phase::optimizer});
+    row(thread(1), Category::user_annotation, "Optimizer.step#AdamW.step", 300, 400);
+    call("aten::_fused_adamw_", 310, 320, {});
+    launch_kernel(1, 315,
+                  "multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, "
+                  "FusedAdamMathFunctor<float, 4, (ADAM_MODE)1, false>>",
+                  320, 330);
+    total_ = 10'000;
+    event(120, 1, 300);
+    event(180, 1, -300);
+  }
+  void accumulate(std::int64_t at, std::string_view dims, std::string_view types) {
+    call("torch::autograd::AccumulateGrad", at, at + 5, {.dims = dims, .types = types});
+  }
+  std::vector<PhaseSpan> phases;
+};
+
+TEST(model_state, follows_from_the_gradients_and_the_optimizer) {
+  StateBuilder b;
+  const MemoryTable m = memory(b, b.phases);
+  ASSERT_TRUE(m.state);
+  EXPECT_EQ(m.state->elements, 220);
+  EXPECT_EQ(m.state->weights, Bytes{200 * 2 + 20 * 4});
+  EXPECT_EQ(m.state->masters, Bytes{200 * 4});
+  EXPECT_EQ(m.state->moments, Bytes{2 * 220 * 4});
+  EXPECT_EQ(m.state->gradients, Bytes{0});
+  const auto& held = *m.devices[0].composition;
+  EXPECT_EQ(held[static_cast<std::size_t>(MemoryUse::parameters)], m.state->weights);
+  EXPECT_EQ(held[static_cast<std::size_t>(MemoryUse::masters)], m.state->masters);
+  EXPECT_EQ(held[static_cast<std::size_t>(MemoryUse::optimizer)], m.state->moments);
+  EXPECT_EQ(held[static_cast<std::size_t>(MemoryUse::older)], Bytes{10'000} - m.state->sum());
+}
+
+TEST(model_state, includes_gradients_that_are_zeroed) {
+  StateBuilder b;
+  b.call("aten::_foreach_zero_", 340, 350, {});
+  EXPECT_EQ(memory(b, b.phases).state->gradients, Bytes{220 * 4});
+}
+
+TEST(model_state, is_not_made_to_fit) {
+  StateBuilder b;
+  for (Bytes& total : b.trace().memory.total_allocated) total = total - Bytes{8000};
+  const MemoryTable m = memory(b, b.phases);
+  const auto& held = *m.devices[0].composition;
+  EXPECT_EQ(held[static_cast<std::size_t>(MemoryUse::older)], Bytes{2000});
+  EXPECT_EQ(held[static_cast<std::size_t>(MemoryUse::parameters)], Bytes{0});
+}
+
+TEST(model_state, is_absent_if_a_device_may_keep_a_part) {
+  StateBuilder b;
+  Collective gather;
+  gather.slice = b.row(b.thread(1), Category::cpu_op, "record_param_comms", 350, 360);
+  gather.name = b.trace().strings.intern("_reduce_scatter_base");
+  b.trace().collectives.push_back(gather);
+  EXPECT_FALSE(memory(b, b.phases).state);
+  StateBuilder uneven;
+  uneven.accumulate(270, "[[7]]", R"(["float"])");
+  EXPECT_FALSE(memory(uneven, uneven.phases).state);
 }
 
 TEST(memory_blocks, tolerate_frees_without_an_allocation_and_lost_frees) {

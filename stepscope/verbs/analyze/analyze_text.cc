@@ -20,6 +20,7 @@
 #include "stepscope/say/kernel_name.h"
 #include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
+#include "stepscope/say/vocabulary.h"
 #include "stepscope/verbs/analyze/expected_views.h"
 #include "stepscope/verbs/analyze/explanation_views.h"
 #include "stepscope/verbs/analyze/gpu_views.h"
@@ -301,6 +302,34 @@ std::string host(const Analysis& report, std::size_t width) {
   return wrapped(say(msg::host_of_rank(r.rank, r.steps.size(), std::move(parts))), width);
 }
 
+// The uses of the memory at the peak, largest first. Empty if they are not known.
+Messages uses_at_peak(const DeviceMemory& device) {
+  if (!device.composition) return {};
+  std::vector<std::pair<Bytes, MemoryUse>> uses;
+  for (std::size_t u = 0; u < memory_use_count; ++u)
+    if (const Bytes bytes = (*device.composition)[u]; bytes.value > 0)
+      uses.emplace_back(bytes, static_cast<MemoryUse>(u));
+  std::ranges::stable_sort(uses, std::ranges::greater{}, [](const auto& use) { return use.first; });
+  Messages parts;
+  for (const auto& [bytes, use] : uses)
+    parts.push_back(
+        msg::name_and_amount(label_of("memory_use", name_of(memory_use_names, use)), bytes));
+  return parts;
+}
+
+// What each phase of the last step adds or frees.
+Message through_last_step(const RankResult& r, const DeviceMemory& device) {
+  if (r.steps.empty()) return {};
+  const Step& step = r.steps.back();
+  Messages parts;
+  for (const MemoryPhase& p : device.phases)
+    if (p.start >= step.host_start && p.start < step.host_end && p.at_start != p.at_end)
+      parts.push_back(msg::memory_of_phase(name_of(phase_names, p.phase), p.at_start, p.at_end));
+  constexpr std::size_t most_phases = 12;  // many micro-batches are no sentence
+  if (parts.empty() || parts.size() > most_phases) return {};
+  return msg::memory_through_step(step.index, std::move(parts));
+}
+
 std::string memory(const Analysis& report, std::size_t width) {
   std::string out;
   const RankResult& r = report.job.ranks.front();
@@ -311,6 +340,14 @@ std::string memory(const Analysis& report, std::size_t width) {
         msg::memory_of_rank(r.rank, value_if(d.device >= 0, d.device), d.peak_allocated,
                             d.peak_reserved, d.headroom, shorten(printable(d.running_at_peak), 60));
     out += wrapped(say(line), width);
+    Messages holds = uses_at_peak(d);
+    if (holds.empty()) continue;
+    const bool known = d.phase_at_peak != Phase::other;
+    const Bytes older = d.before_recording;
+    out += wrapped(say(msg::memory_at_peak(value_if(known, name_of(phase_names, d.phase_at_peak)),
+                                           std::move(holds), value_if(older.value > 0, older))),
+                   width);
+    out += wrapped(say(through_last_step(r, d)), width);
   }
   return out;
 }

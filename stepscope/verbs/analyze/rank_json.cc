@@ -216,6 +216,8 @@ Json device_memory(const DeviceMemory& d, Ns origin) {
           {"peak_allocated_bytes", value(d.peak_allocated)},
           {"peak_reserved_bytes", value(d.peak_reserved)},
           {"peak_time_ns", value(d.peak_time - origin)},
+          {"phase_at_peak", name_of(phase_names, d.phase_at_peak)},
+          {"before_recording_bytes", value(d.before_recording)},
           {"running_at_peak", text_or_null(d.running_at_peak)},
           {"headroom_bytes", value(d.headroom)},
           {"composition_bytes", std::move(composition)},

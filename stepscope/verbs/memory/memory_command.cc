@@ -9,6 +9,7 @@
 #include "stepscope/face/help/output_flags.h"
 #include "stepscope/face/help/verb.h"
 #include "stepscope/face/outputs.h"
+#include "stepscope/face/page/html.h"
 #include "stepscope/face/terminal.h"
 #include "stepscope/verbs/memory/memory.h"
 #include "stepscope/verbs/memory/memory_views.h"

@@ -15,19 +15,9 @@
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
+#include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
-
-namespace {
-
-std::string_view use_in_words(std::size_t use) {
-  if (use == static_cast<std::size_t>(MemoryUse::optimizer)) return "optimizer states";
-  if (use == static_cast<std::size_t>(MemoryUse::temporary)) return "temporary buffers";
-  if (use == static_cast<std::size_t>(MemoryUse::unknown)) return "of unknown use";
-  return memory_use_names[use];
-}
-
-}  // namespace
 
 Message place_in_words(const AccountedSnapshot& s, int device) {
   return msg::device_of_rank(device_in_words(device), s.rank);
@@ -50,7 +40,8 @@ Message device_memory_sentence(const AccountedSnapshot& s, const DeviceMemoryAcc
   for (const std::size_t u : uses_by_size(d.peak)) {
     const double share = share_of_bytes(d.peak.by_use[u], peak.live());
     if (u != static_cast<std::size_t>(MemoryUse::unknown) && share >= 0.1)
-      parts.push_back(msg::name_and_share(Percent{share}, use_in_words(u)));
+      parts.push_back(
+          msg::name_and_share(Percent{share}, label_of("memory_use", memory_use_names[u])));
   }
   return joined(msg::sentences,
                 {msg::device_holds(d.events > 0, place, peak.live(), std::move(parts)),
@@ -255,7 +246,7 @@ Json memory_tree_json(const MemoryResult& r) {
           {"answer", {{"sentence", say_stopped(memory_sentence(r))}}},
           {"inputs", std::move(inputs)},
           {"devices", std::move(devices)},
-          {"terms", terms_json({"allocator"})},
+          {"terms", terms_json({"allocator", "memory_use"})},
           {"warnings", say_all(r.warnings)}};
 }
 

@@ -80,10 +80,12 @@ export const path_colour = (what) => path_colours[what] ||
 
 const memory_use_colours = {
   parameters: 'compute',
+  masters: 'matmul',
   gradients: 'comm_exposed_transfer',
   optimizer: 'optimizer',
   activations: 'attention',
   temporary: 'idle_launch',
+  older: 'idle_host',
   unknown: 'idle_unexplained'
 };
 export const memory_use_colour = (use) => memory_use_colours[use] || 'other';

@@ -11,6 +11,7 @@ import {plain} from '../../format/names.js';
 import {
   bytes, count, digits, known, ns, number, part, round, sum, ticks
 } from '../../format/numbers.js';
+import {label_of} from '../../terms.js';
 import {record} from './record.js';
 
 // The start of a stretch of a phase, if the report has it.
@@ -52,19 +53,20 @@ function composition(device) {
     h('div', {
       class: 'stack tall',
       role: 'img',
-      'aria-label': entries.map(([k, v]) => `${k} ${bytes(v)}`).join(', ')
+      'aria-label': entries.map(([k, v]) => `${label_of('memory_use', k)} ${bytes(v)}`).join(', ')
     },
       entries.map(
           ([k, v]) => h('div', {
             class: `fill on-light ${k === 'unknown' ? 'dotted' : ''}`,
             style: {width: `${(100 * v) / whole}%`, '--c': `var(--${memory_use_colour(k)})`},
-            'data-tip': `${plain(k)}: ${bytes(v)}, ${part(v, whole)}`
+            'data-tip': `${label_of('memory_use', k)}: ${bytes(v)}, ${part(v, whole)}`
           }))),
     h('div', {class: 'legend'},
       entries.map(
           ([k, v]) =>
               h('span', {class: 'plain'},
-                swatch(memory_use_colour(k), k === 'unknown' ? 'dotted' : ''), plain(k),
+                swatch(memory_use_colour(k), k === 'unknown' ? 'dotted' : ''),
+                label_of('memory_use', k),
                 h('span', {class: 'amount'}, bytes(v)))))
   ];
 }

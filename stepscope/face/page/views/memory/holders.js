@@ -6,6 +6,7 @@ import {memory_use_colour} from '../../draw/looks.js';
 import {data_table, figure_column} from '../../draw/table.js';
 import {plural} from '../../format/names.js';
 import {bytes, count, part} from '../../format/numbers.js';
+import {label_of} from '../../terms.js';
 import {by_device} from './devices.js';
 
 export function snapshot_holders(report) {
@@ -20,7 +21,7 @@ export function snapshot_holders(report) {
         {label: 'Share', share: true, value: (r) => r.bytes / (live || 1),
           show: (r) => part(r.bytes, live), hue: (r) => memory_use_colour(r.use)},
         figure_column('Blocks', 'blocks', count),
-        {label: 'Use', text: true, value: (r) => r.use},
+        {label: 'Use', text: true, value: (r) => label_of('memory_use', r.use)},
         {label: 'Operator', text: true, value: (r) => r.operator}
       ]
     }), d.peak.holders_left_out > 0 &&

@@ -9,10 +9,12 @@ import {plain} from '../../format/names.js';
 import {
   bytes, count, digits, known, largest, ns, part, round, ticks
 } from '../../format/numbers.js';
+import {label_of} from '../../terms.js';
 import {by_device} from './devices.js';
 
 // The layers from the bottom up.
-const use_order = ['parameters', 'optimizer', 'gradients', 'activations', 'temporary', 'unknown'];
+const use_order = ['older', 'parameters', 'masters', 'optimizer', 'gradients', 'activations',
+  'temporary', 'unknown'];
 
 // The states to draw, as points with their place on the x axis: time, or events if no time is
 // recorded.
@@ -86,7 +88,7 @@ function snapshot_legend(d) {
   const live = at.memory.live_bytes;
   const drawn = (u) => [at, ...d.timeline].some((p) => p.by_use_bytes[u] > 0);
   return h('div', {class: 'legend'}, use_order.filter(drawn)
-    .map((u) => h('span', {class: 'plain'}, swatch(memory_use_colour(u)), plain(u),
+    .map((u) => h('span', {class: 'plain'}, swatch(memory_use_colour(u)), label_of('memory_use', u),
       h('span', {class: 'amount'}, `${bytes(at.by_use_bytes[u])} · ${
         part(at.by_use_bytes[u], live)}`))));
 }

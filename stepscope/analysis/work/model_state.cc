@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/work/model_state.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "stepscope/analysis/work/op_inputs.h"
+#include "stepscope/base/ascii.h"
+
+namespace stepscope {
+namespace {
+
+bool within(const Trace& trace, SliceId row, const Step& step) {
+  const Ns start = trace.slices.start[index(row)];
+  return start >= step.host_start && start < step.host_end;
+}
+
+// Rows of host threads in the step.
+template <class Visit>
+void visit_host(const Trace& trace, const RankIndex& rank, const Step& step, Visit visit) {
+  for (const TrackId id : rank.host_tracks) {
+    const Track& track = trace.track(id);
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
+      if (within(trace, SliceId{i}, step)) visit(SliceId{i});
+  }
+}
+
+std::optional<OpInputs> inputs_of(const Trace& trace, SliceId row) {
+  const std::uint32_t detail = trace.slices.detail[index(row)];
+  if (trace.slices.category[index(row)] != Category::cpu_op || detail == no_row)
+    return std::nullopt;
+  const OpDetails& ops = trace.ops;
+  return parse_inputs(trace.strings[ops.input_dims[detail]], trace.strings[ops.input_types[detail]],
+                      trace.strings[ops.concrete_inputs[detail]]);
+}
+
+// The backwards of a step: stretches that a forward separates.
+std::size_t backwards_in(std::span<const PhaseSpan> phases, const Step& step) {
+  std::size_t count = 0;
+  bool open = false;
+  for (const PhaseSpan& span : phases) {
+    if (span.start < step.host_start || span.start >= step.host_end) continue;
+    const bool backward = span.phase == Phase::backward;
+    if (backward && !open) ++count;
+    if (backward || span.phase == Phase::forward) open = backward;
+  }
+  return count;
+}
+
+// Elements of the weights, by format.
+std::map<std::string, std::int64_t> weights_of(const Trace& trace, const RankIndex& rank,
+                                               const Step& step, std::size_t backwards) {
+  using Weight = std::pair<std::string, std::int64_t>;
+  std::map<Weight, std::size_t> calls;
+  visit_host(trace, rank, step, [&](SliceId row) {
+    if (trace.name(row) != "torch::autograd::AccumulateGrad") return;
+    const auto inputs = inputs_of(trace, row);
+    if (!inputs || inputs->args.empty() || !inputs->args.front().is_tensor()) return;
+    if (const auto count = element_count(inputs->args.front().dims))
+      ++calls[{inputs->args.front().type, *count}];
+  });
+  std::map<std::string, std::int64_t> elements;
+  for (const auto& [weight, count] : calls) {
+    if (backwards == 0 || count % backwards != 0) return {};
+    elements[weight.first] += weight.second * static_cast<std::int64_t>(count / backwards);
+  }
+  return elements;
+}
+
+// The element type of a template such as "FusedAdamMathFunctor<float, 4" or
+// "PointwiseOpScalarListFunctor<c10::BFloat16, 3".
+std::optional<std::int64_t> format_of_kernel(std::string_view kernel) {
+  if (!contains(kernel, "multi_tensor_apply")) return std::nullopt;
+  const std::size_t functor = kernel.find("Functor<");
+  if (functor == std::string_view::npos) return std::nullopt;
+  const std::string_view type = kernel.substr(functor + 8);
+  return element_bytes(type.substr(0, type.find_first_of(",>")));
+}
+
+struct Optimizer {
+  bool of_adam = false;
+  std::optional<std::int64_t> format{};  // bytes of an element
+  bool zeroes = false;                   // gradients stay allocated
+};
+
+Optimizer optimizer_of(const Trace& trace, const RankIndex& rank, const Step& step,
+                       std::span<const PhaseSpan> phases) {
+  Optimizer optimizer;
+  visit_host(trace, rank, step, [&](SliceId row) {
+    const std::string_view name = trace.name(row);
+    if (name.starts_with("Optimizer.step#"))
+      optimizer.of_adam = optimizer.of_adam || contains_any(name, {"Adam", "Lamb", "LAMB"});
+    if (name.starts_with("aten::_fused_adam")) optimizer.of_adam = true;
+    if (name == "aten::_foreach_zero_") optimizer.zeroes = true;
+    if (name != "aten::addcdiv_") return;
+    if (const auto inputs = inputs_of(trace, row); inputs && !inputs->args.empty())
+      optimizer.format = element_bytes(inputs->args.front().type);
+  });
+  for (const DeviceLane& lane : rank.devices)
+    for (const SliceId op : lane.ops) {
+      const SliceId call = rank.launch(op);
+      if (call == no_slice || !within(trace, call, step)) continue;
+      if (phase_at(phases, trace.slices.start[index(call)]) != Phase::optimizer) continue;
+      if (const auto bytes = format_of_kernel(trace.name(op)))
+        optimizer.format = std::max(optimizer.format.value_or(0), *bytes);
+    }
+  return optimizer;
+}
+
+// Whether each device may keep a part of the model only.
+bool shards(const Trace& trace) {
+  for (const Collective& c : trace.collectives) {
+    const std::string_view name = trace.strings[c.name];
+    if (contains_any(name, {"reduce_scatter", "allgather", "all_gather"})) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<ModelState> model_state(const Trace& trace, const RankIndex& rank,
+                                      std::span<const Step> steps,
+                                      std::span<const PhaseSpan> phases) {
+  if (steps.empty() || shards(trace)) return std::nullopt;
+  const Step& step = steps.back();
+  const auto weights = weights_of(trace, rank, step, backwards_in(phases, step));
+  if (weights.empty()) return std::nullopt;
+  const Optimizer optimizer = optimizer_of(trace, rank, step, phases);
+  ModelState state;
+  for (const auto& [type, elements] : weights) {
+    const auto bytes = element_bytes(type);
+    if (!bytes) return std::nullopt;
+    state.elements += elements;
+    state.weights += Bytes{elements * *bytes};
+    if (!optimizer.format) continue;
+    const Bytes each{elements * *optimizer.format};
+    if (*optimizer.format > *bytes) state.masters += each;
+    if (optimizer.of_adam) state.moments += Bytes{2 * each.value};
+    if (optimizer.zeroes) state.gradients += each;
+  }
+  return state;
+}
+
+}  // namespace stepscope
