@@ -48,7 +48,7 @@ expect "not JSON" 1 "text.json: byte 0: .*no JSON.*; give a torch.profiler trace
 echo '{"loss": [1, 2, 3]}' >loss.json
 expect "JSON that is no trace" 1 "loss.json: .*JSON without traceEvents; " -- analyze loss.json
 echo '[1, 2, 3]' >list.json
-expect "a JSON array of numbers" 1 "list.json: .*without trace events; " -- analyze list.json
+expect "a JSON array of numbers" 1 "list.json: is no trace; stepscope check list.json reads it" -- analyze list.json
 { head 0 1; printf ']}'; } >noevents.json
 expect "a trace without events" 1 "noevents.json: .*no trace events" -- analyze noevents.json
 head 0 1 >cutevents.json

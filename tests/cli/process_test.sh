@@ -73,8 +73,8 @@ help analyse|there is no verb analyse; did you mean analyze?
 bogus|there is no verb bogus; stepscope --help lists them
 --json x analyze y|stepscope has no flag --json; flags stand behind the verb
 analyze x --step 3|analyze has no flag --step; did you mean --steps?
-analyze x --gpus 8|analyze has no flag --gpus; it is a flag of predict, project and plan
-analyze --gpus 8|analyze has no flag --gpus; it is a flag of predict, project and plan
+analyze x --gpus 8|analyze has no flag --gpus; it is a flag of check, predict, project and plan
+analyze --gpus 8|analyze has no flag --gpus; it is a flag of check, predict, project and plan
 whatif|INPUT is required; stepscope help whatif lists the flags
 whatif x --change bandwidth|bandwidth is no scenario; write bandwidth[:COLLECTIVE]:FACTOR[@RANK], as bandwidth:2
 whatif x --html page.html|whatif has no flag --html; it is a flag of analyze, check, memory, stacks, hang, compare, sweep, predict, $pages

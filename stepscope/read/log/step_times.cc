@@ -10,20 +10,26 @@
 #include <memory>
 #include <span>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/files/sqlite_file.h"
 #include "stepscope/read/bytes/json_members.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/log_dialect.h"
+#include "stepscope/read/log/rank_lists.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/step_table.h"
+#include "stepscope/read/rows/rank_names.h"
 
 namespace stepscope {
 namespace {
 
+constexpr std::size_t head_size = 4096;  // decides what a file is
+
 constexpr std::string_view what_is_read =
-    "give one number a line, a CSV with a column such as step_time_ms, a log with "
-    "step_time_ms=…, or what stepscope train --json writes";
+    "give one number a line, a CSV with a column such as step_time_ms or with columns rank0, "
+    "rank1, …, a JSON list of times for each rank, a log with step_time_ms=…, or what stepscope "
+    "train --json writes";
 
 Error wrong(std::string what, std::string_view path) {
   return {.what = std::move(what), .file = std::string(path), .hint = std::string(what_is_read)};
@@ -84,6 +90,12 @@ struct TableColumns {
   std::optional<std::size_t> rank{};
 };
 
+// The times of one rank each.
+struct RankColumns {
+  std::vector<std::pair<std::size_t, RankName>> times{};
+  std::optional<std::size_t> step{};
+};
+
 std::optional<TableColumns> columns_of(std::span<const std::string_view> header) {
   std::optional<TableColumns> found;
   std::size_t preference = 0;
@@ -106,6 +118,16 @@ std::optional<TableColumns> columns_of(std::span<const std::string_view> header)
   return found;
 }
 
+RankColumns rank_columns_of(std::span<const std::string_view> header) {
+  RankColumns columns;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const std::string_view name = bare(header[i]);
+    if (const auto rank = rank_name(name)) columns.times.emplace_back(i, *rank);
+    if (name == "step" || name == "index" || name == "iteration") columns.step = i;
+  }
+  return columns;
+}
+
 // A number of a step or rank; absent for fractions and what no 53 bits hold.
 std::optional<std::int64_t> whole_number(std::optional<double> value) {
   constexpr double two_to_53 = 9007199254740992;
@@ -120,6 +142,61 @@ void take_rank(StepTimes& times, std::optional<double> rank, std::optional<doubl
   const auto iteration = whole_number(step);
   if (!number || *number > std::numeric_limits<int>::max() || !iteration || !is_step(ns)) return;
   times.ranks.push_back({static_cast<int>(*number), *iteration, ns});
+}
+
+// Sets the times of the steps by those of the ranks: the slowest rank's.
+void take_slowest(StepTimes& times) {
+  std::map<std::int64_t, double> slowest;
+  for (const RankStepTime& r : times.ranks) {
+    double& longest = slowest[r.iteration];
+    longest = std::max(longest, r.wall_ns);
+  }
+  for (const auto& [step, longest] : slowest) take(times, longest, {}, step);
+}
+
+Result<StepTimes> wide_table(StepLines lines, char separator, const RankColumns& columns,
+                             std::string_view path, TimeUnit assumed) {
+  StepTimes times{.source = "columns by rank"};
+  std::vector<std::string_view> cells;
+  std::int64_t row = 0;
+  for (std::string_view line; lines.next(line);) {
+    if (!says_something(line)) continue;
+    split_cells(line, separator, cells);
+    const auto number = [&](std::size_t at) {
+      return at < cells.size() ? number_in(cells[at]) : std::nullopt;
+    };
+    const auto step = columns.step ? number(*columns.step) : static_cast<double>(row);
+    ++row;
+    if (static_cast<std::size_t>(row) > most_log_steps) return too_many(path, lines.number());
+    for (const auto& [at, name] : columns.times) {
+      times.unit_assumed = times.unit_assumed || !name.unit;
+      const double ns = number(at).value_or(0) * ns_per(name.unit.value_or(assumed));
+      if (!is_step(ns)) ++times.left_out;
+      take_rank(times, name.rank, step, ns);
+    }
+  }
+  take_slowest(times);
+  return finished(std::move(times), path);
+}
+
+Result<StepTimes> times_of_lists(std::string_view text, std::string_view path, TimeUnit assumed) {
+  const auto lists = parse_rank_lists(text, path);
+  if (!lists) return lists.error();
+  StepTimes times{.source = "lists"};
+  for (const RankList& list : *lists) {
+    times.unit_assumed = times.unit_assumed || !list.unit;
+    for (std::size_t i = 0; i < list.times.size(); ++i) {
+      const double ns = list.times[i] * ns_per(list.unit.value_or(assumed));
+      if (!list.rank) {
+        take(times, ns);
+        continue;
+      }
+      if (!is_step(ns)) ++times.left_out;
+      take_rank(times, *list.rank, static_cast<double>(i), ns);
+    }
+  }
+  if (!times.ranks.empty()) take_slowest(times);
+  return finished(std::move(times), path);
 }
 
 Result<StepTimes> table(StepLines lines, char separator, const TableColumns& columns,
@@ -222,6 +299,7 @@ bool is_list(std::string_view text) {
     std::vector<std::string_view> cells;
     split_cells(line, separator_of(line), cells);
     return number_in(line).has_value() || columns_of(cells).has_value() ||
+           !rank_columns_of(cells).times.empty() ||
            std::ranges::all_of(cells, [](std::string_view c) { return number_in(c).has_value(); });
   }
   return true;
@@ -232,6 +310,8 @@ bool is_list(std::string_view text) {
 Result<StepTimes> parse_step_times(std::string_view text, std::string_view path, TimeUnit assumed) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
   if (is_train_json(text)) return train_steps(text, path);
+  if (begins_rank_lists(trimmed(text.substr(0, head_size))))
+    return times_of_lists(text, path, assumed);
   StepLines lines(text);
   std::string_view first;
   bool any = false;
@@ -243,6 +323,8 @@ Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
   split_cells(first, separator, cells);
   if (const auto columns = columns_of(cells))
     return table(lines, separator, *columns, path, assumed);
+  if (const RankColumns columns = rank_columns_of(cells); !columns.times.empty())
+    return wide_table(lines, separator, columns, path, assumed);
   if (std::ranges::all_of(cells, [](std::string_view c) { return number_in(c).has_value(); }))
     return wrong("line " + std::to_string(lines.number()) +
                      ": a table without names; which column is the step's time?",
@@ -254,7 +336,7 @@ Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
 Result<StepFileKind> step_file_kind(const std::string& path) {
   auto source = open_source(path);
   if (!source) return source.error();
-  std::array<char, 4096> head{};
+  std::array<char, head_size> head{};
   const auto got = (*source)->read(head);
   if (!got) return got.error();
   std::string_view text(head.data(), *got);
@@ -263,6 +345,7 @@ Result<StepFileKind> step_file_kind(const std::string& path) {
   if (is_train_json(text)) return StepFileKind::train_json;
   text.remove_prefix(std::min(text.find_first_not_of(" \n\r\t"), text.size()));
   if (is_trainer_state(text)) return StepFileKind::log;
+  if (begins_rank_lists(text)) return StepFileKind::list;
   // JSON lines have a time in the first line; a trace does not. Lines of DeepSpeed and of launchers
   // begin with a bracket and a word.
   const std::string_view line = text.substr(0, text.find('\n'));
@@ -282,6 +365,28 @@ Result<StepTimes> read_step_times(const std::string& path, TimeUnit assumed, con
   const auto text = read_text_file(path, stop);
   if (!text) return text.error();
   return parse_step_times(*text, path, assumed);
+}
+
+Result<StepTimes> read_rank_files(std::span<const std::string> paths, TimeUnit assumed,
+                                  const StopFlag* stop) {
+  const std::vector<std::optional<int>> names = ranks_from_names(paths, std::nullopt);
+  StepTimes times;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const auto one = read_step_times(paths[i], assumed, stop);
+    if (!one) return one.error();
+    if (!one->ranks.empty())
+      return Error{.what = "has the times of several ranks beside other lists",
+                   .file = paths[i],
+                   .hint = "give this file alone, or one file a rank"};
+    times.source = one->source + " of " + std::to_string(paths.size()) + " files";
+    times.unit_assumed = times.unit_assumed || one->unit_assumed;
+    times.left_out += one->left_out;
+    for (std::size_t step = 0; step < one->wall_ns.size(); ++step)
+      take_rank(times, names[i].value_or(static_cast<int>(i)), static_cast<double>(step),
+                one->wall_ns[step]);
+  }
+  take_slowest(times);
+  return finished(std::move(times), paths.empty() ? std::string_view() : paths.front());
 }
 
 }  // namespace stepscope

@@ -8,9 +8,12 @@
 //   cause           a column `cause`, `tag` or `event`: a note on the step, such as "checkpoint"
 //   step and rank   with columns of both names, the time of a step is its slowest rank's, and the
 //                   times of each rank are kept
+//   rank0, rank1, … columns of one rank each, with or without a column of the step; rank_lists.h
+//                   has the same as JSON and as printed lines
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,5 +54,10 @@ enum class StepFileKind : std::uint8_t { list, log, train_json, trace };
 [[nodiscard]] Result<StepTimes> read_step_times(const std::string& path,
                                                 TimeUnit assumed = TimeUnit::ms,
                                                 const StopFlag* stop = nullptr);
+
+// Lists of one rank each as one list of all ranks: step i of each is step i of the job. Ranks are
+// the numbers in the files' names if each has another, else the order of the files.
+[[nodiscard]] Result<StepTimes> read_rank_files(std::span<const std::string> paths,
+                                                TimeUnit assumed, const StopFlag* stop);
 
 }  // namespace stepscope

@@ -2,6 +2,7 @@
 #include "stepscope/verbs/check/check.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <span>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "stepscope/base/files/open_source.h"
+#include "stepscope/cost/layer/recomputed_flops.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
@@ -62,7 +64,7 @@ void take_mfu(const DescribedJob& r, CheckResult& c) {
                                        .dtype = r.dtype,
                                        .price_per_gpu_hour = std::nullopt,
                                        .machine = machine ? &*machine : nullptr,
-                                       .world_size = c.run.world_size});
+                                       .world_size = r.devices ? r.devices : c.run.world_size});
   if (!mfu) {
     c.why_no_mfu = msg::plain(mfu.error().what);
     return;
@@ -184,9 +186,43 @@ Messages slow_ranks(const StepTimesByRank& times) {
   return sentences;
 }
 
-Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag* stop,
-                        CheckResult& c) {
-  auto times = read_step_times(c.input, r.unit, stop);
+// FLOPs that a step repeats; absent if nobody says whether it repeats any.
+std::optional<Flops> repeated_flops(std::optional<Recompute> how, const Transformer* model,
+                                    std::int64_t batch, std::int64_t sequence) {
+  if (!how) return std::nullopt;
+  if (*how == Recompute::none) return Flops{};
+  if (model == nullptr || batch <= 0 || sequence <= 0) return std::nullopt;
+  Plan plan;
+  plan.batch.global = batch;
+  plan.batch.sequence = sequence;
+  plan.memory.recompute = *how;
+  const std::array layers = {model->layers};
+  return recomputed_flops(*model, plan, layers);
+}
+
+// MFU and HFU by the median step alone, or what they need.
+void take_rates_of_times(const CheckRequest& request, const DescribedJob& r, CheckResult& c) {
+  std::optional<FlopRate> at = r.peak;
+  if (!at && r.machine) at = peak(*r.machine, r.dtype.value_or(Dtype::bf16));
+  const int devices = r.devices.value_or(static_cast<int>(c.times.ranks.size()));
+  Messages needs;
+  if (r.model_flops.empty()) needs.push_back(msg::needs_model());
+  if (!at) needs.push_back(msg::needs_peak());
+  if (devices < 1) needs.push_back(msg::needs_devices());
+  if (!needs.empty()) {
+    c.why_no_mfu = msg::clauses(std::move(needs));
+    return;
+  }
+  const double at_peak = c.facts.arm.median_ns / 1e9 * devices * at.value_or(FlopRate{}).value;
+  const Flops model = r.model_flops.front().per_step;
+  c.facts.mfu = model.value / at_peak;
+  if (const auto again = repeated_flops(request.recompute, r.model ? &*r.model : nullptr,
+                                        r.global_batch, r.sequence))
+    c.facts.hfu = (model + *again).value / at_peak;
+}
+
+Result<Done> check_times(const CheckRequest& r, const DescribedJob& described, StepFileKind kind,
+                         Result<StepTimes> times, CheckResult& c) {
   if (!times) return times.error();
   const std::vector<NumberedStep> steps = numbered(times->wall_ns, times->iterations);
   std::vector<RankOfStep> ranks;
@@ -195,7 +231,7 @@ Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag
   const LaunchSteps launch = launch_of(std::move(*times), c.input, c.warnings);
   const bool list = kind == StepFileKind::list;
   c.kind = list ? CheckedKind::list : CheckedKind::train;
-  c.why_no_mfu = list ? msg::list_tells_no_mfu() : msg::run_has_no_peak();
+  c.why_no_mfu = msg::run_has_no_peak();
   if (kind == StepFileKind::train_json) {
     const auto summary = read_train_summary(c.input);
     if (!summary) return summary.error();
@@ -204,6 +240,7 @@ Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag
   c.facts.arm = describe_arm({&launch, 1});
   take_times(steps, ranks, c);
   for (Message& slow : slow_ranks(c.times)) c.late.push_back(std::move(slow));
+  if (list) take_rates_of_times(r, described, c);
   return Done{};
 }
 
@@ -211,6 +248,7 @@ Result<Done> check_list(const CheckRequest& r, StepFileKind kind, const StopFlag
 LogModel log_model(const DescribedJob& r, const JobLog& log, LogAccount& account) {
   if (r.global_batch > 0) account.batch = static_cast<double>(r.global_batch);
   if (r.sequence > 0) account.sequence = static_cast<double>(r.sequence);
+  if (r.devices) account.devices = *r.devices;
   LogModel model = model_of_log(log, account);
   if (!r.model_flops.empty() && r.model_flops.front().convention == flops_as_given)
     model.flops_per_step = r.model_flops.front().per_step;
@@ -228,6 +266,24 @@ std::optional<FlopRate> log_peak(const DescribedJob& r, const JobLog& log) {
                            : gpu != log.settings.end() ? find_machine(gpu->second)
                                                        : nullptr;
   return machine == nullptr ? std::nullopt : peak(*machine, r.dtype.value_or(Dtype::bf16));
+}
+
+// What the log says of recomputation, where the request does not.
+std::optional<Recompute> recompute_of(const CheckRequest& request, const LogFacts& of) {
+  if (request.recompute) return request.recompute;
+  if (!of.model.recompute) return std::nullopt;
+  const auto granularity = of.log.settings.find("recompute_granularity");
+  const bool selective = granularity != of.log.settings.end() && granularity->second == "selective";
+  return selective ? Recompute::selective : Recompute::full;
+}
+
+void take_hfu(const CheckRequest& request, const LogFacts& of, FlopRate peak, CheckResult& c) {
+  const LogModel& m = of.model;
+  const auto again = repeated_flops(recompute_of(request, of), m.model ? &*m.model : nullptr,
+                                    m.batch.value_or(0), m.sequence.value_or(0));
+  if (again && m.devices && of.account.median_ns > 0)
+    c.facts.hfu =
+        *c.facts.mfu + again->value / (of.account.median_ns / 1e9 * *m.devices * peak.value);
 }
 
 Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const StopFlag* stop,
@@ -255,24 +311,51 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   c.facts.arm = describe_arm({&launch, 1});
   take_times(numbered(launch.wall_ns, iterations), {}, c);
   c.facts.mfu = of.rates.mfu;
-  c.why_no_mfu = !of.model.model && !of.model.flops_per_step ? msg::plain(of.model.why_not)
-                 : !peak                                     ? msg::needs_peak()
-                                                             : msg::log_without_devices();
+  if (c.facts.mfu) take_hfu(request, of, *peak, c);
+  Messages needs;
+  if (!of.model.model && !of.model.flops_per_step) needs.push_back(msg::plain(of.model.why_not));
+  if (!peak) needs.push_back(msg::needs_peak());
+  if (!of.account.devices) needs.push_back(msg::needs_devices());
+  if (of.model.model && !(of.model.batch && of.model.sequence)) needs.push_back(msg::needs_batch());
+  c.why_no_mfu = msg::clauses(std::move(needs));
   c.kind = CheckedKind::log;
   c.warnings = log_warnings(of);
   return Done{};
 }
 
+// The files of lists: one of each rank. Empty if an input is something else.
+std::vector<std::string> rank_files(const std::vector<std::string>& inputs) {
+  std::vector<std::string> files;
+  for (const std::string& input : inputs) {
+    std::error_code failed;
+    if (!std::filesystem::is_directory(input, failed)) {
+      files.push_back(input);
+      continue;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(input, failed))
+      if (entry.is_regular_file(failed)) files.push_back(entry.path().string());
+  }
+  std::ranges::sort(files);
+  for (const std::string& file : files)
+    if (const auto kind = step_file_kind(file); !kind || *kind != StepFileKind::list) return {};
+  return files;
+}
+
 Result<Done> look(const CheckRequest& r, const Progress& progress, CheckResult& c) {
   const auto described = described_job(r.job);
   if (!described) return described.error();
-  if (r.traces.inputs.size() > 1 || !may_be_file(c.input))
-    return check_traces(r, *described, progress, c);
+  c.model_given = !described->model_flops.empty();
+  if (r.traces.inputs.size() > 1 || !may_be_file(c.input)) {
+    const std::vector<std::string> lists = rank_files(r.traces.inputs);
+    if (lists.empty()) return check_traces(r, *described, progress, c);
+    return check_times(r, *described, StepFileKind::list,
+                       read_rank_files(lists, r.unit, progress.stop), c);
+  }
   const auto kind = step_file_kind(c.input);
   if (!kind) return kind.error();
   if (*kind == StepFileKind::trace) return check_traces(r, *described, progress, c);
   if (*kind == StepFileKind::log) return check_log(r, *described, progress.stop, c);
-  return check_list(r, *kind, progress.stop, c);
+  return check_times(r, *described, *kind, read_step_times(c.input, r.unit, progress.stop), c);
 }
 
 }  // namespace
@@ -284,9 +367,8 @@ Result<CheckResult> check(const CheckRequest& request, const Progress& progress)
   if (const auto looked = look(request, progress, c); !looked) return looked.error();
   if (progress.stopped()) return interrupted();
   if (request.list && !c.job) take_checklists(c);
-  c.lines =
-      check_lines(c.facts, c.log ? &*c.log : nullptr, c.late, c.why_no_mfu, c.least_effective);
-  c.record_next = record_next(c.kind, c.facts, c.job ? &*c.job : nullptr, c.least_effective);
+  c.lines = check_lines(c);
+  c.record_next = record_next(c);
   return c;
 }
 
@@ -321,7 +403,8 @@ CheckLine mfu_line(const StepFacts& f, const Message& why_no_mfu) {
   return {.name = "mfu",
           .status = good_if(*f.mfu >= threshold::little_mfu),
           .value = f.mfu,
-          .sentence = msg::mfu_and_hfu(Percent{*f.mfu}, percent_of(f.hfu))};
+          .sentence = f.hfu ? msg::mfu_and_hfu(Percent{*f.mfu}, Percent{*f.hfu})
+                            : msg::mfu_alone(Percent{*f.mfu})};
 }
 
 CheckLine balance_line(const StepFacts& f) {
@@ -333,7 +416,12 @@ CheckLine balance_line(const StepFacts& f) {
           .sentence = msg::computes_more(balance->rank, Percent{balance->excess})};
 }
 
-CheckLine straggler_line(const StepFacts& f, const Messages& late) {
+CheckLine straggler_line(const StepFacts& f, const Messages& late, const StepTimesByRank& times) {
+  if (late.empty() && !f.arrivals_known && times.ranks.size() > 1)
+    return {.name = "stragglers",
+            .status = CheckStatus::good,
+            .value = std::nullopt,
+            .sentence = msg::no_rank_stands_out_by_times()};
   if (late.empty() && !f.arrivals_known)
     return not_known("stragglers", f.why_arrivals_unknown.empty()
                                        ? msg::needs_two_clocks()
@@ -379,29 +467,29 @@ void ask_of_traces(const JobResult& job, Messages& out) {
 
 }  // namespace
 
-std::vector<CheckLine> check_lines(const StepFacts& f, const LogFacts* log, const Messages& late,
-                                   const Message& why_no_mfu, double least_effective) {
-  return {steps_line(f.arm, least_effective),
-          mfu_line(f, why_no_mfu),
+std::vector<CheckLine> check_lines(const CheckResult& c) {
+  const StepFacts& f = c.facts;
+  return {steps_line(f.arm, c.least_effective),
+          mfu_line(f, c.why_no_mfu),
           balance_line(f),
-          straggler_line(f, late),
+          straggler_line(f, c.late, c.times),
           share_line(f, "communication", exposed, threshold::much_exposed, msg::share_is_exposed),
           share_line(f, "idle", idle, threshold::much_idle, msg::share_is_idle),
-          headroom_line(f, log)};
+          headroom_line(f, c.log ? &*c.log : nullptr)};
 }
 
-Messages record_next(CheckedKind kind, const StepFacts& f, const JobResult* job,
-                     double least_effective) {
+Messages record_next(const CheckResult& c) {
   Messages out;
-  const ComparedArm& arm = f.arm;
-  if (arm.n_eff < least_effective)
+  const ComparedArm& arm = c.facts.arm;
+  if (arm.n_eff < c.least_effective)
     out.push_back(msg::next_more_steps(
-        Digits{std::ceil(least_effective * std::max(arm.correlation_time, 1.0))}));
-  if (kind == CheckedKind::list || kind == CheckedKind::log)
+        Digits{std::ceil(c.least_effective * std::max(arm.correlation_time, 1.0))}));
+  if (c.kind == CheckedKind::list || c.kind == CheckedKind::log)
     out.push_back(msg::next_trace_of_ranks());
-  if (kind == CheckedKind::train) out.push_back(msg::next_trace());
-  if (job != nullptr) ask_of_traces(*job, out);
-  if (!f.mfu && kind != CheckedKind::list) out.push_back(msg::next_model());
+  if (c.kind == CheckedKind::train) out.push_back(msg::next_trace());
+  if (c.job) ask_of_traces(*c.job, out);
+  if (!c.facts.mfu && !c.model_given && c.kind != CheckedKind::list)
+    out.push_back(msg::next_model());
   return out;
 }
 

@@ -14,6 +14,7 @@
 #include "stepscope/base/enum_names.h"
 #include "stepscope/base/progress.h"
 #include "stepscope/base/result.h"
+#include "stepscope/cost/plan/memory_plan.h"
 #include "stepscope/diagnose/checklists.h"
 #include "stepscope/fit/log_rates.h"
 #include "stepscope/read/log/step_times.h"
@@ -37,16 +38,6 @@ struct CheckLine {
   Message sentence;
 };
 
-// All seven, in that order. `log`: of a log, else null. `late`: which ranks are late, one message
-// each. `why_no_mfu`: where the facts have no MFU. `least_effective`: steps that a comparison
-// needs.
-[[nodiscard]] std::vector<CheckLine> check_lines(const StepFacts& facts, const LogFacts* log,
-                                                 const Messages& late, const Message& why_no_mfu,
-                                                 double least_effective);
-// What another recording should have that this one lacks. `job`: of traces, else null.
-[[nodiscard]] Messages record_next(CheckedKind kind, const StepFacts& facts, const JobResult* job,
-                                   double least_effective);
-
 // `stepscope check`: what do a few steps show already, of a trace, a log, the JSON of `stepscope
 // train` or a list of step times?
 
@@ -54,7 +45,9 @@ struct CheckRequest {
   TracesRequest traces{};        // the inputs: one file of any kind, or traces of one run
   TimeUnit unit = TimeUnit::ms;  // of lists whose header names none
   JobDescription job{};          // for MFU; where a log says something else, this counts
-  bool list = false;             // the checklists too; of traces they need a replay
+  // For HFU of logs and lists: none, selective or full. Absent: what the log says.
+  std::optional<Recompute> recompute{};
+  bool list = false;  // the checklists too; of traces they need a replay
 };
 
 struct CheckResult {
@@ -67,6 +60,7 @@ struct CheckResult {
   std::optional<LogFacts> log{};   // of a log
   Messages late{};                 // the ranks that are late
   Message why_no_mfu{};            // where the facts have no MFU
+  bool model_given = false;        // or its FLOPs
   double least_effective = 8;      // steps that a comparison needs
   std::vector<CheckLine> lines{};  // what each figure means
   std::vector<Checklist> checklists{};  // empty unless requested
@@ -75,6 +69,11 @@ struct CheckResult {
   std::vector<Error> failures{};  // inputs that could not be read
   Run run{};                      // owns the names that `job` refers to
 };
+
+// All seven, in that order.
+[[nodiscard]] std::vector<CheckLine> check_lines(const CheckResult& result);
+// What another recording should have that this one lacks.
+[[nodiscard]] Messages record_next(const CheckResult& result);
 
 // Errors: nothing could be read (the first failure), no step, interrupted.
 [[nodiscard]] Result<CheckResult> check(const CheckRequest& request, const Progress& progress = {});

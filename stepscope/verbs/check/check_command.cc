@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/face/help/flag_values.h"
 #include "stepscope/face/help/flag_view.h"
 #include "stepscope/face/help/output_flags.h"
 #include "stepscope/face/help/verb.h"
 #include "stepscope/face/outputs.h"
+#include "stepscope/face/page/html.h"
 #include "stepscope/face/terminal.h"
 #include "stepscope/verbs/check/check.h"
 #include "stepscope/verbs/check/check_views.h"
@@ -21,6 +23,7 @@ namespace {
 struct CheckFlags {
   CheckRequest request;
   std::string unit = "ms";
+  std::string recompute;
   OutputPaths out;
 };
 
@@ -29,14 +32,22 @@ void declare(CLI::App& app, CheckFlags& f) {
       "Says what a few steps, a training log or a list of step times tell already, how sure that "
       "is, and what to record next.");
   app.add_option("INPUT", f.request.traces.inputs,
-                 "Traces of one run, a training log, the JSON of stepscope train, or a list of "
-                 "step times")
+                 "Traces of one run, a training log, the JSON of stepscope train, or step times: "
+                 "one list, or one file of each rank")
       ->required()
       ->type_name("PATH");
   declare_unit(app, f.unit);
   declare_step_annotation(app, f.request.traces.step_annotation, "Inputs");
   declare_kernel_rules(app, f.request.traces.kernel_rules, "Inputs");
   declare_job(app, f.request.job);
+  as_count(app.add_option("--gpus", f.request.job.devices,
+                          "Devices of the run, for MFU, where the input does not name all of them"),
+           1)
+      ->group("Model");
+  as_choice(app.add_option("--recompute", f.recompute,
+                           "What backward computes again, for HFU, where the log does not say it"),
+            {"none", "selective", "full"})
+      ->group("Model");
   app.add_flag(
          "--list", f.request.list,
          "Also goes through the checklists of a slow run (low MFU, communication, memory, the "
@@ -53,6 +64,9 @@ void declare(CLI::App& app, CheckFlags& f) {
 Result<CheckRequest> check_request(const CheckFlags& flags) {
   CheckRequest request = flags.request;
   request.unit = *time_unit(flags.unit);
+  if (flags.recompute == "none") request.recompute = Recompute::none;
+  if (flags.recompute == "selective") request.recompute = Recompute::selective;
+  if (flags.recompute == "full") request.recompute = Recompute::full;
   return request;
 }
 

@@ -115,21 +115,26 @@ CheckStatus status_of(const std::vector<CheckLine>& lines, const std::string& na
   return CheckStatus::unknown;
 }
 
+CheckResult result_of(StepFacts facts) {
+  return {.version = "", .input = "", .kind = CheckedKind::trace, .facts = std::move(facts)};
+}
+
 TEST(CheckLines, JudgeEachFigureByItsBound) {
   StepFacts facts = facts_with(95, 95);
   facts.mfu = 0.4;
   facts.arrivals_known = true;
   facts.capacity = Bytes{100};
   facts.headroom = Bytes{20};
-  const auto good = check_lines(facts, nullptr, {}, {}, 8);
+  const auto good = check_lines(result_of(facts));
   ASSERT_EQ(good.size(), 7U);
   for (const CheckLine& l : good) EXPECT_EQ(l.status, CheckStatus::good) << l.name;
-  StepFacts worse = facts_with(85, 60);
-  worse.arm.n_eff = 3;
-  worse.mfu = 0.2;
-  worse.capacity = Bytes{100};
-  worse.headroom = Bytes{5};
-  const auto look = check_lines(worse, nullptr, {msg::rank_is_late(1, Value())}, {}, 8);
+  CheckResult worse = result_of(facts_with(85, 60));
+  worse.facts.arm.n_eff = 3;
+  worse.facts.mfu = 0.2;
+  worse.facts.capacity = Bytes{100};
+  worse.facts.headroom = Bytes{5};
+  worse.late = {msg::rank_is_late(1, Value())};
+  const auto look = check_lines(worse);
   for (const char* name : {"steps", "mfu", "rank_balance", "stragglers", "idle", "headroom"})
     EXPECT_EQ(status_of(look, name), CheckStatus::look) << name;
   EXPECT_EQ(status_of(look, "communication"), CheckStatus::good);
@@ -139,7 +144,9 @@ TEST(CheckLines, JudgeEachFigureByItsBound) {
 }
 
 TEST(CheckLines, SayWhatIsNotKnown) {
-  const auto lines = check_lines({}, nullptr, {}, msg::needs_model_flops(), 8);
+  CheckResult nothing = result_of({});
+  nothing.why_no_mfu = msg::needs_model_flops();
+  const auto lines = check_lines(nothing);
   for (const char* name :
        {"mfu", "rank_balance", "stragglers", "communication", "idle", "headroom"})
     EXPECT_EQ(status_of(lines, name), CheckStatus::unknown) << name;
@@ -147,15 +154,98 @@ TEST(CheckLines, SayWhatIsNotKnown) {
 }
 
 TEST(RecordNext, AsksForWhatIsMissing) {
-  StepFacts facts = facts_with(95, 95);
-  EXPECT_EQ(record_next(CheckedKind::list, facts, nullptr, 8),
-            Messages{msg::next_trace_of_ranks()});
-  facts.arm.n_eff = 2;
-  facts.arm.correlation_time = 2;
-  const auto next = say_all(record_next(CheckedKind::train, facts, nullptr, 8));
+  CheckResult of_list = result_of(facts_with(95, 95));
+  of_list.kind = CheckedKind::list;
+  EXPECT_EQ(record_next(of_list), Messages{msg::next_trace_of_ranks()});
+  CheckResult of_train = result_of(facts_with(95, 95));
+  of_train.kind = CheckedKind::train;
+  of_train.facts.arm.n_eff = 2;
+  of_train.facts.arm.correlation_time = 2;
+  const auto next = say_all(record_next(of_train));
   ASSERT_EQ(next.size(), 3U);
   EXPECT_EQ(next[0], "more steps: about 16 for one comparison");
   EXPECT_TRUE(next[2].starts_with("the model (--model NAME"));
+  of_train.model_given = true;  // then it is not asked for again
+  EXPECT_EQ(record_next(of_train).size(), 2U);
+}
+
+std::string sentence_of(const CheckResult& c, const std::string& name) {
+  for (const CheckLine& l : c.lines)
+    if (l.name == name) return say(l.sentence);
+  return {};
+}
+
+// The chapter's example: GPT-3 175B with a batch of 1,024 on 1,024 A100, a step of 60 s.
+CheckRequest gpt3(const std::string& input) {
+  CheckRequest request{.traces = {.inputs = {input}}};
+  request.job.model = "gpt3-175b";
+  request.job.global_batch = 1024;
+  request.job.sequence = 2048;
+  request.job.machine = "a100_sxm_80gb";
+  request.job.devices = 1024;
+  return request;
+}
+
+TEST_F(CheckInput, MfuFollowsFromStepTimeDevicesModelAndPeak) {
+  for (const char* text : {"60000\n60000\n60000\n", "step_time_ms=60000\nstep_time_ms=60000\n"}) {
+    std::ofstream(path_) << text;
+    const auto c = check(gpt3(path_));
+    ASSERT_TRUE(c) << c.error().message();
+    ASSERT_TRUE(c->facts.mfu) << sentence_of(*c, "mfu");
+    EXPECT_NEAR(*c->facts.mfu, 0.115, 0.003);
+    EXPECT_FALSE(c->facts.hfu);
+    CheckRequest repeated = gpt3(path_);
+    repeated.recompute = Recompute::full;
+    const auto again = check(repeated);
+    ASSERT_TRUE(again && again->facts.hfu);
+    EXPECT_NEAR(*again->facts.hfu / *again->facts.mfu, 4.0 / 3, 0.02);
+  }
+}
+
+TEST_F(CheckInput, WhatMfuLacksIsAskedForAndNothingElse) {
+  std::ofstream(path_) << "60000\n60000\n";
+  CheckRequest request = gpt3(path_);
+  request.job.devices = 0;
+  const auto c = check(request);
+  ASSERT_TRUE(c);
+  EXPECT_EQ(sentence_of(*c, "mfu"), "not known: needs the number of devices: give --gpus N");
+}
+
+TEST_F(CheckInput, EqualRanksAreNoStragglers) {
+  const CheckResult c = check_of(table_of(8, 0));
+  EXPECT_TRUE(sentence_of(c, "stragglers").starts_with("no rank stands out"))
+      << sentence_of(c, "stragglers");
+}
+
+TEST_F(CheckInput, EveryWayToWriteTheTimesOfRanksNamesTheSlowOne) {
+  for (const char* text :
+       {"step,rank0,rank1,rank2\n0,100,101,150\n1,99,100,151\n2,100,99,149\n",
+        "[[100, 99, 101], [100, 101, 99], [150, 151, 149]]",
+        R"({"rank0": [100, 99, 101], "rank1": [100, 101, 99], "rank2": [150, 151, 149]})",
+        "\n=== Quick Health Check ===\nRank 0: avg=100.0ms, times=['100.0', '99.0', '101.0']\n"
+        "Rank 1: avg=100.0ms, times=['100.0', '101.0', '99.0']\n"
+        "Rank 2: avg=150.0ms, times=['150.0', '151.0', '149.0']\n"}) {
+    const CheckResult c = check_of(text);
+    EXPECT_EQ(c.kind, CheckedKind::list) << text;
+    EXPECT_EQ(c.times.ranks.size(), 3U) << text;
+    ASSERT_EQ(c.late.size(), 1U) << text;
+    EXPECT_TRUE(say(c.late.front()).starts_with("a step of rank 2 takes")) << text;
+  }
+}
+
+TEST_F(CheckInput, AFileOfEachRankIsOneJob) {
+  const std::string folder = path_ + ".lists";
+  std::filesystem::create_directory(folder);
+  for (int rank = 0; rank < 3; ++rank)
+    std::ofstream(folder + "/rank" + std::to_string(rank) + ".csv")
+        << "step_time_ms\n"
+        << (rank == 1 ? "150\n151\n" : "100\n101\n");
+  const auto c = check({.traces = {.inputs = {folder}}});
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(c) << c.error().message();
+  EXPECT_EQ(c->times.ranks.size(), 3U);
+  ASSERT_EQ(c->late.size(), 1U);
+  EXPECT_TRUE(say(c->late.front()).starts_with("a step of rank 1 takes")) << say(c->late.front());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "stepscope/face/help/output_flags.h"
 #include "stepscope/face/help/verb.h"
 #include "stepscope/face/outputs.h"
+#include "stepscope/face/page/html.h"
 #include "stepscope/face/terminal.h"
 #include "stepscope/verbs/hang/hang.h"
 #include "stepscope/verbs/hang/hang_views.h"

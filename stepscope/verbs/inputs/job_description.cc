@@ -70,6 +70,7 @@ Result<DescribedJob> described_job(const JobDescription& given) {
   }
   if (const auto counted = count_model_flops(given, job); !counted) return counted.error();
   if (given.peak_tflops > 0) job.peak = FlopRate{given.peak_tflops * tera};
+  if (given.devices > 0) job.devices = static_cast<int>(given.devices);
   if (given.price_per_gpu_hour > 0) job.price = given.price_per_gpu_hour;
   return job;
 }

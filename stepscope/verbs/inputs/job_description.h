@@ -27,7 +27,8 @@ struct JobDescription {
   std::int64_t global_batch = 0;  // sequences of one optimizer step
   std::int64_t sequence = 0;      // tokens of a sequence
   double model_flops_per_step =
-      0;  // FLOPs of one global batch without recomputation, instead of a model
+      0;                     // FLOPs of one global batch without recomputation, instead of a model
+  std::int64_t devices = 0;  // of the run; goes over what the input says
   double price_per_gpu_hour = 0;  // in any currency
   PlanSettings plan{};            // of the run; batch and sequence above count before its own
 };
@@ -42,6 +43,7 @@ struct DescribedJob {
   std::int64_t global_batch = 0;          // of the description, else of its plan file
   std::int64_t sequence = 0;              // of the description, else of its plan file, else of a
                                           // model of fixed length
+  std::optional<int> devices{};
   std::optional<double> price{};
 };
 

@@ -16,6 +16,7 @@
 #include "stepscope/face/help/output_flags.h"
 #include "stepscope/face/help/verb.h"
 #include "stepscope/face/outputs.h"
+#include "stepscope/face/page/html.h"
 #include "stepscope/face/terminal.h"
 #include "stepscope/face/tree/csv_tables.h"
 #include "stepscope/verbs/inputs/plan_source.h"

@@ -4,6 +4,7 @@
 
 #include "stepscope/face/help/verb.h"
 #include "stepscope/face/outputs.h"
+#include "stepscope/face/page/html.h"
 #include "stepscope/face/terminal.h"
 #include "stepscope/face/tree/csv_tables.h"
 #include "stepscope/say/say.h"

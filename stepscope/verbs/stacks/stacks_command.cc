@@ -2,6 +2,7 @@
 // `stepscope stacks`: its flags, the request that they make, and where its result goes.
 #include "stepscope/face/help/verb.h"
 #include "stepscope/face/outputs.h"
+#include "stepscope/face/page/html.h"
 #include "stepscope/face/terminal.h"
 #include "stepscope/face/tree/csv_tables.h"
 #include "stepscope/verbs/stacks/stacks.h"

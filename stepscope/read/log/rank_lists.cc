@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/log/rank_lists.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
+#include "stepscope/read/bytes/json_members.h"
+#include "stepscope/read/log/step_table.h"
+
+namespace stepscope {
+namespace {
+
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+
+bool take_word(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+std::string_view without_blanks(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+}
+
+std::optional<int> take_rank(std::string_view& text) {
+  if (!take_word(text, "rank") && !take_word(text, "Rank")) return std::nullopt;
+  if (!text.empty() && (text.front() == ' ' || text.front() == '_')) text.remove_prefix(1);
+  if (text.empty() || !is_digit(text.front())) return std::nullopt;
+  return take_number<int>(text);
+}
+
+// A rank's list of a printed line.
+std::optional<RankList> printed_list(std::string_view line) {
+  std::string_view rest = trimmed(line);
+  RankList list{.rank = take_rank(rest)};
+  if (!list.rank || !rest.starts_with(':')) return std::nullopt;
+  const std::size_t open = rest.find('[');
+  const std::size_t close = rest.rfind(']');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open)
+    return std::nullopt;
+  if (const std::size_t mean = rest.find("avg="); mean < open) {
+    std::string_view number = rest.substr(mean + 4);
+    if (take_number<double>(number))
+      list.unit = time_unit(number.substr(0, number.find_first_of(", [")));
+  }
+  std::vector<std::string_view> cells;
+  split_cells(rest.substr(open + 1, close - open - 1), ',', cells);
+  for (std::string_view cell : cells) {
+    cell = bare(cell);
+    if (cell.size() >= 2 && cell.front() == '\'' && cell.back() == '\'')
+      cell = cell.substr(1, cell.size() - 2);
+    const auto time = number_in(cell);
+    if (!time) return std::nullopt;
+    list.times.push_back(*time);
+  }
+  return list;
+}
+
+// A list that holds nothing but numbers, as far as `text` shows it; a time in brackets is none.
+bool begins_numbers(std::string_view text) {
+  if (!take_word(text, "[")) return false;
+  const std::size_t end = text.find_first_not_of("0123456789.,+-eE \t\r\n");
+  if (without_blanks(text).empty()) return false;
+  if (end == std::string_view::npos) return true;
+  return text[end] == ']' &&
+         (without_blanks(text.substr(end + 1)).empty() ||
+          std::string_view(",]}").find(without_blanks(text.substr(end + 1)).front()) !=
+              std::string_view::npos);
+}
+
+bool begins_lists_by_rank(std::string_view text) {
+  if (!take_word(text, "{")) return false;
+  text = without_blanks(text);
+  if (!take_word(text, "\"")) return false;
+  const std::size_t quote = text.find('"');
+  if (quote == std::string_view::npos || !rank_name(text.substr(0, quote))) return false;
+  text = without_blanks(text.substr(quote + 1));
+  return take_word(text, ":") && begins_numbers(without_blanks(text));
+}
+
+Error not_numbers(std::string_view path, std::size_t byte) {
+  return {
+      .what = "JSON that is no list of step times",
+      .file = std::string(path),
+      .byte = byte,
+      .hint = R"(write [[100.1, 99.8], [100.2, 99.9]], one list a rank, or {"rank0": [100.1]})"};
+}
+
+Result<RankList> list_of(const JsonValue& value, std::optional<RankName> name,
+                         std::string_view path) {
+  if (value.kind != JsonValue::Kind::list) return not_numbers(path, value.byte);
+  RankList list;
+  if (name) list = {.rank = name->rank, .unit = name->unit};
+  for (const JsonValue& item : value.items) {
+    if (item.kind == JsonValue::Kind::list || item.kind == JsonValue::Kind::object)
+      return not_numbers(path, item.byte);
+    list.times.push_back(json_number(&item).value_or(no_number));
+  }
+  return list;
+}
+
+Result<std::vector<RankList>> json_lists(std::string_view text, std::string_view path) {
+  const auto json = parse_json(text, path);
+  if (!json) return json.error();
+  std::vector<RankList> lists;
+  const bool of_numbers = json->kind == JsonValue::Kind::list &&
+                          std::ranges::none_of(json->items, [](const JsonValue& item) {
+                            return item.kind == JsonValue::Kind::list;
+                          });
+  if (of_numbers) {
+    auto list = list_of(*json, std::nullopt, path);
+    if (!list) return list.error();
+    lists.push_back(std::move(*list));
+    return lists;
+  }
+  for (std::size_t i = 0; i < json->items.size(); ++i) {
+    const bool named = json->kind == JsonValue::Kind::object;
+    const auto name = named ? rank_name(json->keys[i]) : RankName{.rank = static_cast<int>(i)};
+    if (!name) return not_numbers(path, json->items[i].byte);
+    auto list = list_of(json->items[i], name, path);
+    if (!list) return list.error();
+    lists.push_back(std::move(*list));
+  }
+  return lists;
+}
+
+bool is_json(std::string_view text) { return text.starts_with('[') || text.starts_with('{'); }
+
+}  // namespace
+
+std::optional<RankName> rank_name(std::string_view name) {
+  name = bare(name);
+  const auto rank = take_rank(name);
+  if (!rank) return std::nullopt;
+  if (name.empty()) return RankName{.rank = *rank};
+  const auto unit = time_unit(name.substr(1));
+  return name.front() == '_' && unit ? std::optional(RankName{*rank, unit}) : std::nullopt;
+}
+
+bool begins_rank_lists(std::string_view head) {
+  if (begins_numbers(head) || begins_lists_by_rank(head)) return true;
+  if (head.starts_with('[') && begins_numbers(without_blanks(head.substr(1)))) return true;
+  if (is_json(head)) return false;
+  StepLines lines(head);
+  for (std::string_view line; lines.next(line);)
+    if (printed_list(line)) return true;
+  return false;
+}
+
+Result<std::vector<RankList>> parse_rank_lists(std::string_view text, std::string_view path) {
+  text = without_blanks(text);
+  if (is_json(text)) return json_lists(text, path);
+  std::vector<RankList> lists;
+  StepLines lines(text);
+  for (std::string_view line; lines.next(line);)
+    if (auto list = printed_list(line)) lists.push_back(std::move(*list));
+  return lists;
+}
+
+}  // namespace stepscope
