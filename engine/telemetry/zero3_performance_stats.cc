@@ -43,6 +43,10 @@ std::string joined(std::initializer_list<std::string_view> parts) {
   return text;
 }
 
+CollectiveGroup group_of_size(int size, int world) {
+  return {size == world ? "world" : "group of " + std::to_string(size), size};
+}
+
 Error cannot_be(std::string what, std::string_view value, std::string_view hint) {
   what.append(" cannot be ").append(value);
   return {.what = std::move(what), .hint = std::string(hint), .code = ErrorCode::refused};
@@ -252,7 +256,7 @@ Result<Done> Zero3PerformanceStats::record_communication(CommunicationOperation 
   if (auto error = not_within("the wait for peers", detail.waited_for_peers, what, duration))
     return *error;
   const int size = detail.group_size == 0 ? world_ : detail.group_size;
-  const CollectiveGroup group{size == world_ ? "world" : "group of " + std::to_string(size), size};
+  const CollectiveGroup group = group_of_size(size, world_);
   const Ns now = clock_();
   const Ns submitted = now - duration;
   const Ns stall = detail.stall.value_or(duration);
@@ -432,6 +436,23 @@ std::optional<double> Zero3PerformanceStats::tokens_per_second() const {
 std::optional<double> Zero3PerformanceStats::memory_bandwidth_gb_per_s() const {
   return memory_transfer_metrics().gb_per_s;
 }
+Result<Done> Zero3PerformanceStats::set_references(ReferenceRates references) {
+  const auto known = [&](const std::string& name) {
+    for (int size = 2; size < world_; ++size)
+      if (name == group_of_size(size, world_).name) return true;
+    for (const RankWindow& rank : window_.ranks)
+      if (std::ranges::find(rank.groups, name, &CollectiveGroup::name) != rank.groups.end())
+        return true;
+    return name == group_of_size(world_, world_).name;
+  };
+  for (const CollectiveReference& reference : references.collectives)
+    if (!known(reference.group))
+      return cannot_be("the group of a reference", reference.group,
+                       "write \"world\" or \"group of N\" with N below the number of ranks");
+  references_ = std::move(references);
+  return Done{};
+}
+
 std::optional<double> Zero3PerformanceStats::communication_efficiency() const {
   return communication_stats().efficiency;
 }

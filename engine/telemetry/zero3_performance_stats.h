@@ -168,8 +168,10 @@ class Zero3PerformanceStats {
   // steps. On an error this object does not change.
   [[nodiscard]] Result<Done> merge(const Zero3PerformanceStats& other);
 
-  // References for efficiencies: peaks and links, measured by the caller.
-  void set_references(ReferenceRates references) { references_ = std::move(references); }
+  // References for efficiencies: peaks and links, measured by the caller. Groups have the names
+  // "world" and "group of N", where record_communication() made them, else those of the windows.
+  // Errors: a group that this job cannot have.
+  Result<Done> set_references(ReferenceRates references);
   [[nodiscard]] const JobWindow& window() const { return window_; }
 
  private:

@@ -113,7 +113,7 @@ TEST_F(Stats, RanksInDifferentStepsAtOnceTakeTheTimeThatPasses) {
   EXPECT_EQ(steps[1].end - steps[1].begin, 2500ms);
   EXPECT_EQ(steps[1].added, 2250ms);
   double total = 0;
-  a.set_references({.peak = FlopRate{1e12}});
+  ASSERT_TRUE(a.set_references({.peak = FlopRate{1e12}}));
   const OptimizationEfficiency efficiency = a.optimization_efficiency();
   for (const EfficiencyTerm& term : efficiency.terms) total += term.share;
   EXPECT_NEAR(total, 1, 1e-12);
@@ -221,19 +221,36 @@ TEST_F(Stats, CommunicationEfficiencyIsAgainstTheMeasuredLink) {
   ASSERT_TRUE(stats.record_communication(CollectiveKind::all_gather, 10ms, Bytes{8'000'000},
                                          {.waited_for_peers = 6ms}));
   EXPECT_FALSE(stats.communication_efficiency());  // no reference
-  stats.set_references({.collectives = {{.group = "world",
-                                         .kind = CollectiveKind::all_gather,
-                                         .link = {.start = Seconds{1e-3}, .rate = {2e9}}}}});
+  ASSERT_TRUE(
+      stats.set_references({.collectives = {{.group = "world",
+                                             .kind = CollectiveKind::all_gather,
+                                             .link = {.start = Seconds{1e-3}, .rate = {2e9}}}}}));
   // Reference 1 ms + 4 MB / (2 GB/s) = 3 ms; transferred in 4 ms; the call took 10.
   EXPECT_NEAR(*stats.communication_efficiency(), 0.75, 1e-12);
   const CommunicationStats comm = stats.communication_stats();
   EXPECT_NEAR(*comm.efficiency_with_waiting, 0.3, 1e-12);
   EXPECT_NEAR(*comm.kinds[0].busbw_gb_per_s, 1.0, 1e-12);
   // A transfer faster than its reference is reported and not clamped.
-  stats.set_references({.collectives = {{.group = "world",
-                                         .kind = CollectiveKind::all_gather,
-                                         .link = {.start = {}, .rate = {0.5e9}}}}});
+  ASSERT_TRUE(stats.set_references({.collectives = {{.group = "world",
+                                                     .kind = CollectiveKind::all_gather,
+                                                     .link = {.start = {}, .rate = {0.5e9}}}}}));
   EXPECT_NEAR(*stats.communication_efficiency(), 2.0, 1e-12);
+}
+
+TEST_F(Stats, AReferenceOfAnUnknownGroupIsRefused) {
+  Zero3PerformanceStats stats(0, 4, test_clock);
+  const auto of = [&](const char* group) {
+    return stats.set_references({.collectives = {{.group = group,
+                                                  .kind = CollectiveKind::all_gather,
+                                                  .link = {.start = {}, .rate = {1e9}}}}});
+  };
+  EXPECT_TRUE(of("world"));
+  EXPECT_TRUE(of("group of 2"));
+  for (const char* unknown : {"wrold", "group of 8", ""}) {
+    const auto refused = of(unknown);
+    ASSERT_FALSE(refused) << unknown;
+    EXPECT_NE(refused.error().message().find("\"world\""), std::string::npos);
+  }
 }
 
 TEST_F(Stats, TransfersKnowTheirDirectionAndGigabytesAreDecimal) {
@@ -255,7 +272,7 @@ TEST_F(Stats, TransfersKnowTheirDirectionAndGigabytesAreDecimal) {
   ReferenceRates references;
   references.transfers[slot(TransferDirection::nvme_to_host)] =
       LinkReference{.start = {}, .rate = {40e9}};
-  stats.set_references(references);
+  ASSERT_TRUE(stats.set_references(references));
   EXPECT_NEAR(*stats.memory_transfer_metrics().efficiency, 0.25, 1e-12);
 }
 
@@ -297,7 +314,7 @@ TEST_F(Stats, TrainingEfficiencyIsMfuAndItsTermsSumToOne) {
   example_step(stats);
   EXPECT_FALSE(stats.training_efficiency());
   EXPECT_TRUE(stats.optimization_efficiency().terms.empty());
-  stats.set_references({.peak = FlopRate{2e12}, .peak_source = "test"});
+  ASSERT_TRUE(stats.set_references({.peak = FlopRate{2e12}, .peak_source = "test"}));
   // 3e12 / (1 rank here × 2e12 × 3.5 s)
   EXPECT_NEAR(*stats.training_efficiency(), 3 / 7.0, 1e-12);
   const OptimizationEfficiency e = stats.optimization_efficiency();
@@ -310,7 +327,7 @@ TEST_F(Stats, TrainingEfficiencyIsMfuAndItsTermsSumToOne) {
   EXPECT_NEAR(e.terms[1].share, 1 / 7.0, 1e-12);          // recompute: 1e12
   EXPECT_NEAR(e.terms[2].share, (3.2 - 2) / 3.5, 1e-12);  // kernels: 3.2 s for 2 s of peak
   EXPECT_NEAR(e.terms[3].share, 0.3 / 3.5, 1e-12);        // exposed communication
-  stats.set_references({.peak = FlopRate{1e12}});
+  ASSERT_TRUE(stats.set_references({.peak = FlopRate{1e12}}));
   EXPECT_TRUE(stats.optimization_efficiency().references_too_low);  // 4 s of peak in 3.2 s
 }
 
@@ -431,7 +448,7 @@ TEST_F(Stats, SummaryAsJsonHasEveryFigureAndNullForTheAbsent) {
 
   std::vector<RankWindow> ranks{window_of(1, 0, 2, 5), window_of(2, 1, 2, 5)};
   Zero3PerformanceStats stats(*gather(ranks));
-  stats.set_references({.peak = FlopRate{1e6}});
+  ASSERT_TRUE(stats.set_references({.peak = FlopRate{1e6}}));
   const PerformanceSummary summary = stats.performance_summary();
   json = nlohmann::json::parse(stats_json(summary));
   EXPECT_EQ(json["ranks"], 2);

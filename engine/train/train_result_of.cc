@@ -162,7 +162,8 @@ TrainResult train_result_of(const TrainRequest& request, const zero::Engine& eng
   add_steps(job, history, result);
   add_memory(engine, result);
   Zero3PerformanceStats stats(job);
-  stats.set_references(references);
+  const auto set = stats.set_references(references);
+  check(set.has_value(), "the references are of groups of this job");
   result.stats = stats.performance_summary();
   add_collectives(result.stats->communication, result);
   result.checkpoints = history.checkpoints;

@@ -16,12 +16,12 @@ int main(int argc, char** argv) {
   std::vector<float> weights(parameters, 1.0F);
   std::vector<float> gradients(parameters);
   Zero3PerformanceStats stats(/*rank=*/0, /*world=*/1);
-  stats.set_references({.peak = FlopRate{50e9}, .peak_source = "data sheet"});
   const auto must = [](const Result<Done>& recorded) {
     if (recorded) return;
     std::fprintf(stderr, "%s\n", recorded.error().message().c_str());
     std::exit(1);
   };
+  must(stats.set_references({.peak = FlopRate{50e9}, .peak_source = "data sheet"}));
   for (int step = 0; step < (argc > 1 ? std::atoi(argv[1]) : 10); ++step) {
     const Ns start = host_now();
     const float loss = std::accumulate(weights.begin(), weights.end(), 0.0F);
