@@ -294,7 +294,7 @@ class Aligner {
     out_.spread_aligned = Ns{std::llround(trial_.spread)};
     note_estimate(false);
     if (largest_offset() <= leaving_order_ns()) return refuse(msg::clock_offsets_small());
-    if (!trial_.stable) return refuse(msg::clock_halves_differ());
+    if (!trial_.stable) return refuse(halves_differ());
     if (trial_.spread > least_improvement * recorded_spread_)
       return refuse(msg::clock_ends_apart());
     const std::vector<ClockBound> bounds = Bounds(matches_, clocks_, views_, trial_.all).find();
@@ -358,6 +358,13 @@ class Aligner {
 
   // The order in which ranks leave shows best in the shortest tenth of the collectives.
   double leaving_order_ns() const { return leaving_order * *quantile(shortest_, 0.1); }
+
+  Message halves_differ() const {
+    const auto most = std::ranges::max_element(trial_.half_difference);
+    const auto clock = static_cast<std::size_t>(most - trial_.half_difference.begin());
+    return msg::clock_halves_differ(Ns{std::llround(trial_.all.offset_ns[clock])},
+                                    Ns{std::llround(*most)});
+  }
 
   double largest_offset() const {
     const double half_window =

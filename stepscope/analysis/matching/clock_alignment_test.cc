@@ -170,7 +170,8 @@ TEST(ClockAlignment, GoodClocksStayAsTheyAre) {
   const ClockAlignment found = aligned({{}, {}, {}, {}});
   EXPECT_FALSE(found.applied);
   for (const ClockCorrection& c : found.by_view) EXPECT_TRUE(c.is_identity());
-  EXPECT_NE(aligned({{}, {}}, {.noise_ns = 0}).reason, msg::clock_halves_differ());
+  EXPECT_EQ(say(aligned({{}, {}}, {.noise_ns = 0}).reason).find("second half differ"),
+            std::string::npos);
   ASSERT_TRUE(found.hosts[1].uncertainty);
   EXPECT_LT(*found.hosts[1].uncertainty, Ns{21'000});
 }
