@@ -143,7 +143,8 @@ void split_sayings(std::string_view line, const HostNames& known, std::vector<Nc
     NcclSaying saying{.level = level->level};
     auto process = find_process(line.substr(from, at - from), saying);
     if (process) *process += letters_before_host(saying, known);
-    const bool bare = level->level == NcclLevel::version && !process;
+    const bool first = trimmed(line.substr(0, at)).empty();
+    const bool bare = !process && (level->level == NcclLevel::version || first);
     if (!process && !bare) continue;
     if (!into.empty()) {
       NcclSaying& before = into.back();

@@ -18,8 +18,8 @@ enum class NcclLevel : std::uint8_t { info, warn, trace, call, version };
 // A message and the process that wrote it. Both are views of the line.
 struct NcclSaying {
   NcclLevel level = NcclLevel::info;
-  std::string_view
-      host{};  // empty for a bare "NCCL version …"; may begin with letters of other writers
+  std::string_view host{};  // empty without a process in front ("NCCL version …", excerpts of
+                            // logs); may begin with letters of other writers
   std::int64_t pid = 0;
   std::int64_t tid = 0;
   std::optional<int> device{};

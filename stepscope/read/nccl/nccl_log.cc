@@ -64,9 +64,14 @@ void CommLogs::State::line(std::string_view text, CommInput& input) {
   const auto rank = launcher_rank_of(plain);
   for (const NcclSaying& saying : sayings) {
     ++spoken;
+    if (saying.host.empty() && saying.level != NcclLevel::version)
+      ++input.notes["lines_without_a_host_and_process"];
     if (processes.take(saying, sayings.size() == 1 ? rank : std::nullopt, input)) continue;
     const bool call = saying.text.find(": opCount ") != std::string_view::npos;
-    ++input.notes[call ? "calls_cut_before_their_communicator" : "other_lines_of_nccl"];
+    const bool bytes = saying.text.find(" bytes ") != std::string_view::npos;
+    ++input.notes[!call   ? "other_lines_of_nccl"
+                  : bytes ? "calls_that_name_neither_communicator_nor_count"
+                          : "calls_cut_before_their_communicator"];
   }
 }
 

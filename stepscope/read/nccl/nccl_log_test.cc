@@ -64,6 +64,16 @@ TEST(NcclLine, HasItsWriterInEveryDialect) {
   EXPECT_TRUE(sayings("12:00:01 NCCL INFO x").empty());
 }
 
+// As a book quotes them: without their process, and with bytes in the place of count and comm.
+TEST(NcclLog, AnExcerptIsReadAndItsGapsAreNamed) {
+  const ReadLog log = read_log(
+      "NCCL INFO Ring 00 : 0 -> 1 -> 2 -> 3 -> 0\n"
+      "NCCL INFO AllReduce: opCount 42 bytes 104857600 datatype 7 op 0\n");
+  ASSERT_TRUE(log.ok);
+  EXPECT_EQ(log.input.notes.at("lines_without_a_host_and_process"), 2U);
+  EXPECT_EQ(log.input.notes.at("calls_that_name_neither_communicator_nor_count"), 1U);
+}
+
 TEST(NcclLine, IsTakenApartWhereWritersCutIntoEachOther) {
   const auto said =
       sayings("h:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -h:2:2 [1] NCCL INFO Connected");
