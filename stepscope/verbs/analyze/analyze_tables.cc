@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "stepscope/verbs/analyze/range_views.h"
+
 namespace stepscope {
 namespace {
 
@@ -46,6 +48,9 @@ constexpr std::string_view ranks_columns =
     "host.gc_ns:int host.overhead_ns:int host.negative_latencies:int";
 constexpr std::string_view budget_columns =
     "category:text ns:int share:real worst_ns:real worst_rank:int stdev_ns:real";
+constexpr std::string_view ddp_buckets_columns =
+    "rank:int step:int bucket:int bytes:int ready_ns:int launched_ns:int done_ns:int "
+    "exposed_ns:int";
 constexpr std::string_view kernels_columns =
     "rank:int name:text class:text count:int total_ns:int mean_ns:int min_ns:int max_ns:int "
     "share:real flops:real tflops:real bytes:int gb_per_s:real tensor_core:bool";
@@ -107,6 +112,8 @@ std::vector<TreeTable> analyze_tables(const Json& tree) {
       table_of("stragglers", tree["stragglers"], stragglers_columns),
       ranks(tree),
       budget(tree),
+      table_of("ddp_buckets", tree["ddp_buckets"], ddp_buckets_columns),
+      ranges_table(tree),
       per_rank(tree, "kernels", "kernels", kernels_columns),
       per_rank(tree, "operators", "operators", operators_columns)};
   if (const Json& expected = tree["expected"]; !expected.is_null()) {

@@ -25,6 +25,7 @@
 #include "stepscope/verbs/analyze/explanation_views.h"
 #include "stepscope/verbs/analyze/gpu_views.h"
 #include "stepscope/verbs/analyze/pipeline_views.h"
+#include "stepscope/verbs/analyze/range_views.h"
 #include "stepscope/verbs/analyze/recording_views.h"
 #include "stepscope/verbs/analyze/unit_views.h"
 #include "stepscope/verbs/sections/account.h"
@@ -362,7 +363,9 @@ std::vector<std::string> text_sections(const Analysis& report, std::size_t width
   sections.push_back(gaps(report, width));
   sections.push_back(clocks_text(report.job.clocks, width));
   sections.push_back(collectives(report, width));
+  sections.push_back(ddp_buckets_text(report.job, width));
   sections.push_back(link_fits_text(report.link_fits, width));
+  sections.push_back(ranges_text(report.job.ranks.front(), width));
   sections.push_back(kernels(report, width));
   sections.push_back(counters_text(report.job.ranks, width));
   sections.push_back(operators(report, width));
