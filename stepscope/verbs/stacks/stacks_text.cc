@@ -196,12 +196,15 @@ std::string functions_table(const StacksResult& r, std::size_t width) {
          text_table(std::move(columns), std::move(rows), width);
 }
 
-// One line a node; a chain of only children that end no stack becomes one line, as deep as it is.
+// One line a node; a chain of only children that end no stack becomes one line, as deep as it is. A
+// printed tree keeps its rows.
 std::string tree_lines(const StacksResult& r, const CallTree& tree, double least,
                        std::size_t width) {
   std::string out;
   if (!(tree.total[0] > 0)) return out;
   const double floor = least * tree.total[0];
+  const bool printed = std::ranges::any_of(
+      r.profile.inputs, [](const ProfileInput& input) { return input.format == "counted_tree"; });
   struct Open {
     std::uint32_t end;
   };
@@ -214,7 +217,7 @@ std::string tree_lines(const StacksResult& r, const CallTree& tree, double least
     }
     std::uint32_t last = n;
     std::size_t folded = 0;
-    while (tree.parent[n] != 0 && last + 1 < tree.end[n] &&
+    while (!printed && tree.parent[n] != 0 && last + 1 < tree.end[n] &&
            tree.total[last + 1] == tree.total[last] && folded < 200) {
       ++last;
       ++folded;
