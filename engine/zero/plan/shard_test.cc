@@ -27,7 +27,7 @@ std::vector<OptimizerShard> shards_of(std::int64_t world, std::int64_t total) {
 // Edges around each world size, primes, and the parameter counts of GPT-2.
 std::set<std::int64_t> totals() {
   std::set<std::int64_t> out;
-  for (std::int64_t n = 0; n < 600; ++n) out.insert(n);
+  for (std::int64_t n = 0; n <= 600; ++n) out.insert(n);
   for (const std::int64_t prime : {601, 7919, 104'729, 15'485'863}) out.insert(prime);
   for (std::int64_t world = 1; world <= most_ranks; ++world) {
     for (const std::int64_t n : {world - 1, world, world + 1, 1000 * world, 1000 * world - 1}) {
