@@ -658,13 +658,15 @@ def check(
     step_annotation: str | None = None,
     kernel_rules: Named | None = None,
     model_flops_per_step: float | None = None,
+    gpus: int | None = None,
+    recompute: Literal["none", "selective", "full"] | None = None,
     peak_tflops: float | None = None,
 ) -> Check:
     """Says what a few steps, a training log or a list of step times tell already, how sure that
     is, and what to record next.
 
-    inputs: Traces of one run, a training log, the JSON of stepscope train, or a list of step
-        times.
+    inputs: Traces of one run, a training log, the JSON of stepscope train, or step times: one
+        list, or one file of each rank.
     unit: Unit of lists of step times whose header names none. Default: ms.
     model: Model of the run, for its FLOPs and the expected step: a name, a file of ours or a
         Hugging Face config.json.
@@ -679,6 +681,8 @@ def check(
         own (docs/reference/kernel-rules.md).
     model_flops_per_step: FLOPs of the model for one global batch, without recomputation,
         instead of model.
+    gpus: Devices of the run, for MFU, where the input does not name all of them.
+    recompute: What backward computes again, for HFU, where the log does not say it.
     peak_tflops: Peak of one device in TFLOP/s, instead of the catalogue's.
     """
     with given_files() as files:
@@ -692,6 +696,8 @@ def check(
             *flag("step-annotation", step_annotation),
             *flag("kernel-rules", None if kernel_rules is None else files.value_of(kernel_rules)),
             *flag("model-flops-per-step", model_flops_per_step),
+            *flag("gpus", gpus),
+            *flag("recompute", recompute),
             *flag("peak-tflops", peak_tflops),
             "--",
             *files.paths_of(inputs),
@@ -925,8 +931,8 @@ def sweep(
     alpha: float | str | None = None,
     floor: float | str | None = None,
 ) -> Sweep:
-    """Runs a command at several values of a setting and says which value is the fastest, and
-    which tie with it.
+    """Runs a command at several values of a setting and says which value is the fastest, or
+    which cannot be told apart from the smallest median.
 
     command: Program and its arguments. It writes its step times to {out}, or prints lines with
         step_time_ms=NUMBER.
