@@ -60,7 +60,8 @@ std::optional<RankList> printed_list(std::string_view line) {
   return list;
 }
 
-// A list that holds nothing but numbers, as far as `text` shows it; a time in brackets is none.
+// A list that holds nothing but numbers, as far as `text` shows it. A log may begin with a time in
+// brackets.
 bool begins_numbers(std::string_view text) {
   if (!take_word(text, "[")) return false;
   const std::size_t end = text.find_first_not_of("0123456789.,+-eE \t\r\n");
