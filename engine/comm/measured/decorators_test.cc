@@ -136,8 +136,9 @@ TEST(Throttle, collectives_hold_the_link_one_after_the_other) {
   on_ranks(2, slow, [&](Communicator& comm) {
     std::vector<float> a(10'000);  // 40 000 bytes on the link: 4 ms
     std::vector<float> b(5'000);   // 2 ms
-    int exact = 0;
-    for (int round = 0; round < 20; ++round) {
+    // On a busy machine no call of a round may end in time; the ranks agree to try again.
+    bool exact = false;
+    for (int round = 0; round < 20 || (!exact && round < 500); ++round) {
       const auto first = all_reduce(comm, a, "a");
       const auto second = all_reduce(comm, b, "b");
       ASSERT_TRUE(first && second);
@@ -150,9 +151,13 @@ TEST(Throttle, collectives_hold_the_link_one_after_the_other) {
       EXPECT_GE(first_times->finished, end);
       EXPECT_GE(second_times->finished, second_end);
       EXPECT_GE(monotonic_now(), second_times->finished);
-      exact += first_times->finished == end && second_times->finished == second_end ? 1 : 0;
+      const bool in_time = first_times->finished == end && second_times->finished == second_end;
+      std::vector<float> ranks_in_time(1, in_time ? 1.0F : 0.0F);
+      const auto agreed = all_reduce(comm, ranks_in_time, "ranks in time");
+      ASSERT_TRUE(agreed && comm.wait(*agreed));
+      exact = exact || ranks_in_time.front() > 0;
     }
-    EXPECT_GT(exact, 0);
+    EXPECT_TRUE(exact);
   });
 }
 
