@@ -80,7 +80,7 @@ export const path_colour = (what) => path_colours[what] ||
 
 const memory_use_colours = {
   parameters: 'compute',
-  masters: 'matmul',
+  masters: 'copy_exposed',
   gradients: 'comm_exposed_transfer',
   optimizer: 'optimizer',
   activations: 'attention',
