@@ -111,7 +111,7 @@ class NameMemo {
   static constexpr std::size_t most = 4096;     // names
   static constexpr std::size_t longest = 1024;  // bytes of a name
   struct Hash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard's name
     std::size_t operator()(std::string_view name) const {
       return std::hash<std::string_view>{}(name);
     }

@@ -147,7 +147,10 @@ Trial try_model(const SharedEnds& data, bool with_drift, const Trial* near,
   trial.late = std::move(fits.back());
   fits.pop_back();
   trial.early = std::move(fits.back());
-  trial.all = near == nullptr ? std::move(fits.front()) : near->all;
+  if (near == nullptr)
+    trial.all = std::move(fits.front());
+  else
+    trial.all = near->all;
   const auto& part = trial.all.part;
   const Sums a = offsets_at(trial.early, trial.all.at);
   const Sums b = offsets_at(trial.late, trial.all.at);

@@ -123,8 +123,8 @@ struct HostWork {
   }
   if (kind.channel != Channel::experts || m.experts->capacity_factor) return work;
   work.mixtures = 1;
-  if (!plan.kernels.grouped_experts)
-    work.products += 2.0 * static_cast<double>(m.experts->count / plan.ep);
+  const std::int64_t experts = m.experts->count / plan.ep;  // of a device
+  if (!plan.kernels.grouped_experts) work.products += 2.0 * static_cast<double>(experts);
   return work;
 }
 // A dropless mixture, eagerly. DeepSeek's training profile (deepseek-ai/profile-data, train.json)

@@ -52,7 +52,7 @@ template <class Request, class R, class Tree, class Text>
 Result<Answer> answer_to(const Result<Request>& request,
                          Result<R> (*run)(const Request&, const Progress&),
                          const Progress& progress, Tree tree, Text text, Answer other = {},
-                         std::type_identity_t<std::function<ExitCode(const R&)>> exit = {}) {
+                         const std::type_identity_t<std::function<ExitCode(const R&)>>& exit = {}) {
   if (!request) return wrong_request(request.error());
   auto found = run(*request, progress);
   if (!found) return found.error();
