@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/stats/round_to_sum.h"
 
 namespace stepscope {
@@ -438,8 +439,11 @@ std::optional<double> Zero3PerformanceStats::memory_bandwidth_gb_per_s() const {
 }
 Result<Done> Zero3PerformanceStats::set_references(ReferenceRates references) {
   const auto known = [&](const std::string& name) {
-    for (int size = 2; size < world_; ++size)
-      if (name == group_of_size(size, world_).name) return true;
+    constexpr std::string_view part = "group of ";
+    const auto size = name.starts_with(part)
+                          ? number_of<int>(std::string_view(name).substr(part.size()))
+                          : std::nullopt;
+    if (size && *size >= 1 && *size < world_) return true;
     for (const RankWindow& rank : window_.ranks)
       if (std::ranges::find(rank.groups, name, &CollectiveGroup::name) != rank.groups.end())
         return true;

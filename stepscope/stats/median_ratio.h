@@ -41,10 +41,9 @@ namespace stepscope {
 
 struct RatioOptions {
   double alpha = 0.05;
-  double floor = 0.01;  // smaller changes are never called
-  double large = 1.5;   // launches of one program differ by less (*separated* above)
-  double least_effective =
-      8;  // with fewer effective steps an arm, a bound of their correlation counts
+  double floor = 0.01;         // smaller changes are never called
+  double large = 1.5;          // launches of one program differ by less (*separated* above)
+  double least_effective = 8;  // with fewer effective steps an arm: *few steps* above
   std::size_t replicates = 2000;
   std::uint64_t seed = 1;
 };
@@ -67,7 +66,7 @@ struct RatioTest {
   RatioArm a;
   RatioArm b;
   double ratio = 1;                                   // median of B / median of A
-  std::optional<std::pair<double, double>> interval;  // of the ratio; absent below 2 values an arm
+  std::optional<std::pair<double, double>> interval;  // of the ratio; absent below 3 values an arm
   std::optional<double> p_steps;      // steps as the unit, corrected; the smallest that counts
   std::optional<double> p_separated;  // of exchangeable steps (*separated*); absent: arms overlap
   std::optional<double> p_launches;   // launches as the unit

@@ -126,6 +126,16 @@ void explain_older(const ModelState& state, std::array<Bytes, memory_use_count>&
   of(MemoryUse::optimizer) += state.moments;
 }
 
+// Bytes of the peak whose allocation is in the trace.
+Bytes allocated_since(std::span<const MemoryBlock> blocks, const DeviceMemory& memory) {
+  Bytes sum{};
+  for (const MemoryBlock& block : blocks)
+    if (block.allocated && *block.allocated <= memory.peak_time &&
+        (!block.freed || *block.freed > memory.peak_time))
+      sum += block.bytes;
+  return sum;
+}
+
 DeviceMemory describe(const Trace& trace, const RankIndex& rank, const DeviceEvents& events,
                       const std::optional<ModelState>& state, std::span<const PhaseSpan> phases) {
   DeviceMemory memory;
@@ -137,9 +147,8 @@ DeviceMemory describe(const Trace& trace, const RankIndex& rank, const DeviceEve
       composition_at(blocks.blocks, phases, memory.peak_time, memory.peak_allocated);
   memory.phase_at_peak = phase_at(phases, memory.peak_time).value_or(Phase::other);
   if (memory.composition) {
-    memory.before_recording = (*memory.composition)[static_cast<std::size_t>(MemoryUse::older)];
-    const bool of_model = (memory.device >= 0) == !rank.cpu_only();
-    if (state && of_model) explain_older(*state, *memory.composition);
+    memory.before_recording = memory.peak_allocated - allocated_since(blocks.blocks, memory);
+    if (state) explain_older(*state, *memory.composition);
   }
   for (const PhaseSpan& span : phases)
     memory.phases.push_back({span.phase, span.start, span.end,
@@ -173,8 +182,13 @@ MemoryTable memory_table(const Trace& trace, const RankIndex& rank, std::span<co
   MemoryTable table;
   const std::vector<PhaseSpan> joined = join_neighbours(phases);
   if (trace.memory.size() > 0) table.state = model_state(trace, rank, steps, joined);
-  for (const DeviceEvents& events : events_by_device(trace.memory))
-    table.devices.push_back(describe(trace, rank, events, table.state, joined));
+  const std::vector<DeviceEvents> devices = events_by_device(trace.memory);
+  const auto of_model = [&](const DeviceEvents& e) { return (e.device >= 0) != rank.cpu_only(); };
+  // Of several devices no row says which has the model.
+  if (std::ranges::count_if(devices, of_model) != 1) table.state.reset();
+  for (const DeviceEvents& events : devices)
+    table.devices.push_back(
+        describe(trace, rank, events, of_model(events) ? table.state : std::nullopt, joined));
   table.copies = copy_table(trace, rank, steps);
   return table;
 }

@@ -227,6 +227,24 @@ TEST(model_state, is_absent_if_a_device_may_keep_a_part) {
   EXPECT_FALSE(memory(uneven, uneven.phases).state);
 }
 
+TEST(model_state, is_absent_if_kernels_gather_or_two_devices_allocate) {
+  StateBuilder kernels;
+  kernels.launch_kernel(2, 345, "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage)", 350,
+                        360);
+  EXPECT_FALSE(memory(kernels, kernels.phases).state);
+  StateBuilder two;
+  two.event(130, 9, 50, 1);
+  EXPECT_FALSE(memory(two, two.phases).state);
+}
+
+TEST(memory_use, counts_what_is_freed_later_as_older_too) {
+  MemoryBuilder b;
+  b.total_ = 1000;
+  b.event(120, 1, 300);
+  b.event(250, 2, -200);  // allocated before the recording
+  EXPECT_EQ(memory(b, training).devices[0].before_recording, Bytes{1000});
+}
+
 TEST(memory_blocks, tolerate_frees_without_an_allocation_and_lost_frees) {
   MemoryBuilder b;
   b.event(0, 7, -100);  // older than the trace

@@ -70,10 +70,11 @@ std::map<std::string, std::int64_t> weights_of(const Trace& trace, const RankInd
   return elements;
 }
 
-// The element type of a template such as "FusedAdamMathFunctor<float, 4" or
-// "PointwiseOpScalarListFunctor<c10::BFloat16, 3".
+// The element type of an optimizer's template: "FusedAdamMathFunctor<float, 4" or
+// "PointwiseOpScalarListFunctor<c10::BFloat16, 3" (addcdiv). Norms and copies have other formats.
 std::optional<std::int64_t> format_of_kernel(std::string_view kernel) {
-  if (!contains(kernel, "multi_tensor_apply")) return std::nullopt;
+  if (!contains(kernel, "multi_tensor_apply") || !contains_any(kernel, {"Adam", "PointwiseOp"}))
+    return std::nullopt;
   const std::size_t functor = kernel.find("Functor<");
   if (functor == std::string_view::npos) return std::nullopt;
   const std::string_view type = kernel.substr(functor + 8);
@@ -82,6 +83,7 @@ std::optional<std::int64_t> format_of_kernel(std::string_view kernel) {
 
 struct Optimizer {
   bool of_adam = false;
+  std::int64_t states = 2;               // of each weight; three with amsgrad
   std::optional<std::int64_t> format{};  // bytes of an element
   bool zeroes = false;                   // gradients stay allocated
 };
@@ -95,6 +97,7 @@ Optimizer optimizer_of(const Trace& trace, const RankIndex& rank, const Step& st
       optimizer.of_adam = optimizer.of_adam || contains_any(name, {"Adam", "Lamb", "LAMB"});
     if (name.starts_with("aten::_fused_adam")) optimizer.of_adam = true;
     if (name == "aten::_foreach_zero_") optimizer.zeroes = true;
+    if (name == "aten::_foreach_maximum_") optimizer.states = 3;
     if (name != "aten::addcdiv_") return;
     if (const auto inputs = inputs_of(trace, row); inputs && !inputs->args.empty())
       optimizer.format = element_bytes(inputs->args.front().type);
@@ -104,18 +107,24 @@ Optimizer optimizer_of(const Trace& trace, const RankIndex& rank, const Step& st
       const SliceId call = rank.launch(op);
       if (call == no_slice || !within(trace, call, step)) continue;
       if (phase_at(phases, trace.slices.start[index(call)]) != Phase::optimizer) continue;
-      if (const auto bytes = format_of_kernel(trace.name(op)))
+      const std::string_view name = trace.name(op);
+      if (contains(name, "FusedOptimizerTensorListMetadata<5>")) optimizer.states = 3;
+      if (const auto bytes = format_of_kernel(name))
         optimizer.format = std::max(optimizer.format.value_or(0), *bytes);
     }
   return optimizer;
 }
 
-// Whether each device may keep a part of the model only.
-bool shards(const Trace& trace) {
-  for (const Collective& c : trace.collectives) {
-    const std::string_view name = trace.strings[c.name];
-    if (contains_any(name, {"reduce_scatter", "allgather", "all_gather"})) return true;
-  }
+// Whether each device may keep a part of the model only: parameters are gathered or handed out, or
+// gradients are scattered. Kernels count too, because files need not have rows of the calls.
+bool shards(const Trace& trace, const RankIndex& rank) {
+  for (const Collective& c : trace.collectives)
+    if (contains_any(trace.strings[c.name], {"scatter", "gather", "broadcast"})) return true;
+  for (const DeviceLane& lane : rank.devices)
+    for (const SliceId op : lane.ops)
+      if (!trace.is_compute(op) &&
+          contains_any(trace.name(op), {"AllGather", "ReduceScatter", "Broadcast"}))
+        return true;
   return false;
 }
 
@@ -124,7 +133,7 @@ bool shards(const Trace& trace) {
 std::optional<ModelState> model_state(const Trace& trace, const RankIndex& rank,
                                       std::span<const Step> steps,
                                       std::span<const PhaseSpan> phases) {
-  if (steps.empty() || shards(trace)) return std::nullopt;
+  if (steps.empty() || shards(trace, rank)) return std::nullopt;
   const Step& step = steps.back();
   const auto weights = weights_of(trace, rank, step, backwards_in(phases, step));
   if (weights.empty()) return std::nullopt;
@@ -138,7 +147,7 @@ std::optional<ModelState> model_state(const Trace& trace, const RankIndex& rank,
     if (!optimizer.format) continue;
     const Bytes each{elements * *optimizer.format};
     if (*optimizer.format > *bytes) state.masters += each;
-    if (optimizer.of_adam) state.moments += Bytes{2 * each.value};
+    if (optimizer.of_adam) state.moments += Bytes{optimizer.states * each.value};
     if (optimizer.zeroes) state.gradients += each;
   }
   return state;

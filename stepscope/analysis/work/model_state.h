@@ -4,9 +4,9 @@
 // the allocations, which are usually older than the recording.
 //
 //   weights    the inputs of AccumulateGrad in one backward of the last step, with their format
-//   moments    two of each weight for optimizers of the family of Adam
-//   ("Optimizer.step#AdamW.step",
-//              _fused_adamw_), in the format of the fused or foreach kernels, else of addcdiv_
+//   moments    two of each weight (three with amsgrad) for the family of Adam, by the name in
+//              "Optimizer.step#AdamW.step" or by _fused_adamw_; in the format of its kernels, or of
+//              addcdiv_
 //   masters    one of each weight if that format is wider than the weights'
 //   gradients  one of each weight in that format if the step zeroes a list of gradients instead of
 //              freeing them
@@ -34,7 +34,7 @@ struct ModelState {
 };
 
 // Absent if the rows do not show the weights, or if each device may keep a part of them only: the
-// trace has a reduce-scatter or all-gather (ZeRO, FSDP, sequence parallelism).
+// trace has a scatter, gather or broadcast (ZeRO, FSDP, ZeroRedundancyOptimizer, and others).
 [[nodiscard]] std::optional<ModelState> model_state(const Trace& trace, const RankIndex& rank,
                                                     std::span<const Step> steps,
                                                     std::span<const PhaseSpan> phases);

@@ -45,7 +45,7 @@ bool is_nsys_json(std::string_view head) {
 }
 
 Result<std::vector<Trace>> refuse_nsys_json(const std::string& path, const ReadControl&) {
-  return Error{.what = "is an export of Nsight Systems as JSON, which is not read",
+  return Error{.what = "begins as the JSON of `nsys export --type json`, which is not read",
                .file = path,
                .hint = "export the report with `nsys export --type sqlite REPORT.nsys-rep`"};
 }

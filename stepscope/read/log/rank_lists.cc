@@ -38,10 +38,12 @@ std::optional<RankList> printed_list(std::string_view line) {
   std::string_view rest = trimmed(line);
   RankList list{.rank = take_rank(rest)};
   if (!list.rank || !rest.starts_with(':')) return std::nullopt;
-  const std::size_t open = rest.find('[');
+  constexpr std::string_view key = "times=[";
+  const std::size_t times = rest.find(key);
+  if (times == std::string_view::npos) return std::nullopt;
+  const std::size_t open = times + key.size() - 1;
   const std::size_t close = rest.rfind(']');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open)
-    return std::nullopt;
+  if (close == std::string_view::npos || close < open) return std::nullopt;
   if (const std::size_t mean = rest.find("avg="); mean < open) {
     std::string_view number = rest.substr(mean + 4);
     if (take_number<double>(number))

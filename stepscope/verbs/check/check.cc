@@ -204,16 +204,15 @@ std::optional<Flops> repeated_flops(std::optional<Recompute> how, const Transfor
 void take_rates_of_times(const CheckRequest& request, const DescribedJob& r, CheckResult& c) {
   std::optional<FlopRate> at = r.peak;
   if (!at && r.machine) at = peak(*r.machine, r.dtype.value_or(Dtype::bf16));
-  const int devices = r.devices.value_or(static_cast<int>(c.times.ranks.size()));
   Messages needs;
   if (r.model_flops.empty()) needs.push_back(msg::needs_model());
   if (!at) needs.push_back(msg::needs_peak());
-  if (devices < 1) needs.push_back(msg::needs_devices());
+  if (!r.devices) needs.push_back(msg::needs_devices());
   if (!needs.empty()) {
     c.why_no_mfu = msg::clauses(std::move(needs));
     return;
   }
-  const double at_peak = c.facts.arm.median_ns / 1e9 * devices * at.value_or(FlopRate{}).value;
+  const double at_peak = c.facts.arm.median_ns / 1e9 * *r.devices * at.value_or(FlopRate{}).value;
   const Flops model = r.model_flops.front().per_step;
   c.facts.mfu = model.value / at_peak;
   if (const auto again = repeated_flops(request.recompute, r.model ? &*r.model : nullptr,
@@ -332,10 +331,12 @@ std::vector<std::string> rank_files(const std::vector<std::string>& inputs) {
       files.push_back(input);
       continue;
     }
+    std::vector<std::string> inside;
     for (const auto& entry : std::filesystem::directory_iterator(input, failed))
-      if (entry.is_regular_file(failed)) files.push_back(entry.path().string());
+      if (entry.is_regular_file(failed)) inside.push_back(entry.path().string());
+    std::ranges::sort(inside);
+    files.insert(files.end(), inside.begin(), inside.end());
   }
-  std::ranges::sort(files);
   for (const std::string& file : files)
     if (const auto kind = step_file_kind(file); !kind || *kind != StepFileKind::list) return {};
   return files;

@@ -233,6 +233,11 @@ TEST_F(CheckInput, EveryWayToWriteTheTimesOfRanksNamesTheSlowOne) {
   }
 }
 
+TEST_F(CheckInput, ABracketInTheLineOfARankIsNoListOfTimes) {
+  const CheckResult c = check_of("Rank 0: shape [8, 1024]\nstep_time_ms=5\nstep_time_ms=6\n");
+  EXPECT_EQ(c.kind, CheckedKind::log);
+}
+
 TEST_F(CheckInput, AFileOfEachRankIsOneJob) {
   const std::string folder = path_ + ".lists";
   std::filesystem::create_directory(folder);
