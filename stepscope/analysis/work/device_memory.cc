@@ -184,7 +184,7 @@ MemoryTable memory_table(const Trace& trace, const RankIndex& rank, std::span<co
   if (trace.memory.size() > 0) table.state = model_state(trace, rank, steps, joined);
   const std::vector<DeviceEvents> devices = events_by_device(trace.memory);
   const auto of_model = [&](const DeviceEvents& e) { return (e.device >= 0) != rank.cpu_only(); };
-  // Of several devices no row says which has the model.
+  // If several devices allocate, no row says which of them has the model.
   if (std::ranges::count_if(devices, of_model) != 1) table.state.reset();
   for (const DeviceEvents& events : devices)
     table.devices.push_back(
