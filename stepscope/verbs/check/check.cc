@@ -5,10 +5,12 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "stepscope/analysis/runs/gpu_evidence.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/cost/layer/recomputed_flops.h"
 #include "stepscope/cost/machine/machine.h"
@@ -21,6 +23,7 @@
 #include "stepscope/diagnose/warnings.h"
 #include "stepscope/face/tree/version.h"
 #include "stepscope/fit/mfu_job.h"
+#include "stepscope/read/gpu_log/read_gpu_log.h"
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/train_summary.h"
 #include "stepscope/say/say.h"
@@ -124,6 +127,11 @@ Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
   c.job = analyze_job(read->ranks, options);
   if (c.job->interrupted) return interrupted();
   withhold_unfounded(*c.job);
+  add_gpu_evidence(*c.job, read->ranks, read->gpu_logs, read->run.world_size,
+                   r.traces.gpu_log_zone);
+  if (c.job->gpus) c.gpu_use = gpu_use_of_steps(*c.job->gpus);
+  if (!c.gpu_use) c.gpu_use = gpu_use_of_logs(read->gpu_logs);
+  std::ranges::move(read->gpu_log_errors, std::back_inserter(c.failures));
   c.run = std::move(read->run);
   LaunchSteps launch{.name = c.input, .source = say(msg::trace_of_ranks(read->ranks.size()))};
   std::vector<NumberedStep> steps;
@@ -342,19 +350,40 @@ std::vector<std::string> rank_files(const std::vector<std::string>& inputs) {
   return files;
 }
 
+// Reads the logs of GPUs among the inputs of an input that is no trace. Traces read theirs.
+Result<Done> take_gpu_logs(std::span<const std::string> paths, const StopFlag* stop,
+                           CheckResult& c) {
+  std::vector<GpuLog> logs;
+  for (const std::string& path : paths) {
+    auto log = read_gpu_log(path, stop);
+    if (!log) return log.error();
+    logs.push_back(*std::move(log));
+  }
+  c.gpu_use = gpu_use_of_logs(logs);
+  return Done{};
+}
+
 Result<Done> look(const CheckRequest& r, const Progress& progress, CheckResult& c) {
   const auto described = described_job(r.job);
   if (!described) return described.error();
   c.model_given = !described->model_flops.empty();
-  if (r.traces.inputs.size() > 1 || !may_be_file(c.input)) {
-    const std::vector<std::string> lists = rank_files(r.traces.inputs);
+  std::vector<std::string> inputs = r.traces.inputs;
+  const std::vector<std::string> gpu_logs = find_gpu_logs(inputs);
+  std::erase_if(inputs, [&](const std::string& input) {
+    return std::ranges::find(gpu_logs, input) != gpu_logs.end();
+  });
+  if (!inputs.empty()) c.input = inputs.front();
+  if (inputs.size() > 1 || !may_be_file(c.input)) {
+    const std::vector<std::string> lists = rank_files(inputs);
     if (lists.empty()) return check_traces(r, *described, progress, c);
+    if (const auto logs = take_gpu_logs(gpu_logs, progress.stop, c); !logs) return logs.error();
     return check_times(r, *described, StepFileKind::list,
                        read_rank_files(lists, r.unit, progress.stop), c);
   }
   const auto kind = step_file_kind(c.input);
   if (!kind) return kind.error();
   if (*kind == StepFileKind::trace) return check_traces(r, *described, progress, c);
+  if (const auto logs = take_gpu_logs(gpu_logs, progress.stop, c); !logs) return logs.error();
   if (*kind == StepFileKind::log) return check_log(r, *described, progress.stop, c);
   return check_times(r, *described, *kind, read_step_times(c.input, r.unit, progress.stop), c);
 }
@@ -460,6 +489,18 @@ CheckLine headroom_line(const StepFacts& f, const LogFacts* log) {
           .sentence = msg::stay_free(*f.headroom, *f.capacity)};
 }
 
+CheckLine gpu_line(const GpuUse& use) {
+  const bool apart = use.gpus > 1 && use.least < use.mean - threshold::much_idle;
+  return {.name = "gpu_utilization",
+          .status = good_if(use.mean >= 1 - threshold::much_idle && !apart),
+          .value = use.mean,
+          .sentence = msg::gpus_in_use(
+              Percent{use.mean}, use.gpus, use.readings, use.of_steps,
+              value_if(apart && use.of_steps, use.least_gpu),
+              value_if(apart && !use.of_steps && use.least_gpu >= 0, use.least_gpu),
+              Percent{use.least})};
+}
+
 void ask_of_traces(const JobResult& job, Messages& out) {
   for (const MissingFact& m : missing_facts(job))
     if (!m.record.empty() && m.fact != Fact::stream_waits)
@@ -470,13 +511,16 @@ void ask_of_traces(const JobResult& job, Messages& out) {
 
 std::vector<CheckLine> check_lines(const CheckResult& c) {
   const StepFacts& f = c.facts;
-  return {steps_line(f.arm, c.least_effective),
-          mfu_line(f, c.why_no_mfu),
-          balance_line(f),
-          straggler_line(f, c.late, c.times),
-          share_line(f, "communication", exposed, threshold::much_exposed, msg::share_is_exposed),
-          share_line(f, "idle", idle, threshold::much_idle, msg::share_is_idle),
-          headroom_line(f, c.log ? &*c.log : nullptr)};
+  std::vector<CheckLine> lines = {
+      steps_line(f.arm, c.least_effective),
+      mfu_line(f, c.why_no_mfu),
+      balance_line(f),
+      straggler_line(f, c.late, c.times),
+      share_line(f, "communication", exposed, threshold::much_exposed, msg::share_is_exposed),
+      share_line(f, "idle", idle, threshold::much_idle, msg::share_is_idle),
+      headroom_line(f, c.log ? &*c.log : nullptr)};
+  if (c.gpu_use) lines.push_back(gpu_line(*c.gpu_use));
+  return lines;
 }
 
 Messages record_next(const CheckResult& c) {

@@ -19,6 +19,7 @@
 #include "stepscope/fit/log_rates.h"
 #include "stepscope/read/log/step_times.h"
 #include "stepscope/say/message.h"
+#include "stepscope/verbs/check/gpu_use.h"
 #include "stepscope/verbs/inputs/job_description.h"
 #include "stepscope/verbs/inputs/traces.h"
 
@@ -32,7 +33,7 @@ inline constexpr auto check_status_names = enum_names<CheckStatus::unknown>;
 
 struct CheckLine {
   std::string name;  // "steps", "mfu", "rank_balance", "stragglers", "communication",
-                     // "idle", "headroom"
+                     // "idle", "headroom", "gpu_utilization"
   CheckStatus status = CheckStatus::unknown;
   std::optional<double> value;  // share of one; steps: effective ones
   Message sentence;
@@ -42,7 +43,8 @@ struct CheckLine {
 // train` or a list of step times?
 
 struct CheckRequest {
-  TracesRequest traces{};        // the inputs: one file of any kind, or traces of one run
+  // The inputs: one file of any kind, or traces of one run; logs of its GPUs with them.
+  TracesRequest traces{};
   TimeUnit unit = TimeUnit::ms;  // of lists whose header names none
   JobDescription job{};          // for MFU; where a log says something else, this counts
   // For HFU of logs and lists: none, selective or full. Absent: what the log says.
@@ -58,11 +60,12 @@ struct CheckResult {
   StepTimesByRank times{};         // steps are numbered from 0 on if the input does not number them
   std::optional<JobResult> job{};  // of traces
   std::optional<LogFacts> log{};   // of a log
-  Messages late{};                 // the ranks that are late
-  Message why_no_mfu{};            // where the facts have no MFU
-  bool model_given = false;        // or its FLOPs
-  double least_effective = 8;      // steps that a comparison needs
-  std::vector<CheckLine> lines{};  // what each figure means
+  std::optional<GpuUse> gpu_use{};      // of logs of GPUs
+  Messages late{};                      // the ranks that are late
+  Message why_no_mfu{};                 // where the facts have no MFU
+  bool model_given = false;             // or its FLOPs
+  double least_effective = 8;           // steps that a comparison needs
+  std::vector<CheckLine> lines{};       // what each figure means
   std::vector<Checklist> checklists{};  // empty unless requested
   Messages record_next{};               // what another recording should have
   Messages warnings{};
@@ -70,7 +73,7 @@ struct CheckResult {
   Run run{};                      // owns the names that `job` refers to
 };
 
-// All seven, in that order.
+// In that order; the last one only if a log of GPUs is among the inputs.
 [[nodiscard]] std::vector<CheckLine> check_lines(const CheckResult& result);
 // What another recording should have that this one lacks.
 [[nodiscard]] Messages record_next(const CheckResult& result);

@@ -33,7 +33,7 @@ void declare(CLI::App& app, CheckFlags& f) {
       "is, and what to record next.");
   app.add_option("INPUT", f.request.traces.inputs,
                  "Traces of one run, a training log, the JSON of stepscope train, or step times: "
-                 "one list, or one file of each rank")
+                 "one list, or one file of each rank; logs of nvidia-smi or DCGM with them")
       ->required()
       ->type_name("PATH");
   declare_unit(app, f.unit);

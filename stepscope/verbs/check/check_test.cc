@@ -52,6 +52,31 @@ TEST_F(CheckInput, ARankWhoseStepsAreMuchLongerIsNamed) {
                                                       "that of the median rank"});
 }
 
+TEST_F(CheckInput, ALogOfGpusWithAListTellsTheirUse) {
+  const std::string gpus = path_ + ".gpus.csv";
+  std::ofstream(gpus) << "timestamp, index, utilization.gpu [%]\n"
+                         "2026/11/25 10:11:12.000, 0, 98 %\n"
+                         "2026/11/25 10:11:12.000, 1, 60 %\n"
+                         "2026/11/25 10:11:13.000, 0, 96 %\n"
+                         "2026/11/25 10:11:13.000, 1, [N/A]\n";
+  std::ofstream(path_) << "5\n6\n5\n";
+  const auto c = check({.traces = {.inputs = {gpus, path_}}});
+  std::filesystem::remove(gpus);
+  ASSERT_TRUE(c) << c.error().message();
+  EXPECT_EQ(c->input, path_);
+  EXPECT_EQ(c->facts.arm.steps, 3U);
+  ASSERT_EQ(c->lines.back().name, "gpu_utilization");
+  EXPECT_NEAR(*c->lines.back().value, (0.97 + 0.60) / 2, 1e-6);
+  EXPECT_EQ(c->lines.back().status, CheckStatus::look);
+  EXPECT_EQ(say(c->lines.back().sentence),
+            "2 GPUs ran a kernel 78.5 % of the time (3 readings of the whole log); GPU 1 only "
+            "60.0 %");
+}
+
+TEST_F(CheckInput, WithoutALogOfGpusNothingIsSaidOfTheirUse) {
+  EXPECT_NE(check_of("5\n6\n5\n").lines.back().name, "gpu_utilization");
+}
+
 TEST_F(CheckInput, StepsWithoutNumbersCountFromZero) {
   const CheckResult c = check_of("5\n6\n5\n");
   ASSERT_EQ(c.times.columns.size(), 3U);

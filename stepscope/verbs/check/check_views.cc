@@ -207,7 +207,7 @@ std::string check_text(const CheckResult& r, const TextOptions& options) {
     const char* mark = l.status == CheckStatus::good   ? "ok"
                        : l.status == CheckStatus::look ? "look"
                                                        : "-";
-    out += fmt::format("  {:<5} {:<14} {}\n", mark, spaced(l.name), printable(say(l.sentence)));
+    out += fmt::format("  {:<5} {:<15} {}\n", mark, spaced(l.name), printable(say(l.sentence)));
   }
   out += checklists_text(r.checklists, width);
   out += outlier_text(r.kind == CheckedKind::list ? "the list" : "these steps", r.facts.arm);
