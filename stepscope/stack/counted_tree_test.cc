@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stepscope/stack/misread_names.h"
 #include "stepscope/stack/stack_test_text.h"
 
 namespace stepscope {
@@ -39,6 +40,22 @@ TEST(CountedTree, ReadsRowsAndMendsThem) {
   for (const std::string_view prose :
        {"", "kick off fetch (prefetch)", "https://x#L12", "(3) words (4)", "'words (4)"})
     EXPECT_EQ(row(prose), "none") << prose;
+}
+
+TEST(CountedTree, OffersNamesThatDifferByALetterFromAClassOfTransformers) {
+  EXPECT_EQ(likely_class("Llamad4TextDecoderLayer"), "Llama4TextDecoderLayer");
+  EXPECT_EQ(likely_class("L1amaAttention"), "");  // a digit may be a version
+  EXPECT_EQ(likely_class("Llama3DecoderLayer"), "");
+  EXPECT_EQ(likely_class("Qwen3DecoderLayer"), "");
+  EXPECT_EQ(likely_class("MistralDecoderLaye"), "MistralDecoderLayer");
+  const auto p = test::profile_of(
+      "'total' (9)\n1(2) 'Llamad4TextDecoderLayer.forward [0x66] [66]' (5)\n'Mine.run' (3)\n");
+  ASSERT_TRUE(p) << p.error().message();
+  EXPECT_EQ(misread_names(*p),
+            (std::vector<MisreadName>{{"Llamad4TextDecoderLayer", "Llama4TextDecoderLayer"}}));
+  const auto exact = test::profile_of("'total' (9)\n'Llamad4TextDecoderLayer.forward' (5)\n");
+  ASSERT_TRUE(exact);
+  EXPECT_TRUE(misread_names(*exact).empty()) << "nothing in the file was misread";
 }
 
 TEST(CountedTree, MakesAChainAndUnitesExcerptsOfOneProfile) {

@@ -10,6 +10,7 @@
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
 #include "stepscope/stack/flame.h"
+#include "stepscope/stack/misread_names.h"
 
 namespace stepscope {
 namespace {
@@ -127,6 +128,8 @@ Messages input_remarks(const Profile& profile) {
       out.push_back(msg::counted_reason(name, spaced(reason), count));
     }
   }
+  for (const auto& [written, likely] : misread_names(profile))
+    out.push_back(msg::misread_name(written, likely));
   return out;
 }
 
