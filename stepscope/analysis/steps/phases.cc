@@ -5,6 +5,7 @@
 #include <array>
 #include <numeric>
 
+#include "stepscope/analysis/steps/backward_graph.h"
 #include "stepscope/analysis/steps/host_waits.h"
 #include "stepscope/analysis/steps/interval_sweep.h"
 #include "stepscope/analysis/steps/steps.h"
@@ -93,27 +94,24 @@ using Evidence = std::optional<Phase>;
 // The phase of a row by its name and detail alone.
 struct Said {
   Evidence phase;
-  bool node = false;     // a node of the backward graph
-  bool certain = false;  // by the name of an annotation or operator, not of a Python frame
-  std::string_view name;
+  bool node = false;        // a node of the backward graph
+  bool recomputes = false;  // such a node that computes a forward again
+  bool certain = false;     // by the name of an annotation or operator, not of a Python frame
 };
 
 // An open row that changes the phase.
 struct OpenRow {
   Ns end{};
   Phase phase = Phase::other;
-  bool node = false;
-  std::string_view name;
+  bool recomputes = false;  // a node of the backward graph that computes a forward again
 };
 
-// Forward inside backward is recompute if a node of the graph runs it. Two cases are not recompute:
-// a loss inside the user's range "backward", and a function that a node applies again as its own
-// gradient (_AlltoAllSingle in _AlltoAllSingleBackward).
+// Forward inside backward is recompute if its name says so, or if a node that recomputes runs it.
+// A loss inside the user's range "backward" is not.
 Phase forward_inside(const OpenRow& around, const Said& said) {
   if (around.phase == Phase::recompute) return Phase::recompute;
   if (around.phase != Phase::backward) return around.phase;
-  const bool itself = around.name.find(said.name) != std::string_view::npos;
-  return said.certain || (around.node && !itself) ? Phase::recompute : Phase::backward;
+  return said.certain || around.recomputes ? Phase::recompute : Phase::backward;
 }
 
 // The phase of a row inside another row.
@@ -163,36 +161,29 @@ class OpenRows {
   Ns cursor_{};
 };
 
-// True for an operator recorded with gradients enabled that is not itself a node of the backward
-// graph.
-bool is_differentiated(const Trace& trace, std::uint32_t row) {
-  const std::uint32_t detail = trace.slices.detail[row];
-  return trace.slices.category[row] == Category::cpu_op && detail != no_row &&
-         trace.ops.sequence[detail] >= 0 && trace.ops.forward_thread[detail] == 0;
-}
-
-Said said_by(const Trace& trace, std::uint32_t row, const std::vector<Evidence>& of_name) {
+Said said_by(const Trace& trace, const BackwardGraph& graph, std::uint32_t row,
+             const std::vector<Evidence>& of_name) {
   const Category category = trace.slices.category[row];
   Said said;
   said.phase = of_name[index(trace.slices.name[row])];
   said.certain = said.phase && category != Category::python_function;
-  if (!said.phase && is_differentiated(trace, row)) said.phase = Phase::forward;
+  if (!said.phase && graph.is_differentiated(row)) said.phase = Phase::forward;
   if (!said.phase) return said;
-  said.name = trace.name(SliceId{row});
-  said.node = category == Category::cpu_op && said.name.find("Backward") != std::string_view::npos;
+  said.node = graph.is_node(row);
+  said.recomputes = graph.recomputes(row);
   return said;
 }
 
 // `bare` collects operators without a known phase around them.
-std::vector<PhaseSpan> read_thread(const Trace& trace, const Track& track,
-                                   const std::vector<Evidence>& of_name,
+std::vector<PhaseSpan> read_thread(const Trace& trace, const BackwardGraph& graph,
+                                   const Track& track, const std::vector<Evidence>& of_name,
                                    std::vector<HostSpan>& bare) {
   const Slices& s = trace.slices;
   std::vector<PhaseSpan> spans;
   OpenRows open(spans);
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
     if (!is_host_row(s.category[i])) continue;
-    const Said said = said_by(trace, i, of_name);
+    const Said said = said_by(trace, graph, i, of_name);
     if (!said.phase && s.category[i] != Category::cpu_op) continue;
     const Ns end = s.start[i] + s.dur[i];
     const OpenRow* around = open.advance(s.start[i]);
@@ -200,7 +191,7 @@ std::vector<PhaseSpan> read_thread(const Trace& trace, const Track& track,
     if (!now) {
       extend(bare, s.start[i], end, SliceId{i});
     } else if (around == nullptr || *now != around->phase || said.node) {
-      open.open({end, *now, said.node, said.name});
+      open.open({end, *now, said.recomputes});
     }
   }
   open.advance(Ns::max());
@@ -308,12 +299,13 @@ Phase HostPhases::at(TrackId thread, Ns instant) const {
 
 HostPhases host_phases(const Trace& trace, const RankIndex& rank, std::span<const Step> steps) {
   const std::vector<Evidence> of_name = phases_of_names(trace.strings);
+  const BackwardGraph graph(trace, rank);
   HostPhases phases;
   phases.threads.resize(trace.tracks.size());
   std::vector<HostSpan> bare;
   for (const TrackId id : rank.host_tracks) {
     std::vector<HostSpan> found;
-    phases.threads[index(id)] = read_thread(trace, trace.track(id), of_name, found);
+    phases.threads[index(id)] = read_thread(trace, graph, trace.track(id), of_name, found);
     if (id == rank.main_track) bare = std::move(found);
   }
   const std::vector<Ns> last = last_backward(phases.threads, steps);

@@ -149,6 +149,23 @@ TEST(HostPhases, AFunctionThatIsItsOwnGradientIsNoRecompute) {
   EXPECT_EQ(Case(b).host_at(15), backward);
 }
 
+TEST(HostPhases, AFunctionInANodeThatRecomputesIsRecompute) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.op("autograd::engine::evaluate_function: MmBackward0", 0, 50);
+  b.op("MmBackward0", 1, 49);
+  differentiated(b, b.thread(1), "FlashAttention", 5, 15);
+  differentiated(b, b.thread(1), "aten::mm", 20, 30);
+  b.op("autograd::engine::evaluate_function: _ToTorchTensorBackward", 60, 90);
+  b.op("_ToTorchTensorBackward", 61, 89);
+  differentiated(b, b.thread(1), "_FromTorchTensor", 65, 75);
+  const Case c(b);
+  EXPECT_EQ(c.host_at(10), recompute);
+  EXPECT_EQ(c.host_at(25), recompute);
+  EXPECT_EQ(c.host_at(40), backward);
+  EXPECT_EQ(c.host_at(70), backward) << "DTensor's functions have numbers without gradients too";
+}
+
 TEST(HostPhases, TheMainThreadThatWaitsInBackwardGivesWayToWhatTheOtherDoes) {
   TraceBuilder b;
   b.step("ProfilerStep#0", 0, 100);

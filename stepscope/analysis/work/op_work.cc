@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "stepscope/analysis/steps/backward_graph.h"
 #include "stepscope/analysis/steps/nesting.h"
 #include "stepscope/analysis/work/op_flops.h"
 #include "stepscope/base/ascii.h"
@@ -58,35 +59,27 @@ void price_calls(const Trace& trace, OpWork& work) {
   }
 }
 
-bool is_backward_node(const Trace& trace, std::uint32_t row) {
-  const std::uint32_t detail = trace.slices.detail[row];
-  if (detail < trace.ops.size() && trace.ops.forward_thread[detail] > 0) return true;
-  return trace.strings[trace.slices.name[row]].starts_with("autograd::engine::evaluate_function");
-}
-
-// Operators have a sequence number only if they record for a backward. An operator with a sequence
-// number inside a backward node is a forward repeated by a checkpoint. So are the operators inside
-// it, until a node of the inner backward begins.
+// Operators with a sequence number inside a node that computes a forward again are of that forward,
+// and so are the operators inside them, until a node of the inner backward begins.
 void find_nesting(const Trace& trace, const RankIndex& rank, OpWork& work) {
   const Slices& s = trace.slices;
+  const BackwardGraph graph(trace, rank);
   work.parent.assign(s.size(), no_slice);
   work.recompute.assign(s.size(), false);
-  std::vector<bool> backward(s.size());
+  std::vector<bool> recomputing(s.size());
   const auto is_operator = [&](SliceId id) { return s.category[index(id)] == Category::cpu_op; };
   for (const TrackId track : rank.host_tracks) {
     visit_nested(s, trace.track(track), is_operator, [&](SliceId row, SliceId parent) {
       work.parent[index(row)] = parent;
       if (!is_operator(row)) return;
       const std::uint32_t i = index(row);
-      if (is_backward_node(trace, i)) {
-        backward[i] = true;
+      if (graph.is_node(i)) {
+        recomputing[i] = graph.recomputes(i);
         return;
       }
-      if (parent == no_slice || !backward[index(parent)]) return;
-      backward[i] = true;
-      const std::uint32_t detail = s.detail[i];
-      const bool records = detail < trace.ops.size() && trace.ops.sequence[detail] >= 0;
-      work.recompute[i] = records || work.recompute[index(parent)];
+      if (parent == no_slice || !recomputing[index(parent)]) return;
+      recomputing[i] = true;
+      work.recompute[i] = graph.is_differentiated(i) || work.recompute[index(parent)];
     });
   }
 }
