@@ -313,6 +313,34 @@ Collectives analyze_collectives(std::span<const RankView> views, CollectiveMatch
   return job;
 }
 
+std::set<CallKey> find_activations(std::span<const RankView> views,
+                                   const CollectiveMatches& matches,
+                                   std::span<const HostPhases> phases) {
+  struct Counts {
+    std::size_t all = 0;
+    std::size_t in_forward = 0;
+  };
+  std::map<CallKey, Counts> counts;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const Slices& s = views[v].trace->slices;
+    for (const CollectiveCall& call : matches.ranks[v].calls) {
+      const bool sums =
+          call.kind == CollectiveKind::all_reduce || call.kind == CollectiveKind::reduce_scatter;
+      if (!sums || !call.bytes || call.group == no_row) continue;
+      const SliceId launch = call.launch != no_slice ? call.launch : call.host;
+      if (launch == no_slice) continue;
+      Counts& c = counts[{call.kind, call.group, call.bytes->value}];
+      ++c.all;
+      if (phases[v].at(s.track[index(launch)], s.start[index(launch)]) == Phase::forward)
+        ++c.in_forward;
+    }
+  }
+  std::set<CallKey> found;
+  for (const auto& [key, c] : counts)
+    if (4 * c.in_forward >= c.all) found.insert(key);
+  return found;
+}
+
 namespace {
 
 // Layers: classes of compute, then dimensions by state: transferring, unsplit, waiting.

@@ -6,8 +6,10 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "stepscope/analysis/budget/time_budget.h"
@@ -61,6 +63,9 @@ struct CollectiveOptions {
   unsigned threads = 1;
 };
 
+// Kind, group (row of CollectiveMatches::groups) and bytes of calls.
+using CallKey = std::tuple<CollectiveKind, std::uint32_t, std::int64_t>;
+
 struct Collectives {
   CollectiveMatches matches;
   CollectiveTimes times;
@@ -69,6 +74,7 @@ struct Collectives {
   std::vector<Dimension> dimension_of;   // by group of `matches`
   std::vector<CollectiveRow> rows;       // by exposed time, largest first
   std::vector<DimensionRow> dimensions;  // by exposed time, largest first
+  std::set<CallKey> of_activations;      // see find_activations
 };
 
 // Takes calls that are already matched. Their instants must be on one time axis.
@@ -78,6 +84,13 @@ struct Collectives {
 [[nodiscard]] inline Collectives analyze_collectives(std::span<const RankView> views) {
   return analyze_collectives(views, match_collectives(views));
 }
+
+// The all-reduces and reduce-scatters of equal kind, group and size of which at least a quarter are
+// launched in a forward: they sum activations (tensor parallelism) and their gradients in backward,
+// not gradients of parameters. `phases` are by view.
+[[nodiscard]] std::set<CallKey> find_activations(std::span<const RankView> views,
+                                                 const CollectiveMatches& matches,
+                                                 std::span<const HostPhases> phases);
 
 // The time budget of a rank by the work of its device: compute by the class of its kernels, exposed
 // communication by its dimension of parallelism. Every instant counts once, as in the budget. If

@@ -70,6 +70,25 @@ TEST(Collectives, ExposedIsWhatNoComputeHides) {
   EXPECT_EQ(found.rows[0].exposed, Ns{40});
 }
 
+TEST(Collectives, CallsThatForwardMakesTooSumActivations) {
+  std::vector<TestRank> ranks(2);
+  for (TestRank& rank : ranks) {
+    rank.all_reduce(100, 200, {.elements = 64, .seq = 1});
+    rank.all_reduce(600, 700, {.elements = 64, .seq = 2});
+    rank.all_reduce(800, 900, {.elements = 128, .seq = 3});
+  }
+  const TestJob job(std::move(ranks));
+  const Collectives found = analyze_collectives(job.views());
+  std::vector<HostPhases> phases(2);
+  for (HostPhases& p : phases) {
+    p.threads.resize(job.views().front().trace->tracks.size());
+    p.host = {{Ns{0}, Ns{300}, Phase::forward}, {Ns{300}, Ns{1000}, Phase::backward}};
+  }
+  const auto activations = find_activations(job.views(), found.matches, phases);
+  ASSERT_EQ(activations.size(), 1U);
+  EXPECT_EQ(std::get<2>(*activations.begin()), found.matches.ranks[0].calls[0].bytes->value);
+}
+
 TEST(Collectives, WithoutComparableClocksThereIsNoWaitAndNoBandwidth) {
   std::vector<TestRank> ranks;
   ranks.emplace_back(Clock::relative);

@@ -113,6 +113,8 @@ Ns TrafficFinder::launched(std::uint32_t view, const CollectiveCall& call) const
 bool TrafficFinder::carries_gradients(CollectiveMember m) const {
   const CollectiveCall& call = in_.collectives.matches.call(m);
   if (!call.bytes || call.bytes->value <= 0 || !call.step) return false;
+  if (in_.collectives.of_activations.contains({call.kind, call.group, call.bytes->value}))
+    return false;
   if (accumulates_[m.view].contain(call.launch)) return true;
   const auto before = launched_in(m.view, Ns::min(), launched(m.view, call));
   return !before.empty() &&

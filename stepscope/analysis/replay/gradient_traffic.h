@@ -2,9 +2,9 @@
 // The gradient messages in a step graph: DDP's buckets, the reduce-scatters of ZeRO and FSDP, the
 // all-reduces of other data parallelism. A message carries gradients if it meets two conditions. It
 // is an all-reduce or reduce-scatter of a group other than tensor, sequence, context or pipeline
-// parallelism. Its rank launched it inside a parameter's AccumulateGrad or right after backward (or
-// recomputed) work. A message below a thousandth of the largest of its pass does not count (norms,
-// losses, flags).
+// parallelism, and not of activations (collectives.h). Its rank launched it inside a parameter's
+// AccumulateGrad or right after backward (or recomputed) work. A message below a thousandth of the
+// largest of its pass does not count (norms, losses, flags).
 //
 // A pass is the messages of one group in one backward pass. A new step begins a new pass. So does
 // forward work between two messages (another micro-batch).

@@ -170,6 +170,7 @@ void ask_of_all(Draft& draft, JobResult& job) {
   const bool clocks_comparable = collectives.matches.clocks_comparable || views.size() == 1;
   join_steps(job.ranks, clocks_comparable, job.steps);
   draft.counted = count_steps(views, clocks_comparable, options.threads.threads);
+  job.collectives.of_activations = find_activations(views, collectives.matches, draft.phases);
   draft.roles = find_roles(views, collectives.matches, collectives.dimension_of, options.sizes);
   std::vector<std::size_t> devices;
   for (std::size_t i = 0; i < views.size(); ++i) {

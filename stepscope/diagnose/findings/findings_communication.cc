@@ -27,8 +27,14 @@ std::string_view kind_name(CollectiveKind kind) {
   return collective_kind_names[static_cast<std::size_t>(kind)];
 }
 
-Message advice_for(CollectiveKind kind, Dimension dimension, bool trains) {
-  if (dimension == Dimension::tp || dimension == Dimension::sp)
+bool sums_activations(const Collectives& job, const CollectiveRow& row) {
+  return row.bytes && std::ranges::any_of(row.groups, [&](std::uint32_t group) {
+           return job.of_activations.contains({row.kind, group, row.bytes->value});
+         });
+}
+
+Message advice_for(CollectiveKind kind, Dimension dimension, bool activations, bool trains) {
+  if (dimension == Dimension::tp || dimension == Dimension::sp || activations)
     return msg::overlap_tensor_parallel();
   if (dimension == Dimension::cp) return msg::overlap_context_parallel();
   if (!trains && kind != CollectiveKind::all_to_all) return msg::overlap_inference();
@@ -85,8 +91,9 @@ void find_exposed(FindingList& list) {
                                                 row.bytes, printable(row.group),
                                                 Digits{row.busbw->value / 1e9}));
     }
-    f.advice =
-        advice_for(kind, most == nullptr ? Dimension::unknown : most->dimension, list.trains());
+    f.advice = advice_for(kind, most == nullptr ? Dimension::unknown : most->dimension,
+                          most != nullptr && sums_activations(list.job().collectives, *most),
+                          list.trains());
     list.add_replayed(std::move(f), gain);
   }
 }
