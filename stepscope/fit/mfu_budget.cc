@@ -20,6 +20,7 @@ struct Totals {
   double steps = 0;
   Budget budget;
   std::array<double, dtype_count> flops{};  // placed: of a dtype with a peak
+  double recompute = 0;                     // of them, FLOPs that are executed again
   double known_ns = 0;                      // matmul and attention, placed
   double unknown_ns = 0;                    // matmul and attention, the rest
   double unclassed_ns = 0;                  // kernels of unknown class
@@ -48,6 +49,7 @@ void add_work(const MfuQuestion& question, const ComputeWork& work, double compu
       unknown += ns(w.busy);
     } else if (peak_of(question, w.dtype)) {
       sums.flops[index(w.dtype)] += w.flops.value;
+      sums.recompute += w.recompute.value;
       known += ns(w.busy);
     } else {
       sums.without_peak[index(w.dtype)] = true;
@@ -136,13 +138,15 @@ std::optional<Peak> choose_peak(const MfuQuestion& question, const Totals& sums,
 }
 
 // The compute terms from the mean ns of a step. Work without shapes may have any FLOPs up to its
-// peak. Model FLOPs beyond the known work are therefore assigned to it first. FLOPs that fit
-// nowhere become a negative recompute, which is shown and never clamped.
+// peak. Model FLOPs beyond the known work are therefore assigned to it first. Executed FLOPs beyond
+// the model's are recompute as far as the trace shows it; the others have another cause. Model
+// FLOPs that fit nowhere make that rest negative, which is shown and never clamped.
 struct ComputeSplit {
   double known = 0;
   double unknown = 0;
   double other = 0;
   double hardware_at_peak = 0;
+  double recompute_at_peak = 0;  // the part of it that the trace shows to be executed again
   std::optional<double> model_at_peak;
 };
 
@@ -157,7 +161,9 @@ void split_compute(const ComputeSplit& c, Terms& terms, Messages& warnings) {
   const double missing = *c.model_at_peak - c.hardware_at_peak;
   const double hidden = std::clamp(missing, 0.0, c.unknown);
   at(terms, MfuTerm::mfu) = *c.model_at_peak;
-  at(terms, MfuTerm::recompute) = hidden - missing;
+  const double again = std::clamp(hidden - missing, 0.0, c.recompute_at_peak);
+  at(terms, MfuTerm::recompute) = again;
+  at(terms, MfuTerm::beyond_model) = hidden - missing - again;
   at(terms, MfuTerm::compute_unattributed) = c.unknown - hidden;
   if (hidden < missing)
     warnings.push_back(
@@ -202,6 +208,7 @@ bool applies(MfuTerm term, bool has_model, bool has_work) {
   switch (term) {
     case MfuTerm::mfu:
     case MfuTerm::recompute:
+    case MfuTerm::beyond_model:
       return has_model;
     case MfuTerm::executed_at_peak:
       return has_work && !has_model;
@@ -302,6 +309,7 @@ Result<MfuBudget> mfu_budget(std::span<const MfuRank> ranks, const MfuQuestion& 
                        .unknown = (sums.unknown_ns + sums.unclassed_ns) / sums.steps,
                        .other = sums.other_ns / sums.steps,
                        .hardware_at_peak = executed.value * at_peak,
+                       .recompute_at_peak = sums.recompute / sums.steps * at_peak,
                        .model_at_peak = {}};
   if (result.mfu) compute.model_at_peak = *result.mfu * step;
   split_compute(compute, terms, result.warnings);

@@ -2,8 +2,8 @@
 // The use of 100 % of the job's peak: MFU and every loss, as shares of the mean step time that sum
 // to 100 %.
 //
-//   T = F_model/B + F_recompute/B + (t_matmul - F_hw/B) + t_other + exposed communication + exposed
-//   copies + idle
+//   T = F_model/B + F_recompute/B + F_beyond/B + (t_matmul - F_hw/B) + t_other + exposed
+//   communication + exposed copies + idle,   F_model + F_recompute + F_beyond = F_hw
 //
 // per device, then the mean over the traced ranks and their steps. B is the dense peak of the
 // dtype; with several dtypes it is the time-weighted sum(F_d) / sum(F_d / B_d). Communication
@@ -28,6 +28,7 @@ namespace stepscope {
 enum class MfuTerm : std::uint8_t {
   mfu,
   recompute,
+  beyond_model,
   executed_at_peak,
   kernel_inefficiency,
   memory_bound_compute,
@@ -72,7 +73,7 @@ struct MfuBudget {
   std::optional<double> hfu;
   std::vector<ConventionMfu> conventions;
   Ns step{};
-  std::vector<MfuShare> terms;  // in the enum's order; mfu and recompute only with model FLOPs,
+  std::vector<MfuShare> terms;  // in the enum's order; the first three only with model FLOPs,
                                 // kernel_inefficiency and memory_bound_compute only with shapes
   std::optional<Ns>
       contention;  // part of kernel_inefficiency: matmuls slowed by concurrent communication

@@ -36,10 +36,12 @@ MfuRank typical_rank() {
   rank.budget[BudgetCategory::copy_exposed] = milliseconds(1);
   rank.budget[BudgetCategory::idle_host] = milliseconds(12);
   rank.budget[BudgetCategory::idle_unexplained] = milliseconds(2);
-  rank.work = ComputeWork{
-      .known = {{.dtype = Dtype::bf16, .flops = ms_of_bf16(40), .busy = milliseconds(50)}},
-      .unknown_busy = {},
-      .contention = {}};
+  rank.work = ComputeWork{.known = {{.dtype = Dtype::bf16,
+                                     .flops = ms_of_bf16(40),
+                                     .busy = milliseconds(50),
+                                     .recompute = ms_of_bf16(4)}},
+                          .unknown_busy = {},
+                          .contention = {}};
   return rank;
 }
 
@@ -93,7 +95,8 @@ TEST(MfuBudget, SaysWhereEveryPercentGoes) {
   EXPECT_NEAR(*b.mfu, 0.35, 1e-12);
   EXPECT_NEAR(*b.hfu, 0.40, 1e-12);
   EXPECT_NEAR(percent(b, MfuTerm::mfu), 35, 1e-9);
-  EXPECT_NEAR(percent(b, MfuTerm::recompute), 5, 1e-9);
+  EXPECT_NEAR(percent(b, MfuTerm::recompute), 4, 1e-9);
+  EXPECT_NEAR(percent(b, MfuTerm::beyond_model), 1, 1e-9) << "the trace shows no cause";
   EXPECT_NEAR(percent(b, MfuTerm::kernel_inefficiency), 10, 1e-9);
   EXPECT_NEAR(percent(b, MfuTerm::memory_bound_compute), 20, 1e-9);
   EXPECT_NEAR(percent(b, MfuTerm::compute_unattributed), 0, 1e-9);
@@ -164,11 +167,19 @@ TEST(MfuBudget, WithoutShapesLeavesComputeUnattributed) {
   expect_closed(b);
 }
 
-TEST(MfuBudget, ShowsANegativeRecomputeAndSaysSo) {
+TEST(MfuBudget, RecomputeIsAtMostWhatIsExecutedBeyondTheModel) {
+  MfuRank rank = typical_rank();
+  rank.work->known.front().recompute = ms_of_bf16(12);  // a model that counts some of it
+  const MfuBudget b = budget_of(rank, typical_question());
+  EXPECT_NEAR(percent(b, MfuTerm::recompute), 5, 1e-9);
+  EXPECT_NEAR(percent(b, MfuTerm::beyond_model), 0, 1e-9);
+}
+
+TEST(MfuBudget, ShowsModelFlopsThatFitNowhereAndSaysSo) {
   MfuQuestion q = typical_question();
   q.model->per_step = ms_of_bf16(46);
   const MfuBudget b = budget_of(typical_rank(), q);
-  EXPECT_NEAR(percent(b, MfuTerm::recompute), -6, 1e-9);
+  EXPECT_NEAR(percent(b, MfuTerm::beyond_model), -6, 1e-9);
   EXPECT_NEAR(percent(b, MfuTerm::mfu), 46, 1e-9);
   EXPECT_TRUE(warns(b, "flops_mismatch"));
   expect_closed(b);
@@ -183,9 +194,9 @@ TEST(MfuBudget, LeavesKernelsOfUnknownClassUnattributed) {
   const double moved =
       percent(plain, MfuTerm::memory_bound_compute) - percent(b, MfuTerm::memory_bound_compute);
   EXPECT_GT(moved, 0);
-  EXPECT_NEAR(percent(b, MfuTerm::compute_unattributed) + percent(b, MfuTerm::recompute) -
+  EXPECT_NEAR(percent(b, MfuTerm::compute_unattributed) + percent(b, MfuTerm::beyond_model) -
                   percent(plain, MfuTerm::compute_unattributed) -
-                  percent(plain, MfuTerm::recompute),
+                  percent(plain, MfuTerm::beyond_model),
               moved, 1e-9);
   EXPECT_FALSE(warns(b, "of the time of matrix products"));
   expect_closed(b);
@@ -211,7 +222,7 @@ TEST(MfuBudget, WithoutShapesModelFlopsBeyondTheComputeTimeAreAMismatch) {
   MfuQuestion q = typical_question();
   q.model->per_step = ms_of_bf16(90);
   const MfuBudget b = budget_of(rank, q);
-  EXPECT_NEAR(percent(b, MfuTerm::recompute), -20, 1e-9);
+  EXPECT_NEAR(percent(b, MfuTerm::beyond_model), -20, 1e-9);
   EXPECT_TRUE(warns(b, "flops_mismatch"));
   expect_closed(b);
 }
@@ -400,8 +411,8 @@ TEST(MfuBudget, OfAnythingSumsToHundredPercentAndToTheStep) {
     const MfuBudget b = budget_of(ranks, q);
     expect_closed(b);
     EXPECT_EQ(warns(b, "exceed what the traces can have executed"),
-              percent(b, MfuTerm::recompute) < 0);
-    negative += percent(b, MfuTerm::recompute) < 0 ? 1 : 0;
+              percent(b, MfuTerm::beyond_model) < 0);
+    negative += percent(b, MfuTerm::beyond_model) < 0 ? 1 : 0;
     for (const MfuShare& s : b.terms) {
       EXPECT_TRUE(s.term < MfuTerm::exposed_transfer || s.percent >= 0);
     }

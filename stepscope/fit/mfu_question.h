@@ -21,6 +21,7 @@ struct MatmulWork {
   Dtype dtype = Dtype::bf16;
   Flops flops{};
   Ns busy{};
+  Flops recompute{};  // the part of `flops` that a checkpoint or a fused attention repeats
 };
 
 // The compute of one rank, summed over the steps of its budget.

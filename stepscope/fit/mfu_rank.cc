@@ -47,6 +47,7 @@ ComputeWork work_of(const Executed& executed, std::span<const std::size_t> place
     separate += step.time() + step.unknown_time();
     for (std::size_t p = 0; p < precision_count; ++p) {
       sums[p].flops += step.products[p].flops;
+      sums[p].recompute += step.products[p].recompute;
       sums[p].time += step.products[p].time;
       sums[p].unknown_time += step.products[p].unknown_time;
     }
@@ -60,7 +61,8 @@ ComputeWork work_of(const Executed& executed, std::span<const std::size_t> place
     const auto dtype = dtype_of(static_cast<OperandFormat>(p));
     const Ns busy = shrunk(sums[p].time, share);
     if (dtype)
-      work.known.push_back({.dtype = *dtype, .flops = sums[p].flops, .busy = busy});
+      work.known.push_back(
+          {.dtype = *dtype, .flops = sums[p].flops, .busy = busy, .recompute = sums[p].recompute});
     else
       work.unknown_busy += busy;
   }

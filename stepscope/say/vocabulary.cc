@@ -73,7 +73,12 @@ constexpr std::array table = std::to_array<Term>({
     {"mfu", "mfu", "model FLOPs (MFU)",
      "The share of the peak that becomes FLOPs of the model, without recomputation."},
     {"mfu", "recompute", "recomputation",
-     "Time that the peak needs for forward work done a second time to save memory."},
+     "Time that the peak needs for forward work done a second time to save memory, as far as the "
+     "trace shows it."},
+    {"mfu", "beyond_model", "FLOPs beyond the model's",
+     "Time that the peak needs for executed FLOPs that the model does not need and no recorded "
+     "recomputation explains: work that several ranks do alike, padding, unused experts. Negative: "
+     "the model FLOPs exceed what was executed."},
     {"mfu", "executed_at_peak", "matmul and attention at peak",
      "Time that the peak needs for the executed FLOPs, if the model's FLOPs are not known (HFU)."},
     {"mfu", "kernel_inefficiency", "matmul and attention below peak",

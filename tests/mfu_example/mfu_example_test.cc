@@ -33,10 +33,12 @@ MfuRank example_rank() {
   rank.budget[BudgetCategory::idle_host] = milliseconds(90);
   rank.budget[BudgetCategory::idle_launch] = milliseconds(10);
   rank.budget[BudgetCategory::idle_unexplained] = milliseconds(20);
-  rank.work = ComputeWork{
-      .known = {{.dtype = Dtype::bf16, .flops = Flops{7.12e14}, .busy = milliseconds(960)}},
-      .unknown_busy = {},
-      .contention = milliseconds(14)};
+  rank.work = ComputeWork{.known = {{.dtype = Dtype::bf16,
+                                     .flops = Flops{7.12e14},
+                                     .busy = milliseconds(960),
+                                     .recompute = Flops{4e13}}},
+                          .unknown_busy = {},
+                          .contention = milliseconds(14)};
   return rank;
 }
 

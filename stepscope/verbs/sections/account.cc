@@ -52,7 +52,8 @@ std::vector<std::int64_t> tenths_to_sum(std::span<const double> percents) {
 }
 
 std::string account_text(std::vector<AccountLine> lines) {
-  std::erase_if(lines, [](const AccountLine& l) { return l.ns == 0; });
+  constexpr double least_shown = 0.05;  // rounds to 0.1 %
+  std::erase_if(lines, [](const AccountLine& l) { return std::fabs(l.percent) < least_shown; });
   std::ranges::stable_sort(lines, std::greater<>(), &AccountLine::percent);
   fold_small(lines);
   std::vector<double> percents;

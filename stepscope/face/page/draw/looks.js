@@ -25,6 +25,7 @@ export const categories = () => keys_of('budget').map(
 const mfu_looks = {
   mfu: {colour: 'compute'},
   recompute: {colour: 'recompute'},
+  beyond_model: {colour: 'recompute', pattern: 'hatched'},
   executed_at_peak: {colour: 'compute'},
   kernel_inefficiency: {colour: 'kernel_inefficiency'},
   memory_bound_compute: {colour: 'memory_bound'},
