@@ -4,6 +4,8 @@
 
     record.py ddp  OUT [--slow-rank 1 --sleep-ms 20]     all-reduce of gradient buckets
     record.py fsdp OUT [--checkpoint]                    all-gather and reduce-scatter of shards
+    record.py tp   OUT                                   all-reduce of activations
+    record.py pp   OUT [--micro 4]                       1F1B: activations and their gradients to the next rank
 
 OUT/rank0.json.gz, OUT/rank1.json.gz, … hold the recorded steps. Written against torch 2.13.
 """
@@ -24,6 +26,12 @@ import torch.nn.functional as F
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    parallelize_module,
+)
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 from torch.utils.checkpoint import checkpoint
@@ -51,10 +59,11 @@ class Attention(nn.Module):
 
     def forward(self, x):
         batch, sequence, width = x.shape
-        qkv = self.qkv(x).view(batch, sequence, 3, self.heads, width // self.heads)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4)
+        # Of all heads, or of this rank's.
+        qkv = self.qkv(x).view(batch, sequence, -1, 3, width // self.heads)
+        q, k, v = qkv.permute(3, 0, 2, 1, 4)
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.out(y.transpose(1, 2).reshape(batch, sequence, width))
+        return self.out(y.transpose(1, 2).reshape(batch, sequence, -1))
 
 
 class Block(nn.Module):
@@ -99,6 +108,28 @@ class Gpt(nn.Module):
             return self.head(self.norm(x))
 
 
+class Stage(nn.Module):
+    """The layers of one rank of a pipeline: the first has the embeddings, the last the head."""
+
+    def __init__(self, gpt, rank, ranks):
+        super().__init__()
+        count = len(gpt.blocks)
+        self.gpt = gpt
+        self.first, self.last = rank == 0, rank == ranks - 1
+        gpt.blocks = gpt.blocks[rank * count // ranks : (rank + 1) * count // ranks]
+        if not self.first:
+            gpt.token = gpt.position = None
+        if not self.last:
+            gpt.norm = gpt.head = None
+
+    def forward(self, x):
+        if self.first:
+            x = self.gpt.token(x) + self.gpt.position.weight
+        for block in self.gpt.blocks:
+            x = block(x)
+        return self.gpt.head(self.gpt.norm(x)) if self.last else x
+
+
 class CountingText(Dataset):
     """Sequences that count upwards from a random start: learnable, and no download."""
 
@@ -116,11 +147,16 @@ class CountingText(Dataset):
         return (start + torch.arange(self.shape.sequence + 1)) % self.shape.vocab
 
 
-def model_flops_per_step(shape, world_size):
+def replicas(args):
+    """Ranks that train with a batch of their own: those of tp and pp share one."""
+    return 1 if args.mode in ("tp", "pp") else args.ranks
+
+
+def model_flops_per_step(shape, batches):
     """Forward and backward (3 x forward) of the global batch's matrix products, causal half."""
     weights = shape.layers * 12 * shape.width**2 + shape.vocab * shape.width
     core = shape.layers * 2 * shape.sequence * shape.width
-    return 3 * world_size * shape.batch * shape.sequence * (2 * weights + core)
+    return 3 * batches * shape.batch * shape.sequence * (2 * weights + core)
 
 
 def measured_peak_flops():
@@ -137,21 +173,52 @@ def measured_peak_flops():
 def parallelise(model, mode, ranks):
     if mode == "ddp":
         return DistributedDataParallel(model, bucket_cap_mb=2)
-    mesh = init_device_mesh("cpu", (ranks,), mesh_dim_names=("fsdp",))
+    if mode == "pp":
+        return Stage(model, dist.get_rank(), ranks)
+    mesh = init_device_mesh("cpu", (ranks,), mesh_dim_names=(mode,))
+    if mode == "tp":
+        columns, rows = ColwiseParallel, RowwiseParallel
+        for block in model.blocks:
+            parallelize_module(
+                block,
+                mesh,
+                {"attention.qkv": columns(), "attention.out": rows(), "up": columns(), "down": rows()},
+            )
+        return model
     for block in model.blocks:
         fully_shard(block, mesh=mesh)
     return fully_shard(model, mesh=mesh)
 
 
-def train_step(model, optimizer, batches, shape):
+def loss_of(logits, targets):
+    return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.reshape(-1))
+
+
+def pipeline_of(model, ranks, micro):
+    stage = PipelineStage(model, dist.get_rank(), ranks, torch.device("cpu"))
+    return Schedule1F1B(stage, n_microbatches=micro, loss_fn=loss_of)
+
+
+def run_pipeline(pipeline, model, tokens, targets):
+    """Forward and backward of all micro-batches. The loss is known to the last rank."""
+    losses = []
+    given = (tokens,) if model.first else ()
+    pipeline.step(*given, target=targets if model.last else None, losses=losses)
+    return torch.stack(losses).mean() if model.last else torch.tensor(0.0)
+
+
+def train_step(model, optimizer, batches, pipeline):
     with record_function("load_batch"):
         batch = next(batches)
         tokens, targets = batch[:, :-1], batch[:, 1:]
-    with record_function("forward"):
-        logits = model(tokens)
-        loss = F.cross_entropy(logits.view(-1, shape.vocab), targets.reshape(-1))
-    with record_function("backward"):
-        loss.backward()
+    if pipeline:
+        with record_function("pipeline"):
+            loss = run_pipeline(pipeline, model, tokens, targets)
+    else:
+        with record_function("forward"):
+            loss = loss_of(model(tokens), targets)
+        with record_function("backward"):
+            loss.backward()
     with record_function("optimizer"):
         optimizer.step()
         optimizer.zero_grad()
@@ -176,13 +243,17 @@ def run_rank(rank, args, shape, store):
     steps = args.wait + args.warmup + args.active
     delay_s = args.sleep_ms / 1e3 if rank == args.slow_rank else 0.0
     data = CountingText(shape, steps * shape.batch * args.ranks, delay_s)
-    sampler = DistributedSampler(data, args.ranks, rank)
+    shared = replicas(args) == 1
+    sampler = DistributedSampler(data, replicas(args), 0 if shared else rank)
     batches = iter(DataLoader(data, shape.batch, sampler=sampler, num_workers=args.workers))
     model = Gpt(shape, args.checkpoint)
     parameters = sum(p.numel() for p in model.parameters())
     peak = measured_peak_flops()
     model = parallelise(model, args.mode, args.ranks)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, fused=True)
+    pipeline = pipeline_of(model, args.ranks, args.micro) if args.mode == "pp" else None
+    # The fused and the foreach kernels refuse the mix of DTensor and Tensor that tp has.
+    kernels = {"foreach": False} if args.mode == "tp" else {"fused": True}
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, **kernels)
 
     def save(prof):
         with tempfile.TemporaryDirectory() as folder:
@@ -200,20 +271,21 @@ def run_rank(rank, args, shape, store):
         on_trace_ready=save,
     ) as prof:
         for _ in range(steps):
-            losses.append(train_step(model, optimizer, batches, shape))
+            losses.append(train_step(model, optimizer, batches, pipeline))
             prof.step()
-    if rank == 0:
+    if rank == args.ranks - 1:
         print(f"{args.mode}: {parameters} parameters, loss {losses[0]:.3f} -> {losses[-1]:.3f}")
-        print(f"--model-flops-per-step {model_flops_per_step(shape, args.ranks)}")
+        print(f"--model-flops-per-step {model_flops_per_step(shape, replicas(args))}")
         print(f"--peak-tflops {peak / 1e12:.3f}   (fp32 product of one thread, measured)")
     dist.destroy_process_group()
 
 
 def parse_args():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("mode", choices=("ddp", "fsdp"))
+    parser.add_argument("mode", choices=("ddp", "fsdp", "tp", "pp"))
     parser.add_argument("out", help="folder for rank<r>.json.gz")
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--micro", type=int, default=4, help="micro-batches of pp")
     parser.add_argument("--workers", type=int, default=0, help="data loader processes a rank")
     parser.add_argument("--wait", type=int, default=3, help="steps before the profiler starts")
     parser.add_argument("--warmup", type=int, default=2, help="profiled steps thrown away")
