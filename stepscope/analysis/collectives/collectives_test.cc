@@ -72,11 +72,16 @@ TEST(Collectives, ExposedIsWhatNoComputeHides) {
 
 TEST(Collectives, CallsThatForwardMakesTooSumActivations) {
   std::vector<TestRank> ranks(2);
-  for (TestRank& rank : ranks) {
-    rank.all_reduce(100, 200, {.elements = 64, .seq = 1});
-    rank.all_reduce(600, 700, {.elements = 64, .seq = 2});
-    rank.all_reduce(800, 900, {.elements = 128, .seq = 3});
-  }
+  struct Call {
+    std::uint32_t number;
+    std::int64_t launched, elements;
+  };
+  for (TestRank& rank : ranks)
+    for (const Call c : {Call{1, 100, 64}, Call{2, 600, 64}, Call{3, 800, 128}}) {
+      rank.rows().launch(c.number, c.launched, c.launched + 5);
+      rank.annotate(rank.comm(all_reduce_kernel, c.launched + 10, c.launched + 60, c.number),
+                    {.name = "allreduce", .elements = c.elements, .seq = c.number});
+    }
   const TestJob job(std::move(ranks));
   const Collectives found = analyze_collectives(job.views());
   std::vector<HostPhases> phases(2);
