@@ -2,6 +2,7 @@
 #include "stepscope/analysis/runs/step_facts.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "stepscope/analysis/steps/counted_steps.h"
 #include "stepscope/stats/summary.h"
@@ -58,8 +59,10 @@ StepFacts facts_of(const JobResult& job) {
   for (const RankResult& r : job.ranks) {
     keep_fullest(r, facts);
     if (r.steps.empty()) continue;
-    RankFacts rank{.rank = r.rank, .role = r.role, .mean = r.budget.total};
-    for (Ns& t : rank.mean.time) t /= static_cast<std::int64_t>(r.steps.size());
+    RankFacts rank{.rank = r.rank, .role = r.role, .mean = {}};
+    const CategoryMeans mean = mean_step_of(r);
+    for (std::size_t c = 0; c < budget_category_count; ++c)
+      rank.mean.time[c] = Ns{std::llround(mean[c])};
     facts.ranks.push_back(std::move(rank));
   }
   facts.arrivals_known = job.collectives.matches.clocks_comparable && job.ranks.size() > 1;

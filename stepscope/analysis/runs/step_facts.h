@@ -17,7 +17,7 @@
 
 namespace stepscope {
 
-// Means over steps of one rank, in ns per step.
+// Means over the steps of one rank that are accounted for, in ns per step.
 struct RankFacts {
   int rank = 0;
   std::string role = "all";
