@@ -124,8 +124,9 @@ Message faster_formats(const FindingContext& context) {
 
 // Products in single precision, and those that do not use tensor cores.
 void find_precision(FindingList& list) {
-  Ns all{};
+  Ns all{};  // of operators: those have the formats of their operands
   Ns single{};
+  Ns all_kernels{};
   Ns without{};
   std::string example;
   for (const RankResult& r : list.job().ranks) {
@@ -135,17 +136,20 @@ void find_precision(FindingList& list) {
       all += row.device;
       if (row.precision == OperandFormat::fp32) single += row.device;
     }
-    for (const KernelRow& k : r.work.kernels.kernels)
-      if (k.kind == NameClass::matmul && k.tensor_core == false) {
+    for (const KernelRow& k : r.work.kernels.kernels) {
+      if (k.kind != NameClass::matmul) continue;
+      all_kernels += k.total;
+      if (k.tensor_core == false) {
         without += k.total;
         if (example.empty()) example = short_kernel_name((*r.strings)[k.name]);
       }
+    }
   }
   const double of_single = share_of_time(single, all);
   Finding f{.place = list.place_on_path("matmul")};
   double slow = 0;
-  if (share_of_time(without, all) > threshold::many_slow_formats && !example.empty()) {
-    slow = std::min(1.0, share_of_time(without, all));
+  if (share_of_time(without, all_kernels) > threshold::many_slow_formats && !example.empty()) {
+    slow = share_of_time(without, all_kernels);
     f.id = "tensor_cores_unused";
     f.what = msg::found_no_tensor_cores();
     f.evidence.push_back(msg::time_and_example(Percent{slow}, example));
