@@ -153,6 +153,8 @@ Result<BenchmarkFit> fit_benchmarks(const Machine& base,
   }
   BenchmarkFit fit{
       .machine = std::move(fitted->machine), .transfers = fit_transfers(timings), .rows = {}};
+  fit.reached_inside = fitted->reached_inside;
+  fit.reached_across = fitted->reached_across;
   const auto before = make_network(base);
   const auto after = make_network(fit.machine);
   if (!before) return before.error();

@@ -57,6 +57,8 @@ struct BenchmarkFit {
   double fitted_error = 0;  // |model / measured - 1|, mean over the rows within the model's reach
   double modelled_error = 0;
   double before_error = 0;
+  double reached_inside = 1;  // as in FittedMachine
+  double reached_across = 1;
 };
 
 // What calibrate() measured. `transfers`: fits of `measured`. There is no `before`.

@@ -36,6 +36,49 @@ void take_over(const LinkTiming& fitted, const std::string& source,
   timing->source = timing->source.empty() ? source : timing->source + "; " + source;
 }
 
+// The best of modelled / measured time over the transfers whose size and not latency decides their
+// time; 1 without any.
+double reached_share(const Network& network, std::span<const CollectiveTiming> timings,
+                     bool across) {
+  constexpr double by_size = 3;  // times the latency
+  double best = 0;
+  for (const CollectiveTiming& t : timings) {
+    if ((t.group.domains > 1) != across) continue;
+    CollectiveTiming empty = t;
+    empty.bytes = Bytes{1};
+    const auto modelled = modelled_time(network, t);
+    const auto latency = modelled_time(network, empty);
+    if (modelled && latency && *modelled > by_size * *latency)
+      best = std::max(best, modelled->count() / t.time.count());
+  }
+  return best > 0 ? best : 1;
+}
+
+void scale(std::optional<ByteRate>& rate, double by) {
+  if (rate) rate->value *= by;
+}
+
+// Links that reach less than half of their rated bandwidth at best are other links (peer-to-peer
+// transfers off, a slower network). The machine gets the rate that they reach: efficiencies alone
+// cannot explain it, and a search over latencies would fit the measured sizes and no others.
+void take_reached_rates(const Network& network, std::span<const CollectiveTiming> timings,
+                        FittedMachine& fitted) {
+  Machine& machine = fitted.machine;
+  constexpr double other_links = 0.5;
+  const double inside = reached_share(network, timings, false);
+  if (machine.scale_up && inside < other_links) {
+    fitted.reached_inside = inside;
+    scale(machine.scale_up->per_direction, inside);
+    scale(machine.scale_up->peer_to_peer, inside);
+    for (ByteRate& peer : machine.scale_up->peers) peer.value *= inside;
+  }
+  const double across = reached_share(network, timings, true);
+  if (machine.scale_out && across < other_links) {
+    fitted.reached_across = across;
+    scale(machine.scale_out->per_direction, across);
+  }
+}
+
 }  // namespace
 
 std::vector<TransferFit> fit_transfers(std::span<const Transfer> transfers) {
@@ -96,8 +139,12 @@ Result<FittedMachine> fitted_machine(const Machine& base, std::span<const Collec
                  .hint =
                      "give the traces of all ranks, recorded with record_shapes=True by a "
                      "PyTorch that writes process groups, or the output of a benchmark"};
-  const LinkFit fit = fit_links(*network, explained);
-  FittedMachine fitted{.machine = base, .timings = explained.size(), .mean_error = fit.mean_error};
+  FittedMachine fitted{.machine = base, .timings = explained.size()};
+  take_reached_rates(*network, explained, fitted);
+  const auto reached = make_network(fitted.machine);
+  if (!reached) return reached.error();
+  const LinkFit fit = fit_links(*reached, explained);
+  fitted.mean_error = fit.mean_error;
   if (fitted.machine.scale_up) take_over(fit.up, source, fitted.machine.scale_up->timing);
   if (fitted.machine.scale_out) take_over(fit.out, source, fitted.machine.scale_out->timing);
   fitted.machine.sources.push_back(source);

@@ -42,11 +42,14 @@ struct TransferFit {
 
 struct FittedMachine {
   Machine machine;
-  std::size_t timings = 0;  // number of timings in the fit: one per size, kind and group
-  double mean_error = 0;    // |modelled / measured - 1|
+  std::size_t timings = 0;    // number of timings in the fit: one per size, kind and group
+  double mean_error = 0;      // |modelled / measured - 1|
+  double reached_inside = 1;  // share of the rated bandwidth that the machine's links got
+  double reached_across = 1;
 };
 
-// `base` with its link timing fitted to these timings, whose groups are placed on the links.
+// `base` with its link timing fitted to these timings, whose groups are placed on the links. Links
+// that reach less than half of their rate get the rate that they reach.
 // Errors: no links, or no timing that they can explain.
 [[nodiscard]] Result<FittedMachine> fitted_machine(const Machine& base,
                                                    std::span<const CollectiveTiming> timings,

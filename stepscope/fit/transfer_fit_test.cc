@@ -87,6 +87,30 @@ TEST(TransferFit, WritesAMachineThatExplainsTheTransfers) {
   EXPECT_EQ(read->sources.back(), "a test");
 }
 
+// Eight devices whose peer-to-peer transfers are off: 20 µs + bytes / 10 GB/s, far below NVLink.
+TEST(TransferFit, LinksMuchSlowerThanRatedGiveTheirRateToWhatWasNotMeasured) {
+  const Machine base = *find_machine("NVIDIA A100-SXM4-80GB");
+  const GroupPlacement eight = place(8, 1, *make_network(base)).value();
+  std::vector<CollectiveTiming> timings;
+  for (std::int64_t bytes = 1 << 10; bytes <= 1 << 30; bytes *= 2)
+    timings.push_back({.kind = CollectiveKind::all_reduce,
+                       .group = eight,
+                       .bytes = Bytes{bytes},
+                       .time = Seconds{20e-6 + static_cast<double>(bytes) / 10e9}});
+  const auto fitted = fitted_machine(base, timings, "a test");
+  ASSERT_TRUE(fitted) << fitted.error().message();
+  EXPECT_LT(fitted->mean_error, 0.05);
+  const Network network = *make_network(fitted->machine);
+  const Bytes large{1 << 30};
+  const double reduced = collective_time(network, CollectiveKind::all_reduce, large, eight).count();
+  const double gathered =
+      collective_time(network, CollectiveKind::all_gather, large, eight).count();
+  EXPECT_NEAR(gathered / reduced, 0.5, 0.1) << "an all-gather moves half the bytes";
+  const GroupPlacement four = place(4, 1, network).value();
+  EXPECT_NEAR(collective_time(network, CollectiveKind::all_reduce, large, four).count() / reduced,
+              (2 * 3 / 4.0) / (2 * 7 / 8.0), 0.15);
+}
+
 TEST(TransferFit, SaysWhyThereIsNoMachine) {
   const Machine base = *find_machine("NVIDIA H100 80GB HBM3");
   const auto none = fitted_machine(base, {}, 8, "a test");

@@ -82,6 +82,9 @@ Message calibrate_sentence(const CalibrateFromResult& r) {
                                      speaking != nullptr ? link_words(*speaking) : Message()));
     said.push_back(
         msg::links_off(Percent{fit.modelled_error}, fit.rows.size(), Percent{fit.before_error}));
+    for (const bool across : {false, true})
+      if (const double reached = across ? fit.reached_across : fit.reached_inside; reached < 1)
+        said.push_back(msg::links_slower(across, Percent{reached}));
   }
   return msg::fitted(r.machine->name, msg::sentences(std::move(said)));
 }
