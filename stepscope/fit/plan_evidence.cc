@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "stepscope/analysis/work/op_inputs.h"
 #include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/fit/mfu_rank.h"
 #include "stepscope/fit/step_class.h"
@@ -142,6 +144,43 @@ std::optional<Dtype> traced_dtype(std::span<const RankResult> ranks) {
   const auto most = std::ranges::max_element(time);
   if (*most <= Ns{}) return std::nullopt;
   return static_cast<Dtype>(most - time.begin());
+}
+
+namespace {
+
+// Rows of the first matrix, where it meets another matrix; 0 for batches of products. A bias
+// (addmm) is no matrix.
+std::int64_t rows_of_product(const OpInputs& inputs) {
+  const auto at =
+      std::ranges::find_if(inputs.args, [](const OpInput& a) { return a.dims.size() > 1; });
+  if (at == inputs.args.end() || at + 1 == inputs.args.end() || (at + 1)->dims.size() != 2)
+    return 0;
+  return at->dims.size() <= 3 && at->dims.back() > 0
+             ? element_count(at->dims).value_or(0) / at->dims.back()
+             : 0;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> traced_micro_batch(std::span<const RankResult> ranks,
+                                               std::int64_t sequence, std::int64_t cp) {
+  if (sequence <= 0 || cp <= 0 || sequence % cp != 0) return std::nullopt;
+  std::map<std::int64_t, Ns> time_of;  // by rows of the first operand
+  Ns all{};
+  for (const RankResult& r : ranks)
+    for (const OperatorRow& row : r.work.operators) {
+      if (row.kind != NameClass::matmul || row.dims == empty_string) continue;
+      const auto inputs = parse_inputs((*r.strings)[row.dims], (*r.strings)[row.types], "");
+      const std::int64_t rows = inputs ? rows_of_product(*inputs) : 0;
+      if (rows == 0) continue;
+      time_of[rows] += row.device;
+      all += row.device;
+    }
+  if (time_of.empty()) return std::nullopt;
+  const auto most = std::ranges::max_element(time_of, {}, [](const auto& t) { return t.second; });
+  const std::int64_t own = sequence / cp;
+  if (most->first % own != 0 || 3 * most->second < all) return std::nullopt;
+  return most->first / own;
 }
 
 }  // namespace stepscope

@@ -3,7 +3,9 @@
 // known dimension, and whether data-parallel ranks shard their states.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/base/result.h"
@@ -19,5 +21,12 @@ namespace stepscope {
 
 // The format with most time of the traced products; absent if neither shapes nor kernels show it.
 [[nodiscard]] std::optional<Dtype> traced_dtype(std::span<const RankResult> ranks);
+
+// Sequences of a micro-batch: the rows of the matrix products that take most time / (tokens of a
+// sequence / context-parallel size). Absent without shapes, or if most of the products' time has
+// rows that are no multiple of a sequence.
+[[nodiscard]] std::optional<std::int64_t> traced_micro_batch(std::span<const RankResult> ranks,
+                                                             std::int64_t sequence,
+                                                             std::int64_t cp);
 
 }  // namespace stepscope

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "stepscope/base/number_text.h"
 #include "stepscope/cost/plan/tensor_grid.h"
 #include "stepscope/fit/plan_evidence.h"
 #include "stepscope/say/format.h"
@@ -30,6 +31,11 @@ bool names(const PlanSettings& settings, std::string_view field) {
   return std::ranges::find(settings.fields, field, &PlanSetting::name) != settings.fields.end();
 }
 
+std::optional<std::int64_t> number_of_field(const PlanSettings& settings, std::string_view field) {
+  const auto at = std::ranges::find(settings.fields, field, &PlanSetting::name);
+  return at == settings.fields.end() ? std::nullopt : number_of<std::int64_t>(at->value);
+}
+
 Message no_machine(const JobResult& job) {
   const RankResult& r = job.ranks.front();
   if (r.recording.device_unseen()) return msg::traces_without_device();
@@ -43,8 +49,11 @@ Result<StepComparison> step_of(const Asked& asked, const Analysis& report,
   const Machine& machine = *report.machine;
   const auto network = make_network(machine, {.domain = domain_of(asked.given.plan)});
   if (!network) return network.error();
+  const auto& ranks = report.job.ranks;
+  const std::int64_t cp = number_of_field(asked.given.plan, "cp").value_or(1);
   const auto plan = plan_of_run(asked.given, asked.job, asked.sizes, machine, report.world_size,
-                                traced_dtype(report.job.ranks));
+                                {.dtype = traced_dtype(ranks),
+                                 .micro_batch = traced_micro_batch(ranks, asked.job.sequence, cp)});
   if (!plan) return plan.error();
   return compare_step(report.job, {.model = *asked.job.model,
                                    .machine = machine,
@@ -76,7 +85,7 @@ void add_step(Expectation& expected, const Asked& asked, const Analysis& report,
 
 Result<Plan> plan_of_run(const JobDescription& given, const DescribedJob& job,
                          const ParallelSizes& sizes, const Machine& machine,
-                         std::optional<int> world, std::optional<Dtype> dtype) {
+                         std::optional<int> world, const TracedPlan& traced) {
   PlanSettings source = given.plan;
   set(source, "tp", sizes.tp.value_or(0));
   set(source, "pp", sizes.pp.value_or(0));
@@ -84,8 +93,11 @@ Result<Plan> plan_of_run(const JobDescription& given, const DescribedJob& job,
   set(source, "seq", job.sequence);
   set(source, "global-batch", job.global_batch);
   const bool file = source.plan || !source.plan_file.empty();
-  if (!file && !names(source, "dtype") && dtype && *dtype != Dtype::fp64)
-    source.fields.push_back({"dtype", std::string(name(*dtype))});
+  if (!file && !names(source, "dtype") && traced.dtype && *traced.dtype != Dtype::fp64)
+    source.fields.push_back({"dtype", std::string(name(*traced.dtype))});
+  if (!file && !names(source, "micro-batch") && traced.micro_batch &&
+      job.global_batch % *traced.micro_batch == 0)
+    set(source, "micro-batch", *traced.micro_batch);
   if (!file) source.gpus = world.value_or(1);
   auto made = make_plan(source, *job.model, machine);
   if (!made) return made.error();

@@ -3,6 +3,7 @@
 // whole step where a model is given.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,13 +17,18 @@
 
 namespace stepscope {
 
-// The plan of a run: what the description says of it, of a job of `world` ranks whose matrix
-// products run in `dtype` (absent: not known). dp is what the other degrees leave of the world,
-// where nobody gave it; a plan file and a format in the description say more than the traces.
+// What the traces show of the plan; absent: not known.
+struct TracedPlan {
+  std::optional<Dtype> dtype{};  // of the matrix products
+  std::optional<std::int64_t> micro_batch{};
+};
+
+// The plan of a run: what the description says of it, of a job of `world` ranks. dp is what the
+// other degrees leave of the world, where nobody gave it; a plan file and what the description says
+// go before the traces.
 [[nodiscard]] Result<Plan> plan_of_run(const JobDescription& given, const DescribedJob& job,
                                        const ParallelSizes& sizes, const Machine& machine,
-                                       std::optional<int> world,
-                                       std::optional<Dtype> dtype = std::nullopt);
+                                       std::optional<int> world, const TracedPlan& traced = {});
 
 // Needs analysis.job, .machine and .world_size. A plan that was given and that the traces
 // contradict or the model cannot run is a failure; why else there is nothing to expect is a remark.

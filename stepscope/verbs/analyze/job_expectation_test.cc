@@ -24,7 +24,7 @@ Result<Plan> plan_of(const Given& g, const Machine& machine, std::optional<int> 
                      std::optional<Dtype> dtype = std::nullopt) {
   const auto job = described_job(g.given);
   if (!job) return job.error();
-  return plan_of_run(g.given, *job, g.sizes, machine, world, dtype);
+  return plan_of_run(g.given, *job, g.sizes, machine, world, {.dtype = dtype});
 }
 
 Result<Plan> plan_of(const Given& g, std::optional<int> world) {
