@@ -64,6 +64,16 @@ TEST(NcclLine, HasItsWriterInEveryDialect) {
   EXPECT_TRUE(sayings("12:00:01 NCCL INFO x").empty());
 }
 
+TEST(NcclLog, RingsWithoutTheirCommunicatorAreCounted) {
+  const ReadLog log = read_log(
+      "h:1:1 [0] NCCL INFO Ring 00 : 0 -> 1 -> 2 -> 3 -> 0\n"
+      "h:1:1 [0] NCCL INFO Channel 00/08 : 0[0] -> 1[1] via P2P/CUMEM\n");
+  ASSERT_TRUE(log.ok);
+  EXPECT_EQ(log.records.inputs.back().notes.at(
+                "rings_and_channels_without_the_Init_lines_of_a_communicator"),
+            2U);
+}
+
 // As a book quotes them: without their process, and with bytes in the place of count and comm.
 TEST(NcclLog, AnExcerptIsReadAndItsGapsAreNamed) {
   const ReadLog log = read_log(

@@ -436,8 +436,15 @@ void LogProcesses::settle() {
   }
   for (LogMessage& m : into_.messages)
     if (m.rank) m.rank = ranks[*m.rank];
-  if (ambiguous && !into_.inputs.empty())
-    into_.inputs.back().notes["communicators_of_one_size_that_cannot_be_told_apart"] = 1;
+  if (into_.inputs.empty()) return;
+  auto& notes = into_.inputs.back().notes;
+  if (ambiguous) notes["communicators_of_one_size_that_cannot_be_told_apart"] = 1;
+  std::uint64_t unowned = 0;
+  for (const LogProcess& p : processes_) {
+    unowned += p.pending.rings.size() + p.pending.ring_hops.size();
+    for (const auto& [transport, lines] : p.pending.transports) unowned += lines;
+  }
+  if (unowned > 0) notes["rings_and_channels_without_the_Init_lines_of_a_communicator"] = unowned;
 }
 
 }  // namespace stepscope
