@@ -28,6 +28,7 @@ Message advice_for(const Culprit& c, const JobResult& job) {
   const RankResult* r =
       c.ranks.empty() ? &job.ranks.front() : find_rank(job.ranks, c.ranks.front());
   const bool cpu = r != nullptr && r->device.is_cpu();
+  const bool pytorch = r != nullptr && r->recording.pytorch;
   if (c.clock && !cpu) return advice_for_clock(*c.clock);
   switch (c.kind) {
     case CulpritKind::slow_rank:
@@ -39,7 +40,7 @@ Message advice_for(const Culprit& c, const JobResult& job) {
     case CulpritKind::data_loader:
       return c.ranks.empty() ? msg::speed_up_loaders() : msg::speed_up_its_loader();
     case CulpritKind::pauses:
-      return msg::collect_together();
+      return msg::collect_together(pytorch);
     case CulpritKind::outlier_step:
       return msg::see_outlier_step();
     case CulpritKind::slow_group:
@@ -47,9 +48,9 @@ Message advice_for(const Culprit& c, const JobResult& job) {
     case CulpritKind::stage_imbalance:
       return msg::move_layers();
     case CulpritKind::sync_calls:
-      return cpu ? msg::wait_where_used() : msg::remove_syncs();
+      return cpu ? msg::wait_where_used() : msg::remove_syncs(pytorch);
     case CulpritKind::unseen_host:
-      return msg::record_stacks();
+      return msg::record_stacks(pytorch);
     default:
       return {};
   }

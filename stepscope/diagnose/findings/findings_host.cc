@@ -63,7 +63,7 @@ std::string computing_operator(const RankResult& r) {
 }
 
 Message launch_advice(const FindingList& list, const RankResult& r) {
-  if (start_up_prevails(r)) return msg::record_after_warm_up();
+  if (start_up_prevails(r)) return msg::record_after_warm_up(list.pytorch());
   if (const std::string name = computing_operator(r); !name.empty())
     return msg::run_on_device(printable(name));
   const bool graphs = r.recording.graph_launches > 0;
@@ -118,7 +118,7 @@ void find_syncs(FindingList& list) {
   Finding f{.id = "sync_calls",
             .what = msg::found_sync_calls(),
             .evidence = most_calls(r, r.host.sync_calls, msg::calls_block),
-            .advice = msg::remove_syncs()};
+            .advice = msg::remove_syncs(list.pytorch())};
   std::string culprit;
   f.place = longest_idle(list.job(), BudgetCategory::idle_sync, culprit);
   if (!culprit.empty())
@@ -147,7 +147,7 @@ void find_rows(FindingList& list) {
       {.id = "allocator_in_step",
        .what = msg::found_allocator(),
        .evidence = most_calls(allocates, allocates.host.allocator_calls, msg::calls_take),
-       .advice = msg::configure_allocator(),
+       .advice = msg::configure_allocator(list.pytorch()),
        .reasons = {"allocation_retries"}},
       list.what_if("allocator_free"));
   const RankResult& collects = rank_with_most(list.job().ranks, [](auto& x) { return x.host.gc; });
@@ -162,7 +162,7 @@ void find_rows(FindingList& list) {
   list.add_replayed({.id = "profiler_overhead",
                      .what = msg::found_profiler(),
                      .evidence = {msg::rank_over_steps(profiled.rank, profiled.host.overhead)},
-                     .advice = msg::record_less()},
+                     .advice = msg::record_less(list.pytorch())},
                     list.what_if("profiler_free"));
 }
 
