@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <set>
@@ -21,6 +22,7 @@
 #include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 #include "stepscope/say/vocabulary.h"
+#include "stepscope/verbs/analyze/brief_json.h"
 #include "stepscope/verbs/analyze/expected_views.h"
 #include "stepscope/verbs/analyze/explanation_views.h"
 #include "stepscope/verbs/analyze/gpu_views.h"
@@ -445,20 +447,16 @@ std::vector<std::string> notes(const Analysis& report) {
   return all;
 }
 
-// The first `most` notes, each cut after its first line.
+// The first `most` notes.
 std::string first_notes(const Analysis& report, std::size_t most, std::size_t width) {
   const std::vector<std::string> all = notes(report);
   std::string out;
-  for (std::size_t i = 0; i < all.size() && i < most; ++i) {
-    const std::string whole = note(all[i], width - 2);
-    const std::size_t line = whole.find('\n');
-    out += whole.substr(0, line) + (line + 1 < whole.size() ? " …\n" : "\n");
-  }
+  for (std::size_t i = 0; i < all.size() && i < most; ++i) out += note(all[i], width);
   if (all.size() > most) out += say(msg::more_notes(all.size() - most)) + '\n';
   return out;
 }
 
-// Where a step begins, if its length is not the mean of the annotated steps.
+// What the length of a step is, where it differs from the mean of the annotated steps.
 std::string step_note(const JobResult& job, std::size_t width) {
   if (!replay_tells(job)) return {};
   double annotated = 0;
@@ -470,17 +468,16 @@ std::string step_note(const JobResult& job, std::size_t width) {
   annotated /= static_cast<double>(std::max<std::size_t>(1, steps));
   const auto step = static_cast<double>(step_length(job).count());
   if (std::abs(annotated - step) <= least_difference * step) return {};
-  // The rows of a device begin with its first operation.
-  const bool device = !on_cpu(job.ranks);
-  Message lasts =
-      job.steps.common.size() > 1 ? msg::lasts_to_next_begin() : msg::lasts_to_last_end();
+  Message from = job.steps.common.size() > 1 ? msg::begin_to_begin() : msg::start_to_end();
   const auto next = [](const JobStep& a, const JobStep& b) { return a.index + 1 == b.index; };
   const bool several = job.ranks.size() > 1;
   const bool comparable = job.collectives.matches.clocks_comparable;
-  if (device && std::ranges::adjacent_find(job.steps.common, next) != job.steps.common.end())
-    lasts = msg::lasts_to_next_end(several && comparable, several && !comparable,
-                                   job.steps.common.front().index);
-  return wrapped(msg::step_lasts(std::move(lasts), device, Nanoseconds(annotated)), width);
+  // The rows of a device begin with its first operation.
+  if (!on_cpu(job.ranks) &&
+      std::ranges::adjacent_find(job.steps.common, next) != job.steps.common.end())
+    from = msg::end_to_end(several && comparable, several && !comparable,
+                           job.steps.common.front().index);
+  return wrapped(msg::step_time(std::move(from)), width);
 }
 
 std::string budget(const Analysis& report, std::size_t width) {
@@ -492,15 +489,32 @@ std::string budget(const Analysis& report, std::size_t width) {
   return out + phases(report.job) + rates(report, width) + step_note(report.job, width);
 }
 
+// Whether the finding is of the verdict's kind. Of compute that binds, the costliest finding about
+// products.
+bool is_said(const Finding& f, const Culprit& verdict) {
+  constexpr std::array<std::string_view, 4> of_products = {
+      "low_matmul_efficiency", "tensor_cores_unused", "fp32_matmuls", "small_matmuls"};
+  if (verdict.kind == CulpritKind::compute_bound)
+    return std::ranges::find(of_products, f.id) != of_products.end();
+  return f.id == name_of(culprit_kind_names, verdict.kind) &&
+         (!is_fault(verdict.kind) || (f.sort == FindingSort::fault && f.change == verdict.change));
+}
+
 // The finding that the first sentence states.
 const Finding* said_finding(const Analysis& report) {
   if (!replay_tells(report.job) || report.answer.culprits.empty()) return nullptr;
-  const Culprit& verdict = report.answer.culprits.front();
   const auto said = std::ranges::find_if(report.findings, [&](const Finding& f) {
-    return f.sort == FindingSort::fault && f.id == name_of(culprit_kind_names, verdict.kind) &&
-           f.change == verdict.change;
+    return is_said(f, report.answer.culprits.front());
   });
   return said == report.findings.end() ? nullptr : &*said;
+}
+
+// What to do about the first sentence; empty if no finding and no rule knows.
+Message remedy_of(const Analysis& report) {
+  if (const Finding* said = said_finding(report)) return said->advice;
+  const bool bubble = replay_tells(report.job) && !report.answer.culprits.empty() &&
+                      report.answer.culprits.front().kind == CulpritKind::bubble;
+  return bubble ? msg::shrink_bubble() : Message();
 }
 
 // The answer and what to do about it.
@@ -510,12 +524,14 @@ std::string answer_text(const Analysis& report, const TextOptions& options) {
   const std::string_view plain = options.colour ? "\033[0m" : "";
   std::string out =
       fmt::format("{}{}{}", bold, wrapped(say_stopped(report.answer.sentence), width), plain);
-  if (const Finding* said = said_finding(report))
-    out += wrapped("→ " + say(said->advice) + ".", width);
-  if (Message culprit = report.answer.culprit; !culprit.empty()) {
-    if (culprit.kind == MessageKind::replay_without) culprit.values.back() = report.traces;
+  if (const Message remedy = remedy_of(report); !remedy.empty())
+    out += wrapped("→ " + say(remedy) + ".", width);
+  const Message& culprit = report.answer.culprit;
+  if (culprit.kind == MessageKind::replay_without && !report.answer.culprits.empty())
+    out += "To replay the step without it:\n  " +
+           whatif_command(report, report.answer.culprits.front().change) + '\n';
+  else if (!culprit.empty())
     out += wrapped(capitalised(printable(say(culprit))) + ".", width);
-  }
   return out;
 }
 

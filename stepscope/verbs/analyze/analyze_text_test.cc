@@ -46,21 +46,15 @@ TEST(AnalyzeText, AStepOfAnotherLengthThanAnnotatedSaysWhereItBegins) {
   const auto note = [&] {
     std::string text = all_text(t.report);
     std::ranges::replace(text, '\n', ' ');
-    const std::size_t at = std::min(text.find("A step lasts"), text.size());
-    return text.substr(at, text.find("average.", at) + 8 - at);
+    const std::size_t at = std::min(text.find("Step time: "), text.size());
+    return text.substr(at, text.find('.', at) + 1 - at);
   };
-  EXPECT_EQ(note(),
-            "A step lasts from its first begin on a rank to its last end. From the first operation "
-            "of a step to its last, a rank takes 100 ms on average.");
+  EXPECT_EQ(note(), "Step time: first rank's start to last rank's end.");
   t.job.steps.common.push_back({6, Ns{}, Ns{}, {0}});
   EXPECT_EQ(note(),
-            "A step lasts from the end of a step to the end of the next, so step 5, the first, "
-            "does not count. From the first operation of a step to its last, a rank takes 100 ms "
-            "on average.");
+            "Step time: end of a step to the end of the next; step 5, the first, does not count.");
   t.job.ranks.front().device.kind = "cpu";  // all of its steps count
-  EXPECT_EQ(note(),
-            "A step lasts from its begin to the begin of the next. The annotated steps of a rank "
-            "take 100 ms on average.");
+  EXPECT_EQ(note(), "Step time: begin of a step to the begin of the next.");
 }
 
 TEST(AnalyzeText, ColourOnlyWhereItIsWanted) {
@@ -146,6 +140,7 @@ TEST(AnalyzeText, FortyLinesAreEnoughForAnyNumberOfRanks) {
   ranks[33] = {{compute, 99}, {comm_exposed_wait, 1}};
   TestReport t(ranks);
   t.report.answer.culprit = msg::replay_without("x", "TRACES");
+  t.report.answer.culprits = {{.kind = CulpritKind::slow_rank, .change = "x"}};
   t.report.traces = "runs/today";
   t.job.explanation.emplace();
   for (int i = 0; i < 30; ++i) {
@@ -161,7 +156,7 @@ TEST(AnalyzeText, FortyLinesAreEnoughForAnyNumberOfRanks) {
   }
   const std::string text = analyze_text(t.report);
   EXPECT_LE(std::ranges::count(text, '\n'), 40) << text;
-  EXPECT_TRUE(says(text, "whatif runs/today --change x"));
+  EXPECT_TRUE(says(text, "\n  stepscope whatif runs/today --change x\n")) << "to be pasted";
   EXPECT_TRUE(says(text, "3. finding 2"));
   EXPECT_FALSE(says(text, "4. finding"));
   EXPECT_TRUE(says(text, "27 more notes: see -v"));

@@ -11,6 +11,11 @@
 #include "stepscope/say/say.h"
 
 namespace stepscope {
+std::string whatif_command(const Analysis& report, std::string_view change) {
+  return change.empty() ? std::string()
+                        : fmt::format("stepscope whatif {} --change {}", report.traces, change);
+}
+
 namespace {
 
 constexpr std::size_t most_findings = 5;
@@ -28,11 +33,6 @@ std::vector<T> first_of(std::vector<T> all) {
   return all;
 }
 
-std::string next_command(const Analysis& report, std::string_view change) {
-  return change.empty() ? std::string()
-                        : fmt::format("stepscope whatif {} --change {}", report.traces, change);
-}
-
 Json culprit_row(const Analysis& report, const Culprit& c) {
   return {{"kind", name_of(culprit_kind_names, c.kind)},
           {"ranks", first_of(c.ranks)},
@@ -44,7 +44,7 @@ Json culprit_row(const Analysis& report, const Culprit& c) {
           {"gain_ns", value(c.gain)},
           {"share", c.share},
           {"confidence", name_of(confidence_names, c.confidence)},
-          {"next", text_or_null(next_command(report, c.change))}};
+          {"next", text_or_null(whatif_command(report, c.change))}};
 }
 
 Json verdict(const Analysis& report) {
@@ -77,7 +77,7 @@ Json findings(const Analysis& report) {
          {"confidence", name_of(confidence_names, f.confidence)},
          {"evidence", std::move(evidence)},
          {"advice", cut(say(f.advice))},
-         {"next", replayed && parse_scenario(f.change) ? Json(next_command(report, f.change))
+         {"next", replayed && parse_scenario(f.change) ? Json(whatif_command(report, f.change))
                                                        : Json(nullptr)}});
   }
   return out;

@@ -52,10 +52,11 @@ std::vector<std::int64_t> tenths_to_sum(std::span<const double> percents) {
 }
 
 std::string account_text(std::vector<AccountLine> lines) {
-  constexpr double least_shown = 0.05;  // rounds to 0.1 %
-  std::erase_if(lines, [](const AccountLine& l) { return std::fabs(l.percent) < least_shown; });
+  std::erase_if(lines, [](const AccountLine& l) { return l.ns == 0; });
   std::ranges::stable_sort(lines, std::greater<>(), &AccountLine::percent);
   fold_small(lines);
+  constexpr double least_shown = 0.05;  // rounds to 0.1 %
+  std::erase_if(lines, [](const AccountLine& l) { return std::fabs(l.percent) < least_shown; });
   std::vector<double> percents;
   for (const AccountLine& l : lines) percents.push_back(l.percent);
   const std::vector<std::int64_t> tenths = tenths_to_sum(percents);
