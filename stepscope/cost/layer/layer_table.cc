@@ -12,15 +12,15 @@ using enum CollectiveKind;
 
 double on_link(const Communication& c, std::int64_t group, LinkVolume volume) {
   const double bytes = c.bytes * static_cast<double>(c.count);
-  if (volume == LinkVolume::whole) return bytes;
   const auto n = static_cast<double>(group);
+  const double part = volume == LinkVolume::whole ? 1 : (n - 1) / n;
   switch (c.kind) {
     case all_reduce:
-      return 2 * bytes * (n - 1) / n;
+      return 2 * bytes * part;
     case all_gather:
     case reduce_scatter:
     case all_to_all:
-      return bytes * (n - 1) / n;
+      return bytes * part;
     default:
       return bytes;
   }
@@ -35,9 +35,9 @@ PassRow pass_row(const Pass& pass, const Plan& plan, const IdealRates& rates) {
     const std::int64_t group = group_size(plan, c.dim);
     row.group = std::max(row.group, group);
     if (std::ranges::find(row.sent_by, c.kind) == row.sent_by.end()) row.sent_by.push_back(c.kind);
-    row.sent_bytes += c.bytes * static_cast<double>(c.count);
-    row.communication += Seconds{on_link(c, group, rates.volume) /
-                                 rates.link[static_cast<std::size_t>(c.dim)].value};
+    const double sent = on_link(c, group, rates.volume);
+    row.sent_bytes += sent;
+    row.communication += Seconds{sent / rates.link[static_cast<std::size_t>(c.dim)].value};
   }
   return row;
 }

@@ -16,8 +16,9 @@
 
 namespace stepscope {
 
-// Bytes of a collective on a device's link: its whole buffer, as in rough estimates, or the volume
-// of a ring ((n - 1) / n of it, twice for an all-reduce).
+// Bytes of a collective on a device's link: its whole buffer, as in rough estimates, or (n - 1) / n
+// of it, as on a ring. An all-reduce passes its buffer twice: it is a reduce-scatter and an
+// all-gather.
 enum class LinkVolume : std::uint8_t { whole, ring };
 
 // Rates by ParallelDim: of one device in one direction, on the slowest tier that the group uses.
@@ -42,7 +43,7 @@ struct IdealRates {
 struct PassRow {
   Flops flops;                            // matrix and vector
   double bytes = 0;                       // of device memory
-  double sent_bytes = 0;                  // total buffers of all calls
+  double sent_bytes = 0;                  // of all calls, on the device's link
   std::vector<CollectiveKind> sent_by{};  // of all calls, each kind once, in the order of the calls
   std::int64_t group = 0;  // number of devices of the largest group; 0: no communication
   Seconds compute{};

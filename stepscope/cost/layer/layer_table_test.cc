@@ -38,12 +38,20 @@ TEST(LayerTable, ARingPassesAnAllReduceTwiceButItsOwnPart) {
   const double whole = 2 * 2048.0 * 4096;
   EXPECT_EQ(ring.forward.group, 4);
   EXPECT_EQ(ring.forward.sent_by, std::vector{CollectiveKind::all_reduce});
-  EXPECT_DOUBLE_EQ(ring.forward.sent_bytes, whole);
+  EXPECT_DOUBLE_EQ(ring.forward.sent_bytes, 2 * whole * 3 / 4);
   EXPECT_DOUBLE_EQ(ring.forward.communication.count(), 2 * whole * 3 / 4 / 1e11);
   EXPECT_EQ(ring.forward.total(), ring.forward.roofline() + ring.forward.communication);
   IdealRates rough = rates;
   rough.volume = LinkVolume::whole;
-  EXPECT_DOUBLE_EQ(row_of(plan_of(4), "fc2", rough).forward.communication.count(), whole / 1e11);
+  const LayerRow estimate = row_of(plan_of(4), "fc2", rough);
+  EXPECT_DOUBLE_EQ(estimate.forward.sent_bytes, 2 * whole);
+  EXPECT_DOUBLE_EQ(estimate.forward.communication.count(), 2 * whole / 1e11);
+  // Sequence parallelism cuts the all-reduce in two and keeps the volume.
+  double halves = 0;
+  for (const LayerRow& row :
+       layer_table(layer_operations(llama(), plan_of(4, true), 0), plan_of(4, true), rough))
+    halves += row.forward.sent_bytes;
+  EXPECT_DOUBLE_EQ(halves, 2 * 2 * whole);
 }
 
 TEST(LayerTable, GroupsHaveTheSizesOfTheirDimensions) {
