@@ -103,7 +103,7 @@ TEST(NotebookColumns, AreAllInTheTableOfLayers) {
       {"intensity", {"intensity"}},
       {"t_fwd", {"t_fwd_ns"}},
       {"t_bwd", {"t_bwd_ns"}},
-      {"comm_topology", {"comm_tier"}},
+      {"comm_topology", {"comm_tier_fwd", "comm_tier_bwd"}},
       {"t_comm_fwd", {"t_comm_fwd_ns"}},
       {"t_comm_bwd", {"t_comm_bwd_ns"}},
       {"t_total_fwd", {"t_total_fwd_ns"}},
@@ -174,7 +174,7 @@ TEST(NotebookColumns, HoldTheNotebooksFiguresWhereNoConventionChangesThem) {
     if (!same_place) continue;
     EXPECT_EQ(ours.at("comm_fwd"), printed_name(theirs.comm_fwd_type)) << theirs.layer;
     EXPECT_EQ(std::stod(ours.at("comm_group")), theirs.comm_size) << theirs.layer;
-    EXPECT_EQ(ours.at("comm_tier"), "domain");
+    EXPECT_EQ(ours.at("comm_tier_fwd"), "domain");
     EXPECT_NEAR(std::stod(ours.at("comm_fwd_bytes")), theirs.comm_fwd * 1e9, 1);
     compared += 4;
   }

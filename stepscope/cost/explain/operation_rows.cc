@@ -28,16 +28,6 @@ double communication_time(const CostContext& context, const Pass& pass) {
   return sum;
 }
 
-bool leaves_domain(const CostContext& context, const Operation& o) {
-  const auto far = [&context](const Pass& pass) {
-    return std::ranges::any_of(pass.communications, [&context](const Communication& c) {
-      const auto& place = context.placements[static_cast<std::size_t>(c.dim)];
-      return place && place->domains > 1;
-    });
-  };
-  return far(o.forward) || far(o.backward);
-}
-
 // Rates in the format of the part. A device that communicates with none needs no time for it.
 IdealRates paper_rates(const CostContext& context, bool full_precision) {
   const ComputeModel& c = context.compute;
@@ -47,8 +37,10 @@ IdealRates paper_rates(const CostContext& context, bool full_precision) {
                    .memory = ByteRate{c.memory_rate},
                    .link = same_link({std::numeric_limits<double>::infinity()})};
   for (std::size_t dim = 0; dim < parallel_dim_count; ++dim)
-    if (const auto& place = context.placements[dim]; place && place->size > 1)
+    if (const auto& place = context.placements[dim]; place && place->size > 1) {
       rates.link[dim] = slowest_rate(*place);
+      rates.leaves_domain[dim] = place->domains > 1;
+    }
   return rates;
 }
 
@@ -63,7 +55,6 @@ void add(std::vector<OperationRow>& rows, const CostContext& context, std::strin
     row.backward = operation_time(context.compute, o, Direction::backward, full_precision).count();
     row.communication_forward = communication_time(context, o.forward);
     row.communication_backward = communication_time(context, o.backward);
-    row.leaves_domain = leaves_domain(context, o);
     row.ideal = ideal[i];
     row.operation = std::move(o);
     rows.push_back(std::move(row));
@@ -112,7 +103,6 @@ LayerTable table_of(const CostContext& context, const LayerConventions& conventi
   LayerTable table{.name = std::move(name),
                    .layers = layers,
                    .rows = layer_table(operations, context.shape, rates)};
-  for (const Operation& o : operations) table.leaves_domain.push_back(leaves_domain(context, o));
   table.sum = layer_sum(table.rows, layers);
   return table;
 }

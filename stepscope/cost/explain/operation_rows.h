@@ -24,8 +24,7 @@ struct OperationRow {
   double backward = 0;
   double communication_forward = 0;
   double communication_backward = 0;
-  bool leaves_domain = false;  // its communication uses the network between domains
-  LayerRow ideal{};            // the same at the rated peaks
+  LayerRow ideal{};  // the same at the rated peaks
 
   // FLOPs per byte of memory traffic, forward and backward; 0 without traffic.
   [[nodiscard]] double intensity() const {
@@ -68,8 +67,7 @@ struct LayerTable {
   std::string name;              // "attention", "feed_forward"; of further kinds of layers: " 2"
   std::int64_t layers = 1;       // with these rows
   std::vector<LayerRow> rows{};  // times at the rated peaks
-  std::vector<bool> leaves_domain{};  // by row
-  LayerSum sum{};                     // over all these layers
+  LayerSum sum{};                // over all these layers
 };
 // Both tables of each kind of layer. REQUIRES: as operation_rows.
 [[nodiscard]] std::vector<LayerTable> layer_tables(const CostContext& context, const Plan& plan,

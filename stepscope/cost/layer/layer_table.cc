@@ -35,9 +35,11 @@ PassRow pass_row(const Pass& pass, const Plan& plan, const IdealRates& rates) {
     const std::int64_t group = group_size(plan, c.dim);
     row.group = std::max(row.group, group);
     if (std::ranges::find(row.sent_by, c.kind) == row.sent_by.end()) row.sent_by.push_back(c.kind);
+    const auto dim = static_cast<std::size_t>(c.dim);
+    (rates.leaves_domain[dim] ? row.leaves_domain : row.in_domain) = true;
     const double sent = on_link(c, group, rates.volume);
     row.sent_bytes += sent;
-    row.communication += Seconds{sent / rates.link[static_cast<std::size_t>(c.dim)].value};
+    row.communication += Seconds{sent / rates.link[dim].value};
   }
   return row;
 }

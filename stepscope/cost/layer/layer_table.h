@@ -34,6 +34,7 @@ struct IdealRates {
   FlopRate vector;
   ByteRate memory;
   LinkRates link;
+  std::array<bool, parallel_dim_count> leaves_domain{};  // the group lies in several domains
   LinkVolume volume = LinkVolume::ring;
 };
 
@@ -45,7 +46,9 @@ struct PassRow {
   double bytes = 0;                       // of device memory
   double sent_bytes = 0;                  // of all calls, on the device's link
   std::vector<CollectiveKind> sent_by{};  // of all calls, each kind once, in the order of the calls
-  std::int64_t group = 0;  // number of devices of the largest group; 0: no communication
+  std::int64_t group = 0;      // number of devices of the largest group; 0: no communication
+  bool in_domain = false;      // a call stays within a domain
+  bool leaves_domain = false;  // a call uses the network between domains
   Seconds compute{};
   Seconds memory{};
   Seconds communication{};

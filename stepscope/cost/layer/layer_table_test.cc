@@ -54,6 +54,20 @@ TEST(LayerTable, ARingPassesAnAllReduceTwiceButItsOwnPart) {
   EXPECT_DOUBLE_EQ(halves, 2 * 2 * whole);
 }
 
+// 2.5d: forward exchanges within a grid, backward also adds weight gradients over the grids.
+TEST(LayerTable, EachDirectionHasTheTiersOfItsOwnGroups) {
+  Plan plan = plan_of(8);
+  plan.tensor.layout = TensorLayout::two_and_half_d;
+  plan.tensor.depth = 2;
+  IdealRates far = rates;
+  far.leaves_domain[static_cast<std::size_t>(ParallelDim::tensor_depth)] = true;
+  const LayerRow fc1 = row_of(plan, "fc1", far);
+  EXPECT_TRUE(fc1.forward.in_domain);
+  EXPECT_FALSE(fc1.forward.leaves_domain);
+  EXPECT_TRUE(fc1.backward.in_domain);
+  EXPECT_TRUE(fc1.backward.leaves_domain);
+}
+
 TEST(LayerTable, GroupsHaveTheSizesOfTheirDimensions) {
   Plan plan = plan_of(32);
   plan.tensor.layout = TensorLayout::two_and_half_d;

@@ -52,6 +52,7 @@ Json memory(const PredictResult& r) {
 
 // Nothing is null.
 Json sent_by(const PassRow& pass) { return text_or_null(collectives_in_words(pass.sent_by)); }
+Json tier(const PassRow& pass) { return text_or_null(tiers_in_words(pass)); }
 
 // What a table of a layer has besides: by operand, at the peaks on paper, with communication.
 void add_details(Json& row, const OperationRow& o) {
@@ -65,7 +66,8 @@ void add_details(Json& row, const OperationRow& o) {
               {"comm_fwd", sent_by(ideal.forward)},
               {"comm_bwd", sent_by(ideal.backward)},
               {"comm_group", group > 0 ? Json(group) : Json(nullptr)},
-              {"comm_tier", group > 0 ? Json(o.leaves_domain ? "network" : "domain") : Json()},
+              {"comm_tier_fwd", tier(ideal.forward)},
+              {"comm_tier_bwd", tier(ideal.backward)},
               {"t_compute_fwd_ns", ideal.forward.compute.count() * ns_per_s},
               {"t_compute_bwd_ns", ideal.backward.compute.count() * ns_per_s},
               {"t_memory_fwd_ns", ideal.forward.memory.count() * ns_per_s},
@@ -133,7 +135,7 @@ Json layer_sums(const PredictResult& r) {
 }
 
 // In the order of the notebook's columns; bytes are null without communication.
-Json table_row(const LayerRow& row, std::string_view name, bool leaves_domain) {
+Json table_row(const LayerRow& row, std::string_view name) {
   const PassRow& f = row.forward;
   const PassRow& b = row.backward;
   const std::int64_t group = std::max(f.group, b.group);
@@ -166,7 +168,8 @@ Json table_row(const LayerRow& row, std::string_view name, bool leaves_domain) {
           {"intensity", f.intensity()},
           {"t_fwd_ns", ns(f.roofline())},
           {"t_bwd_ns", ns(b.roofline())},
-          {"comm_tier", group > 0 ? Json(leaves_domain ? "network" : "domain") : Json()},
+          {"comm_tier_fwd", tier(f)},
+          {"comm_tier_bwd", tier(b)},
           {"t_comm_fwd_ns", ns(f.communication)},
           {"t_comm_bwd_ns", ns(b.communication)},
           {"t_total_fwd_ns", ns(f.total())},
@@ -203,9 +206,8 @@ Json layer_tables(const PredictResult& r) {
   Json out = Json::array();
   for (const LayerTable& t : r.layer_tables) {
     Json rows = Json::array();
-    for (std::size_t i = 0; i < t.rows.size(); ++i)
-      rows.push_back(
-          table_row(t.rows[i], row_name(*r.conventions, t.rows[i].name), t.leaves_domain[i]));
+    for (const LayerRow& row : t.rows)
+      rows.push_back(table_row(row, row_name(*r.conventions, row.name)));
     out.push_back({{"conventions", std::string(r.conventions->name)},
                    {"name", t.name},
                    {"layers", t.layers},

@@ -186,8 +186,7 @@ std::string digits(double value) { return fmt::format("{:.6f}", value); }
 std::string ms(Seconds t) { return digits(t.count() * 1e3); }
 
 // One row of a table by a text's conventions. Columns in the order of table_columns.
-std::vector<std::string> table_cells(const LayerRow& row, std::string_view name,
-                                     bool leaves_domain) {
+std::vector<std::string> table_cells(const LayerRow& row, std::string_view name) {
   const PassRow& f = row.forward;
   const PassRow& b = row.backward;
   const std::int64_t group = std::max(f.group, b.group);
@@ -211,10 +210,11 @@ std::vector<std::string> table_cells(const LayerRow& row, std::string_view name,
           digits(b.bytes / 1e9),
           sent(f),
           collectives_in_words(f.sent_by),
+          tiers_in_words(f),
           sent(b),
           collectives_in_words(b.sent_by),
+          tiers_in_words(b),
           group > 0 ? std::to_string(group) : "",
-          group > 0 ? (leaves_domain ? "network" : "domain") : "",
           ms(f.compute),
           ms(b.compute),
           ms(f.memory),
@@ -250,6 +250,7 @@ std::vector<std::string> table_sum_cells(const LayerSum& s, std::int64_t layers)
           digits(b.bytes / 1e9),
           digits(f.sent_bytes / 1e9),
           "",
+          "",
           digits(b.sent_bytes / 1e9),
           "",
           "",
@@ -284,10 +285,11 @@ std::vector<Column> table_columns() {
           {"bwd"},
           {"sent fwd"},
           {"by", false},
+          {"tier fwd", false},
           {"sent bwd"},
           {"by", false},
+          {"tier bwd", false},
           {"group"},
-          {"tier", false},
           {"ms compute fwd"},
           {"bwd"},
           {"memory fwd"},
@@ -308,9 +310,8 @@ std::string convention_tables(const PredictResult& r, std::size_t width) {
   std::string out;
   for (const LayerTable& t : r.layer_tables) {
     std::vector<std::vector<std::string>> rows;
-    for (std::size_t i = 0; i < t.rows.size(); ++i)
-      rows.push_back(
-          table_cells(t.rows[i], row_name(*r.conventions, t.rows[i].name), t.leaves_domain[i]));
+    for (const LayerRow& row : t.rows)
+      rows.push_back(table_cells(row, row_name(*r.conventions, row.name)));
     rows.push_back(table_sum_cells(t.sum, t.layers));
     out += fmt::format(
         "{}{} by the conventions \"{}\": one of {} layers, one micro-batch, one device (TFLOP, GB, "

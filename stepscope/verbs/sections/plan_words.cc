@@ -60,6 +60,11 @@ std::string collectives_in_words(std::span<const CollectiveKind> kinds) {
   return fmt::format("{}", fmt::join(names, " + "));
 }
 
+std::string tiers_in_words(const PassRow& pass) {
+  if (!pass.leaves_domain) return pass.in_domain ? "domain" : "";
+  return pass.in_domain ? "domain + network" : "network";
+}
+
 namespace {
 
 // Stages with equal numbers of layers together, in model order; none if stages are not given.

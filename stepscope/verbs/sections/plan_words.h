@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "stepscope/base/collective_kind.h"
+#include "stepscope/cost/layer/layer_table.h"
 #include "stepscope/cost/plan/training_plan.h"
 #include "stepscope/cost/step/step_cost.h"
 #include "stepscope/say/message.h"
@@ -26,6 +27,8 @@ namespace stepscope {
 [[nodiscard]] std::string grid_in_words(const Plan& plan);
 // "all_gather + reduce_scatter"; empty without any.
 [[nodiscard]] std::string collectives_in_words(std::span<const CollectiveKind> kinds);
+// The tiers of links that the calls use: "domain", "network", both, or empty without a call.
+[[nodiscard]] std::string tiers_in_words(const PassRow& pass);
 // A plan as short as a table needs it: "tp4+sp pp4 interleaved×24 dp64 zero3/32 3×8 full".
 [[nodiscard]] std::string plan_in_brief(const Plan& plan);
 

@@ -74,5 +74,12 @@ TEST(PlanWords, NameEveryCollective) {
   EXPECT_EQ(collectives_in_words({}), "");
 }
 
+TEST(PlanWords, NameTheTiersOfAPass) {
+  EXPECT_EQ(tiers_in_words({}), "");
+  EXPECT_EQ(tiers_in_words({.in_domain = true}), "domain");
+  EXPECT_EQ(tiers_in_words({.leaves_domain = true}), "network");
+  EXPECT_EQ(tiers_in_words({.in_domain = true, .leaves_domain = true}), "domain + network");
+}
+
 }  // namespace
 }  // namespace stepscope
