@@ -73,6 +73,8 @@ void add_to(OperationSum& sum, const OperationRow& row) {
   sum.bytes_backward += times * b.bytes();
   sum.kept_bytes += times * row.operation.kept_bytes;
   sum.parameters += times * row.operation.parameters;
+  sum.weight_bytes += times * row.ideal.weight_bytes;
+  sum.weight_gradient_bytes += times * row.ideal.weight_gradient_bytes;
   sum.sent_forward += times * communicated_bytes(f);
   sum.sent_backward += times * communicated_bytes(b);
   sum.forward += times * row.forward;

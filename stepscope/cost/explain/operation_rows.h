@@ -47,6 +47,8 @@ struct OperationSum {
   double bytes_backward = 0;
   double kept_bytes = 0;
   double parameters = 0;
+  double weight_bytes = 0;  // as in LayerRow
+  double weight_gradient_bytes = 0;
   double sent_forward = 0;
   double sent_backward = 0;
   double forward = 0;  // seconds, as in OperationRow

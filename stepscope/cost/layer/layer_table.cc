@@ -87,17 +87,18 @@ std::vector<LayerRow> layer_table(std::span<const Operation> operations, const P
   std::vector<LayerRow> rows;
   rows.reserve(operations.size());
   for (const Operation& op : operations) {
-    rows.push_back({.name = op.name,
-                    .kind = op.kind,
-                    .input_bytes = op.forward.input_bytes,
-                    .other_bytes = op.forward.other_bytes,
-                    .output_bytes = op.forward.output_bytes,
-                    .kept_bytes = op.kept_bytes,
-                    .weight_bytes = op.forward.weight_bytes,
-                    .gradient_bytes = op.backward.input_bytes + op.backward.output_bytes,
-                    .weight_gradient_bytes = op.parameters * plan.precision.gradient_bytes,
-                    .forward = pass_row(op.forward, plan, rates),
-                    .backward = pass_row(op.backward, plan, rates)});
+    rows.push_back(
+        {.name = op.name,
+         .kind = op.kind,
+         .input_bytes = op.forward.input_bytes,
+         .other_bytes = op.forward.other_bytes,
+         .output_bytes = op.forward.output_bytes,
+         .kept_bytes = op.kept_bytes,
+         .weight_bytes = op.parameters * plan.precision.parameter_bytes,
+         .gradient_bytes = op.backward.input_bytes + op.backward.output_bytes,
+         .weight_gradient_bytes = op.trained ? op.parameters * plan.precision.gradient_bytes : 0,
+         .forward = pass_row(op.forward, plan, rates),
+         .backward = pass_row(op.backward, plan, rates)});
   }
   return rows;
 }

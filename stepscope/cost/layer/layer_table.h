@@ -67,9 +67,9 @@ struct LayerRow {
   double other_bytes = 0;   // second operands and masks
   double output_bytes = 0;  // activations written
   double kept_bytes = 0;
-  double weight_bytes = 0;
+  double weight_bytes = 0;           // held, not moved: panels of other devices are no part
   double gradient_bytes = 0;         // of activations, read and written backward
-  double weight_gradient_bytes = 0;  // as large as the weights, in the format of gradients
+  double weight_gradient_bytes = 0;  // held, of weights that are trained
   PassRow forward;
   PassRow backward;
 };

@@ -54,6 +54,29 @@ TEST(LayerTable, ARingPassesAnAllReduceTwiceButItsOwnPart) {
   EXPECT_DOUBLE_EQ(halves, 2 * 2 * whole);
 }
 
+TEST(LayerTable, FrozenWeightsHaveNoGradients) {
+  Plan plan = plan_of(1);
+  plan.trained.lora_rank = 8;
+  const LayerRow frozen = row_of(plan, "fc1");
+  EXPECT_EQ(frozen.weight_bytes, 2 * 4096.0 * 2 * 14336);
+  EXPECT_EQ(frozen.weight_gradient_bytes, 0);
+  EXPECT_EQ(row_of(plan, "feed_forward_norm").weight_gradient_bytes, 0);
+  const LayerRow adapter = row_of(plan, "fc1_lora");
+  EXPECT_EQ(adapter.weight_gradient_bytes, adapter.weight_bytes);
+  EXPECT_EQ(adapter.weight_bytes, 2 * 8.0 * (4096 + 2 * 14336));
+}
+
+// Each panel of the other devices passes through this one, and is not held.
+TEST(LayerTable, WeightsAreThoseThatTheDeviceHolds) {
+  Plan plan = plan_of(4);
+  plan.tensor.layout = TensorLayout::two_d;
+  const LayerRow fc1 = row_of(plan, "fc1");
+  EXPECT_EQ(fc1.weight_bytes, 2 * 4096.0 * 2 * 14336 / 4);
+  EXPECT_EQ(fc1.weight_gradient_bytes, fc1.weight_bytes);
+  EXPECT_GT(named(layer_operations(llama(), plan, 0), "fc1").forward.weight_bytes,
+            fc1.weight_bytes);
+}
+
 // 2.5d: forward exchanges within a grid, backward also adds weight gradients over the grids.
 TEST(LayerTable, EachDirectionHasTheTiersOfItsOwnGroups) {
   Plan plan = plan_of(8);

@@ -62,6 +62,7 @@ void add_details(Json& row, const OperationRow& o) {
   const double backward = o.backward + o.communication_backward;
   row.update({{"other_fwd_bytes", ideal.other_bytes},
               {"gradient_bytes", ideal.gradient_bytes},
+              {"weight_bytes", ideal.weight_bytes},
               {"weight_gradient_bytes", ideal.weight_gradient_bytes},
               {"comm_fwd", sent_by(ideal.forward)},
               {"comm_bwd", sent_by(ideal.backward)},
@@ -112,7 +113,9 @@ Json layers(const PredictResult& r) {
 
 Json layer_sums(const PredictResult& r) {
   Json out = Json::array();
-  for (const OperationSum& s : operation_sums(r.operations))
+  for (const OperationSum& s : operation_sums(r.operations)) {
+    const double forward = s.forward + s.communication_forward;
+    const double backward = s.backward + s.communication_backward;
     out.push_back({{"part", std::string(s.part)},
                    {"layers", s.count},
                    {"flops_fwd", s.matrix_forward.value},
@@ -123,14 +126,19 @@ Json layer_sums(const PredictResult& r) {
                    {"mem_bwd_bytes", s.bytes_backward},
                    {"kept_bytes", s.kept_bytes},
                    {"parameters", s.parameters},
+                   {"weight_bytes", s.weight_bytes},
+                   {"weight_gradient_bytes", s.weight_gradient_bytes},
                    {"comm_fwd_bytes", s.sent_forward},
                    {"comm_bwd_bytes", s.sent_backward},
                    {"t_fwd_ns", s.forward * ns_per_s},
                    {"t_bwd_ns", s.backward * ns_per_s},
                    {"t_comm_fwd_ns", s.communication_forward * ns_per_s},
                    {"t_comm_bwd_ns", s.communication_backward * ns_per_s},
-                   {"t_total_fwd_ns", (s.forward + s.communication_forward) * ns_per_s},
-                   {"t_total_bwd_ns", (s.backward + s.communication_backward) * ns_per_s}});
+                   {"t_total_fwd_ns", forward * ns_per_s},
+                   {"t_total_bwd_ns", backward * ns_per_s},
+                   {"comm_share_fwd", share_or_zero(s.communication_forward, forward)},
+                   {"comm_share_bwd", share_or_zero(s.communication_backward, backward)}});
+  }
   return out;
 }
 
@@ -150,7 +158,7 @@ Json table_row(const LayerRow& row, std::string_view name) {
           {"other_fwd_bytes", row.other_bytes},
           {"output_fwd_bytes", row.output_bytes},
           {"kept_bytes", row.kept_bytes},
-          {"weight_fwd_bytes", row.weight_bytes},
+          {"weight_bytes", row.weight_bytes},
           {"mem_fwd_bytes", f.bytes},
           {"flops_bwd", b.flops.value},
           {"gradient_bytes", row.gradient_bytes},
@@ -185,7 +193,7 @@ Json table_sum(const LayerSum& s, std::int64_t layers) {
   return {{"layer", fmt::format("sum of {} layers", layers)},
           {"flops_fwd", f.flops.value},
           {"kept_bytes", s.kept_bytes},
-          {"weight_fwd_bytes", s.weight_bytes},
+          {"weight_bytes", s.weight_bytes},
           {"mem_fwd_bytes", f.bytes},
           {"flops_bwd", b.flops.value},
           {"weight_gradient_bytes", s.weight_gradient_bytes},
