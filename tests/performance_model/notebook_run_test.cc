@@ -21,18 +21,20 @@ using notebook_test::PrintedRow;
 using notebook_test::PrintedSums;
 using Json = nlohmann::json;
 
-std::vector<std::string> command(const std::vector<std::string>& more) {
+std::vector<std::string> command(const std::vector<std::string>& more,
+                                 const std::string& conventions = "notebook") {
   const std::string files = STEPSCOPE_SOURCE_DIR "/examples/notebook/";
   std::vector<std::string> words{
-      "predict", files + "model.json", "--machine", files + "machine.json",
-      "--plan",  files + "plan.json",  "--layers",  "--conventions",
-      "notebook"};
+      "predict",  files + "model.json", "--machine", files + "machine.json",
+      "--plan",   files + "plan.json",  "--layers",  "--conventions",
+      conventions};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
 
-Json tables_of(const std::vector<std::string>& more = {}) {
-  std::vector<std::string> words = command({"--json", "-"});
+Json tables_of(const std::vector<std::string>& more = {},
+               const std::string& conventions = "notebook") {
+  std::vector<std::string> words = command({"--json", "-"}, conventions);
   words.insert(words.end(), more.begin(), more.end());
   const auto run = program::run(words);
   EXPECT_EQ(run.exit_code, 0) << run.errors;
@@ -276,12 +278,55 @@ TEST(NotebookRun, OnlyTheTablesAreCountedByItsConventions) {
   EXPECT_EQ(a, b);
 }
 
+// The code cells: (m - 1) / m of a buffer on the link, the adds of a reduction, and the norm of the
+// feed-forward part in its own table. Row v_proj adds forward, where the notebook errs.
+TEST(NotebookRun, TheCodeCellsHaveConventionsOfTheirOwn) {
+  const Json tables = tables_of({}, "notebook-cells");
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[0]["conventions"], "notebook-cells");
+  EXPECT_EQ(tables[0]["rows"].size(), 8U);
+  EXPECT_EQ(tables[1]["rows"].size(), 6U);
+  EXPECT_EQ(tables[1]["rows"][0]["layer"], "layer_norm_1");
+  const double buffer = 2 * 2048.0 * 12288;
+  const double adds = 2048.0 * 12288 * 3 / 4;
+  const auto row = [&](std::size_t table, std::string_view name) {
+    for (const Json& r : tables[table]["rows"])
+      if (r["layer"] == name) return r;
+    ADD_FAILURE() << name;
+    return Json();
+  };
+  const auto printed = [](const auto& rows, std::string_view name) {
+    return *std::ranges::find(rows, name, &PrintedRow::layer);
+  };
+  const Json fc2 = row(1, "fc2");
+  EXPECT_DOUBLE_EQ(fc2["comm_fwd_bytes"], buffer * 3 / 4);
+  EXPECT_NEAR(fc2["t_comm_fwd_ns"].get<double>(), buffer * 3 / 4 / 600, 1e-3);
+  EXPECT_DOUBLE_EQ(fc2["flops_fwd"], printed(notebook_test::mlp, "fc2").flops_fwd * 1e12 + adds);
+  EXPECT_DOUBLE_EQ(row(1, "fc1")["flops_bwd"],
+                   printed(notebook_test::mlp, "fc1").flops_bwd * 1e12 + adds);
+  EXPECT_DOUBLE_EQ(row(0, "v_proj")["flops_fwd"],
+                   printed(notebook_test::self_attention, "v_proj").flops_fwd * 1e12 + adds);
+}
+
+// Without sequence parallelism the sum is an all-reduce, which sends as much as its two halves.
+TEST(NotebookRun, SequenceParallelismChangesNoVolume) {
+  for (const std::string conventions : {"notebook", "notebook-cells"}) {
+    const Json with = tables_of({}, conventions);
+    const Json without = tables_of({"--sequence-parallel=false"}, conventions);
+    const auto sent = [](const Json& tables, const std::string& key) {
+      return tables[0]["sum"][key].get<double>() + tables[1]["sum"][key].get<double>();
+    };
+    for (const std::string key : {"comm_fwd_bytes", "comm_bwd_bytes", "t_comm_fwd_ns"})
+      EXPECT_DOUBLE_EQ(sent(with, key), sent(without, key)) << conventions << " " << key;
+  }
+}
+
 TEST(NotebookRun, UnknownConventionsAndATableNobodyAskedForAreRefused) {
   std::vector<std::string> words = command({});
   words.back() = "notbook";
   const auto unknown = program::run(words);
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_NE(unknown.errors.find("write stepscope or notebook"), std::string::npos)
+  EXPECT_NE(unknown.errors.find("write stepscope or notebook or notebook-cells"), std::string::npos)
       << unknown.errors;
   words = command({});
   std::erase(words, "--layers");

@@ -18,7 +18,7 @@ struct RowName {
 };
 
 struct LayerConventions {
-  std::string_view name;  // "notebook"
+  std::string_view name;  // "notebook", as its tables are printed; "notebook-cells", as its code
   Counting counting{};
   LinkVolume volume = LinkVolume::ring;
   // True if the norm before the feed-forward part is the last row of attention's table.

@@ -24,6 +24,7 @@ using namespace notebook_test;
 
 const LayerConventions& notebook = *find_layer_conventions("notebook");
 const Counting& conventions = notebook.counting;
+const LayerConventions& notebook_cells = *find_layer_conventions("notebook-cells");
 
 // Its vector rate is that of fp16. 600 GB/s counts both directions of the link.
 constexpr std::string_view machine_file = R"({
@@ -261,8 +262,7 @@ class NotebookCells : public Notebook,
  protected:
   void SetUp() override {
     Notebook::SetUp();
-    rates.volume = LinkVolume::ring;
-    counting.reduction_adds = true;
+    rates.volume = notebook_cells.volume;
   }
   // Matmuls depend on the tensor degree, other operations on the sequence degree.
   [[nodiscard]] LayerRow at(std::string_view name) const {
@@ -281,7 +281,7 @@ class NotebookCells : public Notebook,
   };
   Degrees cells{GetParam().second, GetParam().first};
   Cells formula{static_cast<double>(GetParam().second), static_cast<double>(GetParam().first)};
-  Counting counting = conventions;
+  const Counting& counting = notebook_cells.counting;
 };
 
 TEST_P(NotebookCells, LinearLayersReduceWhatTheySum) {

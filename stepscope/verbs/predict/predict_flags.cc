@@ -35,7 +35,7 @@ void declare(CLI::App& app, PredictFlags& f) {
   app.add_flag("--layers", f.layers, "Show the table of all operations")->group(questions);
   app.add_option("--conventions", f.conventions,
                  "Text whose conventions count the tables of --layers")
-      ->type_name("stepscope|notebook")
+      ->type_name("stepscope|notebook|notebook-cells")
       ->capture_default_str()
       ->group(questions);
   as_positive(app.add_option("--price", f.price_per_gpu_hour,
