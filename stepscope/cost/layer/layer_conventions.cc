@@ -32,7 +32,8 @@ constexpr std::array<RowName, 14> cell_names = [] {
 }();
 
 // Softmax is a maximum-free sum (l - 1 adds per row). Dropout and activation are one FLOP per
-// element. The norm's two backward sums are e - 1 adds per row for each of four.
+// element, whatever the function, and so is the product with a gate, which the notebook lacks. The
+// norm's two backward sums are e - 1 adds per row for each of four.
 constexpr Counting notebook_counting{
     .exact_adds = true,
     .keeps_gathered = true,
@@ -42,7 +43,9 @@ constexpr Counting notebook_counting{
     .gather_place = GatherPlace::writer,
     .layer_norm = {.forward = 9, .backward = 13, .backward_row = 4},
     .softmax = {.forward = 3, .backward = 4, .forward_row = 1, .backward_row = 1},
-    .gelu = {.forward = 1, .backward = 1}};
+    .gelu = {.forward = 1, .backward = 1},
+    .silu = {.forward = 1, .backward = 1},
+    .gate = {.forward = 1, .backward = 1}};
 
 // The code cells are a later version than the printed tables: they count the adds of a reduction.
 constexpr Counting cell_counting = [] {

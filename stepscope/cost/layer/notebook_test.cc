@@ -226,6 +226,23 @@ TEST_F(Notebook, EveryPrintedSumComesOut) {
   compare(attention.s, self_attention_sums);
 }
 
+// nonlinear_act_estimates does not ask for the function.
+TEST_F(Notebook, EveryActivationIsOneFlopAnElement) {
+  using enum Activation;
+  const double elements = 2048.0 * 4 * embed;
+  for (const Activation function : {relu, gelu, silu}) {
+    for (const bool gated : {false, true}) {
+      Transformer m = gpt3();
+      m.activation = function;
+      m.gated = gated;
+      const auto ops = layer_operations(m, degrees_of(1, 1), 0, conventions);
+      const Operation& act = operations_test::named(ops, "activation");
+      EXPECT_EQ(act.forward.vector.value, (gated ? 2 : 1) * elements);
+      EXPECT_EQ(act.backward.vector.value, (gated ? 2 : 1) * elements);
+    }
+  }
+}
+
 // The activations of the printed tables are Korthikanti's, plus the whole inputs of fc1 and
 // qkv_proj and the mask of a dropout that GPT does not have.
 TEST_F(Notebook, ItsActivationsAreKorthikantisAndTwoMore) {
