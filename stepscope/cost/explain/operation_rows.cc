@@ -98,6 +98,11 @@ std::vector<LayersOfKind> layers_of_kinds(const CostContext& context) {
   return kinds;
 }
 
+std::string_view mixer_name(Mixer mixer) {
+  if (mixer == Mixer::linear) return "linear_attention";
+  return mixer == Mixer::state_space ? "mamba" : "attention";
+}
+
 LayerTable table_of(const CostContext& context, const LayerConventions& conventions,
                     std::string name, std::int64_t layers, std::span<const Operation> operations) {
   IdealRates rates = paper_rates(context, false);
@@ -164,18 +169,21 @@ std::vector<LayerTable> layer_tables(const CostContext& context, const Plan& pla
     // The feed-forward part begins with its norm, or with its first product if it has no norm.
     auto cut = std::ranges::find_if(
         ops, [](const Operation& o) { return o.name == "feed_forward_norm" || o.name == "fc1"; });
+    const LayerKind parts = layer_kind(*context.model, kinds[kind].first);
     const bool norm = cut != ops.end() && cut->name == "feed_forward_norm";
-    if (norm && conventions.next_norm_with_attention) ++cut;
-    const auto attention = static_cast<std::size_t>(cut - ops.begin());
+    const bool with_mixer = conventions.next_norm_with_attention && parts.mixer != Mixer::none;
+    if (norm && with_mixer) ++cut;
+    const auto mixer = static_cast<std::size_t>(cut - ops.begin());
     const std::string number = kind == 0 ? "" : " " + std::to_string(kind + 1);
     const std::span all(ops);
     // A layer of one part has one table.
-    const auto add_table = [&](const std::string& name, std::span<const Operation> part) {
+    const auto add_table = [&](std::string_view name, std::span<const Operation> part) {
       if (part.empty()) return;
-      tables.push_back(table_of(context, conventions, name + number, kinds[kind].count, part));
+      tables.push_back(
+          table_of(context, conventions, std::string(name) + number, kinds[kind].count, part));
     };
-    add_table("attention", all.first(attention));
-    add_table("feed_forward", all.subspan(attention));
+    add_table(mixer_name(parts.mixer), all.first(mixer));
+    add_table("feed_forward", all.subspan(mixer));
   }
   return tables;
 }

@@ -64,14 +64,16 @@ struct OperationSum {
 [[nodiscard]] std::vector<OperationRow> operation_rows(const CostContext& context,
                                                        const Plan& plan);
 
-// One of the two tables of a layer by the conventions of a text.
+// A table of one part of a layer by the conventions of a text.
 struct LayerTable {
-  std::string name;              // "attention", "feed_forward"; of further kinds of layers: " 2"
+  // "attention", "linear_attention" or "mamba", and "feed_forward"; of further kinds of layers: "
+  // 2"
+  std::string name;
   std::int64_t layers = 1;       // with these rows
   std::vector<LayerRow> rows{};  // times at the rated peaks
   LayerSum sum{};                // over all these layers
 };
-// Both tables of each kind of layer. REQUIRES: as operation_rows.
+// The tables of each kind of layer: one for each part that it has. REQUIRES: as operation_rows.
 [[nodiscard]] std::vector<LayerTable> layer_tables(const CostContext& context, const Plan& plan,
                                                    const LayerConventions& conventions);
 

@@ -68,5 +68,24 @@ TEST(OperationRows, TakeTimeAndCommunicateWhereTheyAreSplit) {
   EXPECT_GT(time, sent / 600e9);
 }
 
+// Nemotron-H: layers of Mamba-2, of a feed-forward part, and of attention, each with one norm.
+TEST(LayerTables, ArePartsOfALayerByTheirNames) {
+  Case c = gpt3(1);
+  c.model = *find_model("nemotron-3-nano-4b");
+  const auto context = make_cost_context(c.model, c.machine, c.network, c.plan);
+  ASSERT_TRUE(context);
+  const auto tables = layer_tables(*context, c.plan, *find_layer_conventions("notebook"));
+  ASSERT_EQ(tables.size(), 3U);
+  std::vector<std::string> names;
+  for (const LayerTable& t : tables) {
+    names.push_back(t.name.substr(0, t.name.find(' ')));
+    EXPECT_GT(t.rows.size(), 2U) << t.name;
+    EXPECT_EQ(t.rows.front().name,
+              names.back() == "feed_forward" ? "feed_forward_norm" : "attention_norm");
+  }
+  std::ranges::sort(names);
+  EXPECT_EQ(names, (std::vector<std::string>{"attention", "feed_forward", "mamba"}));
+}
+
 }  // namespace
 }  // namespace stepscope
