@@ -126,7 +126,7 @@ Problem grid(const Transformer& m, const Plan& p) {
   if (p.tensor.sequence_parallel)
     return problem(flag_of(p, &p.tensor.sequence_parallel) + " belongs to the 1d layout; " +
                        layout_name(p) + " splits every activation itself",
-                   "leave it out");
+                   "leave it out, or give " + flag_of(p, &p.tensor.sequence_parallel) + "=false");
   return grid_divides(m, p, *found);
 }
 
