@@ -24,8 +24,8 @@ constexpr std::string_view model = R"({
   "head_size": 128, "feed_forward": 49152, "max_positions": 2048, "qkv_bias": false,
   "vocabulary": 51200, "dropout": 0.1, "activation_dropout": 0.1})";
 constexpr std::string_view machine = R"({
-  "name": "notebook", "peak_tflops": {"fp16": 312, "fp32": 78}, "memory_gb": 4000,
-  "memory_gb_per_s": 1555,
+  "name": "notebook", "peak_tflops": {"fp16": 312}, "vector_tflops": {"fp16": 78},
+  "memory_gb": 4000, "memory_gb_per_s": 1555,
   "scale_up": {"name": "nvlink", "gb_per_s_per_direction": 600, "domain": 4, "topology": "switch"},
   "sources": ["the notebook"]})";
 

@@ -321,6 +321,20 @@ TEST(NotebookRun, SequenceParallelismChangesNoVolume) {
   }
 }
 
+// The rate of vector operations in fp16 is no rate of matrix products in another format.
+TEST(NotebookRun, OtherFormatsHaveRatesOfTheirOwn) {
+  const auto rate = [](const std::string& format, std::size_t row) {
+    const Json fc1 = tables_of({"--dtype", format})[1]["rows"][row];
+    return fc1["flops_fwd"].get<double>() / fc1["t_compute_fwd_ns"].get<double>() / 1e3;
+  };
+  EXPECT_NEAR(rate("fp16", 0), 312, 1e-9);
+  EXPECT_NEAR(rate("fp16", 1), 78, 1e-9);
+  EXPECT_NEAR(rate("bf16", 0), 312, 1e-9);
+  EXPECT_NEAR(rate("bf16", 1), 19.5, 1e-9);
+  EXPECT_NEAR(rate("fp32", 0), 19.5, 1e-9);
+  EXPECT_NEAR(rate("fp32", 1), 19.5, 1e-9);
+}
+
 TEST(NotebookRun, UnknownConventionsAndATableNobodyAskedForAreRefused) {
   std::vector<std::string> words = command({});
   words.back() = "notbook";

@@ -29,7 +29,8 @@ const LayerConventions& notebook_cells = *find_layer_conventions("notebook-cells
 // Its vector rate is that of fp16. 600 GB/s counts both directions of the link.
 constexpr std::string_view machine_file = R"({
   "name": "the notebook's A100",
-  "peak_tflops": {"fp16": 312, "fp32": 78},
+  "peak_tflops": {"fp16": 312},
+  "vector_tflops": {"fp16": 78},
   "memory_gb_per_s": 1555,
   "scale_up": {"name": "nvlink", "gb_per_s_per_direction": 600, "domain": 4, "topology": "switch"},
   "sources": ["the notebook's cell 21"]
@@ -69,7 +70,7 @@ class Notebook : public testing::Test {
     ASSERT_TRUE(machine->scale_up && machine->scale_up->domain);
     domain = *machine->scale_up->domain;
     rates = {.matrix = *peak(*machine, Dtype::fp16),
-             .vector = *peak(*machine, Dtype::fp32),
+             .vector = *machine->vector_rates[index(Dtype::fp16)],
              .memory = *machine->memory_rate,
              .link = same_link(*machine->scale_up->per_direction),
              .volume = notebook.volume};

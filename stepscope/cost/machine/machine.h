@@ -49,6 +49,8 @@ struct Machine {
   std::vector<MachineAlias> aliases;
   std::array<std::optional<FlopRate>, dtype_count> peak_rates;
   std::array<std::optional<FlopRate>, dtype_count> matmul_max;  // largest measured for a matmul
+  // The rates of elementwise operations, where they are not the peak in fp32.
+  std::array<std::optional<FlopRate>, dtype_count> vector_rates;
   std::optional<Bytes> memory;
   std::optional<ByteRate> memory_rate;
   std::optional<ComputeCurves> compute;

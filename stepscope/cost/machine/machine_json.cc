@@ -322,10 +322,10 @@ std::optional<Nvme> read_nvme(const Json& root, Fields& fields) {
               .capacity = read_gb(*it, "nvme.", "capacity_gb", fields)};
 }
 
-constexpr std::array<std::string_view, 14> root_fields = {
-    "name",      "vendor",          "aliases",  "peak_tflops", "matmul_max_tflops",
-    "memory_gb", "memory_gb_per_s", "scale_up", "scale_out",   "sources",
-    "notes",     "compute",         "host",     "nvme"};
+constexpr std::array<std::string_view, 15> root_fields = {
+    "name",          "vendor",    "aliases",         "peak_tflops", "matmul_max_tflops",
+    "vector_tflops", "memory_gb", "memory_gb_per_s", "scale_up",    "scale_out",
+    "sources",       "notes",     "compute",         "host",        "nvme"};
 constexpr std::array<std::string_view, 2> alias_fields = {"name", "memory_must_match"};
 
 std::vector<MachineAlias> read_aliases(const Json& root, Fields& fields) {
@@ -418,6 +418,7 @@ Result<Machine> from_json(const Json& root, const JsonValue& tree, std::string_v
                   .aliases = read_aliases(root, fields),
                   .peak_rates = read_rates(root, "peak_tflops", true, fields),
                   .matmul_max = read_rates(root, "matmul_max_tflops", false, fields),
+                  .vector_rates = read_rates(root, "vector_tflops", false, fields),
                   .memory = {},
                   .memory_rate = fields.rate(root, "", "memory_gb_per_s"),
                   .compute = read_compute(root, fields),

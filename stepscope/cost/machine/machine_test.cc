@@ -16,6 +16,7 @@ constexpr std::string_view whole = R"({
   "aliases": ["Box One", {"name": "Box", "memory_must_match": true}],
   "peak_tflops": {"bf16": 100, "fp8": 200.5},
   "matmul_max_tflops": {"bf16": 80},
+  "vector_tflops": {"fp16": 25},
   "memory_gb": 80, "memory_gb_per_s": 2000,
   "scale_up": {"name": "boxlink", "gb_per_s_per_direction": 400,
                "p2p_gb_per_s_per_direction": 100, "domain": 8, "topology": "mesh"},
@@ -40,6 +41,8 @@ TEST(MachineFile, GivesEveryFigureItsUnit) {
   EXPECT_EQ(peak(m, Dtype::bf16)->value, 100e12);
   EXPECT_EQ(peak(m, Dtype::fp8)->value, 200.5e12);
   EXPECT_EQ(m.matmul_max[index(Dtype::bf16)]->value, 80e12);
+  EXPECT_EQ(m.vector_rates[index(Dtype::fp16)]->value, 25e12);
+  EXPECT_FALSE(m.vector_rates[index(Dtype::bf16)]);
   EXPECT_EQ(m.memory->value, 80'000'000'000);
   EXPECT_EQ(m.memory_rate->value, 2000e9);
   EXPECT_EQ(m.scale_up->per_direction->value, 400e9);

@@ -156,6 +156,8 @@ std::string machine_text(const Machine& machine) {
   json["peak_tflops"] = by_format(machine.peak_rates);
   if (OrderedJson most = by_format(machine.matmul_max); !most.empty())
     json["matmul_max_tflops"] = most;
+  if (OrderedJson rates = by_format(machine.vector_rates); !rates.empty())
+    json["vector_tflops"] = rates;
   put(json, "memory_gb", machine.memory);
   put(json, "memory_gb_per_s", machine.memory_rate);
   if (machine.compute) json["compute"] = compute_json(*machine.compute);

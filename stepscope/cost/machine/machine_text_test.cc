@@ -45,6 +45,7 @@ TEST(MachineText, EveryFieldComesBack) {
   "aliases": ["Box One", {"name": "Box", "memory_must_match": true}],
   "peak_tflops": {"fp32": 0.11713, "bf16": 100.125},
   "matmul_max_tflops": {"bf16": 80},
+  "vector_tflops": {"bf16": 0.5},
   "memory_gb": 80.123456789,
   "memory_gb_per_s": 2000.3,
   "compute": {"units": 4, "matmul_efficiency": {"fp32": 0.91},

@@ -49,6 +49,7 @@ void scale(Machine& machine, What what, double factor) {
   if (what != What::peak) return;
   for (auto& rate : machine.peak_rates) scale(rate, factor);
   for (auto& rate : machine.matmul_max) scale(rate, factor);
+  for (auto& rate : machine.vector_rates) scale(rate, factor);
 }
 
 Result<double> step_with(const SensitivityInput& input, const Plan& plan, What what,

@@ -135,7 +135,8 @@ Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
   model.full = full == dtype ? model.matmul : rates(machine, full, model);
   model.attention_efficiency = attention_efficiency(machine, full, vendor_attention, model);
   model.memory_rate = machine.memory_rate->value;
-  const auto& vector = machine.peak_rates[index(Dtype::fp32)];
+  const auto& own = machine.vector_rates[index(full)];
+  const auto& vector = own ? own : machine.peak_rates[index(Dtype::fp32)];
   model.vector_rate = vector ? vector->value : model.full.peak / 16;
   if (!vector) {
     model.assumptions.push_back(

@@ -165,6 +165,18 @@ TEST(ComputeTime, SaysWhichFigureItHadToAssume) {
   EXPECT_TRUE(says("peak_tflops.fp32"));
 }
 
+TEST(ComputeTime, TakesTheVectorRateOfTheFormatOrThatOfFp32) {
+  const auto machine = parse_machine(R"({"name": "x", "sources": ["none"],
+    "peak_tflops": {"fp32": 20, "fp16": 300, "bf16": 300}, "vector_tflops": {"fp16": 80},
+    "memory_gb_per_s": 1000})",
+                                     "x.json");
+  ASSERT_TRUE(machine);
+  EXPECT_EQ(make_compute_model(*machine, Dtype::fp16)->vector_rate, 80e12);
+  EXPECT_EQ(make_compute_model(*machine, Dtype::bf16)->vector_rate, 20e12);
+  EXPECT_EQ(make_compute_model(*machine, Dtype::fp32)->vector_rate, 20e12);
+  EXPECT_EQ(make_compute_model(*machine, Dtype::fp32)->matmul.peak, 20e12);
+}
+
 TEST(ComputeTime, AnUnknownRateIsAnErrorThatNamesTheField) {
   const auto no_rate =
       parse_machine(R"({"name": "x", "peak_tflops": {"bf16": 1}, "sources": ["none"]})", "x.json");
