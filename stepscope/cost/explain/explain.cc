@@ -289,7 +289,7 @@ Formula model_flops_of(const Evaluated& e, FlopsConvention convention) {
 Line of_model_flops(const Evaluated& e) {
   const double counted = static_cast<double>(e.plan.batch.global) * e.context.sequence_flops[0];
   return {model_flops_of(e, FlopsConvention::causal_halved), in_flops(counted),
-          std::string(flops_convention_names[0])};
+          std::string(convention_name(*e.context.model, FlopsConvention::causal_halved))};
 }
 
 template <FlopsConvention convention>
@@ -297,7 +297,8 @@ Line of_mfu(const Evaluated& e) {
   const auto c = static_cast<std::size_t>(convention);
   return {
       utilization(model_flops_of(e, convention), e.context.compute, e.plan, e.cost.step().count()),
-      quantity(e.cost.mfu[c], Unit::percent, {}), std::string(flops_convention_names[c])};
+      quantity(e.cost.mfu[c], Unit::percent, {}),
+      std::string(convention_name(*e.context.model, convention))};
 }
 
 Line of_hfu(const Evaluated& e) {

@@ -379,7 +379,7 @@ Formula model_flops_formula(const Transformer& model, std::int64_t sequences, st
 ModelFlops model_flops(const Transformer& model, std::int64_t tokens, std::int64_t sequence,
                        FlopsConvention convention) {
   const double sequences = real(tokens) / real(sequence);
-  return {std::string(flops_convention_names[static_cast<std::size_t>(convention)]),
+  return {std::string(convention_name(model, convention)),
           Flops{sequences * sequence_flops(model, sequence, convention)}};
 }
 

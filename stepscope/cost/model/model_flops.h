@@ -30,6 +30,13 @@ inline constexpr std::array<std::string_view, flops_convention_count> flops_conv
 static_assert(flops_convention_names[static_cast<std::size_t>(FlopsConvention::torchtitan)] ==
               "torchtitan");
 
+// The convention's name for this model: without a causal mask nothing is halved.
+[[nodiscard]] constexpr std::string_view convention_name(const Transformer& model,
+                                                         FlopsConvention convention) {
+  if (convention == FlopsConvention::causal_halved && !model.causal) return "no causal mask";
+  return flops_convention_names[static_cast<std::size_t>(convention)];
+}
+
 // The convention's name if the user gives the FLOPs.
 inline constexpr std::string_view flops_as_given = "model FLOPs as given";
 

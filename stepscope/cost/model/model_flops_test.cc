@@ -54,6 +54,9 @@ TEST(ModelFlops, OfAFullMaskAreKorthikantisFormula) {
   const double b = 4, l = 48, s = 2048, h = 6144, v = 51200;
   EXPECT_DOUBLE_EQ(halved(gpt, 4 * 2048, 2048),
                    72 * b * l * s * h * h * (1 + s / (6 * h) + v / (12 * h * l)));
+  EXPECT_EQ(model_flops(gpt, 2048, 2048, FlopsConvention::causal_halved).convention,
+            "no causal mask");
+  EXPECT_EQ(model_flops(gpt, 2048, 2048, FlopsConvention::palm).convention, "PaLM");
 }
 
 TEST(ModelFlops, SeeWhatAWindowLeaves) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/json_values.h"
@@ -83,7 +84,8 @@ Message gains_in_words(const StepCost& fast, const StepCost& slow) {
 Message plan_sentence(const PlanResult& r) {
   if (r.found.best.empty()) return msg::nothing_fits(r.found.smallest_devices);
   const StepCost& best = r.found.best.front().cost;
-  return msg::fastest_plan(best.step(), Percent{best.mfu[0]}, flops_convention_names[0]);
+  return msg::fastest_plan(best.step(), Percent{best.mfu[0]},
+                           convention_name(r.model, FlopsConvention::causal_halved));
 }
 
 Message against_sentence(const PlanResult& r, const AgainstPlan& own) {

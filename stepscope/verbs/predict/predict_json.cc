@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "stepscope/cost/model/model_flops.h"
 #include "stepscope/cost/plan/plan_json.h"
 #include "stepscope/face/tree/json_values.h"
 #include "stepscope/face/tree/version.h"
@@ -242,7 +243,7 @@ Json comparison(const PredictResult& r) {
 Json conventions(const PredictResult& r) {
   Json out = Json::array();
   for (std::size_t c = 0; c < flops_convention_count; ++c)
-    out.push_back({{"name", std::string(flops_convention_names[c])},
+    out.push_back({{"name", std::string(convention_name(r.model, static_cast<FlopsConvention>(c)))},
                    {"model_flops_per_step", r.step_flops[c]},
                    {"mfu", r.cost.mfu[c]}});
   return out;
@@ -297,7 +298,7 @@ Json predict_tree(const PredictResult& r) {
           {"step_terms", terms(r)},
           {"mfu", r.cost.mfu[0]},
           {"hfu", r.hfu},
-          {"convention", std::string(flops_convention_names[0])},
+          {"convention", std::string(convention_name(r.model, FlopsConvention::causal_halved))},
           {"conventions", conventions(r)},
           {"tokens_per_second", r.cost.tokens_per_second},
           {"tokens_per_second_per_device", r.cost.tokens_per_second / devices},

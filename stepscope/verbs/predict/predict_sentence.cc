@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepscope/cost/model/model_flops.h"
 #include "stepscope/say/format.h"
 #include "stepscope/verbs/sections/plan_words.h"
 
@@ -25,7 +26,8 @@ Message predict_sentence(const PredictResult& r) {
       static_cast<std::size_t>(std::ranges::max_element(cost.seconds) - cost.seconds.begin());
   const Message lacks = words_of(shortage(cost.memory, r.machine));
   return joined(msg::sentences,
-                {msg::predicted_step(cost.step(), Percent{cost.mfu[0]}, flops_convention_names[0],
+                {msg::predicted_step(cost.step(), Percent{cost.mfu[0]},
+                                     convention_name(r.model, FlopsConvention::causal_halved),
                                      words_of(static_cast<StepTerm>(most), r.model),
                                      Percent{cost.seconds[most] / cost.step().count()}),
                  lacks.empty() ? Message() : msg::does_not_fit(lacks)});

@@ -27,5 +27,13 @@ TEST(PredictSentence, SaysWhatDoesNotFit) {
             std::string::npos);
 }
 
+TEST(PredictSentence, SaysThatNothingIsHalvedWithoutACausalMask) {
+  Predicted p;
+  EXPECT_NE(say(predict_sentence(p.report)).find("MFU (causal attention halved)"),
+            std::string::npos);
+  p.report.model.causal = false;
+  EXPECT_NE(say(predict_sentence(p.report)).find("MFU (no causal mask)"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepscope/cost/model/model_flops.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/names.h"
 #include "stepscope/say/format.h"
@@ -82,7 +83,8 @@ std::string rates(const PredictResult& r) {
   }
   out += "\nMFU by convention:";
   for (std::size_t c = 0; c < flops_convention_count; ++c)
-    out += fmt::format("{} {} {}", c == 0 ? "" : " ·", flops_convention_names[c],
+    out += fmt::format("{} {} {}", c == 0 ? "" : " ·",
+                       convention_name(r.model, static_cast<FlopsConvention>(c)),
                        format_percent(r.cost.mfu[c]));
   return out + fmt::format(" · HFU {}\n", format_percent(r.hfu));
 }
