@@ -311,7 +311,7 @@ class Stacks(Result):
 
 class Prediction(Result):
     """What a step of a model, or a collective, should take (`stepscope predict`). Tables: terms, memory,
-    layers, layer_sums, comparison; of a collective: collective."""
+    layers, layer_sums, comparison; with conventions: attention, feed_forward, ...; of a collective: collective."""
 
     __slots__ = ()
     step_time_ns: float

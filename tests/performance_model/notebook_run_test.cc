@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -232,14 +233,16 @@ TEST(NotebookRun, CsvHasTheSameCellsAndEndsWithTheSum) {
   }
 }
 
-// A row of the terminal by its first words.
+// The words of a row of the first table with such a row, which is folded into several.
 std::vector<std::string> terminal_row(const std::string& text, const std::string& begin) {
-  const std::size_t at = text.find("\n  " + begin + " ");
-  EXPECT_NE(at, std::string::npos) << begin;
-  if (at == std::string::npos) return {};
-  std::istringstream line(text.substr(at + 1, text.find('\n', at + 1) - at - 1));
   std::vector<std::string> words;
-  for (std::string word; line >> word;) words.push_back(word);
+  const std::size_t from = text.find("\n  " + begin + " ");
+  EXPECT_NE(from, std::string::npos) << begin;
+  const std::size_t end = text.find(" by the conventions ", from);
+  for (std::size_t at = from; at < end; at = text.find("\n  " + begin + " ", at + 1)) {
+    std::istringstream line(text.substr(at + 1, text.find('\n', at + 1) - at - 1));
+    for (std::string word; line >> word;) words.push_back(word);
+  }
   return words;
 }
 
@@ -261,6 +264,22 @@ TEST(NotebookRun, TheTerminalShowsBothTablesInTheNotebooksUnits) {
   has("sum of 96 layers", {"61.001957", "29.002826", "64.359476", "128.680906", "303.405760",
                            "500.687843", "24.159191", "16.106127", "0.079627"});
   EXPECT_NE(text.find("404.578111"), std::string::npos) << "the feed-forward table's sum";
+  // The heads of the parts name each column once, in lines that a terminal shows.
+  std::set<std::string> names;
+  std::size_t columns = 0;
+  std::istringstream lines(text.substr(text.find("\nattention by the conventions")));
+  for (std::string line; std::getline(lines, line) && !line.starts_with("feed_forward by");) {
+    EXPECT_LE(line.size(), 100U) << line;
+    if (!line.starts_with("  layer ")) continue;
+    for (std::size_t at = line.find_first_not_of(' ', 8); at < line.size();) {
+      const std::size_t end = std::min(line.find("  ", at), line.size());
+      names.insert(line.substr(at, end - at));
+      ++columns;
+      at = line.find_first_not_of(' ', end);
+    }
+  }
+  EXPECT_EQ(columns, 31U);
+  EXPECT_EQ(names.size(), columns);
 }
 
 TEST(NotebookRun, OnlyTheTablesAreCountedByItsConventions) {

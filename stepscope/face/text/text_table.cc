@@ -59,6 +59,15 @@ std::size_t end_of_word(std::string_view text, std::size_t begin) {
   return end;
 }
 
+// What the column takes without giving way.
+std::size_t widest(const Column& column, const std::vector<std::vector<std::string>>& rows,
+                   std::size_t c) {
+  std::size_t width = columns_of(column.title);
+  for (const auto& row : rows)
+    width = std::max(width, std::min(columns_of(row[c]), column.longest));
+  return width;
+}
+
 // Columns in which no row says anything.
 void drop_empty(std::vector<Column>& columns, std::vector<std::vector<std::string>>& rows) {
   for (std::size_t c = columns.size(); c-- > 0;) {
@@ -121,11 +130,7 @@ std::string text_table(std::vector<Column> columns, std::vector<std::vector<std:
     for (std::string& text : row) text = on_one_line(text);
   drop_empty(columns, rows);
   std::vector<std::size_t> widths;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    std::size_t w = columns_of(columns[c].title);
-    for (const auto& row : rows) w = std::max(w, std::min(columns_of(row[c]), columns[c].longest));
-    widths.push_back(w);
-  }
+  for (std::size_t c = 0; c < columns.size(); ++c) widths.push_back(widest(columns[c], rows, c));
   give_way(columns, widths, width);
   std::string out;
   const auto line = [&](auto cell) {
@@ -137,6 +142,26 @@ std::string text_table(std::vector<Column> columns, std::vector<std::vector<std:
   };
   line([&](std::size_t c) { return columns[c].title; });
   for (const auto& row : rows) line([&](std::size_t c) { return row[c]; });
+  return out;
+}
+
+std::string folded_table(std::vector<Column> columns, std::vector<std::vector<std::string>> rows,
+                         std::size_t width) {
+  drop_empty(columns, rows);
+  std::string out;
+  for (std::size_t next = 1; next < columns.size();) {
+    std::vector<Column> part = {columns[0]};
+    std::vector<std::vector<std::string>> cells;
+    for (const auto& row : rows) cells.push_back({row[0]});
+    std::size_t used = 2 + widest(columns[0], rows, 0);
+    do {
+      used += 2 + widest(columns[next], rows, next);
+      part.push_back(columns[next]);
+      for (std::size_t r = 0; r < rows.size(); ++r) cells[r].push_back(rows[r][next]);
+      ++next;
+    } while (next < columns.size() && used + 2 + widest(columns[next], rows, next) <= width);
+    out += (out.empty() ? "" : "\n") + text_table(std::move(part), std::move(cells), width);
+  }
   return out;
 }
 

@@ -25,6 +25,12 @@ struct Column {
 [[nodiscard]] std::string text_table(std::vector<Column> columns,
                                      std::vector<std::vector<std::string>> rows, std::size_t width);
 
+// The same in as many tables as it takes for lines of `width`, one below the other. The first
+// column, which names the rows, is in each.
+[[nodiscard]] std::string folded_table(std::vector<Column> columns,
+                                       std::vector<std::vector<std::string>> rows,
+                                       std::size_t width);
+
 // A bar of eighths: share of one in `width` columns.
 [[nodiscard]] std::string bar(double share, std::size_t width);
 // Words break at spaces; ends with a line break.

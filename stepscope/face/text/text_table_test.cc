@@ -53,6 +53,18 @@ TEST(TextTable, AColumnThatSaysNothingIsLeftOut) {
             "  a  c\n  x  1\n  y  2\n");
 }
 
+TEST(TextTable, AFoldedTableRepeatsItsFirstColumn) {
+  EXPECT_EQ(folded_table({{"row", false}, {"one"}, {"none"}, {"two"}, {"three"}},
+                         {{"a", "1", "", "2", "3"}, {"b", "4", "", "5", "6"}}, 15),
+            "  row  one  two\n"
+            "  a      1    2\n"
+            "  b      4    5\n"
+            "\n"
+            "  row  three\n"
+            "  a        3\n"
+            "  b        6\n");
+}
+
 TEST(TextTable, LineBreaksInACellCannotBreakTheTable) {
   EXPECT_EQ(text_table({{"shape", false}}, {{"[[8,\n   4]]"}}, 80), "  shape\n  [[8, 4]]\n");
 }

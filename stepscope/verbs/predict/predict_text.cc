@@ -275,51 +275,52 @@ std::vector<std::string> table_sum_cells(const LayerSum& s, std::int64_t layers)
 std::vector<Column> table_columns() {
   return {{"layer", false},
           {"TFLOP fwd"},
-          {"bwd"},
+          {"TFLOP bwd"},
           {"GB in"},
-          {"other"},
-          {"out"},
-          {"kept"},
-          {"weights"},
-          {"gradients"},
-          {"of weights"},
-          {"memory fwd"},
-          {"bwd"},
-          {"sent fwd"},
-          {"by", false},
+          {"GB other"},
+          {"GB out"},
+          {"GB kept"},
+          {"GB weights"},
+          {"GB gradients"},
+          {"GB weight gradients"},
+          {"GB moved fwd"},
+          {"GB moved bwd"},
+          {"GB sent fwd"},
+          {"sent fwd by", false},
           {"tier fwd", false},
-          {"sent bwd"},
-          {"by", false},
+          {"GB sent bwd"},
+          {"sent bwd by", false},
           {"tier bwd", false},
           {"group"},
           {"ms compute fwd"},
-          {"bwd"},
-          {"memory fwd"},
-          {"bwd"},
+          {"ms compute bwd"},
+          {"ms memory fwd"},
+          {"ms memory bwd"},
           {"intensity"},
-          {"time fwd"},
-          {"bwd"},
-          {"comm fwd"},
-          {"bwd"},
-          {"total fwd"},
-          {"bwd"},
+          {"ms roofline fwd"},
+          {"ms roofline bwd"},
+          {"ms comm fwd"},
+          {"ms comm bwd"},
+          {"ms total fwd"},
+          {"ms total bwd"},
           {"comm share fwd"},
-          {"bwd"}};
+          {"comm share bwd"}};
 }
 
 std::string convention_tables(const PredictResult& r, std::size_t width) {
-  constexpr std::size_t least = 400;  // 31 columns
   std::string out;
   for (const LayerTable& t : r.layer_tables) {
     std::vector<std::vector<std::string>> rows;
     for (const LayerRow& row : t.rows)
       rows.push_back(table_cells(row, row_name(*r.conventions, row.name)));
     rows.push_back(table_sum_cells(t.sum, t.layers));
-    out += fmt::format(
-        "{}{} by the conventions \"{}\": one of {} layers, one micro-batch, one device (TFLOP, GB, "
-        "ms at the rated peaks):\n",
-        out.empty() ? "" : "\n", t.name, r.conventions->name, t.layers);
-    out += text_table(table_columns(), std::move(rows), std::max(width, least));
+    if (!out.empty()) out += '\n';
+    out +=
+        wrapped(fmt::format("{} by the conventions \"{}\": one of {} layers, one micro-batch, one "
+                            "device (TFLOP, GB, ms at the rated peaks):",
+                            t.name, r.conventions->name, t.layers),
+                width);
+    out += folded_table(table_columns(), std::move(rows), width);
   }
   return out;
 }
