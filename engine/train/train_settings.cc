@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/nn/network/presets.h"
-#include "stepscope/cost/model/nearest_names.h"
+#include "stepscope/base/nearest_names.h"
 
 namespace stepscope {
 namespace {

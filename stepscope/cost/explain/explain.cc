@@ -15,7 +15,7 @@
 #include "stepscope/cost/layer/recomputed_flops.h"
 #include "stepscope/cost/model/formula.h"
 #include "stepscope/cost/model/model_flops.h"
-#include "stepscope/cost/model/nearest_names.h"
+#include "stepscope/base/nearest_names.h"
 #include "stepscope/cost/step/offload_time.h"
 #include "stepscope/cost/step/stage_cost.h"
 #include "stepscope/cost/time/collective_cost.h"

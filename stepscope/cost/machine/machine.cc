@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "stepscope/base/embedded_text.h"
-#include "stepscope/cost/model/nearest_names.h"
+#include "stepscope/base/nearest_names.h"
 
 namespace stepscope {
 
@@ -97,7 +97,8 @@ Result<Machine> machine_named(const std::string& name) {
   constexpr std::size_t longest = 200;  // of a text that is still printed
   return Error{.what = "no machine \"" + name.substr(0, longest) + "\" in the catalogue",
                .hint = "did you mean " + nearest_names(name, stems) +
-                       "? A machine file (as data/machines/*.json) ends with .json"};
+                       "? A machine file (as data/machines/*.json) ends with .json; stepscope list "
+                       "machines shows all"};
 }
 
 std::optional<FlopRate> peak(const Machine& machine, Dtype dtype) {

@@ -7,7 +7,7 @@
 
 #include "stepscope/base/byte_size.h"
 #include "stepscope/base/number_text.h"
-#include "stepscope/cost/model/nearest_names.h"
+#include "stepscope/base/nearest_names.h"
 
 namespace stepscope {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "stepscope/base/byte_size.h"
-#include "stepscope/cost/model/nearest_names.h"
+#include "stepscope/base/nearest_names.h"
 #include "stepscope/face/help/flag_values.h"
 #include "stepscope/face/help/flag_view.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cost/model/nearest_names.h"
+#include "stepscope/base/nearest_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepscope/cost/model/nearest_names.h"
+#include "stepscope/base/nearest_names.h"
 
 #include <algorithm>
 #include <numeric>
@@ -11,6 +11,15 @@ namespace {
 
 char lower_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
+// In small letters, without what separates words.
+std::string letters_of(std::string_view name) {
+  constexpr std::size_t longest = 200;
+  std::string letters;
+  for (const char c : name.substr(0, longest))
+    if (c != '-' && c != '_' && c != ' ' && c != '.') letters += lower_letter(c);
+  return letters;
+}
+
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -18,7 +27,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
     std::size_t diagonal = row[0];
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (lower_letter(a[i]) == lower_letter(b[j]) ? 0 : 1);
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
       diagonal = row[j + 1];
       row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
     }
@@ -29,14 +38,12 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_names(std::string_view name, std::span<const std::string_view> known) {
-  constexpr std::size_t longest = 200;
-  name = name.substr(0, longest);
-  const auto begins = [&](std::string_view k) {
-    return std::ranges::equal(k.substr(0, name.size()), name, {}, lower_letter, lower_letter);
-  };
+  const std::string letters = letters_of(name);
   std::vector<std::tuple<bool, std::size_t, std::string_view>> near;
-  for (const std::string_view k : known)
-    near.emplace_back(!begins(k), distance(name, k.substr(0, longest)), k);
+  for (const std::string_view k : known) {
+    const std::string other = letters_of(k);
+    near.emplace_back(!other.starts_with(letters), distance(letters, other), k);
+  }
   std::ranges::sort(near);
   const std::size_t count = std::min<std::size_t>(near.size(), 3);
   std::string list;
