@@ -3,13 +3,15 @@
 #include "stepscope/cost/model/model_json.h"
 
 #include <array>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "stepscope/base/embedded_text.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
+#include "stepscope/base/nearest_names.h"
 #include "stepscope/cost/model/hugging_face.h"
-#include "stepscope/cost/model/nearest_names.h"
 #include "stepscope/cost/model/parameter_count.h"
 
 namespace stepscope {
@@ -344,18 +346,48 @@ std::span<const Transformer> model_catalogue() {
   return models;
 }
 
+namespace {
+
+// "meta-llama/Meta-Llama-3-70B-Instruct" as "llama370b": a repository's id without its owner, the
+// kind of its weights and what separates its parts.
+std::string model_of_repository(std::string_view id) {
+  std::string name = lower(std::string(id.substr(id.rfind('/') + 1)));
+  if (name.starts_with("meta-")) name.erase(0, 5);
+  constexpr std::array<std::string_view, 9> kinds = {"-hf",   "-instruct", "-chat", "-base", "-it",
+                                                     "-bf16", "-fp8",      "-v0.1", "-v0.3"};
+  for (bool found = true; found;) {
+    found = false;
+    for (const std::string_view kind : kinds)
+      if (name.ends_with(kind)) {
+        name.resize(name.size() - kind.size());
+        found = true;
+      }
+  }
+  std::erase_if(name, [](char c) { return c == '-' || c == '_' || c == '.'; });
+  return name;
+}
+
+}  // namespace
+
 Result<Transformer> find_model(const std::string& name) {
   const std::string low = lower(name);
   for (const Transformer& m : model_catalogue()) {
     if (m.name == low) return m;
   }
-  if (name.ends_with(".json") || name.find('/') != std::string::npos) return read_model(name);
+  // A file of that name goes before a repository.
+  std::error_code failed;
+  const bool file = name.ends_with(".json") ||
+                    (name.find('/') != std::string::npos && std::filesystem::exists(name, failed));
+  if (file) return read_model(name);
+  for (const Transformer& m : model_catalogue())
+    if (model_of_repository(m.name) == model_of_repository(name)) return m;
   std::vector<std::string_view> names;
   for (const Transformer& m : model_catalogue()) names.push_back(m.name);
   constexpr std::size_t longest = 200;  // of a text that is still printed
   return Error{.what = "no model \"" + name.substr(0, longest) + "\" in the catalogue",
                .hint = "did you mean " + nearest_names(name, names) +
-                       "? A file (ours or a Hugging Face config.json) ends with .json"};
+                       "? A file (ours or a Hugging Face config.json) ends with .json; stepscope "
+                       "list models shows all"};
 }
 
 }  // namespace stepscope

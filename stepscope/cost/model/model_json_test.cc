@@ -112,7 +112,15 @@ TEST(ModelCatalogue, HoldsEveryModelOnceWithItsSource) {
 
 TEST(FindModel, SuggestsTheNearestNames) {
   EXPECT_EQ(find_model("Llama-3-70B")->layers, 80) << "case does not matter";
-  const auto missing = find_model("llama3-70b");
+  for (const char* id : {"meta-llama/Meta-Llama-3-70B", "meta-llama/Meta-Llama-3-70B-Instruct",
+                         "llama3-70b", "Llama_3_70B"})
+    EXPECT_EQ(find_model(id)->layers, 80) << id;
+  EXPECT_EQ(find_model("Qwen/Qwen2.5-7B-Instruct")->name, "qwen2.5-7b");
+  EXPECT_EQ(find_model("mistralai/Mistral-7B-v0.1")->name, "mistral-7b");
+  EXPECT_EQ(find_model("meta-llama/Llama-2-7b-chat-hf")->name, "llama-2-7b");
+  EXPECT_EQ(find_model("deepseek-ai/DeepSeek-V3")->name, "deepseek-v3");
+  EXPECT_FALSE(find_model("meta-llama/Llama-3.2-1B")) << "another model of the family";
+  const auto missing = find_model("llama4-70b");
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().message().find("did you mean llama-3-70b, "), std::string::npos);
   EXPECT_FALSE(find_model(std::string(100000, 'x')));
