@@ -4,8 +4,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
 #include "stepscope/base/byte_size.h"
+#include "stepscope/base/nearest_names.h"
 #include "stepscope/base/number_text.h"
 
 namespace stepscope {
@@ -175,10 +177,11 @@ Error wrong(std::string_view text, const ChangeText* known) {
   if (known != nullptr)
     return {.what = std::string(text) + " is no scenario",
             .hint = "write " + syntax_of(*known) + ", as " + std::string(known->example)};
-  std::string names;
-  for (const ChangeText& t : texts) names += (names.empty() ? "" : ", ") + syntax_of(t);
+  std::vector<std::string_view> names;
+  for (const ChangeText& t : texts) names.push_back(t.name);
   return {.what = "no scenario is called " + std::string(text),
-          .hint = "known are " + names + "; stepscope whatif --list explains them"};
+          .hint = "did you mean " + nearest_names(text.substr(0, text.find_first_of(":@")), names) +
+                  "? stepscope list scenarios explains all"};
 }
 
 // One field after the name; false if it is not allowed there.
