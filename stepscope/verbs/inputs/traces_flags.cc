@@ -19,19 +19,19 @@ std::optional<std::int64_t> whole(std::string_view text) {
   return value && *value >= 0 ? value : std::nullopt;
 }
 
-// "A:B", "A:", ":B" or "N".
+// "A:B", "A-B", "A:", ":B" or "N".
 Result<Done> parse_steps(const TracesFlags& flags, TracesRequest& request) {
   const std::string_view text = flags.steps;
   if (text.empty()) return Done{};
   const Error wrong{.what = "--steps " + flags.steps + " is no range",
-                    .hint = "write A:B, A:, :B or N"};
-  const std::size_t colon = text.find(':');
+                    .hint = "write A:B, A-B, A:, :B or N"};
+  const std::size_t colon = text.find_first_of(":-");
   const std::string_view from = text.substr(0, colon);
   const std::string_view to = colon == std::string_view::npos ? from : text.substr(colon + 1);
   if (!from.empty()) request.first_step = whole(from);
   if (!to.empty()) request.last_step = whole(to);
   if ((!from.empty() && !request.first_step) || (!to.empty() && !request.last_step) ||
-      (from.empty() && to.empty()) ||
+      (from.empty() && to.empty()) || text.starts_with('-') || text.ends_with('-') ||
       request.first_step.value_or(0) >
           request.last_step.value_or(std::numeric_limits<std::int64_t>::max()))
     return wrong;
@@ -43,12 +43,12 @@ Result<Done> parse_ranks(const TracesFlags& flags, TracesRequest& request) {
   std::istringstream list(flags.ranks);
   std::string part;
   while (std::getline(list, part, ',')) {
-    const std::size_t dash = part.find('-');
+    const std::size_t dash = part.find_first_of(":-");
     const auto from = whole(part.substr(0, dash));
     const auto to = dash == std::string::npos ? from : whole(part.substr(dash + 1));
     if (!from || !to || *from > *to || *to > 10'000'000)
       return Error{.what = "--ranks " + flags.ranks + " is no list of ranks",
-                   .hint = "write 0,2,8-15"};
+                   .hint = "write 0,2,8-15 (or 8:15)"};
     for (std::int64_t r = *from; r <= *to; ++r) request.ranks.insert(static_cast<int>(r));
   }
   return Done{};

@@ -32,6 +32,7 @@ using Range = std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>
 
 TEST(TracesFlags, StepsAreARangeWithBothEndsAnOpenOneOrANumber) {
   const std::vector<std::pair<std::string, Range>> forms = {{"3:7", {3, 7}},
+                                                            {"3-7", {3, 7}},
                                                             {"3:", {3, std::nullopt}},
                                                             {":7", {std::nullopt, 7}},
                                                             {"5", {5, 5}},
@@ -46,7 +47,7 @@ TEST(TracesFlags, StepsAreARangeWithBothEndsAnOpenOneOrANumber) {
 
 TEST(TracesFlags, StepsThatAreNoRangeAreRefusedWithTheFormToWrite) {
   for (const char* text :
-       {"x", "7:3", ":", "1:2:3", "-4", "1.5", "3:y", " 3", "99999999999999999999"})
+       {"x", "7:3", ":", "1:2:3", "-4", "4-", "7-3", "1.5", "3:y", " 3", "99999999999999999999"})
     EXPECT_NE(complaint(with_steps(text)).find("write A:B"), std::string::npos) << text;
 }
 
