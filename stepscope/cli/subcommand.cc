@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
@@ -46,6 +47,7 @@
   VERB(project)               \
   VERB(plan)                  \
   VERB(calibrate)             \
+  VERB(list)                  \
   VERB(train)                 \
   VERB(mcp)                   \
   VERB(help)                  \
@@ -147,10 +149,15 @@ int run_command_line(int argc, char** argv) try {
   CLI::App& app = *line.app;
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first.empty()) return wrong_usage("a verb is missing; stepscope --help lists verbs");
-  if (!first.starts_with('-') && find_verb(app, first) == nullptr)
-    return wrong_usage(unknown_verb(app, first));
+  std::vector<char*> words(argv, argv + argc);
+  if (!first.starts_with('-') && find_verb(app, first) == nullptr) {
+    // Files alone are to be analysed.
+    if (!std::filesystem::exists(first)) return wrong_usage(unknown_verb(app, first));
+    static char analyze[] = "analyze";
+    words.insert(words.begin() + 1, analyze);
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& asked) {
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
