@@ -76,7 +76,7 @@ class Job:
         return time.perf_counter() - begin
 
     def times(self, local=False, sleep_s=0.0):
-        """Of the steps after the warm-up."""
+        """Seconds of the steps after the warm-up."""
         return [self.timed(n, local, sleep_s) for n in range(WARM_UP + STEPS)][WARM_UP:]
 
     def record(self, folder, sleep_s=0.0):

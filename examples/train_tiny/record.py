@@ -59,7 +59,7 @@ class Attention(nn.Module):
 
     def forward(self, x):
         batch, sequence, width = x.shape
-        # Of all heads, or of this rank's.
+        # All heads, or those of this rank.
         qkv = self.qkv(x).view(batch, sequence, -1, 3, width // self.heads)
         q, k, v = qkv.permute(3, 0, 2, 1, 4)
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)

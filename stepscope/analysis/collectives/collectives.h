@@ -85,9 +85,9 @@ struct Collectives {
   return analyze_collectives(views, match_collectives(views));
 }
 
-// The all-reduces and reduce-scatters of equal kind, group and size of which at least a quarter are
-// launched in a forward: they sum activations (tensor parallelism) and their gradients in backward,
-// not gradients of parameters. `phases` are by view.
+// The all-reduces and reduce-scatters of one kind, group and size whose calls are made in a forward
+// at least a quarter of the time. They sum activations (tensor parallelism) and their gradients in
+// backward, not gradients of parameters. `phases` are by view.
 [[nodiscard]] std::set<CallKey> find_activations(std::span<const RankView> views,
                                                  const CollectiveMatches& matches,
                                                  std::span<const HostPhases> phases);

@@ -489,8 +489,7 @@ std::string budget(const Analysis& report, std::size_t width) {
   return out + phases(report.job) + rates(report, width) + step_note(report.job, width);
 }
 
-// Whether the finding is of the verdict's kind. Of compute that binds, the costliest finding about
-// products.
+// Whether the finding is of the verdict's kind; for compute that binds, about products.
 bool is_said(const Finding& f, const Culprit& verdict) {
   constexpr std::array<std::string_view, 4> of_products = {
       "low_matmul_efficiency", "tensor_cores_unused", "fp32_matmuls", "small_matmuls"};
