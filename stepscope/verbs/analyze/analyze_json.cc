@@ -17,6 +17,7 @@
 #include "stepscope/verbs/analyze/pipeline_views.h"
 #include "stepscope/verbs/analyze/rank_json.h"
 #include "stepscope/verbs/analyze/recording_views.h"
+#include "stepscope/verbs/analyze/remedy.h"
 #include "stepscope/verbs/analyze/unit_views.h"
 #include "stepscope/verbs/sections/link_views.h"
 
@@ -327,6 +328,8 @@ Json analyze_tree(const Analysis& report) {
                              : Json(name_of(bound_by_names, report.answer.bound_by))},
             {"sentence", say_stopped(report.answer.sentence)},
             {"culprit", text_or_null(say(report.answer.culprit))},
+            {"remedy", text_or_null(say(remedy_of(report)))},
+            {"command", text_or_null(whatif_command(report))},
             {"verdict", verdict_json(report.answer.culprits)}}},
           {"inputs", inputs_json(report.inputs)},
           {"warnings", say_all(report.warnings)},

@@ -22,13 +22,13 @@
 #include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 #include "stepscope/say/vocabulary.h"
-#include "stepscope/verbs/analyze/brief_json.h"
 #include "stepscope/verbs/analyze/expected_views.h"
 #include "stepscope/verbs/analyze/explanation_views.h"
 #include "stepscope/verbs/analyze/gpu_views.h"
 #include "stepscope/verbs/analyze/pipeline_views.h"
 #include "stepscope/verbs/analyze/range_views.h"
 #include "stepscope/verbs/analyze/recording_views.h"
+#include "stepscope/verbs/analyze/remedy.h"
 #include "stepscope/verbs/analyze/unit_views.h"
 #include "stepscope/verbs/sections/account.h"
 #include "stepscope/verbs/sections/findings_text.h"
@@ -489,33 +489,6 @@ std::string budget(const Analysis& report, std::size_t width) {
   return out + phases(report.job) + rates(report, width) + step_note(report.job, width);
 }
 
-// Whether the finding is of the verdict's kind; for compute that binds, about products.
-bool is_said(const Finding& f, const Culprit& verdict) {
-  constexpr std::array<std::string_view, 4> of_products = {
-      "low_matmul_efficiency", "tensor_cores_unused", "fp32_matmuls", "small_matmuls"};
-  if (verdict.kind == CulpritKind::compute_bound)
-    return std::ranges::find(of_products, f.id) != of_products.end();
-  return f.id == name_of(culprit_kind_names, verdict.kind) &&
-         (!is_fault(verdict.kind) || (f.sort == FindingSort::fault && f.change == verdict.change));
-}
-
-// The finding that the first sentence states.
-const Finding* said_finding(const Analysis& report) {
-  if (!replay_tells(report.job) || report.answer.culprits.empty()) return nullptr;
-  const auto said = std::ranges::find_if(report.findings, [&](const Finding& f) {
-    return is_said(f, report.answer.culprits.front());
-  });
-  return said == report.findings.end() ? nullptr : &*said;
-}
-
-// What to do about the first sentence; empty if no finding and no rule knows.
-Message remedy_of(const Analysis& report) {
-  if (const Finding* said = said_finding(report)) return said->advice;
-  const bool bubble = replay_tells(report.job) && !report.answer.culprits.empty() &&
-                      report.answer.culprits.front().kind == CulpritKind::bubble;
-  return bubble ? msg::shrink_bubble() : Message();
-}
-
 // The answer and what to do about it.
 std::string answer_text(const Analysis& report, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
@@ -526,9 +499,8 @@ std::string answer_text(const Analysis& report, const TextOptions& options) {
   if (const Message remedy = remedy_of(report); !remedy.empty())
     out += wrapped("→ " + say(remedy) + ".", width);
   const Message& culprit = report.answer.culprit;
-  if (culprit.kind == MessageKind::replay_without && !report.answer.culprits.empty())
-    out += "To replay the step without it:\n  " +
-           whatif_command(report, report.answer.culprits.front().change) + '\n';
+  if (culprit.kind == MessageKind::replay_without)
+    out += "To replay the step without it:\n  " + whatif_command(report) + '\n';
   else if (!culprit.empty())
     out += wrapped(capitalised(printable(say(culprit))) + ".", width);
   return out;

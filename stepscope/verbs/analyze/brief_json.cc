@@ -9,13 +9,9 @@
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
+#include "stepscope/verbs/analyze/remedy.h"
 
 namespace stepscope {
-std::string whatif_command(const Analysis& report, std::string_view change) {
-  return change.empty() ? std::string()
-                        : fmt::format("stepscope whatif {} --change {}", report.traces, change);
-}
-
 namespace {
 
 constexpr std::size_t most_findings = 5;

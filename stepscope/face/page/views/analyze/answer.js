@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answer comes first: the sentence, the key figures, and the data that the traces lack.
 
-import {total_of} from '../../draw/budget_bars.js';
+import {budget_legend, stack, total_of} from '../../draw/budget_bars.js';
 import {h} from '../../draw/elements.js';
 import {categories} from '../../draw/looks.js';
 import {plain, plural, runs} from '../../format/names.js';
@@ -86,20 +86,49 @@ function headline(report) {
   return 'These traces hold no answer to where a step goes.';
 }
 
+// A command with a button that copies it.
+function command(text) {
+  const button = h('button', {
+    type: 'button',
+    on: {
+      click: () => navigator.clipboard.writeText(text).then(() => {
+        button.textContent = 'Copied';
+      })
+    }
+  },
+                   'Copy');
+  return h('p', {class: 'command'}, h('code', null, text), button);
+}
+
+// What it costs, what to do about it, and the step as one bar.
+function first_look(report) {
+  const {answer, job} = report;
+  const total = total_of(job.budget_ns || {});
+  const replays = answer && answer.command;
+  return [
+    answer && answer.culprit && !replays && h('p', {class: 'culprit'}, answer.culprit),
+    answer && answer.remedy && h('p', {class: 'remedy'}, `→ ${answer.remedy}`),
+    replays && command(answer.command),
+    key_figures(report),
+    total > 0 &&
+        h('div', {class: 'one-bar'}, stack(job.budget_ns, total, 'mean step', true),
+          budget_legend(job.budget_ns))
+  ];
+}
+
 export function analyze_hero(report) {
   const broken = report.inputs.filter((i) => i.error);
   const said = [...new Set([...report.warnings, ...((report.mfu && report.mfu.warnings) || [])])];
   return h(
       'header', {class: 'hero'}, h('p', {class: 'kicker'}, kicker(report)),
       h('h1', null, headline(report)),
-      report.answer && report.answer.culprit && h('p', {class: 'culprit'}, report.answer.culprit),
-      key_figures(report),
+      first_look(report),
       broken.length > 0 &&
           h('div', {class: 'notes broken', role: 'alert'},
             h('strong', null, `${plural(broken.length, 'file')} could not be read`),
             h('ul', null, broken.slice(0, 20).map((i) => h('li', null, i.error)))),
       said.length > 0 &&
-          h('details', {class: 'notes', open: said.length <= 3},
+          h('details', {class: 'notes'},
             h('summary', null,
               said.length === 1 ? 'One remark on these traces' :
                                   `${count(said.length)} remarks on these traces`),

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/analyze/remedy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "stepscope/face/tree/names.h"
+
+namespace stepscope {
+namespace {
+
+// Whether the finding is of the verdict's kind; for compute that binds, about products.
+bool is_said(const Finding& f, const Culprit& verdict) {
+  constexpr std::array<std::string_view, 4> of_products = {
+      "low_matmul_efficiency", "tensor_cores_unused", "fp32_matmuls", "small_matmuls"};
+  if (verdict.kind == CulpritKind::compute_bound)
+    return std::ranges::find(of_products, f.id) != of_products.end();
+  return f.id == name_of(culprit_kind_names, verdict.kind) &&
+         (!is_fault(verdict.kind) || (f.sort == FindingSort::fault && f.change == verdict.change));
+}
+
+}  // namespace
+
+const Finding* said_finding(const Analysis& report) {
+  if (!replay_tells(report.job) || report.answer.culprits.empty()) return nullptr;
+  const auto said = std::ranges::find_if(report.findings, [&](const Finding& f) {
+    return is_said(f, report.answer.culprits.front());
+  });
+  return said == report.findings.end() ? nullptr : &*said;
+}
+
+Message remedy_of(const Analysis& report) {
+  if (const Finding* said = said_finding(report)) return said->advice;
+  const bool bubble = replay_tells(report.job) && !report.answer.culprits.empty() &&
+                      report.answer.culprits.front().kind == CulpritKind::bubble;
+  return bubble ? msg::shrink_bubble() : Message();
+}
+
+std::string whatif_command(const Analysis& report, std::string_view change) {
+  return change.empty() ? std::string()
+                        : fmt::format("stepscope whatif {} --change {}", report.traces, change);
+}
+
+std::string whatif_command(const Analysis& report) {
+  const auto& verdict = report.answer.culprits;
+  return verdict.empty() || !is_fault(verdict.front().kind)
+             ? std::string()
+             : whatif_command(report, verdict.front().change);
+}
+
+}  // namespace stepscope

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to do about the first sentence of an analysis: a remedy in words, and the command that
+// replays the step without the cause.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "stepscope/diagnose/analysis.h"
+#include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/say/message.h"
+
+namespace stepscope {
+
+// The finding that the first sentence states; null if none does. Lies in report.findings.
+[[nodiscard]] const Finding* said_finding(const Analysis& report);
+
+// Empty if no finding and no rule knows one.
+[[nodiscard]] Message remedy_of(const Analysis& report);
+
+// The command that replays the change, to be pasted into a shell; empty without a change.
+[[nodiscard]] std::string whatif_command(const Analysis& report, std::string_view change);
+// That of the verdict; empty without a verdict that a replay can show.
+[[nodiscard]] std::string whatif_command(const Analysis& report);
+
+}  // namespace stepscope
