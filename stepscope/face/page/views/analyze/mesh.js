@@ -106,12 +106,12 @@ export function slowest_groups(groups) {
   return out;
 }
 
-// What colours a square: {of(cell): a value of at least 0, least, most, tip(cell), scale}.
+// What shades a square: {of(cell): a value of at least 0, least, most, tip(cell), words}.
 function by_lateness(cells) {
   const step = median(cells.map((c) => c.wall)) || 1;
   const most = Math.max(largest(cells.map((c) => c.more)), full_shade * step);
   return {
-    of: (c) => c.more, least: least_shade * step, most, hue: 'comm_exposed_wait',
+    of: (c) => c.more, least: least_shade * step, most,
     tip: (c) => `${ns(c.own)} a step without exposed communication, ${ns(Math.abs(c.more))} ${
       c.more < 0 ? 'less' : 'more'} than the median of its role`,
     words: ['Time without exposed communication, above the median of the role',
@@ -123,7 +123,7 @@ function by_bandwidth(cells, slowest) {
   const of = (c) => (slowest.has(c.rank) ? slowest.get(c.rank).slower : 0);
   const most = Math.max(largest(cells.map(of)), full_slower);
   return {
-    of, least: least_slower, most, hue: 'comm_exposed_wait',
+    of, least: least_slower, most,
     tip: (c) => (slowest.has(c.rank) ?
       `transfers of its slowest group, ${group_title(slowest.get(c.rank).group)}, take ${
         times(1 + slowest.get(c.rank).slower)} as long as its siblings'` :
@@ -133,13 +133,16 @@ function by_bandwidth(cells, slowest) {
   };
 }
 
+// Only what the answer accuses is red.
+const hue_of = (named) => (named ? 'comm_exposed_wait' : 'idle_host');
+
 function square(c, size, look, named) {
   const shade = look.of(c) > look.least ? 0.15 + 0.85 * Math.min(1, look.of(c) / look.most) : 0;
   const tip = `rank ${c.rank}${c.role && c.role !== 'all' ? `, ${c.role}` : ''}\n${look.tip(c)}`;
   return [
     s('rect', {
       class: 'cell', x: c.x + 1, y: c.y + 1, width: size - 2, height: size - 2, rx: 2,
-      fill: shade ? `var(--${look.hue})` : 'var(--rule)',
+      fill: shade ? `var(--${hue_of(named)})` : 'var(--rule)',
       'fill-opacity': shade ? shade.toFixed(3) : 1, 'data-rank': c.rank, 'data-tip': tip,
       ...(named ? {'data-named': ''} : {})
     }),
@@ -168,8 +171,9 @@ function mesh_figure(cells, look, verdict) {
     names, s('g', {transform: `translate(${left} 0)`},
       cells.map((c) => square(c, size, look, named.has(c.rank))))),
     h('figcaption', null, look.words[0],
-      h('span', {class: 'scale', style: {'--c': `var(--${look.hue})`}}), look.words[1],
-      named.size > 0 && 'A frame marks the ranks that the answer names. ',
+      h('span', {class: 'scale', style: {'--c': `var(--${hue_of(named.size > 0)})`}}),
+      look.words[1],
+      named.size > 0 && 'Ranks that the answer names are red and framed. ',
       tps > 1 && `Ranks of a ${cells.some((c) => /tp/.test(c.role)) ? 'tensor-parallel ' : ''}` +
         'group stand below one another.'));
 }
