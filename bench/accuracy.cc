@@ -7,7 +7,7 @@
 //              a layer's shape on the same devices are in the same fifth
 //   source     curves fitted without the predicted source
 //   HFU        one share of the peak for each GPU model, the median of the other sources
-//   Calculon   as published for the same runs (docs/reference/benchmarks.md)
+//   Calculon   as published for the same runs (docs/dev/benchmarks.md)
 // and of peak memory where it was published.
 #include <fmt/format.h>
 

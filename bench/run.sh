@@ -1,6 +1,6 @@
 #!/bin/bash
 # bench/run.sh [--trace FILE] [--bytes N] [--rounds N] [--big] [--hta PYTHON] [--build DIR]: makes the inputs in
-# a temporary folder, measures, and prints Markdown; docs/reference/benchmarks.md explains the figures.
+# a temporary folder, measures, and prints Markdown; docs/dev/benchmarks.md explains the figures.
 #   --trace FILE   the recording that is grown (default: the bundled example)
 #   --bytes N      of JSON (default 1000000000)
 #   --rounds N     of every measured thing, in turn (default 5)

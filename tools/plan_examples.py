@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the searches of docs/reference/published-plans.md and writes what they print between its markers:
+"""Runs the searches of docs/dev/published-plans.md and writes what they print between its markers:
 tools/plan_examples.py build/release/stepscope [--check]; --check only says whether the page is as of this build."""
 
 import json
@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import sys
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "reference" / "published-plans.md"
+PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "dev" / "published-plans.md"
 BEGIN, END = "<!-- begin: tools/plan_examples.py -->\n", "<!-- end: tools/plan_examples.py -->\n"
 
 # A search, and the plans of published runs on its devices, with their source.

@@ -11,7 +11,7 @@ namespace stepscope {
 
 // Keeps freed memory in the process for its next allocation. A reader allocates and drops columns
 // of megabytes; without this the kernel zeroes their pages each time
-// (docs/reference/benchmarks.md). The peak grows by about a tenth. No effect outside glibc. The
+// (docs/dev/benchmarks.md). The peak grows by about a tenth. No effect outside glibc. The
 // choice is for the whole process, so only main() makes it, never the library.
 void keep_freed_memory();
 

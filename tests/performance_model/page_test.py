@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""page_test.py STEPSCOPE PAGE [--write]
+"""page_test.py STEPSCOPE PAGE... [--write]
 
-Holds docs/explanation/performance-model.md against the program. A fenced block that begins with "$ stepscope" is a command and
-what it prints, to the letter. Every name that --explain knows is asked for in some block. --write puts into the page
-what the program prints now.
+Compares docs/dev/worked-formulas.md and docs/explanation/performance-model.md with the program. A fenced block that begins
+with "$ stepscope" is a command and what it prints, to the letter. Every name that --explain knows is asked for in some
+block of the pages. --write puts into the pages what the program prints now.
 """
 import re
 import shlex
 import subprocess
 import sys
 
-program, page = sys.argv[1], sys.argv[2]
-write = "--write" in sys.argv[3:]
+program = sys.argv[1]
+pages = [argument for argument in sys.argv[2:] if argument != "--write"]
+write = "--write" in sys.argv[2:]
 failures = 0
 
 
@@ -39,13 +40,20 @@ def held(match):
     return f"```\n$ {command}\n{got}```\n"
 
 
-with open(page, encoding="utf-8") as file:
-    text = file.read()
 blocks = re.compile(r"^```\n\$ (stepscope (?:[^\n]|\\\n)*[^\n\\])\n(.*?)^```\n", re.M | re.S)
-found = blocks.findall(text)
-if not found:
-    sys.exit("no blocks in " + page)
-new = blocks.sub(held, text)
+found = []
+for page in pages:
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    of_page = blocks.findall(text)
+    if not of_page:
+        sys.exit("no blocks in " + page)
+    found += of_page
+    new = blocks.sub(held, text)
+    if write and new != text:
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(new)
+        print("written: " + page)
 
 # In both directions: every name of the program is asked for, and every name asked for is known (the block says so).
 asked = {name for command, _ in found for name in re.findall(r"--explain (\S+)", command)}
@@ -56,15 +64,11 @@ if len(known) < 30:
     sys.exit(f"--explain all knows only {sorted(known)}")
 for name in sorted(known - asked):
     failures += 1
-    print(f"FAILED: no block of the page explains {name}")
+    print(f"FAILED: no block of the pages explains {name}")
 operations = {name.split()[0] for name in names if " " in name}
 if not operations & asked:
     failures += 1
-    print("FAILED: no block of the page explains an operation")
+    print("FAILED: no block of the pages explains an operation")
 
-if write and new != text:
-    with open(page, "w", encoding="utf-8") as file:
-        file.write(new)
-    print("written: " + page)
 print(f"{len(found)} blocks, {len(known)} names, {failures} failures")
 sys.exit(failures > 0 and not write)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The origin of a prediction's figures: each figure's formula, its values, and its result.
-// docs/explanation/performance-model.md lists all; formula.h describes the notation.
+// docs/dev/worked-formulas.md lists all; formula.h describes the notation.
 #pragma once
 
 #include <string>

@@ -3,7 +3,7 @@
 // cases. Its widths are not below quantiles of |ln(measured / predicted)| over published runs, each
 // predicted by curves that were fitted without the run's whole source, sources weighing equally.
 // They are widened until widths without a source cover 80 % of that source's runs (bench/accuracy
-// prints them; docs/reference/benchmarks.md). They hold for a machine whose curves were fitted to
+// prints them; docs/dev/benchmarks.md). They hold for a machine whose curves were fitted to
 // other people's runs, not to one's own.
 #pragma once
 
