@@ -3,7 +3,7 @@
 
     python -m stepscope.torch.kernels OUT.jsonl [--device N] [--quick]
 
-OUT.jsonl has one JSON object a line; docs/reference/inputs.md#times-of-kernels names the fields. A
+OUT.jsonl has one JSON object a line; docs/dev/file-formats.md#times-of-kernels names the fields. A
 time is the median of calls that begin with a cold L2 and whose launch the host has made in advance.
 A kernel that fails is a line with `error`. The whole takes about a minute and 12 GB of the GPU's
 memory, --quick a third of both.
