@@ -2,7 +2,7 @@
 // Compares with complete outputs of two published models of the same layers: Calculon (Isaev et al.
 // 2023) and transformer-perf-estimates (Subramanian et al. 2024). Each difference is stated as a
 // counting convention or, if it is not one, as its exact number of bytes;
-// docs/explanation/operations.md has the table.
+// docs/dev/operation-counts.md has the table.
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
