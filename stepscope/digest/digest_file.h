@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A digest: the traces of one file as compressed columns, about a hundredth of the JSON of a large
 // one. Nothing that an analysis reads is lost, so it answers as the file itself does.
-// docs/reference/digest.md describes the bytes.
+// docs/dev/digest-format.md describes the bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The head of a digest file: what it was made from, the metadata of its traces, and where their
-// columns lie. It is JSON (docs/reference/digest.md).
+// columns lie. It is JSON (docs/dev/digest-format.md).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A column of integers as few bytes. Each value becomes a residue, residues are divided by their
 // common divisor, and the result is laid out so that a general compressor finds little left to do.
-// docs/reference/digest.md describes the bytes.
+// docs/dev/digest-format.md describes the bytes.
 #pragma once
 
 #include <cstdint>

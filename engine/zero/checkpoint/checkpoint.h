@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints: one directory per step, written by all ranks. Any number of ranks can load it at any
-// ZeRO stage. docs/reference/checkpoints.md has the format.
+// ZeRO stage. docs/dev/file-formats.md has the format.
 //
 //   DIR/step-00000120.partial/   while it is written
 //   DIR/step-00000120/           after its commit
