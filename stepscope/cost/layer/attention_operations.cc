@@ -74,7 +74,7 @@ void call(Pass& pass, CollectiveKind kind, ParallelDim dim, double bytes, Int co
       {.kind = kind, .dim = dim, .bytes = bytes, .count = count, .can_overlap = can_overlap});
 }
 
-// A sequence divided over several devices: queries meet all keys (docs/explanation/operations.md).
+// A sequence divided over several devices: queries meet all keys (docs/dev/layer-operations.md).
 void exchange_context(const DeviceShare& s, const Core& c, Operation& op) {
   const Int cp = s.plan.cp;
   if (cp == 1) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compressed attention (DeepSeek-V4): queries through a latent, one key that is also the value,
 // compressors, and the projection of groups of heads. The core is that of attention_operations.cc.
-// Derivations are in docs/explanation/operations.md.
+// Derivations are in docs/dev/layer-operations.md.
 #include <algorithm>
 
 #include "stepscope/cost/layer/operation_parts.h"

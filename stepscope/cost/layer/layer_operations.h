@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work of one device in one micro-batch, operation by operation: a layer, the embedding before
 // the first layer, the head after the last. All later results (time, memory, MFU) are sums of
-// these. Derivations are in docs/explanation/operations.md and docs/explanation/tensor-layouts.md.
+// these. Derivations are in docs/dev/layer-operations.md and docs/dev/layouts.md.
 //
 // Letters: b sequences of s tokens, T = b s / cp tokens of a device; t = tp. Conventions and
 // limits: - fused causal attention costs s^2 / 2 pairs, with a window w: w s - w^2 / 2;

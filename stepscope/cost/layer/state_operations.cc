@@ -2,7 +2,7 @@
 // Mixers that carry a state from token to token instead of meeting all keys: linear attention with
 // the delta rule (Yang et al. 2024) and Mamba-2 (Dao and Gu 2024). Both run in chunks: products
 // within a chunk, and a state of each head handed from chunk to chunk. Derivations are in
-// docs/explanation/operations.md.
+// docs/dev/layer-operations.md.
 #include <algorithm>
 
 #include "stepscope/cost/layer/operation_parts.h"

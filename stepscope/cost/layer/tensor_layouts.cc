@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function per layout. Letters as in docs/explanation/tensor-layouts.md: X[T, k], W[k, n], Y[T,
+// One function per layout. Letters as in docs/dev/layouts.md: X[T, k], W[k, n], Y[T,
 // n], grids of a rows and b columns, depth d. Groups: the members of a row exchange parts of X, the
 // members of a column parts of W.
 #include "stepscope/cost/layer/tensor_layouts.h"

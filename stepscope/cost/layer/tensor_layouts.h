@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The division of one linear layer Y[T, n] = X[T, k] W[k, n] over the tp devices, and its cost:
 // shapes on a device, local products, and communication. Derivations, with their sources, are in
-// docs/explanation/tensor-layouts.md. The test runs each algorithm on real matrices and counts.
+// docs/dev/layouts.md. The test runs each algorithm on real matrices and counts.
 //
 //   1d    W by columns (first) or rows (second). X is whole or, if sequence parallel, cut by rows
 //         into s parts.

@@ -472,7 +472,7 @@ TEST_P(RandomShapes, BlocksOfAnySidesSendWhatAgarwalSays) {
   }
 }
 
-// The formulas for squares and cubes are those of docs/explanation/tensor-layouts.md.
+// The formulas for squares and cubes are those of docs/dev/layouts.md.
 TEST(TensorLayouts, SquaresAndCubesNeedNoSides) {
   const auto grid = [](TensorLayout layout, std::int64_t tp, std::int64_t depth = 1) {
     return device_grid(plan_of(layout, tp, depth));

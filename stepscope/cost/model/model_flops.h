@@ -60,7 +60,7 @@ struct ModelFlops {
 // layer of other heads (heads_of) they are in proportion.
 [[nodiscard]] double pair_flops(const Transformer& m);
 
-// Forward FLOPs of one token in a layer that carries a state (docs/explanation/operations.md):
+// Forward FLOPs of one token in a layer that carries a state (docs/dev/layer-operations.md):
 // linear attention with states of k x v in chunks of c, per value head 6 k v + 2 c (3 k + 2 v);
 // Mamba-2 with states of p x n in chunks of c, per head 4 p n + 2 c p, per group 2 c n. Others: 0.
 [[nodiscard]] double state_flops(const Transformer& m, const LayerKind& kind);
