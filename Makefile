@@ -13,7 +13,7 @@ RUN := build/run
 run: setup-build
 	@tools/build.sh release stepscope
 	@rm -rf $(RUN)
-	@build/release/stepscope train --zero 3 --steps 20 --data docs/explanation/performance-model.md --trace $(RUN)/traces
+	@build/release/stepscope train --zero 3 --steps 20 --data docs/dev/benchmarks.md --trace $(RUN)/traces
 	@build/release/stepscope analyze $(RUN)/traces --html report.html
 
 test: setup-build

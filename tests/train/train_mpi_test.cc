@@ -41,7 +41,7 @@ class TrainOverMpi : public testing::Test {
   inline static const std::vector<std::string> mpirun = {STEPSCOPE_MPIRUN, "--oversubscribe", "-n",
                                                          "2"};
   inline static const std::string text =
-      std::string(STEPSCOPE_SOURCE_DIR) + "/docs/explanation/performance-model.md";
+      std::string(STEPSCOPE_SOURCE_DIR) + "/docs/dev/benchmarks.md";
 };
 
 struct Trained {

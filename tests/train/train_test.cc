@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::json;
 
 std::string text_of_the_project() {
-  return std::string(STEPSCOPE_SOURCE_DIR) + "/docs/explanation/performance-model.md";
+  return std::string(STEPSCOPE_SOURCE_DIR) + "/docs/dev/benchmarks.md";
 }
 
 struct Trained {
