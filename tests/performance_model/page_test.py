@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """page_test.py STEPSCOPE PAGE... [--write]
 
-Compares docs/dev/worked-formulas.md and docs/explanation/performance-model.md with the program. A fenced block that begins
-with "$ stepscope" is a command and what it prints, to the letter. Every name that --explain knows is asked for in some
-block of the pages. --write puts into the pages what the program prints now.
+Compares docs/dev/worked-formulas.md and docs/explanation/performance-model.md with the program. A fenced block that
+begins with "$ stepscope" is a command and what it prints, to the letter. Every name that --explain knows is asked for in
+some block of the pages. --write puts into the pages what the program prints now.
 """
 import re
 import shlex
