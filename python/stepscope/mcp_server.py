@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verbs as tools of the Model Context Protocol, over standard input and output: `stepscope mcp`.
 
-Needs the package mcp: pip install 'stepscope[mcp]'. Each tool answers with the brief form of a result (stepscope.brief).
+Needs the package mcp: pip install 'mcp>=2'. Each tool answers with the brief form of a result (stepscope.brief).
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def server():
             from mcp.server.fastmcp import FastMCP as MCPServer  # mcp 1.x
         except ImportError as missing:
             raise ImportError(
-                "this needs the package mcp: pip install 'stepscope[mcp]'"
+                "this needs the package mcp: pip install 'mcp>=2'"
             ) from missing
     made = MCPServer("stepscope", instructions=INSTRUCTIONS)
     for tool in TOOLS:

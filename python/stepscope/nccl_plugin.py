@@ -18,7 +18,7 @@ def path() -> Path:
     if not library.is_file():
         raise FileNotFoundError(
             f"{library} is missing: this installation of stepscope has no plugin for NCCL. "
-            "The wheels for Linux have it: pip install --force-reinstall stepscope"
+            "The wheels for Linux have it: install one again (pip install --force-reinstall WHEEL)"
         )
     return library
 

@@ -56,7 +56,7 @@ class Table:
         try:
             import pyarrow  # type: ignore[import-untyped]
         except ImportError as missing:
-            raise ImportError("this needs pyarrow; pip install 'stepscope[pandas]'") from missing
+            raise ImportError("this needs pyarrow; pip install pyarrow") from missing
         return pyarrow.table(self)
 
     def to_polars(self):

@@ -28,20 +28,20 @@ int serve() {
       "try:\n"
       "    from stepscope.mcp_server import main\n"
       "except ImportError as missing:\n"
-      "    sys.exit(f\"stepscope: the Python package is missing ({missing}); pip install "
-      "'stepscope[mcp]' for {sys.executable}\")\n"
+      "    sys.exit(f\"stepscope: a Python package is missing ({missing}); install the wheel of "
+      "stepscope and 'mcp>=2' for {sys.executable}\")\n"
       "main()\n";
   const std::array<char*, 4> words = {python.data(), flag.data(), code.data(), nullptr};
   ::execvp(words[0], words.data());
   return refused({.what = "cannot start " + python,
-                  .hint = "install Python 3.10 or later, then pip install 'stepscope[mcp]'"});
+                  .hint = "install Python 3.10 or later, the wheel of stepscope and 'mcp>=2'"});
 }
 
 VerbRun declare_mcp(CLI::App& app) {
   app.description(
       "Serves analyze, whatif, compare, predict and plan to an assistant, as tools of the Model "
-      "Context Protocol over standard input and output. Each answer is brief. Needs the Python "
-      "package with its extra: pip install 'stepscope[mcp]'.");
+      "Context Protocol over standard input and output. Each answer is brief. Needs the wheel "
+      "of stepscope and pip install 'mcp>=2'.");
   app.footer("stepscope mcp");
   return {.command = serve};
 }
