@@ -64,7 +64,7 @@ class Table:
         try:
             import polars
         except ImportError as missing:
-            raise ImportError("this needs polars; pip install 'stepscope[polars]'") from missing
+            raise ImportError("this needs polars; pip install polars") from missing
         return polars.DataFrame(self)
 
     def __repr__(self) -> str:
