@@ -47,7 +47,7 @@ std::optional<double> pass_rate(const JobWindow& window, TrainingPass pass) {
   double ranks = 0;
   for (const RankWindow& rank : window.ranks) {
     const PassTotals& totals = rank.totals.passes[slot(pass)];
-    if (totals.time.count == 0) continue;
+    if (totals.items == 0) continue;
     items += static_cast<double>(totals.items);
     time += as_seconds(totals.time.total);
     ++ranks;
@@ -101,11 +101,13 @@ ThroughputMetrics throughput(const JobWindow& window, const ThroughputOptions& o
   const JobTotals totals = job_totals(window);
   ThroughputMetrics out{.steps = totals.steps, .tokens = totals.tokens, .wall = totals.wall};
   const auto tokens = static_cast<double>(totals.tokens);
-  out.tokens_per_second = ratio(tokens, as_seconds(totals.wall));
-  out.tokens_per_second_per_rank = ratio(tokens, as_seconds(totals.device_wall));
+  if (totals.tokens > 0) {
+    out.tokens_per_second = ratio(tokens, as_seconds(totals.wall));
+    out.tokens_per_second_per_rank = ratio(tokens, as_seconds(totals.device_wall));
+    add_recent(out, job_steps(window), options);
+  }
   out.forward_tokens_per_second = pass_rate(window, TrainingPass::forward);
   out.backward_tokens_per_second = pass_rate(window, TrainingPass::backward);
-  add_recent(out, job_steps(window), options);
   out.step_p50 = quantile_ns(totals.step_wall, 0.5);
   out.step_p90 = quantile_ns(totals.step_wall, 0.9);
   out.step_p99 = quantile_ns(totals.step_wall, 0.99);
@@ -243,7 +245,8 @@ OptimizationEfficiency optimization_efficiency(const JobWindow& window,
   const JobTotals totals = job_totals(window);
   if (references.peak && totals.model_flops.value > 0)
     add_terms(out, window, totals, *references.peak);
-  out.goodput = ratio(as_seconds(totals.committed_wall), as_seconds(totals.wall));
+  if (std::ranges::none_of(window.ranks, &RankWindow::by_hand))
+    out.goodput = ratio(as_seconds(totals.committed_wall), as_seconds(totals.wall));
   add_prefetch(out, window);
   out.imbalance = imbalance(window);
   return out;

@@ -41,6 +41,7 @@ struct ThroughputMetrics {
   std::int64_t steps = 0;
   std::int64_t tokens = 0;
   Ns wall{};  // of the job: time that at least one step covers
+  // The rates are absent where no token was reported.
   std::optional<double> tokens_per_second{};
   std::optional<double> tokens_per_second_per_rank{};
   // Tokens of forward passes over the time of forward passes, over all ranks; the same for
@@ -111,7 +112,7 @@ struct OptimizationEfficiency {
   // 1 = mfu + recompute + kernel_loss + exposed_communication + peer_wait + step_skew + transfers
   // + io + data + other, in this order. Empty without a peak.
   std::vector<EfficiencyTerm> terms{};
-  std::optional<double> goodput{};            // wall of steps that no rank skipped / wall
+  std::optional<double> goodput{};  // wall of steps that no rank skipped / wall; absent by hand
   std::optional<double> prefetch_hit_rate{};  // share of the needed bytes
   std::optional<double> prefetch_hidden{};    // 1 - stall / service
   Bytes prefetch_wasted{};

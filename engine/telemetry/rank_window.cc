@@ -155,6 +155,7 @@ Result<Done> append(RankWindow& earlier, const RankWindow& later) {
   earlier.end_step = later.end_step;
   earlier.end = later.end;
   earlier.clock_offset = later.clock_offset;
+  earlier.by_hand = earlier.by_hand || later.by_hand;
   add_totals(earlier.totals, later.totals);
   earlier.step_wall.merge(later.step_wall);
   for (std::size_t i = 0; i < pass_count; ++i) earlier.pass_times[i].merge(later.pass_times[i]);

@@ -192,7 +192,8 @@ struct RankWindow {
   std::int64_t end_step = 0;  // the last step + 1
   Ns begin{};
   Ns end{};
-  Ns clock_offset{};
+  Ns clock_offset{};     // the job's clock minus this one
+  bool by_hand = false;  // of a trainer's durations, which show no skipped step
   RankTotals totals{};
   QuantileSketch step_wall{};                           // ns
   std::array<QuantileSketch, pass_count> pass_times{};  // ns, by TrainingPass

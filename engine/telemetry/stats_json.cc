@@ -139,7 +139,7 @@ Json memory_json(const PerformanceSummary& summary) {
   for (std::size_t i = 0; i < memory_class_count; ++i)
     if (summary.memory_most[i].peak.value > 0)
       memory[std::string(memory_class_names[i])] = row(summary.memory_most[i]);
-  memory["total"] = row(summary.memory_total_most);
+  memory["total"] = summary.memory_total_most ? row(*summary.memory_total_most) : Json(nullptr);
   return memory;
 }
 

@@ -25,7 +25,7 @@ struct Plain<QuantileSketch> {
 
 namespace {
 
-constexpr std::uint64_t magic = 0x3457'4E41'5253'5353;  // "SSSRANW4"
+constexpr std::uint64_t magic = 0x3557'4E41'5253'5353;  // "SSSRANW5"
 
 bool consistent(const RankWindow& w) {
   const auto group_known = [&](const auto& row) { return row.group < w.groups.size(); };

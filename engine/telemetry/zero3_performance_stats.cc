@@ -349,6 +349,7 @@ void Zero3PerformanceStats::end_step() {
   window.steps.push_back(open_);
   window.end = open_.end;
   window.end_step = open_.index + 1;
+  window.by_hand = true;
   open_ = {.index = open_.index + 1, .begin = open_.end};
 }
 
@@ -486,7 +487,10 @@ PerformanceSummary Zero3PerformanceStats::performance_summary() const {
     };
     for (std::size_t i = 0; i < memory_class_count; ++i)
       most(out.memory_most[i], rank.totals.memory[i]);
-    most(out.memory_total_most, rank.totals.memory_total);
+    if (rank.totals.memory_total.peak.value > 0) {
+      if (!out.memory_total_most) out.memory_total_most.emplace();
+      most(*out.memory_total_most, rank.totals.memory_total);
+    }
   }
   out.layers = layer_timings();
   out.throughput = throughput_metrics();

@@ -86,7 +86,7 @@ struct PerformanceSummary {
   CommunicationStats communication{};
   OptimizationEfficiency efficiency{};
   std::array<MemoryTotals, memory_class_count> memory_most{};  // maximum over ranks
-  MemoryTotals memory_total_most{};
+  std::optional<MemoryTotals> memory_total_most{};             // absent: no memory was reported
 };
 
 class Zero3PerformanceStats {

@@ -356,6 +356,21 @@ TEST_F(Stats, GoodputLeavesOutSkippedSteps) {
   EXPECT_EQ(Zero3PerformanceStats(job).optimizer_steps(), 1U);
 }
 
+TEST_F(Stats, WhatDurationsCannotTellIsAbsent) {
+  Zero3PerformanceStats stats(0, 1, test_clock);
+  test_time += 1s;
+  ASSERT_TRUE(stats.record_forward_pass(500ms, 0));
+  ASSERT_TRUE(stats.record_optimizer_step(100ms, 10));
+  const auto json = nlohmann::json::parse(stats_json(stats.performance_summary()));
+  EXPECT_TRUE(json["efficiency"]["goodput"].is_null())
+      << "no record says that an update was skipped";
+  EXPECT_TRUE(json["memory"]["total"].is_null());
+  for (const char* rate : {"tokens_per_second", "forward_tokens_per_second",
+                           "rolling_tokens_per_second", "decayed_tokens_per_second"})
+    EXPECT_TRUE(json["throughput"][rate].is_null()) << rate;
+  EXPECT_FALSE(json["throughput"]["step_p50_ns"].is_null());
+}
+
 TEST_F(Stats, RollingWindowsAreRatiosOfSums) {
   Zero3PerformanceStats stats(0, 1, test_clock);
   // Steps of 1 s and 100 tokens, then two of 0.1 s and 100 tokens.
