@@ -78,6 +78,21 @@ void add_job_totals(JobTotals& sum, const JobTotals& other) {
   sum.step_wall.merge(other.step_wall);
 }
 
+// The steps of a job's ranks overlap in time: a gap between two ranks is one of their clocks.
+std::optional<Error> never_at_once(const std::vector<RankWindow>& ranks) {
+  const auto begin = [](const RankWindow& rank) { return rank.begin + rank.clock_offset; };
+  const auto end = [](const RankWindow& rank) { return rank.end + rank.clock_offset; };
+  const RankWindow& last = std::ranges::max(ranks, {}, begin);
+  const RankWindow& first = std::ranges::min(ranks, {}, end);
+  const Ns gap = begin(last) - end(first);
+  if (gap <= Ns{}) return std::nullopt;
+  return Error{
+      .what = "rank " + std::to_string(last.rank) + " begins steps " + step_range_text(last) + " " +
+              std::to_string(gap.count()) + " ns after rank " + std::to_string(first.rank) +
+              " has ended them",
+      .hint = "hosts count their time from other instants: give each rank its clock offset"};
+}
+
 template <class Value>
 std::optional<OverRanks> distribution(const JobWindow& window, const Value& value) {
   if (window.ranks.empty()) return std::nullopt;
@@ -130,6 +145,8 @@ Result<JobWindow> gather(const JobWindow& a, const JobWindow& b) {
                            " one of " + std::to_string(one.world),
                    .hint = "these windows are of two jobs"};
   }
+  if (one.totals.steps > 0)
+    if (auto error = never_at_once(both.ranks)) return *error;
   return both;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records of a job's ranks over the same steps. gather() joins ranks. It is associative and
-// commutative, with the empty window as its identity; it rejects a duplicate rank and ranks over
-// different steps. concat() appends a later stretch of the same ranks. Gather each stretch, then
-// concat; the other order gives the same window as long as steps are kept.
+// commutative, with the empty window as its identity; it rejects a duplicate rank, ranks over
+// different steps, and ranks that were never in these steps at the same time. concat() appends a
+// later stretch of the same ranks. Gather each stretch, then concat; the other order gives the same
+// window as long as steps are kept.
 //
 // Ranks are summed only when a figure is read. A step of the job lasts from its earliest begin to
 // its latest end. The wall time of several steps is the time that at least one of them covers:

@@ -194,6 +194,17 @@ TEST(Windows, AnOffsetPutsRanksOnOneClock) {
   EXPECT_EQ(job_totals(job).wall, 100ns);
 }
 
+TEST(Windows, RanksThatWereNeverInTheirStepsAtOnceAreRefused) {
+  const auto early = by_hand(0, {step(0, 0ns, 90ns, 0ns)});
+  const auto late = by_hand(1, {step(0, 5000ns, 5100ns, 0ns)});
+  const auto refused = gather(std::vector{early, late});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "rank 1 begins steps [0, 1) 4910 ns after rank 0 has ended them; hosts count their "
+            "time from other instants: give each rank its clock offset");
+  EXPECT_FALSE(gather(std::vector{late, early}));
+}
+
 TEST(Windows, ACollectiveCountsOnceForAllItsMembers) {
   const ThreeRanks run(2);
   const auto calls = job_collectives(gathered(run.stretches[0]));

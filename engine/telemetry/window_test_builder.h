@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 #include <string>
 #include <vector>
@@ -21,11 +22,12 @@ struct Builder {
                   .units = {"embed", "block 0", "block 1"},
                   .groups = {{"world", world}, {"node", 2}},
                   .clock_offset = Ns{rank * 1000}}) {
-    // Real instants differ from run to run, so the first step is discarded.
-    recorder.end_step(0, {}, {});
-    now = recorder.last_step()->end;
+    // Real instants differ from run to run, so the first step is discarded. The others begin at
+    // one instant, as those of the ranks of a job do.
+    static const Ns common = host_now() + std::chrono::hours(1);
+    recorder.end_step_at(common, 0, {}, {});
+    now = origin = common;
     (void)recorder.take_window();
-    origin = now;
   }
 
   Ns some(std::uint64_t most) { return Ns{static_cast<std::int64_t>(random() % most)}; }

@@ -132,13 +132,15 @@ Zero3PerformanceStats::Zero3PerformanceStats(JobWindow window, Clock clock)
   }
   rank_ = window_.ranks.front().rank;
   world_ = window_.ranks.front().world;
+  clock_offset_ = window_.ranks.front().clock_offset;
   open_ = {.index = window_.ranks.front().end_step, .begin = clock_()};
 }
 
 void Zero3PerformanceStats::reset() {
   const Ns now = clock_();
   window_ = {};
-  window_.ranks.push_back({.rank = rank_, .world = world_, .begin = now, .end = now});
+  window_.ranks.push_back(
+      {.rank = rank_, .world = world_, .begin = now, .end = now, .clock_offset = clock_offset_});
   open_ = {.begin = now};
   sequences_.clear();
   comm_ = {};
@@ -147,6 +149,17 @@ void Zero3PerformanceStats::reset() {
 
 RankWindow& Zero3PerformanceStats::own() {
   return *std::ranges::find(window_.ranks, rank_, &RankWindow::rank);
+}
+
+void Zero3PerformanceStats::set_clock_offset(Ns offset) {
+  own().clock_offset = clock_offset_ = offset;
+}
+
+// A record of one rank would give it a step that the others lack.
+std::optional<Error> Zero3PerformanceStats::several_ranks() const {
+  if (window_.ranks.size() == 1) return std::nullopt;
+  return cannot_be("a record", "one of several ranks",
+                   "record in each rank's own object, and merge copies");
 }
 
 LayerTotals& Zero3PerformanceStats::layer(std::string_view name) {
@@ -170,6 +183,7 @@ void Zero3PerformanceStats::add_pass(TrainingPass kind, Ns duration, std::int64_
 }
 
 Result<Done> Zero3PerformanceStats::record_forward_pass(Ns duration, std::int64_t num_tokens) {
+  if (auto error = several_ranks()) return *error;
   if (auto error = negative("a forward pass", duration, num_tokens, "tokens")) return *error;
   add_pass(TrainingPass::forward, duration, num_tokens);
   open_.tokens += num_tokens;  // only here: each token is trained on once
@@ -178,6 +192,7 @@ Result<Done> Zero3PerformanceStats::record_forward_pass(Ns duration, std::int64_
 }
 
 Result<Done> Zero3PerformanceStats::record_backward_pass(Ns duration, std::int64_t num_tokens) {
+  if (auto error = several_ranks()) return *error;
   if (auto error = negative("a backward pass", duration, num_tokens, "tokens")) return *error;
   add_pass(TrainingPass::backward, duration, num_tokens);
   claim(Activity::backward, duration);
@@ -185,21 +200,23 @@ Result<Done> Zero3PerformanceStats::record_backward_pass(Ns duration, std::int64
 }
 
 Result<Done> Zero3PerformanceStats::record_optimizer_step(Ns duration, std::int64_t num_params) {
+  if (auto error = several_ranks()) return *error;
   if (auto error = negative("an optimizer step", duration, num_params, "parameters")) return *error;
   add_pass(TrainingPass::optimizer, duration, num_params);
   claim(Activity::optimizer, duration);
-  end_step();
-  return Done{};
+  return end_step();
 }
 
 Result<Done> Zero3PerformanceStats::record_layer_execution(std::string_view layer_name,
                                                            Ns duration) {
+  if (auto error = several_ranks()) return *error;
   if (auto error = negative("a layer's forward pass", duration)) return *error;
   layer(layer_name).forward.add(duration);
   return Done{};
 }
 Result<Done> Zero3PerformanceStats::record_layer_backward(std::string_view layer_name,
                                                           Ns duration) {
+  if (auto error = several_ranks()) return *error;
   if (auto error = negative("a layer's backward pass", duration)) return *error;
   layer(layer_name).backward.add(duration);
   return Done{};
@@ -209,6 +226,7 @@ Result<Done> Zero3PerformanceStats::record_parameter_transfer(Ns duration, Bytes
                                                               TransferDirection direction,
                                                               std::optional<Ns> stall) {
   constexpr std::string_view what = "a parameter transfer";
+  if (auto error = several_ranks()) return *error;
   if (auto error = negative(what, duration, bytes.value, "bytes")) return *error;
   if (auto error = not_within("the stall", stall, what, duration)) return *error;
   TransferTotals& totals = own().totals.transfers[slot(direction)];
@@ -245,6 +263,7 @@ Result<Done> Zero3PerformanceStats::record_communication(CommunicationOperation 
                                                          Ns duration, Bytes bytes,
                                                          const CommunicationDetail& detail) {
   constexpr std::string_view what = "a collective";
+  if (auto error = several_ranks()) return *error;
   if (auto error = negative(what, duration, bytes.value, "bytes")) return *error;
   if (operation == CollectiveKind::none || slot(operation) >= collective_kind_count)
     return cannot_be("the operation of a collective", "none", "name its CollectiveKind");
@@ -297,6 +316,7 @@ Result<Done> Zero3PerformanceStats::record_communication(CommunicationOperation 
 }
 
 Result<Done> Zero3PerformanceStats::record_flops(Flops model, Flops executed) {
+  if (auto error = several_ranks()) return *error;
   if (!(model.value >= 0) || !std::isfinite(executed.value))
     return cannot_be("a step's FLOPs",
                      joined({std::to_string(model.value), " and ", std::to_string(executed.value)}),
@@ -310,7 +330,8 @@ Result<Done> Zero3PerformanceStats::record_flops(Flops model, Flops executed) {
   return Done{};
 }
 
-void Zero3PerformanceStats::end_step() {
+Result<Done> Zero3PerformanceStats::end_step() {
+  if (auto error = several_ranks()) return *error;
   open_.end = std::max(clock_(), open_.begin);
   RankWindow& window = own();
   const Ns wall = open_.end - open_.begin;
@@ -351,6 +372,7 @@ void Zero3PerformanceStats::end_step() {
   window.end_step = open_.index + 1;
   window.by_hand = true;
   open_ = {.index = open_.index + 1, .begin = open_.end};
+  return Done{};
 }
 
 std::uint64_t Zero3PerformanceStats::forward_passes() const {

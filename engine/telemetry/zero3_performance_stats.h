@@ -11,9 +11,10 @@
 //   stats.tokens_per_second();
 //
 // A record that cannot be true is an error (ErrorCode::refused) and changes nothing: a negative
-// duration, count or size, a wait longer than the call, a group larger than the world.
+// duration, count or size, a wait longer than the call, a group larger than the world. An object of
+// several ranks takes no records: each rank records in its own, and a copy is merged.
 //
-// docs/reference/telemetry.md compares each definition with the usual one. For one thread.
+// docs/reference/zero3-statistics.md compares each definition with the usual one. For one thread.
 #pragma once
 
 #include <array>
@@ -94,8 +95,11 @@ class Zero3PerformanceStats {
   using Clock = Ns (*)();
   // The statistics of one rank. The first step begins now.
   explicit Zero3PerformanceStats(int rank = 0, int world = 1, Clock clock = host_now);
-  // From windows of recorders, gathered or not. Recording continues as the lowest rank in it.
+  // From windows of recorders, gathered or not. Recording continues if they are of one rank.
   explicit Zero3PerformanceStats(JobWindow window, Clock clock = host_now);
+
+  // The job's clock minus this host's. Ranks of several hosts need it before they are merged.
+  void set_clock_offset(Ns offset);
 
   // Durations that a trainer measured, reported when they are over. They exclude one another: a
   // forward pass is without the waits that are recorded separately. `num_tokens` counts tokens, not
@@ -128,7 +132,7 @@ class Zero3PerformanceStats {
   // For the current step, used for MFU. Executed FLOPs include the model's.
   Result<Done> record_flops(Flops model, Flops executed);
   // Ends the step in loops without an optimizer step.
-  void end_step();
+  Result<Done> end_step();
 
   // The thirteen members. Times of several ranks are their mean; over_ranks() has the distribution.
   [[nodiscard]] std::uint64_t forward_passes() const;
@@ -164,8 +168,9 @@ class Zero3PerformanceStats {
 
   // Drops all records and begins a step.
   void reset();
-  // gather(): adds the ranks of another. Errors: a rank that is already here; ranks over other
-  // steps. On an error this object does not change.
+  // gather(): adds the ranks of another, after which this object takes no records until reset().
+  // Errors: a rank that is already here; ranks over other steps, or never in them at the same time.
+  // On an error this object does not change.
   [[nodiscard]] Result<Done> merge(const Zero3PerformanceStats& other);
 
   // References for efficiencies: peaks and links, measured by the caller. Groups have the names
@@ -176,6 +181,7 @@ class Zero3PerformanceStats {
 
  private:
   RankWindow& own();
+  [[nodiscard]] std::optional<Error> several_ranks() const;
   LayerTotals& layer(std::string_view name);
   void add_pass(TrainingPass kind, Ns duration, std::int64_t items);
   void claim(Activity activity, Ns duration);
@@ -183,6 +189,7 @@ class Zero3PerformanceStats {
   Clock clock_;
   int rank_ = 0;
   int world_ = 1;
+  Ns clock_offset_{};
   JobWindow window_;
   ReferenceRates references_;
   StepRecord open_;

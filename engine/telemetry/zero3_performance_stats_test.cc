@@ -90,6 +90,51 @@ TEST_F(Stats, MergingParallelRanksAddsTokensAndNoTime) {
   EXPECT_EQ(a.window().ranks.size(), 2U);
 }
 
+// Records of one rank alone would give it steps that the others lack.
+TEST_F(Stats, WhatIsMergedTakesNoRecordsUntilItIsReset) {
+  Zero3PerformanceStats a(0, 2, test_clock);
+  Zero3PerformanceStats b(1, 2, test_clock);
+  const Ns start = test_time;
+  example_step(a);
+  test_time = start;
+  example_step(b);
+  Zero3PerformanceStats job = a;
+  ASSERT_TRUE(job.merge(b));
+  const auto refused = job.record_forward_pass(1s, 1000);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "a record cannot be one of several ranks; record in each rank's own object, and merge "
+            "copies");
+  EXPECT_FALSE(job.record_optimizer_step(1s, 1));
+  EXPECT_FALSE(job.record_communication(CollectiveKind::all_gather, 1s, Bytes{1}));
+  EXPECT_FALSE(job.end_step());
+  EXPECT_NEAR(*job.tokens_per_second(), 2000 / 3.5, 1e-9);
+  job.reset();
+  EXPECT_TRUE(job.record_forward_pass(1s, 1000));
+  const Ns second = test_time;
+  example_step(a);
+  test_time = second;
+  example_step(b);
+  EXPECT_TRUE(a.merge(b)) << "the ranks' own objects go on";
+}
+
+TEST_F(Stats, RanksOfSeveralHostsAreMergedByTheirClockOffsets) {
+  const auto rank = [](int number, Ns boot, bool says_offset) {
+    test_time = 100s + boot;
+    Zero3PerformanceStats stats(number, 2, test_clock);
+    if (says_offset) stats.set_clock_offset(-boot);
+    stats.reset();
+    example_step(stats);
+    return stats;
+  };
+  Zero3PerformanceStats job = rank(0, 0s, false);
+  const auto refused = job.merge(rank(1, 3600s, false));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("give each rank its clock offset"), std::string::npos);
+  ASSERT_TRUE(job.merge(rank(1, 3600s, true)));
+  EXPECT_NEAR(*job.tokens_per_second(), 2000 / 3.5, 1e-9);
+}
+
 // Two ranks of three steps of 2.5 s, one 250 ms behind in two of them: the job takes 7.5 s, though
 // its steps are 7.75 s long in sum.
 TEST_F(Stats, RanksInDifferentStepsAtOnceTakeTheTimeThatPasses) {
