@@ -93,6 +93,36 @@ std::optional<Error> never_at_once(const std::vector<RankWindow>& ranks) {
       .hint = "hosts count their time from other instants: give each rank its clock offset"};
 }
 
+using CollectiveKey = std::tuple<std::string_view, CollectiveKind, CollectivePurpose>;
+
+// The waits of the calls whose last arrival the rank itself did not know, if the arrivals of all
+// members are here.
+std::map<CollectiveKey, CollectiveTotals> waits_by_arrivals(const JobWindow& window) {
+  std::map<CollectiveKey, CollectiveTotals> found;
+  for (const auto& [call, members] : matched_arrivals(window)) {
+    const auto offset = [&](const RankArrival& m) { return window.ranks[m.row].clock_offset; };
+    const auto group = [&](const RankArrival& m) -> const CollectiveGroup& {
+      return window.ranks[m.row].groups[m.call->group];
+    };
+    if (std::ssize(members) != group(members.front()).size) continue;
+    Ns last = Ns::min();
+    for (const RankArrival& m : members) last = std::max(last, m.call->submitted + offset(m));
+    for (const RankArrival& m : members) {
+      const Arrival& own = *m.call;
+      if (own.timed) continue;
+      const Ns end = std::max(own.submitted, own.finished);
+      const Ns arrival = std::clamp(last - offset(m), own.submitted, end);
+      add_totals(
+          found[{group(m).name, own.kind, own.purpose}],
+          {.timed_calls = 1,
+           .transfer = end - arrival,
+           .peer_wait = arrival - own.submitted,
+           .peer_stall = std::clamp(arrival - (end - own.stall), Ns{}, std::max(own.stall, Ns{}))});
+    }
+  }
+  return found;
+}
+
 template <class Value>
 std::optional<OverRanks> distribution(const JobWindow& window, const Value& value) {
   if (window.ranks.empty()) return std::nullopt;
@@ -239,9 +269,18 @@ std::optional<double> imbalance(const JobWindow& window) {
   return compute->max / compute->mean - 1;
 }
 
+MatchedArrivals matched_arrivals(const JobWindow& window) {
+  MatchedArrivals calls;
+  for (std::size_t row = 0; row < window.ranks.size(); ++row)
+    for (const Arrival& call : window.ranks[row].arrivals)
+      if (!is_message(call.kind))
+        calls[{window.ranks[row].groups[call.group].name, call.sequence}].push_back({row, &call});
+  return calls;
+}
+
 std::vector<JobCollective> job_collectives(const JobWindow& window) {
-  using Key = std::tuple<std::string, CollectiveKind, CollectivePurpose>;
-  std::map<Key, JobCollective> found;
+  std::map<CollectiveKey, JobCollective> found;
+  bool all_timed = true;
   for (const RankWindow& rank : window.ranks) {
     for (const CollectiveTotals& calls : rank.collectives) {
       const CollectiveGroup& group = rank.groups[calls.group];
@@ -250,9 +289,21 @@ std::vector<JobCollective> job_collectives(const JobWindow& window) {
       job.kind = job.sum.kind = calls.kind;
       job.purpose = job.sum.purpose = calls.purpose;
       add_totals(job.sum, calls);
-      const bool message = calls.kind == CollectiveKind::send || calls.kind == CollectiveKind::recv;
-      job.unique = message ? job.sum.calls : std::max(job.unique, calls.calls);
+      all_timed = all_timed && calls.timed_calls == calls.calls;
+      job.unique = is_message(calls.kind) ? job.sum.calls : std::max(job.unique, calls.calls);
+      if (group.several)
+        job.unique = std::max(job.unique, job.sum.calls / static_cast<std::uint64_t>(group.size));
       job.most_bytes = std::max(job.most_bytes, calls.bytes);
+    }
+  }
+  if (!all_timed) {
+    for (const auto& [key, waits] : waits_by_arrivals(window)) {
+      const auto at = found.find(key);
+      if (at == found.end()) continue;
+      CollectiveTotals& sum = at->second.sum;
+      if (sum.timed_calls + waits.timed_calls != sum.calls) continue;
+      add_totals(sum, waits);
+      sum.timed_bus_bytes = sum.bus_bytes;
     }
   }
   std::vector<JobCollective> out;

@@ -12,8 +12,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/telemetry/rank_window.h"
@@ -94,12 +97,24 @@ struct OverRanks {
 // max / mean - 1 of compute time.
 [[nodiscard]] std::optional<double> imbalance(const JobWindow& window);
 
-// One kind in one group, over all ranks that called it.
+// A call of one rank, and its row in JobWindow::ranks.
+struct RankArrival {
+  std::size_t row = 0;
+  const Arrival* call = nullptr;
+};
+// The kept calls of the ranks by group and number of the call, without messages. The window must
+// outlive them.
+using MatchedArrivals =
+    std::map<std::pair<std::string_view, std::uint64_t>, std::vector<RankArrival>>;
+[[nodiscard]] MatchedArrivals matched_arrivals(const JobWindow& window);
+
+// One kind in one group, over all ranks that called it. Calls whose last arrival a rank did not
+// know have it from the arrivals of all members, if the window has those of every such call.
 struct JobCollective {
   CollectiveGroup group{};
   CollectiveKind kind = CollectiveKind::none;
   CollectivePurpose purpose = CollectivePurpose::other;
-  std::uint64_t unique = 0;  // each once for all its ranks; messages: calls of both sides
+  std::uint64_t unique = 0;  // each once for all its members; messages: calls of both sides
   Bytes most_bytes{};        // of any rank
   CollectiveTotals sum{};    // over ranks
 };

@@ -214,6 +214,8 @@ void RankRecorder::collective(const CollectiveRecord& record) {
   if (window_.arrivals.size() < window_.arrivals.capacity())
     window_.arrivals.push_back({.group = record.group,
                                 .kind = record.kind,
+                                .purpose = record.purpose,
+                                .timed = record.last_arrival.has_value(),
                                 .sequence = record.sequence,
                                 .step = open_.index,
                                 .submitted = record.submitted,

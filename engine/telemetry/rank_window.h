@@ -94,6 +94,7 @@ struct LayerTotals {
 struct CollectiveGroup {
   std::string name{};
   int size = 0;
+  bool several = false;  // groups of this size without a name: nothing distinguishes them
   bool operator==(const CollectiveGroup&) const = default;
 };
 
@@ -177,6 +178,8 @@ struct RankTotals {
 struct Arrival {
   std::uint16_t group = 0;
   CollectiveKind kind = CollectiveKind::none;
+  CollectivePurpose purpose = CollectivePurpose::other;
+  bool timed = false;  // one of CollectiveTotals::timed_calls
   std::uint64_t sequence = 0;
   std::int64_t step = 0;
   Ns submitted{};

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <map>
-#include <string_view>
-#include <tuple>
+#include <utility>
 
 #include "stepscope/stats/lateness/excess.h"
 #include "stepscope/stats/summary.h"
@@ -34,24 +33,21 @@ struct StretchAccount {
   std::map<std::int64_t, Step> steps;  // steps in which it was compared
 };
 
-using Key = std::tuple<std::string_view, std::uint64_t>;  // group, sequence
-
-std::map<Key, std::vector<Member>> matched(const JobWindow& window) {
-  std::map<Key, std::vector<Member>> calls;
-  for (std::size_t r = 0; r < window.ranks.size(); ++r) {
-    const RankWindow& rank = window.ranks[r];
-    for (const Arrival& a : rank.arrivals)
-      if (!is_message(a.kind) && a.step < rank.end_step)
-        calls[{rank.groups[a.group].name, a.sequence}].push_back(
-            {.rank = r,
-             .step = a.step,
-             .arrival = a.submitted + rank.clock_offset,
-             .stall = a.stall});
+// The calls of steps that have ended.
+std::vector<Member> members_of(const JobWindow& window, const std::vector<RankArrival>& calls) {
+  std::vector<Member> members;
+  for (const auto& [row, call] : calls) {
+    const RankWindow& rank = window.ranks[row];
+    if (call->step < rank.end_step)
+      members.push_back({.rank = row,
+                         .step = call->step,
+                         .arrival = call->submitted + rank.clock_offset,
+                         .stall = call->stall});
   }
-  return calls;
+  return members;
 }
 
-void account(std::vector<StretchAccount>& accounts, std::vector<Member>& members, Ns uncertainty) {
+void account(std::vector<StretchAccount>& accounts, std::vector<Member> members, Ns uncertainty) {
   if (members.size() < 2) return;
   std::ranges::stable_sort(members, {}, &Member::arrival);
   const Ns median = members[(members.size() - 1) / 2].arrival;
@@ -92,8 +88,8 @@ std::map<std::int64_t, std::size_t> latest_of_steps(const std::vector<StretchAcc
 
 void Lateness::add(const JobWindow& stretch) {
   std::vector<StretchAccount> accounts(stretch.ranks.size());
-  for (auto& [key, members] : matched(stretch))
-    account(accounts, members, options_.clock_uncertainty);
+  for (const auto& [key, calls] : matched_arrivals(stretch))
+    account(accounts, members_of(stretch, calls), options_.clock_uncertainty);
   std::vector<std::int64_t> latest(accounts.size());
   for (const auto& [step, row] : latest_of_steps(accounts)) ++latest[row];
   for (std::size_t r = 0; r < accounts.size(); ++r) {

@@ -34,7 +34,9 @@ bool consistent(const RankWindow& w) {
         slot(calls.purpose) >= collective_purpose_count)
       return false;
   for (const Arrival& arrival : w.arrivals)
-    if (!group_known(arrival) || slot(arrival.kind) >= collective_kind_count) return false;
+    if (!group_known(arrival) || slot(arrival.kind) >= collective_kind_count ||
+        slot(arrival.purpose) >= collective_purpose_count)
+      return false;
   return w.rank >= 0 && w.rank < w.world && w.first_step <= w.end_step;
 }
 

@@ -205,6 +205,45 @@ TEST(Windows, RanksThatWereNeverInTheirStepsAtOnceAreRefused) {
   EXPECT_FALSE(gather(std::vector{late, early}));
 }
 
+RankWindow with_calls(int rank, const std::vector<Ns>& calls) {
+  RankWindow w = by_hand(rank, {step(0, 0ns, 1000ns, 0ns)});
+  w.groups = {{"world", 2}};
+  w.collectives = {{.kind = CollectiveKind::all_reduce}};
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    add_totals(
+        w.collectives[0],
+        {.calls = 1, .bus_bytes = Bytes{100}, .time = 500ns - calls[i], .stall = 500ns - calls[i]});
+    w.arrivals.push_back({.kind = CollectiveKind::all_reduce,
+                          .sequence = i,
+                          .submitted = calls[i],
+                          .finished = 500ns,
+                          .stall = 500ns - calls[i]});
+  }
+  return w;
+}
+
+TEST(Windows, ArrivalsOfAllMembersTellTheWaitOfACall) {
+  RankWindow late = with_calls(1, {400ns, 320ns});
+  for (Arrival& a : late.arrivals) {
+    a.submitted -= 7000ns;
+    a.finished -= 7000ns;
+  }
+  late.begin = -7000ns;
+  late.end = -6000ns;
+  late.clock_offset = 7000ns;
+  const JobWindow both = gathered({with_calls(0, {100ns, 300ns}), late});
+  const CollectiveTotals sum = job_collectives(both).at(0).sum;
+  EXPECT_EQ(sum.timed_calls, 4U);
+  EXPECT_EQ(sum.timed_bus_bytes, Bytes{400});
+  EXPECT_EQ(sum.peer_wait, 320ns);
+  EXPECT_EQ(sum.transfer, 560ns);
+  EXPECT_EQ(sum.peer_stall, 320ns);
+  // One call without its peer: the row's mean would be of some of its calls.
+  const JobWindow some = gathered({with_calls(0, {100ns, 300ns}), with_calls(1, {400ns})});
+  EXPECT_EQ(job_collectives(some).at(0).sum.timed_calls, 0U);
+  EXPECT_EQ(job_collectives(gathered({with_calls(0, {100ns})})).at(0).sum.timed_calls, 0U);
+}
+
 TEST(Windows, ACollectiveCountsOnceForAllItsMembers) {
   const ThreeRanks run(2);
   const auto calls = job_collectives(gathered(run.stretches[0]));

@@ -44,8 +44,12 @@ std::string joined(std::initializer_list<std::string_view> parts) {
   return text;
 }
 
-CollectiveGroup group_of_size(int size, int world) {
-  return {size == world ? "world" : "group of " + std::to_string(size), size};
+constexpr std::string_view nameless = "group of ";
+
+CollectiveGroup group_of(std::string_view name, int size, int world) {
+  if (!name.empty()) return {std::string(name), size};
+  if (size == world) return {"world", size};
+  return {std::string(nameless) + std::to_string(size), size, true};
 }
 
 Error cannot_be(std::string what, std::string_view value, std::string_view hint) {
@@ -248,15 +252,32 @@ Result<Done> Zero3PerformanceStats::record_parameter_transfer(Ns duration, Bytes
 
 Result<Done> Zero3PerformanceStats::record_gradient_sync(Ns duration, std::int64_t num_gradients,
                                                          int world_size, ElementType type,
-                                                         CommunicationOperation operation) {
+                                                         CommunicationOperation operation,
+                                                         CommunicationDetail detail) {
   const auto width = static_cast<std::int64_t>(element_bytes(type));
   constexpr std::string_view what = "a gradient synchronization";
   if (auto error = negative(what, duration, num_gradients, "gradients")) return *error;
   if (world_size < 1)
     return cannot_be("the number of ranks of a gradient synchronization",
                      std::to_string(world_size), "give the size of the group");
-  return record_communication(operation, duration, Bytes{num_gradients * width},
-                              {.group_size = world_size, .purpose = CollectivePurpose::gradients});
+  detail.group_size = world_size;
+  detail.purpose = CollectivePurpose::gradients;
+  return record_communication(operation, duration, Bytes{num_gradients * width}, detail);
+}
+
+std::optional<Error> Zero3PerformanceStats::not_a_group(std::string_view name, int size) const {
+  if (size < 1 || size > world_)
+    return cannot_be("the group of a collective",
+                     "of " + std::to_string(size) + " of " + std::to_string(world_) + " ranks",
+                     "give 0 for the world, or a number of its ranks");
+  if (name.empty()) return std::nullopt;
+  const auto& groups = window_.ranks.front().groups;
+  const auto known = std::ranges::find(groups, name, &CollectiveGroup::name);
+  if (name.starts_with(nameless) ||
+      (known == groups.end() ? name == "world" && size != world_ : known->size != size))
+    return cannot_be("the name of a group of " + std::to_string(size) + " ranks", name,
+                     "give each group a name of its own");
+  return std::nullopt;
 }
 
 Result<Done> Zero3PerformanceStats::record_communication(CommunicationOperation operation,
@@ -267,16 +288,12 @@ Result<Done> Zero3PerformanceStats::record_communication(CommunicationOperation 
   if (auto error = negative(what, duration, bytes.value, "bytes")) return *error;
   if (operation == CollectiveKind::none || slot(operation) >= collective_kind_count)
     return cannot_be("the operation of a collective", "none", "name its CollectiveKind");
-  if (detail.group_size < 0 || detail.group_size > world_)
-    return cannot_be(
-        "the group of a collective",
-        "of " + std::to_string(detail.group_size) + " of " + std::to_string(world_) + " ranks",
-        "give 0 for the world, or a number of its ranks");
+  const int size = detail.group_size == 0 ? world_ : detail.group_size;
+  if (auto error = not_a_group(detail.group, size)) return *error;
   if (auto error = not_within("the stall", detail.stall, what, duration)) return *error;
   if (auto error = not_within("the wait for peers", detail.waited_for_peers, what, duration))
     return *error;
-  const int size = detail.group_size == 0 ? world_ : detail.group_size;
-  const CollectiveGroup group = group_of_size(size, world_);
+  const CollectiveGroup group = group_of(detail.group, size, world_);
   const Ns now = clock_();
   const Ns submitted = now - duration;
   const Ns stall = detail.stall.value_or(duration);
@@ -304,13 +321,16 @@ Result<Done> Zero3PerformanceStats::record_communication(CommunicationOperation 
   const Ns under_way = comm_.covered() - before;
   window.totals.comm_in_flight += under_way;
   open_.overlapped += std::max(under_way - stall, Ns{});
-  window.arrivals.push_back({.group = totals.group,
-                             .kind = operation,
-                             .sequence = sequences_[group.name]++,
-                             .step = open_.index,
-                             .submitted = submitted,
-                             .finished = now,
-                             .stall = stall});
+  if (!group.several)
+    window.arrivals.push_back({.group = totals.group,
+                               .kind = operation,
+                               .purpose = detail.purpose,
+                               .timed = detail.waited_for_peers.has_value(),
+                               .sequence = sequences_[group.name]++,
+                               .step = open_.index,
+                               .submitted = submitted,
+                               .finished = now,
+                               .stall = stall});
   claim(wait_for(detail.purpose), stall);
   return Done{};
 }
@@ -462,20 +482,20 @@ std::optional<double> Zero3PerformanceStats::memory_bandwidth_gb_per_s() const {
 }
 Result<Done> Zero3PerformanceStats::set_references(ReferenceRates references) {
   const auto known = [&](const std::string& name) {
-    constexpr std::string_view part = "group of ";
-    const auto size = name.starts_with(part)
-                          ? number_of<int>(std::string_view(name).substr(part.size()))
+    const auto size = name.starts_with(nameless)
+                          ? number_of<int>(std::string_view(name).substr(nameless.size()))
                           : std::nullopt;
     if (size && *size >= 1 && *size < world_) return true;
     for (const RankWindow& rank : window_.ranks)
       if (std::ranges::find(rank.groups, name, &CollectiveGroup::name) != rank.groups.end())
         return true;
-    return name == group_of_size(world_, world_).name;
+    return name == "world";
   };
   for (const CollectiveReference& reference : references.collectives)
     if (!known(reference.group))
       return cannot_be("the group of a reference", reference.group,
-                       "write \"world\" or \"group of N\" with N below the number of ranks");
+                       "write \"world\", \"group of N\" with N below the number of ranks, or a "
+                       "name with which a call was recorded");
   references_ = std::move(references);
   return Done{};
 }

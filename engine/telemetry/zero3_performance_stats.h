@@ -113,16 +113,27 @@ class Zero3PerformanceStats {
   // The main thread waited for the whole transfer, or for `stall`.
   Result<Done> record_parameter_transfer(Ns duration, Bytes bytes, TransferDirection direction,
                                          std::optional<Ns> stall = std::nullopt);
-  // `num_gradients` elements of `type`, reduce-scattered (stages 2, 3) or all-reduced.
-  Result<Done> record_gradient_sync(
-      Ns duration, std::int64_t num_gradients, int world_size, ElementType type = ElementType::f32,
-      CommunicationOperation operation = CollectiveKind::reduce_scatter);
   struct CommunicationDetail {
     int group_size = 0;  // 0: the world
     CollectivePurpose purpose = CollectivePurpose::other;
-    std::optional<Ns> stall{};             // of the main thread; absent: the whole duration
-    std::optional<Ns> waited_for_peers{};  // from the call to the last rank's call
+    std::optional<Ns> stall{};  // of the main thread; absent: the whole duration
+    // From the call to the last rank's call. Absent: known once all members are merged.
+    std::optional<Ns> waited_for_peers{};
+    // The group's own name, equal at its members. Each member records each of its calls. Groups
+    // without a name, smaller than the world, are not distinguished, and nobody is late in them.
+    std::string_view group{};
   };
+  // `num_gradients` elements of `type`, reduce-scattered (stages 2, 3) or all-reduced. Their
+  // purpose is gradients.
+  Result<Done> record_gradient_sync(Ns duration, std::int64_t num_gradients, int world_size,
+                                    ElementType type, CommunicationOperation operation,
+                                    CommunicationDetail detail);
+  Result<Done> record_gradient_sync(
+      Ns duration, std::int64_t num_gradients, int world_size, ElementType type = ElementType::f32,
+      CommunicationOperation operation = CollectiveKind::reduce_scatter) {
+    return record_gradient_sync(duration, num_gradients, world_size, type, operation,
+                                CommunicationDetail{});
+  }
   // `bytes` as in CollectiveTotals.
   Result<Done> record_communication(CommunicationOperation operation, Ns duration, Bytes bytes,
                                     const CommunicationDetail& detail);
@@ -182,6 +193,7 @@ class Zero3PerformanceStats {
  private:
   RankWindow& own();
   [[nodiscard]] std::optional<Error> several_ranks() const;
+  [[nodiscard]] std::optional<Error> not_a_group(std::string_view name, int size) const;
   LayerTotals& layer(std::string_view name);
   void add_pass(TrainingPass kind, Ns duration, std::int64_t items);
   void claim(Activity activity, Ns duration);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/telemetry/stats_json.h"
+#include "engine/telemetry/straggler.h"
 #include "engine/telemetry/window_bytes.h"
 #include "engine/telemetry/window_test_builder.h"
 
@@ -195,6 +196,10 @@ TEST_F(Stats, WhatCannotBeTrueIsRefusedAndChangesNothing) {
   EXPECT_TRUE(refused(stats.record_communication(all_gather, 1s, Bytes{1}, {.stall = 2s})));
   EXPECT_TRUE(
       refused(stats.record_communication(all_gather, 1s, Bytes{1}, {.waited_for_peers = 2s})));
+  for (const std::string_view name : {"world", "group of 2"})
+    EXPECT_TRUE(refused(
+        stats.record_communication(all_gather, 1s, Bytes{1}, {.group_size = 2, .group = name})))
+        << name;
   EXPECT_TRUE(refused(stats.record_flops(Flops{-1}, Flops{1})));
   EXPECT_TRUE(refused(stats.record_flops(Flops{2}, Flops{1})));
   EXPECT_TRUE(refused(stats.record_flops(Flops{std::nan("")}, Flops{1})));
@@ -282,6 +287,68 @@ TEST_F(Stats, CommunicationEfficiencyIsAgainstTheMeasuredLink) {
   EXPECT_NEAR(*stats.communication_efficiency(), 2.0, 1e-12);
 }
 
+TEST_F(Stats, MergedArrivalsTellTheEfficiency) {
+  Zero3PerformanceStats a(0, 2, test_clock);
+  Zero3PerformanceStats b(1, 2, test_clock);
+  ASSERT_TRUE(a.set_references({.collectives = {{.group = "world",
+                                                 .kind = CollectiveKind::reduce_scatter,
+                                                 .link = {.start = {}, .rate = {1e6}}}}}));
+  test_time += 1s;
+  // 200 kB of f32, half of them on the bus: 100 ms by the link, from the second rank's call on.
+  ASSERT_TRUE(a.record_gradient_sync(900ms, 50'000, 2));
+  ASSERT_TRUE(b.record_gradient_sync(100ms, 50'000, 2));
+  ASSERT_TRUE(a.end_step());
+  ASSERT_TRUE(b.end_step());
+  EXPECT_FALSE(a.communication_efficiency());
+  ASSERT_TRUE(a.merge(b));
+  EXPECT_NEAR(*a.communication_efficiency(), 1.0, 1e-12);
+  EXPECT_EQ(a.communication_stats().kinds.at(0).calls.sum.peer_wait, 800ms);
+}
+
+TEST_F(Stats, AGradientSyncBehindTheBackwardPassIsNoWait) {
+  Zero3PerformanceStats stats(0, 2, test_clock);
+  test_time += 1s;
+  ASSERT_TRUE(stats.record_backward_pass(900ms, 10));
+  ASSERT_TRUE(stats.record_gradient_sync(500ms, 1000, 2, ElementType::f32,
+                                         CollectiveKind::reduce_scatter,
+                                         {.stall = 100ms, .waited_for_peers = 200ms}));
+  ASSERT_TRUE(stats.end_step());
+  const StepRecord step = stats.window().ranks[0].steps.at(0);
+  EXPECT_EQ(step.activity[slot(Activity::wait_reduce)], 100ms);
+  const JobCollective calls = stats.communication_stats().kinds.at(0).calls;
+  EXPECT_EQ(calls.purpose, CollectivePurpose::gradients);
+  EXPECT_EQ(calls.sum.transfer, 300ms);
+}
+
+// Ranks 0 and 1 reduce among themselves a second before ranks 2 and 3 do.
+TEST_F(Stats, GroupsOfOneSizeAreToldApartByName) {
+  const auto job = [](bool named) {
+    std::vector<Zero3PerformanceStats> ranks;
+    for (int r = 0; r < 4; ++r) ranks.emplace_back(r, 4, test_clock);
+    for (int i = 0; i < 5; ++i) {
+      for (std::size_t r = 0; r < 4; ++r) {
+        if (r % 2 == 0) test_time += 1s;
+        const std::string_view name = r < 2 ? "first" : "second";
+        EXPECT_TRUE(ranks[r].record_communication(
+            CollectiveKind::all_reduce, 100ms, Bytes{1000},
+            {.group_size = 2, .group = named ? name : std::string_view()}));
+      }
+      for (Zero3PerformanceStats& rank : ranks) EXPECT_TRUE(rank.end_step());
+    }
+    for (std::size_t r = 1; r < 4; ++r) EXPECT_TRUE(ranks[0].merge(ranks[r]));
+    return ranks[0];
+  };
+  const CommunicationStats named = job(true).communication_stats();
+  ASSERT_EQ(named.kinds.size(), 2U);
+  EXPECT_EQ(named.kinds[0].calls.group, (CollectiveGroup{"first", 2}));
+  EXPECT_EQ(named.operations, 10U);
+  EXPECT_TRUE(late_ranks(job(true).window()).empty());
+  const Zero3PerformanceStats nameless = job(false);
+  ASSERT_EQ(nameless.communication_stats().kinds.size(), 1U);
+  EXPECT_EQ(nameless.communication_stats().operations, 10U);
+  EXPECT_TRUE(late_ranks(nameless.window()).empty()) << "nothing tells whose group a call was in";
+}
+
 TEST_F(Stats, AReferenceOfAnUnknownGroupIsRefused) {
   Zero3PerformanceStats stats(0, 4, test_clock);
   const auto of = [&](const char* group) {
@@ -291,6 +358,10 @@ TEST_F(Stats, AReferenceOfAnUnknownGroupIsRefused) {
   };
   EXPECT_TRUE(of("world"));
   EXPECT_TRUE(of("group of 2"));
+  EXPECT_FALSE(of("node"));
+  ASSERT_TRUE(stats.record_communication(CollectiveKind::all_gather, 1s, Bytes{1},
+                                         {.group_size = 2, .group = "node"}));
+  EXPECT_TRUE(of("node"));
   for (const char* unknown : {"wrold", "group of 8", ""}) {
     const auto refused = of(unknown);
     ASSERT_FALSE(refused) << unknown;
