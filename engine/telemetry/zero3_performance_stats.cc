@@ -77,6 +77,16 @@ std::optional<Error> not_within(std::string_view part, std::optional<Ns> time,
                    joined({std::to_string(time->count()), " ns"}), "give a part of the duration");
 }
 
+std::optional<Error> not_a_rate(std::string_view what, double rate, Seconds start = {}) {
+  if (!(rate > 0) || !std::isfinite(rate))
+    return cannot_be(joined({"the rate of ", what}), std::to_string(rate),
+                     "give a measured rate above 0");
+  if (!(start >= Seconds{}) || !std::isfinite(start.count()))
+    return cannot_be(joined({"the start of ", what}), joined({std::to_string(start.count()), " s"}),
+                     "give a time of 0 or more");
+  return std::nullopt;
+}
+
 LayerTimingStats timings(const JobLayer& layer) {
   LayerTimingStats out{.forward_count = layer.forward.count,
                        .backward_count = layer.backward.count,
@@ -491,11 +501,20 @@ Result<Done> Zero3PerformanceStats::set_references(ReferenceRates references) {
         return true;
     return name == "world";
   };
-  for (const CollectiveReference& reference : references.collectives)
+  for (const CollectiveReference& reference : references.collectives) {
     if (!known(reference.group))
       return cannot_be("the group of a reference", reference.group,
                        "write \"world\", \"group of N\" with N below the number of ranks, or a "
                        "name with which a call was recorded");
+    if (auto error = not_a_rate("a group's link", reference.link.rate.value, reference.link.start))
+      return *error;
+  }
+  for (const auto& link : references.transfers)
+    if (link)
+      if (auto error = not_a_rate("a direction's link", link->rate.value, link->start))
+        return *error;
+  if (references.peak)
+    if (auto error = not_a_rate("a rank's peak", references.peak->value)) return *error;
   references_ = std::move(references);
   return Done{};
 }

@@ -185,8 +185,8 @@ class Zero3PerformanceStats {
   [[nodiscard]] Result<Done> merge(const Zero3PerformanceStats& other);
 
   // References for efficiencies: peaks and links, measured by the caller. Groups have the names
-  // "world" and "group of N", where record_communication() made them, else those of the windows.
-  // Errors: a group that this job cannot have.
+  // "world" and "group of N", or a name with which a call was recorded. Errors: a group that this
+  // job cannot have; a peak or a rate that is not above 0.
   Result<Done> set_references(ReferenceRates references);
   [[nodiscard]] const JobWindow& window() const { return window_; }
 

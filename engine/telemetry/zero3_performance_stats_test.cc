@@ -349,6 +349,24 @@ TEST_F(Stats, GroupsOfOneSizeAreToldApartByName) {
   EXPECT_TRUE(late_ranks(nameless.window()).empty()) << "nothing tells whose group a call was in";
 }
 
+TEST_F(Stats, ReferencesThatAreNoRatesAreRefused) {
+  Zero3PerformanceStats stats(0, 2, test_clock);
+  const auto link = [&](LinkReference reference) {
+    return stats.set_references(
+        {.collectives = {
+             {.group = "world", .kind = CollectiveKind::all_reduce, .link = reference}}});
+  };
+  EXPECT_FALSE(link({.rate = {0}}));
+  EXPECT_FALSE(link({.rate = {-5}}));
+  EXPECT_FALSE(link({.start = Seconds{-1}, .rate = {1e9}}));
+  EXPECT_FALSE(stats.set_references({.peak = FlopRate{0}}));
+  ReferenceRates transfers;
+  transfers.transfers[0] = LinkReference{};
+  EXPECT_EQ(stats.set_references(transfers).error().message(),
+            "the rate of a direction's link cannot be 0.000000; give a measured rate above 0");
+  EXPECT_TRUE(link({.rate = {1e9}}));
+}
+
 TEST_F(Stats, AReferenceOfAnUnknownGroupIsRefused) {
   Zero3PerformanceStats stats(0, 4, test_clock);
   const auto of = [&](const char* group) {
