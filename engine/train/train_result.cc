@@ -29,7 +29,7 @@ TrainRates train_rates(const TrainResult& r) {
   double wall = 0;
   double tokens = 0;
   for (const TrainStep& step : steps) {
-    wall += nanoseconds_of(step.wall);
+    wall += nanoseconds_of(&step == &steps.front() ? step.wall : step.added);
     tokens += static_cast<double>(step.tokens);
   }
   if (wall <= 0) return rates;

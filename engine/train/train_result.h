@@ -36,6 +36,7 @@ struct TrainStep {
   std::int64_t tokens = 0;  // of all ranks
   bool skipped = false;     // a gradient was not finite: nothing was updated
   Ns wall{};                // from the first rank's begin to the last rank's end
+  Ns added{};               // the part of it that no earlier step covers
   std::vector<TrainRankStep> ranks{};
 };
 
@@ -148,7 +149,7 @@ struct TrainResult {
 // The rates of the counted steps.
 struct TrainRates {
   double tokens_per_second = 0;
-  double step_ns = 0;  // mean
+  double step_ns = 0;  // time that at least one of them covers / their number
   std::optional<double> mfu{};
   std::optional<double> hfu{};
 };

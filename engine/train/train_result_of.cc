@@ -102,7 +102,8 @@ void add_steps(const JobWindow& job, const TrainHistory& history, TrainResult& r
                    .learning_rate = r.learning_rate,
                    .tokens = r.tokens,
                    .skipped = r.skipped,
-                   .wall = times[i].end - times[i].begin};
+                   .wall = times[i].end - times[i].begin,
+                   .added = times[i].added};
     for (const RankWindow& rank : job.ranks)
       if (i < rank.steps.size()) step.ranks.push_back(rank_step_of(rank.steps[i]));
     result.steps.push_back(std::move(step));

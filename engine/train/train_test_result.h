@@ -43,6 +43,7 @@ inline TrainResult run() {
     TrainStep s{.index = i, .loss = 5.0 - i, .learning_rate = 1e-3, .tokens = 1024};
     // The first step is slow, and warms up.
     s.wall = i == 0 ? Ns{400'000'000} : Ns{100'000'000};
+    s.added = s.wall;
     s.ranks = {rank_step(90'000'000, 9'000'000, 1'000'001),
                rank_step(80'000'000, 18'000'000, 2'000'000)};
     r.steps.push_back(s);

@@ -116,7 +116,8 @@ Json train_step_json(const TrainStep& s) {
               {"learning_rate", s.learning_rate},
               {"tokens", s.tokens},
               {"skipped", s.skipped},
-              {"wall_ns", s.wall.count()}};
+              {"wall_ns", s.wall.count()},
+              {"added_ns", s.added.count()}};
   row.update(budget_and_phases(ranks));
   return row;
 }
