@@ -235,7 +235,8 @@ void declare_views(CLI::App& app, TrainFlags& f) {
   declare_json(app, f.out.json);
   declare_html(app, f.out.html);
   declare_csv(app, f.out.csv);
-  app.add_flag("--quiet", f.quiet, "Leave out the progress line and the lines of steps")
+  app.add_flag("--quiet", f.quiet,
+               "Leave out the progress line and the lines of steps (rank 0's times)")
       ->group(group);
 }
 

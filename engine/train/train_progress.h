@@ -23,7 +23,7 @@ struct TrainedStep {
   double gradient_norm = 0;  // of the mean loss, before clipping
   double learning_rate = 0;
   std::int64_t tokens = 0;                  // of all ranks
-  Ns wall{};                                // rank 0's
+  Ns wall{};                                // rank 0's; the others may still be in the step
   std::optional<double> mfu{};              // share of one
   std::optional<double> validation_loss{};  // where it was evaluated
   std::vector<PersistentStraggler> late{};  // ranks that are persistently late now
