@@ -70,24 +70,27 @@ void add_offload(const zero::Engine& engine, const MemoryTransferMetrics& transf
                  TrainResult& result) {
   for (const std::string& store : engine.offload_descriptions())
     result.offload.push_back(msg::offload_of_rank(store));
-  double rank_steps = 0;
+  const auto ranks_of = [](const TrainStep& step) { return std::ssize(step.ranks); };
+  std::ptrdiff_t rank_steps = 0;
+  for (const TrainStep& step : result.steps) rank_steps += ranks_of(step);
+  if (result.offload.empty() || rank_steps == 0) return;
+  std::ptrdiff_t counted = 0;
   Ns exposed{};
   Ns wall{};
-  for (const TrainStep& step : result.steps) {
+  for (const TrainStep& step : counted_steps(result)) {
+    counted += ranks_of(step);
     for (const TrainRankStep& rank : step.ranks) {
-      rank_steps += 1;
       wall += rank.wall;
       exposed += rank.budget[static_cast<std::size_t>(BudgetCategory::copy_exposed)];
     }
   }
-  if (result.offload.empty() || rank_steps == 0) return;
-  const auto mean = [&](Ns t) { return Nanoseconds(t) / rank_steps; };
   for (const TransferLinkStats& link : transfers.links)
     result.offload.push_back(msg::offload_moves(
         link.direction == TransferDirection::host_to_nvme,
-        ByteSize{static_cast<double>(link.sum.bytes.value) / rank_steps}, mean(link.sum.busy),
+        ByteSize{static_cast<double>(link.sum.bytes.value) / static_cast<double>(rank_steps)},
+        link.sum.busy / rank_steps,
         link.efficiency ? Value(Digits{100 * *link.efficiency}) : Value()));
-  result.offload.push_back(msg::offload_stalls(mean(exposed), mean(wall)));
+  if (counted > 0) result.offload.push_back(msg::offload_stalls(exposed / counted, wall / counted));
 }
 
 // Row i of each rank's steps is history's i-th.

@@ -358,16 +358,16 @@ std::string train_passes_table(const PerformanceSummary& s, std::size_t width) {
                     time_or_dash(pass.p90), time_or_dash(pass.p99), time_or_dash(pass.max)});
   }
   if (rows.empty()) return {};
-  return "Passes of all ranks and micro-batches, with their waits:\n" + text_table({{"", false},
-                                                                                    {"count"},
-                                                                                    {"mean"},
-                                                                                    {"shortest"},
-                                                                                    {"p50"},
-                                                                                    {"p90"},
-                                                                                    {"p99"},
-                                                                                    {"longest"}},
-                                                                                   std::move(rows),
-                                                                                   width);
+  return "Passes of all ranks, micro-batches and steps, with their waits:\n" +
+         text_table({{"", false},
+                     {"count"},
+                     {"mean"},
+                     {"shortest"},
+                     {"p50"},
+                     {"p90"},
+                     {"p99"},
+                     {"longest"}},
+                    std::move(rows), width);
 }
 
 constexpr std::size_t shown_layers = 5;
@@ -385,8 +385,9 @@ std::string train_layers_table(const PerformanceSummary& s, std::size_t width) {
                     time_or_dash(layer->average_backward_time),
                     std::to_string(layer->slowest_rank)});
   std::string out = layers.size() > shown_layers
-                        ? fmt::format("The {} longest of {} layers:\n", shown_layers, layers.size())
-                        : std::string("Layers, the longest first:\n");
+                        ? fmt::format("The {} longest of {} layers, mean of a pass:\n",
+                                      shown_layers, layers.size())
+                        : std::string("Layers, the longest first, mean of a pass:\n");
   return out + text_table({{"", false}, {"forward"}, {"backward"}, {"slowest rank"}},
                           std::move(rows), width);
 }
