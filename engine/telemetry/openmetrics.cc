@@ -25,7 +25,7 @@ void run_families(MetricText& out, const JobWindow& run, const JobTotals& totals
              "FLOPs of the model, without recomputation, by all ranks.");
   out.sample("_total", {}, totals.model_flops.value);
   out.family("stepscope_wall_seconds", MetricType::counter, "seconds",
-             "Wall time of the steps: latest end less earliest begin of any rank.");
+             "Wall time that at least one rank's step covers.");
   out.sample("_total", {}, in_seconds(totals.wall));
   out.family("stepscope_committed_wall_seconds", MetricType::counter, "seconds",
              "Wall time of steps whose update no rank skipped.");
@@ -155,7 +155,7 @@ void late_family(MetricText& out, const JobWindow& recent) {
   const auto late = late_ranks(recent);
   if (late.empty()) return;
   out.family("stepscope_late_seconds", MetricType::gauge, "seconds",
-             "How late a rank comes to the collectives of a step, behind the median.");
+             "Lateness behind the median, summed over a step's collectives, mean over steps.");
   for (const PersistentStraggler& straggler : late) {
     const std::string rank = std::to_string(straggler.rank);
     out.sample("",
