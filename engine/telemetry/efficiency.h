@@ -74,7 +74,8 @@ struct TransferLinkStats {
 struct MemoryTransferMetrics {
   std::vector<TransferLinkStats> links{};  // directions that were used
   Bytes bytes{};
-  std::optional<double> gb_per_s{};    // over all directions: bytes / sum of their busy times
+  // The mean rate of a busy direction: bytes / sum of the busy times of all directions and ranks.
+  std::optional<double> gb_per_s{};
   std::optional<double> efficiency{};  // over the directions with a reference
 };
 [[nodiscard]] MemoryTransferMetrics memory_transfers(const JobWindow& window,

@@ -53,7 +53,7 @@ struct LayerTimingStats {
 
 // The passes of one kind, over all ranks. The quantile q of n times is the time of rank
 // floor(q (n - 1)) in ascending order, within 1 % (stats/quantile_sketch.h): of one time every
-// quantile is that time, of 2 to 101 times p99 is at most the second longest. Absent without
+// quantile is that time, of 2 to 101 times p99 is the second longest, within 1 %. Absent without
 // passes.
 struct PassTimes {
   std::uint64_t count = 0;
@@ -80,7 +80,7 @@ struct PerformanceSummary {
   std::array<PassTimes, pass_count> passes{};  // by TrainingPass
   ActivityTimes budget{};                      // device time of all ranks; sums to rank_wall
   Ns rank_wall{};
-  Ns beyond_wall{};  // manually recorded durations that exceed their steps
+  Ns beyond_wall{};  // manually recorded durations that exceed their steps, left out of the budget
   std::map<std::string, LayerTimingStats, std::less<>> layers{};
   ThroughputMetrics throughput{};
   MemoryTransferMetrics memory_transfers{};
@@ -145,7 +145,8 @@ class Zero3PerformanceStats {
   // Ends the step in loops without an optimizer step.
   Result<Done> end_step();
 
-  // The thirteen members. Times of several ranks are their mean; over_ranks() has the distribution.
+  // The thirteen members. Total times of several ranks are their mean; over_ranks() has the
+  // distribution. Layers, transfers and collectives are summed over ranks.
   [[nodiscard]] std::uint64_t forward_passes() const;
   [[nodiscard]] std::uint64_t backward_passes() const;
   [[nodiscard]] std::uint64_t optimizer_steps() const;
