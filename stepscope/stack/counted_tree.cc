@@ -123,6 +123,7 @@ struct Node {
   std::uint64_t count = 0;
   std::size_t parent = 0;
   std::vector<std::size_t> children{};
+  bool cut = false;  // a row below it is cut off
 };
 
 class TreeReader {
@@ -139,7 +140,7 @@ class TreeReader {
     ++rows_;
     if (row->repaired) ++repaired_;
     if (row->name.empty() || row->name == "[unknown] in") {
-      ++cut_;
+      cut_below(1);
       return;
     }
     if (nodes_.size() + pending_.size() > most_rows) {
@@ -154,7 +155,7 @@ class TreeReader {
   }
 
   void finish() {
-    cut_ += pending_.size();
+    cut_below(pending_.size());
     into_.note("rows_cut_off", cut_);
     into_.note("rows_without_a_count_that_take_the_next_row's", inherited_);
     into_.note("rows_repaired", repaired_);
@@ -178,6 +179,8 @@ class TreeReader {
       if (at == TreeBuilder::root) at = into_.thread("", "not in the excerpt");
       if (!node.children.empty() || made[n] == TreeBuilder::root)
         at = into_.tree.child(at, into_.strings.intern(hidden_frame));
+      else if (node.cut)
+        at = into_.tree.child(at, into_.strings.intern(cut_frame));
       into_.tree.add(at, static_cast<double>(node.count - below));
     }
     into_.note("rows_whose_parts_exceed_them", wrong);
@@ -187,7 +190,7 @@ class TreeReader {
  private:
   void place(const std::string& name, std::uint64_t count) {
     if (name == "total") {
-      cut_ += pending_.size();
+      cut_below(pending_.size());
       pending_.clear();
       chain_.assign(1, 0);
     }
@@ -201,6 +204,12 @@ class TreeReader {
     }
     pending_.clear();
     enter(name, count);
+  }
+
+  // The rows belong to the previous row or to a caller of it: nothing shows which.
+  void cut_below(std::uint64_t rows) {
+    cut_ += rows;
+    if (rows > 0) nodes_[chain_.back()].cut = true;
   }
 
   void enter(const std::string& name, std::uint64_t count) {

@@ -5,8 +5,9 @@
 // There is no indentation. A row is called from the row above it; if its count is larger, from the
 // nearest row with at least that count. `total` begins a new tree. A tree with the same total is
 // another excerpt of the same profile, and equal rows are merged. The part of a row's count that is
-// beyond the rows below it becomes hidden_frame. Prose is skipped. Blanks in place of underscores,
-// Ox and l in numbers, and quotes are repaired. Both are counted.
+// beyond the rows below it becomes hidden_frame. If its callees' rows are cut off, all of it
+// becomes cut_frame. Prose is skipped. Blanks in place of underscores, Ox and l in numbers, and
+// quotes are repaired. Both are counted.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "stepscope/stack/misread_names.h"
+#include "stepscope/stack/stack_summary.h"
 #include "stepscope/stack/stack_test_text.h"
 
 namespace stepscope {
@@ -70,7 +74,7 @@ TEST(CountedTree, MakesAChainAndUnitesExcerptsOfOneProfile) {
             (Folded{{"not in the excerpt;[not in the excerpt]", 20},
                     {"python3.11;[not in the excerpt]", 10},
                     {"python3.11|pt_autograd_1;[not in the excerpt]", 10},
-                    {"python3.11|pt_autograd_1;A.b [0x5d]", 20},
+                    {"python3.11|pt_autograd_1;A.b [0x5d];[callees cut off]", 20},
                     {"python3.11|pt_autograd_0;[not in the excerpt]", 15},
                     {"python3.11|pt_autograd_0;A.c [0x1];[not in the excerpt]", 20},
                     {"python3.11|pt_autograd_0;A.c [0x1];no_count;deep", 5}}));
@@ -80,6 +84,26 @@ TEST(CountedTree, MakesAChainAndUnitesExcerptsOfOneProfile) {
                                     {"rows_cut_off", 1},
                                     {"rows_repaired", 3},
                                     {"rows_without_a_count_that_take_the_next_row's", 1}}));
+}
+
+// What a row takes itself is not known where the rows of its callees are cut off.
+TEST(CountedTree, ARowAboveOneThatIsCutOffHasNoWeightOfItsOwn) {
+  const auto p = test::profile_of(
+      "'total' (9)\n'main' (9)\n'A.open' (5)\n' [unknown] in\n'total' (9)\n'main' (9)\n"
+      "'A.closed' (4)\n");
+  ASSERT_TRUE(p) << p.error().message();
+  const auto rules = make_phase_rules();
+  const NodePhases phases = phases_of(*p, *rules);
+  std::map<std::string, double, std::less<>> self;
+  for (const FunctionWeight& f : summarize(*p, *rules, phases).functions)
+    self.emplace(p->strings[f.frame], f.self);
+  EXPECT_EQ(self, (std::map<std::string, double, std::less<>>{
+                      {"main", 0}, {"A.open", 0}, {"A.closed", 4}}));
+  const auto cut = std::ranges::find_if(
+      p->tree.frame, [&](StringId frame) { return p->strings[frame] == cut_frame; });
+  ASSERT_NE(cut, p->tree.frame.end());
+  const auto node = static_cast<std::size_t>(cut - p->tree.frame.begin());
+  EXPECT_EQ(rules->phases[phases.self[node]].name, "native") << "the phase of its row";
 }
 
 TEST(CountedTree, TakesOtherTotalsAsOtherProfiles) {

@@ -20,6 +20,9 @@ namespace stepscope {
 // The frame of samples whose stacks an excerpt does not show.
 constexpr std::string_view hidden_frame = "[not in the excerpt]";
 
+// The frame of samples in a row of an excerpt and in the callees below it, whose rows are cut off.
+constexpr std::string_view cut_frame = "[callees cut off]";
+
 // The unit of weights.
 enum class WeightUnit : std::uint8_t { samples, nanoseconds, bytes, other };
 constexpr auto weight_unit_names = enum_names<WeightUnit::other>;

@@ -60,7 +60,8 @@ std::vector<FunctionWeight> functions_of(const Profile& profile, const NodePhase
   }
   for (std::uint32_t f = 0; f < all.size(); ++f) all[f].frame = StringId{f};
   std::erase_if(all, [&](const FunctionWeight& f) {
-    return f.total == 0 || profile.strings[f.frame] == hidden_frame;
+    const std::string_view frame = profile.strings[f.frame];
+    return f.total == 0 || frame == hidden_frame || frame == cut_frame;
   });
   std::ranges::stable_sort(all, [](const FunctionWeight& a, const FunctionWeight& b) {
     return a.self != b.self ? a.self > b.self : a.total > b.total;
