@@ -38,7 +38,7 @@ ThreadSummary summary_of(const Profile& profile, const PhaseRules& rules, const 
 std::vector<FunctionWeight> functions_of(const Profile& profile, const NodePhases& phases) {
   const CallTree& tree = profile.tree;
   std::vector<FunctionWeight> all(profile.strings.size());
-  std::vector<double> largest(all.size());
+  Cells own;                                    // by function and phase
   std::vector<std::uint32_t> open(all.size());  // occurrences of a frame on the path
   std::vector<std::uint32_t> way;
   std::vector<bool> is_thread(tree.size());
@@ -53,10 +53,13 @@ std::vector<FunctionWeight> functions_of(const Profile& profile, const NodePhase
     if (open[f]++ == 0) all[f].total += tree.total[n];
     way.push_back(n);
     all[f].self += tree.self[n];
-    if (tree.self[n] > largest[f]) {
-      largest[f] = tree.self[n];
-      all[f].phase = phases.self[n];
-    }
+    if (tree.self[n] > 0) own[{f, phases.self[n]}] += tree.self[n];
+  }
+  for (const auto& [key, weight] : own) {
+    FunctionWeight& f = all[key.first];
+    if (weight <= f.phase_weight) continue;
+    f.phase = key.second;
+    f.phase_weight = weight;
   }
   for (std::uint32_t f = 0; f < all.size(); ++f) all[f].frame = StringId{f};
   std::erase_if(all, [&](const FunctionWeight& f) {

@@ -32,6 +32,7 @@ struct ThreadSummary {
 struct FunctionWeight {
   StringId frame;
   std::optional<std::uint32_t> phase{};  // with most of its own weight; absent without any
+  double phase_weight = 0;               // its own weight in that phase
   double self = 0;
   double total = 0;  // including callees; recursion once; summed over threads
 };

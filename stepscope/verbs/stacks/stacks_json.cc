@@ -162,6 +162,7 @@ Json functions(const StacksResult& r) {
                    {"line_by_table", facts.by_table},
                    {"kind", name_of(frame_kind_names, facts.frame.kind)},
                    {"phase", f.phase ? Json(r.rules.phases[*f.phase].name) : Json(nullptr)},
+                   {"phase_weight", number(f.phase_weight)},
                    {"self", number(f.self)},
                    {"total", number(f.total)}});
   }

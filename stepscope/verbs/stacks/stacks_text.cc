@@ -180,19 +180,28 @@ std::string short_label(const StacksResult& r, StringId frame) {
   return label;
 }
 
+// "ZeRO-3 reduce throttle 80.0 %": the phase with most of a function's own weight, and its share.
+std::string phase_of_function(const StacksResult& r, const FunctionWeight& f) {
+  if (!f.phase) return "-";
+  const std::string& label = r.rules.phases[*f.phase].label;
+  return f.phase_weight < f.self
+             ? fmt::format("{} {}", label, format_percent(f.phase_weight / f.self))
+             : label;
+}
+
 std::string functions_table(const StacksResult& r, std::size_t width) {
   std::vector<Column> columns = {
-      {"itself"}, {"share"}, {"with callees"}, {"function", false, 80}, {"phase", false, 27}};
+      {"itself"}, {"share"}, {"with callees"}, {"function", false, 80}, {"phase", false, 35}};
   std::vector<std::vector<std::string>> rows;
   for (const FunctionWeight& f : r.summary.functions) {
     if (rows.size() == shown_functions || f.self <= 0) break;
     const double shown = r.summary.weight - r.summary.hidden;
     rows.push_back({format_weight(f.self, r.profile.unit), format_percent(f.self / shown),
                     format_weight(f.total, r.profile.unit), short_label(r, f.frame),
-                    f.phase ? r.rules.phases[*f.phase].label : "-"});
+                    phase_of_function(r, f)});
   }
   if (rows.empty()) return {};
-  return "Functions by what they take themselves, all threads:\n" +
+  return "Functions by what they take themselves (a share is of all threads' shown stacks):\n" +
          text_table(std::move(columns), std::move(rows), width);
 }
 

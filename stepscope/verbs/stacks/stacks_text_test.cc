@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <utility>
 
+#include "stepscope/base/scratch_test_folder.h"
 #include "stepscope/verbs/stacks/stacks_test_results.h"
 
 namespace stepscope {
@@ -19,6 +23,24 @@ TEST(StacksText, SaysWhyNothingIsJoined) {
   const std::string text = stacks_trace_text(b.report, 100);
   EXPECT_NE(text.find("not joined in time: it has no instants."), std::string::npos) << text;
   EXPECT_NE(text.find("computing 80.0 %"), std::string::npos) << text;
+}
+
+StacksResult result_of(const std::string& name, const std::string& text) {
+  static const Folder folder;
+  const std::filesystem::path path = folder.path / name;
+  std::ofstream(path) << text;
+  auto result = stacks({.profiles = {path.string()}});
+  EXPECT_TRUE(result) << result.error().message();
+  return std::move(*result);
+}
+
+TEST(StacksText, AFunctionOfSeveralPhasesHasTheShareOfTheLargest) {
+  const std::string wait = ";synchronize (torch/cuda/streams.py:227) ";
+  const StacksResult r = result_of(
+      "two.collapsed", "T;fetch_sub_module" + wait + "40\nT;__reduce_and_partition_ipg_grads" +
+                           wait + "30\nT;g;__reduce_and_partition_ipg_grads" + wait + "30\n");
+  const std::string text = stacks_text(r, {.text = {.width = 130}});
+  EXPECT_NE(text.find("ZeRO-3 reduce throttle 60.0 %"), std::string::npos) << text;
 }
 
 }  // namespace

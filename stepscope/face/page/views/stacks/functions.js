@@ -11,6 +11,8 @@ export function stacks_functions(report) {
   const known_phases = phases_by_name(report);
   const phase = (f) => known_phases.get(f.phase);
   const all = report.weight - report.hidden || 1;
+  const phase_words = (f) => (phase(f) ? phase(f).label + (
+    f.phase_weight < f.self ? ` ${part(f.phase_weight, f.self)}` : '') : '');
   const place = (f) => (f.file ? `${f.file.split('/').pop()}${f.line ? `:${f.line}` : ''}` : '');
   return data_table({
     label: 'Functions', rows: report.functions, filter: 'Filter functions', sort: 1, limit: 25,
@@ -21,7 +23,7 @@ export function stacks_functions(report) {
       {label: 'Share', share: true, value: (f) => f.self / all, show: (f) => part(f.self, all)},
       figure_column('With callees', 'total', weight),
       {label: 'Where', text: true, value: place},
-      {label: 'Phase', text: true, value: (f) => (phase(f) ? phase(f).label : '')}
+      {label: 'Phase', text: true, value: phase_words}
     ]
   });
 }
