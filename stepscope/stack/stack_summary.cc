@@ -74,6 +74,11 @@ std::vector<FunctionWeight> functions_of(const Profile& profile, const NodePhase
 
 }  // namespace
 
+std::size_t shown_threads(const StackSummary& summary) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      summary.threads, [](const ThreadSummary& t) { return t.weight > t.hidden; }));
+}
+
 std::vector<PhaseWeight> by_phase(std::span<const PhaseWeight> weights) {
   Cells cells;
   for (const PhaseWeight& w : weights) cells[{w.phase, 0}] += w.weight;

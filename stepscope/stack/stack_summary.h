@@ -4,6 +4,7 @@
 // shown stacks). Summed over all threads, everything would look idle.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -49,6 +50,10 @@ struct StackSummary {
 
 [[nodiscard]] StackSummary summarize(const Profile& profile, const PhaseRules& rules,
                                      const NodePhases& phases);
+
+// The number of threads with a shown stack. The others are what an excerpt leaves out of a process
+// or of the whole.
+[[nodiscard]] std::size_t shown_threads(const StackSummary& summary);
 
 // Weights of one phase over its passes, largest first.
 [[nodiscard]] std::vector<PhaseWeight> by_phase(std::span<const PhaseWeight> weights);

@@ -109,7 +109,7 @@ Message stacks_sentence(const StacksResult& r) {
   });
   return joined(msg::sentences,
                 {msg::clauses(std::move(parts)),
-                 idle > 0 ? msg::threads_idle(idle, r.summary.threads.size()) : Message(),
+                 idle > 0 ? msg::threads_idle(idle, shown_threads(r.summary)) : Message(),
                  stacks_trace_sentence(r)});
 }
 

@@ -22,7 +22,7 @@
 namespace stepscope {
 namespace {
 
-constexpr std::size_t shown_threads = 8;
+constexpr std::size_t most_threads = 8;
 constexpr std::size_t shown_functions = 10;
 constexpr std::size_t shown_joined_threads = 3;
 constexpr std::size_t shown_phases = 6;
@@ -53,10 +53,10 @@ std::string headline(const StacksResult& r) {
   std::string what = p.inputs.size() == 1 ? fmt::format("{} ({})", printable(p.inputs.front().path),
                                                         p.inputs.front().format)
                                           : fmt::format("{} profiles", p.inputs.size());
-  return fmt::format("{} · {} · {} · {} stack{} · {}\n", what,
-                     weight_in_words(r.summary.weight, p.unit), counted(p.threads.size(), "thread"),
-                     format_count(static_cast<double>(stacks)), stacks == 1 ? "" : "s",
-                     format_bytes(bytes));
+  return fmt::format(
+      "{} · {} · {} · {} stack{} · {}\n", what, weight_in_words(r.summary.weight, p.unit),
+      counted(shown_threads(r.summary), "thread"), format_count(static_cast<double>(stacks)),
+      stacks == 1 ? "" : "s", format_bytes(bytes));
 }
 
 std::string threads_table(const StacksResult& r, std::size_t width) {
@@ -64,7 +64,7 @@ std::string threads_table(const StacksResult& r, std::size_t width) {
       {"thread", false, 40}, {"weight"}, {"idle"}, {"mostly", false, 60}, {"share"}};
   std::vector<std::vector<std::string>> rows;
   for (const ThreadSummary& t : r.summary.threads) {
-    if (rows.size() == shown_threads) break;
+    if (rows.size() == most_threads) break;
     if (t.weight <= t.hidden) continue;
     const auto most = main_phase(r, t);
     rows.push_back({thread_name(r, t), format_weight(t.weight, r.profile.unit),
@@ -76,9 +76,8 @@ std::string threads_table(const StacksResult& r, std::size_t width) {
   }
   std::string out = "Threads, those with most to do first (a share is of one thread, not idle):\n" +
                     text_table(std::move(columns), std::move(rows), width);
-  const auto told = static_cast<std::size_t>(std::ranges::count_if(
-      r.summary.threads, [](const ThreadSummary& t) { return t.weight > t.hidden; }));
-  if (told > shown_threads) out += fmt::format("  and {} more\n", told - shown_threads);
+  if (const std::size_t told = shown_threads(r.summary); told > most_threads)
+    out += fmt::format("  and {} more\n", told - most_threads);
   if (r.summary.hidden > 0)
     out += fmt::format("  {} of {} are counted without their stacks\n",
                        format_weight(r.summary.hidden, r.profile.unit),

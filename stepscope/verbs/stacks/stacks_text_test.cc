@@ -34,6 +34,15 @@ StacksResult result_of(const std::string& name, const std::string& text) {
   return std::move(*result);
 }
 
+TEST(StacksText, RemaindersOfAnExcerptAreNoThreads) {
+  const StacksResult r = result_of("tree.txt",
+                                   "'total' (100)\n'python3' (90)\n'MainThread' (80)\n'f' (70)\n"
+                                   "'total' (100)\n'python3' (90)\n'pt_autograd_0' (5)\n'g' (5)\n");
+  ASSERT_EQ(r.summary.threads.size(), 4U);
+  const std::string text = stacks_text(r, {.text = {.width = 100}});
+  EXPECT_NE(text.find(" · 2 threads · "), std::string::npos) << text;
+}
+
 TEST(StacksText, AFunctionOfSeveralPhasesHasTheShareOfTheLargest) {
   const std::string wait = ";synchronize (torch/cuda/streams.py:227) ";
   const StacksResult r = result_of(

@@ -27,7 +27,7 @@ function stacks_hero(report) {
   const rows = [
     [report.unit === 'nanoseconds' ? 'Time' : hyphened(unit).replace(/^./, (c) => c.toUpperCase()),
       weight(report.weight), unit_remark(report.unit)],
-    ['Threads', count(report.threads.length)],
+    ['Threads', count(report.threads.filter((t) => t.weight > t.hidden).length)],
     ['Busy', part(report.busy, report.weight), `${part(report.idle, report.weight)} idle`],
     report.hidden > 0 && ['Not shown', part(report.hidden, report.weight), 'counted, no stacks'],
   ].filter(Boolean);
