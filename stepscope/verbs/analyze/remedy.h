@@ -12,7 +12,7 @@
 
 namespace stepscope {
 
-// The finding that the first sentence states; null if none does. Lies in report.findings.
+// The finding that the first sentence states, in report.findings; null if it states another thing.
 [[nodiscard]] const Finding* said_finding(const Analysis& report);
 
 // Empty if no finding and no rule knows one.

@@ -91,12 +91,35 @@ Messages remarks_on_lines(const StacksResult& r) {
   return remarks;
 }
 
-void fill(StacksResult& r, std::optional<Profile> before) {
+// Rules for one version of the sources, which name phases by lines, take part only if a table says
+// that the profile is of this version.
+Messages remarks_on_versions(const StacksRequest& request, const StacksResult& r) {
+  Messages remarks;
+  if (r.table) return remarks;
+  for (const std::string_view name : instruction_table_names()) {
+    const auto table = open_instruction_table(std::string(name));
+    if (!table) continue;
+    const auto rules = read_rules(request.rules, table->sources());
+    if (!rules) continue;
+    const NodePhases phases = phases_of(r.profile, *rules);
+    for (std::uint32_t n = 0; n < r.profile.tree.size(); ++n) {
+      if (r.profile.tree.self[n] == 0 ||
+          rules->phases[phases.self[n]].name == r.rules.phases[r.phases.self[n]].name)
+        continue;
+      remarks.push_back(msg::rules_of_versions(table->sources(), name));
+      break;
+    }
+  }
+  return remarks;
+}
+
+void fill(const StacksRequest& request, StacksResult& r, std::optional<Profile> before) {
   const InstructionTable* table = r.table ? &*r.table : nullptr;
   r.phases = phases_of(r.profile, r.rules, table);
   r.summary = summarize(r.profile, r.rules, r.phases);
   r.warnings = input_remarks(r.profile);
   append(r.warnings, remarks_on_lines(r));
+  append(r.warnings, remarks_on_versions(request, r));
   if (!before) {
     r.flame = flame_graph(r.profile, r.phases, drawn_nodes);
     return;
@@ -227,7 +250,7 @@ Result<StacksResult> stacks(const StacksRequest& request, const Progress& progre
     else
       fail(progress, result->failures, read.error());
   }
-  fill(*result, std::move(before));
+  fill(request, *result, std::move(before));
   if (!request.traces.inputs.empty())
     if (const auto added = add_trace(request, progress, *result); !added) return added.error();
   return result;

@@ -81,6 +81,22 @@ TEST(Stacks, SayWhereLinesOfInstructionsComeFrom) {
   EXPECT_FALSE(stacks({.profiles = {path}, .lasti = "none.tsv"}));
 }
 
+TEST(Stacks, RulesOfOneVersionThatWouldTellMoreAreNamed) {
+  const std::string lines = "T;fetch_sub_module (deepspeed/runtime/zero/x.py:";
+  const auto remarks = [](const std::string& path, const std::string& table) {
+    const auto result = stacks({.profiles = {path}, .lasti = table});
+    EXPECT_TRUE(result) << result.error().message();
+    return say_all(result->warnings);
+  };
+  const std::string own = "deepspeed-0.16.7-cpython3.11";
+  const std::string of_lines = file_with(
+      "stacks_test_lines.txt", lines + "412);__all_gather_params (x.py:1) 20\n" + lines + "9) 1\n");
+  ASSERT_EQ(remarks(of_lines, "").size(), 1U);
+  EXPECT_NE(remarks(of_lines, "")[0].find("--lasti " + own), std::string::npos);
+  EXPECT_TRUE(remarks(of_lines, own).empty());
+  EXPECT_TRUE(remarks(file_with("stacks_test_other.txt", lines + "9) 1\n"), "").empty());
+}
+
 std::string trace_of(int rank) {
   const std::string number = std::to_string(rank);
   return file_with("stacks_test_rank_" + number + ".json",
