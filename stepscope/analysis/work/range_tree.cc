@@ -68,9 +68,18 @@ class Builder {
 
   void add_host_rows(const RankIndex& rank) {
     const Slices& s = trace_.slices;
-    const auto frame = [&](SliceId row) { return kind_of(row).has_value(); };
+    std::vector<bool> backend(trace_.strings.size());
+    if (rank.cpu_only()) backend = backend_row_names(trace_.strings);
+    const auto in_flight = [&](SliceId row) { return backend[index(s.name[index(row)])]; };
+    const auto frame = [&](SliceId row) { return kind_of(row) && !in_flight(row); };
     for (const TrackId track : rank.host_tracks) {
       visit_nested(s, trace_.track(track), frame, [&](SliceId row, SliceId parent) {
+        if (in_flight(row)) {
+          const StringId name = s.name[index(row)];
+          count(child(root, RangeKind::annotation, index(name)), s.start[index(row)],
+                s.dur[index(row)]);
+          return;
+        }
         const std::uint32_t above = parent == no_slice ? root : place_[index(parent)];
         if (is_call(s.category[index(row)]))
           place_[index(row)] = phase_below(above, track, s.start[index(row)]);

@@ -3,6 +3,9 @@
 // by path over all steps and threads. A device operation is a child of the deepest row around its
 // launch call; without a launch call, of the GPU annotation around it. Step annotations are not
 // ranges.
+// A row of a communication backend in a CPU-only trace lasts while its message is in flight,
+// whatever its thread does meanwhile (rank_index.h): it stands at the top, in no range and around
+// none.
 //
 // A phase node is inserted where the path enters the phase: above the outermost row inside one
 // phase. `host` sums the rows of a node. `device` sums the device operations below the node

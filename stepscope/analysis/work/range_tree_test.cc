@@ -89,6 +89,25 @@ TEST(range_tree, puts_a_phase_below_a_range_that_spans_several) {
   EXPECT_EQ(t[0].device, Ns{5});
 }
 
+TEST(range_tree, keeps_messages_in_flight_on_a_thread_out_of_the_nesting) {
+  WorkBuilder b;
+  b.row(b.thread(1), Category::user_annotation, "Forward 0", 10, 30);
+  b.op("aten::mm", 11, 25);
+  b.row(b.thread(1), Category::user_annotation, "gloo:send", 28, 90);
+  b.row(b.thread(1), Category::user_annotation, "Forward 1", 40, 60);
+  b.op("aten::mm", 41, 55);
+  const auto t = tree(b, {{Ns{0}, Ns{70}, Phase::forward}});
+  ASSERT_EQ(t.size(), 2U);
+  EXPECT_EQ(at(t, {"gloo:send"}).host, Ns{62});
+  EXPECT_TRUE(at(t, {"gloo:send"}).children.empty());
+  for (const char* range : {"Forward 0", "Forward 1"}) {
+    const RangeNode& forward = at(t, {"forward", range});
+    EXPECT_EQ(forward.host, Ns{20});
+    ASSERT_EQ(forward.children.size(), 1U);
+    EXPECT_EQ(forward.children[0].name, "aten::mm");
+  }
+}
+
 TEST(range_tree, shows_a_recompute_inside_its_backward) {
   WorkBuilder b;
   b.op("ReluBackward0", 10, 90);
