@@ -80,6 +80,22 @@ void unsure_group_warning(const JobResult& job, Messages& out) {
   if (calls > 0) out.push_back(msg::groups_unsure(calls, std::vector(ranks.begin(), ranks.end())));
 }
 
+// Messages pass between stages, and still nothing is known of what the stages idle.
+Message no_bubble_warning(const JobResult& job) {
+  const CollectiveMatches& matches = job.collectives.matches;
+  bool any = false;
+  bool in_steps = false;
+  for (const RankCalls& rank : matches.ranks)
+    for (const CollectiveCall& call : rank.calls) {
+      if (!is_stage_message(call, job.collectives.dimension_of)) continue;
+      any = true;
+      in_steps = in_steps || call.step;
+      if (call.step && call.edge_count > 0) return msg::no_bubble(msg::messages_without_compute());
+    }
+  if (!any) return {};
+  return msg::no_bubble(in_steps ? msg::messages_without_peers() : msg::messages_outside_steps());
+}
+
 void job_warnings(const Analysis& report, Messages& out) {
   const JobResult& job = report.job;
   if (job.ranks.size() > 1 && !job.collectives.matches.clocks_comparable)
@@ -92,7 +108,10 @@ void job_warnings(const Analysis& report, Messages& out) {
   unsure_group_warning(job, out);
   if (Message units = unit_waits_warning(job.units, job.collectives); !units.empty())
     out.push_back(std::move(units));
-  if (job.pipeline) append(out, job.pipeline->warnings);
+  if (job.pipeline)
+    append(out, job.pipeline->warnings);
+  else if (Message none = no_bubble_warning(job); !none.empty())
+    out.push_back(std::move(none));
   const auto ordered = std::ranges::find(report.inputs, "order", &InputRow::rank_source);
   if (ordered != report.inputs.end()) out.push_back(msg::ranks_by_order());
 }

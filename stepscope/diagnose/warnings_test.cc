@@ -48,6 +48,26 @@ TEST(Warnings, EverythingThatWasNotRecordedIsOneLineWithItsSwitches) {
     EXPECT_NE(warnings[0].find(needed), std::string::npos) << needed;
 }
 
+TEST(Warnings, MessagesBetweenStagesWithoutABubbleSayWhy) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  complete(t);
+  Collectives& collectives = t.job.collectives;
+  collectives.dimension_of = {Dimension::pp};
+  collectives.matches.ranks.resize(1);
+  CollectiveCall& call = collectives.matches.ranks[0].calls.emplace_back();
+  call.kind = CollectiveKind::recv;
+  call.group = 0;
+  const auto note = [&] { return with(warnings_of(t), "no bubble of the pipeline: "); };
+  EXPECT_TRUE(note().ends_with("no message between its stages lies in the recorded steps"));
+  call.step = 0;
+  EXPECT_NE(note().find("is not known; record all ranks with record_shapes=True"),
+            std::string::npos);
+  call.edge_count = 1;
+  EXPECT_TRUE(note().ends_with("no compute of a step fits the messages between its stages"));
+  t.job.pipeline = test::two_stages();
+  EXPECT_EQ(note(), "");
+}
+
 TEST(Warnings, ACpuRunIsNotAskedForDeviceRows) {
   TestReport t({{{BudgetCategory::compute, 100}}});
   t.rank(0).device.kind = "cpu";

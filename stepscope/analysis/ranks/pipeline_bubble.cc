@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "stepscope/analysis/budget/cpu_budget.h"
 #include "stepscope/analysis/budget/time_budget.h"
 #include "stepscope/stats/summary.h"
 
@@ -45,8 +46,18 @@ struct Passes {
   std::optional<int> warm_up;  // forwards before the first backward
 };
 
+std::vector<Computing> computing_on_host(const RankView& view, const HostPhases& phases) {
+  std::vector<Computing> all;
+  for (const CpuWork& work : cpu_work(*view.trace, *view.index))
+    for (const HostSpan& span : work.computing)
+      all.push_back({span.start, span.end, phases.at(work.thread, span.start)});
+  std::ranges::stable_sort(all, {}, &Computing::start);
+  return all;
+}
+
 std::vector<Computing> computing_of(const RankView& view, const HostPhases& phases,
                                     std::size_t device) {
+  if (view.index->cpu_only()) return computing_on_host(view, phases);
   std::vector<Computing> all;
   const Trace& trace = *view.trace;
   for (const SliceId op : view.index->devices[device].ops) {
@@ -226,11 +237,12 @@ CommSplit with_messages(const CommSplit& split, const RankView& view, const Rank
   return changed;
 }
 
-Ns idle_of(const Budget& budget) {
+// During its passes a thread runs what has no row between its operators: that is a part of a pass.
+Ns idle_of(const Budget& budget, bool passes_on_host) {
   Ns sum{};
   for (std::size_t c = 0; c < budget_category_count; ++c)
     if (is_idle(static_cast<BudgetCategory>(c))) sum += budget.time[c];
-  return sum;
+  return passes_on_host ? sum - budget[BudgetCategory::idle_host] : sum;
 }
 
 // Fills the times of steps whose bounds are set. Fill, between and drain of each step get budgets
@@ -262,7 +274,7 @@ void measure(const PipelineInputs& in, std::size_t device, StageBubble& stage) {
     const std::array parts = {&t.fill, &t.between, &t.drain};
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const Budget& budget = waiting[3 * i + k];
-      parts[k]->idle = idle_of(budget);
+      parts[k]->idle = idle_of(budget, k == 1 && view.index->cpu_only());
       parts[k]->wait = moving[3 * i + k][comm_exposed_wait];
       parts[k]->message = budget[comm_exposed_wait] - parts[k]->wait;
       const Ns work = budget.sum() - parts[k]->sum();
@@ -307,7 +319,6 @@ class Builder {
  private:
   void add_view(std::uint32_t view) {
     if (!pipelines_.of_view[view] || in_.views[view].steps.empty()) return;
-    if (in_.views[view].index->cpu_only()) return;
     std::vector<Passes> passes = ViewPasses(in_, pipelines_, view).find(unclear_);
     if (passes.empty()) return;
     const PipelinePlace place = *pipelines_.of_view[view];

@@ -79,12 +79,13 @@ struct Pipelines {
 //   drain    after that
 // Each part is divided by the activity during it. Work and these nine values sum to the time of the
 // pipeline's step, in whole ns. They are categories of the time budget (time_budget.h):
-//   idle     every idle_*: nothing runs
+//   idle     every idle_*: nothing runs. Not idle_host of a CPU-only trace: the thread then runs
+//   what
+//            has no row, and that is work
 //   message  exposed communication that is a message between stages: its kernel transfers, or waits
 //            for the neighbour
-//   wait comm_exposed_wait of other groups without a message at the same time, such as the wait of
-//   the
-//            gradients' norm for the last stage
+//   wait     comm_exposed_wait of other groups without a message at the same time, such as the wait
+//            of the gradients' norm for the last stage
 //   work     the rest: compute, with or without communication; copies; communication of other
 //            groups that transfers or is not split
 //
@@ -154,7 +155,7 @@ struct PipelineInputs {
   const Collectives& collectives;
   std::span<const HostPhases> phases;  // by view
   std::span<const std::size_t>
-      devices;        // by view: index into RankIndex::devices (TimeBudget::chosen)
+      devices;        // by view: index into TimeBudget::devices (TimeBudget::chosen)
   Workers workers{};  // share the ranks
 };
 
@@ -162,10 +163,10 @@ struct PipelineInputs {
 [[nodiscard]] bool is_stage_message(const CollectiveCall& call,
                                     std::span<const Dimension> dimension_of);
 
-// Absent if no traced rank with a device sends or receives between stages; the rows of a CPU
-// backend do not show a message's receiver. If clocks are not comparable, each rank's step lasts
-// from its own first forward to its own last backward: fill and drain are zero, and a warning says
-// so. O(slices log slices) per view with messages.
+// Absent if no traced rank sends or receives between stages within a step, if the peers of its
+// messages are unknown, or if no compute fits them. If clocks are not comparable, each rank's step
+// lasts from its own first forward to its own last backward: fill and drain are zero, and a warning
+// says so. O(slices log slices) per view with messages.
 [[nodiscard]] std::optional<PipelineBubble> pipeline_bubble(const PipelineInputs& inputs);
 
 }  // namespace stepscope

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "stepscope/analysis/budget/time_budget.h"
+#include "stepscope/analysis/matching/gloo_test_builder.h"
 #include "stepscope/analysis/ranks/pipeline_test_builder.h"
 #include "stepscope/analysis/ranks/roles.h"
 #include "stepscope/analysis/replay/what_if.h"
@@ -467,6 +468,83 @@ TEST(PipelineBubble, ItsPartsAreTheBudgetOfThoseStretches) {
     EXPECT_EQ(message + wait, budget[comm_exposed_wait] + budget[comm_exposed_transfer]);
     EXPECT_GE(message, budget[comm_exposed_transfer]);
   }
+}
+
+// One step of a stage as torch.distributed.pipelining runs it on a CPU: a message is in flight
+// until the thread collects it, and a tenth of a pass lies between its operators. Everything begins
+// at `origin`.
+GlooRank stage_on_cpu(const PipelineRun& run, PipelineSimulation& sim, int stage,
+                      bool with_arguments) {
+  constexpr std::int64_t origin = 1'000'000;
+  GlooRank rank;
+  std::vector<int> all(static_cast<std::size_t>(run.stages));
+  std::iota(all.begin(), all.end(), 0);
+  rank.group("0", "default_pg", all);
+  for (const Pass& pass : sim.order(stage)) {
+    const std::int64_t start = origin + sim.start(stage, pass);
+    const std::int64_t end = origin + sim.end(stage, pass);
+    const std::int64_t length = end - start;
+    const auto message = [&](bool sends, int peer, std::int64_t asked, std::int64_t collected) {
+      rank.message({.sends = sends,
+                    .peer = with_arguments ? peer : -1,
+                    .asked = asked,
+                    .collected = collected});
+    };
+    if (sim.has_input(stage, pass))
+      message(false, sim.producer(stage, pass).first, origin + sim.before(stage, pass) + 10, start);
+    rank.rows().row(rank.rows().thread(1), Category::user_annotation,
+                    (pass.forward ? "Forward " : "Backward ") + std::to_string(pass.batch),
+                    start + 1, end - 1);
+    rank.rows().op("aten::mm", start + 2, start + length * 6 / 10);
+    rank.rows().op("aten::mm", start + length * 7 / 10, end - 10);
+    for (const int to : {stage - 1, stage + 1}) {
+      if (to < 0 || to >= run.stages) continue;
+      for (const Pass& next : sim.order(to))
+        if (sim.has_input(to, next) && sim.producer(to, next) == std::pair(stage, pass))
+          message(true, to, end - 9, std::max(end + 5, origin + sim.arrives(to, next)));
+    }
+  }
+  rank.rows().step("ProfilerStep#1", origin - 100, origin + sim.wall() + 100);
+  return rank;
+}
+
+TestJob pipeline_on_cpu(const PipelineRun& run, bool with_arguments = true) {
+  PipelineSimulation sim(run);
+  std::vector<GlooRank> ranks;
+  for (int s = 0; s < run.stages; ++s) ranks.push_back(stage_on_cpu(run, sim, s, with_arguments));
+  return gloo_job(std::move(ranks));
+}
+
+TEST(PipelineBubble, OfThreadsIsThatOfTheScheduleToo) {
+  for (const Order order : {Order::gpipe, Order::one_f_one_b}) {
+    const PipelineRun run = even_run(order, 8);
+    const Analysed a(pipeline_on_cpu(run));
+    ASSERT_TRUE(a.pipeline);
+    EXPECT_EQ(a.pipeline->schedule,
+              order == Order::gpipe ? PipelineSchedule::gpipe : PipelineSchedule::one_f_one_b);
+    EXPECT_EQ(a.pipeline->micro_batches, 8);
+    ASSERT_EQ(a.pipeline->ranks.size(), 4U);
+    PipelineSimulation sim(run);
+    for (const StageBubble& stage : a.pipeline->ranks) {
+      const auto near = [&](Ns measured, std::int64_t truth) {
+        EXPECT_NEAR(static_cast<double>(measured.count()), static_cast<double>(truth), 1000)
+            << "stage " << stage.stage;
+      };
+      near(stage.total.wall, sim.wall());
+      near(stage.total.work, sim.work(stage.stage));  // with what lies between the operators
+      near(stage.total.bubble(), 3 * (forward_time + backward_time));
+      near(*a.pipeline->by_schedule(stage), 3 * (forward_time + backward_time));
+      near(stage.total.fill.sum(), sim.first_start(stage.stage));
+      near(stage.total.drain.sum(), sim.wall() - sim.last_end(stage.stage));
+    }
+  }
+}
+
+TEST(PipelineBubble, OfThreadsNeedsNoArgumentsWhereTheTimesShowThePeers) {
+  const PipelineRun run = even_run(Order::one_f_one_b, 8);
+  const Analysed a(pipeline_on_cpu(run, false));
+  ASSERT_TRUE(a.pipeline);
+  EXPECT_EQ(a.pipeline->ranks.size(), 4U);
 }
 
 TEST(PipelineStages, NeighboursGroupsMakeOnePipeline) {
