@@ -71,6 +71,21 @@ std::optional<double> schedule_share(const PipelineBubble& p) {
   return static_cast<double>(p.stages - 1) / *p.passes;
 }
 
+std::optional<double> pipeline_efficiency(const JobResult& job) {
+  double work = 0;
+  double wall = 0;
+  for (const StageMean& m : stage_means(job)) {
+    work += m.work;
+    wall += m.wall;
+  }
+  return wall > 0 ? std::optional(work / wall) : std::nullopt;
+}
+
+std::optional<double> even_efficiency(const PipelineBubble& p) {
+  const auto share = schedule_share(p);
+  return share ? std::optional(1 / (1 + *share)) : std::nullopt;
+}
+
 std::optional<BusiestStage> busiest_stage(const JobResult& job) {
   if (!job.pipeline) return std::nullopt;
   const std::vector<StageMean> stages = stage_means(job);

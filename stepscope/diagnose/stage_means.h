@@ -39,8 +39,12 @@ struct StageMean {
 [[nodiscard]] std::vector<BubbleShares> bubble_shares_of(const JobResult& job);
 [[nodiscard]] std::vector<StageMean> stage_means(const JobResult& job);
 
-// Idle time over work of a stage, were all stages alike.
+// Idle time over the time of a stage's passes, were all stages alike.
 [[nodiscard]] std::optional<double> schedule_share(const PipelineBubble& bubble);
+
+// Work over work and bubble: of the traced stages, and were all stages alike.
+[[nodiscard]] std::optional<double> pipeline_efficiency(const JobResult& job);
+[[nodiscard]] std::optional<double> even_efficiency(const PipelineBubble& bubble);
 
 // "4 stages, 8 micro-batches, 2 chunks a stage, interleaved".
 [[nodiscard]] Message shape_words(const PipelineBubble& bubble);

@@ -33,6 +33,15 @@ TEST(BusiestStage, IsTheOneThatWorksMost) {
                 "schedule (2 stages, 4 micro-batches, 1F1B)"}));
 }
 
+TEST(PipelineEfficiency, IsWorkOverWorkAndBubbleAsItIsAndOfEqualStages) {
+  TestReport t({{}, {}});
+  t.job.pipeline = two_stages();
+  EXPECT_DOUBLE_EQ(*pipeline_efficiency(t.job), 0.6);  // 40 and 80 of 100 ms
+  EXPECT_DOUBLE_EQ(*even_efficiency(*t.job.pipeline), 4.0 / 5);
+  t.job.pipeline->passes = std::nullopt;
+  EXPECT_FALSE(even_efficiency(*t.job.pipeline));
+}
+
 // Stage 1 works for 40 · `more` ms, the other for 40.
 std::vector<Finding> findings_with(double more) {
   TestReport t({{{BudgetCategory::compute, 100}}, {{BudgetCategory::compute, 100}}});

@@ -64,6 +64,8 @@ Json pipeline_json(const JobResult& job) {
           {"chunks", value(p.chunks)},
           {"schedule", pipeline_schedule_names[static_cast<std::size_t>(p.schedule)]},
           {"schedule_share", real(schedule_share(p))},
+          {"efficiency", real(pipeline_efficiency(job))},
+          {"even_efficiency", real(even_efficiency(p))},
           {"missing_stages", p.missing},
           {"ranks", std::move(ranks)}};
 }
@@ -89,25 +91,28 @@ std::string pipeline_text(const JobResult& job, std::size_t width) {
                     signed_or_dash(m.message), signed_or_dash(m.wait), signed_or_dash(m.schedule),
                     signed_or_dash(m.imbalance), signed_or_dash(m.links), signed_or_dash(m.rest)});
   }
-  std::string title = "Pipeline bubble a step (" + say(shape_words(*job.pipeline));
-  if (const auto share = schedule_share(*job.pipeline))
-    title += fmt::format("; stages all alike would idle {} of their work", format_percent(*share));
-  std::string text = wrapped(title + ")", width) + text_table({{"stage"},
-                                                               {"rank"},
-                                                               {"work"},
-                                                               {"bubble"},
-                                                               {"of both"},
-                                                               {"fill"},
-                                                               {"between"},
-                                                               {"drain"},
-                                                               {"idle"},
-                                                               {"in messages"},
-                                                               {"waiting"},
-                                                               {"schedule"},
-                                                               {"imbalance"},
-                                                               {"links"},
-                                                               {"rest"}},
-                                                              rows, width);
+  std::string title = "Pipeline bubble a step (" + say(shape_words(*job.pipeline)) + ")";
+  if (const auto efficiency = pipeline_efficiency(job))
+    title += fmt::format(": the efficiency is {}.", format_percent(*efficiency));
+  if (const auto even = even_efficiency(*job.pipeline))
+    title += fmt::format(" Stages all alike would have {}, a bubble of {} of both.",
+                         format_percent(*even), format_percent(1 - *even));
+  std::string text = wrapped(title, width) + text_table({{"stage"},
+                                                         {"rank"},
+                                                         {"work"},
+                                                         {"bubble"},
+                                                         {"of both"},
+                                                         {"fill"},
+                                                         {"between"},
+                                                         {"drain"},
+                                                         {"idle"},
+                                                         {"in messages"},
+                                                         {"waiting"},
+                                                         {"schedule"},
+                                                         {"imbalance"},
+                                                         {"links"},
+                                                         {"rest"}},
+                                                        rows, width);
   if (rows.size() == most_stages && stages.size() > most_stages)
     text += fmt::format("  … and {} more\n", stages.size() - most_stages);
   return text;

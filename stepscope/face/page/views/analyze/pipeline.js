@@ -77,8 +77,12 @@ function bubble_table(rows) {
 
 function bubble_view(pipeline, rows) {
   const full = largest(rows.map((r) => r.wall)) || 1;
-  const share = known(pipeline.schedule_share) ?
-      ` Stages that are all alike would idle ${percent(pipeline.schedule_share)} of their work.` :
+  const efficiency = known(pipeline.efficiency) ?
+      ` The efficiency is ${percent(pipeline.efficiency)}.` :
+      '';
+  const even = known(pipeline.even_efficiency) ?
+      ` Stages that are all alike would have ${percent(pipeline.even_efficiency)}, a bubble of ${
+          percent(1 - pipeline.even_efficiency)}.` :
       '';
   const words = [
     known(pipeline.micro_batches) && `${count(pipeline.micro_batches)} micro-batches`,
@@ -93,13 +97,13 @@ function bubble_view(pipeline, rows) {
     rows.length > bars.length && note(`and ${count(rows.length - bars.length)} more`),
     bubble_table(rows),
     note(`Means a step, from the first forward of any stage to the last backward of any. ${
-        words.length ? `${words.join(', ')}.` : ''}${share}`)
+        words.length ? `${words.join(', ')}.` : ''}${efficiency}${even}`)
   ];
 }
 
 export function pipeline_section(report) {
   const pipeline = report.pipeline;
-  if (!pipeline) return missing('No rank sends or receives between pipeline stages.');
+  if (!pipeline) return missing('No bubble of a pipeline is known.');
   const rows = pipeline.ranks.map((r) => bubble_row(r, r.steps.length));
   return bundles_or_ranks(report, rows, (shown) => bubble_view(pipeline, shown),
     {key_of: (r) => r.stage});
