@@ -17,6 +17,8 @@ Message doing_in_words(const StragglerCause& cause) {
       return msg::more_compute(
           cause.peer, cut < cause.what.size() ? cause.what.substr(0, cut) + "..." : cause.what);
     }
+    case LateDoing::longer_transfer:
+      return msg::longer_transfer(cause.what);
     case LateDoing::more_loading:
       return msg::more_loading();
     case LateDoing::host_gap:
@@ -27,6 +29,7 @@ Message doing_in_words(const StragglerCause& cause) {
       return msg::without_work();
     case LateDoing::device_late:
       return msg::waits_for_launched();
+    case LateDoing::waits_for:
     case LateDoing::unrecorded:
       break;
   }
@@ -36,9 +39,11 @@ Message doing_in_words(const StragglerCause& cause) {
 }  // namespace
 
 Message cause_in_words(const StragglerCause& cause) {
-  return msg::late_cause(cause.amount, doing_in_words(cause),
-                         value_if(cause.steps > 1, cause.steps), cause.in_steps == cause.steps,
-                         cause.in_steps);
+  const Value steps = value_if(cause.steps > 1, cause.steps);
+  const bool each = cause.in_steps == cause.steps;
+  if (cause.doing == LateDoing::waits_for && cause.peer)
+    return msg::late_waits(cause.amount, *cause.peer, steps, each, cause.in_steps);
+  return msg::late_cause(cause.amount, doing_in_words(cause), steps, each, cause.in_steps);
 }
 
 Message waiting_in_words(const StragglerCause& cause) {

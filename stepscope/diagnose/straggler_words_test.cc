@@ -38,6 +38,7 @@ TEST(StragglerWords, ACauseSaysHowMuchOfWhatAndInHowManySteps) {
 TEST(StragglerWords, EachThingThatDelaysHasItsWords) {
   const std::vector<std::pair<LateDoing, std::string>> words = {
       {LateDoing::more_loading, "more data loading"},
+      {LateDoing::longer_transfer, "longer in transfers of between a and b"},
       {LateDoing::host_gap, "host gap between a and b"},
       {LateDoing::host_work, "host in between a and b"},
       {LateDoing::device_idle, "device without work"},
@@ -51,6 +52,23 @@ TEST(StragglerWords, EachThingThatDelaysHasItsWords) {
     cause.in_steps = cause.steps = 1;
     EXPECT_EQ(say(cause_in_words(cause)), "1.00 s " + expected);
   }
+}
+
+TEST(StragglerWords, ARankThatWaitsIsNoCause) {
+  StragglerCause cause = gemm();
+  cause.doing = LateDoing::waits_for;
+  EXPECT_EQ(say(cause_and_waiting(cause)), "waits 40.0 ms for rank 2 each step");
+  cause.in_steps = 3;
+  EXPECT_EQ(say(cause_and_waiting(cause)), "waits 40.0 ms for rank 2 in 3 of 4 steps");
+}
+
+TEST(StragglerWords, WorkOfTheHostMayHaveNoName) {
+  StragglerCause cause = gemm();
+  cause.what.clear();
+  cause.doing = LateDoing::host_work;
+  EXPECT_EQ(say(cause_in_words(cause)), "40.0 ms host work each step");
+  cause.doing = LateDoing::host_gap;
+  EXPECT_EQ(say(cause_in_words(cause)), "40.0 ms host gap each step");
 }
 
 TEST(StragglerWords, ALongKernelNameIsCut) {

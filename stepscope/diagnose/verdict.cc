@@ -45,7 +45,7 @@ bool memory_bound(const JobResult& job) {
 
 const Straggler* worst_straggler(const JobResult& job) {
   if (replay_tells(job)) return nullptr;
-  const auto at = std::ranges::find_if(job.stragglers, &Straggler::significant);
+  const auto at = std::ranges::find_if(job.stragglers, delays_others);
   return at == job.stragglers.end() ? nullptr : &*at;
 }
 

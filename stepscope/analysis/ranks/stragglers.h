@@ -12,33 +12,11 @@
 #include <vector>
 
 #include "stepscope/analysis/collectives/collectives.h"
+#include "stepscope/analysis/ranks/late_cause.h"
 #include "stepscope/analysis/ranks/roles.h"
 #include "stepscope/stats/lateness/late_decision.h"
 
 namespace stepscope {
-
-// The activity of a rank before it arrived late.
-enum class LateDoing : std::uint8_t {
-  more_compute,  // than the rank at the median
-  more_loading,  // of data, than the rank at the median
-  host_gap,      // the host shows no row
-  host_work,     // the host was busy with other work than launching
-  device_idle,   // without work, for no recorded reason
-  device_late,   // idle although its work was launched
-  unrecorded
-};
-
-struct StragglerCause {
-  LateDoing doing = LateDoing::unrecorded;
-  Ns amount{};                // mean over the steps in which it did this
-  std::string what{};         // kernel with most of it, or HostActivity::text; may be empty
-  std::optional<int> peer{};  // for more_compute: the rank compared with
-  std::size_t in_steps = 0;
-  std::size_t steps = 0;                      // steps in which it was compared
-  std::vector<int> waiting{};                 // ranks that waited for it
-  Ns wait{};                                  // of each waiting rank, mean over `steps`
-  std::vector<CollectiveKind> collectives{};  // collectives in which they waited
-};
 
 struct StragglerStep {
   std::int64_t index = 0;  // Step::index
@@ -60,9 +38,13 @@ struct Straggler {
   // others stands out of what the steps vary by (stats/lateness/excess.h), if there are two or more
   // steps.
   bool significant = false;
-  std::optional<StragglerCause> cause;  // absent unless significant
+  // Absent unless significant, and if nothing explains half of its lateness.
+  std::optional<StragglerCause> cause;
   std::vector<StragglerStep> steps;
 };
+
+// Significant, and not because it waits for another rank.
+[[nodiscard]] bool delays_others(const Straggler& s);
 
 struct StragglerOptions {
   ParallelSizes sizes;

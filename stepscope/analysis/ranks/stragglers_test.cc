@@ -222,6 +222,89 @@ TEST(Stragglers, ARankThatLoadsDataLongerIsSaidToDoSo) {
   EXPECT_EQ(found[0].cause->amount, Ns{20 * ms});
 }
 
+// Steps of 100 ms on four ranks: an all-reduce of each tensor-parallel pair, [0, 1] and [2, 3],
+// then one of each data-parallel pair, [0, 2] and [1, 3]. Rank 3 computes 30 ms longer; the
+// all-reduce of [0, 1] transfers for `slow` ms more.
+TestJob two_by_two(std::int64_t longer, std::int64_t slow) {
+  std::vector<TestRank> ranks(4);
+  for (std::size_t r = 0; r < 4; ++r)
+    for (int n = 0; n < 4; ++n) {
+      TestRank& rank = ranks[r];
+      const std::int64_t t = 100 * ms * n;
+      const auto id = static_cast<std::uint32_t>(10 * n + 1);
+      rank.rows().step("ProfilerStep#" + std::to_string(n), t, t + 100 * ms);
+      rank.rows().op("aten::mm", t, t + 2 * ms);
+      for (std::uint32_t k = 0; k < 4; ++k)
+        rank.rows().launch(id + k, t + k * ms / 2, t + k * ms / 2 + ms / 4);
+      const std::int64_t arrival = t + 10 * ms + (r == 3 ? longer : 0);
+      rank.rows().kernel("gemm", t + 3 * ms, arrival, id);
+      const bool low = r < 2;
+      const std::int64_t done = t + 12 * ms + (low ? slow : longer);
+      rank.annotate(rank.comm(all_reduce_kernel, arrival, done, id + 1),
+                    {.name = "allreduce",
+                     .group = low ? "tp0" : "tp1",
+                     .ranks = low ? "[0, 1]" : "[2, 3]",
+                     .size = 2,
+                     .seq = n,
+                     .description = "tp"});
+      rank.rows().kernel("gemm", done, done + 5 * ms, id + 2);
+      const bool even = r % 2 == 0;
+      rank.annotate(rank.comm(all_reduce_kernel, done + 5 * ms, t + 80 * ms, id + 3, 21),
+                    {.name = "allreduce",
+                     .group = even ? "dp0" : "dp1",
+                     .ranks = even ? "[0, 2]" : "[1, 3]",
+                     .size = 2,
+                     .seq = n,
+                     .description = "dp"});
+    }
+  return TestJob(std::move(ranks));
+}
+
+const Straggler& of_rank(const std::vector<Straggler>& all, int rank) {
+  static const Straggler none;
+  const auto at = std::ranges::find(all, rank, &Straggler::rank);
+  return at == all.end() ? none : *at;
+}
+
+TEST(Stragglers, ARankThatWaitsForAnotherIsNotTheCause) {
+  const auto found = stragglers_of(two_by_two(30 * ms, 0));
+  const Straggler& slow = of_rank(found, 3);
+  ASSERT_TRUE(slow.cause);
+  EXPECT_EQ(slow.cause->doing, LateDoing::more_compute);
+  EXPECT_EQ(slow.cause->amount, Ns{30 * ms});
+  EXPECT_TRUE(delays_others(slow));
+  const Straggler& victim = of_rank(found, 2);
+  EXPECT_TRUE(victim.significant);
+  ASSERT_TRUE(victim.cause);
+  EXPECT_EQ(victim.cause->doing, LateDoing::waits_for);
+  EXPECT_EQ(victim.cause->peer, 3);
+  EXPECT_EQ(victim.cause->amount, Ns{30 * ms});
+  EXPECT_TRUE(victim.cause->waiting.empty());
+  EXPECT_FALSE(delays_others(victim));
+}
+
+TEST(Stragglers, ALongerTransferBeforeItMakesARankLate) {
+  for (const int rank : {0, 1}) {
+    const Straggler late = of_rank(stragglers_of(two_by_two(0, 20 * ms)), rank);
+    ASSERT_TRUE(late.cause) << rank;
+    EXPECT_EQ(late.cause->doing, LateDoing::longer_transfer);
+    EXPECT_EQ(late.cause->amount, Ns{20 * ms});
+    EXPECT_EQ(late.cause->what, "all_reduce");
+  }
+}
+
+TEST(Stragglers, WhatExplainsLessThanHalfOfTheLatenessIsNoCause) {
+  // The device works 5 of the 40 ms longer, and the rest of its work is launched but idles.
+  const auto found = stragglers_of(job_of(1, 4, [](TestRank& rank, std::int64_t t) {
+    rank.rows().launch(200 + static_cast<std::uint32_t>(t / ms), t + 2 * ms, t + 3 * ms);
+    rank.rows().kernel("gemm", t + 55 * ms, t + 60 * ms, 200 + static_cast<std::uint32_t>(t / ms));
+  }));
+  ASSERT_EQ(found.size(), 1U);
+  ASSERT_TRUE(found[0].cause);
+  EXPECT_EQ(found[0].cause->doing, LateDoing::device_late);
+  EXPECT_EQ(found[0].cause->amount, Ns{35 * ms});
+}
+
 }  // namespace
 
 }  // namespace stepscope

@@ -112,7 +112,7 @@ Messages late_ranks_of(const JobResult& job) {
     return late;
   }
   for (const Straggler& s : job.stragglers)
-    if (s.significant)
+    if (delays_others(s))
       late.push_back(msg::rank_is_late(s.rank, s.cause ? cause_and_waiting(*s.cause) : Message()));
   return late;
 }
