@@ -226,12 +226,15 @@ TEST(op_bytes, counts_the_output_of_a_product_once_however_it_is_passed) {
 }
 
 TEST(op_bytes, sums_the_arguments_of_a_fused_kernel_that_touches_them_all) {
-  EXPECT_EQ(bytes("triton_poi_fused_mul_0", "[[8, 16], [8, 16], []]",
-                  R"(["float", "c10::Half", "Scalar"])"),
-            6 * 128);
-  EXPECT_EQ(bytes("triton_poi_fused_embedding_0", "[[8, 16], [8, 16], []]",
-                  R"(["float", "c10::Half", "Scalar"])"),
-            -1);
+  const auto fused = [](const char* name, const char* sizes) {
+    return bytes(name, "[[8, 16], [8, 16], [], []]",
+                 R"(["float", "c10::Half", "Scalar", "Scalar"])", sizes);
+  };
+  EXPECT_EQ(fused("triton_poi_fused_mul_0", R"(["", "", "128", ""])"), 6 * 128);
+  EXPECT_EQ(fused("triton_red_fused_sum_0", R"(["", "", "8", "16"])"), 6 * 128);
+  EXPECT_EQ(fused("triton_poi_fused_embedding_0", R"(["", "", "128", ""])"), -1);
+  EXPECT_EQ(fused("triton_poi_fused_mm_2", R"(["", "", "24", ""])"), -1) << "it pads some columns";
+  EXPECT_EQ(fused("triton_poi_fused_mul_0", R"(["", "", "", ""])"), -1) << "no sizes";
 }
 
 TEST(op_bytes, has_no_answer_without_types_or_for_unknown_outputs) {

@@ -398,12 +398,31 @@ Count product_bytes(std::string_view name, const OpInputs& inputs, std::size_t f
   return sum_of(sum_of(operands, added), times(element_count(out), width));
 }
 
-// A fused kernel touches each of its arguments once, except where it picks rows or columns of some.
+// How often a kernel of Inductor iterates, at most: the last of its numbers are the sizes of its
+// grid and of its reduction.
+Count iterations(const OpInputs& inputs) {
+  Count product = 1;
+  bool any = false;
+  for (std::size_t i = 0; i < inputs.args.size(); ++i)
+    if (const auto size = inputs.integer(i); size && *size > 0) {
+      product = times(product, size);
+      any = true;
+    }
+  return any ? product : std::nullopt;
+}
+
+// A fused kernel touches each of its arguments once, except where it picks rows or columns of some,
+// or where it iterates over fewer elements than one has (the padding of a matrix).
 Count fused_bytes(std::string_view name, const OpInputs& inputs) {
   static constexpr auto partial =
       std::to_array<std::string_view>({"embedding", "index", "gather", "scatter", "slice", "select",
                                        "unbind", "split", "chunk", "unfold"});
-  return contains_any(name, partial) ? std::nullopt : read_bytes(inputs);
+  if (contains_any(name, partial)) return std::nullopt;
+  const Count all = iterations(inputs);
+  const bool touched = all && std::ranges::all_of(inputs.args, [&](const OpInput& input) {
+                         return !input.is_tensor() || element_count(input.dims) <= all;
+                       });
+  return touched ? read_bytes(inputs) : std::nullopt;
 }
 
 // Rows of a table: indices are read; rows are read and written.

@@ -254,6 +254,15 @@ TEST(Kineto, DetailsOfOperatorsCopiesSyncsAndMemoryAreRead) {
   EXPECT_EQ(t.memory.device[0], 1);
 }
 
+// They tell which arguments the kernel touches. Other operators need no scalars.
+TEST(Kineto, SizesOfFusedKernelsAreRead) {
+  const auto args = R"(, "args": {"Input Dims": [[8, 16], []], "Concrete Inputs": ["", "24"]})";
+  const Trace t = trace_of(document(
+      joined({op("triton_poi_fused_mm_2", "0", "1", args), ",", op("aten::mul", "2", "1", args)})));
+  EXPECT_EQ(t.strings[t.ops.concrete_inputs.at(0)], R"(["", "24"])");
+  EXPECT_EQ(t.strings[t.ops.concrete_inputs.at(1)], "");
+}
+
 TEST(Kineto, CollectiveMetadataOfKernelsAndOperatorsIsRead) {
   const Trace t = trace_of(document(
       R"({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_Generic", "pid": 0, "tid": 20,

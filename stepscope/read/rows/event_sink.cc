@@ -252,7 +252,7 @@ void EventSink::add_complete(const RawEvent& event, std::uint64_t byte) {
 }
 
 // Only these operators need the scalars of their inputs. The scalars of c10d's operators name roots
-// and peers.
+// and peers, those of Inductor's kernels are the sizes over which they iterate.
 bool EventSink::keeps_concrete_inputs(StringId name) {
   if (concrete_.size() <= index(name)) concrete_.resize(trace_.strings.size() + 64, -1);
   std::int8_t& known = concrete_[index(name)];
@@ -262,7 +262,7 @@ bool EventSink::keeps_concrete_inputs(StringId name) {
       return text.find(part) != std::string_view::npos;
     };
     const bool kept = holds("conv") || holds("attention") || holds("attn") || holds("sdpa") ||
-                      holds("einsum") || text.starts_with("c10d::");
+                      holds("einsum") || text.starts_with("c10d::") || text.starts_with("triton_");
     known = kept ? 1 : 0;
   }
   return known == 1;
