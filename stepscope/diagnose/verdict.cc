@@ -276,7 +276,8 @@ Message kernel_text(const JobResult& job, BoundBy bound, const Machine* machine)
   const auto at = std::ranges::find_if(r.work.kernels.kernels, binds);
   if (at == r.work.kernels.kernels.end() || at->count == 0) return {};
   const bool memory = bound == BoundBy::memory;
-  const bool reaches = memory && at->bandwidth && machine && machine->memory_rate;
+  const bool reaches =
+      memory && at->kind != NameClass::copy && at->bandwidth && machine && machine->memory_rate;
   return msg::costliest_kernel(
       memory, shorten(short_kernel_name(printable((*r.strings)[at->name])), 60),
       name_class_names[static_cast<std::size_t>(at->kind)], Percent{at->share},

@@ -115,13 +115,14 @@ constexpr double least_kernel = 1.5e-6;
 class Expectations {
  public:
   Expectations(const RankResult& rank, const Machine& machine)
-      : strings_(*rank.strings), models_(machine), fp32_(fp32_products(rank)) {}
+      : strings_(*rank.strings), machine_(machine), models_(machine), fp32_(fp32_products(rank)) {}
 
   // Total of all calls of the row, in seconds.
   std::optional<double> of(const OperatorRow& row) {
     const auto calls = static_cast<double>(row.device_calls);
     if (calls == 0 || row.device <= Ns{}) return std::nullopt;
     const double bytes = row.bytes ? static_cast<double>(row.bytes->value) / calls : 0;
+    if (row.over_host) return times(calls, over_host(bytes));
     if (row.kind == NameClass::matmul && row.flops)
       return times(calls, product(row, row.flops->value / calls, bytes));
     if (row.kind == NameClass::attention && row.flops)
@@ -169,6 +170,11 @@ class Expectations {
                              bytes);
   }
 
+  [[nodiscard]] std::optional<double> over_host(double bytes) const {
+    if (!machine_.host || !machine_.host->per_direction) return std::nullopt;
+    return bytes / machine_.host->per_direction->value;
+  }
+
   // Traffic does not depend on the format; any format of the machine will do.
   std::optional<double> streaming(double bytes) {
     for (const Dtype d : {Dtype::bf16, Dtype::fp16, Dtype::fp32})
@@ -178,6 +184,7 @@ class Expectations {
   }
 
   const StringPool& strings_;
+  const Machine& machine_;
   Models models_;
   OperandFormat fp32_;
 };

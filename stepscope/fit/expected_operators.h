@@ -5,8 +5,9 @@
 //
 // Products and attention: the time of their arithmetic at the efficiency of their shape, and of
 // their operands' traffic. Norms, elementwise and similar operators: their least traffic. A kernel
-// takes at least 1.5 us. Launches are left out, because a kernel's duration contains none.
-// Convolutions (no curve) and fused kernels (unrecorded traffic) have no expectation.
+// takes at least 1.5 us. Copies between host and device: the rate of the host's link. Launches are
+// left out, because a kernel's duration contains none. Convolutions (no curve) and fused kernels
+// whose traffic is not known have no expectation.
 #pragma once
 
 #include <optional>

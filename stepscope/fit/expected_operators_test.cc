@@ -101,6 +101,20 @@ TEST(ExpectedOperators, AttentionRunsAtItsOwnShareOfThePeak) {
   EXPECT_NEAR(by_name["aten::_scaled_dot_product_cudnn_attention"], 0.01 / 0.7, 1e-12);
 }
 
+TEST(ExpectedOperators, CopiesBetweenHostAndDeviceTakeTheLinkOfTheHost) {
+  Rank rank;
+  OperatorRow& copy =
+      rank.add("aten::copy_", NameClass::copy, "[[100]]", OperandFormat::fp32, 2, Ns{400'000});
+  copy.bytes = Bytes{4'000'000};
+  copy.over_host = true;
+  EXPECT_TRUE(rank.expected().operators.empty()) << "no rate of the host";
+  Machine machine = *parse_machine(tiny_machine_text, "plain.json");
+  machine.host.emplace().per_direction = ByteRate{20e9};
+  const auto e = expected_operators(rank.result, machine);
+  ASSERT_TRUE(e);
+  EXPECT_NEAR(e->operators.at(0).expected, 4e6 / 20e9, 1e-12);
+}
+
 TEST(ExpectedOperators, OthersMoveTheirBytes) {
   Rank rank;
   rank.add("aten::gelu", NameClass::elementwise, "[[1000]]", OperandFormat::bf16, 4, Ns{400})

@@ -36,7 +36,7 @@ RooflinePlace place_on_roofline(const RooflineWork& work, const Machine& machine
 
 RooflineWork roofline_work(const OperatorRow& row) {
   RooflineWork work{.flops = row.flops,
-                    .bytes = row.bytes,
+                    .bytes = row.over_host ? std::nullopt : row.bytes,
                     .dtype = dtype_of(row.precision),
                     .streams = false,
                     .time = row.device};

@@ -42,7 +42,7 @@ struct RooflinePlace {
                                               std::optional<FlopRate> peak_override = std::nullopt);
 
 // The work of an operator's row, in its own precision. Elementwise, norm, optimizer, embedding,
-// loss and copy operators stream.
+// loss and copy operators stream. Copies between host and device are not bound by its memory.
 [[nodiscard]] RooflineWork roofline_work(const OperatorRow& row);
 
 }  // namespace stepscope

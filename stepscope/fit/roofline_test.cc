@@ -61,6 +61,10 @@ TEST(Roofline, RatesAnOperatorsRow) {
   EXPECT_EQ(streaming.bound, Bound::memory);
   EXPECT_NEAR(*streaming.roof_share, 0.6, 1e-12);
   EXPECT_FALSE(streaming.peak_share) << "its flops are unknown";
+  row.over_host = true;
+  EXPECT_FALSE(place_on_roofline(roofline_work(row), roofline_box()).bandwidth_share)
+      << "its bytes cross the host's link";
+  row.over_host = false;
   row.kind = NameClass::matmul;
   EXPECT_EQ(place_on_roofline(roofline_work(row), roofline_box()).bound, Bound::unknown);
   row.flops = Flops{90e9};

@@ -322,8 +322,9 @@ constexpr auto directions = std::to_array<Direction>({{"HtoD", "HtoD"},
                                                       {"M2D", "HtoD"},
                                                       {"D2M", "DtoH"}});
 
-std::string direction_of(std::string_view name, Category category) {
-  if (category == Category::memset) return "memset";
+std::string direction_of(const Trace& trace, SliceId op) {
+  const std::string_view name = trace.name(op);
+  if (trace.slices.category[index(op)] == Category::memset) return "memset";
   const auto found =
       std::ranges::find_if(directions, [&](const Direction& d) { return contains(name, d.word); });
   if (found != directions.end()) return std::string(found->name);
@@ -345,6 +346,18 @@ struct CopySums {
 
 }  // namespace
 
+bool crosses_host(const Trace& trace, SliceId op) {
+  if (trace.slices.category[index(op)] != Category::memcpy) return false;
+  const std::string direction = direction_of(trace, op);
+  return direction == "HtoD" || direction == "DtoH";
+}
+
+std::optional<Bytes> copied_bytes(const Trace& trace, SliceId op) {
+  const std::uint32_t row = trace.slices.detail[index(op)];
+  if (row >= trace.copies.size() || trace.copies.bytes[row].value < 0) return std::nullopt;
+  return trace.copies.bytes[row];
+}
+
 std::vector<CopyRow> copy_table(const Trace& trace, const RankIndex& rank,
                                 std::span<const Step> steps) {
   const Slices& s = trace.slices;
@@ -353,8 +366,7 @@ std::vector<CopyRow> copy_table(const Trace& trace, const RankIndex& rank,
   const auto row_of = [&](SliceId op) -> CopySums& {
     std::uint32_t& at = place[index(s.name[index(op)])];
     if (at == no_row) {
-      const CopyRow row{.direction = direction_of(trace.name(op), s.category[index(op)]),
-                        .pinned = pinned_in(trace.name(op))};
+      const CopyRow row{.direction = direction_of(trace, op), .pinned = pinned_in(trace.name(op))};
       const auto same = std::ranges::find_if(sums, [&](const CopySums& x) {
         return x.row.direction == row.direction && x.row.pinned == row.pinned;
       });
@@ -369,9 +381,10 @@ std::vector<CopyRow> copy_table(const Trace& trace, const RankIndex& rank,
     CopySums& sum = row_of(op);
     ++sum.row.count;
     sum.row.total += s.dur[i];
-    if (s.detail[i] >= trace.copies.size() || trace.copies.bytes[s.detail[i]].value < 0) continue;
+    const auto bytes = copied_bytes(trace, op);
+    if (!bytes) continue;
     ++sum.with_bytes;
-    sum.bytes += trace.copies.bytes[s.detail[i]];
+    sum.bytes += *bytes;
     sum.time_with_bytes += s.dur[i];
   }
   std::vector<CopyRow> rows;

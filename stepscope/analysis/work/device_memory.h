@@ -127,6 +127,11 @@ struct MemoryTable {
                                        std::span<const Step> steps,
                                        std::span<const PhaseSpan> phases);
 
+// Whether a row copies between the host and a device: the link between both moves its bytes.
+[[nodiscard]] bool crosses_host(const Trace& trace, SliceId op);
+// As recorded. REQUIRES: a copy or memset.
+[[nodiscard]] std::optional<Bytes> copied_bytes(const Trace& trace, SliceId op);
+
 // Copies and memsets that start inside the steps, by direction and kind of host memory.
 [[nodiscard]] std::vector<CopyRow> copy_table(const Trace& trace, const RankIndex& rank,
                                               std::span<const Step> steps);

@@ -286,23 +286,11 @@ TEST(memory_timeline, keeps_the_extremes_when_it_is_thinned_out) {
 
 TEST(copies, are_summed_by_direction_and_kind_of_host_memory) {
   WorkBuilder b;
-  const auto copy = [&](std::string_view name, std::int64_t start, std::int64_t end,
-                        std::int64_t bytes) {
-    Slice slice;
-    slice.start = Ns{start};
-    slice.dur = Ns{end - start};
-    slice.name = b.trace().strings.intern(name);
-    slice.track = b.stream(0, 7);
-    slice.category = name == "Memset (Device)" ? Category::memset : Category::memcpy;
-    slice.detail = static_cast<std::uint32_t>(b.trace().copies.size());
-    b.trace().copies.bytes.push_back(Bytes{bytes});
-    append(b.trace(), slice);
-  };
-  copy("Memcpy HtoD (Pinned -> Device)", 0, 10, 1000);
-  copy("Memcpy HtoD (Pinned -> Device)", 10, 20, 3000);
-  copy("Memcpy HtoD (Pageable -> Device)", 20, 25, 10);
-  copy("CopyDeviceToHost", 30, 33, -1);
-  copy("Memset (Device)", 40, 41, 8);
+  b.copy("Memcpy HtoD (Pinned -> Device)", 0, 10, 1000);
+  b.copy("Memcpy HtoD (Pinned -> Device)", 10, 20, 3000);
+  b.copy("Memcpy HtoD (Pageable -> Device)", 20, 25, 10);
+  b.copy("CopyDeviceToHost", 30, 33, -1);
+  b.copy("Memset (Device)", 40, 41, 8);
   const Trace t = b.sealed();
   const auto rows = copy_table(t, index_rank(t), std::vector<Step>{step(0, 100)});
   ASSERT_EQ(rows.size(), 4U);

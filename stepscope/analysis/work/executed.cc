@@ -7,6 +7,7 @@
 
 #include "stepscope/analysis/steps/interval_sweep.h"
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/analysis/work/device_memory.h"
 #include "stepscope/analysis/work/kernels.h"
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/key_index.h"
@@ -201,11 +202,12 @@ namespace {
 
 struct OperatorKey {
   StringId name, dims, types;
+  bool over_host = false;
   bool operator==(const OperatorKey&) const = default;
 };
 struct OperatorKeyHash {
   std::size_t operator()(const OperatorKey& k) const {
-    std::size_t hash = index(k.name);
+    std::size_t hash = 2 * index(k.name) + (k.over_host ? 1 : 0);
     for (const StringId id : {k.dims, k.types})
       hash = (hash ^ (hash >> 31)) * 0x9E3779B97F4A7C15ULL + index(id);
     return hash;
@@ -219,6 +221,10 @@ struct CallWork {
   Ns time{};
   Ns product_time{};  // of the operations that share the call's flops
   Ns byte_time{};
+  Ns copy_time{};                         // between host and device
+  std::optional<Bytes> copied = Bytes{};  // meanwhile; absent: not recorded
+
+  [[nodiscard]] bool over_host() const { return copy_time > Ns{}; }
 };
 
 CallWork device_work(const Trace& trace, std::span<const DeviceWork> group) {
@@ -230,6 +236,10 @@ CallWork device_work(const Trace& trace, std::span<const DeviceWork> group) {
     call.time += dur;
     if (d.flops_share > 0) call.product_time += dur;
     if (d.bytes_share > 0) call.byte_time += dur;
+    if (!crosses_host(trace, d.op)) continue;
+    call.copy_time += dur;
+    const auto bytes = copied_bytes(trace, d.op);
+    call.copied = call.copied && bytes ? std::optional(*call.copied + *bytes) : std::nullopt;
   }
   return call;
 }
@@ -254,8 +264,8 @@ class Table {
                             ? step_at(steps_, call.first).has_value()
                             : step_of_host(steps_, trace_.slices.start[index(op)]).has_value();
     if (!inside) return;
-    if (cpu_only_) call = {1, trace_.slices.start[index(op)], self, self, self};
-    const std::size_t at = place_of(op);
+    if (cpu_only_) call = {1, trace_.slices.start[index(op)], self, self, self, {}, {}};
+    const std::size_t at = place_of(op, call.over_host());
     OperatorRow& row = rows_[at];
     ++row.calls;
     row.host_self += self;
@@ -282,10 +292,10 @@ class Table {
   }
 
  private:
-  std::size_t place_of(SliceId op) {
+  std::size_t place_of(SliceId op, bool over_host) {
     const std::uint32_t i = index(op);
     const std::uint32_t detail = trace_.slices.detail[i];
-    OperatorKey key{trace_.slices.name[i], empty_string, empty_string};
+    OperatorKey key{trace_.slices.name[i], empty_string, empty_string, over_host};
     if (detail < trace_.ops.size()) {
       key.dims = trace_.ops.input_dims[detail];
       key.types = trace_.ops.input_types[detail];
@@ -297,13 +307,18 @@ class Table {
                        .dims = key.dims,
                        .types = key.types,
                        .kind = trace_.slices.kind[i],
-                       .precision = cost != nullptr ? cost->precision : OperandFormat::other});
+                       .precision = cost != nullptr ? cost->precision : OperandFormat::other,
+                       .over_host = over_host});
       known_.emplace_back();
     }
     return place;
   }
 
   void add_work(SliceId op, const CallWork& call, KnownWork& known) const {
+    if (call.over_host()) {
+      if (call.copied) known.add_bytes(*call.copied, 1, call.copy_time);
+      return;
+    }
     const OpCost* cost = work_.cost_of(trace_, op);
     if (cost == nullptr) return;
     if (cost->flops && work_.counts[index(op)]) known.add_flops(*cost->flops, 1, call.product_time);

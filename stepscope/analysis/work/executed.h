@@ -69,6 +69,7 @@ struct OperatorRow {
   StringId types = empty_string;
   NameClass kind = NameClass::other;
   OperandFormat precision = OperandFormat::other;
+  bool over_host = false;  // its calls copy between host and device; the others have their own row
   std::uint64_t calls = 0;
   std::uint64_t device_calls = 0;  // calls with device work of their own
   Ns host_self{};
@@ -78,7 +79,7 @@ struct OperatorRow {
   double share = 0;              // of the device time of all rows
   std::optional<Flops> flops{};  // executed, summed; empty unless known for every call on a device
   std::optional<FlopRate> rate{};  // over the time of the row's products
-  std::optional<Bytes> bytes{};
+  std::optional<Bytes> bytes{};    // over_host: moved by those copies
   std::optional<ByteRate> bandwidth{};
 
   [[nodiscard]] std::optional<Ns> mean() const {

@@ -180,6 +180,23 @@ TEST(operators, keep_shapes_apart_and_rate_each) {
   EXPECT_EQ(t.rows.front().device, Ns{40});
 }
 
+TEST(operators, that_copy_over_the_host_have_a_row_with_the_bytes_that_they_moved) {
+  WorkBuilder b;
+  const Call call{.dims = "[[100], [100]]", .types = R"(["float", "float"])"};
+  b.call("aten::copy_", 0, 20, call);
+  b.launch(1, 5, 6);
+  b.copy("Memcpy HtoD (Pageable -> Device)", 100, 140, 400, 1);
+  b.call("aten::copy_", 20, 40, call);
+  b.launch_kernel(2, 25, "vectorized_elementwise_kernel", 150, 160);
+  const OperatorRows t(b, {step(0, 1000)});
+  ASSERT_EQ(t.rows.size(), 2U);
+  EXPECT_TRUE(t.rows[0].over_host);
+  EXPECT_EQ(t.rows[0].bytes, Bytes{400});
+  EXPECT_DOUBLE_EQ(t.rows[0].bandwidth->value, 10e9);
+  EXPECT_FALSE(t.rows[1].over_host);
+  EXPECT_EQ(t.rows[1].bytes, Bytes{800}) << "read and written";
+}
+
 TEST(operators, have_no_flops_where_the_shapes_are_missing) {
   WorkBuilder b;
   b.op("aten::mm", 0, 20);

@@ -11,6 +11,7 @@
 
 #include "stepscope/analysis/steps/interval_sweep.h"
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/analysis/work/device_memory.h"
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/key_index.h"
 
@@ -42,6 +43,10 @@ void add(const Trace& trace, const OpWork& work, const DeviceWork& device, Kerne
   row.max = std::max(row.max, dur);
   row.total += dur;
   ++row.count;
+  if (crosses_host(trace, device.op)) {
+    if (const auto bytes = copied_bytes(trace, device.op)) sums.known.add_bytes(*bytes, 1, dur);
+    return;
+  }
   const OpCost* cost = device.owner == no_slice ? nullptr : work.cost_of(trace, device.owner);
   if (cost == nullptr) return;
   if (cost->flops && device.flops_share > 0)

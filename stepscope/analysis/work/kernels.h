@@ -34,7 +34,8 @@ struct KernelRow {
   double share = 0;  // of the busy time; shares of overlapping kernels sum to more than 1
   std::optional<Flops> flops{};    // sum; empty unless known for every run
   std::optional<FlopRate> rate{};  // over runs with known flops
-  std::optional<Bytes> bytes{};    // the least its operators move; same rules
+  std::optional<Bytes> bytes{};    // the least its operators move, or what a copy between host and
+                                   // device moved; same rules
   std::optional<ByteRate> bandwidth{};
   std::optional<bool> tensor_core{};  // of matmul and attention; empty if the name does not show it
   std::vector<KernelCounter> counters{};

@@ -68,6 +68,18 @@ TEST(kernels, gives_a_kernel_the_flops_and_bytes_of_its_operator) {
   EXPECT_EQ(gemm.tensor_core, true);
 }
 
+TEST(kernels, gives_copies_between_host_and_device_the_bytes_that_they_moved) {
+  WorkBuilder b;
+  b.call("aten::copy_", 0, 20, {.dims = "[[100], [100]]", .types = R"(["float", "float"])"});
+  b.launch(1, 5, 6);
+  b.copy("Memcpy HtoD (Pinned -> Device)", 30, 40, 400, 1);
+  const KernelRows t(b, {step(0, 100)});
+  const KernelRow& copy = t.row("Memcpy HtoD (Pinned -> Device)");
+  ASSERT_TRUE(copy.bytes && copy.bandwidth);
+  EXPECT_EQ(copy.bytes->value, 400) << "not read and written";
+  EXPECT_DOUBLE_EQ(copy.bandwidth->value, 40e9);
+}
+
 TEST(kernels, has_no_total_where_one_run_is_unknown_but_still_a_rate) {
   WorkBuilder b;
   b.mm(0, 20);

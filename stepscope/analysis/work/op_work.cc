@@ -10,6 +10,7 @@
 
 #include "stepscope/analysis/steps/backward_graph.h"
 #include "stepscope/analysis/steps/nesting.h"
+#include "stepscope/analysis/work/device_memory.h"
 #include "stepscope/analysis/work/op_flops.h"
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/key_index.h"
@@ -178,7 +179,10 @@ void share_by_time(const Slices& s, std::span<DeviceWork> group, float DeviceWor
 void share_group(const Trace& trace, std::span<DeviceWork> group, const OpCost& cost,
                  bool counted) {
   const Slices& s = trace.slices;
-  const auto works = [&](SliceId op) { return !trace.is_communication(op) && !trace.is_wait(op); };
+  // Copies between host and device move their own bytes.
+  const auto works = [&](SliceId op) {
+    return !trace.is_communication(op) && !trace.is_wait(op) && !crosses_host(trace, op);
+  };
   if (cost.bytes) share_by_time(s, group, &DeviceWork::bytes_share, works);
   if (!counted) return;
   const auto product = [&](SliceId op) { return is_product(trace, op); };

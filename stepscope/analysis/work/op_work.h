@@ -19,7 +19,7 @@ struct DeviceWork {
   SliceId op = no_slice;     // kernel, copy or memset
   SliceId owner = no_slice;  // the operator; no_slice if the trace does not show it
   float flops_share = 0;     // of the owner's flops; 0 if it is not one of its products
-  float bytes_share = 0;     // of the owner's bytes, by time
+  float bytes_share = 0;     // of the owner's bytes, by time; 0 if it moves its own
 };
 
 struct OpWork {

@@ -54,6 +54,20 @@ class WorkBuilder : public TraceBuilder {
     launch(correlation, start, start + 1);
     kernel(name, kernel_start, kernel_end, correlation);
   }
+  // Not recorded: -1 bytes.
+  void copy(std::string_view name, std::int64_t start, std::int64_t end, std::int64_t bytes,
+            std::uint32_t correlation = 0) {
+    Slice slice;
+    slice.start = Ns{start};
+    slice.dur = Ns{end - start};
+    slice.name = trace().strings.intern(name);
+    slice.track = stream(0, 7);
+    slice.category = name.starts_with("Memset") ? Category::memset : Category::memcpy;
+    slice.correlation = correlation;
+    slice.detail = static_cast<std::uint32_t>(trace().copies.size());
+    trace().copies.bytes.push_back(Bytes{bytes});
+    append(trace(), slice);
+  }
 };
 inline constexpr double mm_flops = 2.0 * 128 * 64 * 32;  // of WorkBuilder::mm
 inline constexpr std::int64_t mm_bytes = 2 * (128 * 64 + 64 * 32 + 128 * 32);
