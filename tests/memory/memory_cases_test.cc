@@ -156,6 +156,34 @@ TEST(MemoryAccount, NamesLineOperatorAndNode) {
   EXPECT_EQ(init->use, MemoryUse::parameters);
 }
 
+// A name of the user's own tells no part of training, and so no use.
+TEST(MemoryAccount, ABlockOfNoKnownPartIsOfUnknownUseUnlessABackwardFreesIt) {
+  const auto stack = [](const std::string& file, const std::string& name) {
+    return R"("frames": [{"filename": "/w/)" + file + R"(", "line": 20, "name": ")" + name +
+           R"("}])";
+  };
+  const auto event = [](const std::string& action, int address, const std::string& frames) {
+    return R"({"action": ")" + action + R"(", "addr": )" + std::to_string(address) +
+           R"(, "size": 1048576, "stream": 0, )" + frames + "}";
+  };
+  const std::string block = R"({"size": 1048576, "requested_size": 1048576, )" +
+                            stack("opt.py", "step") + R"(, "state": "active_allocated"})";
+  const std::string text =
+      R"({"segments": [{"device": 0, "address": 4096, "total_size": 2097152, "stream": 0,
+          "segment_type": "large", "blocks": [)" +
+      block + R"(, {"size": 1048576, "requested_size": 0, "state": "inactive", "frames": []}]}],
+          "device_traces": [[)" +
+      event("alloc", 4096, stack("opt.py", "step")) + ", " +
+      event("alloc", 1052672, stack("model.py", "forward")) + ", " +
+      event("free_completed", 1052672, R"("frames": [])") + "]]}";
+  const MemoryAccount account = memory_account(read(text));
+  const auto& holders = account.devices.front().peak.holders;
+  const auto step =
+      std::ranges::find(holders, "step", [](const MemoryHolder& h) { return h.site.name; });
+  ASSERT_NE(step, holders.end());
+  EXPECT_EQ(step->use, MemoryUse::unknown);
+}
+
 // Computed from the allocator's own list of blocks.
 TEST(MemoryFragments, AreTheAllocatorsFreeBlocks) {
   for (unsigned seed = 0; seed < 24; ++seed) {

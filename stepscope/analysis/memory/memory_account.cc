@@ -189,8 +189,6 @@ class Uses {
     for (const AllocatorEvent& e : device.events) {
       const Phase here = phase_of(e.stack);
       phases_.push_back(tells(here) ? here : phases_.back());
-      if (first_pass_ == never && (here == Phase::forward || here == Phase::backward))
-        first_pass_ = static_cast<std::uint32_t>(phases_.size() - 1);
     }
   }
 
@@ -214,9 +212,7 @@ class Uses {
       case Phase::forward:
         return freed == Phase::forward ? MemoryUse::temporary : MemoryUse::activations;
       default:
-        if (freed == Phase::backward) return MemoryUse::activations;
-        return kept && life.begin < first_pass_ && first_pass_ != never ? MemoryUse::parameters
-                                                                        : MemoryUse::unknown;
+        return freed == Phase::backward ? MemoryUse::activations : MemoryUse::unknown;
     }
   }
 
@@ -243,7 +239,6 @@ class Uses {
   std::span<const AllocationSite> sites_;
   bool python_only_;
   std::vector<Phase> phases_;  // by position: of the last event that shows it
-  std::uint32_t first_pass_ = never;
 };
 
 // The use of each block of a replayed history, in terms of MemoryUse
