@@ -6,6 +6,7 @@
 
 #include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/base/collective_kind.h"
+#include "stepscope/diagnose/judged_transfers.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/fit/collective_link.h"
 
@@ -183,22 +184,14 @@ ChecklistLine bandwidth(const ChecklistInput& in) {
   if (auto line = found(in, name, {"slow_link", "slow_group"})) return *line;
   if (Message why = no_replay(in); !why.empty()) return unknown(name, std::move(why));
   if (in.machine == nullptr) return unknown(name, msg::links_unknown());
-  const CollectiveRow* slowest = nullptr;
-  double least = 0;
-  for (const CollectiveRow& row : in.job->collectives.rows) {
-    const auto share =
-        link_share(*in.machine, row, in.job->collectives.matches.groups, in.world_size);
-    if (!share || *share > most_link_share) continue;
-    if (slowest == nullptr || *share < least) {
-      slowest = &row;
-      least = *share;
-    }
-  }
-  if (slowest == nullptr) return unknown(name, msg::no_transfer_and_link());
+  const auto transfers = judged_transfers(in.job->collectives, *in.machine, in.world_size);
+  const auto slowest = std::ranges::max_element(transfers, {}, &ExpectedCollective::ratio);
+  if (slowest == transfers.end()) return unknown(name, msg::no_transfer_and_link());
   return judged(
       name, true,
-      msg::slowest_of_link(collective_kind_names[static_cast<std::size_t>(slowest->kind)],
-                           slowest->bytes, Percent{least}, Percent{threshold::slow_link_share}));
+      msg::slowest_of_link(collective_kind_names[static_cast<std::size_t>(slowest->row->kind)],
+                           slowest->row->bytes, Percent{1 / slowest->ratio()},
+                           Percent{threshold::slow_link_share}, Percent{threshold::least_gain}));
 }
 
 ChecklistLine congestion(const ChecklistInput& in) {

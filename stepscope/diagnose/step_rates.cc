@@ -44,7 +44,7 @@ void add_link(const Analysis& analysis, StepRates& rates) {
   }
   if (rates.collective == nullptr || !analysis.machine) return;
   const auto share = link_share(*analysis.machine, *rates.collective,
-                                analysis.job.collectives.matches.groups, analysis.world_size);
+                                analysis.job.collectives.matches, analysis.world_size);
   if (share && *share <= most_link_share) rates.link_share = share;
 }
 

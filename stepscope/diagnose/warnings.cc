@@ -12,6 +12,7 @@
 #include "stepscope/diagnose/unit_fetches.h"
 #include "stepscope/diagnose/verdict.h"
 #include "stepscope/fit/collective_link.h"
+#include "stepscope/fit/rank_places.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/import_words.h"
 #include "stepscope/say/phrases.h"
@@ -117,13 +118,12 @@ void job_warnings(const Analysis& report, Messages& out) {
 }
 
 // A bandwidth that the links of the machine do not have.
-void link_warnings(const Analysis& report, Messages& out) {
-  if (!report.machine) return;
+void impossible_link_warning(const Analysis& report, Messages& out) {
   const CollectiveRow* most = nullptr;
   double highest = most_link_share;
   for (const CollectiveRow& row : report.job.collectives.rows) {
     const auto share =
-        link_share(*report.machine, row, report.job.collectives.matches.groups, report.world_size);
+        link_share(*report.machine, row, report.job.collectives.matches, report.world_size);
     if (!share || *share <= highest) continue;
     highest = *share;
     most = &row;
@@ -132,6 +132,26 @@ void link_warnings(const Analysis& report, Messages& out) {
   out.push_back(msg::impossible_link(collective_kind_names[static_cast<std::size_t>(most->kind)],
                                      printable(most->group), Digits{highest},
                                      report.machine->name));
+}
+
+// Shares of a link that rest on where the ranks may be.
+void assumed_link_warning(const Analysis& report, Messages& out) {
+  const ScaleUp& up = *report.machine->scale_up;
+  for (const CollectiveRow& row : report.job.collectives.rows) {
+    if (!row.busbw) continue;
+    const auto places =
+        places_of(row, report.job.collectives.matches, *up.domain, report.world_size);
+    if (!places || !places->assumed) continue;
+    out.push_back(
+        msg::hosts_assumed(printable(row.group), up.name, *up.domain, report.machine->name));
+    return;
+  }
+}
+
+void link_warnings(const Analysis& report, Messages& out) {
+  if (!report.machine || !report.machine->scale_up || !report.machine->scale_up->domain) return;
+  impossible_link_warning(report, out);
+  assumed_link_warning(report, out);
 }
 
 // What the MFU budget says beyond what is said already: a mismatch, an unknown peak, a coverage.

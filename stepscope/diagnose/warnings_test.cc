@@ -117,6 +117,20 @@ TEST(Warnings, AbsentRanksAskForTheirTraces) {
   EXPECT_NE(with(warnings_of(t), "the traces of 1 of 8 ranks are here"), "");
 }
 
+TEST(Warnings, ALinkThatRestsOnUnknownHostsIsNamed) {
+  TestReport t({{{BudgetCategory::compute, 100}}, {{BudgetCategory::compute, 100}}});
+  complete(t).report.machine = *machine_named("a100_sxm_80gb");
+  t.report.world_size = 2;
+  CollectiveRow& row = t.job.collectives.rows.emplace_back();
+  row.group = "dp";
+  row.groups = {0};
+  row.busbw = ByteRate{10e9};
+  t.job.collectives.matches.groups = {{.name = "dp", .description = {}, .ranks = {0, 1}}};
+  EXPECT_NE(with(warnings_of(t), "within domains of 8 GPUs of A100-80GB SXM"), "");
+  t.job.collectives.matches.hosts = {.of_rank = {{0, {.host = 0}}, {1, {.host = 1}}}, .most = 1};
+  EXPECT_EQ(with(warnings_of(t), "no trace names"), "");
+}
+
 TEST(Warnings, ClocksThatDoNotCompareAreSaidOfSeveralRanksOnly) {
   TestReport two({{{BudgetCategory::compute, 100}}, {{BudgetCategory::compute, 100}}});
   complete(two).job.collectives.matches.clocks_comparable = false;

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "stepscope/fit/rank_places.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -18,7 +19,6 @@ Error wrong(const CommBenchmark& b, std::string what, std::string hint) {
 // Within one domain of fast links if that is a rack's; else the same number of ranks on each host.
 std::optional<GroupPlacement> place_ranks(int ranks, int hosts, const Network& network) {
   const int on_each = ranks / hosts;
-  constexpr int most_of_a_host = 16;
   const bool rack = ranks <= network.domain && network.domain > most_of_a_host;
   return hosts == 1 || rack ? place(ranks, 1, network) : place_in_domains(hosts, on_each, network);
 }

@@ -5,14 +5,15 @@
 #include <array>
 #include <map>
 
+#include "stepscope/fit/rank_places.h"
+
 namespace stepscope {
 namespace {
 
 using Link = std::optional<ByteRate>;
 
-// Both links are used at once, and the slower one binds.
+// Of `ranks` by their places. Both links are used at once, and the slower one binds.
 Link all_to_all_link(const Machine& machine, std::span<const int> ranks) {
-  if (!machine.scale_up || !machine.scale_up->domain) return std::nullopt;
   std::map<int, int> members;  // of each node
   for (const int rank : ranks) ++members[rank / *machine.scale_up->domain];
   if (members.size() < 2) return link_rate(machine, ranks);
@@ -43,23 +44,16 @@ Link placed_link(const Machine& machine, CollectiveKind kind, std::span<const in
   return link;
 }
 
-bool placed(const CollectiveRow& row, std::span<const CommGroup> groups) {
-  return !row.groups.empty() && std::ranges::all_of(row.groups, [&](std::uint32_t g) {
-    return groups[g].ranks.size() >= 2;
-  });
-}
-
 }  // namespace
 
 std::optional<ByteRate> link_of(const Machine& machine, const CollectiveRow& row,
-                                std::span<const CommGroup> groups, std::optional<int> world_size) {
-  if (!placed(row, groups)) {
-    if (!row.group_size || !world_size) return std::nullopt;
-    return link_rate(machine, *row.group_size, *world_size);
-  }
+                                const CollectiveMatches& matches, std::optional<int> world_size) {
+  if (!machine.scale_up || !machine.scale_up->domain) return std::nullopt;
+  const auto places = places_of(row, matches, *machine.scale_up->domain, world_size);
+  if (!places) return std::nullopt;
   Link link;
-  for (const std::uint32_t g : row.groups) {
-    const Link of_group = placed_link(machine, row.kind, groups[g].ranks);
+  for (const std::vector<int>& group : places->groups) {
+    const Link of_group = placed_link(machine, row.kind, group);
     if (!of_group || (link && link->value != of_group->value)) return std::nullopt;
     link = of_group;
   }
@@ -67,9 +61,9 @@ std::optional<ByteRate> link_of(const Machine& machine, const CollectiveRow& row
 }
 
 std::optional<double> link_share(const Machine& machine, const CollectiveRow& row,
-                                 std::span<const CommGroup> groups, std::optional<int> world_size) {
+                                 const CollectiveMatches& matches, std::optional<int> world_size) {
   if (!row.busbw) return std::nullopt;
-  const auto link = link_of(machine, row, groups, world_size);
+  const auto link = link_of(machine, row, matches, world_size);
   return link ? std::optional(row.busbw->value / link->value) : std::nullopt;
 }
 

@@ -24,12 +24,12 @@ double link(Kind kind, const std::vector<std::vector<int>>& groups,
   CollectiveRow row;
   row.kind = kind;
   row.group_size = group_size;
-  std::vector<CommGroup> all;
+  CollectiveMatches matches;
   for (const auto& ranks : groups) {
-    row.groups.push_back(static_cast<std::uint32_t>(all.size()));
-    all.push_back({.name = "g", .description = {}, .ranks = ranks});
+    row.groups.push_back(static_cast<std::uint32_t>(matches.groups.size()));
+    matches.groups.push_back({.name = "g", .description = {}, .ranks = ranks});
   }
-  const auto rate = link_of(box(), row, all, world_size);
+  const auto rate = link_of(box(), row, matches, world_size);
   return rate ? rate->value / 1e9 : -1;
 }
 
@@ -75,12 +75,12 @@ TEST(CollectiveLink, IsUnknownWhereTheMachineDoesNotSay) {
   CollectiveRow row;
   row.kind = Kind::all_to_all;
   row.groups = {0};
-  const std::vector<CommGroup> groups = {
-      {.name = "g", .description = {}, .ranks = {0, 1, 2, 3, 4, 5, 6, 7}}};
+  CollectiveMatches matches;
+  matches.groups = {{.name = "g", .description = {}, .ranks = {0, 1, 2, 3, 4, 5, 6, 7}}};
   m.scale_out.reset();
-  EXPECT_FALSE(link_of(m, row, groups, 8));
+  EXPECT_FALSE(link_of(m, row, matches, 8));
   m.scale_up.reset();
-  EXPECT_FALSE(link_of(m, row, groups, 8));
+  EXPECT_FALSE(link_of(m, row, matches, 8));
 }
 
 }  // namespace

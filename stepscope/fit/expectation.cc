@@ -6,7 +6,7 @@
 namespace stepscope {
 
 Result<Expectation> expect_by_shapes(const JobResult& job, const Machine& machine,
-                                     std::optional<int> domain, std::optional<int> world_size) {
+                                     std::optional<int> world_size) {
   Expectation result;
   result.machine = machine.name;
   for (const RankResult& rank : job.ranks) {
@@ -19,7 +19,7 @@ Result<Expectation> expect_by_shapes(const JobResult& job, const Machine& machin
     if (!operators->operators.empty()) result.ranks.push_back(std::move(*operators));
   }
   // A machine without links gives no expectation for collectives.
-  if (const auto network = make_network(machine, {.domain = domain}))
+  if (const auto network = make_network(machine))
     result.collectives = expected_collectives(job.collectives, *network, world_size);
   return result;
 }

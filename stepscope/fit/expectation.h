@@ -23,7 +23,6 @@ struct Expectation {
 // The expectations that need no model. `job` must outlive the result. Errors name what the machine
 // lacks.
 [[nodiscard]] Result<Expectation> expect_by_shapes(const JobResult& job, const Machine& machine,
-                                                   std::optional<int> domain,
                                                    std::optional<int> world_size);
 
 }  // namespace stepscope

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "stepscope/cost/time/collective_cost.h"
+#include "stepscope/fit/rank_places.h"
 
 namespace stepscope {
 namespace {
@@ -46,25 +47,17 @@ bool same(const GroupPlacement& a, const GroupPlacement& b) {
 
 }  // namespace
 
-std::optional<GroupPlacement> placement_of(const CollectiveRow& row,
-                                           std::span<const CommGroup> groups,
-                                           const Network& network, std::optional<int> world_size) {
-  std::optional<GroupPlacement> found;
-  for (const std::uint32_t g : row.groups) {
-    const std::vector<int>& ranks = groups[g].ranks;
-    if (ranks.size() < 2) {
-      found.reset();
-      break;
-    }
-    const auto here = place_ranks(ranks, row.kind, network);
-    if (!here || (found && !same(*found, *here))) return std::nullopt;
-    found = here;
+std::optional<PlacedRow> placement_of(const CollectiveRow& row, const CollectiveMatches& matches,
+                                      const Network& network, std::optional<int> world_size) {
+  const auto places = places_of(row, matches, network.domain, world_size);
+  if (!places) return std::nullopt;
+  std::optional<PlacedRow> found;
+  for (const std::vector<int>& group : places->groups) {
+    const auto here = place_ranks(group, row.kind, network);
+    if (!here || (found && !same(found->group, *here))) return std::nullopt;
+    found = {*here, places->assumed};
   }
-  if (found) return found;
-  if (!row.group_size || *row.group_size < 2 || !world_size) return std::nullopt;
-  const bool everyone = *row.group_size == *world_size;
-  if (!everyone && *world_size > network.domain) return std::nullopt;
-  return place(*row.group_size, 1, network);
+  return found;
 }
 
 std::vector<ExpectedCollective> expected_collectives(const Collectives& collectives,
@@ -73,19 +66,20 @@ std::vector<ExpectedCollective> expected_collectives(const Collectives& collecti
   std::vector<ExpectedCollective> result;
   for (const CollectiveRow& row : collectives.rows) {
     if (!row.bytes || row.bytes->value <= 0 || !has_cost(row.kind)) continue;
-    const auto group = placement_of(row, collectives.matches.groups, network, world_size);
-    if (!group) continue;
-    const double one = collective_time(network, row.kind, *row.bytes, *group).count();
+    const auto placed = placement_of(row, collectives.matches, network, world_size);
+    if (!placed) continue;
+    const double one = collective_time(network, row.kind, *row.bytes, placed->group).count();
     const bool split = row.split > 0 && row.transfer;
     const std::uint64_t calls = split ? row.split : row.count;
     const double measured = seconds(split ? *row.transfer : row.duration).count();
     if (one <= 0 || calls == 0 || measured <= 0) continue;
     result.push_back({.row = &row,
-                      .group = *group,
+                      .group = placed->group,
                       .expected = one * static_cast<double>(calls),
                       .measured = measured,
                       .calls = calls,
-                      .with_wait = !split});
+                      .with_wait = !split,
+                      .assumed = placed->assumed});
   }
   std::ranges::stable_sort(result, std::greater<>(), &ExpectedCollective::gap);
   return result;

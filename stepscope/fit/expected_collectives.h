@@ -19,21 +19,26 @@ struct ExpectedCollective {
   double measured = 0;
   std::uint64_t calls = 0;
   bool with_wait = false;  // measured is the whole duration: the traces cannot separate waiting
+  bool assumed = false;    // RankPlaces::assumed
 
   [[nodiscard]] double gap() const { return measured - expected; }
   [[nodiscard]] double ratio() const { return measured / expected; }
 };
 
-// Rows of known size and placement, largest gap first. Global ranks are assumed to fill the domains
-// one after the other (collective_link.h). `rows` must outlive the result.
+// Rows of known size and placement (rank_places.h), largest gap first. `collectives` must outlive
+// the result.
 [[nodiscard]] std::vector<ExpectedCollective> expected_collectives(const Collectives& collectives,
                                                                    const Network& network,
                                                                    std::optional<int> world_size);
 
+struct PlacedRow {
+  GroupPlacement group{};
+  bool assumed = false;  // RankPlaces::assumed
+};
 // The placement of the row's groups; absent if they differ or it is unknown.
-[[nodiscard]] std::optional<GroupPlacement> placement_of(const CollectiveRow& row,
-                                                         std::span<const CommGroup> groups,
-                                                         const Network& network,
-                                                         std::optional<int> world_size);
+[[nodiscard]] std::optional<PlacedRow> placement_of(const CollectiveRow& row,
+                                                    const CollectiveMatches& matches,
+                                                    const Network& network,
+                                                    std::optional<int> world_size);
 
 }  // namespace stepscope

@@ -62,8 +62,9 @@ TEST(ExpectedCollectives, TransfersAreHeldAgainstAsManyCalls) {
 GroupPlacement placed(Kind kind, std::vector<int> ranks, std::optional<int> world = {}) {
   Job job;
   const CollectiveRow row = job.add(kind, std::move(ranks), 1);
-  return placement_of(row, job.collectives.matches.groups, network(), world)
-      .value_or(GroupPlacement{.size = -1});
+  return placement_of(row, job.collectives.matches, network(), world)
+      .value_or(PlacedRow{.group = {.size = -1}})
+      .group;
 }
 
 TEST(ExpectedCollectives, RanksTellWhereAGroupLies) {
@@ -78,10 +79,10 @@ TEST(ExpectedCollectives, SizesTellWhereRanksAreNotListed) {
   CollectiveRow row;
   row.kind = Kind::all_reduce;
   row.group_size = 4;
-  EXPECT_EQ(placement_of(row, {}, network(), 8)->members, 4) << "one node";
+  EXPECT_EQ(placement_of(row, {}, network(), 8)->group.members, 4) << "one node";
   EXPECT_FALSE(placement_of(row, {}, network(), 64));
   row.group_size = 64;
-  EXPECT_EQ(placement_of(row, {}, network(), 64)->domains, 8);
+  EXPECT_EQ(placement_of(row, {}, network(), 64)->group.domains, 8);
   EXPECT_FALSE(placement_of(row, {}, network(), std::nullopt));
 }
 

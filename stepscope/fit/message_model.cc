@@ -21,9 +21,9 @@ MessageModel model_of(const Machine& machine, std::optional<int> world_size, Cos
     row.group_size = static_cast<int>(matches.groups[group].ranks.size());
     row.bytes = bytes;
     row.groups = {group};
-    const auto placement = placement_of(row, matches.groups, network, world_size);
+    const auto placement = placement_of(row, matches, network, world_size);
     if (!placement) return std::nullopt;
-    return cost(network, kind, bytes, *placement).count() * 1e9;
+    return cost(network, kind, bytes, placement->group).count() * 1e9;
   };
 }
 

@@ -158,10 +158,12 @@ Result<FittedMachine> fitted_machine(const Machine& base, const Collectives& col
   std::vector<CollectiveTiming> timings;
   for (const CollectiveRow& row : collectives.rows) {
     if (!row.algbw || !row.bytes || row.bytes->value <= 0) continue;
-    const auto group = placement_of(row, collectives.matches.groups, *network, world_size);
-    if (!group) continue;
-    timings.push_back(
-        {.kind = row.kind, .group = *group, .bytes = *row.bytes, .time = *row.bytes / *row.algbw});
+    const auto placed = placement_of(row, collectives.matches, *network, world_size);
+    if (!placed) continue;
+    timings.push_back({.kind = row.kind,
+                       .group = placed->group,
+                       .bytes = *row.bytes,
+                       .time = *row.bytes / *row.algbw});
   }
   return fitted_machine(base, timings, source);
 }

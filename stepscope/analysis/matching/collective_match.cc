@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "stepscope/analysis/matching/coarse_offset.h"
+#include "stepscope/analysis/matching/host_clock.h"
 #include "stepscope/analysis/matching/message_peers.h"
 #include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/analysis/matching/message_times.h"
@@ -94,6 +95,7 @@ class Matcher {
  public:
   Matcher(std::span<const RankView> views, const MatchOptions& options) : views_(views) {
     out_.world_size = world_of(views, options);
+    out_.hosts = hosts_of(views);
     out_.ranks.resize(views.size());
     shared_for(out_.ranks, options.threads, Distribution::blocks,
                [&](std::size_t v) { out_.ranks[v] = find_collective_calls(views[v]); });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stepscope/analysis/matching/collective_calls.h"
+#include "stepscope/analysis/matching/host_clock.h"
 #include "stepscope/analysis/matching/loose_groups.h"
 #include "stepscope/event/clock_correction.h"
 #include "stepscope/say/message.h"
@@ -49,6 +50,7 @@ struct CollectiveMatches {
   // By view: the clock offset that matching assumed; calls keep their own instants.
   std::vector<ClockCorrection> coarse;
   std::optional<int> world_size;
+  RankHosts hosts;
 
   [[nodiscard]] std::span<const CollectiveMember> members_of(const MatchedCollective& m) const {
     return std::span(members).subspan(m.first, m.count);

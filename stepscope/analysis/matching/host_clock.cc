@@ -72,6 +72,20 @@ std::string host_of(const Metadata& metadata) {
   return std::string(host_in_name(metadata));
 }
 
+RankHosts hosts_of(std::span<const RankView> views) {
+  RankHosts hosts;
+  std::uint32_t number = 0;
+  for (const HostClocks::Clock& host : find_clocks(views).clocks) {
+    if (host.host.empty()) continue;
+    RankHost row{.host = number++, .first = host.ranks.front(), .last = host.ranks.back()};
+    for (const int rank : host.ranks) {
+      hosts.of_rank[rank] = row;
+      hosts.most = std::max(hosts.most, ++row.place);
+    }
+  }
+  return hosts;
+}
+
 bool any_relative(std::span<const RankView> views) {
   return std::ranges::any_of(
       views, [](const RankView& v) { return v.trace->metadata.clock != Clock::unix_epoch; });

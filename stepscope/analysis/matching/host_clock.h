@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,19 @@ namespace stepscope {
 
 // Empty if the trace does not name it.
 [[nodiscard]] std::string host_of(const Metadata& metadata);
+
+struct RankHost {
+  std::uint32_t host = 0;  // numbered by lowest rank
+  int place = 0;           // among the host's traced ranks
+  int first = 0;           // lowest and highest rank of the host
+  int last = 0;
+};
+struct RankHosts {
+  std::map<int, RankHost> of_rank;  // ranks whose traces name their host
+  int most = 0;                     // traced ranks on one host
+  bool given = false;               // the user says how many devices share the fast links
+};
+[[nodiscard]] RankHosts hosts_of(std::span<const RankView> views);
 
 // Whether an instant of one view says nothing of those of another.
 [[nodiscard]] bool any_relative(std::span<const RankView> views);

@@ -70,8 +70,8 @@ TEST(MachineLinks, OfTheCatalogueSayWhatAGroupOfTwoGets) {
   EXPECT_EQ(v100->scale_up->peers.front().value, 25e9);
   const Machine* perlmutter = find_machine("A100-40GB SXM, 4 in a mesh (Perlmutter)");
   ASSERT_NE(perlmutter, nullptr);
-  EXPECT_EQ(link_rate(*perlmutter, 2, 4)->value, 100e9);
-  EXPECT_EQ(link_rate(*perlmutter, 4, 4)->value, 300e9);
+  EXPECT_EQ(link_rate(*perlmutter, std::vector{0, 1})->value, 100e9);
+  EXPECT_EQ(link_rate(*perlmutter, std::vector{0, 1, 2, 3})->value, 300e9);
 }
 
 }  // namespace

@@ -119,24 +119,12 @@ Error unknown_peak(std::string_view gpu_name) {
                    "products use) or --machine FILE"};
 }
 
-std::optional<ByteRate> link_rate(const Machine& machine, int group_size, int world_size) {
-  if (group_size < 2 || !machine.scale_up || !machine.scale_up->domain) return std::nullopt;
-  const int domain = *machine.scale_up->domain;
-  if (world_size <= domain) return within_domain(*machine.scale_up, group_size);
-  // Domains are filled one after the other; the last one may have fewer members.
-  if (group_size > domain && group_size == world_size) {
-    const int rest = group_size % domain;
-    return across_domains(machine, rest == 0 ? domain : rest);
-  }
-  return std::nullopt;
-}
-
-std::optional<ByteRate> link_rate(const Machine& machine, std::span<const int> global_ranks) {
-  if (global_ranks.size() < 2 || !machine.scale_up || !machine.scale_up->domain) {
+std::optional<ByteRate> link_rate(const Machine& machine, std::span<const int> places) {
+  if (places.size() < 2 || !machine.scale_up || !machine.scale_up->domain) {
     return std::nullopt;
   }
-  std::vector<int> domains(global_ranks.begin(), global_ranks.end());
-  for (int& rank : domains) rank /= *machine.scale_up->domain;
+  std::vector<int> domains(places.begin(), places.end());
+  for (int& place : domains) place /= *machine.scale_up->domain;
   std::sort(domains.begin(), domains.end());
   if (domains.front() == domains.back()) {
     return within_domain(*machine.scale_up, static_cast<int>(domains.size()));

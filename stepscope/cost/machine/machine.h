@@ -94,16 +94,12 @@ struct Machine {
 
 // The upper bound of a collective's busbw on this machine, per device and direction.
 //
-// By sizes. If the whole job fits one domain, it is the scale-up rate (on a mesh a group of n has
-// at most n - 1 links of a device). If the group exceeds one domain, it is the rate across domains.
-// Between the two it is absent, because placement decides.
-[[nodiscard]] std::optional<ByteRate> link_rate(const Machine& machine, int group_size,
-                                                int world_size);
-// By the group's ranks in the job, where consecutive ranks fill a domain. Within one domain it is
-// the scale-up rate. Across domains it is k times a device's scale-out share, at most the scale-up
-// rate, where k is the fewest members in any domain (each drives its own network port). Collectives
-// reduced inside a switch can exceed it.
+// `places` are those of the group's devices: place / domain is the number of the domain. Within one
+// domain it is the scale-up rate (on a mesh a group of n has at most n - 1 links of a device).
+// Across domains it is k times a device's scale-out share, at most the scale-up rate, where k is
+// the fewest members in any domain (each drives its own network port). Collectives reduced inside a
+// switch can exceed it.
 [[nodiscard]] std::optional<ByteRate> link_rate(const Machine& machine,
-                                                std::span<const int> global_ranks);
+                                                std::span<const int> places);
 
 }  // namespace stepscope

@@ -12,6 +12,7 @@
 #include "stepscope/cost/time/collective_cost.h"
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/diagnose/judged_transfers.h"
 #include "stepscope/diagnose/stage_means.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/diagnose/unit_fetches.h"
@@ -193,19 +194,10 @@ void find_congestion(FindingList& list) {
 
 Ns whole_ns(double s) { return Ns{std::llround(s * 1e9)}; }
 
-// Whether its bytes and not its latency are what it should take.
-bool rate_bound(const Network& network, const ExpectedCollective& e) {
-  const double empty = collective_time(network, e.row->kind, Bytes{1}, e.group).count();
-  return e.expected >= threshold::rate_bound_from * empty * static_cast<double>(e.calls);
-}
-
-// By group: what the machine's links would take for these bytes. Calls whose transfer cannot be
-// distinguished from waiting say nothing of a link.
+// By group: what the machine's links would take for these bytes.
 void find_slow_links(FindingList& list) {
   const FindingContext& context = list.context();
   if (context.machine == nullptr) return;
-  const auto network = make_network(*context.machine);
-  if (!network) return;
   struct Slow {
     std::vector<const ExpectedCollective*> rows;  // largest gap first
     double lost = 0;                              // seconds, exposed
@@ -213,9 +205,9 @@ void find_slow_links(FindingList& list) {
     double expected = 0;
   };
   std::map<std::string, Slow> groups;
-  const auto expected = expected_collectives(list.job().collectives, *network, context.world_size);
-  for (const ExpectedCollective& e : expected) {
-    if (e.with_wait || !rate_bound(*network, e)) continue;
+  const auto judged =
+      judged_transfers(list.job().collectives, *context.machine, context.world_size);
+  for (const ExpectedCollective& e : judged) {
     Slow& slow = groups[e.row->group];
     slow.rows.push_back(&e);
     slow.measured += e.measured;
@@ -413,13 +405,13 @@ struct Worse {
 std::optional<Worse> worse_than_best(const CollectiveRow& row, const FindingContext& context,
                                      const Network& network) {
   if (row.kind != CollectiveKind::all_reduce || !row.bytes || !row.algbw) return std::nullopt;
-  const auto group =
-      placement_of(row, context.job.collectives.matches.groups, network, context.world_size);
+  const auto placed =
+      placement_of(row, context.job.collectives.matches, network, context.world_size);
   const NamedAlgorithm ran = algorithm_of(row, context.job.traffic.algorithms);
-  if (!group || ran == NamedAlgorithm::unknown) return std::nullopt;
+  if (!placed || ran == NamedAlgorithm::unknown) return std::nullopt;
   Worse worse{.row = &row, .ran = ran, .ran_time = {}, .best = {}};
   worse.measured = (*row.bytes / *row.algbw).count();
-  const auto times = collective_algorithms(network, row.kind, *row.bytes, *group);
+  const auto times = collective_algorithms(network, row.kind, *row.bytes, placed->group);
   const auto best = std::ranges::find_if(times, &AlgorithmTime::offered);
   const auto mine = std::ranges::find_if(
       times, [&](const AlgorithmTime& t) { return t.offered && may_be(ran, t.algorithm); });

@@ -99,11 +99,22 @@ class SlowLink : public testing::Test {
     row.transfer = row.exposed = row.duration = Ns{std::llround(10 * one * times * 1e9)};
     row.groups = {0};
     job.collectives.matches.groups.push_back({.name = "dp", .description = {}, .ranks = {0, 1}});
+    on_hosts({0, 0, 0, 0});
     job.collectives.rows.push_back(row);
     job.explanation.emplace();
     WhatIf& what_if = job.explanation->what_ifs.emplace_back();
     what_if.scenario.change = Change::communication_free;
     what_if.saved = free;
+  }
+  // By rank. Empty: no trace names its host.
+  void on_hosts(const std::vector<std::uint32_t>& hosts) {
+    RankHosts& known = job.collectives.matches.hosts;
+    known = {};
+    known.most = static_cast<int>(hosts.size());
+    for (int rank = 0; rank < known.most; ++rank) {
+      const std::uint32_t host = hosts[static_cast<std::size_t>(rank)];
+      known.of_rank[rank] = {.host = host, .place = rank, .first = 0, .last = known.most - 1};
+    }
   }
   const Finding* slow_link() {
     findings = find_findings({.job = job, .machine = &machine, .world_size = 2});
@@ -125,6 +136,33 @@ TEST_F(SlowLink, IsNamedWithTheTimeItsRateWouldGiveBack) {
   const double exposed = seconds(job.collectives.rows[0].exposed).count() / 10;
   EXPECT_NEAR(seconds(*f->gain).count(), 0.9 * exposed, 1e-6);
   EXPECT_NE(say(f->what).find("10.0 times"), std::string::npos) << say(f->what);
+}
+
+// 8 times the time of the fast links is what the network takes.
+TEST_F(SlowLink, IsOfTheNetworkIfTheRanksAreOnTwoHosts) {
+  run(std::int64_t{1} << 30, 8);
+  ASSERT_NE(slow_link(), nullptr);
+  on_hosts({0, 1});
+  EXPECT_EQ(slow_link(), nullptr);
+  const Network network = *make_network(machine);
+  const double apart = collective_time(network, CollectiveKind::all_reduce,
+                                       *job.collectives.rows[0].bytes, *place(2, 8, network))
+                           .count();
+  job.collectives.rows[0].transfer = job.collectives.rows[0].exposed =
+      Ns{std::llround(10 * 4 * apart * 1e9)};
+  ASSERT_NE(slow_link(), nullptr);
+  EXPECT_NE(say(slow_link()->what).find("4.00 times"), std::string::npos);
+}
+
+TEST_F(SlowLink, IsNotNamedIfTheHostsAreUnknownAndTheNetworkMayBeTheLink) {
+  run(std::int64_t{1} << 30, 8);
+  on_hosts({});
+  EXPECT_EQ(slow_link(), nullptr);
+  job.collectives.matches.hosts.given = true;  // --gpus-per-node
+  EXPECT_NE(slow_link(), nullptr);
+  job.collectives.matches.hosts.given = false;
+  job.collectives.rows[0].transfer = job.collectives.rows[0].exposed = Ns{10'000'000'000};
+  EXPECT_NE(slow_link(), nullptr) << "too slow for either";
 }
 
 TEST_F(SlowLink, GivesBackNoMoreThanFreeCommunication) {

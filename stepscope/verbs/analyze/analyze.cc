@@ -165,7 +165,8 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
     fail(progress, result.failures, std::move(*none));
   a.world_size = options.world_size ? options.world_size : a.job.collectives.matches.world_size;
   take_gpu_logs(request, *read, a);
-  a.machine = machine_of(described->machine, a.job.ranks);
+  a.job.collectives.matches.hosts.given = described->domain.has_value();
+  a.machine = machine_of(*described, a.job.ranks);
   judge(request, *described, read->run.world_size, progress, result);
   result.run = std::move(read->run);
   result.ranks = std::move(read->ranks);

@@ -78,7 +78,7 @@ Json job_json(const Analysis& report) {
 Json possible_link_share(const Analysis& report, const CollectiveRow& row) {
   if (!report.machine) return nullptr;
   const auto share =
-      link_share(*report.machine, row, report.job.collectives.matches.groups, report.world_size);
+      link_share(*report.machine, row, report.job.collectives.matches, report.world_size);
   return share && *share <= most_link_share ? Json(*share) : Json(nullptr);
 }
 

@@ -47,7 +47,7 @@ Message no_machine(const JobResult& job) {
 Result<StepComparison> step_of(const Asked& asked, const Analysis& report,
                                std::optional<int> recorded_world) {
   const Machine& machine = *report.machine;
-  const auto network = make_network(machine, {.domain = domain_of(asked.given.plan)});
+  const auto network = make_network(machine);
   if (!network) return network.error();
   const auto& ranks = report.job.ranks;
   const std::int64_t cp = number_of_field(asked.given.plan, "cp").value_or(1);
@@ -126,8 +126,7 @@ std::optional<Expectation> expected_of_job(const JobDescription& given,
     if (asked.job.model) remarks.push_back(msg::no_expected_times(no_machine(job)));
     return std::nullopt;
   }
-  auto expected =
-      expect_by_shapes(job, *report.machine, domain_of(asked.given.plan), report.world_size);
+  auto expected = expect_by_shapes(job, *report.machine, report.world_size);
   if (!expected) {
     remarks.push_back(msg::no_expected_times(expected.error().message()));
     return std::nullopt;

@@ -34,7 +34,7 @@ namespace {
 
 // The checklists of traces, whose job was replayed.
 void take_checklists(const DescribedJob& r, CheckResult& c) {
-  const std::optional<Machine> machine = machine_of(r.machine, c.job->ranks);
+  const std::optional<Machine> machine = machine_of(r, c.job->ranks);
   const Machine* known = machine ? &*machine : nullptr;
   const std::vector<Finding> findings = find_findings({.job = *c.job,
                                                        .machine = known,
@@ -61,7 +61,7 @@ void take_checklists(CheckResult& c) {
 }
 
 void take_mfu(const DescribedJob& r, CheckResult& c) {
-  const std::optional<Machine> machine = machine_of(r.machine, c.job->ranks);
+  const std::optional<Machine> machine = machine_of(r, c.job->ranks);
   const auto mfu = mfu_of_job(*c.job, {.model_flops = r.model_flops,
                                        .peak = r.peak,
                                        .dtype = r.dtype,

@@ -49,6 +49,13 @@ Result<Done> count_model_flops(const JobDescription& given, DescribedJob& job) {
   return Done{};
 }
 
+Machine with_domain(Machine machine, std::optional<int> domain) {
+  if (!domain) return machine;
+  if (!machine.scale_up) machine.scale_up.emplace();
+  machine.scale_up->domain = domain;
+  return machine;
+}
+
 }  // namespace
 
 bool gives_plan(const PlanSettings& plan) {
@@ -57,10 +64,11 @@ bool gives_plan(const PlanSettings& plan) {
 
 Result<DescribedJob> described_job(const JobDescription& given) {
   DescribedJob job{.global_batch = given.global_batch, .sequence = given.sequence};
+  job.domain = domain_of(given.plan);
   if (!given.machine.empty()) {
     auto machine = machine_named(given.machine);
     if (!machine) return machine.error();
-    job.machine = std::move(*machine);
+    job.machine = with_domain(std::move(*machine), job.domain);
   }
   if (!given.peak_dtype.empty()) {
     job.dtype = parse_dtype(given.peak_dtype);
@@ -75,13 +83,12 @@ Result<DescribedJob> described_job(const JobDescription& given) {
   return job;
 }
 
-std::optional<Machine> machine_of(const std::optional<Machine>& given,
-                                  std::span<const RankResult> ranks) {
-  if (given) return given;
+std::optional<Machine> machine_of(const DescribedJob& job, std::span<const RankResult> ranks) {
+  if (job.machine) return job.machine;
   for (const RankResult& r : ranks) {
     if (r.device.name.empty()) continue;
     const Machine* found = find_machine(r.device.name, r.device.memory);
-    return found == nullptr ? std::nullopt : std::optional(*found);
+    return found == nullptr ? std::nullopt : std::optional(with_domain(*found, job.domain));
   }
   return std::nullopt;
 }

@@ -36,6 +36,7 @@ struct JobDescription {
 // As understood.
 struct DescribedJob {
   std::optional<Machine> machine{};
+  std::optional<int> domain{};  // devices that share the fast links, instead of the machine's
   std::optional<Dtype> dtype{};
   std::optional<FlopRate> peak{};
   std::optional<Transformer> model{};
@@ -54,7 +55,7 @@ struct DescribedJob {
 [[nodiscard]] Result<DescribedJob> described_job(const JobDescription& given);
 
 // The machine given, else what the catalogue knows of the ranks' GPU; absent where it knows none.
-[[nodiscard]] std::optional<Machine> machine_of(const std::optional<Machine>& given,
+[[nodiscard]] std::optional<Machine> machine_of(const DescribedJob& job,
                                                 std::span<const RankResult> ranks);
 
 }  // namespace stepscope
