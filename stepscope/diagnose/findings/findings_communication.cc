@@ -212,7 +212,9 @@ void find_slow_links(FindingList& list) {
     slow.rows.push_back(&e);
     slow.measured += e.measured;
     slow.expected += e.expected;
-    slow.lost += std::max(0.0, seconds(e.row->exposed).count() * (1 - e.expected / e.measured));
+    // What is exposed may be waiting: a faster link takes at most the transfer's part away.
+    const double exposed = std::min(seconds(e.row->exposed).count(), e.measured);
+    slow.lost += std::max(0.0, exposed * (1 - e.expected / e.measured));
   }
   // Siblings that are all slow are one finding.
   std::map<std::string, std::vector<const Slow*>> alike;

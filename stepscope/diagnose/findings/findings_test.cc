@@ -165,6 +165,14 @@ TEST_F(SlowLink, IsNotNamedIfTheHostsAreUnknownAndTheNetworkMayBeTheLink) {
   EXPECT_NE(slow_link(), nullptr) << "too slow for either";
 }
 
+TEST_F(SlowLink, GivesBackNothingOfWaiting) {
+  run(std::int64_t{1} << 30, 10);
+  ASSERT_NE(slow_link(), nullptr);
+  const Ns transfers = *slow_link()->gain;
+  job.collectives.rows[0].exposed += Ns{20'000'000};
+  EXPECT_EQ(slow_link()->gain, transfers);
+}
+
 TEST_F(SlowLink, GivesBackNoMoreThanFreeCommunication) {
   free = Ns{20'000'000};
   run(std::int64_t{1} << 30, 10);
