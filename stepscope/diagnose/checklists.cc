@@ -8,7 +8,6 @@
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/diagnose/judged_transfers.h"
 #include "stepscope/diagnose/thresholds.h"
-#include "stepscope/fit/collective_link.h"
 
 namespace stepscope {
 namespace {
@@ -23,6 +22,9 @@ constexpr std::array communication_parts = {comm_overlapped, comm_exposed_wait,
 constexpr std::array host_parts = {idle_host, idle_launch};
 constexpr std::array launch_parts = {idle_launch};
 constexpr std::array data_parts = {idle_data};
+constexpr std::array unsplit_parts = {comm_exposed_unsplit};
+constexpr std::array unrecorded_parts = {not_recorded};
+constexpr std::array unknown_parts = {idle_unexplained, not_recorded};
 constexpr std::array gap_parts = {idle_host, idle_sync, idle_launch, idle_dependency,
                                   idle_unexplained};
 constexpr std::array copy_parts = {copy_exposed};
@@ -152,24 +154,38 @@ ChecklistLine mixed_precision(const ChecklistInput& in) {
 }
 
 // A share of the step in the budget of every rank.
-ChecklistLine share_check(const ChecklistInput& in, std::string_view name,
-                          std::span<const BudgetCategory> parts, double much, MessageMaker<1> what,
+struct ShareCheck {
+  std::string_view name;
+  std::span<const BudgetCategory> parts;
+  double much;
+  MessageMaker<1> what;
+  std::span<const BudgetCategory> hidden;  // time that may be of these parts too, and why
+  MessageMaker<1> why;
+};
+
+ChecklistLine share_check(const ChecklistInput& in, const ShareCheck& check,
                           std::initializer_list<std::string_view> ids) {
-  if (auto line = found(in, name, ids)) return *line;
-  const auto share = budget_share(in.facts.ranks, parts);
-  if (!share) return unknown(name, in.lacking);
-  return judged(name, *share <= much, what(Percent{*share}));
+  if (auto line = found(in, check.name, ids)) return *line;
+  const auto share = budget_share(in.facts.ranks, check.parts);
+  if (!share) return unknown(check.name, in.lacking);
+  const double hidden = *budget_share(in.facts.ranks, check.hidden);
+  if (*share <= check.much && *share + hidden > check.much)
+    return unknown(check.name, check.why(Percent{hidden}));
+  return judged(check.name, *share <= check.much, check.what(Percent{*share}));
 }
 
 Checklist low_mfu(const ChecklistInput& in) {
   return {.name = "low_mfu",
           .title = msg::title_low_mfu(),
           .lines = {mixed_precision(in), tensor_cores(in), batch_size(in), memory_bandwidth(in),
-                    share_check(in, "python_overhead", host_parts, threshold::much_idle,
-                                msg::waits_for_host,
+                    share_check(in,
+                                {"python_overhead", host_parts, threshold::much_idle,
+                                 msg::waits_for_host, unknown_parts, msg::rest_unknown},
                                 {"gil_contention", "garbage_collection", "launch_bound"}),
-                    share_check(in, "data_loading", data_parts, threshold::much_data,
-                                msg::waits_for_loader, {"data_loader"})}};
+                    share_check(in,
+                                {"data_loading", data_parts, threshold::much_data,
+                                 msg::waits_for_loader, unknown_parts, msg::rest_unknown},
+                                {"data_loader"})}};
 }
 
 // Why a check of collectives has no answer; nothing if the traces have collectives.
@@ -236,13 +252,15 @@ bool communicates(const ChecklistInput& in) {
 }
 
 ChecklistLine overlap_check(const ChecklistInput& in, std::string_view name) {
-  if (auto line = found(in, name, {"exposed_communication"})) return *line;
+  auto line = found(in, name, {"exposed_communication"});
   const auto exposed = budget_share(in.facts.ranks, exposed_parts);
-  if (!exposed) return unknown(name, in.lacking);
-  if (!communicates(in)) return unknown(name, msg::no_communication());
+  if (!exposed || !communicates(in))
+    return line ? *line : unknown(name, exposed ? msg::no_communication() : in.lacking);
   const double all = *budget_share(in.facts.ranks, communication_parts);
-  return judged(name, *exposed <= threshold::much_exposed,
-                msg::hidden_and_exposed(Percent{1 - *exposed / all}, Percent{*exposed}));
+  Message shares = msg::hidden_and_exposed(Percent{1 - *exposed / all}, Percent{*exposed});
+  if (!line) return judged(name, *exposed <= threshold::much_exposed, std::move(shares));
+  line->evidence = msg::clauses(Messages{std::move(line->evidence), std::move(shares)});
+  return *line;
 }
 
 ChecklistLine bucket_size(const ChecklistInput& in) {
@@ -330,20 +348,26 @@ Checklist memory(const ChecklistInput& in) {
 
 ChecklistLine copies(const ChecklistInput& in) {
   if (Message why = no_kernels(in); !why.empty()) return unknown("copies", std::move(why));
-  return share_check(in, "copies", copy_parts, threshold::least_gain, msg::waits_for_copies,
+  return share_check(in,
+                     {"copies", copy_parts, threshold::least_gain, msg::waits_for_copies,
+                      unrecorded_parts, msg::rest_unknown},
                      {"exposed_copies"});
 }
 
 // Patterns of a timeline: gaps, communication behind nothing, long tails, copies.
 Checklist timeline(const ChecklistInput& in) {
   ChecklistLine tails =
-      communicates(in) ? share_check(in, "collective_tails", waiting_parts, threshold::much_exposed,
-                                     msg::waits_for_peers, {"congestion"})
+      communicates(in) ? share_check(in,
+                                     {"collective_tails", waiting_parts, threshold::much_exposed,
+                                      msg::waits_for_peers, unsplit_parts, msg::waiting_unknown},
+                                     {"congestion"})
                        : unknown("collective_tails",
                                  in.facts.ranks.empty() ? in.lacking : msg::no_communication());
   return {.name = "timeline",
           .title = msg::title_timeline(),
-          .lines = {share_check(in, "gaps", gap_parts, threshold::much_idle, msg::is_gaps,
+          .lines = {share_check(in,
+                                {"gaps", gap_parts, threshold::much_idle, msg::is_gaps,
+                                 unrecorded_parts, msg::rest_unknown},
                                 {"launch_bound", "sync_calls", "unseen_host", "pauses"}),
                     overlap_check(in, "sequential_communication"), std::move(tails), copies(in)}};
 }

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/fit/expected_collectives.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {
@@ -55,6 +57,56 @@ TEST(Checklists, SharesAreJudgedByTheirBounds) {
     EXPECT_EQ(result_of(look, list, name), ChecklistResult::look) << name;
   }
   EXPECT_EQ(say(line_of(look, "timeline", "copies").evidence), "no trace");
+}
+
+// What may be waiting is not known to be none.
+TEST(Checklists, AShareIsNotJudgedIfTheRestMayBelongToIt) {
+  StepFacts facts = facts_with(0, 0);
+  for (RankFacts& r : facts.ranks) r.mean[comm_exposed_unsplit] = Ns{54};
+  const auto lists = checklists({.facts = facts, .lacking = msg::plain("no trace")});
+  const ChecklistLine tails = line_of(lists, "timeline", "collective_tails");
+  EXPECT_EQ(tails.result, ChecklistResult::unknown);
+  EXPECT_EQ(
+      say(tails.evidence),
+      "35.1 % of the step is transfer or waiting, which cannot be distinguished: record every "
+      "rank");
+  for (RankFacts& r : facts.ranks) {
+    r.mean[comm_exposed_wait] = Ns{100};
+    r.mean[not_recorded] = Ns{100};
+  }
+  const auto more = checklists({.facts = facts, .lacking = msg::plain("no trace")});
+  EXPECT_EQ(result_of(more, "timeline", "collective_tails"), ChecklistResult::look);
+  for (const char* name : {"python_overhead", "data_loading"})
+    EXPECT_EQ(result_of(more, "low_mfu", name), ChecklistResult::unknown) << name;
+  EXPECT_EQ(result_of(more, "timeline", "gaps"), ChecklistResult::unknown);
+}
+
+// The figure is the one by which a slow link is named.
+TEST(Checklists, TheSlowestTransferIsJudgedByTheTimeOfItsLink) {
+  TestReport t({{{compute, 90}}, {{compute, 90}}});
+  t.job.explanation.emplace();
+  const Machine machine = *machine_named("a100_sxm_80gb");
+  CollectiveRow row;
+  row.kind = CollectiveKind::all_reduce;
+  row.group_size = 2;
+  row.groups = {0};
+  row.bytes = Bytes{1 << 30};
+  row.count = row.split = 1;
+  t.job.collectives.matches.groups = {{.name = "dp", .description = {}, .ranks = {0, 1}}};
+  t.job.collectives.matches.hosts.given = true;
+  row.transfer = Ns{1'000'000'000};
+  t.job.collectives.rows = {row};
+  const auto expected =
+      expected_collectives(t.job.collectives, *make_network(machine), 2).at(0).expected;
+  t.job.collectives.rows[0].transfer = Ns{std::llround(2 * expected * 1e9)};
+  const StepFacts facts = facts_of(t.job);
+  const auto lists =
+      checklists({.facts = facts, .job = &t.job, .machine = &machine, .world_size = 2});
+  const ChecklistLine line = line_of(lists, "communication", "bandwidth");
+  EXPECT_EQ(line.result, ChecklistResult::fine);
+  EXPECT_TRUE(say(line.evidence).find("reaches 50.0 % of what its link allows; one below 33.3 %") !=
+              std::string::npos)
+      << say(line.evidence);
 }
 
 TEST(Checklists, WithoutCommunicationThereIsNothingToOverlap) {
