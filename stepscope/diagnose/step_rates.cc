@@ -48,6 +48,21 @@ void add_link(const Analysis& analysis, StepRates& rates) {
   if (share && *share <= most_link_share) rates.link_share = share;
 }
 
+void add_exposed(const Analysis& analysis, StepRates& rates) {
+  double all = 0;
+  std::vector<double> exposed(dimension_count);
+  for (const RankResult& r : analysis.job.ranks) {
+    if (r.counted.classes.empty()) continue;
+    for (const Step& step : r.counted.steps) all += Seconds(step.end - step.start).count();
+    for (const ClassTime& times : r.counted.classes)
+      for (std::size_t d = 0; d < dimension_count; ++d)
+        exposed[d] += Seconds(times.transfer[d] + times.unsplit[d] + times.wait[d]).count();
+  }
+  if (all <= 0) return;
+  for (double& share : exposed) share /= all;
+  rates.exposed = std::move(exposed);
+}
+
 }  // namespace
 
 StepRates step_rates(const Analysis& analysis) {
@@ -55,6 +70,7 @@ StepRates step_rates(const Analysis& analysis) {
   add_work(analysis, rates);
   add_overlap(analysis, rates);
   add_link(analysis, rates);
+  add_exposed(analysis, rates);
   return rates;
 }
 

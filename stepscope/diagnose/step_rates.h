@@ -22,6 +22,9 @@ struct StepRates {
   // The collective with most transfer time that has a bus bandwidth; null: no collective has one.
   // In `analysis`.
   const CollectiveRow* collective = nullptr;
+  // Exposed communication over the counted steps, by Dimension, of all ranks with a device. Empty:
+  // no such rank.
+  std::vector<double> exposed{};
   std::optional<double> link_share{};  // its busbw over its link; absent: not known, or impossible
 };
 

@@ -67,6 +67,23 @@ TEST(StepRates, OverlapIsOfWhatCouldBeHiddenOnAllRanks) {
   EXPECT_FALSE(step_rates(t.report).overlap_efficiency);
 }
 
+TEST(StepRates, ExposedCommunicationIsAShareOfTheStepByDimension) {
+  TestReport t({{{compute, 60}}, {{compute, 60}}});
+  EXPECT_TRUE(step_rates(t.report).exposed.empty());
+  constexpr auto tp = static_cast<std::size_t>(Dimension::tp);
+  for (RankResult& r : t.report.job.ranks) {
+    Step step;
+    step.end = Ns{200};
+    r.counted.steps = {step};
+    r.counted.classes.resize(1);
+    r.counted.classes[0].transfer[tp] = Ns{30};
+    r.counted.classes[0].wait[tp] = Ns{20};
+  }
+  const std::vector<double> exposed = step_rates(t.report).exposed;
+  EXPECT_DOUBLE_EQ(exposed.at(tp), 0.25);
+  EXPECT_DOUBLE_EQ(exposed.at(0), 0);
+}
+
 TEST(StepRates, TheCollectiveIsTheOneWithMostTransferThatHasABandwidth) {
   TestReport t({{{compute, 60}}});
   t.report.job.collectives.rows = {

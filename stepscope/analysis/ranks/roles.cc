@@ -96,7 +96,7 @@ std::vector<CommGroup> groups_of_sizes(const ParallelSizes& sizes, int world) {
     for (int i = 0; i < count; ++i) group.ranks.push_back(first + i * stride);
     group.name = group.description + std::to_string(first);
   };
-  add("world", 0, world, 1);
+  if (std::max({tp, pp, dp}) < world) add("world", 0, world, 1);
   for (int rank = 0; rank < world; ++rank) {
     const int stage = rank / (tp * dp);
     if (rank % tp == 0) add("tp", rank, tp, 1);

@@ -27,8 +27,8 @@ struct ParallelSizes {
 };
 
 // The groups that the sizes make of the ranks 0 … world - 1, described as "tp", "pp" and "dp", and
-// that of all ranks. A size that is not given and would be that of dp is what the others leave.
-// Empty if no size is given, or if they do not divide the world.
+// that of all ranks if none of these is it. A size that is not given and would be that of dp is
+// what the others leave. Empty if no size is given, or if they do not divide the world.
 [[nodiscard]] std::vector<CommGroup> groups_of_sizes(const ParallelSizes& sizes, int world);
 
 using Roles = std::vector<std::string>;  // by view: "tp0.pp1", "pp1", "all"

@@ -58,6 +58,8 @@ TEST(Roles, SizesMakeGroupsOnlyWhereTheyDivideTheWorld) {
             (Names{"world: 0 1 2 3", "tp: 0 1", "dp: 0 2", "dp: 1 3", "tp: 2 3"}));
   EXPECT_EQ(ranks_of({.pp = 2, .dp = 2}, 4),
             (Names{"world: 0 1 2 3", "dp: 0 1", "pp: 0 2", "pp: 1 3", "dp: 2 3"}));
+  EXPECT_EQ(ranks_of({.tp = 2}, 2), (Names{"tp: 0 1"})) << "the world is that group";
+  EXPECT_EQ(ranks_of({.dp = 2}, 2), (Names{"dp: 0 1"}));
   EXPECT_TRUE(ranks_of({.tp = 3}, 4).empty());
   EXPECT_TRUE(ranks_of({.tp = 2, .dp = 3}, 4).empty());
   EXPECT_TRUE(ranks_of({}, 4).empty());

@@ -141,15 +141,19 @@ Json mismatches(const JobResult& job) {
   return out;
 }
 
-Json dimensions(const JobResult& job) {
+Json dimensions(const Analysis& report) {
   Json out = Json::array();
-  for (const DimensionRow& d : job.collectives.dimensions)
-    out.push_back({{"dimension", name_of(dimension_names, d.dimension)},
-                   {"count", d.count},
-                   {"bytes", value(d.bytes)},
-                   {"wait_ns", value(d.wait)},
-                   {"transfer_ns", value(d.transfer)},
-                   {"exposed_ns", value(d.exposed)}});
+  const std::vector<double> exposed = step_rates(report).exposed;
+  for (const DimensionRow& d : report.job.collectives.dimensions)
+    out.push_back(
+        {{"dimension", name_of(dimension_names, d.dimension)},
+         {"count", d.count},
+         {"bytes", value(d.bytes)},
+         {"wait_ns", value(d.wait)},
+         {"transfer_ns", value(d.transfer)},
+         {"exposed_ns", value(d.exposed)},
+         {"step_share",
+          exposed.empty() ? Json(nullptr) : Json(exposed[static_cast<std::size_t>(d.dimension)])}});
   return out;
 }
 
@@ -340,7 +344,7 @@ Json analyze_tree(const Analysis& report) {
           {"collectives", collectives(report)},
           {"groups", groups_json(job.collectives, job.traffic.rates)},
           {"collective_mismatches", mismatches(job)},
-          {"dimensions", dimensions(job)},
+          {"dimensions", dimensions(report)},
           {"ddp_buckets", ddp_buckets(job)},
           {"unit_waits", unit_waits_json(job)},
           {"stragglers", stragglers(job)},

@@ -177,6 +177,16 @@ std::string gaps(const Analysis& report, std::size_t width) {
                     rows, width);
 }
 
+std::string exposed_dimensions(const Analysis& report, std::size_t width) {
+  const std::vector<double> exposed = step_rates(report).exposed;
+  Messages parts;
+  for (const DimensionRow& d : report.job.collectives.dimensions)
+    if (!exposed.empty())
+      parts.push_back(msg::name_and_share(name_of(dimension_names, d.dimension),
+                                          Percent{exposed[static_cast<std::size_t>(d.dimension)]}));
+  return parts.empty() ? "" : wrapped(say(msg::exposed_dimensions(std::move(parts))), width);
+}
+
 std::string collectives(const Analysis& report, std::size_t width) {
   const auto& all = report.job.collectives.rows;
   Rows rows;
@@ -206,7 +216,8 @@ std::string collectives(const Analysis& report, std::size_t width) {
                                {"last"},
                                {"clock ±"}},
                               rows, width),
-                   rows.size(), all.size());
+                   rows.size(), all.size()) +
+         exposed_dimensions(report, width);
 }
 
 std::string stragglers(const Analysis& report, std::size_t width) {
