@@ -262,6 +262,10 @@ Confidence replay_confidence(const Explanation& e) {
 std::optional<NoAnswer> no_answer(const JobResult& job) {
   if (!job.explanation || !job.explanation->refused) return std::nullopt;
   const Explanation& e = *job.explanation;
+  if (device_unseen(job))
+    return NoAnswer{
+        msg::device_not_recorded(),
+        msg::see_recording(msg::record_device_rows(record_with(Fact::device_rows, job)))};
   if (!has(recorded_facts(job), Fact::launches))
     return NoAnswer{msg::launches_unseen(), msg::see_recording(msg::record_launches())};
   if (e.unexplained_share <= unexplained_refused) {

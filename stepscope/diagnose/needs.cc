@@ -139,6 +139,16 @@ Message record_with(const Remedy& r, const std::string& format) {
 
 }  // namespace
 
+Message record_with(Fact fact, const JobResult& job) {
+  return record_with(*std::ranges::find(remedies, fact, &Remedy::fact),
+                     job.ranks.front().recording.format);
+}
+
+bool device_unseen(const JobResult& job) {
+  return std::ranges::any_of(job.ranks,
+                             [](const RankResult& r) { return r.recording.device_unseen(); });
+}
+
 std::span<const Fact> needs_of(std::string_view finding) {
   const auto bound = std::ranges::find(bound_needs, finding, &FindingNeeds::id);
   if (bound != bound_needs.end()) return bound->needs;
@@ -185,7 +195,9 @@ void withhold_unfounded(JobResult& job) {
   });
   // Then it is not known either which step a kernel is of, and what holds it.
   const bool launches = has(facts, Fact::launches);
-  if (!launches) {
+  const bool unseen = device_unseen(job);
+  if (unseen) e.path = {};
+  if (!launches || unseen) {
     e.refused = true;
     e.what_ifs.clear();
     e.faults.clear();
@@ -195,8 +207,7 @@ void withhold_unfounded(JobResult& job) {
         launches ? lacks(facts, needs_of(w.scenario.change)) : std::optional(Fact::launches);
     if (!lacking || !w.refused.empty()) continue;
     const auto r = std::ranges::find(remedies, *lacking, &Remedy::fact);
-    w.refused =
-        msg::recording_lacks(r->what(), record_with(*r, job.ranks.front().recording.format));
+    w.refused = msg::recording_lacks(r->what(), record_with(*lacking, job));
   }
 }
 

@@ -35,8 +35,15 @@ struct MissingFact {
 // In the order of Fact. What the profiler of the traces cannot record is among them.
 [[nodiscard]] std::vector<MissingFact> missing_facts(const JobResult& job);
 
+// What records the fact by the profiler of the traces; empty: it cannot. REQUIRES: ranks, and a
+// fact that has a switch.
+[[nodiscard]] Message record_with(Fact fact, const JobResult& job);
+
+// Whether some rank launched kernels and has no row of its device.
+[[nodiscard]] bool device_unseen(const JobResult& job);
+
 // Takes the faults out of the replay's answers that the recording cannot bear, and refuses such
-// what-ifs with the reason. Without launches all are.
+// what-ifs with the reason. Without launches, or rows of the device, all are.
 void withhold_unfounded(JobResult& job);
 
 }  // namespace stepscope

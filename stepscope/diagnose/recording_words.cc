@@ -6,6 +6,7 @@
 
 #include "stepscope/analysis/runs/step_facts.h"
 #include "stepscope/diagnose/culprit.h"
+#include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/thresholds.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/kernel_name.h"
@@ -182,9 +183,8 @@ Messages lost_rows_warnings(const JobResult& job) {
   }
   if (job.ranks.empty()) return out;
   const RankResult& first = job.ranks.front();
-  const bool nsys = first.recording.format == "nsys";
   if (!unseen.empty())
-    out.push_back(msg::no_device_rows(unseen, nsys ? "--trace=cuda" : "ProfilerActivity.CUDA"));
+    out.push_back(msg::no_device_rows(unseen, record_with(Fact::device_rows, job)));
   if (!lossy.empty())
     out.push_back(msg::launches_lost(
         lost, lossy, first.recording.format == "kineto" && first.device.kind == "cuda"));

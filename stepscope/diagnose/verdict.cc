@@ -437,9 +437,14 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
   const Ns length = replay_tells(job) ? step_length(job) : Ns{std::llround(step)};
   Groups groups = group_times(job, means_of_all(job), mfu);
   verdict.bound_by = binding_group(job, groups, mfu);
+  const double unrecorded =
+      job.steps.spread[static_cast<std::size_t>(BudgetCategory::not_recorded)].mean;
+  const bool known =
+      verdict.bound_by != BoundBy::unexplained || 2 * unrecorded < of(groups, verdict.bound_by);
   Messages said = {
-      msg::bound_by(window, length,
-                    bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step)),
+      known ? msg::bound_by(window, length,
+                            bound_text(job, verdict.bound_by, of(groups, verdict.bound_by), step))
+            : msg::step_takes(window, length),
       mfu_text(mfu)};
   if (none) {
     said.push_back(msg::saving_unknown(none->reason));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "stepscope/diagnose/analysis_test_builder.h"
+#include "stepscope/diagnose/needs.h"
 #include "stepscope/say/say.h"
 
 namespace stepscope {
@@ -319,6 +320,23 @@ TEST(Verdict, ALateRankIsNamedWhereNoReplayAnswers) {
   EXPECT_TRUE(says(culprit(), ". Record all ranks; docs/")) << culprit();
   t.job.stragglers.clear();
   EXPECT_TRUE(culprit().starts_with("record all ranks; docs/")) << culprit();
+}
+
+// What a device did without a row is not idle time, and host rows do not give it.
+TEST(Verdict, NothingIsKnownToBindAStepWhoseDeviceWasNotRecorded) {
+  TestReport t({{{not_recorded, 90}, {idle_unexplained, 10}}});
+  RankRecording& recording = t.rank(0).recording;
+  recording.format = "kineto";
+  recording.device_rows = 0;
+  recording.launches = recording.lost_launches = 77;
+  t.job.explanation.emplace().path.length = Ns{100};
+  withhold_unfounded(t.job);
+  EXPECT_EQ(t.job.explanation->path.length, Ns{0}) << "not even the critical path";
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  EXPECT_TRUE(says(say_stopped(verdict.sentence), "A step takes 100 ms. What a change would save"))
+      << say_stopped(verdict.sentence);
+  EXPECT_EQ(say(verdict.culprit),
+            "record the device's rows (ProfilerActivity.CUDA); docs/how-to/record-a-trace.md");
 }
 
 TEST(Verdict, ADeviceThatAnotherProcessSharesIsAFault) {
