@@ -94,11 +94,11 @@ Message expected_operators_sentence(const Analysis& report, const ExpectedOperat
   std::vector<std::string> faster;
   for (const ExpectedOperatorClass& c : operators.classes) {
     const bool product = c.kind == NameClass::matmul || c.kind == NameClass::attention;
-    if (!product || c.measured <= matters || c.expected <= 0) continue;
+    if (c.expected <= 0) continue;
     const std::string name = name_of(name_class_names, c.kind);
-    if (c.measured < least_of_products * c.expected)
+    if (product && c.measured > matters && c.measured < least_of_products * c.expected)
       faster.push_back(name);
-    else
+    else if (parts.size() < 3 && (c.gap() > matters || (product && c.measured > matters)))
       parts.push_back(msg::takes_times(name, Digits{c.measured / c.expected}));
   }
   const ExpectedOperator& most = operators.operators.front();

@@ -39,6 +39,20 @@ TEST_F(ExpectedSentences, OneSentenceNamesTheLargestExcesses) {
   EXPECT_TRUE(holds(sentences[2], "waiting included")) << sentences[2];
 }
 
+TEST_F(ExpectedSentences, TheClassesOfLargestExcessAreNamedWhateverTheyAre) {
+  ExpectedOperators& operators = made.report.expected->ranks[0];
+  operators.classes.insert(
+      operators.classes.begin(),
+      {{.kind = NameClass::copy, .expected = 0.001, .measured = 0.03, .unknown = 0},
+       {.kind = NameClass::norm, .expected = 0.01, .measured = 0.022, .unknown = 0}});
+  operators.classes.push_back(
+      {.kind = NameClass::loss, .expected = 0.01, .measured = 0.0101, .unknown = 0});
+  EXPECT_TRUE(holds(say_all(expected_sentences(made.report))[1],
+                    "copy takes 30.0 × and norm takes 2.20 × and matmul takes 1.50 × what is "
+                    "expected"))
+      << say_all(expected_sentences(made.report))[1];
+}
+
 // Nothing runs faster than its machine: the expectation is wrong then, and that is said instead.
 TEST_F(ExpectedSentences, ARunThatBeatsTheMachineIsNotComparedWithIt) {
   made.report.expected->collectives[0].measured = 0.00015;
