@@ -54,4 +54,9 @@ struct Finding {
   std::vector<std::string_view> reasons{};
 };
 
+// It gives nothing back by itself (too few steps, little memory left).
+[[nodiscard]] inline bool costs_no_time(const Finding& f) {
+  return f.sort == FindingSort::opportunity && !f.gain;
+}
+
 }  // namespace stepscope

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/needs.h"
@@ -137,8 +138,8 @@ void put_under(std::vector<Finding>& findings) {
 std::vector<Finding> FindingList::take() {
   std::ranges::stable_sort(findings_, std::ranges::greater{}, [](const Finding& f) {
     const Ns gain = f.gain.value_or(Ns{-1});
-    return std::pair(f.sort != FindingSort::bound,
-                     f.confidence == Confidence::high ? gain : gain / 2);
+    return std::tuple(!costs_no_time(f), f.sort != FindingSort::bound,
+                      f.confidence == Confidence::high ? gain : gain / 2);
   });
   give_keys(findings_);
   put_under(findings_);

@@ -57,8 +57,8 @@ class FindingList {
   // Costs no time of its own, or has its gain already.
   void add(Finding finding);
 
-  // Faults and opportunities, largest gain first, then bounds; each with its key, and with what is
-  // under it right behind it.
+  // Faults and opportunities, largest gain first, then bounds, then what costs no time; each with
+  // its key, and with what is under it right behind it.
   [[nodiscard]] std::vector<Finding> take();
 
  private:

@@ -47,6 +47,15 @@ TEST(Findings, WhatIsOnlyBoundedCountsHalf) {
   EXPECT_EQ(order_of({bounded, found("sync_calls", 10)}), (Ids{"memory_bound", "sync_calls"}));
 }
 
+TEST(Findings, WithoutATimeStandBehindBounds) {
+  Finding few;
+  few.id = "too_few_steps";
+  Finding bound = found("launch_bound", 50);
+  bound.sort = FindingSort::bound;
+  EXPECT_EQ(order_of({few, bound, found("sync_calls", 10)}),
+            (Ids{"sync_calls", "launch_bound", "too_few_steps"}));
+}
+
 TEST(Findings, StandBehindTheirReason) {
   EXPECT_EQ(order_of({found("exposed_communication", 100, {"slow_link"}), found("sync_calls", 80),
                       found("slow_link", 60), found("recompute", 10)}),

@@ -187,6 +187,44 @@ TEST(AnalyzeText, TheAdviceBelowTheAnswerIsThatOfItsFaultAndNotOfTheLargestFindi
   EXPECT_TRUE(says(text, "     → remove item().")) << text;
 }
 
+// A slow link explains part of the exposed time: the rest can still be hidden.
+TEST(AnalyzeText, AFindingThatIsLargerThanItsReasonKeepsItsAdvice) {
+  TestReport t({{{compute, 60}}, {{compute, 60}}});
+  const auto finding = [](std::string_view id, std::string under, std::int64_t gain,
+                          std::string advice) {
+    Finding f;
+    f.id = id;
+    f.key = id;
+    f.under = std::move(under);
+    f.what = msg::plain("what");
+    f.advice = msg::plain(std::move(advice));
+    f.gain = Ns{gain};
+    return f;
+  };
+  t.report.findings = {finding("slow_link", "", 80, "see the transport"),
+                       finding("exposed_communication", "slow_link", 90, "start it earlier")};
+  EXPECT_TRUE(says(all_text(t.report), "→ start it earlier."));
+  EXPECT_TRUE(says(analyze_text(t.report, {.detail = TextDetail::brief}), "→ start it earlier."));
+  t.report.findings[1].gain = Ns{80};
+  EXPECT_FALSE(says(all_text(t.report), "start it earlier"));
+}
+
+TEST(AnalyzeText, WhatCostsNoTimeStandsBelowTheBounds) {
+  TestReport t({{{compute, 60}}, {{compute, 60}}});
+  Finding bound;
+  bound.id = bound.key = "launch_bound";
+  bound.sort = FindingSort::bound;
+  bound.gain = Ns{50};
+  bound.what = msg::plain("the host is slow");
+  Finding few;
+  few.id = few.key = "too_few_steps";
+  few.what = msg::plain("few steps");
+  t.report.findings = {bound, few};
+  const std::string text = all_text(t.report);
+  EXPECT_LT(text.find("Bounds, which"), text.find("Without a gain of their own:\n  1. few steps"));
+  EXPECT_FALSE(says(text, "Opportunities"));
+}
+
 TEST(AnalyzeText, ATruncatedInputIsSaid) {
   TestReport t({{{compute, 60}}});
   t.report.inputs.front().truncated = true;

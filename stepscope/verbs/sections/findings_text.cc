@@ -17,9 +17,13 @@ namespace {
 
 constexpr std::size_t most_of_sort = 6;
 
-constexpr std::array<std::string_view, finding_sort_names.size()> titles = {
+constexpr std::array<std::string_view, finding_sort_names.size() + 1> titles = {
     "Faults, by what a step gains without them:", "Opportunities, by what they give back a step:",
-    "Bounds, which no change reaches:"};
+    "Bounds, which no change reaches:", "Without a gain of their own:"};
+
+std::size_t title_of(const Finding& f) {
+  return costs_no_time(f) ? titles.size() - 1 : static_cast<std::size_t>(f.sort);
+}
 
 // Wrapped, later lines indented by two more; of more than `most` lines the last ends in "…".
 std::string indented(std::string_view text, std::size_t indent, std::size_t width,
@@ -58,6 +62,11 @@ std::string head_of(const Finding& f, Ns step) {
   return says ? printable(say(f.what)) + "." : what_text(f, step);
 }
 
+// A finding that is larger than the one above it is not over with that one.
+bool stays(const Finding& under, const Finding& above) {
+  return under.under == above.key && under.gain > above.gain;
+}
+
 std::string whole_finding(std::span<const Finding> findings, std::size_t i, std::size_t number,
                           Ns step, std::size_t width) {
   const Finding& f = findings[i];
@@ -67,6 +76,7 @@ std::string whole_finding(std::span<const Finding> findings, std::size_t i, std:
   for (const Finding& under : findings.subspan(i + 1)) {
     if (under.under != f.key) continue;
     out += indented("the same time: " + head_of(under, step), 5, width);
+    if (stays(under, f)) out += indented("→ " + say(under.advice) + ".", 5, width);
   }
   return out;
 }
@@ -78,20 +88,19 @@ std::string findings_text(std::span<const Finding> findings, const JobResult& jo
   if (findings.empty()) return say_stopped(msg::no_findings(replay_tells(job))) + '\n';
   const Ns step = step_length(job);
   std::string out;
-  for (std::size_t sort = 0; sort < titles.size(); ++sort) {
+  for (std::size_t title = 0; title < titles.size(); ++title) {
     std::size_t number = 0;
     std::size_t left = 0;
     std::string list;
     for (std::size_t i = 0; i < findings.size(); ++i) {
-      if (static_cast<std::size_t>(findings[i].sort) != sort || !findings[i].under.empty())
-        continue;
+      if (title_of(findings[i]) != title || !findings[i].under.empty()) continue;
       if (number == most_of_sort)
         ++left;
       else
         list += whole_finding(findings, i, ++number, step, width);
     }
     if (list.empty()) continue;
-    out += fmt::format("{}{}\n{}", out.empty() ? "" : "\n", titles[sort], list);
+    out += fmt::format("{}{}\n{}", out.empty() ? "" : "\n", titles[title], list);
     if (left > 0) out += fmt::format("  … and {} more\n", left);
   }
   return out;
@@ -100,16 +109,17 @@ std::string findings_text(std::span<const Finding> findings, const JobResult& jo
 std::string first_findings_text(std::span<const Finding> findings, const JobResult& job,
                                 std::string_view but, std::size_t most, std::size_t width) {
   std::vector<const Finding*> first;
-  for (const bool bounds : {false, true})
-    for (const Finding& f : findings)
-      if (first.size() < most && (f.sort == FindingSort::bound) == bounds && f.under.empty() &&
-          f.key != but)
-        first.push_back(&f);
+  for (const Finding& f : findings)
+    if (first.size() < most && f.under.empty() && f.key != but) first.push_back(&f);
   const Ns step = step_length(job);
   std::string out;
-  for (std::size_t i = 0; i < first.size(); ++i)
+  for (std::size_t i = 0; i < first.size(); ++i) {
     out += indented(fmt::format("{}. {}", i + 1, head_of(*first[i], step)), 2, width, 2) +
            indented("→ " + say(first[i]->advice) + ".", 5, width, 2);
+    const auto rest = std::ranges::find_if(
+        findings, [&](const Finding& under) { return stays(under, *first[i]); });
+    if (rest != findings.end()) out += indented("→ " + say(rest->advice) + ".", 5, width, 2);
+  }
   return out;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings for the terminal: all of them in three lists, or the first few.
+// Findings for the terminal: all of them in four lists, or the first few.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace stepscope {
 
-// Faults, opportunities and bounds, each with its evidence and advice; says so where nothing was
-// found. What is under another finding is one line there.
+// Faults, opportunities, bounds and what costs no time, each with its evidence and advice; says so
+// where nothing was found. What is under another finding is one line there, with its own advice if
+// it is the larger one.
 [[nodiscard]] std::string findings_text(std::span<const Finding> findings, const JobResult& job,
                                         std::size_t width);
 
-// The first `most` that are not under another, bounds only where there are too few others: what,
-// gain and advice, two lines each at most. `but`: the key of a finding that was said already.
-// Empty without any.
+// The first `most` that are not under another: what, gain and advice, two lines each at most.
+// `but`: the key of a finding that was said already. Empty without any.
 [[nodiscard]] std::string first_findings_text(std::span<const Finding> findings,
                                               const JobResult& job, std::string_view but,
                                               std::size_t most, std::size_t width);
