@@ -12,7 +12,7 @@ namespace {
 
 using Link = std::optional<ByteRate>;
 
-// Of `ranks` by their places. Both links are used at once, and the slower one binds.
+// The link of `ranks` by their places. Both links are used at once, and the slower one binds.
 Link all_to_all_link(const Machine& machine, std::span<const int> ranks) {
   std::map<int, int> members;  // of each node
   for (const int rank : ranks) ++members[rank / *machine.scale_up->domain];

@@ -156,7 +156,7 @@ TEST(MemoryAccount, NamesLineOperatorAndNode) {
   EXPECT_EQ(init->use, MemoryUse::parameters);
 }
 
-// A name of the user's own tells no part of training, and so no use.
+// A name of the user's own shows no part of training, and so no use.
 TEST(MemoryAccount, ABlockOfNoKnownPartIsOfUnknownUseUnlessABackwardFreesIt) {
   const auto stack = [](const std::string& file, const std::string& name) {
     return R"("frames": [{"filename": "/w/)" + file + R"(", "line": 20, "name": ")" + name +

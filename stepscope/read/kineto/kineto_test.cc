@@ -254,7 +254,7 @@ TEST(Kineto, DetailsOfOperatorsCopiesSyncsAndMemoryAreRead) {
   EXPECT_EQ(t.memory.device[0], 1);
 }
 
-// They tell which arguments the kernel touches. Other operators need no scalars.
+// They show which arguments the kernel touches. Other operators need no scalars.
 TEST(Kineto, SizesOfFusedKernelsAreRead) {
   const auto args = R"(, "args": {"Input Dims": [[8, 16], []], "Concrete Inputs": ["", "24"]})";
   const Trace t = trace_of(document(
