@@ -80,6 +80,17 @@ Result<StepTimes> numbers(std::string_view text, std::string_view path, TimeUnit
   return finished(std::move(times), path);
 }
 
+// Parts of a step that follow each other on a rank, so that their times add up.
+constexpr std::array<std::string_view, 6> consecutive_parts = {
+    "data", "data_loading", "forward", "backward", "optimizer", "optimizer_step"};
+
+// Its place among them; absent for other operations, which may overlap.
+std::optional<std::size_t> consecutive_part(std::string_view cell) {
+  const auto found = std::ranges::find(consecutive_parts, cell);
+  if (found == consecutive_parts.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - consecutive_parts.begin());
+}
+
 // The columns of a table that are used.
 struct TableColumns {
   std::size_t time = 0;
@@ -88,6 +99,9 @@ struct TableColumns {
   std::optional<std::size_t> cause{};
   std::optional<std::size_t> step{};
   std::optional<std::size_t> rank{};
+  std::optional<std::size_t> part{};  // says which part of a step a row is
+  bool of_operations = false;         // by its name the rows are operations, not steps
+  bool of_sizes = false;              // there is a column of messages' sizes
 };
 
 // The times of one rank each.
@@ -97,6 +111,9 @@ struct RankColumns {
 };
 
 std::optional<TableColumns> columns_of(std::span<const std::string_view> header) {
+  constexpr std::array<std::string_view, 4> operations = {"optype", "op_type", "op", "operation"};
+  constexpr std::array<std::string_view, 5> sizes = {"size", "bytes", "size_bytes", "message_size",
+                                                     "message_bytes"};
   std::optional<TableColumns> found;
   std::size_t preference = 0;
   TableColumns others;
@@ -110,12 +127,16 @@ std::optional<TableColumns> columns_of(std::span<const std::string_view> header)
     if (name == "cause" || name == "tag" || name == "event") others.cause = i;
     if (name == "step" || name == "index" || name == "iteration") others.step = i;
     if (name == "rank") others.rank = i;
+    const bool operation = std::ranges::find(operations, name) != operations.end();
+    if (operation || name == "phase" || name == "part") others.part = i;
+    others.of_operations = others.of_operations || operation;
+    others.of_sizes = others.of_sizes || std::ranges::find(sizes, name) != sizes.end();
   }
   if (!found) return found;
-  found->cause = others.cause;
-  found->step = others.step;
-  found->rank = others.rank;
-  return found;
+  others.time = found->time;
+  others.unit = found->unit;
+  others.name = std::move(found->name);
+  return others;
 }
 
 RankColumns rank_columns_of(std::span<const std::string_view> header) {
@@ -199,6 +220,45 @@ Result<StepTimes> times_of_lists(std::string_view text, std::string_view path, T
   return finished(std::move(times), path);
 }
 
+Error rows_are_parts(std::string what, std::string_view path) {
+  return {.what = std::move(what),
+          .file = std::string(path),
+          .hint =
+              "write one row for each rank and step, with the time of the whole step; parts that "
+              "follow each other (forward, backward, optimizer in a column phase) are added up"};
+}
+
+// One row for each rank and step; several are added up where they are different parts that follow
+// each other. `parts` is parallel to the rows.
+Result<Done> join_parts(std::vector<RankStepTime>& rows,
+                        const std::vector<std::optional<std::size_t>>& parts,
+                        std::string_view path) {
+  std::vector<RankStepTime> joined;
+  std::vector<std::array<bool, consecutive_parts.size()>> has;
+  std::map<std::pair<int, std::int64_t>, std::size_t> places;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const RankStepTime& row = rows[i];
+    const auto [place, is_new] = places.try_emplace({row.rank, row.iteration}, joined.size());
+    if (is_new) {
+      joined.push_back(row);
+      auto& first = has.emplace_back();
+      if (parts[i]) first[*parts[i]] = true;
+      continue;
+    }
+    auto& before = has[place->second];
+    const bool all_known = std::ranges::find(before, true) != before.end() && parts[i];
+    if (!all_known || before[*parts[i]])
+      return rows_are_parts("has several rows of rank " + std::to_string(row.rank) + " and step " +
+                                std::to_string(row.iteration) +
+                                ", which may overlap or repeat each other",
+                            path);
+    before[*parts[i]] = true;
+    joined[place->second].wall_ns += row.wall_ns;
+  }
+  rows = std::move(joined);
+  return Done{};
+}
+
 Result<StepTimes> table(StepLines lines, char separator, const TableColumns& columns,
                         std::string_view path, TimeUnit assumed) {
   StepTimes times{.source = "column " + columns.name, .unit_assumed = !columns.unit};
@@ -209,12 +269,21 @@ Result<StepTimes> table(StepLines lines, char separator, const TableColumns& col
   };
   const bool by_rank = columns.step && columns.rank;
   std::map<double, std::pair<double, std::string>> slowest;  // by step
+  std::vector<std::optional<std::size_t>> parts;             // parallel to the times of ranks
+  std::string first_part;
   for (std::string_view line; lines.next(line);) {
     if (!says_something(line)) continue;
     split_cells(line, separator, cells);
     const auto value = number_in(cell(columns.time));
     const double ns = value ? *value * unit : 0;
     if (!by_rank) {
+      const std::string_view part = cell(columns.part);
+      if (first_part.empty()) first_part = part;
+      if (part != first_part && (columns.of_operations || consecutive_part(part)))
+        return rows_are_parts("line " + std::to_string(lines.number()) + ": the rows are parts (" +
+                                  first_part + ", " + std::string(part) +
+                                  ") of steps and ranks that no column names",
+                              path);
       take(times, ns, cell(columns.cause));
       if (times.wall_ns.size() > most_log_steps) return too_many(path, lines.number());
       continue;
@@ -225,10 +294,16 @@ Result<StepTimes> table(StepLines lines, char separator, const TableColumns& col
       continue;
     }
     take_rank(times, number_in(cell(columns.rank)), step, ns);
+    if (times.ranks.size() > parts.size()) parts.push_back(consecutive_part(cell(columns.part)));
     auto& [longest, cause] = slowest[*step];
     if (slowest.size() > most_log_steps) return too_many(path, lines.number());
     longest = std::max(longest, ns);
     if (cause.empty()) cause = cell(columns.cause);
+  }
+  if (const auto joined = join_parts(times.ranks, parts, path); !joined) return joined.error();
+  for (const RankStepTime& r : times.ranks) {
+    double& longest = slowest[static_cast<double>(r.iteration)].first;
+    longest = std::max(longest, r.wall_ns);
   }
   for (const auto& [step, longest] : slowest)
     take(times, longest.first, longest.second, whole_number(step).value_or(-1));
@@ -321,10 +396,16 @@ Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
   const char separator = separator_of(first);
   std::vector<std::string_view> cells;
   split_cells(first, separator, cells);
-  if (const auto columns = columns_of(cells))
-    return table(lines, separator, *columns, path, assumed);
-  if (const RankColumns columns = rank_columns_of(cells); !columns.times.empty())
-    return wide_table(lines, separator, columns, path, assumed);
+  const auto columns = columns_of(cells);
+  if (columns && columns->of_sizes && !columns->step)
+    return Error{.what = "has times by the size of a message, and no steps",
+                 .file = std::string(path),
+                 .hint =
+                     "stepscope calibrate MACHINE.json --from FILE reads such times as "
+                     "nccl-tests and the OSU benchmarks print them"};
+  if (columns) return table(lines, separator, *columns, path, assumed);
+  if (const RankColumns of_ranks = rank_columns_of(cells); !of_ranks.times.empty())
+    return wide_table(lines, separator, of_ranks, path, assumed);
   if (std::ranges::all_of(cells, [](std::string_view c) { return number_in(c).has_value(); }))
     return wrong("line " + std::to_string(lines.number()) +
                      ": a table without names; which column is the step's time?",

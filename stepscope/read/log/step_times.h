@@ -7,7 +7,9 @@
 //                   each with the suffix _ns, _us, _ms or _s, or without (then `unit` decides)
 //   cause           a column `cause`, `tag` or `event`: a note on the step, such as "checkpoint"
 //   step and rank   with columns of both names, the time of a step is its slowest rank's, and the
-//                   times of each rank are kept
+//                   times of each rank are kept. Several rows of one rank and step are added up
+//                   where a column `phase`, `part`, `operation`, `op`, `op_type` or `optype` says
+//                   that they follow each other (forward, backward, optimizer), else refused
 //   rank0, rank1, … columns of one rank each, with or without a column of the step; rank_lists.h
 //                   has the same as JSON and as printed lines
 #pragma once

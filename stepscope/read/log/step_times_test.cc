@@ -158,5 +158,33 @@ TEST(StepTimes, AFileIsToldByItsFirstBytes) {
   EXPECT_FALSE(read_step_times(folder.file("missing")));
 }
 
+TEST(StepTimes, PartsOfAStepThatFollowEachOtherAreAddedUp) {
+  const auto times = parse_step_times(
+      "rank,step,optype,duration_ms\n0,1,forward,30\n0,1,backward,60\n1,1,forward,31\n"
+      "1,1,backward,61\n0,2,forward,29\n",
+      "list");
+  ASSERT_TRUE(times) << times.error().message();
+  EXPECT_EQ(times->wall_ns, (Doubles{92e6, 29e6}));
+  ASSERT_EQ(times->ranks.size(), 3U);
+  EXPECT_EQ(times->ranks[0].wall_ns, 90e6);
+  EXPECT_EQ(times->ranks[1].wall_ns, 92e6);
+}
+
+TEST(StepTimes, RowsThatMayOverlapAreNoSteps) {
+  const std::string remedy = "one row for each rank and step";
+  for (const char* text : {"rank,step,time_ms\n0,1,30\n0,1,60\n",
+                           "rank,step,op,time_ms\n0,1,forward,30\n0,1,all_reduce,60\n",
+                           "rank,step,op,time_ms\n0,1,forward,30\n0,1,forward,60\n",
+                           "step,op,time_ms\n1,forward-send,30\n1,backward,60\n",
+                           "phase,time_ms\nforward,30\nbackward,60\n"})
+    EXPECT_NE(error_of(text).find(remedy), std::string::npos) << text << error_of(text);
+  EXPECT_EQ(ns_of("phase,time_ms\ntrain,30\neval,60\n"), (Doubles{30e6, 60e6}));
+}
+
+TEST(StepTimes, TimesByTheSizeOfAMessageAreNoSteps) {
+  EXPECT_NE(error_of("size_bytes,time_s\n1024,0.00002\n").find("calibrate"), std::string::npos);
+  EXPECT_EQ(ns_of("step,bytes,time_s\n1,1024,0.5\n"), Doubles{0.5e9});
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -278,6 +278,14 @@ TEST_F(CheckInput, AFileOfEachRankIsOneJob) {
   EXPECT_TRUE(say(c->late.front()).starts_with("a step of rank 1 takes")) << say(c->late.front());
 }
 
+TEST_F(CheckInput, ATableOfMessagesIsNoListOfSteps) {
+  std::ofstream(path_) << "size_bytes,time_s\n1024,0.00002\n65536,0.000026\n";
+  const auto c = check({.traces = {.inputs = {path_}}});
+  ASSERT_FALSE(c);
+  EXPECT_NE(c.error().message().find("stepscope calibrate"), std::string::npos)
+      << c.error().message();
+}
+
 }  // namespace
 
 }  // namespace stepscope
