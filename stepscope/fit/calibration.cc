@@ -63,6 +63,11 @@ Result<CalibratedMachine> calibrated_machine(const Calibration& measured) {
   machine.vendor = measured.vendor;
   machine.peak_rates = measured.peaks;
   machine.matmul_max = measured.matmul_max;
+  // The loop may have run while the clock was lower. A peak is no less than any rate that was
+  // reached.
+  for (std::size_t d = 0; d < dtype_count; ++d)
+    if (auto& rate = machine.peak_rates[d]; rate && machine.matmul_max[d])
+      rate->value = std::max(rate->value, machine.matmul_max[d]->value);
   machine.memory = Bytes{measured.memory.value / std::max(1, measured.ranks)};
   machine.memory_rate = measured.memory_rate;
   machine.nvme = measured.drive;

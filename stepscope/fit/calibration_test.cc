@@ -60,6 +60,14 @@ TEST(Calibration, OneRankHasNoLinks) {
   EXPECT_FALSE(made->machine.scale_up);
 }
 
+TEST(Calibration, ThePeakIsNoLessThanAProductReached) {
+  Calibration c = measured();
+  c.matmul_max[index(Dtype::fp32)] = FlopRate{102e9};
+  EXPECT_EQ(calibrated_machine(c)->machine.peak_rates[index(Dtype::fp32)]->value, 102e9);
+  c.matmul_max[index(Dtype::fp32)] = FlopRate{90e9};
+  EXPECT_EQ(calibrated_machine(c)->machine.peak_rates[index(Dtype::fp32)]->value, 100e9);
+}
+
 TEST(Calibration, WithoutAPeakThereIsNoMachine) {
   Calibration c = measured();
   c.peaks = {};

@@ -48,10 +48,11 @@ Message calibrate_sentence(const CalibrateResult& r, std::span<const TransferFit
   const Calibration& c = r.measured;
   Messages peaks;
   for (std::size_t d = 0; d < dtype_count; ++d) {
-    if (!c.peaks[d]) continue;
-    const bool large = c.peaks[d]->value >= tera;
+    const auto& peak = r.made.machine.peak_rates[d];
+    if (!peak) continue;
+    const bool large = peak->value >= tera;
     peaks.push_back(
-        msg::peak_of(Digits{c.peaks[d]->value / (large ? tera : giga)}, large, dtype_names[d]));
+        msg::peak_of(Digits{peak->value / (large ? tera : giga)}, large, dtype_names[d]));
   }
   const TransferFit* fit = speaking_fit(fits);
   return joined(msg::sentences,
@@ -292,15 +293,16 @@ Json calibrate_tree(const CalibrateFromResult& r, const std::string& file) {
 
 namespace {
 
-std::string rates(const Calibration& c) {
+std::string rates(const Calibration& c, const Machine& machine) {
   std::string out;
   for (std::size_t d = 0; d < dtype_count; ++d) {
-    if (!c.peaks[d]) continue;
+    const auto& peak = machine.peak_rates[d];
+    if (!peak) continue;
     out += fmt::format("  {:<6} peak {} GFLOP/s a core", dtype_names[d],
-                       format_digits(c.peaks[d]->value / giga));
+                       format_digits(peak->value / giga));
     if (c.matmul_max[d])
       out += fmt::format(", products up to {} ({})", format_digits(c.matmul_max[d]->value / giga),
-                         format_percent(c.matmul_max[d]->value / c.peaks[d]->value));
+                         format_percent(c.matmul_max[d]->value / peak->value));
     out += '\n';
   }
   out += fmt::format("  memory {} GB/s a core, {}\n", format_digits(c.memory_rate.value / giga),
@@ -413,7 +415,8 @@ std::string calibration_text(const CalibrateResult& r, const TextOptions& option
   const std::vector<TransferFit> fits = fit_transfers(c.collectives);
   std::string out =
       wrapped(printable(say_stopped(calibrate_sentence(r, fits))), width) +
-      fmt::format("{} at once\n", counted(static_cast<std::uint64_t>(c.ranks), "rank")) + rates(c);
+      fmt::format("{} at once\n", counted(static_cast<std::uint64_t>(c.ranks), "rank")) +
+      rates(c, r.made.machine);
   if (!c.collectives.empty())
     out +=
         fmt::format("\nLinks between {}:\n", counted(static_cast<std::uint64_t>(c.ranks), "rank")) +

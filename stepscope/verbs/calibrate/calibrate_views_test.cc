@@ -21,7 +21,7 @@ TEST(CalibrateSentence, TellsPeakMemoryLinksAndHowWellTheModelAgrees) {
 TEST(CalibrateSentence, OneRankHasNoLinks) {
   CalibrateResult r = test::calibrated();
   r.measured.collectives.clear();
-  r.measured.peaks[index(Dtype::bf16)] = FlopRate{3.6e12};
+  r.made.machine.peak_rates[index(Dtype::bf16)] = FlopRate{3.6e12};
   EXPECT_EQ(say_stopped(calibrate_sentence(r, {})),
             "box: 200 GFLOP/s fp32, 3.60 TFLOP/s bf16 and 10.0 GB/s of memory a core. The model is "
             "off by 5.0 % on kernels.");
