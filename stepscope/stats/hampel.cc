@@ -37,12 +37,15 @@ std::optional<HampelLimits> hampel_limits(std::span<const double> values, double
                       .high = *middle + k * deviation};
 }
 
-std::optional<std::pair<double, double>> usual_interval(std::span<const double> values, double k) {
+std::optional<std::pair<double, double>> usual_interval(std::span<const double> values) {
+  if (values.size() < fewest_with_outliers) return std::nullopt;
   std::vector<double> logs(values.size());
   std::ranges::transform(values, logs.begin(), [](double x) { return std::log(x); });
-  const auto limits = hampel_limits(logs, k);
-  if (!limits || !(limits->deviation > 0)) return std::nullopt;
-  return std::pair(std::exp(limits->low), std::exp(limits->high));
+  const auto limits = hampel_limits(logs, values.size() < 10 ? 6 : 3);
+  if (!(limits->deviation > 0)) return std::nullopt;
+  const double least = std::log(1.01);
+  return std::pair(std::exp(std::min(limits->low, limits->median - least)),
+                   std::exp(std::max(limits->high, limits->median + least)));
 }
 
 std::vector<double> clipped(std::span<const double> values, const HampelLimits& limits) {

@@ -40,13 +40,29 @@ TEST(Hampel, TheIntervalOfLogarithmsIsSymmetricAsARatio) {
   ASSERT_TRUE(usual);
   EXPECT_NEAR(usual->first * usual->second, 100 * 100, 1e-6);
   EXPECT_LT(usual->first, 90);
-  EXPECT_FALSE(usual_interval(Doubles(4, 2.5)));
+  EXPECT_FALSE(usual_interval(Doubles(6, 2.5)));
   EXPECT_FALSE(usual_interval(Doubles{}));
 }
 
 TEST(Hampel, ClippingMovesOnlyWhatLiesBeyond) {
   const HampelLimits limits{.median = 5, .deviation = 1, .low = 2, .high = 8};
   EXPECT_EQ(clipped(Doubles{1, 2, 5, 8, 100}, limits), (Doubles{2, 2, 5, 8, 8}));
+}
+
+TEST(Hampel, FewValuesShowNoOutlierOfNoise) {
+  EXPECT_FALSE(usual_interval(Doubles{150.2, 150.3, 149.0}));
+  EXPECT_FALSE(usual_interval(Doubles{100, 100.1, 100.2, 300}));
+  const auto five = usual_interval(Doubles{100, 102, 99, 101, 300});
+  ASSERT_TRUE(five);
+  EXPECT_LT(five->second, 300);
+  EXPECT_GT(five->second, 105);
+}
+
+TEST(Hampel, WhatIsWithinAHundredthIsUsual) {
+  const auto usual = usual_interval(Doubles{37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 36.98});
+  ASSERT_TRUE(usual);
+  EXPECT_LT(usual->first, 36.98);
+  EXPECT_GT(usual->first, 36.5);
 }
 
 }  // namespace

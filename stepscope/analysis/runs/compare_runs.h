@@ -32,7 +32,7 @@ struct CompareOptions {
   std::optional<std::size_t> warm_up;  // steps of each launch to leave out; absent: detected
 };
 
-// Outlier steps (Hampel's rule, k = 3, on logarithms) by their cause: the cause in the input, else
+// Outlier steps (usual_interval() of stats/hampel.h) by their cause: the cause in the input, else
 // the part of the step that grew most, else "unknown". Outliers stay in the comparison.
 struct OutlierGroup {
   std::string cause;

@@ -35,7 +35,7 @@ struct StepStatistics {
   double median_ns = 0;
   double p95_ns = 0;
   double max_ns = 0;
-  std::size_t outliers = 0;  // beyond Hampel's limits of the logarithms of these times, k = 3
+  std::size_t outliers = 0;  // beyond the usual interval of these times (stats/hampel.h)
 };
 
 struct RankStatistics {
