@@ -27,22 +27,30 @@ std::vector<double> all_of(std::span<const Series> launches) {
   return all;
 }
 
-// The same, with values beyond Hampel's limits of all launches together moved onto them.
+// Hampel's limits of all launches together; infinite where the values are too few for outliers.
+HampelLimits limits_of(std::span<const Series> launches) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const std::vector<double> all = all_of(launches);
+  if (all.size() < fewest_with_outliers) return {.low = -infinite, .high = infinite};
+  return *hampel_limits(all);
+}
+
+// The same, with values beyond the limits moved onto them.
 Launches within_limits(std::span<const Series> launches) {
-  const auto limits = hampel_limits(all_of(launches));
+  const HampelLimits limits = limits_of(launches);
   Launches kept;
-  for (const Series s : launches) kept.push_back(clipped(s, *limits));
+  for (const Series s : launches) kept.push_back(clipped(s, limits));
   return kept;
 }
 
 // The same, with each value beyond the limits replaced by the mean of its nearest neighbours within
 // them.
 Launches without_outliers(std::span<const Series> launches) {
-  const auto limits = hampel_limits(all_of(launches));
+  const HampelLimits limits = limits_of(launches);
   Launches kept;
   for (const Series s : launches) {
     std::vector<double>& out = kept.emplace_back(s.begin(), s.end());
-    const auto within = [&](double v) { return v >= limits->low && v <= limits->high; };
+    const auto within = [&](double v) { return v >= limits.low && v <= limits.high; };
     for (std::size_t i = 0; i < s.size();) {
       if (within(s[i])) {
         ++i;

@@ -350,5 +350,15 @@ TEST(Drift, OfTheLaunchesBiasesOnlyAnUnbalancedOrder) {
   EXPECT_FALSE(find_launch_drift(std::span(abba).first(4), Doubles{1, 2, 3, 4}));
 }
 
+// Three steps have no outlier whose place could be moved: the spread is theirs.
+TEST(MedianRatio, FewStepsCountAsTheyAre) {
+  const Doubles few = {94.382, 94.514, 93.037};
+  const Series series = few;
+  Doubles logs;
+  for (const double v : few) logs.push_back(std::log(v));
+  const Series as_they_are = logs;
+  EXPECT_DOUBLE_EQ(long_run_of_steps({&series, 1}).variance, long_run({&as_they_are, 1}).variance);
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -47,11 +47,16 @@ Message too_few(const Comparison& r) {
   const RatioTest& t = r.runs.ratio;
   const std::size_t least = std::min(r.runs.a.steps, r.runs.b.steps);
   if (!t.p) return msg::too_few_for_spread(r.runs.a.steps == least ? "A" : "B", least);
-  // Exact for steps that are independent of each other, which those of one launch are not.
-  if (t.p_separated && *t.p_separated < r.options.ratio.alpha)
-    return msg::launches_may_differ(t.ratio > 1, Percent{r.options.ratio.large - 1});
   return msg::few_effective(Digits{r.runs.a.n_eff}, Digits{r.runs.b.n_eff}, interval_in_words(r),
                             p_in_words(*t.p));
+}
+
+// Why arms without a common step are not told apart: that is exact for steps that are independent
+// of each other, which those of one launch are not.
+Message why_separated_is_too_little(const Comparison& r) {
+  const RatioTest& t = r.runs.ratio;
+  if (!t.p_separated || *t.p_separated >= r.options.ratio.alpha) return {};
+  return msg::launches_may_differ(t.ratio > 1, Percent{r.options.ratio.large - 1});
 }
 
 // The steps an arm that have `least_effective` independent ones.
@@ -84,7 +89,8 @@ Message compare_sentence(const Comparison& r) {
     case Verdict::not_enough_data:
       break;
   }
-  return joined(msg::sentences, {msg::not_enough_data(differ, too_few(r)), more_steps(r)});
+  return joined(msg::sentences, {msg::not_enough_data(differ, too_few(r)),
+                                 why_separated_is_too_little(r), more_steps(r)});
 }
 
 std::vector<std::string> ties_of(const Sweep& sweep) {

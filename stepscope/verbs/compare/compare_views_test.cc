@@ -74,6 +74,20 @@ TEST(CompareText, PartsAndWarningsAreShown) {
   EXPECT_NE(text.find("note: one launch an arm"), std::string::npos) << text;
 }
 
+TEST(CompareSentence, ArmsThatFewStepsSeparateAreToldWhatLacks) {
+  const LaunchSteps a{.wall_ns = {99.06e6, 101.3e6, 100.5e6, 103.2e6, 102.3e6, 99.1e6, 100.7e6,
+                                  103.5e6, 98.9e6, 100.9e6}};
+  const LaunchSteps b{.wall_ns = {94.38e6, 94.51e6, 93.04e6, 89.36e6}};
+  const std::string said = say_stopped(compare_sentence(compared(a, b)));
+  EXPECT_NE(said.find(", but the steps are worth 10.0 independent ones in A and 1.00 in B"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find(". Every step of A is longer than every step of B. Two launches"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(said.find(", but", said.find(", but") + 1), std::string::npos) << said;
+}
+
 }  // namespace
 
 }  // namespace stepscope
