@@ -267,8 +267,12 @@ LogRates log_rates(const JobLog& log, const LogSteps& steps, const LogAccount& a
     if (peak) rate.mfu = *rate.ours / peak->value;
     out.rates.push_back(std::move(rate));
   }
-  for (const LogRate& r : out.rates)
-    if (r.mfu) out.mfu = r.mfu;
+  for (const LogRate& r : out.rates) {
+    if (!r.mfu) continue;
+    out.mfu = r.mfu;
+    out.mfu_convention =
+        r.convention == flops_as_given ? flops_as_given : flops_convention_names.front();
+  }
   return out;
 }
 

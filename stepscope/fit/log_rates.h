@@ -55,7 +55,8 @@ struct LogRate {
 
 struct LogRates {
   std::vector<LogRate> rates{};
-  std::optional<double> mfu{};  // the best known MFU, in our convention
+  std::optional<double> mfu{};   // the best known MFU, in our convention
+  std::string mfu_convention{};  // or of the model FLOPs as given
 };
 
 [[nodiscard]] LogRates log_rates(const JobLog& log, const LogSteps& steps,

@@ -29,6 +29,7 @@ struct StepFacts {
   std::vector<RankFacts> ranks{};
   std::optional<double> mfu{};  // as a fraction
   std::optional<double> hfu{};
+  std::string mfu_convention{};        // how its model FLOPs are counted; empty without MFU
   bool arrivals_known = false;         // true if a straggler could have been found
   std::string why_arrivals_unknown{};  // empty: ranks or comparable clocks are missing
   std::optional<Bytes> headroom{};     // of the fullest device

@@ -25,6 +25,7 @@ enum class FlopsConvention : std::uint8_t {
   torchtitan,     // 6 (N - token table) T + 6 L a (d + v) s T
 };
 inline constexpr std::size_t flops_convention_count = 4;
+// The first is that of every stated MFU.
 inline constexpr std::array<std::string_view, flops_convention_count> flops_convention_names = {
     "causal attention halved", "6N", "PaLM", "torchtitan"};
 static_assert(flops_convention_names[static_cast<std::size_t>(FlopsConvention::torchtitan)] ==

@@ -103,7 +103,7 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
                                 .world_size = a.world_size});
   Message impossible;
   if (mfu && mfu->mfu.value_or(0) > 1)
-    impossible = msg::impossible_mfu(Digits{*mfu->mfu});
+    impossible = msg::impossible_mfu(Digits{*mfu->mfu}, false);
   else if (mfu)
     a.mfu = std::move(*mfu);
   else

@@ -74,6 +74,7 @@ void take_mfu(const DescribedJob& r, CheckResult& c) {
   }
   c.facts.mfu = mfu->mfu;
   c.facts.hfu = mfu->hfu;
+  c.facts.mfu_convention = mfu->convention;
   if (!mfu->mfu) c.why_no_mfu = msg::needs_model_flops();
 }
 
@@ -163,6 +164,7 @@ void take_summary(const TrainSummary& summary, CheckResult& result) {
   StepFacts& facts = result.facts;
   facts.mfu = summary.mfu;
   facts.hfu = summary.hfu;
+  facts.mfu_convention = flops_convention_names.front();
   if (summary.late) result.late.push_back(msg::plain(*summary.late));
   facts.arrivals_known = summary.judged && summary.ranks.size() > 1;
   facts.why_arrivals_unknown = summary.why_unjudged;
@@ -223,6 +225,7 @@ void take_rates_of_times(const CheckRequest& request, const DescribedJob& r, Che
   const double at_peak = c.facts.arm.median_ns / 1e9 * *r.devices * at.value_or(FlopRate{}).value;
   const Flops model = r.model_flops.front().per_step;
   c.facts.mfu = model.value / at_peak;
+  c.facts.mfu_convention = r.model_flops.front().convention;
   if (const auto again = repeated_flops(request.recompute, r.model ? &*r.model : nullptr,
                                         r.global_batch, r.sequence))
     c.facts.hfu = (model + *again).value / at_peak;
@@ -318,6 +321,7 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   c.facts.arm = describe_arm({&launch, 1});
   take_times(numbered(launch.wall_ns, iterations), {}, c);
   c.facts.mfu = of.rates.mfu;
+  c.facts.mfu_convention = of.rates.mfu_convention;
   if (c.facts.mfu) take_hfu(request, of, *peak, c);
   Messages needs;
   if (!of.model.model && !of.model.flops_per_step) needs.push_back(msg::plain(of.model.why_not));
@@ -328,6 +332,25 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   c.kind = CheckedKind::log;
   c.warnings = log_warnings(of);
   return Done{};
+}
+
+// No device is faster than its peak: the model FLOPs, the batch, the devices or the peak are wrong,
+// and no MFU follows from them. Of traces HFU is of the recorded operations, not of the model.
+void refuse_impossible_mfu(CheckResult& c) {
+  StepFacts& f = c.facts;
+  const bool of_model = f.mfu > 1.0;
+  const bool repeated = !of_model && f.mfu && c.kind != CheckedKind::trace && f.hfu > 1.0;
+  if (!of_model && !repeated) return;
+  c.impossible_mfu = msg::impossible_mfu(Digits{of_model ? *f.mfu : *f.hfu}, repeated);
+  f.mfu.reset();
+  f.hfu.reset();
+  f.mfu_convention.clear();
+  if (!c.log) return;
+  for (LogRate& rate : c.log->rates.rates) {
+    if (!(rate.mfu > 1.0)) continue;
+    rate.mfu.reset();
+    if (rate.is_mfu) rate.ours.reset();
+  }
 }
 
 // The files of lists: one of each rank. Empty if an input is something else.
@@ -396,6 +419,7 @@ Result<CheckResult> check(const CheckRequest& request, const Progress& progress)
       .version = std::string(version()), .input = request.traces.inputs.front(), .facts = {}};
   if (const auto looked = look(request, progress, c); !looked) return looked.error();
   if (progress.stopped()) return interrupted();
+  refuse_impossible_mfu(c);
   if (request.list && !c.job) take_checklists(c);
   c.lines = check_lines(c);
   c.record_next = record_next(c);
@@ -428,13 +452,19 @@ CheckLine steps_line(const ComparedArm& arm, double least_effective) {
               Digits{arm.n_eff}, value_if(!enough, Digits{least_effective}))};
 }
 
-CheckLine mfu_line(const StepFacts& f, const Message& why_no_mfu) {
-  if (!f.mfu) return not_known("mfu", why_no_mfu);
+CheckLine mfu_line(const CheckResult& c) {
+  const StepFacts& f = c.facts;
+  if (!c.impossible_mfu.empty())
+    return {.name = "mfu",
+            .status = CheckStatus::look,
+            .value = std::nullopt,
+            .sentence = c.impossible_mfu};
+  if (!f.mfu) return not_known("mfu", c.why_no_mfu);
   return {.name = "mfu",
           .status = good_if(*f.mfu >= threshold::little_mfu),
           .value = f.mfu,
-          .sentence = f.hfu ? msg::mfu_and_hfu(Percent{*f.mfu}, Percent{*f.hfu})
-                            : msg::mfu_alone(Percent{*f.mfu})};
+          .sentence = f.hfu ? msg::mfu_and_hfu(Percent{*f.mfu}, f.mfu_convention, Percent{*f.hfu})
+                            : msg::mfu_alone(Percent{*f.mfu}, f.mfu_convention)};
 }
 
 CheckLine balance_line(const StepFacts& f) {
@@ -513,7 +543,7 @@ std::vector<CheckLine> check_lines(const CheckResult& c) {
   const StepFacts& f = c.facts;
   std::vector<CheckLine> lines = {
       steps_line(f.arm, c.least_effective),
-      mfu_line(f, c.why_no_mfu),
+      mfu_line(c),
       balance_line(f),
       straggler_line(f, c.late, c.times),
       share_line(f, "communication", exposed, threshold::much_exposed, msg::share_is_exposed),

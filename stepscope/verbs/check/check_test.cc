@@ -278,6 +278,50 @@ TEST_F(CheckInput, AFileOfEachRankIsOneJob) {
   EXPECT_TRUE(say(c->late.front()).starts_with("a step of rank 1 takes")) << say(c->late.front());
 }
 
+// The chapter's example: 7B and a batch of 4 in 180 ms, on one H100.
+TEST_F(CheckInput, AnMfuAboveThePeakIsRefusedAndNeverOk) {
+  for (const char* text : {"180\n180\n180\n", "step_time_ms=180\nstep_time_ms=180\n"}) {
+    std::ofstream(path_) << text;
+    CheckRequest request{.traces = {.inputs = {path_}}};
+    request.job.model = "llama-2-7b";
+    request.job.global_batch = 4;
+    request.job.sequence = 2048;
+    request.job.machine = "h100_sxm_80gb";
+    request.job.devices = 1;
+    const auto c = check(request);
+    ASSERT_TRUE(c) << c.error().message();
+    EXPECT_FALSE(c->facts.mfu);
+    EXPECT_EQ(status_of(c->lines, "mfu"), CheckStatus::look);
+    EXPECT_TRUE(sentence_of(*c, "mfu").starts_with(
+        "The model FLOPs cannot be right: they need 1.9 times the peak"))
+        << sentence_of(*c, "mfu");
+    if (c->log) {
+      for (const LogRate& rate : c->log->rates.rates) EXPECT_FALSE(rate.mfu);
+    }
+    // Two devices make it possible; a forward pass more does not.
+    request.job.devices = 2;
+    EXPECT_TRUE(check(request)->facts.mfu);
+    request.recompute = Recompute::full;
+    const auto repeated = check(request);
+    EXPECT_FALSE(repeated->facts.mfu);
+    EXPECT_TRUE(sentence_of(*repeated, "mfu").starts_with("The model FLOPs with recomputation"));
+  }
+}
+
+TEST_F(CheckInput, MfuNamesItsConvention) {
+  for (const char* text : {"60000\n60000\n60000\n", "step_time_ms=60000\nstep_time_ms=60000\n"}) {
+    std::ofstream(path_) << text;
+    const auto c = check(gpt3(path_));
+    EXPECT_EQ(c->facts.mfu_convention, "causal attention halved");
+    EXPECT_NE(sentence_of(*c, "mfu").find("of the peak (causal attention halved; HFU"),
+              std::string::npos)
+        << sentence_of(*c, "mfu");
+    CheckRequest given = gpt3(path_);
+    given.job = {.machine = "a100_sxm_80gb", .model_flops_per_step = 2e18, .devices = 1024};
+    EXPECT_EQ(check(given)->facts.mfu_convention, "model FLOPs as given");
+  }
+}
+
 TEST_F(CheckInput, ATableOfMessagesIsNoListOfSteps) {
   std::ofstream(path_) << "size_bytes,time_s\n1024,0.00002\n65536,0.000026\n";
   const auto c = check({.traces = {.inputs = {path_}}});

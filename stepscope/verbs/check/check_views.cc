@@ -111,6 +111,7 @@ Json check_tree(const CheckResult& r) {
           {"kind", name_of(checked_kind_names, r.kind)},
           {"steps", arm_tree(r.input, r.facts.arm)},
           {"step_times", step_times_tree(r.times)},
+          {"mfu_convention", text_or_null(r.facts.mfu_convention)},
           {"log", !r.log ? Json(nullptr) : log_tree(*r.log)},
           {"checks", std::move(checks)},
           {"checklists", checklists_tree(r.checklists)},
