@@ -28,6 +28,7 @@ std::optional<StepStatistics> statistics_of(std::vector<double> times) {
   std::ranges::sort(times);
   s.min_ns = times.front();
   s.median_ns = *quantile_sorted(times, 0.5);
+  s.mean_ns = *mean(times);
   s.p95_ns = *quantile_sorted(times, 0.95);
   s.max_ns = times.back();
   return s;

@@ -33,6 +33,7 @@ struct StepStatistics {
   std::size_t steps = 0;  // above 0
   double min_ns = 0;
   double median_ns = 0;
+  double mean_ns = 0;
   double p95_ns = 0;
   double max_ns = 0;
   std::size_t outliers = 0;  // beyond the usual interval of these times (stats/hampel.h)

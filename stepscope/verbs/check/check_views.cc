@@ -44,6 +44,7 @@ Json times_row(const StepStatistics& s) {
   return {{"steps", s.steps},
           {"min_ns", whole_ns(s.min_ns)},
           {"median_ns", whole_ns(s.median_ns)},
+          {"mean_ns", whole_ns(s.mean_ns)},
           {"p95_ns", whole_ns(s.p95_ns)},
           {"max_ns", whole_ns(s.max_ns)},
           {"outliers", s.outliers}};
@@ -136,6 +137,7 @@ std::vector<const RankStatistics*> ranks_to_show(const StepTimesByRank& t) {
 }
 
 std::string deviation_text(double share) {
+  if (share == 0) return "0 %";
   return std::fabs(share) < 5e-4 ? "< 0.1 %" : fmt::format("{:+.1f} %", 100 * share);
 }
 
@@ -145,6 +147,7 @@ std::vector<std::string> times_row(std::string name, const StepStatistics& s,
           std::to_string(s.steps),
           format_time(s.min_ns),
           format_time(s.median_ns),
+          format_time(s.mean_ns),
           format_time(s.p95_ns),
           format_time(s.max_ns),
           std::to_string(s.outliers),
@@ -165,6 +168,7 @@ std::string step_times_table(const StepTimesByRank& t, std::size_t width) {
                      {"steps"},
                      {"min"},
                      {"median"},
+                     {"mean"},
                      {"p95"},
                      {"max"},
                      {"outliers"},

@@ -70,6 +70,24 @@ TEST(CheckText, NamesThePageThatTellsMore) {
       has(check_text(test::checked_ranks(2, 5), {.details = "page.html"}), "Details: page.html\n"));
 }
 
+TEST(CheckText, EqualRanksDifferByNothing) {
+  CheckResult r = test::checked_ranks(3, 5);
+  r.times.ranks[1].deviation = 0.0002;
+  const std::string text = check_text(r, {});
+  EXPECT_TRUE(has(text, " 0 %")) << text;
+  EXPECT_TRUE(has(text, "< 0.1 %")) << text;
+  EXPECT_TRUE(has(text, "mean")) << text;
+}
+
+TEST(CheckJson, HasTheMeanOfARankAndTheConventionOfMfu) {
+  CheckResult r = test::checked_ranks(2, 5);
+  EXPECT_TRUE(check_tree(r)["mfu_convention"].is_null());
+  r.facts.mfu_convention = "6N";
+  const Json tree = check_tree(r);
+  EXPECT_EQ(tree["mfu_convention"], "6N");
+  EXPECT_EQ(tree["step_times"]["ranks"][1]["mean_ns"], 108);
+}
+
 }  // namespace
 
 }  // namespace stepscope
