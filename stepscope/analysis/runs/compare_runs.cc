@@ -208,6 +208,20 @@ std::vector<PartDifference> differences(std::span<const LaunchSteps> a, const Co
   return parts;
 }
 
+// Tokens of the steps after warm-up over their time.
+std::optional<double> tokens_per_s(std::span<const LaunchSteps> launches, const ComparedArm& arm) {
+  double tokens = 0;
+  double ns = 0;
+  for (std::size_t l = 0; l < launches.size(); ++l) {
+    if (launches[l].tokens.size() != launches[l].wall_ns.size()) return std::nullopt;
+    for (std::size_t s = arm.launches[l].warm_up; s < launches[l].wall_ns.size(); ++s) {
+      tokens += launches[l].tokens[s];
+      ns += launches[l].wall_ns[s];
+    }
+  }
+  return ns > 0 ? std::optional(tokens / (ns / giga)) : std::nullopt;
+}
+
 void take_run(ComparedArm& arm, const LongRun& run) {
   arm.n_eff = run.effective;
   arm.correlation_time = run.time;
@@ -225,6 +239,7 @@ ComparedArm arm_of(std::span<const LaunchSteps> launches, const CompareOptions& 
   arm.mean_ns = *mean(all);
   arm.stdev_ns = sample_stdev(all);
   arm.p95_ns = *quantile(all, 0.95);
+  arm.tokens_per_s = tokens_per_s(launches, arm);
   arm.outliers = find_outliers(launches, arm, all);
   return arm;
 }

@@ -23,6 +23,7 @@ struct LaunchSteps {
   std::string name{};
   std::vector<double> wall_ns{};      // > 0, in time order
   std::vector<std::string> causes{};  // parallel, or empty: known cause of each step
+  std::vector<double> tokens{};       // parallel, or empty: of the job in each step
   std::vector<PartSeries> parts{};    // each parallel to wall_ns; empty without a trace
   std::string source{};
 };
@@ -65,6 +66,7 @@ struct ComparedArm {
   std::optional<double> stdev_ns{};
   double p95_ns = 0;
   double n_eff = 0;
+  std::optional<double> tokens_per_s{};  // of the job; absent unless every launch tells its tokens
   double correlation_time = 1;           // number of steps worth one independent step
   std::vector<OutlierGroup> outliers{};  // most time first
 };

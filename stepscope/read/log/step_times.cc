@@ -43,13 +43,14 @@ bool says_something(std::string_view line) {
 // Values beyond 30 years or below a femtosecond are not steps. `iteration`: absent if the input
 // does not number its steps.
 void take(StepTimes& times, double ns, std::string_view cause = {},
-          std::optional<std::int64_t> iteration = {}) {
+          std::optional<std::int64_t> iteration = {}, std::optional<double> tokens = {}) {
   if (!is_step(ns)) {
     ++times.left_out;
     return;
   }
   times.wall_ns.push_back(ns);
   if (iteration) times.iterations.push_back(*iteration);
+  if (tokens && *tokens > 0) times.tokens.push_back(*tokens);
   if (cause.empty() && times.causes.empty()) return;
   times.causes.resize(times.wall_ns.size());
   times.causes.back() = cause;
@@ -58,6 +59,7 @@ void take(StepTimes& times, double ns, std::string_view cause = {},
 Result<StepTimes> finished(StepTimes times, std::string_view path) {
   if (times.wall_ns.empty()) return wrong("has no positive step time", path);
   if (!times.causes.empty()) times.causes.resize(times.wall_ns.size());
+  if (times.tokens.size() != times.wall_ns.size()) times.tokens.clear();
   return times;
 }
 
@@ -332,7 +334,11 @@ Result<StepTimes> times_of(const JobLog& log, std::string_view path) {
   StepTimes times;
   times.source = std::string(steps.tool->label) + ": " + steps.how;
   times.left_out = steps.left_out;
-  for (const LogStep& step : steps.steps) take(times, step.wall_ns, step.cause, step.iteration);
+  for (const LogStep& step : steps.steps) {
+    const std::optional<double> rate = log.records[step.record].tokens_per_s;
+    take(times, step.wall_ns, step.cause, step.iteration,
+         rate ? std::optional(*rate * step.wall_ns / giga) : std::nullopt);
+  }
   if (!steps.steps.empty()) take_remarks(log, steps, times);
   return finished(std::move(times), path);
 }
@@ -356,7 +362,7 @@ Result<StepTimes> train_steps(std::string_view text, std::string_view path) {
          evaluated ? "eval"
          : lost    ? "skipped"
                    : "",
-         whole_number(json_number(step, "index")).value_or(-1));
+         whole_number(json_number(step, "index")).value_or(-1), json_number(step, "tokens"));
   }
   const JsonValue* ranks = json->find("rank_steps");
   if (ranks != nullptr && ranks->kind == JsonValue::Kind::list)

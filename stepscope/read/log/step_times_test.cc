@@ -186,5 +186,17 @@ TEST(StepTimes, TimesByTheSizeOfAMessageAreNoSteps) {
   EXPECT_EQ(ns_of("step,bytes,time_s\n1,1024,0.5\n"), Doubles{0.5e9});
 }
 
+TEST(StepTimes, TokensAreThoseThatEachStepTells) {
+  const auto train = [](const std::string& second) {
+    return *parse_step_times(
+        R"({"schema":"stepscope.train/1","steps":[{"wall_ns":1000,"tokens":64},{"wall_ns":2000)" +
+            second + "}]}",
+        "train.json");
+  };
+  EXPECT_EQ(train(R"(,"tokens":64)").tokens, (Doubles{64, 64}));
+  EXPECT_TRUE(train("").tokens.empty());
+  EXPECT_TRUE(parse_step_times("5\n6\n", "list")->tokens.empty());
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -186,6 +186,7 @@ Json arm_tree(const std::string& label, const ComparedArm& arm) {
           {"mean_ns", arm.mean_ns},
           {"stdev_ns", real(arm.stdev_ns)},
           {"p95_ns", arm.p95_ns},
+          {"tokens_per_s", real(arm.tokens_per_s)},
           {"n_eff", arm.n_eff},
           {"correlation_time", arm.correlation_time},
           {"launches", std::move(launches)},
@@ -319,6 +320,14 @@ std::string arms_table(const Comparison& r, std::size_t width) {
                     {arm_row("A", r.label_a, r.runs.a), arm_row("B", r.label_b, r.runs.b)}, width);
 }
 
+std::string throughput_text(const Comparison& r) {
+  const auto& [a, b] = std::pair(r.runs.a.tokens_per_s, r.runs.b.tokens_per_s);
+  if (!a || !b) return {};
+  return say_stopped(msg::throughput_of_arms(format_count(*a), format_count(*b),
+                                             format_signed_percent(*b / *a - 1))) +
+         '\n';
+}
+
 std::string test_text(const Comparison& r) {
   const RatioTest& t = r.runs.ratio;
   if (!t.interval) return {};
@@ -400,7 +409,7 @@ std::string compare_text(const Comparison& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
   std::string out = wrapped(compare_sentence(r), width);
   out += regression_text(r);
-  out += '\n' + arms_table(r, width) + test_text(r);
+  out += '\n' + arms_table(r, width) + throughput_text(r) + test_text(r);
   if (!r.order.empty()) out += fmt::format("launched in the order {}\n", r.order);
   for (const auto& [letter, arm] : {std::pair{"A", &r.runs.a}, std::pair{"B", &r.runs.b}})
     if (const std::string outliers = outlier_text(letter, *arm); !outliers.empty())
@@ -419,11 +428,13 @@ std::string sweep_text(const SweepResult& r, const TextOptions& options) {
   std::vector<std::vector<std::string>> rows;
   for (const SweptValue& v : r.sweep.values)
     rows.push_back({printable(v.value), std::to_string(v.arm.steps), format_time(v.arm.median_ns),
+                    v.arm.stdev_ns ? format_percent(*v.arm.stdev_ns / v.arm.mean_ns) : "-",
                     beside_best(v), interval_of(v), v.q ? fmt::format("{:.3f}", *v.q) : "-",
                     v.tie ? "tie" : ""});
   out += text_table({{printable(r.name), false},
                      {"steps"},
                      {"median"},
+                     {"stdev"},
                      {"against best"},
                      {"interval"},
                      {"q"},

@@ -74,6 +74,20 @@ TEST(CompareText, PartsAndWarningsAreShown) {
   EXPECT_NE(text.find("note: one launch an arm"), std::string::npos) << text;
 }
 
+TEST(CompareText, ThroughputIsShownWhereBothArmsTellTheirTokens) {
+  LaunchSteps a = launch_of_steps(20, 100);
+  LaunchSteps b = launch_of_steps(20, 200);
+  EXPECT_EQ(compare_text(compared(a, b)).find("Throughput"), std::string::npos);
+  a.tokens.assign(a.wall_ns.size(), 1000);
+  EXPECT_EQ(compare_text(compared(a, b)).find("Throughput"), std::string::npos);
+  b.tokens.assign(b.wall_ns.size(), 1000);
+  const Comparison both = compared(a, b);
+  EXPECT_NEAR(*both.runs.a.tokens_per_s, 10'000, 500);
+  EXPECT_NE(compare_text(both).find(" tokens/s in B (-50."), std::string::npos)
+      << compare_text(both);
+  EXPECT_FALSE(compare_tree(both)["b"]["tokens_per_s"].is_null());
+}
+
 TEST(CompareSentence, ArmsThatFewStepsSeparateAreToldWhatLacks) {
   const LaunchSteps a{.wall_ns = {99.06e6, 101.3e6, 100.5e6, 103.2e6, 102.3e6, 99.1e6, 100.7e6,
                                   103.5e6, 98.9e6, 100.9e6}};
@@ -86,6 +100,20 @@ TEST(CompareSentence, ArmsThatFewStepsSeparateAreToldWhatLacks) {
             std::string::npos)
       << said;
   EXPECT_EQ(said.find(", but", said.find(", but") + 1), std::string::npos) << said;
+}
+
+TEST(SweepText, EachValueHasItsDeviation) {
+  SweepResult r;
+  r.name = "bucket";
+  for (const char* value : {"1", "2"})
+    r.sweep.values.push_back(
+        {.value = value,
+         .arm = {.steps = 4, .median_ns = 1e6, .mean_ns = 1e6, .stdev_ns = 5e4},
+         .beside_best = {},
+         .q = {}});
+  const std::string text = sweep_text(r);
+  EXPECT_NE(text.find("stdev"), std::string::npos) << text;
+  EXPECT_NE(text.find("5.0 %"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -129,6 +129,7 @@ LaunchSteps launch_of(StepTimes times, std::string name, Messages& remarks) {
   LaunchSteps launch{.name = std::move(name)};
   launch.wall_ns = std::move(times.wall_ns);
   launch.causes = std::move(times.causes);
+  launch.tokens = std::move(times.tokens);
   launch.source = std::move(times.source);
   return launch;
 }
