@@ -37,7 +37,7 @@ class TestReport {
       for (const RankResult& r : job.ranks) {
         const auto time = static_cast<double>(r.budget.total.time[c].count());
         spread.mean += time / static_cast<double>(job.ranks.size());
-        if (time > spread.worst) spread = {spread.mean, time, r.rank, {}};
+        if (time > spread.worst) spread = {spread.mean, time, r.rank, {}, {}};
       }
       job.steps.mean.time[c] = Ns{static_cast<std::int64_t>(spread.mean)};
     }

@@ -83,7 +83,8 @@ void average_steps(std::span<const RankResult> ranks, std::vector<Step> counted,
     if (!summary) continue;
     const auto worst = std::ranges::max_element(values);
     job.spread[c] = {summary->mean, *worst,
-                     ranks[static_cast<std::size_t>(worst - values.begin())].rank, summary->stdev};
+                     ranks[static_cast<std::size_t>(worst - values.begin())].rank, summary->stdev,
+                     summary->min};
     job.mean.time[c] = Ns{std::llround(summary->mean)};
   }
 }

@@ -40,6 +40,7 @@ struct CategorySpread {
   double worst = 0;
   int worst_rank = 0;
   std::optional<double> stdev;
+  double least = 0;
 };
 
 struct JobSteps {

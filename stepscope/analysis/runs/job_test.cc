@@ -122,6 +122,7 @@ TEST(Job, TheMeanIsOverCommonStepsOfAllRanksAndTheWorstRankIsNamed) {
                    static_cast<double>((of_first + of_second).count()) / 2);
   EXPECT_EQ(job.steps.spread[compute].worst_rank, 1);
   EXPECT_DOUBLE_EQ(job.steps.spread[compute].worst, static_cast<double>(of_second.count()));
+  EXPECT_DOUBLE_EQ(job.steps.spread[compute].least, static_cast<double>(of_first.count()));
 }
 
 // From the end of a step to the end of the next; a step ends when its last rank does.

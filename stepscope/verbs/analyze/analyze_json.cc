@@ -56,7 +56,8 @@ Json job_json(const Analysis& report) {
     spread[std::string(budget_category_names[c])] = {{"mean_ns", s.mean},
                                                      {"worst_ns", s.worst},
                                                      {"worst_rank", s.worst_rank},
-                                                     {"stdev_ns", real(s.stdev)}};
+                                                     {"stdev_ns", real(s.stdev)},
+                                                     {"least_ns", s.least}};
   }
   const std::optional<Summary>& summary = job.steps.summary;
   return {{"ranks", job.ranks.size()},

@@ -47,7 +47,8 @@ constexpr std::string_view ranks_columns =
     "host.launch_bound:bool host.sync_ns:int host.allocator_ns:int host.data_ns:int "
     "host.gc_ns:int host.overhead_ns:int host.negative_latencies:int";
 constexpr std::string_view budget_columns =
-    "category:text ns:int share:real worst_ns:real worst_rank:int stdev_ns:real";
+    "category:text ns:int share:real worst_ns:real worst_rank:int stdev_ns:real "
+    "least_ns:real";
 constexpr std::string_view ddp_buckets_columns =
     "rank:int step:int bucket:int bytes:int ready_ns:int launched_ns:int done_ns:int "
     "exposed_ns:int";
@@ -96,7 +97,8 @@ TreeTable budget(const Json& root) {
                 {"ns", ns},
                 {"share", ns.get<double>() / static_cast<double>(whole)}};
     const Json& spread = job["spread"][category];
-    for (const char* key : {"worst_ns", "worst_rank", "stdev_ns"}) row[key] = spread[key];
+    for (const char* key : {"worst_ns", "worst_rank", "stdev_ns", "least_ns"})
+      row[key] = spread[key];
     table.rows.push_back(std::move(row));
   }
   return table;
