@@ -2,6 +2,7 @@
 #include "stepscope/verbs/predict/predict_flags.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -11,6 +12,14 @@
 #include "stepscope/face/help/flag_view.h"
 
 namespace stepscope {
+namespace {
+
+// All kinds but `none` and `unknown`.
+std::span<const std::string_view> collectives_to_time() {
+  return std::span(collective_kind_names).subspan(1, collective_kind_count - 2);
+}
+
+}  // namespace
 
 void declare(CLI::App& app, PredictFlags& f) {
   const char* questions = "Questions";
@@ -42,7 +51,8 @@ void declare(CLI::App& app, PredictFlags& f) {
                              "Price of a GPU-hour, which shows the step in money too"))
       ->group("Machine");
   app.add_option("--collective", f.collective,
-                 "Collective to time instead of a model: all_reduce, all_gather, ...")
+                 fmt::format("Collective to time instead of a model: {}",
+                             fmt::join(collectives_to_time(), ", ")))
       ->type_name("NAME")
       ->group(collective);
   app.add_option("--bytes", f.bytes, "Sizes of the collective's whole buffer")
@@ -94,11 +104,13 @@ Result<PredictCollectiveRequest> collective_request(const PredictFlags& flags) {
   PredictCollectiveRequest request{.machine = flags.source.machine,
                                    .group = flags.group,
                                    .devices_of_a_domain = domain_of(settings_of(flags.source))};
-  const auto names = std::span(collective_kind_names).subspan(1, collective_kind_count - 2);
+  const auto names = collectives_to_time();
   const auto found = std::ranges::find(names, flags.collective);
   if (found == names.end())
-    return Error{.what = fmt::format("--collective {} is unknown", flags.collective),
-                 .hint = fmt::format("did you mean {}?", nearest_names(flags.collective, names))};
+    return Error{
+        .what = fmt::format("--collective {} is unknown", flags.collective),
+        .hint = fmt::format("did you mean {}? The names are {}",
+                            nearest_names(flags.collective, names), fmt::join(names, ", "))};
   request.kind = static_cast<CollectiveKind>(found - names.begin() + 1);
   const std::size_t colon = flags.bytes.find(':');
   const std::string_view text = flags.bytes;

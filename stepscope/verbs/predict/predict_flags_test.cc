@@ -71,5 +71,17 @@ TEST(PredictFlags, ACompareIsAFieldAndItsValues) {
     EXPECT_FALSE(predict_request(predict_typed("m --vary " + std::string(axis)))) << axis;
 }
 
+TEST(PredictFlags, TheNamesOfCollectivesAreListed) {
+  EXPECT_NE(predict_complaint("--collective foo --group 8").find("reduce_scatter"),
+            std::string::npos);
+  CLI::App app;
+  PredictFlags flags;
+  declare(app, flags);
+  const std::string help = app.get_option("--collective")->get_description();
+  for (const char* name : {"all_reduce", "all_to_all", "send_recv", "barrier"})
+    EXPECT_NE(help.find(name), std::string::npos) << help;
+  EXPECT_EQ(help.find("unknown"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace stepscope
