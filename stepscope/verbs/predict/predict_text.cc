@@ -48,7 +48,8 @@ std::string memory_bars(const PredictResult& r) {
         total <= whole
             ? fmt::format(" of {}, {} to spare", format_bytes(whole), format_bytes(whole - total))
             : fmt::format(" of {}: {} TOO MUCH", format_bytes(whole), format_bytes(total - whole));
-  out += '\n';
+  out += fmt::format("\n  {:<32} {:>8}  {:>7}\n", "", "",
+                     r.machine.memory ? "of " + format_bytes(whole) : "of all");
   for (std::size_t t = 0; t < memory_term_count; ++t) {
     const double bytes = r.cost.memory.bytes[t];
     if (bytes <= 0) continue;
@@ -325,29 +326,46 @@ std::string convention_tables(const PredictResult& r, std::size_t width) {
   return out;
 }
 
+// What ZeRO divides: all that a parameter needs without activations.
+double state_bytes(const Memory& memory) {
+  double sum = 0;
+  for (const MemoryTerm t :
+       {MemoryTerm::parameters, MemoryTerm::gradients, MemoryTerm::master, MemoryTerm::optimizer})
+    sum += memory.bytes[static_cast<std::size_t>(t)];
+  return sum;
+}
+
 std::string comparison_table(const PredictResult& r, std::size_t width) {
-  std::vector<Column> columns = {{"plan", false}, {"dp"},         {"step"},      {"MFU"},
-                                 {"tokens/s"},    {"memory"},     {"in layers"}, {"dp sends"},
-                                 {"exposed"},     {"", false, 80}};
+  std::vector<Column> columns = {{"plan", false}, {"dp"},       {"step"},    {"MFU"},
+                                 {"tokens/s"},    {"memory"},   {"states"},  {"reduced"},
+                                 {"in layers"},   {"dp sends"}, {"exposed"}, {"", false, 80}};
   std::vector<std::vector<std::string>> rows;
+  double first_states = 0;
   for (const ComparedPlan& p : r.comparison) {
     if (!p.cost) {
-      rows.push_back(
-          {p.label, std::to_string(p.plan.dp), "-", "-", "-", "-", "-", "-", "-", p.why_not});
+      rows.push_back({p.label, std::to_string(p.plan.dp), "-", "-", "-", "-", "-", "-", "-", "-",
+                      "-", p.why_not});
       continue;
     }
     const StepCost& c = *p.cost;
     const double memory = c.memory.total();
+    const double states = state_bytes(c.memory);
+    if (first_states <= 0) first_states = states;
     const double exposed = c[StepTerm::tensor] + c[StepTerm::context] + c[StepTerm::expert] +
                            c[StepTerm::pipeline] + c[StepTerm::data];
     const bool fits = !shortage(c.memory, r.machine).any();
     rows.push_back({p.label, std::to_string(p.plan.dp), format_time(c.step().count() * ns_per_s),
                     format_percent(c.mfu[0]), format_count(c.tokens_per_second),
-                    format_bytes(memory), bytes_or_none(p.communicated_bytes),
-                    bytes_or_none(p.data_bytes), time_or_none(exposed),
-                    fits ? "" : "does not fit"});
+                    format_bytes(memory), bytes_or_none(states),
+                    states > 0 ? format_digits(first_states / states) + " ×" : "-",
+                    bytes_or_none(p.communicated_bytes), bytes_or_none(p.data_bytes),
+                    time_or_none(exposed), fits ? "" : "does not fit"});
   }
-  return "Compared:\n" + text_table(std::move(columns), std::move(rows), width);
+  return wrapped(
+             "Compared (states: parameters, gradients, master weights and optimizer states; "
+             "reduced: those of the first plan over these):",
+             width) +
+         text_table(std::move(columns), std::move(rows), width);
 }
 
 }  // namespace

@@ -49,5 +49,24 @@ TEST(PredictText, ComparesPlansAndSaysWhyOneCannotRun) {
   EXPECT_NE(text.find("no such stage"), std::string::npos) << text;
 }
 
+TEST(PredictText, SharesOfMemorySayOfWhat) {
+  Predicted p;
+  EXPECT_NE(predict_text(p.report).find("of 80.0 GB\n"), std::string::npos)
+      << predict_text(p.report);
+  p.report.machine.memory.reset();
+  EXPECT_NE(predict_text(p.report).find("of all\n"), std::string::npos);
+}
+
+TEST(PredictText, ComparedPlansSayHowMuchTheirStatesShrink) {
+  Predicted p;
+  StepCost sharded = p.report.cost;
+  sharded.memory.bytes[static_cast<std::size_t>(MemoryTerm::parameters)] /= 4;
+  sharded.memory.bytes[static_cast<std::size_t>(MemoryTerm::activations)] = 1e9;
+  p.report.comparison.push_back({.label = "zero=0", .plan = p.report.plan, .cost = p.report.cost});
+  p.report.comparison.push_back({.label = "zero=3", .plan = p.report.plan, .cost = sharded});
+  const std::string text = predict_text(p.report);
+  EXPECT_NE(text.find("12.5 GB   4.00 ×"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace stepscope
