@@ -4,6 +4,28 @@
 #include <algorithm>
 
 namespace stepscope {
+namespace {
+
+std::optional<double> share_of(Ns hidden, Ns all) {
+  if (all <= Ns{}) return std::nullopt;
+  return nanoseconds_of(std::max(hidden, Ns{})) / nanoseconds_of(all);
+}
+
+}  // namespace
+
+std::optional<double> TrainIsolation::Rank::hidden_share() const {
+  return share_of(hidden(), communication);
+}
+
+std::optional<double> TrainIsolation::Rank::efficiency() const {
+  return share_of(hidden(), std::min(compute, communication));
+}
+
+bool TrainIsolation::Rank::faster_than_alone() const { return -contention() > both / 100; }
+
+bool TrainIsolation::Rank::hides_more_than_there_is() const {
+  return hidden() - std::min(compute, communication) > both / 100;
+}
 
 TrainIsolation::Rank TrainIsolation::mean() const {
   Rank sum;

@@ -83,6 +83,10 @@ struct TrainSetup {
 //   contention both - exposed - compute: the additional time of the computation during the
 //   communication, which on a CPU moves bytes on the same cores
 // So both = compute + communication - hidden + contention, to the nanosecond.
+//
+// Overlap efficiency is what is hidden over what could be: the shorter of compute and
+// communication. Noise can make the figures impossible: communication speeds no computation up, and
+// no more can be hidden than the shorter of both.
 struct TrainIsolation {
   // Means over the measured steps.
   struct Rank {
@@ -92,6 +96,15 @@ struct TrainIsolation {
     Ns communication{};
     [[nodiscard]] Ns hidden() const { return communication - exposed; }
     [[nodiscard]] Ns contention() const { return both - exposed - compute; }
+    // Shares of one; 0 where nothing is hidden, absent where there is nothing to hide.
+    [[nodiscard]] std::optional<double> hidden_share() const;
+    [[nodiscard]] std::optional<double> efficiency() const;
+    // By more than a hundredth of `both`.
+    [[nodiscard]] bool faster_than_alone() const;
+    [[nodiscard]] bool hides_more_than_there_is() const;
+    [[nodiscard]] bool possible() const {
+      return !faster_than_alone() && !hides_more_than_there_is();
+    }
   };
   // The shortest and the longest step, of the means over ranks.
   struct Range {

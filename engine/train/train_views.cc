@@ -197,6 +197,9 @@ Json isolation_tree(const TrainIsolation& isolation) {
           {"communication", isolation_range_json(mean.communication, isolation.communication)},
           {"hidden_ns", mean.hidden().count()},
           {"contention_ns", mean.contention().count()},
+          {"possible", mean.possible()},
+          {"hidden_share", mean.possible() ? real(mean.hidden_share()) : Json(nullptr)},
+          {"overlap_efficiency", mean.possible() ? real(mean.efficiency()) : Json(nullptr)},
           {"ranks", std::move(ranks)}};
 }
 
@@ -473,10 +476,14 @@ std::string time_with_sign(Ns t) {
 Message isolation_sentence(const TrainIsolation& isolation, const TrainIsolation::Rank& mean) {
   const Ns slowest = std::ranges::max(isolation.ranks, {}, &TrainIsolation::Rank::compute).compute;
   const Ns contention = mean.contention();
+  if (mean.faster_than_alone())
+    return msg::rounds_too_noisy(msg::less_than_alone(share_text(-contention, mean.compute)));
+  if (mean.hides_more_than_there_is())
+    return msg::rounds_too_noisy(msg::hides_more_than_there_is());
   return msg::overlap_hides(
       value_if(mean.hidden() >= Ns{0}, share_text(mean.hidden(), mean.communication)),
-      -mean.hidden(), share_text(std::chrono::abs(contention), mean.compute), contention < Ns{0},
-      slowest);
+      share_text(mean.hidden(), std::min(mean.compute, mean.communication)), -mean.hidden(),
+      share_text(std::chrono::abs(contention), mean.compute), contention < Ns{0}, slowest);
 }
 
 }  // namespace

@@ -97,6 +97,9 @@ TEST(TrainJson, IsolationAddsUpForEachRankAndForTheMean) {
   EXPECT_EQ(json["exposed"]["mean_ns"], 22'500'000);
   EXPECT_EQ(json["hidden_ns"], 7'500'000);
   EXPECT_EQ(json["contention_ns"], 7'500'000);
+  EXPECT_EQ(json["possible"], true);
+  EXPECT_DOUBLE_EQ(json["hidden_share"].get<double>(), 0.25);
+  EXPECT_DOUBLE_EQ(json["overlap_efficiency"].get<double>(), 0.25);
   EXPECT_EQ(json["ranks"][0]["hidden_ns"], 20'000'000);
   EXPECT_EQ(json["ranks"][0]["contention_ns"], 10'000'001);
   EXPECT_EQ(json["ranks"][1]["hidden_ns"], -5'000'000);
@@ -148,16 +151,40 @@ TEST(TrainText, StatesTheVerdictOfTheRecordedSteps) {
 }
 
 TEST(TrainText, SaysTheIsolationInWords) {
-  const std::string text = isolation_text(train_test::isolation(), 200);
-  EXPECT_NE(text.find("Overlap hides 25.0 % of the communication"), std::string::npos) << text;
+  const std::string text = isolation_text(train_test::isolation(), 400);
+  EXPECT_NE(text.find("Overlap hides 25.0 % of the communication, and 25.0 % of what could be "
+                      "hidden (overlap efficiency)"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("computation takes 10.7 % longer than alone"), std::string::npos) << text;
   EXPECT_NE(text.find("computes 80.0 ms alone"), std::string::npos) << text;
   TrainIsolation waiting = train_test::isolation();
-  for (TrainIsolation::Rank& rank : waiting.ranks) rank.exposed = Ns{40'000'000};
+  for (TrainIsolation::Rank& rank : waiting.ranks) {
+    rank.exposed = Ns{40'000'000};
+    rank.both += Ns{12'000'000};
+  }
   const std::string waits = isolation_text(waiting, 200);
   EXPECT_NE(waits.find("hides nothing"), std::string::npos) << waits;
   EXPECT_NE(waits.find("10.0 ms longer than the communication"), std::string::npos) << waits;
-  EXPECT_NE(waits.find("takes 14.3 % less than alone"), std::string::npos) << waits;
+  EXPECT_NE(waits.find("takes 2.9 % longer than alone"), std::string::npos) << waits;
+}
+
+TEST(TrainText, ImpossibleIsolationIsNoise) {
+  TrainIsolation noisy = train_test::isolation();
+  for (TrainIsolation::Rank& rank : noisy.ranks) rank.exposed = Ns{40'000'000};
+  const std::string text = isolation_text(noisy, 200);
+  EXPECT_NE(text.find("The rounds are too noisy to tell what overlap hides: during communication, "
+                      "computation takes 14.3 % less than alone, which is impossible"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(isolation_tree(noisy)["overlap_efficiency"].is_null());
+  TrainIsolation more = train_test::isolation();
+  for (TrainIsolation::Rank& rank : more.ranks) {
+    rank.exposed = Ns{};
+    rank.communication = Ns{90'000'000};
+  }
+  EXPECT_NE(isolation_text(more, 200).find("more is hidden than the shorter of both takes alone"),
+            std::string::npos);
 }
 
 TEST(TrainText, StatisticsShowPassesLayersAndEfficiencies) {
