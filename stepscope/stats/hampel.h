@@ -26,7 +26,7 @@ struct HampelLimits {
 [[nodiscard]] std::optional<HampelLimits> hampel_limits(std::span<const double> values,
                                                         double k = 3);
 
-// With fewer values none is an outlier: of three normal values one is beyond the limits in a third
+// With fewer values there is no outlier: of three normal values one is beyond the limits in a third
 // of all draws.
 inline constexpr std::size_t fewest_with_outliers = 5;
 

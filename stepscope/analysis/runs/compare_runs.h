@@ -66,7 +66,7 @@ struct ComparedArm {
   std::optional<double> stdev_ns{};
   double p95_ns = 0;
   double n_eff = 0;
-  std::optional<double> tokens_per_s{};  // of the job; absent unless every launch tells its tokens
+  std::optional<double> tokens_per_s{};  // of the job; absent unless every launch names its tokens
   double correlation_time = 1;           // number of steps worth one independent step
   std::vector<OutlierGroup> outliers{};  // most time first
 };

@@ -37,7 +37,7 @@ struct StepTimes {
   std::vector<std::string> causes{};  // parallel, or empty: "checkpoint", "eval", …
   // Parallel, -1 without a number; empty if the input does not number its steps.
   std::vector<std::int64_t> iterations{};
-  std::vector<double> tokens{};       // parallel, > 0; empty unless the input tells it of each step
+  std::vector<double> tokens{};  // parallel, > 0; empty unless the input gives it for each step
   std::vector<RankStepTime> ranks{};  // of each rank and numbered step; empty without ranks
   // "column wall_ns", "Megatron-LM: elapsed time per iteration", "stepscope train", "numbers"
   std::string source{};

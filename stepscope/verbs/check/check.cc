@@ -335,7 +335,8 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
 }
 
 // No device is faster than its peak: the model FLOPs, the batch, the devices or the peak are wrong,
-// and no MFU follows from them. Of traces HFU is of the recorded operations, not of the model.
+// and no MFU follows from them. The HFU of traces is that of the recorded operations, not of the
+// model.
 void refuse_impossible_mfu(CheckResult& c) {
   StepFacts& f = c.facts;
   const bool of_model = f.mfu > 1.0;

@@ -63,7 +63,7 @@ struct CheckResult {
   std::optional<GpuUse> gpu_use{};      // of logs of GPUs
   Messages late{};                      // the ranks that are late
   Message why_no_mfu{};                 // where the facts have no MFU
-  Message impossible_mfu{};             // where it would be above the peak; the facts have none
+  Message impossible_mfu{};             // where it would be above the peak; the facts have no MFU
   bool model_given = false;             // or its FLOPs
   double least_effective = 8;           // steps that a comparison needs
   std::vector<CheckLine> lines{};       // what each figure means

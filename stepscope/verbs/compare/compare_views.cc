@@ -51,8 +51,8 @@ Message too_few(const Comparison& r) {
                             p_in_words(*t.p));
 }
 
-// Why arms without a common step are not told apart: that is exact for steps that are independent
-// of each other, which those of one launch are not.
+// Why arms without a common step are not distinguished: that is exact for steps that are
+// independent of each other, which those of one launch are not.
 Message why_separated_is_too_little(const Comparison& r) {
   const RatioTest& t = r.runs.ratio;
   if (!t.p_separated || *t.p_separated >= r.options.ratio.alpha) return {};

@@ -76,9 +76,10 @@ TEST(PlanWords, NameEveryCollective) {
 
 TEST(PlanWords, NameTheTiersOfAPass) {
   EXPECT_EQ(tiers_in_words({}), "");
-  EXPECT_EQ(tiers_in_words({.in_domain = true}), "domain");
-  EXPECT_EQ(tiers_in_words({.leaves_domain = true}), "network");
-  EXPECT_EQ(tiers_in_words({.in_domain = true, .leaves_domain = true}), "domain + network");
+  EXPECT_EQ(tiers_in_words({.flops = {}, .in_domain = true}), "domain");
+  EXPECT_EQ(tiers_in_words({.flops = {}, .leaves_domain = true}), "network");
+  EXPECT_EQ(tiers_in_words({.flops = {}, .in_domain = true, .leaves_domain = true}),
+            "domain + network");
 }
 
 }  // namespace
