@@ -34,7 +34,7 @@ inline constexpr std::size_t fewest_with_outliers = 5;
 // holds what is within a hundredth of the median, which matters to nobody. Absent for fewer values
 // than above, or if all are equal.
 //
-// k is 3. Of 5 to 9 values it is 6: at 3 noise has an outlier in a fifth to a quarter of all draws,
+// k is 3, and 6 for 5 to 9 values: at 3 noise has an outlier in a fifth to a quarter of all draws,
 // because the median distance of so few is often small. At 6 it has one in 3 to 8 %.
 [[nodiscard]] std::optional<std::pair<double, double>> usual_interval(
     std::span<const double> values);

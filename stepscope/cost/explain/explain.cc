@@ -9,13 +9,13 @@
 #include <optional>
 #include <utility>
 
+#include "stepscope/base/nearest_names.h"
 #include "stepscope/cost/explain/operation_rows.h"
 #include "stepscope/cost/layer/layer_operations.h"
 #include "stepscope/cost/layer/recompute.h"
 #include "stepscope/cost/layer/recomputed_flops.h"
 #include "stepscope/cost/model/formula.h"
 #include "stepscope/cost/model/model_flops.h"
-#include "stepscope/base/nearest_names.h"
 #include "stepscope/cost/step/offload_time.h"
 #include "stepscope/cost/step/stage_cost.h"
 #include "stepscope/cost/time/collective_cost.h"

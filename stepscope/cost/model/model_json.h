@@ -29,7 +29,8 @@ namespace stepscope {
 [[nodiscard]] std::span<const Transformer> model_catalogue();
 
 // The catalogue's model of that name (case does not matter) or of that repository of Hugging Face
-// ("meta-llama/Meta-Llama-3-70B"), or a file if `name` ends with .json or contains a slash. An unknown name is an error that suggests the nearest names.
+// ("meta-llama/Meta-Llama-3-70B"), or a file if `name` ends with .json or contains a slash. An
+// unknown name is an error that suggests the nearest names.
 [[nodiscard]] Result<Transformer> find_model(const std::string& name);
 
 }  // namespace stepscope

@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "stepscope/base/byte_size.h"
-#include "stepscope/base/number_text.h"
 #include "stepscope/base/nearest_names.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {

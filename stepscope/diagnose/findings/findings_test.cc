@@ -302,5 +302,21 @@ TEST(EarlyWaits, AreTheReasonForExposedCommunication) {
   EXPECT_EQ(findings[2].under, "");  // 30 is not half of 70
 }
 
+TEST(Findings, FragmentationNamesTheCallThatWritesASnapshotAndTheVerbThatReadsIt) {
+  TestReport r({{{BudgetCategory::compute, 100}}});
+  r.rank(0).device.memory = Bytes{80'000'000'000};
+  DeviceMemory& memory = r.rank(0).memory.devices.emplace_back();
+  memory.device = 0;
+  memory.headroom = Bytes{20'000'000'000};
+  memory.peak_allocated = Bytes{30'000'000'000};
+  memory.peak_reserved = Bytes{60'000'000'000};
+  const std::vector<Finding> findings = find_findings({.job = r.job});
+  const auto found = std::ranges::find(findings, "fragmentation", &Finding::id);
+  ASSERT_NE(found, findings.end());
+  const std::string advice = say(found->advice);
+  EXPECT_NE(advice.find("_dump_snapshot(FILE), then stepscope memory FILE"), std::string::npos)
+      << advice;
+}
+
 }  // namespace
 }  // namespace stepscope

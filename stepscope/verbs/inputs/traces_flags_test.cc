@@ -31,12 +31,9 @@ TracesFlags with_ranks(std::string text) {
 using Range = std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>;
 
 TEST(TracesFlags, StepsAreARangeWithBothEndsAnOpenOneOrANumber) {
-  const std::vector<std::pair<std::string, Range>> forms = {{"3:7", {3, 7}},
-                                                            {"3-7", {3, 7}},
-                                                            {"3:", {3, std::nullopt}},
-                                                            {":7", {std::nullopt, 7}},
-                                                            {"5", {5, 5}},
-                                                            {"0:0", {0, 0}}};
+  const std::vector<std::pair<std::string, Range>> forms = {
+      {"3:7", {3, 7}},           {"3-7", {3, 7}}, {"3:", {3, std::nullopt}},
+      {":7", {std::nullopt, 7}}, {"5", {5, 5}},   {"0:0", {0, 0}}};
   for (const auto& [text, range] : forms) {
     TracesFlags flags = with_steps(text);
     const auto request = traces_request(flags);
