@@ -80,7 +80,7 @@ ranks=1 says='"timestamp_out_of_range":1' expect "a time beyond the calendar" 0 
 trace 2 3 3 >rank2.json
 trace 0 3 3 >rank0.json
 ranks=2 says='2 ranks of 3' expect "one rank missing" 0 -- analyze rank0.json rank2.json
-ranks=1 expect "ranks of two worlds" 1 "rank2.json: is no rank of one job with good0.json: its job has 3 ranks, the other's 2" \
+ranks=1 expect "ranks of two worlds" 1 "rank2.json: belongs to another job than good0.json: its job has 3 ranks, the other's 2" \
   -- analyze good0.json rank2.json
 trace 1 2 2 >short1.json
 ranks=2 says='missing on some rank' expect "ranks with different step counts" 0 -- analyze good0.json short1.json

@@ -165,11 +165,14 @@ void find_small_messages(FindingList& list) {
 }
 
 void find_congestion(FindingList& list) {
+  // The cores of a CPU rank move its bytes and compute: uneven transfers show no link.
+  if (on_cpu(list.job().ranks)) return;
+  constexpr std::int64_t least_bytes = 1 << 16;  // smaller messages are latency on every link
   double lost = 0;
   Message worst;
   double worst_ratio = 0;
   for (const auto& [key, group] : transfers_of(list.job().collectives)) {
-    if (group.size() < threshold::least_calls) continue;
+    if (group.size() < threshold::least_calls || std::get<2>(key) < least_bytes) continue;
     const double median = upper_median_sorted(group);
     const double tail = group[group.size() * 9 / 10];
     if (median <= 0 || tail < threshold::congestion_spread * median) continue;

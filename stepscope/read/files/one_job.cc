@@ -211,7 +211,7 @@ std::vector<std::optional<std::string>> not_of_the_job(const std::vector<FileTra
         if (!why.empty()) other = *k;
       }
       if (why.empty()) why = "neither a rank of its own nor a collective ties it to that one";
-      left_out[i] = "is no rank of one job with " + paths[other] + ": " + why;
+      left_out[i] = "belongs to another job than " + paths[other] + ": " + why;
     }
   }
   return left_out;

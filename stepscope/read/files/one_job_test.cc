@@ -71,7 +71,7 @@ TEST(OneJob, NamesOrCollectivesTieFilesWithoutMetadata) {
   const auto [kept, why] = job_of({{.path = "x"}, {.path = "y"}});
   EXPECT_EQ(kept, (Kept{true, false}));
   EXPECT_EQ(why.at(0),
-            "is no rank of one job with x: neither a rank of its own nor a collective ties it to "
+            "belongs to another job than x: neither a rank of its own nor a collective ties it to "
             "that one");
 }
 

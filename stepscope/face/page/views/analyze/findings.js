@@ -57,7 +57,7 @@ export function findings_section(report) {
   const list = report.findings;
   if (!list.length)
     return missing(report.explanation && !report.explanation.refused ?
-      'Nothing that was looked for costs a hundredth of a step.' :
+      'No finding has a gain of a hundredth of a step.' :
       'What a change would save is not known; the remarks on these traces say what to record.');
   const step = report.explanation ? report.explanation.baseline_ns : report.job.step_mean_ns;
   return h('div', null, sorts.map(({sort, title, lede}) => {

@@ -55,7 +55,7 @@ const sections = [
   {
     id: 'path',
     title: 'Critical path',
-    lede: 'What nothing else can hide, over all ranks.',
+    lede: 'The chain that sets the length of the step.',
     draw: path_section
   },
   {

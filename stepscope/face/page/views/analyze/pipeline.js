@@ -67,10 +67,10 @@ function bubble_table(rows) {
       time('Bubble', 'bubble'), time('Idle', 'idle', 'Nothing runs'),
       time('In messages', 'message', 'Only a send or receive between stages runs'),
       time('Waiting', 'wait', 'Only another collective runs, and waits for a peer'),
-      time('Due to the schedule', 'schedule', 'What stages that are all alike would idle'),
-      time('to imbalance', 'imbalance', 'Less than nothing where this stage has more to do'),
-      time('to links', 'links', 'What messages that take no time would give back'),
-      time('Rest', 'rest')
+      time('Schedule', 'schedule', 'What stages that are all alike would idle'),
+      time('Imbalance', 'imbalance', 'Less than nothing where this stage has more to do'),
+      time('Links', 'links', 'What messages that take no time would give back'),
+      time('Other', 'rest')
     ].filter(Boolean)
   });
 }

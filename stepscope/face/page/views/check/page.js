@@ -21,7 +21,7 @@ function check_hero(report) {
     ['Spread', known(steps.stdev_ns) ? percent(steps.stdev_ns / steps.mean_ns) : '–',
       'standard deviation over mean'],
     ['Outliers', String(job.outliers), `of ${job.steps} steps`],
-    ['Effective steps', number(steps.n_eff), 'worth as many independent ones'],
+    ['Effective steps', number(steps.n_eff), 'of as many independent ones'],
     known(value('mfu')) && ['MFU', percent(value('mfu'))],
     times.ranks.length > 1 && ['Ranks', String(times.ranks.length)]
   ].filter(Boolean) : [];
