@@ -408,9 +408,9 @@ TEST(JsonContract, HoldsForAComparison) {
                                    "--max-regression", "50%", "--json", "-"});
   EXPECT_EQ(lists.exit_code, 0) << lists.errors;
   std::set<std::string> of_traces = {
-      "parts.kind",          "parts.name",        "parts.a_ns",      "parts.b_ns",
-      "parts.difference_ns", "parts.interval_ns", "parts.p",         "parts.q",
-      "parts.called",        "a.outliers.every",  "b.outliers.every"};
+      "parts.kind",        "parts.name",     "parts.a_ns",    "parts.b_ns",   "parts.difference_ns",
+      "parts.interval_ns", "parts.p",        "parts.q",       "parts.called", "a.outliers.every",
+      "b.outliers.every",  "a.tokens_per_s", "b.tokens_per_s"};
   for (const std::string arm : {"a", "b"}) of_traces.merge(of_a_change(arm));
   expect_contract("stepscope compare", lists, of_traces);
   const std::filesystem::path traces = source / "examples" / "train_tiny" / "traces";
@@ -432,6 +432,7 @@ TEST(JsonContract, HoldsForASweep) {
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   std::set<std::string> rare = of_a_change("values");
   rare.insert("values.outliers.every");
+  rare.insert("values.tokens_per_s");
   expect_contract("stepscope sweep", run, rare);
 }
 
@@ -466,7 +467,7 @@ TEST(JsonContract, HoldsForACheck) {
   const auto list =
       program::run({"check", list_of_steps(scratch.file("a.csv"), 10), "--list", "--json", "-"});
   EXPECT_EQ(list.exit_code, 0) << list.errors;
-  std::set<std::string> of_logs = {"steps.outliers.every"};
+  std::set<std::string> of_logs = {"steps.outliers.every", "steps.tokens_per_s", "mfu_convention"};
   for (const std::string& path : paths(documented("stepscope check")))
     if (path.starts_with("log")) of_logs.insert(path);
   of_logs.merge(of_ranks());
@@ -517,7 +518,7 @@ TEST(JsonContract, HoldsForALog) {
   const auto run = program::run({"check", path, "--peak-tflops", "312", "--json", "-"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   std::set<std::string> may_be_null = {
-      "steps.outliers.every", "log.memory_share", "log.rates.remark",
+      "steps.outliers.every", "steps.tokens_per_s", "log.memory_share", "log.rates.remark",
       // Only with --list.
       "checklists", "checklists.name", "checklists.title", "checklists.lines",
       "checklists.lines.name", "checklists.lines.result", "checklists.lines.evidence",
