@@ -666,7 +666,7 @@ def check(
     is, and what to record next.
 
     inputs: Traces of one run, a training log, the JSON of stepscope train, or step times: one
-        list, or one file of each rank.
+        list, or one file of each rank; logs of nvidia-smi or DCGM with them.
     unit: Unit of lists of step times whose header names none. Default: ms.
     model: Model of the run, for its FLOPs and the expected step: a name, a file of ours or a
         Hugging Face config.json.
@@ -1125,7 +1125,7 @@ def predict(
     moments_dtype: Literal["fp32", "bf16"] | None = None,
     explain: str | Sequence[str] | None = None,
     layers: bool | None = None,
-    conventions: Literal["stepscope", "notebook"] | None = None,
+    conventions: Literal["stepscope", "notebook", "notebook-cells"] | None = None,
     collective: str | None = None,
     bytes: Span | None = None,
     group: int | None = None,
@@ -1219,7 +1219,8 @@ def predict(
     explain: Formula of a term, a part or an operation with its values, or all.
     layers: Show the table of all operations.
     conventions: Text whose conventions count the tables of layers. Default: stepscope.
-    collective: Collective to time instead of a model: all_reduce, all_gather, .
+    collective: Collective to time instead of a model: all_reduce, all_gather, reduce_scatter,
+        broadcast, reduce, all_to_all, send, recv, send_recv, gather, scatter, barrier.
     bytes: Sizes of the collective's whole buffer. Default: 1KB:1GB.
     group: Devices that take part in the collective.
     """
