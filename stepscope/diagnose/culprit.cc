@@ -154,15 +154,6 @@ std::optional<Culprit> retried_allocations(const JobResult& job) {
   return v;
 }
 
-// What the stages of a pipeline idle for lack of work, in the mean; zero without a pipeline.
-Ns bubble_of_stages(const JobResult& job) {
-  if (!job.pipeline) return Ns{0};
-  const std::vector<StageMean> stages = stage_means(job);
-  double sum = 0;
-  for (const StageMean& s : stages) sum += s.bubble();
-  return stages.empty() ? Ns{0} : Ns{std::llround(sum / static_cast<double>(stages.size()))};
-}
-
 // The mean of a step on the rank where these categories take most.
 Ns most_of(const JobResult& job, std::initializer_list<BudgetCategory> categories) {
   double most = 0;

@@ -45,6 +45,7 @@ constexpr auto finding_needs = [] {
       {"device_shared", {device_rows, launches}},
       {"sequence_imbalance", {ranks, shapes}},
       {"stage_imbalance", {ranks, device_rows}},
+      {"bubble", {ranks, device_rows}},
       {"padding", {shapes}},
       {"low_matmul_efficiency", {shapes}},
       {"small_matmuls", {device_rows}},
@@ -60,9 +61,8 @@ constexpr auto finding_needs = [] {
   });
 }();
 
-// The needs of bounds of verdicts that are no findings.
-constexpr auto bound_needs = std::to_array<FindingNeeds>(
-    {{"bubble", {Fact::ranks, Fact::device_rows}}, {"compute_bound", {Fact::device_rows}}});
+// The needs of a bound of verdicts that is no finding.
+constexpr auto bound_needs = std::to_array<FindingNeeds>({{"compute_bound", {Fact::device_rows}}});
 
 // In the order of Change.
 constexpr auto change_needs = [] {

@@ -118,4 +118,12 @@ std::optional<BusiestStage> busiest_stage(const JobResult& job) {
   return busiest;
 }
 
+Ns bubble_of_stages(const JobResult& job) {
+  if (!job.pipeline) return Ns{0};
+  const std::vector<StageMean> stages = stage_means(job);
+  double sum = 0;
+  for (const StageMean& s : stages) sum += s.bubble();
+  return stages.empty() ? Ns{0} : Ns{std::llround(sum / static_cast<double>(stages.size()))};
+}
+
 }  // namespace stepscope

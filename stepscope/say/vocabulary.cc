@@ -177,6 +177,8 @@ constexpr std::array table = std::to_array<Term>({
     {"finding", "sequence_imbalance", "unequal work", "Ranks of one role have unequal work."},
     {"finding", "stage_imbalance", "unequal stages",
      "A pipeline stage has more work than the others."},
+    {"finding", "bubble", "pipeline bubble",
+     "Pipeline stages idle at the begin and the end of a step."},
     {"finding", "padding", "bad alignment", "A dimension of a matrix product is badly aligned."},
     {"finding", "low_matmul_efficiency", "slow matrix products",
      "Matrix products run far below the peak."},

@@ -253,6 +253,20 @@ void find_slow_links(FindingList& list) {
   }
 }
 
+void find_bubble(FindingList& list) {
+  const JobResult& job = list.job();
+  const Ns bubble = bubble_of_stages(job);
+  if (bubble <= Ns{0}) return;
+  Finding f{.id = "bubble",
+            .sort = FindingSort::bound,
+            .what = msg::found_bubble(),
+            .advice = msg::shrink_bubble()};
+  const auto own = pipeline_efficiency(job);
+  const auto even = even_efficiency(*job.pipeline);
+  if (own && even) f.evidence.push_back(msg::efficiency_of_stages(Percent{*own}, Percent{*even}));
+  list.add_bounded(std::move(f), bubble, msg::by_idle_stages());
+}
+
 void find_imbalance(FindingList& list) {
   if (list.has_fault("stage_imbalance")) return;
   const auto busiest = busiest_stage(list.job());
@@ -275,6 +289,7 @@ void find_communication(FindingList& list) {
   find_congestion(list);
   find_slow_links(list);
   find_imbalance(list);
+  find_bubble(list);
 }
 
 // Gradients in messages of another size.

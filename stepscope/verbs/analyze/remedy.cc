@@ -32,10 +32,8 @@ const Finding* said_finding(const Analysis& report) {
 }
 
 Message remedy_of(const Analysis& report) {
-  if (const Finding* said = said_finding(report)) return said->advice;
-  const bool bubble = replay_tells(report.job) && !report.answer.culprits.empty() &&
-                      report.answer.culprits.front().kind == CulpritKind::bubble;
-  return bubble ? msg::shrink_bubble() : Message();
+  const Finding* said = said_finding(report);
+  return said == nullptr ? Message() : said->advice;
 }
 
 std::string whatif_command(const Analysis& report, std::string_view change) {

@@ -15,7 +15,7 @@ namespace stepscope {
 // The finding that the first sentence states, in report.findings; null if it states another thing.
 [[nodiscard]] const Finding* said_finding(const Analysis& report);
 
-// Empty if no finding and no rule knows one.
+// Empty if the first sentence states no finding.
 [[nodiscard]] Message remedy_of(const Analysis& report);
 
 // The command that replays the change, to be pasted into a shell; empty without a change.
