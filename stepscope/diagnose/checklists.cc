@@ -8,6 +8,7 @@
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/diagnose/judged_transfers.h"
 #include "stepscope/diagnose/thresholds.h"
+#include "stepscope/say/format.h"
 
 namespace stepscope {
 namespace {
@@ -141,6 +142,19 @@ ChecklistLine tensor_cores(const ChecklistInput& in) {
                 msg::tensor_cores_used(Percent{with / known}));
 }
 
+// The share of the time of matrix products on devices whose operands are of single precision.
+double share_of_single(const JobResult& job) {
+  Ns single{};
+  Ns all{};
+  for (const RankResult& r : job.ranks)
+    for (const OperatorRow& row : r.work.operators) {
+      if (row.kind != NameClass::matmul || r.device.is_cpu()) continue;
+      all += row.device;
+      if (row.precision == OperandFormat::fp32) single += row.device;
+    }
+  return share_of_time(single, all);
+}
+
 ChecklistLine mixed_precision(const ChecklistInput& in) {
   constexpr std::string_view name = "mixed_precision";
   if (Message why = no_products(in); !why.empty()) return unknown(name, std::move(why));
@@ -148,9 +162,9 @@ ChecklistLine mixed_precision(const ChecklistInput& in) {
   if (Message why = no_replay(in); !why.empty()) return unknown(name, std::move(why));
   if (!has(recorded_facts(*in.job), Fact::shapes))
     return unknown(name, msg::formats_not_recorded());
-  return judged(name, true,
-                msg::few_single_products(Percent{threshold::many_slow_formats},
-                                         Percent{threshold::least_gain}));
+  const double single = share_of_single(*in.job);
+  return judged(name, single <= threshold::many_slow_formats,
+                msg::single_products_take(Percent{single}));
 }
 
 // A share of the step in the budget of every rank.

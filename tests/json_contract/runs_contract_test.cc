@@ -46,7 +46,7 @@ TEST(JsonContract, HoldsForTraining) {
   ASSERT_EQ(run.exit_code, 0) << run.errors;
   expect_contract("stepscope train", run,
                   {"answer.verdict", "answer.verdict_steps", "answer.no_verdict",
-                   // Of rounds that are too noisy.
+                   // Null if the rounds are too noisy.
                    "isolation.hidden_share", "isolation.overlap_efficiency"});
 }
 
