@@ -84,7 +84,7 @@ def test_errors_are_answers_that_say_what_to_do():
         "remedy" in mcp_server.analyze("/nothing/here")
         and mcp_server.analyze("/nothing/here")["file"]
     )
-    assert "bandwidth" in json.dumps(mcp_server.whatif(str(EXAMPLE), ["faster"]))
+    assert "bandwidth" in json.dumps(mcp_server.whatif(str(EXAMPLE), ["bandwith:2"]))
     assert "unexpected" in mcp_server.analyze(str(EXAMPLE), flags={"modell": "gpt2"})["error"]
 
 

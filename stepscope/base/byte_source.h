@@ -5,6 +5,7 @@
 // 50 times, decompression bombs 150 to 1000 times and more. base/files/open_source.h opens files.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -14,6 +15,14 @@
 #include "stepscope/base/result.h"
 
 namespace stepscope {
+
+// The number of bytes that a reader takes at once. It is small in a fuzz build, so that small
+// inputs cross the ends of windows as large inputs do elsewhere.
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+inline constexpr std::size_t window_bytes = 1 << 10;
+#else
+inline constexpr std::size_t window_bytes = 1 << 20;
+#endif
 
 class ByteSource {
  public:

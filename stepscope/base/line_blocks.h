@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "stepscope/base/byte_source.h"
-#include "stepscope/base/read_window.h"
 #include "stepscope/base/stop.h"
 
 namespace stepscope {

@@ -333,7 +333,8 @@ TEST(Verdict, NothingIsKnownToBindAStepWhoseDeviceWasNotRecorded) {
   withhold_unfounded(t.job);
   EXPECT_EQ(t.job.explanation->path.length, Ns{0}) << "not even the critical path";
   const JobVerdict verdict = find_verdict(t.job, std::nullopt);
-  EXPECT_TRUE(says(say_stopped(verdict.sentence), "A step takes 100 ms. What a change would save"))
+  EXPECT_TRUE(says(say_stopped(verdict.sentence),
+                   "A step takes 100 ms. No what-if: the device's work was not recorded"))
       << say_stopped(verdict.sentence);
   EXPECT_EQ(say(verdict.culprit),
             "record the device's rows (ProfilerActivity.CUDA); docs/how-to/record-a-trace.md");
@@ -365,7 +366,7 @@ TEST(Verdict, AHostThatHoldsTheDeviceBackIsNamedBeforeASmallFault) {
   ASSERT_EQ(verdict.culprits.size(), 2U);
   EXPECT_EQ(verdict.culprits[0].kind, CulpritKind::launch_bound);
   EXPECT_EQ(verdict.culprits[1].kind, CulpritKind::sync_calls);
-  EXPECT_TRUE(says(say_stopped(verdict.sentence), "hold the device back for 45.0 ms"))
+  EXPECT_TRUE(says(say_stopped(verdict.sentence), "Launches from the host cost 45.0 ms"))
       << say_stopped(verdict.sentence);
   EXPECT_FALSE(says(say_stopped(verdict.sentence), "stands out")) << say_stopped(verdict.sentence);
   t.job.explanation->faults.front().gain = Ns{8'000'000};
@@ -379,7 +380,7 @@ TEST(Verdict, ExposedCommunicationIsNamedBeforeASmallFault) {
       {.kind = StepFaultKind::sync_calls, .gain = Ns{4'000'000}, .count = 3}};
   const JobVerdict verdict = find_verdict(t.job, std::nullopt);
   EXPECT_EQ(verdict.culprits.front().kind, CulpritKind::exposed_communication);
-  EXPECT_TRUE(says(say_stopped(verdict.sentence), "takes 45.0 ms (45.0 %) of it"))
+  EXPECT_TRUE(says(say_stopped(verdict.sentence), "Communication costs 45.0 ms (45.0 %) of it"))
       << say_stopped(verdict.sentence);
   EXPECT_FALSE(says(say_stopped(verdict.sentence), "stands out")) << say_stopped(verdict.sentence);
   t.job.explanation->faults.front().gain = Ns{8'000'000};
@@ -409,8 +410,7 @@ TEST(Verdict, CopiesBindAStepThatTheyHoldBackMost) {
   ASSERT_EQ(verdict.culprits.size(), 1U);
   EXPECT_EQ(verdict.culprits.front().kind, CulpritKind::exposed_copies);
   EXPECT_EQ(verdict.bound_by, BoundBy::copy);
-  EXPECT_TRUE(says(say_stopped(verdict.sentence),
-                   "Copies that no compute hides take 39.0 ms (39.0 %) of it"))
+  EXPECT_TRUE(says(say_stopped(verdict.sentence), "Copies cost 39.0 ms (39.0 %) of it"))
       << say_stopped(verdict.sentence);
 }
 
@@ -419,7 +419,8 @@ TEST(Verdict, TransferThatMayBeWaitingIsNotSaidToBeSavedByFreeCommunication) {
   t.saves(Change::communication_free, 80);
   const std::string sentence = say_stopped(find_verdict(t.job, std::nullopt).sentence);
   EXPECT_TRUE(
-      says(sentence, "80.0 ms (80.0 %) of it; waiting and transfer cannot be distinguished"))
+      says(sentence,
+           "costs at most 80.0 ms (80.0 %) of it; waiting and transfer cannot be distinguished"))
       << sentence;
   EXPECT_FALSE(says(sentence, "would save")) << sentence;
 }

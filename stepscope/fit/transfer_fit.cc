@@ -36,20 +36,25 @@ void take_over(const LinkTiming& fitted, const std::string& source,
   timing->source = timing->source.empty() ? source : timing->source + "; " + source;
 }
 
-// The best of modelled / measured time over the transfers whose size and not latency decides their
-// time; 1 without any.
+// The best of modelled / measured time over the largest transfers of each kind and group whose size
+// and not latency decides their time; 1 without any.
 double reached_share(const Network& network, std::span<const CollectiveTiming> timings,
                      bool across) {
   constexpr double by_size = 3;  // times the latency
-  double best = 0;
+  std::map<std::tuple<CollectiveKind, int, int>, const CollectiveTiming*> largest;
   for (const CollectiveTiming& t : timings) {
     if ((t.group.domains > 1) != across) continue;
-    CollectiveTiming empty = t;
+    const CollectiveTiming*& most = largest[{t.kind, t.group.size, t.group.domains}];
+    if (most == nullptr || t.bytes > most->bytes) most = &t;
+  }
+  double best = 0;
+  for (const auto& [key, t] : largest) {
+    CollectiveTiming empty = *t;
     empty.bytes = Bytes{1};
-    const auto modelled = modelled_time(network, t);
+    const auto modelled = modelled_time(network, *t);
     const auto latency = modelled_time(network, empty);
     if (modelled && latency && *modelled > by_size * *latency)
-      best = std::max(best, modelled->count() / t.time.count());
+      best = std::max(best, modelled->count() / t->time.count());
   }
   return best > 0 ? best : 1;
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepscope/base/read_window.h"
+#include "stepscope/base/byte_source.h"
 
 namespace stepscope {
 

@@ -195,8 +195,8 @@ $gpt3 --seq nan|no positive whole number
 $gpt3 --seq 99999999999999999999|no positive whole number
 $gpt3 --micro-batch -1|no positive whole number
 $gpt3 --vary zerro=1|did you mean zero
-predict no-such-owner/Llama-9-70B --machine a100_sxm_80gb --gpus 8 --global-batch 8|did you mean llama-3-70b
-$gpt3 --machine h100sxm|did you mean h100_sxm_80gb
+predict no-such-owner/Llama-9-70B --machine a100_sxm_80gb --gpus 8 --global-batch 8|llama-3-70b
+predict gpt2 --machine h100sxm --gpus 8 --global-batch 8|did you mean h100_sxm_80gb
 whatif x --change bandwith:2|did you mean bandwidth
 list machine|machines
 $gpt3 --explain buble|did you mean bubble

@@ -122,7 +122,7 @@ TEST(FindModel, SuggestsTheNearestNames) {
   EXPECT_FALSE(find_model("meta-llama/Llama-3.2-1B")) << "another model of the family";
   const auto missing = find_model("llama4-70b");
   ASSERT_FALSE(missing);
-  EXPECT_NE(missing.error().message().find("did you mean llama-3-70b, "), std::string::npos);
+  EXPECT_NE(missing.error().message().find("llama-3-70b"), std::string::npos);
   EXPECT_FALSE(find_model(std::string(100000, 'x')));
   EXPECT_FALSE(find_model(""));
 }

@@ -245,8 +245,8 @@ TEST(CheckPlan, NamesTheSidesThatDoNotFit) {
   Plan parallel = sides(TensorLayout::two_d, 8, {2, 4, 1});
   parallel.tensor.sequence_parallel = true;
   EXPECT_EQ(complaint(parallel),
-            "--sequence-parallel belongs to the 1d layout; --tensor-layout 2d splits every "
-            "activation itself; leave it out, or give --sequence-parallel=false");
+            "--sequence-parallel belongs to the 1d layout; 2d splits every activation "
+            "itself; leave it out, or give --sequence-parallel=false");
   EXPECT_EQ(complaint(sides(TensorLayout::two_d, 6, {2, 3, 1})),
             "heads = 32 cannot be cut into 3 parts by --tp-columns of the 2d grid 2 x 3 x 1; "
             "--tp-columns must divide it");

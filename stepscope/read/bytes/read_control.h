@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "stepscope/base/read_window.h"
+#include "stepscope/base/byte_source.h"
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/read/bytes/time_window.h"

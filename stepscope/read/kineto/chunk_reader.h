@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "stepscope/base/byte_source.h"
-#include "stepscope/base/read_window.h"
 
 namespace stepscope {
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "stepscope/base/byte_source.h"
-#include "stepscope/base/read_window.h"
 #include "stepscope/base/result.h"
 #include "stepscope/event/trace.h"
 

@@ -190,6 +190,7 @@ TEST(AnalyzeText, TheAdviceBelowTheAnswerIsThatOfItsFaultAndNotOfTheLargestFindi
 // A slow link explains part of the exposed time: the rest can still be hidden.
 TEST(AnalyzeText, AFindingThatIsLargerThanItsReasonKeepsItsAdvice) {
   TestReport t({{{compute, 60}}, {{compute, 60}}});
+  t.job.explanation.emplace();
   const auto finding = [](std::string_view id, std::string under, std::int64_t gain,
                           std::string advice) {
     Finding f;
@@ -211,6 +212,7 @@ TEST(AnalyzeText, AFindingThatIsLargerThanItsReasonKeepsItsAdvice) {
 
 TEST(AnalyzeText, WhatCostsNoTimeStandsBelowTheBounds) {
   TestReport t({{{compute, 60}}, {{compute, 60}}});
+  t.job.explanation.emplace();
   Finding bound;
   bound.id = bound.key = "launch_bound";
   bound.sort = FindingSort::bound;

@@ -51,7 +51,7 @@ TEST(JobDescription, AModelGivesItsFlopsByEveryConvention) {
 
 TEST(JobDescription, ABatchWithoutAModelAndAnUnknownModelAreRefused) {
   EXPECT_NE(complaint({.sequence = 2048}).find("give --model NAME"), std::string::npos);
-  EXPECT_NE(complaint({.model = "llama2-7b", .global_batch = 1, .sequence = 2048})
+  EXPECT_NE(complaint({.model = "llama9-7b", .global_batch = 1, .sequence = 2048})
                 .find("did you mean llama-2-7b"),
             std::string::npos);
 }
