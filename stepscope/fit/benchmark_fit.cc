@@ -76,7 +76,9 @@ std::vector<BenchmarkRow> rows_of(std::span<const PlacedBenchmark> benchmarks,
                      .measured = Seconds{*median(times)},
                      .spread = spread_of(timings, times)};
     row.before = modelled_time(before, *timings.front());
-    row.modelled = modelled_time(after, *timings.front());
+    CollectiveTiming on_fitted = *timings.front();  // a placement holds the rates of its links
+    if (const auto group = place_ranks(ranks, hosts, after)) on_fitted.group = *group;
+    row.modelled = modelled_time(after, on_fitted);
     row.fitted = fitted_time(row, placement_of_group(timings.front()->group), transfers);
     rows.push_back(row);
   }

@@ -148,6 +148,10 @@ Result<FittedMachine> fitted_machine(const Machine& base, std::span<const Collec
   take_reached_rates(*network, explained, fitted);
   const auto reached = make_network(fitted.machine);
   if (!reached) return reached.error();
+  for (CollectiveTiming& t : explained) {  // a placement holds the rates of its links
+    t.group.within.value *= fitted.reached_inside;
+    t.group.across.value *= fitted.reached_across;
+  }
   const LinkFit fit = fit_links(*reached, explained);
   fitted.mean_error = fit.mean_error;
   if (fitted.machine.scale_up) take_over(fit.up, source, fitted.machine.scale_up->timing);

@@ -102,9 +102,9 @@ TEST(TransferFit, LinksMuchSlowerThanRatedGiveTheirRateToWhatWasNotMeasured) {
   EXPECT_LT(fitted->mean_error, 0.05);
   const Network network = *make_network(fitted->machine);
   const Bytes large{1 << 30};
-  const double reduced = collective_time(network, CollectiveKind::all_reduce, large, eight).count();
-  const double gathered =
-      collective_time(network, CollectiveKind::all_gather, large, eight).count();
+  const GroupPlacement now = place(8, 1, network).value();
+  const double reduced = collective_time(network, CollectiveKind::all_reduce, large, now).count();
+  const double gathered = collective_time(network, CollectiveKind::all_gather, large, now).count();
   EXPECT_NEAR(gathered / reduced, 0.5, 0.1) << "an all-gather moves half the bytes";
   const GroupPlacement four = place(4, 1, network).value();
   EXPECT_NEAR(collective_time(network, CollectiveKind::all_reduce, large, four).count() / reduced,
