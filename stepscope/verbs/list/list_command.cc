@@ -59,7 +59,7 @@ std::string machines(std::size_t width) {
   }
   return "Machines, for --machine (TFLOP/s dense; GB; GB/s, links per device and direction):\n" +
          text_table({{"name", false},
-                     {"device", false},
+                     {"device", false, 20},
                      {"bf16"},
                      {"fp8"},
                      {"memory"},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <vector>
 
 #include "stepscope/diagnose/culprit.h"
@@ -110,7 +111,10 @@ std::string first_findings_text(std::span<const Finding> findings, const JobResu
                                 std::string_view but, std::size_t most, std::size_t width) {
   std::vector<const Finding*> first;
   for (const Finding& f : findings)
-    if (first.size() < most && f.under.empty() && f.key != but) first.push_back(&f);
+    if (f.under.empty() && f.key != but) first.push_back(&f);
+  std::ranges::stable_sort(first, std::ranges::greater{},
+                           [](const Finding* f) { return f->gain.value_or(Ns{-1}); });
+  first.resize(std::min(first.size(), most));
   const Ns step = step_length(job);
   std::string out;
   for (std::size_t i = 0; i < first.size(); ++i) {
