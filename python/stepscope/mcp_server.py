@@ -134,9 +134,7 @@ def server():
         try:
             from mcp.server.fastmcp import FastMCP as MCPServer  # mcp 1.x
         except ImportError as missing:
-            raise ImportError(
-                "this needs the package mcp: pip install 'mcp>=2'"
-            ) from missing
+            raise ImportError("this needs the package mcp: pip install 'mcp>=2'") from missing
     made = MCPServer("stepscope", instructions=INSTRUCTIONS)
     for tool in TOOLS:
         made.tool()(tool)
