@@ -15,6 +15,10 @@ run: setup-build
 	@rm -rf $(RUN)
 	@build/release/stepscope train --zero 3 --steps 20 --data docs/dev/benchmarks.md --trace $(RUN)/traces
 	@build/release/stepscope analyze $(RUN)/traces --html report.html
+	@printf '%s\n' '' 'Next, with files of your own (build/release/stepscope list machines shows names):' \
+	  '  build/release/stepscope analyze TRACES --html report.html' \
+	  '  build/release/stepscope check TRAINING_LOG_OR_STEP_TIMES' \
+	  '  build/release/stepscope predict MODEL --machine NAME --gpus N --global-batch N --seq N'
 
 test: setup-build
 	@tools/build.sh release
