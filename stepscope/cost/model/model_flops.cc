@@ -271,7 +271,7 @@ N per_sequence(const Transformer& m, std::int64_t sequence, FlopsConvention conv
         pairs += head_share(m, k) * attention_pairs(m, k, sequence);
         states += state_flops(m, k) * real(sequence) + index_flops(m, k, sequence);
       });
-      const N all = six * count<N>(sequence_weights(m, sequence), "weights times tokens") +
+      N all = six * count<N>(sequence_weights(m, sequence), "weights times tokens") +
                     count<N>(pairs, "query-key pairs") * pair;
       if (states <= 0) return all;
       return all + count<N>(3, "3") * formula::flops<N>(states, "states and indexers");
