@@ -328,10 +328,11 @@ std::vector<Culprit> find_culprits(const JobResult& job) {
   if (verdicts.size() > compared)
     std::ranges::stable_sort(verdicts, std::ranges::greater{}, &Culprit::gain);
   Culprit bound = largest_bound(job);
-  // A small fault is no headline if a bound is a multiple of it. A bubble is no such bound: uneven
-  // stages are a part of it.
+  // A small fault is no headline if a bound is a multiple of it. Uneven stages are a part of the
+  // bubble, which is no such bound for them.
   const bool small = !verdicts.empty() && verdicts.front().share < small_fault &&
-                     bound.kind != CulpritKind::bubble &&
+                     !(bound.kind == CulpritKind::bubble &&
+                       verdicts.front().kind == CulpritKind::stage_imbalance) &&
                      bound.gain >= many_times_fault * verdicts.front().gain;
   if (verdicts.empty() || small) verdicts.insert(verdicts.begin(), std::move(bound));
   std::erase_if(verdicts, [facts = recorded_facts(job)](const Culprit& c) {
