@@ -272,7 +272,7 @@ N per_sequence(const Transformer& m, std::int64_t sequence, FlopsConvention conv
         states += state_flops(m, k) * real(sequence) + index_flops(m, k, sequence);
       });
       N all = six * count<N>(sequence_weights(m, sequence), "weights times tokens") +
-                    count<N>(pairs, "query-key pairs") * pair;
+              count<N>(pairs, "query-key pairs") * pair;
       if (states <= 0) return all;
       return all + count<N>(3, "3") * formula::flops<N>(states, "states and indexers");
     }
