@@ -41,7 +41,7 @@ struct InputRow {
 struct Analysis {
   std::string version;
   std::vector<InputRow> inputs;
-  std::string traces = "TRACES";  // the inputs as a shell takes them, for commands to paste
+  std::string traces = "TRACES";  // inputs and flags as a shell takes them, to print commands
   JobResult job;
   std::optional<int> world_size;
   std::optional<Machine> machine;  // of the ranks' GPU; absent = not in the catalogue

@@ -70,23 +70,40 @@ std::string folder_of(const std::vector<std::string>& inputs) {
   return meant == held ? name : std::string{};
 }
 
-// The inputs as a shell takes them; TRACES where they are too long for a line.
-std::string words_for_shell(const std::vector<std::string>& named) {
-  const std::string folder = folder_of(named);
-  const std::vector<std::string> inputs = folder.empty() ? named : std::vector{folder};
+// Empty: it has no place in a printed line.
+std::string word_for_shell(const std::string& word) {
+  const bool plain = std::ranges::all_of(word, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("/._-+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return word;
+  if (!is_printable(word)) return {};
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+// The inputs and their flags as a shell takes them; TRACES for several that are long.
+std::string words_for_shell(const TracesRequest& request) {
+  const std::string folder = folder_of(request.inputs);
+  const std::vector<std::string> inputs = folder.empty() ? request.inputs : std::vector{folder};
   constexpr std::size_t most_letters = 80;
   std::string words;
   for (const std::string& input : inputs) {
-    if (shown_name(input) != input) return "TRACES";  // it has a secret, or may have one
-    const bool plain = std::ranges::all_of(input, [](unsigned char c) {
-      return std::isalnum(c) != 0 ||
-             std::string_view("/._-+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
-    });
-    const bool quotable = input.find('\'') == std::string::npos && is_printable(input);
-    words += (words.empty() ? "" : " ") + (plain ? input : "'" + input + "'");
-    if (words.size() > most_letters || !quotable) return "TRACES";
+    const bool secret = shown_name(input) != input;  // or there may be one
+    const std::string word = secret ? std::string{} : word_for_shell(input);
+    words += (words.empty() ? "" : " ") + word;
+    if (word.empty() || (inputs.size() > 1 && words.size() > most_letters)) {
+      words.clear();
+      break;
+    }
   }
-  return words.empty() ? "TRACES" : words;
+  if (words.empty()) words = "TRACES";
+  for (const std::string& flag : request.flags) {
+    const std::string word = word_for_shell(flag);
+    words += " " + (word.empty() ? "VALUE" : word);
+  }
+  return words;
 }
 
 // What the account means.
@@ -109,7 +126,7 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
   else
     no_mfu = mfu.error();
   a.link_fits = fit_transfers(a.job.traffic.transfers);
-  a.traces = words_for_shell(request.traces.inputs);
+  a.traces = words_for_shell(request.traces);
   a.answer = find_verdict(a.job, a.mfu, machine);
   a.answer.sentence =
       joined(msg::sentences, {impossible, a.answer.sentence, slowed_sentence(a.job)});

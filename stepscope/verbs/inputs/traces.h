@@ -33,6 +33,7 @@ struct TracesRequest {
   std::string kernel_rules{};          // file of the user's rules of names; empty: none
   GroupDimensions dimensions{};        // which dimension a process group serves; empty: found
   ParallelSizes sizes{};               // where the traces do not show them
+  std::vector<std::string> flags{};    // those above as a command line has them, to print commands
   unsigned threads = 0;                // 0: all cores
   Crew* crew = nullptr;  // processes that share the work; all of them make this request
 };

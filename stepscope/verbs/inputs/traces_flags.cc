@@ -95,6 +95,27 @@ Result<Done> read_groups(const TracesFlags& flags, TracesRequest& request) {
   return Done{};
 }
 
+// The flags that were given and that another verb on the same traces takes as well.
+std::vector<std::string> given_flags(const TracesFlags& f) {
+  std::vector<std::string> given;
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) given.insert(given.end(), {flag, value});
+  };
+  const auto add_size = [&](const char* flag, int size) {
+    if (size > 0) add(flag, std::to_string(size));
+  };
+  add("--steps", f.steps);
+  add("--ranks", f.ranks);
+  add("--filter-time", f.window);
+  add("--step-annotation", f.request.step_annotation);
+  add("--kernel-rules", f.request.kernel_rules);
+  add("--groups", f.groups_file);
+  add_size("--tp", f.tp);
+  add_size("--pp", f.pp);
+  add_size("--dp", f.dp);
+  return given;
+}
+
 constexpr std::int64_t most_ranks = 10'000'000;
 constexpr std::int64_t most_threads = 1024;
 
@@ -202,6 +223,7 @@ Result<TracesRequest> traces_request(const TracesFlags& flags) {
     if (!part) return part.error();
   const auto positive = [](int n) { return n > 0 ? std::optional(n) : std::nullopt; };
   request.sizes = {positive(flags.tp), positive(flags.pp), positive(flags.dp)};
+  request.flags = given_flags(flags);
   return request;
 }
 
