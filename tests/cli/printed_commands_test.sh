@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: printed_commands_test.sh STEPSCOPE SOURCE
 # Commands that the program prints work as they are pasted: those on a line of their own in an answer, and the examples
-# of the help whose inputs are in the tree or are none.
+# of the help that need no input, or one in the tree.
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
