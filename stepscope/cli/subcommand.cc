@@ -11,6 +11,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "stepscope/analysis/replay/scenario.h"
@@ -152,7 +153,8 @@ int run_command_line(int argc, char** argv) try {
   std::vector<char*> words(argv, argv + argc);
   if (!first.starts_with('-') && find_verb(app, first) == nullptr) {
     // Files alone are to be analysed.
-    if (!std::filesystem::exists(first)) return wrong_usage(unknown_verb(app, first));
+    std::error_code failed;
+    if (!std::filesystem::exists(first, failed)) return wrong_usage(unknown_verb(app, first));
     static char analyze[] = "analyze";
     words.insert(words.begin() + 1, analyze);
   }

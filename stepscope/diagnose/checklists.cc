@@ -8,6 +8,7 @@
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/diagnose/judged_transfers.h"
 #include "stepscope/diagnose/thresholds.h"
+#include "stepscope/fit/collective_link.h"
 #include "stepscope/say/format.h"
 
 namespace stepscope {
@@ -217,6 +218,7 @@ ChecklistLine bandwidth(const ChecklistInput& in) {
   const auto transfers = judged_transfers(in.job->collectives, *in.machine, in.world_size);
   const auto slowest = std::ranges::max_element(transfers, {}, &ExpectedCollective::ratio);
   if (slowest == transfers.end()) return unknown(name, msg::no_transfer_and_link());
+  if (slowest->ratio() * most_link_share < 1) return unknown(name, msg::places_unsure());
   return judged(
       name, true,
       msg::slowest_of_link(collective_kind_names[static_cast<std::size_t>(slowest->row->kind)],

@@ -107,6 +107,11 @@ TEST(Checklists, TheSlowestTransferIsJudgedByTheTimeOfItsLink) {
   EXPECT_TRUE(say(line.evidence).find("reaches 50.0 % of what its link allows; one below 33.3 %") !=
               std::string::npos)
       << say(line.evidence);
+  t.job.collectives.rows[0].transfer = Ns{std::llround(expected / 2 * 1e9)};
+  const auto impossible =
+      checklists({.facts = facts, .job = &t.job, .machine = &machine, .world_size = 2});
+  EXPECT_EQ(result_of(impossible, "communication", "bandwidth"), ChecklistResult::unknown)
+      << "no link carries twice its rate";
 }
 
 TEST(Checklists, WithoutCommunicationThereIsNothingToOverlap) {

@@ -122,8 +122,13 @@ Ns bubble_of_stages(const JobResult& job) {
   if (!job.pipeline) return Ns{0};
   const std::vector<StageMean> stages = stage_means(job);
   double sum = 0;
-  for (const StageMean& s : stages) sum += s.bubble();
-  return stages.empty() ? Ns{0} : Ns{std::llround(sum / static_cast<double>(stages.size()))};
+  double traced = 0;
+  for (const StageMean& s : stages) {
+    if (s.ranks == 0) continue;
+    sum += s.bubble();
+    ++traced;
+  }
+  return traced > 0 ? Ns{std::llround(sum / traced)} : Ns{0};
 }
 
 }  // namespace stepscope

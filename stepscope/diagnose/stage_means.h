@@ -44,10 +44,11 @@ struct StageMean {
 
 // Work over work and bubble: of the traced stages, and were all stages alike.
 [[nodiscard]] std::optional<double> pipeline_efficiency(const JobResult& job);
-// What the stages of a pipeline idle for lack of work, a step, in the mean; zero without a
+[[nodiscard]] std::optional<double> even_efficiency(const PipelineBubble& bubble);
+
+// What the traced stages of a pipeline idle for lack of work, a step, in the mean; zero without a
 // pipeline.
 [[nodiscard]] Ns bubble_of_stages(const JobResult& job);
-[[nodiscard]] std::optional<double> even_efficiency(const PipelineBubble& bubble);
 
 // "4 stages, 8 micro-batches, 2 chunks a stage, interleaved".
 [[nodiscard]] Message shape_words(const PipelineBubble& bubble);

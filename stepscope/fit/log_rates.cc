@@ -261,7 +261,7 @@ LogRates log_rates(const JobLog& log, const LogSteps& steps, const LogAccount& a
     rate.convention = flops_as_given;
   } else if (const auto tokens = token_rate(model, account); tokens && known(model)) {
     rate.ours = *tokens * by(model, FlopsConvention::causal_halved);
-    rate.convention = "causal attention halved";
+    rate.convention = convention_name(*model.model, FlopsConvention::causal_halved);
   }
   if (rate.ours) {
     if (peak) rate.mfu = *rate.ours / peak->value;
@@ -270,8 +270,10 @@ LogRates log_rates(const JobLog& log, const LogSteps& steps, const LogAccount& a
   for (const LogRate& r : out.rates) {
     if (!r.mfu) continue;
     out.mfu = r.mfu;
-    out.mfu_convention =
-        r.convention == flops_as_given ? flops_as_given : flops_convention_names.front();
+    out.mfu_convention = r.convention == flops_as_given ? flops_as_given
+                         : model.model
+                             ? convention_name(*model.model, FlopsConvention::causal_halved)
+                             : flops_convention_names.front();
   }
   return out;
 }

@@ -52,6 +52,9 @@ TEST(CountedTree, OffersNamesThatDifferByALetterFromAClassOfTransformers) {
   EXPECT_EQ(likely_class("Llama3DecoderLayer"), "");
   EXPECT_EQ(likely_class("Qwen3DecoderLayer"), "");
   EXPECT_EQ(likely_class("MistralDecoderLaye"), "MistralDecoderLayer");
+  EXPECT_EQ(likely_class("OlmoeAttention"), "");
+  EXPECT_EQ(likely_class("PhimoeDecoderLayer"), "");
+  EXPECT_EQ(likely_class("OPTAttention"), "");
   const auto p = test::profile_of(
       "'total' (9)\n1(2) 'Llamad4TextDecoderLayer.forward [0x66] [66]' (5)\n'Mine.run' (3)\n");
   ASSERT_TRUE(p) << p.error().message();

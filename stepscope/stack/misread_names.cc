@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 
 #include "stepscope/base/ascii.h"
@@ -13,13 +14,13 @@ namespace stepscope {
 namespace {
 
 // Classes of transformers are a family and a part (src/transformers/models/*/modeling_*.py).
-constexpr std::array<std::string_view, 40> families = {
-    "Bloom",      "Cohere",  "Cohere2",    "DeepseekV2",   "DeepseekV3", "Falcon",   "GPT2",
-    "GPTNeoX",    "Gemma",   "Gemma2",     "Gemma3",       "Glm",        "Glm4",     "GptOss",
-    "Granite",    "Llama",   "Llama4Text", "Llama4Vision", "Mamba2",     "MiniMax",  "Mistral",
-    "Mistral3",   "Mixtral", "MllamaText", "Nemotron",     "OPT",        "Olmo",     "Olmo2",
-    "OlmoE",      "Phi",     "Phi3",       "PhiMoE",       "Qwen2",      "Qwen2Moe", "Qwen2VL",
-    "Qwen2_5_VL", "Qwen3",   "Qwen3Moe",   "SmolLM3",      "Starcoder2"};
+constexpr std::array<std::string_view, 39> families = {
+    "Bloom",    "Cohere",   "Cohere2",    "DeepseekV2",   "DeepseekV3", "Falcon",  "GPT2",
+    "GPTNeoX",  "Gemma",    "Gemma2",     "Gemma3",       "Glm",        "Glm4",    "GptOss",
+    "Granite",  "Llama",    "Llama4Text", "Llama4Vision", "Mamba2",     "MiniMax", "Mistral",
+    "Mistral3", "Mixtral",  "MllamaText", "Nemotron",     "Olmo",       "Olmo2",   "Olmoe",
+    "Phi",      "Phi3",     "Phimoe",     "Qwen2",        "Qwen2Moe",   "Qwen2VL", "Qwen2_5_VL",
+    "Qwen3",    "Qwen3Moe", "SmolLM3",    "Starcoder2"};
 constexpr std::array<std::string_view, 9> parts = {
     "DecoderLayer", "Attention", "MLP",           "Model",          "ForCausalLM",
     "RMSNorm",      "Block",     "SdpaAttention", "FlashAttention2"};
@@ -56,7 +57,8 @@ std::vector<MisreadName> misread_names(const Profile& profile) {
                            [](const ProfileInput& i) { return i.notes.contains("rows_repaired"); }))
     return {};
   std::map<std::string, std::string> likely;
-  for (const StringId frame : profile.tree.frame) {
+  const std::set<StringId> frames(profile.tree.frame.begin(), profile.tree.frame.end());
+  for (const StringId frame : frames) {
     std::string_view rest = frame_of(profile.strings[frame]).function;
     while (!rest.empty()) {
       const std::string_view name = rest.substr(0, rest.find('.'));

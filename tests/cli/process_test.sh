@@ -332,6 +332,8 @@ for delay in 0.2 0.1 0.05 0.02; do
 done
 [ $interrupted = yes ] || fail "Ctrl-C does not end with 130"
 
+run 2 "a name too long for a file" "$(printf 'x%.0s' {1..300})"
+
 # Ctrl-C during writing. The temporary file shows that writing has begun; exit code 0 means that it finished before the
 # signal.
 met=no

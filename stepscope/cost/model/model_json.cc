@@ -2,6 +2,7 @@
 // Each field is in a table once. The table serves both reading and writing.
 #include "stepscope/cost/model/model_json.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -353,8 +354,8 @@ namespace {
 std::string model_of_repository(std::string_view id) {
   std::string name = lower(std::string(id.substr(id.rfind('/') + 1)));
   if (name.starts_with("meta-")) name.erase(0, 5);
-  constexpr std::array<std::string_view, 9> kinds = {"-hf",   "-instruct", "-chat", "-base", "-it",
-                                                     "-bf16", "-fp8",      "-v0.1", "-v0.3"};
+  constexpr std::array<std::string_view, 8> kinds = {"-hf", "-instruct", "-chat", "-base",
+                                                     "-it", "-bf16",     "-fp8",  "-v0.1"};
   for (bool found = true; found;) {
     found = false;
     for (const std::string_view kind : kinds)
@@ -374,11 +375,12 @@ Result<Transformer> find_model(const std::string& name) {
   for (const Transformer& m : model_catalogue()) {
     if (m.name == low) return m;
   }
-  // A file of that name goes before a repository.
+  // A file of that name goes before a repository, whose id is "owner/name".
   std::error_code failed;
-  const bool file = name.ends_with(".json") ||
-                    (name.find('/') != std::string::npos && std::filesystem::exists(name, failed));
-  if (file) return read_model(name);
+  const bool path = name.starts_with('/') || name.starts_with('.') ||
+                    std::ranges::count(name, '/') > 1 || name.ends_with(".json");
+  if (path || (name.find('/') != std::string::npos && std::filesystem::exists(name, failed)))
+    return read_model(name);
   for (const Transformer& m : model_catalogue())
     if (model_of_repository(m.name) == model_of_repository(name)) return m;
   std::vector<std::string_view> names;

@@ -120,6 +120,7 @@ TEST(FindModel, SuggestsTheNearestNames) {
   EXPECT_EQ(find_model("meta-llama/Llama-2-7b-chat-hf")->name, "llama-2-7b");
   EXPECT_EQ(find_model("deepseek-ai/DeepSeek-V3")->name, "deepseek-v3");
   EXPECT_FALSE(find_model("meta-llama/Llama-3.2-1B")) << "another model of the family";
+  EXPECT_FALSE(find_model("mistralai/Mistral-7B-v0.3")) << "its vocabulary is larger";
   const auto missing = find_model("llama4-70b");
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().message().find("llama-3-70b"), std::string::npos);
@@ -135,6 +136,8 @@ TEST(FindModel, ReadsAFileWhereAPathIsGiven) {
   const auto gone = find_model(path);
   ASSERT_FALSE(gone);
   EXPECT_NE(gone.error().message().find("No such file"), std::string::npos);
+  for (const char* id : {"./meta-llama/Llama-2-7b-hf", "/models/Llama-2-7b-hf", "a/b/llama-2-7b"})
+    EXPECT_FALSE(find_model(id)) << id << " is a path, and no repository";
 }
 
 }  // namespace

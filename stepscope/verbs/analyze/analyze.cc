@@ -2,14 +2,12 @@
 #include "stepscope/verbs/analyze/analyze.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <utility>
 
 #include "stepscope/analysis/matching/host_clock.h"
 #include "stepscope/analysis/runs/gpu_evidence.h"
 #include "stepscope/base/files/remote_name.h"
-#include "stepscope/base/utf8.h"
 #include "stepscope/diagnose/findings/finding_list.h"
 #include "stepscope/diagnose/needs.h"
 #include "stepscope/diagnose/recording_words.h"
@@ -21,6 +19,7 @@
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/analyze/job_expectation.h"
 #include "stepscope/verbs/analyze/recorded_program.h"
+#include "stepscope/verbs/analyze/remedy.h"
 
 namespace stepscope {
 namespace {
@@ -68,19 +67,6 @@ std::string folder_of(const std::vector<std::string>& inputs) {
   std::ranges::sort(meant);
   std::ranges::sort(held);
   return meant == held ? name : std::string{};
-}
-
-// Empty: it has no place in a printed line.
-std::string word_for_shell(const std::string& word) {
-  const bool plain = std::ranges::all_of(word, [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("/._-+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return word;
-  if (!is_printable(word)) return {};
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
 }
 
 // The inputs and their flags as a shell takes them; TRACES for several that are long.

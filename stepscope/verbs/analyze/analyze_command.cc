@@ -193,6 +193,10 @@ void write_fitted_machine(const AnalyzeFlags& flags, const Analysis& analysis, F
     fmt::print("{}: {} with links fitted to {}, {} off on average; for --machine\n",
                flags.write_machine, fitted->machine.name, counted(fitted->timings, "transfer time"),
                format_percent(fitted->mean_error));
+  for (const bool across : {false, true})
+    if (const double reached = across ? fitted->reached_across : fitted->reached_inside;
+        reached < 1 && flags.json != "-")
+      fmt::print("{}.\n", say(msg::links_slower(across, Percent{reached})));
 }
 
 int run(const AnalyzeFlags& flags) {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
+#include "stepscope/base/utf8.h"
 #include "stepscope/face/tree/names.h"
 
 namespace stepscope {
@@ -36,9 +38,22 @@ Message remedy_of(const Analysis& report) {
   return said == nullptr ? Message() : said->advice;
 }
 
+std::string word_for_shell(const std::string& word) {
+  const bool plain = std::ranges::all_of(word, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("/._-+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return word;
+  if (!is_printable(word)) return {};
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string whatif_command(const Analysis& report, std::string_view change) {
-  return change.empty() ? std::string()
-                        : fmt::format("stepscope whatif {} --change {}", report.traces, change);
+  const std::string word = word_for_shell(std::string(change));
+  return word.empty() ? std::string()
+                      : fmt::format("stepscope whatif {} --change {}", report.traces, word);
 }
 
 std::string whatif_command(const Analysis& report) {

@@ -18,6 +18,9 @@ namespace stepscope {
 // Empty if the first sentence states no finding.
 [[nodiscard]] Message remedy_of(const Analysis& report);
 
+// The word as a shell takes it, quoted if need be. Empty: it has no place in a printed line.
+[[nodiscard]] std::string word_for_shell(const std::string& word);
+
 // The command that replays the change, to be pasted into a shell; empty without a change.
 [[nodiscard]] std::string whatif_command(const Analysis& report, std::string_view change);
 // That of the verdict; empty without a verdict that a replay can show.

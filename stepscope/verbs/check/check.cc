@@ -374,14 +374,18 @@ std::vector<std::string> rank_files(const std::vector<std::string>& inputs) {
   return files;
 }
 
-// Reads the logs of GPUs among the inputs of an input that is no trace. Traces read theirs.
+// Reads the logs of GPUs that come with an input that is no trace. Traces read theirs.
 Result<Done> take_gpu_logs(std::span<const std::string> paths, const StopFlag* stop,
                            CheckResult& c) {
   std::vector<GpuLog> logs;
   for (const std::string& path : paths) {
     auto log = read_gpu_log(path, stop);
-    if (!log) return log.error();
-    logs.push_back(*std::move(log));
+    if (log)
+      logs.push_back(*std::move(log));
+    else if (log.error().code == ErrorCode::interrupted)
+      return log.error();
+    else
+      c.failures.push_back(log.error());
   }
   c.gpu_use = gpu_use_of_logs(logs);
   return Done{};

@@ -86,9 +86,9 @@ function headline(report) {
   return 'These traces hold no answer to where a step goes.';
 }
 
-// A command with a button that copies it.
+// A command with a button that copies it, where the browser allows pages to copy.
 function command(text) {
-  const button = h('button', {
+  const button = navigator.clipboard && h('button', {
     type: 'button',
     on: {
       click: () => navigator.clipboard.writeText(text).then(() => {
