@@ -266,6 +266,18 @@ err_has "no rank of --ranks 7"
 run 1 "steps that are not there" analyze "$traces" --steps 1000:
 err_has "no step of --steps 1000:"
 
+mkdir "$dir/jobs" || exit 1
+for i in 1 2 3 4 5 6; do
+  printf '{"baseTimeNanoseconds":1700000000000000000,"distributedInfo":{"rank":0},"traceEvents":[
+    {"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":%d,"tid":1,"ts":%d000000000,"dur":100},
+    {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":%d,"tid":1,"ts":%d000000010,"dur":50}]}' $i $i $i $i \
+    >"$dir/jobs/$i.json"
+done
+run 1 "traces of six jobs" analyze "$dir/jobs"
+out_has "1 of 6 files: 1.json"
+err_has "left out: 2 more traces of another job"
+[ "$(wc -l <"$dir/err")" -eq 4 ] || fail "traces of six jobs: $(wc -l <"$dir/err") lines of errors"
+
 head -c 100000 <(gzip -dc "$traces/rank0.json.gz") >"$dir/cut.json"
 run 0 "a truncated input" analyze "$dir/cut.json"
 out_has "is cut off"

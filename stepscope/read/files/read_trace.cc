@@ -218,6 +218,7 @@ void keep_one_job(std::span<const std::string> paths, Files& files, Run& run) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!left_out[i]) continue;
     files[i].clear();
+    run.inputs[i].of_other_job = true;
     run.inputs[i].error =
         Error{.what = *left_out[i],
               .file = paths[i],

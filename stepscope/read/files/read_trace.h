@@ -43,6 +43,7 @@ struct InputReport {
   ImportNotes notes{};
   std::string damage{};          // damage of a compressed file: what and where
   std::optional<Error> error{};  // why it gave no trace
+  bool of_other_job = false;     // a trace, left out for that reason
 };
 
 struct RankTrace {

@@ -93,7 +93,7 @@ void name_other_verbs(Run& run, const StopFlag* stop) {
   constexpr int max_files = 8;  // files
   int asked = 0;
   for (InputReport& i : run.inputs) {
-    if (!i.error || ++asked > max_files) continue;
+    if (!i.error || i.of_other_job || ++asked > max_files) continue;
     const std::vector<std::string> commands = commands_that_read(i.path, stop);
     if (commands.empty()) continue;
     i.error->what = "is no trace";
@@ -141,6 +141,20 @@ Result<Done> read_gpu_logs(const TracesRequest& request, const Progress& progres
           .file = paths.front(),
           .hint = "name the traces with it"});
   return Done{};
+}
+
+// Says why inputs are left out: of the traces of other jobs the first ones, and how many more.
+void fail_inputs(const Run& run, const Progress& progress, std::vector<Error>& failures) {
+  constexpr std::size_t most_of_other_jobs = 3;
+  std::size_t of_other_jobs = 0;
+  for (const InputReport& i : run.inputs)
+    if (i.error && (!i.of_other_job || ++of_other_jobs <= most_of_other_jobs))
+      fail(progress, failures, *i.error);
+  if (of_other_jobs > most_of_other_jobs)
+    fail(progress, failures,
+         {.what = "left out: " + counted(of_other_jobs - most_of_other_jobs, "more trace") +
+                  " of another job",
+          .hint = "name the traces of one job; the JSON lists them (inputs[].error)"});
 }
 
 }  // namespace
@@ -192,8 +206,7 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
     return possible.error();
   name_other_verbs(read.run, progress.stop);
   if (progress.stopped()) return interrupted();
-  for (const InputReport& i : read.run.inputs)
-    if (i.error) fail(progress, read.failures, *i.error);
+  fail_inputs(read.run, progress, read.failures);
   for (const Error& e : read.run.errors) fail(progress, read.failures, e);
   read.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   read.inputs = input_rows(read.run);
