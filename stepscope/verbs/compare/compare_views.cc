@@ -10,7 +10,9 @@
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/json_values.h"
 #include "stepscope/say/format.h"
+#include "stepscope/say/kernel_name.h"
 #include "stepscope/say/say.h"
+#include "stepscope/say/vocabulary.h"
 
 namespace stepscope {
 
@@ -316,7 +318,7 @@ std::string arms_table(const Comparison& r, std::size_t width) {
                      {"stdev"},
                      {"p95"},
                      {"outliers"},
-                     {"n_eff"}},
+                     {"effective"}},
                     {arm_row("A", r.label_a, r.runs.a), arm_row("B", r.label_b, r.runs.b)}, width);
 }
 
@@ -335,6 +337,18 @@ std::string test_text(const Comparison& r) {
                                Digits{t.interval->second}, p_in_words(*t.p_steps),
                                t.p_launches ? p_in_words(*t.p_launches) : Message())) +
          '\n';
+}
+
+std::string name_of_part(const PartDifference& part) {
+  switch (part.kind) {
+    case PartKind::budget:
+      return std::string(label_of("budget", part.name));
+    case PartKind::compute:
+      return std::string(label_of("kernel_class", part.name));
+    case PartKind::kernel:
+      break;
+  }
+  return short_kernel_name(printable(part.name));
 }
 
 const char* title_of(PartKind kind) {
@@ -363,7 +377,7 @@ std::string parts_table(const RunComparison& runs, PartKind kind, std::size_t mo
     const auto plus = [](double ns) {
       return fmt::format("{}{}", ns > 0 ? "+" : "", format_time(ns));
     };
-    rows.push_back({printable(part.name), format_time(t.a), format_time(t.b), plus(t.difference),
+    rows.push_back({name_of_part(part), format_time(t.a), format_time(t.b), plus(t.difference),
                     t.interval
                         ? fmt::format("{} to {}", plus(t.interval->first), plus(t.interval->second))
                         : "-",
