@@ -130,7 +130,7 @@ def throttled(program, folder, made):
         expect(row["zone_ns"] == zone * 60_000_000_000 and row["ranks"] == list(range(8)) and not row["problem"],
                "the log is %s" % row)
     text = subprocess.run([program, "analyze", made.traces, "-v"], capture_output=True, text=True, check=True).stdout
-    expect("hw thermal slowdown 100" in text and "GPUs in the steps" in text, text)
+    expect("hw thermal slowdown 100" in text and "GPUs in the steps" in text and "in use" in text, text)
     os.remove(os.path.join(made.traces, "smi.csv"))
 
 

@@ -346,9 +346,10 @@ std::string gpu_readings_text(const std::optional<GpuEvidence>& gpus, std::size_
   std::vector<std::vector<std::string>> rows;
   for (const GpuOfRank* gpu : listed) {
     const GpuState& s = gpu->whole;
-    rows.push_back({std::to_string(gpu->rank), ghz_or_dash(s.sm_clock_mhz.mean()),
-                    ghz_or_dash(s.sm_clock_mhz.least()), ghz_or_dash(gpu->gpu.max_sm_clock_mhz),
-                    number_or_dash(s.power_watts.mean()),
+    const auto in_use = s.utilization.mean();
+    rows.push_back({std::to_string(gpu->rank), in_use ? format_percent(*in_use) : "-",
+                    ghz_or_dash(s.sm_clock_mhz.mean()), ghz_or_dash(s.sm_clock_mhz.least()),
+                    ghz_or_dash(gpu->gpu.max_sm_clock_mhz), number_or_dash(s.power_watts.mean()),
                     number_or_dash(gpu->gpu.power_limit_watts),
                     number_or_dash(s.temperature_celsius.mean()), std::to_string(s.readings),
                     reasons_text(s)});
@@ -361,6 +362,7 @@ std::string gpu_readings_text(const std::optional<GpuEvidence>& gpus, std::size_
                              zones_text(*gpus)),
                  width) +
          text_table({{.title = "rank"},
+                     {.title = "in use"},
                      {.title = "SM clock"},
                      {.title = "least"},
                      {.title = "max"},
