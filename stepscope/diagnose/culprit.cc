@@ -307,6 +307,11 @@ bool replay_tells(const JobResult& job) {
          !job.ranks.empty();
 }
 
+bool counts_in_length(const JobResult& job, std::int64_t step) {
+  const auto& common = job.steps.common;
+  return !replay_tells(job) || common.size() < 2 || step != common.front().index;
+}
+
 Ns step_length(const JobResult& job) {
   if (job.explanation && job.explanation->step > Ns{0}) return job.explanation->step;
   return Ns{std::llround(mean_step(job))};

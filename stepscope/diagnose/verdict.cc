@@ -187,14 +187,12 @@ Message gap_text(const JobResult& job, BoundBy bound) {
         return false;
     }
   };
-  // The first of several steps does not count (step_time() of the replay).
-  const bool skip = replay_tells(job) && job.steps.common.size() > 1;
   const IdleInstance* worst = nullptr;
   int rank = 0;
   for (const RankResult& r : job.ranks)
     for (const IdleCause& cause : r.device.idle)
       for (const IdleInstance& i : cause.largest) {
-        if (!belongs(cause.cause) || (skip && i.step == job.steps.common.front().index)) continue;
+        if (!belongs(cause.cause) || !counts_in_length(job, i.step)) continue;
         if (worst != nullptr && i.wall <= worst->wall) continue;
         worst = &i;
         rank = r.rank;
@@ -254,9 +252,11 @@ Message collective_text(const JobResult& job) {
   const auto groups = static_cast<double>(std::max<std::size_t>(row.groups.size(), 1));
   const double calls =
       static_cast<double>(row.count) / groups / static_cast<double>(job.steps.common.size());
-  return msg::most_exposed(collective_kind_names[static_cast<std::size_t>(row.kind)], row.bytes,
-                           value_if(row.group != "unknown", printable(row.group)),
-                           row.groups.size() > 1, Digits{calls}, !is_window(job));
+  return msg::most_exposed(
+      collective_kind_names[static_cast<std::size_t>(row.kind)], row.bytes,
+      value_if(row.group != "unknown", printable(row.group)), row.groups.size() > 1,
+      calls == std::floor(calls) ? Value(static_cast<std::uint64_t>(calls)) : Value(Digits{calls}),
+      !is_window(job));
 }
 
 bool is_product(NameClass kind) {

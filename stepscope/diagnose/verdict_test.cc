@@ -478,7 +478,7 @@ TEST(Verdict, TheMostExposedCollectiveIsCountedForOneRankAndStep) {
   row.count = 80;
   row.exposed = Ns{70'000'000};
   EXPECT_EQ(say(find_verdict(t.job, std::nullopt).culprit),
-            "all_reduce in groups tp is exposed most, 40.0 calls a step");
+            "all_reduce in groups tp is exposed most, 40 calls a step");
 }
 
 TEST(Verdict, NothingToAnswerFromIsSaid) {

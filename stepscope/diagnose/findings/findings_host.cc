@@ -15,18 +15,18 @@
 namespace stepscope {
 namespace {
 
-// The longest instance of an idle cause over all ranks.
+// The longest instance of an idle cause over all ranks, in the steps that count.
 std::optional<FindingPlace> longest_idle(const JobResult& job, BudgetCategory cause,
                                          std::string& culprit) {
   std::optional<FindingPlace> place;
   for (const RankResult& r : job.ranks)
-    for (const IdleCause& c : r.device.idle) {
-      if (c.cause != cause || c.largest.empty()) continue;
-      const IdleInstance& i = c.largest.front();
-      if (place && i.wall <= place->time) continue;
-      place = FindingPlace{r.rank, i.start, i.wall};
-      culprit = i.culprit.value_or(i.host_activity);
-    }
+    for (const IdleCause& c : r.device.idle)
+      for (const IdleInstance& i : c.largest) {
+        if (c.cause != cause || !counts_in_length(job, i.step)) continue;
+        if (place && i.wall <= place->time) continue;
+        place = FindingPlace{r.rank, i.start, i.wall};
+        culprit = i.culprit.value_or(i.host_activity);
+      }
   return place;
 }
 

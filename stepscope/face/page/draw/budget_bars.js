@@ -4,7 +4,7 @@
 import {chosen} from './chosen.js';
 import {h, swatch} from './elements.js';
 import {categories} from './looks.js';
-import {ns, part, percent, round, sum, ticks} from '../format/numbers.js';
+import {ns, part, percent, percents_to_sum, round, sum, ticks} from '../format/numbers.js';
 
 export function mean_budget(budgets) {
   const out = {};
@@ -52,9 +52,10 @@ export function stack(budget, full, name, tall) {
 // The legend shows sums and filters: a click removes a category from every bar.
 export function budget_legend(budget) {
   const total = total_of(budget);
-  const items = categories().filter((c) => budget[c.key] > 0)
-                    .map(
-                        (c) =>
+  const there = categories().filter((c) => budget[c.key] > 0);
+  const shares = percents_to_sum(there.map((c) => budget[c.key] / total));
+  const items = there.map(
+                        (c, i) =>
                             h('button', {
                               type: 'button',
                               'aria-pressed': String(!chosen.hidden.has(c.key)),
@@ -63,7 +64,7 @@ export function budget_legend(budget) {
                               on: {click: () => toggle(c.key)},
                             },
                               swatch(c.key, c.pattern), c.label,
-                              h('span', {class: 'amount'}, percent(budget[c.key] / total))));
+                              h('span', {class: 'amount'}, shares[i])));
   if (chosen.hidden.size) {
     items.push(
         h('button', {

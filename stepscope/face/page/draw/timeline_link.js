@@ -22,5 +22,5 @@ export function timeline_link(rank, start, wall) {
           }
         }
       },
-      ns(start));
+      `at ${ns(start)}`);
 }

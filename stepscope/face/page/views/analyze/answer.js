@@ -27,7 +27,11 @@ function kicker(report) {
   if (one_window(report.ranks)) parts.push('one window, no steps marked');
   else if (steps.length) parts.push(`${steps.length === 1 ? 'step' : 'steps'} ${runs(steps)}`);
   else parts.push('no steps');
-  parts.push(`${plural(inputs.length, 'file')}, ${bytes(sum(inputs.map((i) => i.bytes)))}`);
+  const used = inputs.filter((i) => !i.error);
+  parts.push(used.length && used.length < inputs.length ?
+    `${used.length} of ${plural(inputs.length, 'file')}: ${used[0].path.split('/').pop()}${
+      used.length > 1 ? ', …' : ''}` :
+    `${plural(inputs.length, 'file')}, ${bytes(sum(inputs.map((i) => i.bytes)))}`);
   return parts.join(' · ');
 }
 
@@ -41,7 +45,7 @@ function key_figures(report) {
     const step = job.step_mean_ns;
     const notes = [];
     if (total > 0 && step > 1.01 * total) notes.push(`first to last rank; of each ${ns(total)}`);
-    if (several)
+    if (several && known(job.step_stdev_ns))
       notes.push(`${ns(job.step_min_ns)} to ${ns(job.step_max_ns)}, σ ${ns(job.step_stdev_ns)}`);
     rows.push([one_window(report.ranks) ? 'Window' : 'Step', ns(step), notes.join('; ')]);
   }
@@ -53,7 +57,9 @@ function key_figures(report) {
   if (unrecorded > 0) rows.push(['Not recorded', percent(unrecorded), 'of the step']);
   if (total > 0 && unrecorded < 0.5) {  // shares of the rest would mean nothing
     const compute = sum([job.budget_ns.compute, job.budget_ns.comm_overlapped]);
-    rows.push(['Computing', percent(compute / total), 'of the step']);
+    const beside = job.budget_ns.comm_overlapped;
+    rows.push(['Computing', percent(compute / total),
+               beside > 0 ? `${percent(beside / total)} beside communication` : 'of the step']);
     const exposed = categories().filter((c) => c.key.startsWith('comm_exposed')).map((c) => c.key);
     const communicates = job.budget_ns.comm_overlapped > 0 ||
         exposed.some((k) => job.budget_ns[k] > 0);
@@ -79,6 +85,8 @@ function key_figures(report) {
               h('div', null, h('dt', null, label),
                 h('dd', null, value, remark && h('small', null, remark)))));
 }
+
+const most_left_out = 3;
 
 function headline(report) {
   if (report.answer && report.answer.sentence) return report.answer.sentence;
@@ -125,8 +133,11 @@ export function analyze_hero(report) {
       first_look(report),
       broken.length > 0 &&
           h('div', {class: 'notes broken', role: 'alert'},
-            h('strong', null, `${plural(broken.length, 'file')} could not be read`),
-            h('ul', null, broken.slice(0, 20).map((i) => h('li', null, i.error)))),
+            h('strong', null, `${plural(broken.length, 'file')} left out`),
+            h('ul', null, broken.slice(0, most_left_out).map(
+              (i) => h('li', null, `${i.path.split('/').pop()}: ${i.error}`))),
+            broken.length > most_left_out &&
+              h('p', null, `… and ${count(broken.length - most_left_out)} more: see Inputs`)),
       said.length > 0 &&
           h('details', {class: 'notes'},
             h('summary', null,

@@ -107,8 +107,8 @@ export function slowest_groups(groups) {
 }
 
 // What shades a square: {of(cell): a value of at least 0, least, most, tip(cell), words}.
-function by_lateness(cells) {
-  const step = median(cells.map((c) => c.wall)) || 1;
+function by_lateness(cells, whole) {
+  const step = whole || median(cells.map((c) => c.wall)) || 1;
   const most = Math.max(largest(cells.map((c) => c.more)), full_shade * step);
   return {
     of: (c) => c.more, least: least_shade * step, most,
@@ -183,7 +183,10 @@ export function mesh_section(report) {
   if (!cells.some((c) => c.wall > 0)) return missing(record.steps);
   const verdict = (report.answer && report.answer.verdict) || {};
   const slowest = slowest_groups(report.groups || []);
-  const looks = {late: () => by_lateness(cells), busbw: () => by_bandwidth(cells, slowest)};
+  const looks = {
+    late: () => by_lateness(cells, report.job && report.job.step_mean_ns),
+    busbw: () => by_bandwidth(cells, slowest)
+  };
   const box = h('div');
   const show = (key) => box.replaceChildren(mesh_figure(cells, looks[key](), verdict));
   const first = slowest.size && verdict.kind === 'slow_group' ? 'busbw' : 'late';

@@ -57,9 +57,9 @@ export function long_steps(numbers, times) {
 }
 
 const step_words = {
-  outlier_step: (_, time) => `${ns(time)}, an outlier`,
+  outlier_step: () => 'an outlier',
   throttling: (v) => `slower from here: ${ranks_text(v.ranks)}`,
-  pauses: (_, time) => `${ns(time)}, a pause`
+  pauses: () => 'a pause'
 };
 
 // The steps that the verdict and its alternatives name, then those that are much longer than the
@@ -71,7 +71,7 @@ export function marked_steps(report, numbers, times) {
     const words = step_words[v.kind];
     if (!words) continue;
     for (const index of v.steps || []) {
-      const text = words(v, times[numbers.indexOf(index)]);
+      const text = words(v);
       if (numbers.includes(index) && !marks.has(index))
         marks.set(index, {index, text, named: v === verdict});
     }
