@@ -24,11 +24,11 @@
 #include "stepscope/say/vocabulary.h"
 #include "stepscope/verbs/analyze/expected_views.h"
 #include "stepscope/verbs/analyze/explanation_views.h"
+#include "stepscope/verbs/analyze/first_screen.h"
 #include "stepscope/verbs/analyze/gpu_views.h"
 #include "stepscope/verbs/analyze/pipeline_views.h"
 #include "stepscope/verbs/analyze/range_views.h"
 #include "stepscope/verbs/analyze/recording_views.h"
-#include "stepscope/verbs/analyze/remedy.h"
 #include "stepscope/verbs/analyze/unit_views.h"
 #include "stepscope/verbs/sections/account.h"
 #include "stepscope/verbs/sections/findings_text.h"
@@ -42,7 +42,6 @@ constexpr std::size_t most_gaps = 6;
 constexpr std::size_t most_ranks = 16;
 constexpr std::size_t most_first_findings = 3;
 constexpr double least_difference = 0.01;  // of two step lengths, to be explained
-constexpr std::size_t most_first_notes = 3;
 
 using Rows = std::vector<std::vector<std::string>>;
 
@@ -387,31 +386,6 @@ std::vector<std::string> text_sections(const Analysis& report, std::size_t width
   return sections;
 }
 
-// "8 ranks · NVIDIA H100 80GB HBM3 · steps 12–21 · 1.2 GB read in 1.4 s"
-std::string headline(const Analysis& report) {
-  const JobResult& job = report.job;
-  std::vector<std::string> parts;
-  parts.push_back(job.ranks.size() == 1 ? fmt::format("rank {}", job.ranks[0].rank)
-                                        : fmt::format("{} ranks", job.ranks.size()));
-  if (report.world_size && static_cast<std::size_t>(*report.world_size) > job.ranks.size())
-    parts.back() += fmt::format(" of {}", *report.world_size);
-  std::set<std::string> devices;
-  for (const RankResult& r : job.ranks) devices.insert(r.device.label());
-  for (const std::string& d : devices) parts.push_back(printable(d));
-  if (job.steps.common.size() > 1)
-    parts.push_back(
-        fmt::format("steps {}–{}", job.steps.common.front().index, job.steps.common.back().index));
-  else if (job.steps.common.size() == 1)
-    parts.push_back(job.ranks[0].steps[0].name == "window"
-                        ? "one window, no steps"
-                        : fmt::format("step {}", job.steps.common[0].index));
-  double bytes = 0;
-  for (const InputRow& i : report.inputs) bytes += static_cast<double>(i.file_bytes);
-  parts.push_back(
-      fmt::format("{} read in {}", format_bytes(bytes), format_time(report.read_seconds * 1e9)));
-  return fmt::format("{}\n", fmt::join(parts, " · "));
-}
-
 std::string phases(const JobResult& job) {
   if (job.steps.phases.size() < 2) return {};
   std::vector<std::string> parts;
@@ -439,34 +413,6 @@ std::string rates(const Analysis& report, std::size_t width) {
   return parts.empty() ? "" : wrapped(say(msg::rates_are(std::move(parts))), width);
 }
 
-// Wrapped under "note: ".
-std::string note(std::string_view text, std::size_t width) {
-  constexpr std::size_t indent = 6;
-  std::string lines = wrapped(text, width - indent);
-  lines.pop_back();
-  for (std::size_t p = lines.find('\n'); p != std::string::npos; p = lines.find('\n', p + indent))
-    lines.insert(p + 1, std::string(indent, ' '));
-  return "note: " + lines + '\n';
-}
-
-std::vector<std::string> notes(const Analysis& report) {
-  std::vector<std::string> all;
-  for (const InputRow& i : report.inputs)
-    if (i.truncated && report.job.steps.cut.empty())
-      all.push_back(say(msg::input_cut(printable(i.path))));
-  for (const std::string& w : say_all(report.warnings)) all.push_back(printable(w));
-  return all;
-}
-
-// The first `most` notes.
-std::string first_notes(const Analysis& report, std::size_t most, std::size_t width) {
-  const std::vector<std::string> all = notes(report);
-  std::string out;
-  for (std::size_t i = 0; i < all.size() && i < most; ++i) out += note(all[i], width);
-  if (all.size() > most) out += say(msg::more_notes(all.size() - most)) + '\n';
-  return out;
-}
-
 // What the length of a step is, where it differs from the mean of the annotated steps.
 std::string step_note(const JobResult& job, std::size_t width) {
   if (!replay_tells(job)) return {};
@@ -492,39 +438,8 @@ std::string step_note(const JobResult& job, std::size_t width) {
 }
 
 std::string budget(const Analysis& report, std::size_t width) {
-  std::string out;
-  if (report.mfu && (report.mfu->mfu || report.mfu->hfu.value_or(0) > 0))
-    out = mfu_account(*report.mfu, on_cpu(report.job.ranks));
-  else if (!report.job.steps.common.empty())
-    out = budget_account(report.job);
-  return out + phases(report.job) + rates(report, width) + step_note(report.job, width);
-}
-
-// The answer and what to do about it.
-std::string answer_text(const Analysis& report, const TextOptions& options) {
-  const auto width = static_cast<std::size_t>(options.width);
-  const std::string_view bold = options.colour ? "\033[1m" : "";
-  const std::string_view plain = options.colour ? "\033[0m" : "";
-  std::string out =
-      fmt::format("{}{}{}", bold, wrapped(say_stopped(report.answer.sentence), width), plain);
-  if (const Message remedy = remedy_of(report); !remedy.empty())
-    out += wrapped("→ " + say(remedy) + ".", width);
-  const Message& culprit = report.answer.culprit;
-  if (culprit.kind == MessageKind::replay_without)
-    out += "To replay the step without it:\n  " + whatif_command(report) + '\n';
-  else if (!culprit.empty())
-    out += wrapped(capitalised(printable(say(culprit))) + ".", width);
-  return out;
-}
-
-// What to try in addition to what the first sentence states.
-std::string first_findings(const Analysis& report, std::size_t width) {
-  const Finding* said = said_finding(report);
-  const std::string list = first_findings_text(
-      report.findings, report.job, said == nullptr ? "" : said->key, most_first_findings, width);
-  if (!list.empty()) return (said == nullptr ? "What to try:\n" : "What else to try:\n") + list;
-  if (said != nullptr || !report.job.explanation || report.job.explanation->refused) return {};
-  return say_stopped(msg::nothing_costs()) + '\n';
+  return account_of_step(report, every_line) + phases(report.job) + rates(report, width) +
+         step_note(report.job, width);
 }
 
 // Every table.
@@ -541,7 +456,7 @@ std::string all_sections(const Analysis& report, std::size_t width) {
   add(expected_shapes_text(report, width));
   add(recording_text(report.job, width));
   std::string said;
-  for (const std::string& n : notes(report)) said += note(n, width);
+  for (const Message& n : notes(report)) said += note_text(n, width);
   add(said);
   return out;
 }
@@ -552,17 +467,12 @@ std::string analyze_text(const Analysis& report, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
   if (report.job.ranks.empty()) return say_stopped(report.answer.sentence) + '\n';
   const std::string where = details_line(options);
-  if (options.detail == TextDetail::brief) {
-    const std::string tries = first_findings(report, width);
-    return answer_text(report, options) + tries + where;
-  }
-  std::string out =
-      headline(report) + '\n' + answer_text(report, options) + '\n' + budget(report, width);
-  if (options.detail == TextDetail::all) return out + where + all_sections(report, width);
-  if (const std::string tries = first_findings(report, width); !tries.empty()) out += '\n' + tries;
-  out += '\n' + first_notes(report, most_first_notes, width);
-  return out + (where.empty() ? "-v prints every table, and --html report.html writes the page.\n"
-                              : where);
+  if (options.detail == TextDetail::usual) return first_screen_text(report, options);
+  if (options.detail == TextDetail::brief)
+    return answer_text(report, options) + first_findings(report, most_first_findings, width) +
+           where;
+  return headline(report) + '\n' + answer_text(report, options) + '\n' + budget(report, width) +
+         where + all_sections(report, width);
 }
 
 }  // namespace stepscope

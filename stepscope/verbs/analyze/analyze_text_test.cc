@@ -135,34 +135,97 @@ TEST(AnalyzeText, TheHostIsMentionedOnlyWhereItMatters) {
   EXPECT_TRUE(says(all_text(t.report), "3 of 100 launches find the device idle for 30.0 ms"));
 }
 
-TEST(AnalyzeText, FortyLinesAreEnoughForAnyNumberOfRanks) {
-  std::vector<TestBudget> ranks(500, TestBudget{{compute, 50}, {comm_exposed_wait, 50}});
-  ranks[33] = {{compute, 99}, {comm_exposed_wait, 1}};
-  TestReport t(ranks);
-  t.report.answer.culprit = msg::replay_without("x", "TRACES");
-  t.report.answer.culprits = {{.kind = CulpritKind::slow_rank, .change = "x"}};
-  t.report.traces = "runs/today";
-  t.job.explanation.emplace();
-  for (int i = 0; i < 30; ++i) {
-    t.report.warnings.push_back(msg::plain(std::string(300, 'w') + " and more"));
-    t.report.findings.push_back(
-        {.id = "congestion",
-         .key = "congestion:" + std::to_string(i),
-         .what = msg::plain("finding " + std::to_string(i) + std::string(400, ' ')),
-         .evidence = {msg::plain("evidence")},
-         .place = {},
-         .advice = msg::plain("do this"),
-         .gain = Ns{1'000'000'000 - i}});
+std::vector<TestBudget> budgets_of_many_ranks() {
+  return std::vector(500, TestBudget{{compute, 40},
+                                     {comm_exposed_wait, 30},
+                                     {idle_host, 12},
+                                     {idle_launch, 8},
+                                     {idle_sync, 6},
+                                     {copy_exposed, 4}});
+}
+
+// 500 ranks, the cause named, 30 other findings and 30 notes.
+struct LargeReport : TestReport {
+  LargeReport() : TestReport(budgets_of_many_ranks()) {
+    for (int i = 0; i < 30; ++i) {
+      KernelRow& row = kernel("gemm" + std::to_string(i), NameClass::matmul, 0.5);
+      row.count = 2;
+      row.total = Ns{1'000'000 - i};
+    }
+    report.answer.culprit = msg::replay_without("x", "TRACES");
+    report.answer.culprits = {{.kind = CulpritKind::slow_rank, .change = "x"}};
+    report.traces = "runs/today";
+    job.explanation.emplace().step = Ns{10'000'000'000};
+    find("slow_rank", "said", FindingSort::fault, Ns{2'000'000'000});
+    for (int i = 0; i < 30; ++i) {
+      report.warnings.push_back(msg::no_mfu(std::string(300, 'w') + " and more"));
+      find(i % 2 == 0 ? "congestion" : "recompute", std::to_string(i), FindingSort::opportunity,
+           Ns{1'000'000'000 - i});
+    }
   }
+
+ private:
+  void find(std::string_view id, const std::string& key, FindingSort sort, Ns gain) {
+    Finding& f = report.findings.emplace_back();
+    f.id = id;
+    f.key = key;
+    f.sort = sort;
+    f.what = msg::plain("finding " + key);
+    f.evidence = {msg::plain("evidence")};
+    f.advice = msg::plain("do this about " + key);
+    f.gain = gain;
+    f.change = sort == FindingSort::fault ? "x" : "";
+  }
+};
+
+TEST(AnalyzeText, TwentyLinesHoldTheAnswerFiveRowsOfTheBudgetAndFiveKernels) {
+  const LargeReport t;
   const std::string text = analyze_text(t.report);
-  EXPECT_LE(std::ranges::count(text, '\n'), 40) << text;
-  EXPECT_TRUE(says(text, "\n  stepscope whatif runs/today --change x\n")) << "to be pasted";
-  EXPECT_TRUE(says(text, "3. finding 2"));
-  EXPECT_FALSE(says(text, "4. finding"));
-  EXPECT_TRUE(says(text, "27 more notes: see -v"));
-  const std::string brief = analyze_text(t.report, {.detail = TextDetail::brief});
+  EXPECT_LE(std::ranges::count(text, '\n'), 20) << text;
+  EXPECT_TRUE(says(text,
+                   "\n→ do this about said. The step without it:\n"
+                   "  stepscope whatif runs/today --change x\n"))
+      << "to be pasted: " << text;
+  EXPECT_TRUE(says(text, "2 smaller causes")) << text;
+  EXPECT_TRUE(says(text, "kernels of rank 0"));
+  EXPECT_TRUE(says(text, "gemm4 "));
+  EXPECT_FALSE(says(text, "gemm5 ")) << "the sixth";
+  std::string line = text.substr(text.find("What else to try: "));
+  std::ranges::replace(line, '\n', ' ');
+  EXPECT_TRUE(
+      line.starts_with("What else to try: congestion (at most 1.00 s), recomputation (at "
+                       "most 1.00 s), 28 more. -v prints"))
+      << line;
+  EXPECT_TRUE(says(line, "-v prints what to do, 30 notes and every table;")) << line;
+}
+
+TEST(AnalyzeText, ANoteThatTheAnswerRestsOnIsPrintedWhole) {
+  LargeReport t;
+  t.report.warnings.push_back(msg::ranks_by_order());
+  std::string text = analyze_text(t.report);
+  std::ranges::replace(text, '\n', ' ');
+  EXPECT_TRUE(says(text, "note: ranks are numbered in the order of the files"));
+  EXPECT_TRUE(says(text, "rank into the file name")) << text;
+}
+
+TEST(AnalyzeText, WithoutACauseTheLargestFindingHasItsAdviceAndTheOthersTheirNames) {
+  LargeReport t;
+  t.report.answer.culprits.clear();
+  t.report.answer.culprit = {};
+  const std::string text = analyze_text(t.report);
+  EXPECT_LE(std::ranges::count(text, '\n'), 21) << text;
+  EXPECT_TRUE(says(text, "What to try:\n  1. finding said")) << text;
+  EXPECT_TRUE(says(text, "→ do this about said.")) << text;
+  EXPECT_FALSE(says(text, "do this about 0")) << text;
+  EXPECT_TRUE(says(text, "What else to try: congestion (at most 1.00 s)")) << text;
+}
+
+TEST(AnalyzeText, BriefIsTheAnswerAndTheFirstFindingsWithTheirAdvice) {
+  const std::string brief = analyze_text(LargeReport().report, {.detail = TextDetail::brief});
   EXPECT_FALSE(says(brief, "Where it goes"));
   EXPECT_TRUE(says(brief, "1. finding 0"));
+  EXPECT_TRUE(says(brief, "→ do this about 2."));
+  EXPECT_FALSE(says(brief, "4. finding"));
 }
 
 TEST(AnalyzeText, TheAdviceBelowTheAnswerIsThatOfItsFaultAndNotOfTheLargestFinding) {

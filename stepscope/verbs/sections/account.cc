@@ -17,18 +17,21 @@ namespace {
 
 constexpr std::size_t bar_width = 20;
 
-// What is too small for a line of its own, summed; one such line stays as it is.
-void fold_small(std::vector<AccountLine>& lines) {
-  const auto small = [](const AccountLine& l) { return std::abs(l.percent) < 0.1; };
-  const auto count = static_cast<std::uint64_t>(std::ranges::count_if(lines, small));
-  if (count < 2) return;
-  AccountLine rest{fmt::format("{} smaller causes", count)};
-  for (const AccountLine& l : lines)
-    if (small(l)) {
-      rest.ns += l.ns;
-      rest.percent += l.percent;
-    }
-  std::erase_if(lines, small);
+// What is too small for a line of its own, or beyond the last of `most` lines, summed; one such
+// line stays as it is. `lines` are in order.
+void fold_small(std::vector<AccountLine>& lines, std::size_t most) {
+  const auto large = [](const AccountLine& l) { return std::abs(l.percent) >= 0.1; };
+  const auto begin = std::ranges::stable_partition(lines, large).begin();
+  auto kept = static_cast<std::size_t>(begin - lines.begin());
+  if (kept + 1 >= lines.size()) kept = lines.size();
+  if (std::min(kept + 1, lines.size()) > most) kept = most - 1;
+  if (kept >= lines.size()) return;
+  AccountLine rest{fmt::format("{} smaller causes", lines.size() - kept)};
+  for (std::size_t i = kept; i < lines.size(); ++i) {
+    rest.ns += lines[i].ns;
+    rest.percent += lines[i].percent;
+  }
+  lines.resize(kept);
   lines.push_back(rest);
 }
 
@@ -51,16 +54,17 @@ std::vector<std::int64_t> tenths_to_sum(std::span<const double> percents) {
   return tenths;
 }
 
-std::string account_text(std::vector<AccountLine> lines) {
+std::string account_text(std::vector<AccountLine> lines, std::size_t most_lines) {
   std::erase_if(lines, [](const AccountLine& l) { return l.ns == 0; });
   std::ranges::stable_sort(lines, std::greater<>(), &AccountLine::percent);
-  fold_small(lines);
+  fold_small(lines, most_lines);
   constexpr double least_shown = 0.05;  // rounds to 0.1 %
   std::erase_if(lines, [](const AccountLine& l) { return std::fabs(l.percent) < least_shown; });
   std::vector<double> percents;
   for (const AccountLine& l : lines) percents.push_back(l.percent);
   const std::vector<std::int64_t> tenths = tenths_to_sum(percents);
-  const double most = lines.empty() ? 0 : lines.front().percent;
+  double most = 0;
+  for (const AccountLine& l : lines) most = std::max(most, l.percent);
   std::string out;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const AccountLine& l = lines[i];
@@ -75,7 +79,7 @@ std::string account_text(std::vector<AccountLine> lines) {
   return out;
 }
 
-std::string mfu_account(const MfuBudget& mfu, bool cpu) {
+std::string mfu_account(const MfuBudget& mfu, bool cpu, std::size_t most_lines) {
   double below_peak = 0;
   for (const MfuShare& t : mfu.terms)
     if (t.term == MfuTerm::kernel_inefficiency) below_peak = t.percent / 100;
@@ -94,10 +98,10 @@ std::string mfu_account(const MfuBudget& mfu, bool cpu) {
   return wrapped(fmt::format("Where 100 % of the peak goes ({} TFLOP/s a device: {}):",
                              format_digits(mfu.peak.value / 1e12), mfu.peak_source),
                  100) +
-         account_text(std::move(lines));
+         account_text(std::move(lines), most_lines);
 }
 
-std::string budget_account(const JobResult& job) {
+std::string budget_account(const JobResult& job, std::size_t most_lines) {
   const bool cpu = on_cpu(job.ranks);
   double step = 0;
   for (const CategorySpread& s : job.steps.spread) step += s.mean;
@@ -115,7 +119,7 @@ std::string budget_account(const JobResult& job) {
          (job.ranks.size() == 1          ? ":\n"
           : job.steps.common.size() == 1 ? " (mean over ranks):\n"
                                          : " (mean over ranks and steps):\n") +
-         account_text(std::move(lines));
+         account_text(std::move(lines), most_lines);
 }
 
 }  // namespace stepscope

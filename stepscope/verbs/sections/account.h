@@ -3,6 +3,7 @@
 // printed sum to 100.0 whatever the rounding.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -20,17 +21,23 @@ struct AccountLine {
   std::string note{};  // behind the bar
 };
 
-// Lines under 0.1 % become one, "n smaller causes"; empty lines are left out. A negative line
-// (recompute, where the model FLOPs given are too many) is shown.
-[[nodiscard]] std::string account_text(std::vector<AccountLine> lines);
+// At most this many lines, unless told otherwise.
+inline constexpr std::size_t every_line = 100;
+
+// Lines under 0.1 %, and those beyond the last of `most_lines`, become one, "n smaller causes";
+// empty lines are left out. A negative line (recompute, where the model FLOPs given are too many)
+// counts.
+[[nodiscard]] std::string account_text(std::vector<AccountLine> lines,
+                                       std::size_t most_lines = every_line);
 
 // Tenths of a percent that sum to the rounded sum of all (the largest remainders are rounded up).
 [[nodiscard]] std::vector<std::int64_t> tenths_to_sum(std::span<const double> percents);
 
 // The account of the budget categories: mean over ranks and steps, with the rank that stands out.
-[[nodiscard]] std::string budget_account(const JobResult& job);
+[[nodiscard]] std::string budget_account(const JobResult& job, std::size_t most_lines = every_line);
 // The account of the job's peak. Without model FLOPs the time of the executed products at the peak
 // (HFU) is a line of its own.
-[[nodiscard]] std::string mfu_account(const MfuBudget& mfu, bool cpu);
+[[nodiscard]] std::string mfu_account(const MfuBudget& mfu, bool cpu,
+                                      std::size_t most_lines = every_line);
 
 }  // namespace stepscope

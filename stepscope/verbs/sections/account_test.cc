@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -70,6 +71,17 @@ TEST(Account, CausesUnderATenthOfAPercentAreOneLine) {
   EXPECT_EQ(printed_tenths(text), 1000);
   EXPECT_NE(account_text({{"compute", 1e9, 99.95}, {"only", 5e5, 0.05}}).find("only"),
             std::string::npos);
+}
+
+TEST(Account, WhatIsBeyondTheLastLineIsSummedInIt) {
+  const std::vector<AccountLine> lines = {
+      {"a", 4e8, 40}, {"b", 3e8, 30}, {"c", 2e8, 20}, {"d", 6e7, 6}, {"e", 4e7, 4}};
+  const std::string text = account_text(lines, 4);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 4);
+  EXPECT_NE(text.find("2 smaller causes                   100 ms   10.0 %"), std::string::npos)
+      << text;
+  EXPECT_EQ(printed_tenths(text), 1000);
+  EXPECT_EQ(account_text(lines, 5).find("smaller"), std::string::npos) << "five have place";
 }
 
 TEST(Account, TheRankThatStandsOutIsNamed) {

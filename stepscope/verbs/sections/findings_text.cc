@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "stepscope/diagnose/culprit.h"
+#include "stepscope/diagnose/labels.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
@@ -42,13 +44,17 @@ std::string indented(std::string_view text, std::size_t indent, std::size_t widt
   return out;
 }
 
+// Whether the gain is no mere upper bound.
+bool is_exact(const Finding& f) {
+  return f.confidence == Confidence::high && f.sort != FindingSort::bound;
+}
+
 // "2.51 ms (21.6 %)"; empty for a finding without a time of its own.
 std::string gain_text(const Finding& f, Ns step) {
   if (!f.gain) return {};
   const auto ns = static_cast<double>(f.gain->count());
   const auto whole = static_cast<double>(step.count());
-  const bool exact = f.confidence == Confidence::high && f.sort != FindingSort::bound;
-  return fmt::format("{}{} ({})", exact ? "" : "at most ", format_time(ns),
+  return fmt::format("{}{} ({})", is_exact(f) ? "" : "at most ", format_time(ns),
                      format_percent(whole > 0 ? ns / whole : 0));
 }
 
@@ -82,6 +88,16 @@ std::string whole_finding(std::span<const Finding> findings, std::size_t i, std:
   return out;
 }
 
+// Those that are not under another, but for the one that was said; by gain.
+std::vector<const Finding*> by_gain(std::span<const Finding> findings, std::string_view but) {
+  std::vector<const Finding*> first;
+  for (const Finding& f : findings)
+    if (f.under.empty() && f.key != but) first.push_back(&f);
+  std::ranges::stable_sort(first, std::ranges::greater{},
+                           [](const Finding* f) { return f->gain.value_or(Ns{-1}); });
+  return first;
+}
+
 }  // namespace
 
 std::string findings_text(std::span<const Finding> findings, const JobResult& job,
@@ -109,11 +125,7 @@ std::string findings_text(std::span<const Finding> findings, const JobResult& jo
 
 std::string first_findings_text(std::span<const Finding> findings, const JobResult& job,
                                 std::string_view but, std::size_t most, std::size_t width) {
-  std::vector<const Finding*> first;
-  for (const Finding& f : findings)
-    if (f.under.empty() && f.key != but) first.push_back(&f);
-  std::ranges::stable_sort(first, std::ranges::greater{},
-                           [](const Finding* f) { return f->gain.value_or(Ns{-1}); });
+  std::vector<const Finding*> first = by_gain(findings, but);
   first.resize(std::min(first.size(), most));
   const Ns step = step_length(job);
   std::string out;
@@ -125,6 +137,26 @@ std::string first_findings_text(std::span<const Finding> findings, const JobResu
     if (rest != findings.end()) out += indented("→ " + say(rest->advice) + ".", 5, width, 2);
   }
   return out;
+}
+
+const Finding* largest_finding(std::span<const Finding> findings) {
+  const auto all = by_gain(findings, {});
+  return all.empty() ? nullptr : all.front();
+}
+
+std::string named_findings_text(std::span<const Finding> findings, std::string_view but,
+                                std::size_t most, std::size_t width) {
+  Messages names;
+  std::set<std::string_view> said;
+  std::size_t more = 0;
+  for (const Finding* f : by_gain(findings, but)) {
+    if (names.size() == most || !f->gain)
+      ++more;
+    else if (said.insert(f->id).second)
+      names.push_back(msg::try_named(label_of("finding", f->id), !is_exact(*f), *f->gain));
+  }
+  if (names.empty()) return {};
+  return wrapped(msg::tries_named(!but.empty(), std::move(names), value_if(more > 0, more)), width);
 }
 
 }  // namespace stepscope

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "stepscope/analysis/runs/job.h"
 #include "stepscope/diagnose/finding.h"
@@ -22,5 +23,13 @@ namespace stepscope {
 [[nodiscard]] std::string first_findings_text(std::span<const Finding> findings,
                                               const JobResult& job, std::string_view but,
                                               std::size_t most, std::size_t width);
+
+// That with the largest gain of those that are not under another; null without any.
+[[nodiscard]] const Finding* largest_finding(std::span<const Finding> findings);
+
+// The names of the first `most` that have a gain, with it, as a sentence; empty without any.
+[[nodiscard]] std::string named_findings_text(std::span<const Finding> findings,
+                                              std::string_view but, std::size_t most,
+                                              std::size_t width);
 
 }  // namespace stepscope

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/analyze/first_screen.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "stepscope/diagnose/culprit.h"
+#include "stepscope/face/text/text_table.h"
+#include "stepscope/say/format.h"
+#include "stepscope/say/kernel_name.h"
+#include "stepscope/say/phrases.h"
+#include "stepscope/say/say.h"
+#include "stepscope/verbs/analyze/remedy.h"
+#include "stepscope/verbs/sections/account.h"
+#include "stepscope/verbs/sections/findings_text.h"
+
+namespace stepscope {
+namespace {
+
+constexpr std::size_t first_screen = 20;  // lines, for a usual case
+constexpr std::size_t first_rows = 5;     // of a table of it
+constexpr std::size_t most_names = 2;     // of other findings
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// The kernels, on a CPU the operators, that take most of the steps.
+std::string costliest(const Analysis& report, std::size_t width) {
+  const RankResult& r = report.job.ranks.front();
+  const bool cpu = r.device.is_cpu();
+  const auto steps = static_cast<std::int64_t>(std::max<std::size_t>(r.steps.size(), 1));
+  const auto wall = static_cast<double>(r.budget.total.sum().count());
+  struct Cost {
+    std::string name;
+    std::uint64_t calls = 0;
+    Ns total{};
+  };
+  std::vector<Cost> costs;
+  if (cpu) {
+    std::map<std::string, Cost> by_name;  // of several shapes
+    for (const OperatorRow& o : r.work.operators) {
+      std::string name = printable((*r.strings)[o.name]);
+      Cost& cost = by_name[name];
+      cost.name = std::move(name);
+      cost.calls += o.calls;
+      cost.total += o.device;
+    }
+    for (auto& [name, cost] : by_name) costs.push_back(std::move(cost));
+  } else {
+    for (const KernelRow& k : r.work.kernels.kernels)
+      costs.push_back({short_kernel_name(printable((*r.strings)[k.name])), k.count, k.total});
+  }
+  std::ranges::stable_sort(costs, std::ranges::greater{}, &Cost::total);
+  Rows rows;
+  for (const auto& [name, calls, total] : costs) {
+    if (rows.size() == first_rows || calls == 0 || total <= Ns{}) break;
+    rows.push_back({name, std::to_string(calls),
+                    format_time(total / static_cast<std::int64_t>(calls)),
+                    format_time(total / steps),
+                    wall > 0 ? format_percent(static_cast<double>(total.count()) / wall) : "-"});
+  }
+  if (rows.empty()) return {};
+  return text_table(
+      {{fmt::format("{} of rank {}", cpu ? "operators" : "kernels", r.rank), false, 56},
+       {"calls"},
+       {"mean"},
+       {"a step"},
+       {"of step"}},
+      std::move(rows), width);
+}
+
+// Whether a note says what the answer rests on, and not what one could give or record besides.
+bool is_doubt(const Message& note) {
+  using enum MessageKind;
+  return note.kind != no_mfu && note.kind != see_more && note.kind != mfu_without_model &&
+         note.kind != units_unknown;
+}
+
+}  // namespace
+
+std::string headline(const Analysis& report) {
+  const JobResult& job = report.job;
+  std::vector<std::string> parts;
+  parts.push_back(job.ranks.size() == 1 ? fmt::format("rank {}", job.ranks[0].rank)
+                                        : fmt::format("{} ranks", job.ranks.size()));
+  if (report.world_size && static_cast<std::size_t>(*report.world_size) > job.ranks.size())
+    parts.back() += fmt::format(" of {}", *report.world_size);
+  std::set<std::string> devices;
+  for (const RankResult& r : job.ranks) devices.insert(r.device.label());
+  for (const std::string& d : devices) parts.push_back(printable(d));
+  if (job.steps.common.size() > 1)
+    parts.push_back(
+        fmt::format("steps {}–{}", job.steps.common.front().index, job.steps.common.back().index));
+  else if (job.steps.common.size() == 1)
+    parts.push_back(job.ranks[0].steps[0].name == "window"
+                        ? "one window, no steps"
+                        : fmt::format("step {}", job.steps.common[0].index));
+  double bytes = 0;
+  std::vector<const InputRow*> used;
+  for (const InputRow& i : report.inputs) {
+    bytes += static_cast<double>(i.file_bytes);
+    if (!i.error) used.push_back(&i);
+  }
+  if (!used.empty() && used.size() < report.inputs.size())
+    parts.push_back(
+        fmt::format("{} of {} files: {}{}", used.size(), report.inputs.size(),
+                    printable(std::filesystem::path(used.front()->path).filename().string()),
+                    used.size() > 1 ? ", …" : ""));
+  parts.push_back(
+      fmt::format("{} read in {}", format_bytes(bytes), format_time(report.read_seconds * 1e9)));
+  return fmt::format("{}\n", fmt::join(parts, " · "));
+}
+
+std::string note_text(const Message& note, std::size_t width) {
+  constexpr std::size_t indent = 6;
+  std::string lines = wrapped(printable(say(note)), width - indent);
+  lines.pop_back();
+  for (std::size_t p = lines.find('\n'); p != std::string::npos; p = lines.find('\n', p + indent))
+    lines.insert(p + 1, std::string(indent, ' '));
+  return "note: " + lines + '\n';
+}
+
+Messages notes(const Analysis& report) {
+  Messages all;
+  for (const InputRow& i : report.inputs)
+    if (i.truncated && report.job.steps.cut.empty())
+      all.push_back(msg::input_cut(printable(i.path)));
+  append(all, report.warnings);
+  return all;
+}
+
+std::string account_of_step(const Analysis& report, std::size_t most_lines) {
+  if (report.mfu && (report.mfu->mfu || report.mfu->hfu.value_or(0) > 0))
+    return mfu_account(*report.mfu, on_cpu(report.job.ranks), most_lines);
+  return report.job.steps.common.empty() ? "" : budget_account(report.job, most_lines);
+}
+
+std::string answer_text(const Analysis& report, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  const std::string_view bold = options.colour ? "\033[1m" : "";
+  const std::string_view plain = options.colour ? "\033[0m" : "";
+  std::string out =
+      fmt::format("{}{}{}", bold, wrapped(say_stopped(report.answer.sentence), width), plain);
+  const Message& culprit = report.answer.culprit;
+  const bool replays = culprit.kind == MessageKind::replay_without;
+  std::string then;
+  if (const Message remedy = remedy_of(report); !remedy.empty()) then = "→ " + say(remedy) + ". ";
+  if (replays) then += "The step without it:";
+  if (!then.empty()) out += wrapped(then, width);
+  if (replays)
+    out += "  " + whatif_command(report) + '\n';
+  else if (!culprit.empty())
+    out += wrapped(capitalised(printable(say(culprit))) + ".", width);
+  return out;
+}
+
+std::string first_findings(const Analysis& report, std::size_t most, std::size_t width) {
+  const Finding* said = said_finding(report);
+  const std::string list = first_findings_text(report.findings, report.job,
+                                               said == nullptr ? "" : said->key, most, width);
+  if (!list.empty()) return (said == nullptr ? "What to try:\n" : "What else to try:\n") + list;
+  if (said != nullptr || !report.job.explanation || report.job.explanation->refused) return {};
+  return say_stopped(msg::nothing_costs()) + '\n';
+}
+
+std::string first_screen_text(const Analysis& report, const TextOptions& options) {
+  const auto width = static_cast<std::size_t>(options.width);
+  const auto lines = [](const std::string& text) {
+    return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  };
+  std::string out = headline(report) + answer_text(report, options);
+  const std::string tables = account_of_step(report, first_rows) + costliest(report, width);
+  constexpr std::size_t lines_below = 2;
+  if (lines(out) + lines(tables) + lines_below < first_screen) out += '\n';
+  out += tables;
+  const Finding* first = said_finding(report);
+  std::string tries;
+  if (first == nullptr) {
+    tries = first_findings(report, 1, width);
+    first = largest_finding(report.findings);
+  }
+  if (first != nullptr)
+    tries += named_findings_text(report.findings, first->key, most_names, width);
+  out += tries;
+  // A doubt is printed; another note is if it fits.
+  std::size_t left = 0;
+  for (const Message& w : notes(report)) {
+    const std::string text = note_text(w, width);
+    if (is_doubt(w) || lines(out) + lines(text) < first_screen)
+      out += text;
+    else
+      ++left;
+  }
+  const std::string where = details_line(options);
+  return out + (where.empty()
+                    ? wrapped(msg::all_to_see(first != nullptr, value_if(left > 0, left)), width)
+                    : where);
+}
+
+}  // namespace stepscope
