@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A summary as JSON: the object `stats` of `stepscope train --json` (docs/reference/json.md), for
-// any trainer.
+// A summary as JSON: the object `stats` of `stepscope train --json` (docs/reference/json/train.md),
+// for any trainer.
 #pragma once
 
 #include <string>

@@ -2,6 +2,7 @@
 // `stepscope help`, `completion` and `man`: what the declared flags say of themselves.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -75,11 +76,12 @@ int write_all(const CLI::App& program, const std::string& folder) {
 }
 
 int man(const CLI::App& program, const ManFlags& flags) {
-  if (flags.markdown) return printed(flags_markdown(program, verb_table()));
   if (!flags.folder.empty()) return write_all(program, flags.folder);
   const CLI::App* app = app_of(program, flags.verb);
   if (app == nullptr) return refused_verb(program, flags.verb);
-  return printed(man_page(*app, verb_table(), version()));
+  if (!flags.markdown) return printed(man_page(*app, verb_table(), version()));
+  if (app == &program) return printed(flags_markdown(verb_table()));
+  return printed(flags_markdown(*app, *std::ranges::find(verb_table(), flags.verb, &Verb::name)));
 }
 
 VerbRun declare_help(CLI::App& app) {
@@ -124,7 +126,7 @@ VerbRun declare_man(CLI::App& app) {
   app.add_option("--all", flags->folder, "Write all man pages into this directory")
       ->type_name("DIR")
       ->group("Outputs");
-  app.add_flag("--markdown", flags->markdown, "Print docs/reference/flags.md instead")
+  app.add_flag("--markdown", flags->markdown, "Print the page of docs/reference instead")
       ->group("Outputs");
   return {.command = [flags, &app] { return man(*app.get_parent(), *flags); }};
 }

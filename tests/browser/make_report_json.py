@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a synthetic `stepscope analyze --json` report (docs/reference/json.md) of any ranks x steps, deterministic by seed.
+"""Writes a synthetic `stepscope analyze --json` report (docs/reference/json/analyze.md) of any ranks x steps, deterministic by seed.
 
 Every sum that the contract promises holds: categories and phases sum to the step's wall time, ranks to their steps,
 MFU terms to the step and to 100 %. Names carry `<`, `&`, quotes and markup on purpose.

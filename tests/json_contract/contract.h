@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract in docs/reference/json.md, read from its tables and shapes, and compared with the
-// program's output.
+// The contract in the pages of docs/reference/json.md, read from their tables and shapes, and
+// compared with the program's output.
 //
 // A shape is a code span such as `{start_ns, notes{reason: count}, largest[] {wall_ns, culprit}}`:
 // key, key{} for an object with dynamic keys, key[] for a list, each followed by the shape of its
 // content; * matches every key. The rows of a table give key, type and, possibly in the text, the
-// shape. The document has one part per schema, under a heading of the first level with the command
+// shape. A page has one part per schema, under a heading of the first level with the command
 // in a code span.
 #pragma once
 

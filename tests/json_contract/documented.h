@@ -19,7 +19,9 @@ namespace stepscope::contract {
 inline const std::filesystem::path source = STEPSCOPE_SOURCE_DIR;
 
 inline Shape documented(const std::string& command) {
-  std::ifstream in(source / "docs" / "reference" / "json.md");
+  std::string verb = command.substr(command.find(' ') + 1);
+  verb = verb.substr(0, verb.find(' '));
+  std::ifstream in(source / "docs" / "reference" / "json" / (verb + ".md"));
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   return read_contract(part_of(text, command));
 }

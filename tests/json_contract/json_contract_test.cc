@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares docs/reference/json.md with the program's output: every documented key is present with
-// its type, no other key is, and the test runs give nearly every key a value.
+// Compares the pages of docs/reference/json.md with the program's output: every documented key is
+// present with its type, no other key is, and the test runs give nearly every key a value.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutations of command lines. Flags and the forms of their values are those of docs/reference/flags.md, which a test
-compares with the program."""
+"""Mutations of command lines. Flags and the forms of their values are those of the pages of docs/reference/flags.md,
+which a test compares with the program."""
 import re
 
 from mutate_bytes import STRINGS, WORDS_OF_NUMBERS
@@ -31,16 +31,16 @@ FORMS = {
     "WAIT,WARMUP,ACTIVE,REPEAT": ["1,0,1,1", "0,0,0,0", "1,1", "-1,0,1,1"]}
 
 
-def flags_of(page):
+def flags_of(root):
     """{verb: [(flag, form of its value or "")]}"""
-    verbs, verb = {}, ""
-    for line in page.splitlines():
-        if line.startswith("## "):
-            verb = line[3:]
-        found = re.match(r"\| `(?:-\w, )?(--[\w-]+)(?: ((?:\\\||[^`|])+))?` \|", line)
-        if found:
-            verbs.setdefault(verb, []).append((found[1], (found[2] or "").replace("\\|", "|").removesuffix("...")
-                                               if found[2] != "CHANGE..." else "CHANGE..."))
+    verbs = {}
+    for page in sorted((root / "docs" / "reference" / "flags").glob("*.md")):
+        for line in page.read_text().splitlines():
+            found = re.match(r"\| `(?:-\w, )?(--[\w-]+)(?: ((?:\\\||[^`|])+))?` \|", line)
+            if found:
+                form = found[2] or ""
+                form = form if form == "CHANGE..." else form.replace("\\|", "|").removesuffix("...")
+                verbs.setdefault(page.stem, []).append((found[1], form))
     return verbs
 
 

@@ -117,7 +117,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(os.getcwd(), before)
 
     def test_a_number_is_a_case(self):
-        flags = mutate_arguments.flags_of((run.ROOT / "docs" / "reference" / "flags.md").read_text())
+        flags = mutate_arguments.flags_of(run.ROOT)
         with tempfile.TemporaryDirectory() as folder:
             all_seeds, sides = seeds.all_seeds(run.ROOT, PROGRAM, folder)
         made = [[cases.fingerprint(cases.make(n, seed, all_seeds, sides, flags)) for n in range(60)] for seed in (1, 1, 2)]

@@ -215,7 +215,7 @@ def parse_options():
 def main():
     options = parse_options()
     program = os.path.realpath(options.program)
-    flags = mutate_arguments.flags_of((ROOT / "docs" / "reference" / "flags.md").read_text())
+    flags = mutate_arguments.flags_of(ROOT)
     with tempfile.TemporaryDirectory() as folder:
         all_seeds, sides = seeds.all_seeds(ROOT, program, folder)
     work = numbers(options, all_seeds, sides, flags)

@@ -96,29 +96,6 @@ std::string code(std::string_view text) {
   return out + "`";
 }
 
-void verb_markdown(std::string& out, const CLI::App& app, const Verb& verb) {
-  out += fmt::format("\n## {}\n\n{}\n\n", verb.name, app.get_description());
-  out += fmt::format("    {}\n", usage_of(app));
-  for (const FlagGroup& group : flag_groups(app)) {
-    if (group.name == help_group) continue;
-    out += fmt::format("\n**{}**\n\n| {} | meaning | default |\n|---|---|---|\n", group.name,
-                       group.name == arguments_group ? "argument" : "flag");
-    for (const FlagView& flag : group.flags)
-      out += fmt::format("| {} | {}{}{} | {} |\n", code(flag.text()), cell(flag.what),
-                         flag.repeatable ? " (repeatable)" : "",
-                         flag.earlier.empty() ? "" : fmt::format(" (earlier `{}`)", flag.earlier),
-                         cell(flag.preset));
-  }
-  const auto commands = examples_of(app);
-  if (!commands.empty()) out += commands.size() == 1 ? "\nExample:\n\n" : "\nExamples:\n\n";
-  for (const std::string& command : commands) out += fmt::format("    {}\n", command);
-  const std::string_view folder = "reference/";
-  const std::string link = verb.page.starts_with(folder)
-                               ? std::string(verb.page.substr(folder.size()))
-                               : fmt::format("../{}", verb.page);
-  if (!verb.page.empty()) out += fmt::format("\nMore: [{}]({}).\n", verb.page, link);
-}
-
 }  // namespace
 
 std::string man_page(const CLI::App& app, std::span<const Verb> verbs, std::string_view version) {
@@ -153,11 +130,11 @@ std::string man_page(const CLI::App& app, std::span<const Verb> verbs, std::stri
   return out + "\n";
 }
 
-std::string flags_markdown(const CLI::App& program, std::span<const Verb> verbs) {
+std::string flags_markdown(std::span<const Verb> verbs) {
   std::string out =
       "# Flags\n\n"
-      "This page is printed by `stepscope man --markdown`; `tests/cli/flags_page_test.sh` compares "
-      "both.\n\n"
+      "`stepscope man [VERB] --markdown` prints this page, or that of a verb; "
+      "`tests/cli/flags_page_test.sh` compares them.\n\n"
       "`stepscope VERB --help` and `man stepscope-VERB` show the same. Flags of the same meaning "
       "have the same name and the same syntax in all verbs: times are written as `20ms` or `3s`, "
       "shares as `5%`, sizes as `25MB` (10^6 bytes) or `16MiB` (2^20 bytes). A type in small "
@@ -165,13 +142,34 @@ std::string flags_markdown(const CLI::App& program, std::span<const Verb> verbs)
       "| verb | task |\n|---|---|\n";
   for (const Verb& verb : verbs)
     if (!verb.group.empty())
-      out += fmt::format("| [{0}](#{0}) | {1} |\n", verb.name, cell(verb.summary));
+      out += fmt::format("| [{0}](flags/{0}.md) | {1} |\n", verb.name, cell(verb.summary));
   out += "\nExit codes of all verbs ([details](exit-codes.md)):\n\n| code | meaning |\n|---|---|\n";
   for (const ExitMeaning& exit : exit_meanings)
     out += fmt::format("| {} | {} |\n", static_cast<int>(exit.code), cell(exit.meaning));
-  for (const Verb& verb : verbs)
-    if (!verb.group.empty())
-      verb_markdown(out, *program.get_subcommand(std::string(verb.name)), verb);
+  return out;
+}
+
+std::string flags_markdown(const CLI::App& app, const Verb& verb) {
+  std::string out = fmt::format("# Flags of `{}`\n\n{}\n\n    {}\n", verb.name,
+                                app.get_description(), usage_of(app));
+  for (const FlagGroup& group : flag_groups(app)) {
+    if (group.name == help_group) continue;
+    out += fmt::format("\n**{}**\n\n| {} | meaning | default |\n|---|---|---|\n", group.name,
+                       group.name == arguments_group ? "argument" : "flag");
+    for (const FlagView& flag : group.flags)
+      out += fmt::format("| {} | {}{}{} | {} |\n", code(flag.text()), cell(flag.what),
+                         flag.repeatable ? " (repeatable)" : "",
+                         flag.earlier.empty() ? "" : fmt::format(" (earlier `{}`)", flag.earlier),
+                         cell(flag.preset));
+  }
+  const auto commands = examples_of(app);
+  if (!commands.empty()) out += commands.size() == 1 ? "\nExample:\n\n" : "\nExamples:\n\n";
+  for (const std::string& command : commands) out += fmt::format("    {}\n", command);
+  constexpr std::string_view folder = "reference/";
+  const std::string link = verb.page.starts_with(folder)
+                               ? fmt::format("../{}", verb.page.substr(folder.size()))
+                               : fmt::format("../../{}", verb.page);
+  if (!verb.page.empty()) out += fmt::format("\nMore: [{}]({}).\n", verb.page, link);
   return out;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Man pages (roff with the man macros) and the page docs/reference/flags.md.
+// Man pages (roff with the man macros) and the pages of flags in docs/reference.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,11 @@ namespace stepscope {
 [[nodiscard]] std::string man_page(const CLI::App& app, std::span<const Verb> verbs,
                                    std::string_view version);
 
-// All verbs with all flags and the exit codes, as Markdown.
-[[nodiscard]] std::string flags_markdown(const CLI::App& program, std::span<const Verb> verbs);
+// docs/reference/flags.md: all verbs, each with a link to the page of its flags, and the exit
+// codes.
+[[nodiscard]] std::string flags_markdown(std::span<const Verb> verbs);
+
+// flags/VERB.md next to it: all flags of a verb.
+[[nodiscard]] std::string flags_markdown(const CLI::App& app, const Verb& verb);
 
 }  // namespace stepscope

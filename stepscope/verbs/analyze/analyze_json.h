@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public JSON of `stepscope analyze` (docs/reference/json.md), built once for all faces that
-// show it.
+// The public JSON of `stepscope analyze` (docs/reference/json/analyze.md), built once for all
+// faces that show it.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element of `ranks[]` (docs/reference/json.md).
+// One element of `ranks[]` (docs/reference/json/analyze.md).
 #pragma once
 
 #include <span>

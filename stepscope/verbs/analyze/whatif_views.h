@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people and programs see of replayed changes: the public JSON (docs/reference/json.md), its
-// table, the answer.
+// What people and programs see of replayed changes: the public JSON
+// (docs/reference/json/whatif.md), its table, the answer.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people and programs see of checked steps: a sentence, the public JSON
-// (docs/reference/json.md), the terminal's text.
+// (docs/reference/json/check.md), the terminal's text.
 #pragma once
 
 #include <string>

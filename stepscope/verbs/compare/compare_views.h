@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people and programs see of compared runs and of a sweep: sentences, the public JSON
-// (docs/reference/json.md) with its tables, the terminal's text.
+// (docs/reference/json/compare.md) with its tables, the terminal's text.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people and programs see of a job that stands still: sentences, the public JSON
-// (docs/reference/json.md), the terminal's text.
+// (docs/reference/json/hang.md), the terminal's text.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public JSON of `stepscope live` (docs/reference/json.md).
+// The public JSON of `stepscope live` (docs/reference/json/live.md).
 #pragma once
 
 #include "stepscope/face/tree/json_values.h"

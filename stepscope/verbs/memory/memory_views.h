@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people and programs see of memory snapshots: sentences, the public JSON
-// (docs/reference/json.md), the terminal's text.
+// (docs/reference/json/memory.md), the terminal's text.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people and programs see of a search for plans: the fastest plan, why it is faster than
 // another, and how a plan of one's own compares, as sentences, the public JSON
-// (docs/reference/json.md) with its tables, the terminal's text.
+// (docs/reference/json/plan.md) with its tables, the terminal's text.
 #pragma once
 
 #include <string>

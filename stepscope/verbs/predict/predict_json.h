@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public JSON of `stepscope predict` (docs/reference/json.md).
+// The public JSON of `stepscope predict` (docs/reference/json/predict.md).
 #pragma once
 
 #include "stepscope/face/tree/csv_tables.h"

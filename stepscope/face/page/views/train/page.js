@@ -67,7 +67,7 @@ function phases_part({means}) {
     facts(phases.map(([name, t]) => [label_of('phase', name), ns(t), part(t, whole)]))];
 }
 
-// The page holds some of many steps (docs/reference/json.md).
+// The page holds some of many steps (docs/reference/json/train.md).
 function drawn_words({drawn}) {
   return drawn && drawn.every > 1 ? `Of ${count(drawn.of_steps)} steps the longest of each ${
     count(drawn.every)} in turn is drawn.` : null;
