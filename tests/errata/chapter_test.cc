@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recomputes examples of the profiling chapter (docs/reference/errata.md).
+// Recomputes examples of the profiling chapter (docs/dev/errata.md).
 #include <gtest/gtest.h>
 
 #include <algorithm>
