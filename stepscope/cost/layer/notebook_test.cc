@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The notebook "transformer estimates", cell by cell, from the functions that predict uses. Its
 // differences are set as conventions (Counting, LinkVolume, a machine file).
-// docs/reference/notebook.md lists its errors.
+// docs/dev/notebook-differences.md lists its errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -255,9 +255,9 @@ TEST_F(Notebook, ItsActivationsAreKorthikantisAndTwoMore) {
   EXPECT_NEAR(printed / depth, paper + whole_inputs + mask, 20);
 }
 
-// The intended code cells without their bugs (docs/reference/notebook.md): adds of a reduction
-// count, links carry (m - 1) / m of a buffer, without sequence parallelism a reduction is an
-// all-reduce, and the last dropout works on (l / s) x e.
+// The intended code cells without their bugs (docs/dev/notebook-differences.md): adds of a
+// reduction count, links carry (m - 1) / m of a buffer, without sequence parallelism a reduction is
+// an all-reduce, and the last dropout works on (l / s) x e.
 struct Cells {
   double m;  // tensor degree
   double s;  // sequence degree
