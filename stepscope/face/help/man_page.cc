@@ -136,7 +136,7 @@ std::string flags_markdown(std::span<const Verb> verbs) {
       "`stepscope man [VERB] --markdown` prints this page, or that of a verb; "
       "`tests/cli/flags_page_test.sh` compares them.\n\n"
       "`stepscope VERB --help` and `man stepscope-VERB` show the same. Flags of the same meaning "
-      "have the same name and the same syntax in all verbs: times are written as `20ms` or `3s`, "
+      "have the same name and the same syntax in all verbs. Times are written as `20ms` or `3s`, "
       "shares as `5%`, sizes as `25MB` (10^6 bytes) or `16MiB` (2^20 bytes). A type in small "
       "letters is a list of the possible values.\n\n"
       "| verb | task |\n|---|---|\n";
