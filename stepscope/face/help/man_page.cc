@@ -133,20 +133,16 @@ std::string man_page(const CLI::App& app, std::span<const Verb> verbs, std::stri
 std::string flags_markdown(std::span<const Verb> verbs) {
   std::string out =
       "# Flags\n\n"
-      "`stepscope man [VERB] --markdown` prints this page, or that of a verb; "
-      "`tests/cli/flags_page_test.sh` compares them.\n\n"
-      "`stepscope VERB --help` and `man stepscope-VERB` show the same. Flags of the same meaning "
-      "have the same name and the same syntax in all verbs. Times are written as `20ms` or `3s`, "
-      "shares as `5%`, sizes as `25MB` (10^6 bytes) or `16MiB` (2^20 bytes). A type in small "
-      "letters is a list of the possible values.\n\n"
+      "`stepscope VERB --help` and `man stepscope-VERB` show what these pages show. Flags of the "
+      "same meaning have the same name and the same syntax in all verbs. Times are written as "
+      "`20ms` or `3s`, shares as `5%`, sizes as `25MB` (10^6 bytes) or `16MiB` (2^20 bytes). A "
+      "type "
+      "in small letters is a list of the possible values.\n\n"
       "| verb | task |\n|---|---|\n";
   for (const Verb& verb : verbs)
     if (!verb.group.empty())
       out += fmt::format("| [{0}](flags/{0}.md) | {1} |\n", verb.name, cell(verb.summary));
-  out += "\nExit codes of all verbs ([details](exit-codes.md)):\n\n| code | meaning |\n|---|---|\n";
-  for (const ExitMeaning& exit : exit_meanings)
-    out += fmt::format("| {} | {} |\n", static_cast<int>(exit.code), cell(exit.meaning));
-  return out;
+  return out + "\nAll verbs end with the same [exit codes](exit-codes.md).\n";
 }
 
 std::string flags_markdown(const CLI::App& app, const Verb& verb) {

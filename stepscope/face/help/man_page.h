@@ -15,8 +15,7 @@ namespace stepscope {
 [[nodiscard]] std::string man_page(const CLI::App& app, std::span<const Verb> verbs,
                                    std::string_view version);
 
-// docs/reference/flags.md: all verbs, each with a link to the page of its flags, and the exit
-// codes.
+// docs/reference/flags.md: all verbs, each with a link to the page of its flags.
 [[nodiscard]] std::string flags_markdown(std::span<const Verb> verbs);
 
 // flags/VERB.md next to it: all flags of a verb.
