@@ -710,8 +710,8 @@ def digest(
     out: str | os.PathLike[str],
     threads: int | None = None,
 ) -> Digest:
-    """Writes a small file for each trace, about a hundredth of the JSON of a large one, that
-    analyze, whatif, compare and check read in place of the trace, with the same answers.
+    """Writes a small file for each trace, about a hundredth of the JSON of a large one.
+    analyze, whatif, compare and check read it in place of the trace, with the same answers.
     Each file can be made where its trace lies; a digest that is there is kept while its
     trace does not change.
 

@@ -59,10 +59,9 @@ void declare(CLI::App& app, CalibrateFlags& f) {
   const char* measuring = "Measuring";
   const char* benchmarks = "Benchmarks";
   app.description(
-      "Measures the cores, links and drives of this machine, or fits a machine to what was "
-      "measured "
-      "elsewhere (links to benchmarks of collectives, compute curves to times of a GPU's kernels), "
-      "and writes a machine file for --machine.");
+      "Writes a machine file for --machine: measures the cores, links and drives of this machine, "
+      "or fits what was measured elsewhere. Links are fitted to benchmarks of collectives, compute "
+      "curves to times of a GPU's kernels.");
   app.add_option("FILE", f.file, "Machine file to write")->required()->type_name("FILE");
   as_count(app.add_option("--ranks", f.ranks,
                           "Processes that measure at once. With --from the ranks of files that do "

@@ -22,10 +22,10 @@ struct DigestFlags {
 
 void declare(CLI::App& app, DigestFlags& f) {
   app.description(
-      "Writes a small file for each trace, about a hundredth of the JSON of a large one, that "
-      "analyze, whatif, "
-      "compare and check read in place of the trace, with the same answers. Each file can be made "
-      "where its trace lies; a digest that is there is kept while its trace does not change.");
+      "Writes a small file for each trace, about a hundredth of the JSON of a large one. analyze, "
+      "whatif, compare and check read it in place of the trace, with the same answers. Each file "
+      "can be made where its trace lies; a digest that is there is kept while its trace does not "
+      "change.");
   app.add_option("TRACE", f.request.inputs, "Traces: files, directories, patterns or URLs")
       ->required()
       ->type_name("PATH");
