@@ -30,7 +30,7 @@ struct ListFlags {
 
 void declare(CLI::App& app, ListFlags& f) {
   app.description("Lists what other verbs take by name.");
-  as_choice(app.add_option("WHAT", f.what, "What to list"),
+  as_choice(app.add_option("WHAT", f.what, "Machines, models, scenarios or formats"),
             {"machines", "models", "scenarios", "formats"})
       ->required();
   app.footer("stepscope list machines");
