@@ -36,13 +36,11 @@ void resolve(const std::optional<LinkTiming>& timing, bool outer, ResolvedTiming
   }
   if (count == 0) return;
   constexpr std::size_t few = 4;
-  std::string said = std::string(outer ? "scale_out" : "scale_up") + ".timing lacks " +
-                     std::to_string(count) + " of its numbers";
-  if (count <= few) said += " (taken: " + assumed + ")";
-  assumptions.push_back(
-      said +
-      ", those of other machines are used: time collectives there "
-      "(nccl-tests) and fit them with bench/fit_links (docs/explanation/collectives.md)");
+  std::string said = std::string(outer ? "scale_out" : "scale_up") + ".timing: " +
+                     (count == 1 ? "1 number is" : std::to_string(count) + " numbers are") +
+                     " taken from other machines";
+  if (count <= few) said += " (" + assumed + ")";
+  assumptions.push_back(said + "; stepscope calibrate --from fits yours to output of nccl-tests");
 }
 
 // If the file does not state the topology, the rates show it.

@@ -55,7 +55,7 @@ TEST(Network, NamesTheFewTimingsThatLack) {
       "domain": 8, "topology": "switch", "timing": {)" +
                             timing + "}}");
   ASSERT_FALSE(n.assumptions.empty());
-  EXPECT_NE(n.assumptions[0].find("lacks 1 of its numbers (taken: hop_ll_us 0.75)"),
+  EXPECT_NE(n.assumptions[0].find("1 number is taken from other machines (hop_ll_us 0.75)"),
             std::string::npos)
       << n.assumptions[0];
 }

@@ -329,14 +329,15 @@ std::string shown_against(const PlanResult& r, std::size_t width) {
 }
 
 std::string rejected(const SearchResult& found) {
-  std::vector<std::vector<std::string>> rows = {
-      {"feasible", format_whole(found.feasible)},
-      {"of them evaluated completely", format_whole(found.evaluated)}};
+  std::vector<std::vector<std::string>> rows = {{"feasible", format_whole(found.feasible)}};
   for (std::size_t i = 0; i < rejected_count; ++i)
     if (found.rejected[i] > 0)
       rows.push_back({std::string(rejected_names[i]), format_whole(found.rejected[i])});
-  return '\n' +
-         text_table({{"what became of the plans", false, 80}, {"count"}}, std::move(rows), 100);
+  return '\n' + text_table({{fmt::format("what became of the plans ({} evaluated completely)",
+                                         format_whole(found.evaluated)),
+                             false, 80},
+                            {"count"}},
+                           std::move(rows), 100);
 }
 
 std::string sensitivity(const SearchResult& found) {
@@ -355,6 +356,22 @@ std::string sensitivity(const SearchResult& found) {
                             {"change"},
                             {"another plan would win", false, 90}},
                            std::move(rows), 160);
+}
+
+// What the flags of the request decide and the search does not, where it may make the best plan
+// faster on this machine.
+std::string not_tried(const PlanResult& r, std::size_t width) {
+  if (r.found.best.empty()) return {};
+  const Plan& best = r.found.best.front().plan;
+  Messages flags;
+  const Dtype dtype = best.precision.matmul;
+  if ((dtype == Dtype::bf16 || dtype == Dtype::fp16) && peak(r.machine, Dtype::fp8))
+    flags.push_back(msg::plain("--dtype fp8"));
+  if (best.ep > 1 && !best.overlap.experts) flags.push_back(msg::plain("--ep-overlap"));
+  if (best.ep > 1 && !best.experts.narrow_dispatch)
+    flags.push_back(msg::plain("--narrow-dispatch"));
+  if (best.tp > 1 && !best.overlap.tensor) flags.push_back(msg::plain("--tp-overlap"));
+  return flags.empty() ? "" : wrapped(msg::not_tried(std::move(flags)), width);
 }
 
 std::string ties(const PlanResult& r) {
@@ -377,7 +394,10 @@ std::string plan_text(const PlanResult& r, const PlanTextOptions& options) {
     const FoundPlan& best = r.found.best.front();
     out += wrapped(plan_in_words(best.plan), width);
     out += wrapped(interval_in_words(best.cost), width);
+    if (r.found.offload_searched && !r.request.offload)
+      out += wrapped(msg::fits_offloaded(), width);
   }
+  out += not_tried(r, width);
   if (r.found.stopped) out += "The search was interrupted: this is what was found until then.\n";
   out += shown_against(r, width) + why(r.found);
   const std::size_t wide = std::max<std::size_t>(width, 120);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/plan/plan_test_results.h"
@@ -191,6 +192,33 @@ TEST(PlanText, ShowsPlansOfOnesOwn) {
   const std::string text = plan_text(s.report);
   EXPECT_LT(text.find("tp=4 takes 4.50 s"), text.find("pipeline bubble  ")) << text;
   EXPECT_NE(text.find("tp=7 cannot run: 7 does not divide 64."), std::string::npos) << text;
+}
+
+TEST(PlanText, NamesTheFlagsThatTheSearchDoesNotTry) {
+  Searched s;
+  s.report.found.best = {found_plan(8, 3, 0.5)};
+  Plan& best = s.report.found.best.front().plan;
+  s.report.machine.peak_rates[static_cast<std::size_t>(Dtype::fp8)] = FlopRate{2e15};
+  best.tp = best.ep = 8;
+  EXPECT_NE(plan_text(s.report).find("Not searched, and may be faster: --dtype fp8, --ep-overlap, "
+                                     "--narrow-dispatch, --tp-overlap."),
+            std::string::npos)
+      << plan_text(s.report);
+  best.precision.matmul = Dtype::fp8;
+  best.overlap.tensor = true;
+  best.ep = 1;
+  EXPECT_EQ(plan_text(s.report).find("Not searched"), std::string::npos);
+}
+
+TEST(PlanText, SaysThatNothingFitsWithoutOffloading) {
+  Searched s;
+  s.report.found.best = {found_plan(8, 3, 0.5)};
+  constexpr std::string_view said = "No plan fits with all states in the memory of the devices.";
+  EXPECT_EQ(plan_text(s.report).find(said), std::string::npos);
+  s.report.found.offload_searched = true;
+  EXPECT_NE(plan_text(s.report).find(said), std::string::npos);
+  s.report.request.offload = true;  // asked for: the others were not searched alone
+  EXPECT_EQ(plan_text(s.report).find(said), std::string::npos);
 }
 
 TEST(PlanText, MarksNearTies) {
