@@ -90,7 +90,8 @@ def phases_over(steps):
         mean = sum(values) / max(1, len(values))
         rows.append({"phase": phase, "steps": len(values), "mean_ns": round(mean), "min_ns": min(values, default=0),
                      "max_ns": max(values, default=0),
-                     "stdev_ns": round((sum((v - mean) ** 2 for v in values) / max(1, len(values))) ** 0.5)})
+                     "stdev_ns": round((sum((v - mean) ** 2 for v in values) / max(1, len(values))) ** 0.5),
+                     "communication_ns": round(mean / 5)})
     return rows
 
 

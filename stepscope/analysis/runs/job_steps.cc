@@ -74,7 +74,8 @@ void average_steps(std::span<const RankResult> ranks, std::vector<Step> counted,
     }
     per_rank.push_back(mean_budget(budgets));
   }
-  job.phases = summarize_phases(phases);
+  job.phases = summarize_phases(
+      phases, std::ranges::none_of(ranks, [](const RankResult& r) { return r.device.is_cpu(); }));
   for (std::size_t c = 0; c < budget_category_count; ++c) {
     std::vector<double> values;
     values.reserve(per_rank.size());

@@ -17,6 +17,7 @@ namespace {
 
 // Layers: compute, communication and copies by the phase of their launch, then the host.
 constexpr std::size_t kinds = 4;
+constexpr std::size_t communication_kind = 1;
 constexpr std::size_t host_kind = 3;
 using Sweep = IntervalSweep<kinds * phase_count>;
 
@@ -26,7 +27,7 @@ std::size_t layer(std::size_t kind, Phase phase) {
 
 std::size_t kind_of(const Trace& trace, SliceId op) {
   if (trace.slices.category[index(op)] != Category::kernel) return 2;
-  return trace.is_compute(op) ? 0 : 1;
+  return trace.is_compute(op) ? 0 : communication_kind;
 }
 
 Phase phase_of(const Trace& trace, const RankIndex& rank, const HostPhases& phases, SliceId op) {
@@ -35,14 +36,19 @@ Phase phase_of(const Trace& trace, const RankIndex& rank, const HostPhases& phas
   return phases.at(trace.slices.track[index(call)], trace.slices.start[index(call)]);
 }
 
+struct Picked {
+  Phase phase = Phase::other;
+  std::size_t kind = host_kind;
+};
+
 // The most frequent phase of the first kind with open intervals.
-Phase pick(const Sweep::Open& open) {
+Picked pick(const Sweep::Open& open) {
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     const auto first = open.begin() + static_cast<std::ptrdiff_t>(kind * phase_count);
     const auto most = std::max_element(first, first + phase_count);
-    if (*most > 0) return static_cast<Phase>(most - first);
+    if (*most > 0) return {static_cast<Phase>(most - first), kind};
   }
-  return Phase::other;
+  return {};
 }
 
 }  // namespace
@@ -63,26 +69,38 @@ PhaseBudget phase_budget(const Trace& trace, const RankIndex& rank, std::span<co
                 trace.slices.start[index(op)], trace.slices.end(op));
   StepCursor cursor(steps);
   sweep.run(steps.front().start, steps.back().end, [&](Ns start, Ns end, const Sweep::Open& open) {
-    const Phase phase = pick(open);
-    cursor.place(start, end,
-                 [&](std::size_t step, Ns from, Ns to) { budget.steps[step][phase] += to - from; });
+    const auto [phase, kind] = pick(open);
+    cursor.place(start, end, [&](std::size_t step, Ns from, Ns to) {
+      budget.steps[step][phase] += to - from;
+      if (kind == communication_kind)
+        budget.steps[step].communication[static_cast<std::size_t>(phase)] += to - from;
+    });
   });
   for (std::size_t i = 0; i < steps.size(); ++i) {
     check(budget.steps[i].sum() == steps[i].end - steps[i].start,
           "the phases of a step sum to its wall time");
-    for (std::size_t p = 0; p < phase_count; ++p) budget.total.time[p] += budget.steps[i].time[p];
+    for (std::size_t p = 0; p < phase_count; ++p) {
+      budget.total.time[p] += budget.steps[i].time[p];
+      budget.total.communication[p] += budget.steps[i].communication[p];
+    }
   }
   return budget;
 }
 
-std::vector<PhaseSummary> summarize_phases(std::span<const StepPhases> steps) {
+std::vector<PhaseSummary> summarize_phases(std::span<const StepPhases> steps, bool device) {
   std::vector<PhaseSummary> rows;
   std::vector<std::int64_t> times(steps.size());
   for (std::size_t p = 0; p < phase_count; ++p) {
     for (std::size_t i = 0; i < steps.size(); ++i) times[i] = steps[i].time[p].count();
     const std::optional<Summary> s = summarize(times);
     if (!s || s->max <= 0) continue;
-    rows.push_back({static_cast<Phase>(p), s->count, s->mean, s->min, s->max, s->stdev});
+    PhaseSummary& row = rows.emplace_back(
+        PhaseSummary{static_cast<Phase>(p), s->count, s->mean, s->min, s->max, s->stdev, {}});
+    if (!device) continue;
+    Ns communication{};
+    for (const StepPhases& step : steps) communication += step.communication[p];
+    row.communication =
+        static_cast<double>(communication.count()) / static_cast<double>(steps.size());
   }
   return rows;
 }

@@ -50,6 +50,8 @@ struct HostPhases {
 
 struct StepPhases {
   std::array<Ns, phase_count> time{};
+  // Of it: communication runs, and no compute hides it. Zero in CPU-only traces.
+  std::array<Ns, phase_count> communication{};
 
   Ns& operator[](Phase p) { return time[static_cast<std::size_t>(p)]; }
   const Ns& operator[](Phase p) const { return time[static_cast<std::size_t>(p)]; }
@@ -63,7 +65,8 @@ struct PhaseSummary {
   double mean = 0;
   double min = 0;
   double max = 0;
-  std::optional<double> stdev;  // of the sample; absent for one step
+  std::optional<double> stdev;          // of the sample; absent for one step
+  std::optional<double> communication;  // mean, exposed; absent without device rows
 };
 
 struct PhaseBudget {
@@ -76,7 +79,9 @@ struct PhaseBudget {
                                        std::span<const Step> steps, const HostPhases& phases,
                                        std::size_t device = 0);
 
-// One row per phase with time, for the steps of one rank or of many.
-[[nodiscard]] std::vector<PhaseSummary> summarize_phases(std::span<const StepPhases> steps);
+// One row per phase with time, for the steps of one rank or of many. `device`: they have device
+// rows.
+[[nodiscard]] std::vector<PhaseSummary> summarize_phases(std::span<const StepPhases> steps,
+                                                         bool device);
 
 }  // namespace stepscope

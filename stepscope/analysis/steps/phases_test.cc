@@ -217,7 +217,12 @@ TEST(Phases, ComputeDecidesBeforeCommunicationBeforeCopies) {
   b.row(b.stream(0, 20), Category::kernel, "ncclDevKernel_AllGather", 30, 60, 1);
   b.row(b.stream(0, 21), Category::memcpy, "Memcpy DtoD", 30, 70, 4);
   b.kernel("gemm", 40, 50, 3);
-  expect_phases(Case(b).budget().total, {{forward, 20}, {backward, 10}, {optimizer, 10}});
+  const StepPhases total = Case(b).budget().total;
+  expect_phases(total, {{forward, 20}, {backward, 10}, {optimizer, 10}});
+  // From 30 to 40 and from 50 to 60: compute hides the rest, and the copy is no communication.
+  EXPECT_EQ(total.communication[static_cast<std::size_t>(forward)], Ns{20});
+  EXPECT_EQ(total.communication[static_cast<std::size_t>(backward)], Ns{0});
+  EXPECT_EQ(total.communication[static_cast<std::size_t>(optimizer)], Ns{0});
 }
 
 TEST(Phases, ACpuOnlyTraceIsTheHosts) {
@@ -238,7 +243,10 @@ TEST(Phases, ASummaryHasARowForEachPhaseWithTime) {
   steps[0][forward] = Ns{10};
   steps[1][forward] = Ns{20};
   steps[1][data] = Ns{4};
-  const auto rows = summarize_phases(steps);
+  steps[1].communication[static_cast<std::size_t>(forward)] = Ns{6};
+  EXPECT_EQ(summarize_phases(steps, false)[0].communication, std::nullopt) << "not recorded";
+  const auto rows = summarize_phases(steps, true);
+  EXPECT_EQ(rows[0].communication, 3.0);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].phase, forward);
   EXPECT_EQ(rows[0].steps, 2u);
@@ -247,7 +255,7 @@ TEST(Phases, ASummaryHasARowForEachPhaseWithTime) {
   EXPECT_DOUBLE_EQ(rows[0].max, 20);
   EXPECT_NEAR(rows[0].stdev.value_or(0), 7.0710678, 1e-6);
   EXPECT_EQ(rows[1].phase, data);
-  EXPECT_EQ(summarize_phases(std::span(steps).first(1))[0].stdev, std::nullopt);
+  EXPECT_EQ(summarize_phases(std::span(steps).first(1), true)[0].stdev, std::nullopt);
 }
 
 }  // namespace

@@ -41,9 +41,9 @@ TEST(Network, TakesMeasuredTimingAndSaysWhatItAssumes) {
   EXPECT_EQ(of(n.up_timing, LinkParameter::hop_ll_us, Protocol::simple),
             *info(LinkParameter::hop_simple_us).up);
   ASSERT_EQ(n.assumptions.size(), 2u);
-  EXPECT_TRUE(n.assumptions[0].starts_with("scale_up.timing lacks ")) << n.assumptions[0];
-  EXPECT_NE(n.assumptions[0].find("bench/fit_links"), std::string::npos) << n.assumptions[0];
-  EXPECT_TRUE(n.assumptions[1].starts_with("scale_out.timing lacks ")) << n.assumptions[1];
+  EXPECT_TRUE(n.assumptions[0].starts_with("scale_up.timing: ")) << n.assumptions[0];
+  EXPECT_NE(n.assumptions[0].find("calibrate --from"), std::string::npos) << n.assumptions[0];
+  EXPECT_TRUE(n.assumptions[1].starts_with("scale_out.timing: ")) << n.assumptions[1];
 }
 
 TEST(Network, NamesTheFewTimingsThatLack) {

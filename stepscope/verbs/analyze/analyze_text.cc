@@ -386,13 +386,16 @@ std::vector<std::string> text_sections(const Analysis& report, std::size_t width
   return sections;
 }
 
-std::string phases(const JobResult& job) {
+std::string phases(const JobResult& job, std::size_t width) {
   if (job.steps.phases.size() < 2) return {};
   std::vector<std::string> parts;
   for (const PhaseSummary& p : job.steps.phases)
-    parts.push_back(
-        fmt::format("{} {}", phase_names[static_cast<std::size_t>(p.phase)], format_time(p.mean)));
-  return fmt::format("By phase: {}\n", fmt::join(parts, " · "));
+    parts.push_back(fmt::format(
+        "{} {}{}", phase_names[static_cast<std::size_t>(p.phase)], format_time(p.mean),
+        p.communication.value_or(0) > 0
+            ? fmt::format(" ({} of it exposed communication)", format_time(*p.communication))
+            : ""));
+  return wrapped(fmt::format("By phase: {}", fmt::join(parts, " · ")), width);
 }
 
 // "Rates: 14.6 of 989 TFLOP/s a device · 41.2 % of the communication that compute could hide is
@@ -438,7 +441,7 @@ std::string step_note(const JobResult& job, std::size_t width) {
 }
 
 std::string budget(const Analysis& report, std::size_t width) {
-  return account_of_step(report, every_line) + phases(report.job) + rates(report, width) +
+  return account_of_step(report, every_line) + phases(report.job, width) + rates(report, width) +
          step_note(report.job, width);
 }
 

@@ -259,7 +259,8 @@ Json phases_json(std::span<const PhaseSummary> phases) {
                    {"mean_ns", p.mean},
                    {"min_ns", p.min},
                    {"max_ns", p.max},
-                   {"stdev_ns", real(p.stdev)}});
+                   {"stdev_ns", real(p.stdev)},
+                   {"communication_ns", real(p.communication)}});
   return out;
 }
 
@@ -283,7 +284,7 @@ Json rank_json(const Analysis& report, const RankResult& r, const std::string& s
             {"after", value(r.recording.outside.after)},
             {"between", value(r.recording.outside.between)}}},
           {"gpu_window", gpu_window(r, origin)},
-          {"phases", phases_json(summarize_phases(r.phases.steps))},
+          {"phases", phases_json(summarize_phases(r.phases.steps, !r.device.is_cpu()))},
           {"gaps", gaps(r, origin)},
           {"overlap", overlap_json(r)},
           {"kernels", kernels(r)},

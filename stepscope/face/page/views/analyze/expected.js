@@ -5,7 +5,7 @@
 import {h, missing, note, swatch} from '../../draw/elements.js';
 import {step_class_colours} from '../../draw/looks.js';
 import {data_table, figure_column} from '../../draw/table.js';
-import {hyphened} from '../../format/names.js';
+import {hyphened, plural} from '../../format/names.js';
 import {bytes, count, largest, none, ns, signed_ns, times} from '../../format/numbers.js';
 import {label_of} from '../../terms.js';
 
@@ -124,6 +124,9 @@ export function expected_section(report) {
     e.sentences.map((text) => h('p', null, text)), e.step && expected_step(e.step),
     e.ranks.length > 0 && expected_operators(e.ranks[0]),
     e.collectives.length > 0 && expected_collectives(e.collectives),
-    e.assumptions.length > 0 && note(`What the machine does not say: ${e.assumptions.join('; ')}.`)
+    e.assumptions.length > 0 && h('details', {class: 'notes'},
+      h('summary', null, `${plural(e.assumptions.length, 'figure')} that ${e.machine} does not ` +
+        'say: those of other machines'),
+      h('ul', null, e.assumptions.map((text) => h('li', null, text))))
   ];
 }

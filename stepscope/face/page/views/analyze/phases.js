@@ -31,7 +31,9 @@ function phase_chart(rows) {
                     }
                   }),
                   h('b', {style: {left: at(p.min_ns), width: at(p.max_ns - p.min_ns)}})),
-                h('span', {class: 'value'}, `${ns(p.mean_ns)} ± ${ns(p.stdev_ns)}`))));
+                h('span', {class: 'value'}, `${ns(p.mean_ns)} ± ${ns(p.stdev_ns)}${
+                  p.communication_ns > 0 ?
+                    `, ${ns(p.communication_ns)} exposed communication` : ''}`))));
 }
 
 export function phases_section(report) {
