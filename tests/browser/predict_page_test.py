@@ -67,6 +67,16 @@ class PredictPage(CommandPage):
         self.assertTrue(self.js("!!document.querySelector('[data-memory=lacking]')"))
         self.assertFalse(self.js("!!document.querySelector('[data-memory=spare]')"))
 
+    def test_the_tables_of_a_layer_are_on_the_page(self):
+        notebook = os.path.join(os.environ["STEPSCOPE_EXAMPLES"], "notebook")
+        data = self.show(os.path.join(notebook, "model.json"), "--machine", os.path.join(notebook, "machine.json"),
+                         "--plan", os.path.join(notebook, "plan.json"), "--layers", "--conventions", "notebook")
+        self.check_words()
+        tables = self.js("[...document.querySelectorAll('#layers table')].map((t) => "
+                         "[...t.querySelectorAll('tbody tr')].map((r) => r.firstChild.textContent))")
+        self.assertEqual(tables, [[r["layer"] for r in t["rows"]] for t in data["layer_tables"]])
+        self.assertIn("464", self.texts("#layers tbody tr:nth-child(2) td:nth-child(2)")[0])  # GFLOP of qkv_proj
+
     def test_a_phone_needs_no_sideways_scrolling(self):
         self.show(*GPT3, "--gpus", "1024", "--tp", "8", "--pp", "16", width=390, theme="dark")
         self.assertLessEqual(self.js("document.documentElement.scrollWidth"), 390)

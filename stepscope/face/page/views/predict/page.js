@@ -6,6 +6,7 @@ import {figures, remarks} from '../../draw/figures.js';
 import {bytes, compact, count, known, ns, number, percent} from '../../format/numbers.js';
 import {predict_comparison} from './comparison.js';
 import {predict_formulas} from './formulas.js';
+import {predict_layers} from './layers.js';
 import {predict_memory} from './memory.js';
 import {predict_operations} from './operations.js';
 import {predict_roofline} from './roofline.js';
@@ -61,6 +62,12 @@ export const predict_page = (report) => ({
       title: 'Operations',
       lede: 'One micro-batch on one device.',
       draw: predict_operations
+    },
+    report.layer_tables.length > 0 && {
+      id: 'layers',
+      title: 'Tables of a layer',
+      lede: 'As the text counts them, at the rated peaks.',
+      draw: predict_layers
     },
     {
       id: 'formulas',
