@@ -130,6 +130,19 @@ CollectiveTotals& collective_row(RankWindow& window, const CollectiveGroup& grou
   return *at;
 }
 
+// The number of the next call of each group: behind every number of the window, and not below the
+// count of its calls, whose numbers a folded window lacks.
+std::map<std::string, std::uint64_t, std::less<>> next_numbers(const RankWindow& window) {
+  std::map<std::string, std::uint64_t, std::less<>> next;
+  for (const CollectiveTotals& calls : window.collectives)
+    next[window.groups[calls.group].name] += calls.calls;
+  for (const Arrival& call : window.arrivals) {
+    std::uint64_t& number = next[window.groups[call.group].name];
+    number = std::max(number, call.sequence + 1);
+  }
+  return next;
+}
+
 }  // namespace
 
 Zero3PerformanceStats::Zero3PerformanceStats(int rank, int world, Clock clock)
@@ -148,6 +161,7 @@ Zero3PerformanceStats::Zero3PerformanceStats(JobWindow window, Clock clock)
   world_ = window_.ranks.front().world;
   clock_offset_ = window_.ranks.front().clock_offset;
   open_ = {.index = window_.ranks.front().end_step, .begin = clock_()};
+  if (window_.ranks.size() == 1) sequences_ = next_numbers(window_.ranks.front());
 }
 
 void Zero3PerformanceStats::reset() {

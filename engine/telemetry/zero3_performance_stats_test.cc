@@ -455,6 +455,27 @@ TEST_F(Stats, ResetForgetsAll) {
   EXPECT_NEAR(*stats.tokens_per_second(), 1000 / 3.5, 1e-9);
 }
 
+TEST_F(Stats, AContinuedWindowNumbersItsCallsOn) {
+  Zero3PerformanceStats stats(0, 2, test_clock);
+  example_step(stats);
+  example_step(stats);
+  const auto numbers = [](Zero3PerformanceStats continued) {
+    example_step(continued);
+    std::vector<std::uint64_t> found;
+    for (const Arrival& call : continued.window().ranks[0].arrivals) found.push_back(call.sequence);
+    return found;
+  };
+  EXPECT_EQ(numbers(Zero3PerformanceStats(stats.window(), test_clock)),
+            (std::vector<std::uint64_t>{0, 1, 2}));
+  JobWindow later = stats.window();  // a stretch of a recorder's
+  for (Arrival& call : later.ranks[0].arrivals) call.sequence += 40;
+  EXPECT_EQ(numbers(Zero3PerformanceStats(later, test_clock)),
+            (std::vector<std::uint64_t>{40, 41, 42}));
+  JobWindow folded = stats.window();
+  fold_steps(folded);
+  EXPECT_EQ(numbers(Zero3PerformanceStats(folded, test_clock)), (std::vector<std::uint64_t>{2}));
+}
+
 TEST_F(Stats, AreAViewOverWhatRecordersTook) {
   std::vector<RankWindow> ranks{window_of(1, 0, 2, 5), window_of(2, 1, 2, 5)};
   const Zero3PerformanceStats stats(*gather(ranks));
