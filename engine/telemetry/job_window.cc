@@ -112,12 +112,11 @@ std::map<CollectiveKey, CollectiveTotals> waits_by_arrivals(const JobWindow& win
       if (own.timed) continue;
       const Ns end = std::max(own.submitted, own.finished);
       const Ns arrival = std::clamp(last - offset(m), own.submitted, end);
-      add_totals(
-          found[{group(m).name, own.kind, own.purpose}],
-          {.timed_calls = 1,
-           .transfer = end - arrival,
-           .peer_wait = arrival - own.submitted,
-           .peer_stall = std::clamp(arrival - (end - own.stall), Ns{}, std::max(own.stall, Ns{}))});
+      add_totals(found[{group(m).name, own.kind, own.purpose}],
+                 {.timed_calls = 1,
+                  .transfer = end - arrival,
+                  .peer_wait = arrival - own.submitted,
+                  .peer_stall = peer_stall(arrival, end, own.stall)});
     }
   }
   return found;

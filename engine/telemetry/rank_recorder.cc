@@ -196,9 +196,7 @@ void RankRecorder::collective(const CollectiveRecord& record) {
     totals.timed_bus_bytes += bus;
     totals.transfer += record.submitted + time - arrival;
     totals.peer_wait += arrival - record.submitted;
-    const Ns for_peers =
-        std::clamp(arrival - (record.finished - record.stall), Ns{}, std::max(record.stall, Ns{}));
-    totals.peer_stall += for_peers;
+    totals.peer_stall += peer_stall(arrival, record.finished, record.stall);
     complete(arrival, record.finished);
   } else {
     unknown(record.submitted, record.finished);

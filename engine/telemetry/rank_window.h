@@ -8,6 +8,7 @@
 // clock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -120,6 +121,12 @@ struct CollectiveTotals {
   Ns peer_stall{};
   QuantileSketch durations{};  // from submission to end, in ns
 };
+
+// The part of a call's stall in which a member had not arrived yet. The main thread waits at the
+// end of a call: its stall is the last part of it.
+[[nodiscard]] constexpr Ns peer_stall(Ns last_arrival, Ns finished, Ns stall) {
+  return std::clamp(last_arrival - (finished - stall), Ns{}, std::max(stall, Ns{}));
+}
 
 struct TransferTotals {
   std::uint64_t calls = 0;

@@ -333,7 +333,7 @@ Result<Done> Zero3PerformanceStats::record_communication(CommunicationOperation 
     added.timed_bus_bytes = bus;
     added.transfer = duration - waited;
     added.peer_wait = waited;
-    added.peer_stall = std::clamp(waited - (duration - stall), Ns{}, stall);
+    added.peer_stall = peer_stall(submitted + waited, now, stall);
     open_.exposed.wait += added.peer_stall;
   } else {
     open_.exposed.unsplit += stall;
