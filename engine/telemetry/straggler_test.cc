@@ -164,6 +164,20 @@ TEST(WindowBytes, GoThereAndBack) {
   }
 }
 
+// The count of unnamed groups is their calls over their size.
+TEST(WindowBytes, UnnamedGroupsOfNoRankAreRefused) {
+  RankWindow window = window_of(4, 0, 2, 3);
+  window.groups.push_back({"group of 2", 2, true});
+  std::vector<std::byte> bytes;
+  encode(window, bytes);
+  EXPECT_TRUE(decode_window(bytes));
+  for (const int size : {0, -1}) {
+    window.groups.back().size = size;
+    encode(window, bytes);
+    EXPECT_FALSE(decode_window(bytes)) << size;
+  }
+}
+
 TEST(WindowBytes, DamageIsAnErrorOrAWindowNeverACrash) {
   std::vector<std::byte> bytes;
   encode(window_of(4, 0, 2, 3), bytes);

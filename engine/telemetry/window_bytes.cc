@@ -28,6 +28,8 @@ namespace {
 constexpr std::uint64_t magic = 0x3557'4E41'5253'5353;  // "SSSRANW5"
 
 bool consistent(const RankWindow& w) {
+  for (const CollectiveGroup& group : w.groups)
+    if (group.several && group.size < 1) return false;  // calls are divided by the size
   const auto group_known = [&](const auto& row) { return row.group < w.groups.size(); };
   for (const CollectiveTotals& calls : w.collectives)
     if (!group_known(calls) || slot(calls.kind) >= collective_kind_count ||
