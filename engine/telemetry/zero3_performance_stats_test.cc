@@ -24,8 +24,8 @@ Ns test_clock() { return test_time; }
 class Stats : public testing::Test {
  protected:
   void SetUp() override { test_time = 100s; }
-  // The example of docs/reference/telemetry.md: forward 1.0 s, backward 2.0 s, optimizer 0.2 s,
-  // exposed reduction 0.3 s, 1000 tokens; nothing else.
+  // The example of docs/reference/zero3-statistics.md: forward 1.0 s, backward 2.0 s, optimizer
+  // 0.2 s, exposed reduction 0.3 s, 1000 tokens; nothing else.
   static void example_step(Zero3PerformanceStats& stats) {
     test_time += 1s;
     ASSERT_TRUE(stats.record_forward_pass(1s, 1000));
@@ -91,7 +91,7 @@ TEST_F(Stats, MergingParallelRanksAddsTokensAndNoTime) {
   EXPECT_EQ(a.window().ranks.size(), 2U);
 }
 
-// Records of one rank alone would give it steps that the others lack.
+// "Merging" in docs/reference/zero3-statistics.md has the rule.
 TEST_F(Stats, WhatIsMergedTakesNoRecordsUntilItIsReset) {
   Zero3PerformanceStats a(0, 2, test_clock);
   Zero3PerformanceStats b(1, 2, test_clock);
@@ -209,6 +209,7 @@ TEST_F(Stats, WhatCannotBeTrueIsRefusedAndChangesNothing) {
             "number of its ranks");
 }
 
+// "Reading" in docs/reference/zero3-statistics.md has the rule.
 TEST_F(Stats, QuantilesOfFewPassesAreRecordedTimes) {
   Zero3PerformanceStats stats(0, 1, test_clock);
   EXPECT_FALSE(stats.pass_times(TrainingPass::forward).p50);
@@ -225,9 +226,9 @@ TEST_F(Stats, QuantilesOfFewPassesAreRecordedTimes) {
   EXPECT_EQ(times.min, 10ms);
   EXPECT_EQ(times.max, 120ms);
   const auto ms = [](std::optional<Ns> t) { return static_cast<double>(t->count()) / 1e6; };
-  EXPECT_NEAR(ms(times.p50), 60, 0.6);   // rank floor(0.5 × 11) = 5 from 0
-  EXPECT_NEAR(ms(times.p90), 100, 1.0);  // rank 9
-  EXPECT_NEAR(ms(times.p99), 110, 1.1);  // rank 10: the second longest
+  EXPECT_NEAR(ms(times.p50), 60, 0.6);
+  EXPECT_NEAR(ms(times.p90), 100, 1.0);
+  EXPECT_NEAR(ms(times.p99), 110, 1.1);
 }
 
 TEST_F(Stats, MergeRefusesRanksOverOtherSteps) {
