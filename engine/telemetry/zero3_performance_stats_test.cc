@@ -36,7 +36,19 @@ class Stats : public testing::Test {
     test_time += 200ms;
     ASSERT_TRUE(stats.record_optimizer_step(200ms, 500'000));
   }
+  // Both ranks at once.
+  static void example_step(Zero3PerformanceStats& a, Zero3PerformanceStats& b) {
+    const Ns start = test_time;
+    example_step(a);
+    test_time = start;
+    example_step(b);
+  }
 };
+
+double sum_of_terms(const OptimizationEfficiency& efficiency) {
+  return std::accumulate(efficiency.terms.begin(), efficiency.terms.end(), 0.0,
+                         [](double sum, const EfficiencyTerm& term) { return sum + term.share; });
+}
 
 std::vector<std::byte> encoded(const JobWindow& window) {
   std::vector<std::byte> bytes;
@@ -68,10 +80,7 @@ TEST_F(Stats, CountsEachTokenOnceOverAllOfTheWallTime) {
 TEST_F(Stats, MergingParallelRanksAddsTokensAndNoTime) {
   Zero3PerformanceStats a(0, 2, test_clock);
   Zero3PerformanceStats b(1, 2, test_clock);
-  const Ns start = test_time;
-  example_step(a);
-  test_time = start;
-  example_step(b);
+  example_step(a, b);
   const auto merged = a.merge(b);
   ASSERT_TRUE(merged) << merged.error().message();
   EXPECT_NEAR(*a.tokens_per_second(), 2000 / 3.5, 1e-9);  // 571 for the job
@@ -95,10 +104,7 @@ TEST_F(Stats, MergingParallelRanksAddsTokensAndNoTime) {
 TEST_F(Stats, WhatIsMergedTakesNoRecordsUntilItIsReset) {
   Zero3PerformanceStats a(0, 2, test_clock);
   Zero3PerformanceStats b(1, 2, test_clock);
-  const Ns start = test_time;
-  example_step(a);
-  test_time = start;
-  example_step(b);
+  example_step(a, b);
   Zero3PerformanceStats job = a;
   ASSERT_TRUE(job.merge(b));
   const auto refused = job.record_forward_pass(1s, 1000);
@@ -112,10 +118,7 @@ TEST_F(Stats, WhatIsMergedTakesNoRecordsUntilItIsReset) {
   EXPECT_NEAR(*job.tokens_per_second(), 2000 / 3.5, 1e-9);
   job.reset();
   EXPECT_TRUE(job.record_forward_pass(1s, 1000));
-  const Ns second = test_time;
-  example_step(a);
-  test_time = second;
-  example_step(b);
+  example_step(a, b);
   EXPECT_TRUE(a.merge(b)) << "the ranks' own objects go on";
 }
 
@@ -158,11 +161,8 @@ TEST_F(Stats, RanksInDifferentStepsAtOnceTakeTheTimeThatPasses) {
   EXPECT_EQ(steps[0].end - steps[0].begin, 2750ms);
   EXPECT_EQ(steps[1].end - steps[1].begin, 2500ms);
   EXPECT_EQ(steps[1].added, 2250ms);
-  double total = 0;
   ASSERT_TRUE(a.set_references({.peak = FlopRate{1e12}}));
-  const OptimizationEfficiency efficiency = a.optimization_efficiency();
-  for (const EfficiencyTerm& term : efficiency.terms) total += term.share;
-  EXPECT_NEAR(total, 1, 1e-12);
+  EXPECT_NEAR(sum_of_terms(a.optimization_efficiency()), 1, 1e-12);
 }
 
 TEST_F(Stats, WhatCannotBeTrueIsRefusedAndChangesNothing) {
@@ -333,9 +333,7 @@ TEST_F(Stats, TrainingEfficiencyIsMfuAndItsTermsSumToOne) {
   EXPECT_NEAR(*e.hfu, 4 / 7.0, 1e-12);
   EXPECT_FALSE(e.references_too_low);
   ASSERT_EQ(e.terms.size(), 10U);
-  double total = 0;
-  for (const EfficiencyTerm& term : e.terms) total += term.share;
-  EXPECT_NEAR(total, 1, 1e-12);
+  EXPECT_NEAR(sum_of_terms(e), 1, 1e-12);
   EXPECT_NEAR(e.terms[1].share, 1 / 7.0, 1e-12);          // recompute: 1e12
   EXPECT_NEAR(e.terms[2].share, (3.2 - 2) / 3.5, 1e-12);  // kernels: 3.2 s for 2 s of peak
   EXPECT_NEAR(e.terms[3].share, 0.3 / 3.5, 1e-12);        // exposed communication
@@ -349,10 +347,7 @@ TEST_F(Stats, TheWaterfallOfManyRanksSumsToOne) {
     for (int r = 0; r < 3; ++r)
       ranks.push_back(window_of(seed * 3 + static_cast<unsigned>(r), r, 3, 6));
     const JobWindow job = *gather(ranks);
-    const auto e = optimization_efficiency(job, {.peak = FlopRate{1e6}});
-    double total = 0;
-    for (const EfficiencyTerm& term : e.terms) total += term.share;
-    EXPECT_NEAR(total, 1, 1e-9);
+    EXPECT_NEAR(sum_of_terms(optimization_efficiency(job, {.peak = FlopRate{1e6}})), 1, 1e-9);
   }
 }
 
