@@ -6,9 +6,10 @@
 namespace stepscope {
 namespace {
 
+// Rounds differ by their noise: what is hidden may exceed all that there is by a little.
 std::optional<double> share_of(Ns hidden, Ns all) {
   if (all <= Ns{}) return std::nullopt;
-  return nanoseconds_of(std::max(hidden, Ns{})) / nanoseconds_of(all);
+  return nanoseconds_of(std::clamp(hidden, Ns{}, all)) / nanoseconds_of(all);
 }
 
 }  // namespace

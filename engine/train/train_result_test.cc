@@ -32,5 +32,14 @@ TEST(TrainResult, WithoutStepsThereIsNoRate) {
   EXPECT_EQ(train_rates({}).step_ns, 0);
 }
 
+TEST(TrainResult, SharesOfWhatIsHiddenLieBetweenZeroAndOne) {
+  TrainIsolation::Rank rank{.exposed = Ns{-1}, .compute = Ns{90}, .communication = Ns{100}};
+  EXPECT_EQ(rank.hidden_share(), 1);
+  EXPECT_EQ(rank.efficiency(), 1);
+  rank.exposed = Ns{120};
+  EXPECT_EQ(rank.hidden_share(), 0);
+  EXPECT_EQ(rank.efficiency(), 0);
+}
+
 }  // namespace
 }  // namespace stepscope

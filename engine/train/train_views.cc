@@ -480,10 +480,13 @@ Message isolation_sentence(const TrainIsolation& isolation, const TrainIsolation
     return msg::rounds_too_noisy(msg::less_than_alone(share_text(-contention, mean.compute)));
   if (mean.hides_more_than_there_is())
     return msg::rounds_too_noisy(msg::hides_more_than_there_is());
-  return msg::overlap_hides(
-      value_if(mean.hidden() >= Ns{0}, share_text(mean.hidden(), mean.communication)),
-      share_text(mean.hidden(), std::min(mean.compute, mean.communication)), -mean.hidden(),
-      share_text(std::chrono::abs(contention), mean.compute), contention < Ns{0}, slowest);
+  const auto share = [](std::optional<double> of_one) {
+    return of_one ? fmt::format("{:.1f} %", 100 * *of_one) : std::string("-");
+  };
+  return msg::overlap_hides(value_if(mean.hidden() >= Ns{0}, share(mean.hidden_share())),
+                            share(mean.efficiency()), -mean.hidden(),
+                            share_text(std::chrono::abs(contention), mean.compute),
+                            contention < Ns{0}, slowest);
 }
 
 }  // namespace

@@ -187,6 +187,16 @@ TEST(TrainText, ImpossibleIsolationIsNoise) {
             std::string::npos);
 }
 
+TEST(TrainText, OverlapHidesAtMostAllThatThereIs) {
+  TrainIsolation noisy = train_test::isolation();
+  for (TrainIsolation::Rank& rank : noisy.ranks)
+    rank = {.both = Ns{30'200'000}, .compute = Ns{30'000'000}, .communication = Ns{30'200'000}};
+  const std::string text = isolation_text(noisy, 400);
+  EXPECT_NE(text.find("Overlap hides 100.0 % of the communication, and 100.0 % of what could be"),
+            std::string::npos)
+      << text;
+}
+
 TEST(TrainText, StatisticsShowPassesLayersAndEfficiencies) {
   TrainResult result;
   PerformanceSummary stats{.gradient_sync_time = Ns{2'000'000}};
