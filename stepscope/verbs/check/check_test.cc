@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -18,9 +19,10 @@ class CheckInput : public testing::Test {
  protected:
   ~CheckInput() override { std::filesystem::remove(path_); }
 
-  CheckResult check_of(const std::string& text) const {
+  CheckResult check_of(const std::string& text, CheckRequest request = {}) const {
     std::ofstream(path_) << text;
-    auto result = check({.traces = {.inputs = {path_}}});
+    if (request.traces.inputs.empty()) request.traces.inputs = {path_};
+    auto result = check(request);
     EXPECT_TRUE(result) << result.error().message();
     return result ? std::move(*result) : CheckResult{.version = "", .input = "", .facts = {}};
   }
@@ -59,16 +61,14 @@ TEST_F(CheckInput, ALogOfGpusWithAListTellsTheirUse) {
                          "2026/11/25 10:11:12.000, 1, 60 %\n"
                          "2026/11/25 10:11:13.000, 0, 96 %\n"
                          "2026/11/25 10:11:13.000, 1, [N/A]\n";
-  std::ofstream(path_) << "5\n6\n5\n";
-  const auto c = check({.traces = {.inputs = {gpus, path_}}});
+  const CheckResult c = check_of("5\n6\n5\n", {.traces = {.inputs = {gpus, path_}}});
   std::filesystem::remove(gpus);
-  ASSERT_TRUE(c) << c.error().message();
-  EXPECT_EQ(c->input, path_);
-  EXPECT_EQ(c->facts.arm.steps, 3U);
-  ASSERT_EQ(c->lines.back().name, "gpu_utilization");
-  EXPECT_NEAR(*c->lines.back().value, (0.97 + 0.60) / 2, 1e-6);
-  EXPECT_EQ(c->lines.back().status, CheckStatus::look);
-  EXPECT_EQ(say(c->lines.back().sentence),
+  EXPECT_EQ(c.input, path_);
+  EXPECT_EQ(c.facts.arm.steps, 3U);
+  ASSERT_EQ(c.lines.back().name, "gpu_utilization");
+  EXPECT_NEAR(*c.lines.back().value, (0.97 + 0.60) / 2, 1e-6);
+  EXPECT_EQ(c.lines.back().status, CheckStatus::look);
+  EXPECT_EQ(say(c.lines.back().sentence),
             "2 GPUs ran a kernel 78.5 % of the time (3 readings of the whole log); GPU 1 only "
             "60.0 %");
 }
@@ -200,9 +200,15 @@ std::string sentence_of(const CheckResult& c, const std::string& name) {
   return {};
 }
 
+// Three equal steps, as a list and as a log.
+std::array<std::string, 2> three_steps_of(const std::string& ms) {
+  const std::string line = "step_time_ms=" + ms + '\n';
+  return {ms + '\n' + ms + '\n' + ms + '\n', line + line + line};
+}
+
 // The chapter's example: GPT-3 175B with a batch of 1,024 on 1,024 A100, a step of 60 s.
-CheckRequest gpt3(const std::string& input) {
-  CheckRequest request{.traces = {.inputs = {input}}};
+CheckRequest gpt3() {
+  CheckRequest request;
   request.job.model = "gpt3-175b";
   request.job.global_batch = 1024;
   request.job.sequence = 2048;
@@ -212,28 +218,24 @@ CheckRequest gpt3(const std::string& input) {
 }
 
 TEST_F(CheckInput, MfuFollowsFromStepTimeDevicesModelAndPeak) {
-  for (const char* text : {"60000\n60000\n60000\n", "step_time_ms=60000\nstep_time_ms=60000\n"}) {
-    std::ofstream(path_) << text;
-    const auto c = check(gpt3(path_));
-    ASSERT_TRUE(c) << c.error().message();
-    ASSERT_TRUE(c->facts.mfu) << sentence_of(*c, "mfu");
-    EXPECT_NEAR(*c->facts.mfu, 0.115, 0.003);
-    EXPECT_FALSE(c->facts.hfu);
-    CheckRequest repeated = gpt3(path_);
+  for (const std::string& text : three_steps_of("60000")) {
+    const CheckResult c = check_of(text, gpt3());
+    ASSERT_TRUE(c.facts.mfu) << sentence_of(c, "mfu");
+    EXPECT_NEAR(*c.facts.mfu, 0.115, 0.003);
+    EXPECT_FALSE(c.facts.hfu);
+    CheckRequest repeated = gpt3();
     repeated.recompute = Recompute::full;
-    const auto again = check(repeated);
-    ASSERT_TRUE(again && again->facts.hfu);
-    EXPECT_NEAR(*again->facts.hfu / *again->facts.mfu, 4.0 / 3, 0.02);
+    const CheckResult again = check_of(text, repeated);
+    ASSERT_TRUE(again.facts.hfu && again.facts.mfu);
+    EXPECT_NEAR(*again.facts.hfu / *again.facts.mfu, 4.0 / 3, 0.02);
   }
 }
 
 TEST_F(CheckInput, WhatMfuLacksIsAskedForAndNothingElse) {
-  std::ofstream(path_) << "60000\n60000\n";
-  CheckRequest request = gpt3(path_);
+  CheckRequest request = gpt3();
   request.job.devices = 0;
-  const auto c = check(request);
-  ASSERT_TRUE(c);
-  EXPECT_EQ(sentence_of(*c, "mfu"), "not known: needs the number of devices: give --gpus N");
+  EXPECT_EQ(sentence_of(check_of("60000\n60000\n", request), "mfu"),
+            "not known: needs the number of devices: give --gpus N");
 }
 
 TEST_F(CheckInput, EqualRanksAreNoStragglers) {
@@ -270,55 +272,51 @@ TEST_F(CheckInput, AFileOfEachRankIsOneJob) {
     std::ofstream(folder + "/rank" + std::to_string(rank) + ".csv")
         << "step_time_ms\n"
         << (rank == 1 ? "150\n151\n" : "100\n101\n");
-  const auto c = check({.traces = {.inputs = {folder}}});
+  const CheckResult c = check_of("", {.traces = {.inputs = {folder}}});
   std::filesystem::remove_all(folder);
-  ASSERT_TRUE(c) << c.error().message();
-  EXPECT_EQ(c->times.ranks.size(), 3U);
-  ASSERT_EQ(c->late.size(), 1U);
-  EXPECT_TRUE(say(c->late.front()).starts_with("a step of rank 1 takes")) << say(c->late.front());
+  EXPECT_EQ(c.times.ranks.size(), 3U);
+  ASSERT_EQ(c.late.size(), 1U);
+  EXPECT_TRUE(say(c.late.front()).starts_with("a step of rank 1 takes")) << say(c.late.front());
 }
 
 // The chapter's example: 7B and a batch of 4 in 180 ms, on one H100.
 TEST_F(CheckInput, AnMfuAboveThePeakIsRefusedAndNeverOk) {
-  for (const char* text : {"180\n180\n180\n", "step_time_ms=180\nstep_time_ms=180\n"}) {
-    std::ofstream(path_) << text;
-    CheckRequest request{.traces = {.inputs = {path_}}};
+  for (const std::string& text : three_steps_of("180")) {
+    CheckRequest request;
     request.job.model = "llama-2-7b";
     request.job.global_batch = 4;
     request.job.sequence = 2048;
     request.job.machine = "h100_sxm_80gb";
     request.job.devices = 1;
-    const auto c = check(request);
-    ASSERT_TRUE(c) << c.error().message();
-    EXPECT_FALSE(c->facts.mfu);
-    EXPECT_EQ(status_of(c->lines, "mfu"), CheckStatus::look);
-    EXPECT_TRUE(sentence_of(*c, "mfu").starts_with(
+    const CheckResult c = check_of(text, request);
+    EXPECT_FALSE(c.facts.mfu);
+    EXPECT_EQ(status_of(c.lines, "mfu"), CheckStatus::look);
+    EXPECT_TRUE(sentence_of(c, "mfu").starts_with(
         "The model FLOPs cannot be right: they need 1.9 times the peak"))
-        << sentence_of(*c, "mfu");
-    if (c->log) {
-      for (const LogRate& rate : c->log->rates.rates) EXPECT_FALSE(rate.mfu);
+        << sentence_of(c, "mfu");
+    if (c.log) {
+      for (const LogRate& rate : c.log->rates.rates) EXPECT_FALSE(rate.mfu);
     }
     // Two devices make it possible; a forward pass more does not.
     request.job.devices = 2;
-    EXPECT_TRUE(check(request)->facts.mfu);
+    EXPECT_TRUE(check_of(text, request).facts.mfu);
     request.recompute = Recompute::full;
-    const auto repeated = check(request);
-    EXPECT_FALSE(repeated->facts.mfu);
-    EXPECT_TRUE(sentence_of(*repeated, "mfu").starts_with("The model FLOPs with recomputation"));
+    const CheckResult repeated = check_of(text, request);
+    EXPECT_FALSE(repeated.facts.mfu);
+    EXPECT_TRUE(sentence_of(repeated, "mfu").starts_with("The model FLOPs with recomputation"));
   }
 }
 
 TEST_F(CheckInput, MfuNamesItsConvention) {
-  for (const char* text : {"60000\n60000\n60000\n", "step_time_ms=60000\nstep_time_ms=60000\n"}) {
-    std::ofstream(path_) << text;
-    const auto c = check(gpt3(path_));
-    EXPECT_EQ(c->facts.mfu_convention, "causal attention halved");
-    EXPECT_NE(sentence_of(*c, "mfu").find("of the peak (causal attention halved; HFU"),
+  for (const std::string& text : three_steps_of("60000")) {
+    const CheckResult c = check_of(text, gpt3());
+    EXPECT_EQ(c.facts.mfu_convention, "causal attention halved");
+    EXPECT_NE(sentence_of(c, "mfu").find("of the peak (causal attention halved; HFU"),
               std::string::npos)
-        << sentence_of(*c, "mfu");
-    CheckRequest given = gpt3(path_);
+        << sentence_of(c, "mfu");
+    CheckRequest given;
     given.job = {.machine = "a100_sxm_80gb", .model_flops_per_step = 2e18, .devices = 1024};
-    EXPECT_EQ(check(given)->facts.mfu_convention, "model FLOPs as given");
+    EXPECT_EQ(check_of(text, given).facts.mfu_convention, "model FLOPs as given");
   }
 }
 
