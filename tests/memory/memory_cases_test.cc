@@ -184,6 +184,22 @@ TEST(MemoryAccount, ABlockOfNoKnownPartIsOfUnknownUseUnlessABackwardFreesIt) {
   EXPECT_EQ(step->use, MemoryUse::unknown);
 }
 
+TEST(MemoryAccount, BlocksWithoutAStackAreListedByTheirUse) {
+  const std::string text =
+      R"({"segments": [{"device": 0, "address": 4096, "total_size": 3145728, "stream": 0,
+          "segment_type": "large", "blocks": [
+          {"size": 1048576, "requested_size": 1048576, "state": "active_allocated", "frames": []},
+          {"size": 2097152, "requested_size": 0, "state": "inactive", "frames": []}]}],
+          "device_traces": [[{"action": "free_completed", "addr": 1052672, "size": 2097152,
+          "stream": 0, "frames": [{"filename": "/w/optim/adam.py", "line": 1, "name": "step"}]}]]})";
+  const MemoryAccount account = memory_account(read(text));
+  std::vector<std::pair<MemoryUse, std::int64_t>> found;
+  for (const MemoryHolder& h : account.devices.front().peak.holders)
+    found.emplace_back(h.use, h.bytes.value);
+  EXPECT_EQ(found, (std::vector<std::pair<MemoryUse, std::int64_t>>{{MemoryUse::optimizer, 2097152},
+                                                                    {MemoryUse::older, 1048576}}));
+}
+
 // Computed from the allocator's own list of blocks.
 TEST(MemoryFragments, AreTheAllocatorsFreeBlocks) {
   for (unsigned seed = 0; seed < 24; ++seed) {

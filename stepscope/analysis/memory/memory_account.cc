@@ -337,13 +337,16 @@ class DeviceAccount {
       std::array<std::int64_t, memory_use_count> by_use{};
       std::map<std::uint32_t, std::int64_t> by_stack{};
     };
-    using Place = std::tuple<std::string_view, std::string_view, std::int32_t>;
+    // Blocks without a stack have no place that joins them: their use distinguishes them.
+    using Place =
+        std::tuple<std::string_view, std::string_view, std::int32_t, std::optional<MemoryUse>>;
     std::map<Place, Held> all;
     for (const BlockLife* life : state.blocks) {
       const MemoryUse use = uses_[static_cast<std::size_t>(life - replay_.blocks.data())];
       out.by_use[static_cast<std::size_t>(use)] += life->size;
       const AllocationSite& site = sites_[life->stack];
-      Held& held = all[{site.name, site.file, site.line}];
+      Held& held = all[{site.name, site.file, site.line,
+                        life->stack == 0 ? std::optional(use) : std::nullopt}];
       held.holder.bytes += life->size;
       held.holder.requested += life->requested;
       ++held.holder.blocks;

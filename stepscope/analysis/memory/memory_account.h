@@ -15,7 +15,7 @@
 
 namespace stepscope {
 
-// Blocks alive at one instant that one line allocated.
+// Blocks alive at one instant that one line allocated, or that have one use and no stack.
 struct MemoryHolder {
   AllocationSite site{};               // all empty if no stack is recorded
   MemoryUse use = MemoryUse::unknown;  // of most of its bytes
