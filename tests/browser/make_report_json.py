@@ -187,7 +187,10 @@ def memory_of(rng, steps, gib):
                          "running_at_peak": "aten::mm < backward of layers.23", "headroom_bytes": 10 * gib,
                          "composition_bytes": composition, "composition_inferred": True,
                          "phases": [{"phase": p, "at_start_bytes": base, "at_end_bytes": base + d * gib,
-                                     "change_bytes": d * gib}
+                                     "change_bytes": d * gib, "peak_allocated_bytes": base + 26 * gib,
+                                     "reserved_bytes": None if p == "optimizer" else 70 * gib,
+                                     "fragmentation_bytes": None if p == "optimizer" else 44 * gib - base,
+                                     "fragmentation_share": None if p == "optimizer" else 0.2}
                                     for p, d in (("forward", 26), ("backward", -24), ("optimizer", -2))],
                          "timeline": points}],
             "copies": [{"direction": "HtoD", "pinned": True, "count": 40, "bytes": 3_200_000_000,

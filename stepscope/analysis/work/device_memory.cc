@@ -17,31 +17,52 @@ namespace {
 struct DeviceEvents {
   int device = -1;
   std::vector<std::uint32_t> rows;
-  std::vector<Bytes> allocated;  // parallel to rows
+  std::vector<Bytes> allocated;                // parallel to rows
+  std::vector<std::optional<Bytes>> reserved;  // … ; of the host, rows have no figure or a 0
 };
 
 std::vector<DeviceEvents> events_by_device(const MemoryEvents& memory) {
   std::vector<DeviceEvents> devices;
   for (std::uint32_t i = 0; i < memory.size(); ++i) {
     auto at = std::ranges::find(devices, static_cast<int>(memory.device[i]), &DeviceEvents::device);
-    if (at == devices.end()) at = devices.insert(at, DeviceEvents{memory.device[i], {}, {}});
+    if (at == devices.end()) at = devices.insert(at, DeviceEvents{memory.device[i], {}, {}, {}});
     at->rows.push_back(i);
     Bytes total = memory.total_allocated[i];
     if (total.value < 0)
       total = (at->allocated.empty() ? Bytes{} : at->allocated.back()) + memory.bytes[i];
     at->allocated.push_back(total);
+    const Bytes reserved = memory.total_reserved[i];
+    at->reserved.push_back(at->device >= 0 && reserved.value >= 0 ? std::optional(reserved)
+                                                                  : std::nullopt);
   }
   std::ranges::sort(devices, {}, &DeviceEvents::device);
   return devices;
 }
 
-// Bytes allocated just before an instant.
-Bytes allocated_before(const MemoryEvents& memory, const DeviceEvents& events, Ns instant) {
-  const auto after = std::ranges::lower_bound(events.rows, instant, {},
-                                              [&](std::uint32_t row) { return memory.time[row]; });
-  if (after == events.rows.begin())
-    return events.allocated.front() - memory.bytes[events.rows.front()];
-  return events.allocated[static_cast<std::size_t>(after - events.rows.begin()) - 1];
+MemoryPhase memory_in(const PhaseSpan& span, const MemoryEvents& memory,
+                      const DeviceEvents& events) {
+  // The events before an instant.
+  const auto before = [&](Ns instant) {
+    const auto after = std::ranges::lower_bound(
+        events.rows, instant, {}, [&](std::uint32_t row) { return memory.time[row]; });
+    return static_cast<std::size_t>(after - events.rows.begin());
+  };
+  const auto allocated_after = [&](std::size_t count) {
+    return count > 0 ? events.allocated[count - 1]
+                     : events.allocated.front() - memory.bytes[events.rows.front()];
+  };
+  const std::size_t first = before(span.start);
+  const std::size_t end = before(span.end);
+  std::size_t highest = first;
+  for (std::size_t count = first + 1; count <= end; ++count)
+    if (allocated_after(count) > allocated_after(highest)) highest = count;
+  return {.phase = span.phase,
+          .start = span.start,
+          .end = span.end,
+          .at_start = allocated_after(first),
+          .at_end = allocated_after(end),
+          .peak = allocated_after(highest),
+          .reserved = highest > 0 ? events.reserved[highest - 1] : std::nullopt};
 }
 
 std::vector<PhaseSpan> join_neighbours(std::span<const PhaseSpan> phases) {
@@ -55,16 +76,12 @@ std::vector<PhaseSpan> join_neighbours(std::span<const PhaseSpan> phases) {
   return joined;
 }
 
-std::optional<Bytes> recorded(Bytes bytes) {
-  return bytes.value < 0 ? std::nullopt : std::optional(bytes);
-}
-
 std::vector<MemoryPoint> timeline_of(const MemoryEvents& memory, const DeviceEvents& events) {
   std::vector<MemoryPoint> points;
   points.reserve(events.rows.size());
   for (std::size_t i = 0; i < events.rows.size(); ++i) {
     const std::uint32_t row = events.rows[i];
-    points.push_back({memory.time[row], events.allocated[i], recorded(memory.total_reserved[row])});
+    points.push_back({memory.time[row], events.allocated[i], events.reserved[i]});
   }
   return thin_out(points, 2000);
 }
@@ -98,9 +115,7 @@ void describe_peak(const Trace& trace, const RankIndex& rank, const DeviceEvents
   const std::uint32_t row = events.rows[static_cast<std::size_t>(peak)];
   memory.peak_allocated = events.allocated[static_cast<std::size_t>(peak)];
   memory.peak_time = trace.memory.time[row];
-  for (const std::uint32_t r : events.rows)
-    if (const auto reserved = recorded(trace.memory.total_reserved[r]); memory.device >= 0)
-      memory.peak_reserved = std::max(memory.peak_reserved, reserved);
+  memory.peak_reserved = std::ranges::max(events.reserved);
   memory.running_at_peak = operator_at(trace, trace.memory.track[row], memory.peak_time);
   const std::string_view kernel = kernel_at(trace, rank, memory.device, memory.peak_time);
   if (!kernel.empty()) {
@@ -151,14 +166,18 @@ DeviceMemory describe(const Trace& trace, const RankIndex& rank, const DeviceEve
     if (state) explain_older(*state, *memory.composition);
   }
   for (const PhaseSpan& span : phases)
-    memory.phases.push_back({span.phase, span.start, span.end,
-                             allocated_before(trace.memory, events, span.start),
-                             allocated_before(trace.memory, events, span.end)});
+    memory.phases.push_back(memory_in(span, trace.memory, events));
   memory.timeline = timeline_of(trace.memory, events);
   return memory;
 }
 
 }  // namespace
+
+std::optional<double> MemoryPhase::fragmentation_share() const {
+  const auto bytes = fragmentation();
+  if (!bytes || reserved->value == 0) return std::nullopt;
+  return static_cast<double>(bytes->value) / static_cast<double>(reserved->value);
+}
 
 std::vector<MemoryPoint> thin_out(std::span<const MemoryPoint> points, std::size_t limit) {
   if (points.size() <= std::max<std::size_t>(limit, 4)) return {points.begin(), points.end()};

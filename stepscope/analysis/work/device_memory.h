@@ -86,6 +86,13 @@ struct MemoryPhase {
   Ns end{};
   Bytes at_start{};  // allocated after the last event before `start`
   Bytes at_end{};
+  Bytes peak{};                     // highest allocated; at least at_start
+  std::optional<Bytes> reserved{};  // at the peak; empty if not recorded
+  // The reserved bytes at the peak that no tensor has: free blocks of the allocator.
+  [[nodiscard]] std::optional<Bytes> fragmentation() const {
+    return reserved && *reserved >= peak ? std::optional(*reserved - peak) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<double> fragmentation_share() const;  // of `reserved`
 };
 
 struct DeviceMemory {

@@ -21,8 +21,14 @@ class MemoryBuilder : public WorkBuilder {
     m.address.push_back(address);
     m.bytes.push_back(Bytes{bytes});
     m.total_allocated.push_back(Bytes{device >= 0 && totals ? total_ : -1});
-    m.total_reserved.push_back(Bytes{device >= 0 && totals ? 2 * total_ : -1});
+    m.total_reserved.push_back(Bytes{!totals ? -1 : device >= 0 ? 2 * total_ : 0});
     m.device.push_back(device);
+  }
+  void add_gpu(Bytes memory) {
+    DeviceProperties gpu;
+    gpu.id = 0;
+    gpu.total_memory = memory;
+    trace().metadata.devices.push_back(gpu);
   }
   bool totals = true;
   std::int64_t total_ = 0;
@@ -42,10 +48,7 @@ TEST(memory, finds_the_peak_and_what_ran_then) {
   b.event(5, 1, 100);
   b.event(20, 2, 200);
   b.event(70, 2, -200);
-  DeviceProperties gpu;
-  gpu.id = 0;
-  gpu.total_memory = Bytes{10000};
-  b.trace().metadata.devices.push_back(gpu);
+  b.add_gpu(Bytes{10000});
   const MemoryTable m = memory(b);
   ASSERT_EQ(m.devices.size(), 1U);
   const DeviceMemory& d = m.devices[0];
@@ -82,21 +85,67 @@ TEST(memory, keeps_devices_and_the_host_apart) {
   EXPECT_EQ(m.devices[2].device, 1);
 }
 
+const std::vector<PhaseSpan> passes = {{Ns{0}, Ns{15}, Phase::forward},
+                                       {Ns{15}, Ns{50}, Phase::forward},
+                                       {Ns{50}, Ns{100}, Phase::backward}};
+
 TEST(memory, reads_value_and_change_at_the_boundaries_of_phases) {
   MemoryBuilder b;
   b.total_ = 1000;
   b.event(10, 1, 100);
   b.event(20, 2, 100);
   b.event(60, 1, -100);
-  const MemoryTable m = memory(b, {{Ns{0}, Ns{15}, Phase::forward},
-                                   {Ns{15}, Ns{50}, Phase::forward},
-                                   {Ns{50}, Ns{100}, Phase::backward}});
+  const MemoryTable m = memory(b, passes);
   const auto& phases = m.devices[0].phases;
   ASSERT_EQ(phases.size(), 2U);
   EXPECT_EQ(phases[0].at_start, Bytes{1000});
   EXPECT_EQ(phases[0].at_end, Bytes{1200});
   EXPECT_EQ(phases[1].at_start, Bytes{1200});
   EXPECT_EQ(phases[1].at_end, Bytes{1100});
+}
+
+TEST(memory, knows_the_peak_of_each_phase_and_what_no_tensor_had_of_the_reserved) {
+  MemoryBuilder b;
+  b.total_ = 1000;
+  b.event(10, 1, 600);
+  b.event(20, 1, -600);
+  b.event(60, 2, -300);
+  b.trace().memory.total_reserved[0] = Bytes{2000};
+  b.trace().memory.total_reserved[1] = Bytes{4000};
+  const auto phases = memory(b, passes).devices[0].phases;
+  EXPECT_EQ(phases[0].peak, Bytes{1600});
+  EXPECT_EQ(phases[0].reserved, Bytes{2000});
+  EXPECT_EQ(phases[0].fragmentation(), Bytes{400});
+  EXPECT_DOUBLE_EQ(*phases[0].fragmentation_share(), 0.2);
+  EXPECT_EQ(phases[1].peak, Bytes{1000}) << "at its start";
+  EXPECT_EQ(phases[1].reserved, Bytes{4000}) << "by the last event before it";
+  const MemoryPhase contradictory{.peak = Bytes{2}, .reserved = Bytes{1}};
+  EXPECT_FALSE(contradictory.fragmentation());
+}
+
+TEST(memory, of_a_phase_is_not_reserved_where_no_row_says_so) {
+  MemoryBuilder late;
+  late.event(60, 1, 100);
+  EXPECT_FALSE(memory(late, passes).devices[0].phases[0].reserved) << "no event before it";
+  MemoryBuilder sums;
+  sums.totals = false;
+  sums.event(10, 1, 100);
+  sums.event(20, 2, 100, -1);
+  for (const DeviceMemory& d : memory(sums, passes).devices) {
+    EXPECT_EQ(d.phases[0].peak, Bytes{100});
+    EXPECT_FALSE(d.phases[0].reserved);
+  }
+  MemoryBuilder host;  // its rows say "Total Reserved": 0
+  host.event(10, 1, 100, -1);
+  const MemoryTable m = memory(host, passes);
+  EXPECT_FALSE(m.devices[0].phases[0].reserved);
+  EXPECT_FALSE(m.devices[0].phases[0].fragmentation_share());
+  EXPECT_FALSE(m.devices[0].timeline[0].reserved);
+  EXPECT_FALSE(m.devices[0].peak_reserved);
+}
+
+std::int64_t held(const MemoryTable& m, MemoryUse use) {
+  return (*m.devices[0].composition)[static_cast<std::size_t>(use)].value;
 }
 
 const std::vector<PhaseSpan> training = {{Ns{100}, Ns{200}, Phase::forward},
@@ -146,15 +195,12 @@ TEST(memory_use, sums_to_the_peak_with_what_is_older_than_the_trace) {
   const DeviceMemory& d = m.devices[0];
   EXPECT_EQ(d.peak_allocated, Bytes{1700});
   ASSERT_TRUE(d.composition);
-  const auto part = [&](MemoryUse u) {
-    return (*d.composition)[static_cast<std::size_t>(u)].value;
-  };
-  EXPECT_EQ(part(MemoryUse::older), 1000);
+  EXPECT_EQ(held(m, MemoryUse::older), 1000);
   EXPECT_EQ(d.before_recording, Bytes{1000});
   EXPECT_EQ(d.phase_at_peak, Phase::backward);
-  EXPECT_EQ(part(MemoryUse::activations), 300);
-  EXPECT_EQ(part(MemoryUse::gradients), 400);
-  EXPECT_EQ(part(MemoryUse::temporary), 0);
+  EXPECT_EQ(held(m, MemoryUse::activations), 300);
+  EXPECT_EQ(held(m, MemoryUse::gradients), 400);
+  EXPECT_EQ(held(m, MemoryUse::temporary), 0);
 }
 
 // Two micro-batches of a weight in bf16 and one in fp32, with fused AdamW on fp32 copies.
@@ -193,11 +239,10 @@ TEST(model_state, follows_from_the_gradients_and_the_optimizer) {
   EXPECT_EQ(m.state->masters, Bytes{200 * 4});
   EXPECT_EQ(m.state->moments, Bytes{2 * 220 * 4});
   EXPECT_EQ(m.state->gradients, Bytes{0});
-  const auto& held = *m.devices[0].composition;
-  EXPECT_EQ(held[static_cast<std::size_t>(MemoryUse::parameters)], m.state->weights);
-  EXPECT_EQ(held[static_cast<std::size_t>(MemoryUse::masters)], m.state->masters);
-  EXPECT_EQ(held[static_cast<std::size_t>(MemoryUse::optimizer)], m.state->moments);
-  EXPECT_EQ(held[static_cast<std::size_t>(MemoryUse::older)], Bytes{10'000} - m.state->sum());
+  EXPECT_EQ(held(m, MemoryUse::parameters), m.state->weights.value);
+  EXPECT_EQ(held(m, MemoryUse::masters), m.state->masters.value);
+  EXPECT_EQ(held(m, MemoryUse::optimizer), m.state->moments.value);
+  EXPECT_EQ(held(m, MemoryUse::older), 10'000 - m.state->sum().value);
 }
 
 TEST(model_state, includes_gradients_that_are_zeroed) {
@@ -210,9 +255,8 @@ TEST(model_state, is_not_made_to_fit) {
   StateBuilder b;
   for (Bytes& total : b.trace().memory.total_allocated) total = total - Bytes{8000};
   const MemoryTable m = memory(b, b.phases);
-  const auto& held = *m.devices[0].composition;
-  EXPECT_EQ(held[static_cast<std::size_t>(MemoryUse::older)], Bytes{2000});
-  EXPECT_EQ(held[static_cast<std::size_t>(MemoryUse::parameters)], Bytes{0});
+  EXPECT_EQ(held(m, MemoryUse::older), 2000);
+  EXPECT_EQ(held(m, MemoryUse::parameters), 0);
 }
 
 TEST(model_state, is_absent_if_a_device_may_keep_a_part) {

@@ -59,6 +59,24 @@ constexpr std::string_view operators_columns =
     "rank:int name:text class:text shape:text dtype:text calls:int host_self_ns:int "
     "device_ns:int mean_ns:int min_ns:int max_ns:int share:real flops:real tflops:real "
     "bytes:int gb_per_s:real peak_share:real bandwidth_share:real bound:text";
+constexpr std::string_view memory_phases_columns =
+    "rank:int device:int phase:text start_ns:int end_ns:int at_start_bytes:int at_end_bytes:int "
+    "change_bytes:int peak_allocated_bytes:int reserved_bytes:int fragmentation_bytes:int "
+    "fragmentation_share:real";
+
+TreeTable memory_phases(const Json& root) {
+  TreeTable table{"memory_phases", Json::array(), memory_phases_columns};
+  for (const Json& rank : root["ranks"]) {
+    if (rank["memory"].is_null()) continue;
+    for (const Json& device : rank["memory"]["devices"])
+      for (const Json& phase : device["phases"]) {
+        Json row = {{"rank", rank["rank"]}, {"device", device["device"]}};
+        row.update(phase);
+        table.rows.push_back(std::move(row));
+      }
+  }
+  return table;
+}
 
 TreeTable gaps(const Json& root) {
   TreeTable table{"gaps", Json::array(), gaps_columns};
@@ -117,7 +135,8 @@ std::vector<TreeTable> analyze_tables(const Json& tree) {
       table_of("ddp_buckets", tree["ddp_buckets"], ddp_buckets_columns),
       ranges_table(tree),
       per_rank(tree, "kernels", "kernels", kernels_columns),
-      per_rank(tree, "operators", "operators", operators_columns)};
+      per_rank(tree, "operators", "operators", operators_columns),
+      memory_phases(tree)};
   if (const Json& expected = tree["expected"]; !expected.is_null()) {
     if (!expected["step"].is_null())
       tables.push_back(table_of("expected_step", expected["step"]["classes"]));

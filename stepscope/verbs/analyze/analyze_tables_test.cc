@@ -102,6 +102,25 @@ TEST(Csv, CellsHoldWhatTheJsonHolds) {
   EXPECT_EQ(text.find("nan"), std::string::npos) << text;
 }
 
+TEST(Csv, MemoryByPhaseIsEmptyWhereNothingWasRecorded) {
+  TestReport t({{{compute, 60}}});
+  complete(t);
+  DeviceMemory& gpu = t.job.ranks.front().memory.devices.emplace_back();
+  gpu.device = 0;
+  gpu.phases = {{.phase = Phase::forward,
+                 .start = Ns{10},
+                 .end = Ns{30},
+                 .at_start = Bytes{100},
+                 .at_end = Bytes{300},
+                 .peak = Bytes{400},
+                 .reserved = Bytes{500}},
+                {.phase = Phase::backward, .start = Ns{30}, .end = Ns{40}, .peak = Bytes{7}}};
+  const std::string text =
+      file_of(csv_files(analyze_tables(analyze_tree(t.report))), "memory_phases.csv");
+  EXPECT_NE(text.find("0,0,forward,10,30,100,300,200,400,500,100,0.2"), std::string::npos) << text;
+  EXPECT_NE(text.find("0,0,backward,30,40,0,0,0,7,,,"), std::string::npos) << text;
+}
+
 TEST(Csv, WhatIsExpectedHasATableOfEach) {
   const ExpectedRun run;
   std::vector<std::string> names;

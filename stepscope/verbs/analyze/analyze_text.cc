@@ -330,17 +330,43 @@ Messages uses_at_peak(const DeviceMemory& device) {
   return parts;
 }
 
-// What each phase of the last step adds or frees.
-Message through_last_step(const RankResult& r, const DeviceMemory& device) {
+// The stretches of phases in the last step. If there are many, as with micro-batches: the one of
+// each phase with the highest peak.
+std::string memory_by_phase(const RankResult& r, const DeviceMemory& device, std::size_t width) {
   if (r.steps.empty()) return {};
   const Step& step = r.steps.back();
-  Messages parts;
-  for (const MemoryPhase& p : device.phases)
-    if (p.start >= step.host_start && p.start < step.host_end && p.at_start != p.at_end)
-      parts.push_back(msg::memory_of_phase(name_of(phase_names, p.phase), p.at_start, p.at_end));
-  constexpr std::size_t most_phases = 12;  // many micro-batches are no sentence
-  if (parts.empty() || parts.size() > most_phases) return {};
-  return msg::memory_through_step(step.index, std::move(parts));
+  std::vector<const MemoryPhase*> all;
+  std::vector<const MemoryPhase*> highest;
+  for (const MemoryPhase& p : device.phases) {
+    if (p.start < step.host_start || p.start >= step.host_end) continue;
+    all.push_back(&p);
+    const auto same = std::ranges::find(highest, p.phase, &MemoryPhase::phase);
+    if (same == highest.end())
+      highest.push_back(&p);
+    else if (p.peak > (*same)->peak)
+      *same = &p;
+  }
+  if (all.empty()) return {};
+  constexpr std::size_t most_stretches = 12;
+  const bool many = all.size() > most_stretches;
+  const auto or_unknown = [](const std::optional<Bytes>& b) {
+    return b ? format_bytes(*b) : std::string("not recorded");
+  };
+  std::vector<std::vector<std::string>> rows;
+  for (const MemoryPhase* p : many ? highest : all) {
+    const auto share = p->fragmentation_share();
+    rows.push_back({std::string(name_of(phase_names, p->phase)), format_bytes(p->at_start),
+                    format_bytes(p->peak), format_bytes(p->at_end), or_unknown(p->reserved),
+                    or_unknown(p->fragmentation()) + (share ? ", " + format_percent(*share) : "")});
+  }
+  return wrapped(say(msg::memory_by_phase(step.index, value_if(many, all.size()))), width) +
+         text_table({{"phase", false},
+                     {"at its start"},
+                     {"peak"},
+                     {"at its end"},
+                     {"reserved at the peak"},
+                     {"fragmentation"}},
+                    std::move(rows), width);
 }
 
 std::string memory(const Analysis& report, std::size_t width) {
@@ -360,7 +386,7 @@ std::string memory(const Analysis& report, std::size_t width) {
     out += wrapped(say(msg::memory_at_peak(value_if(known, name_of(phase_names, d.phase_at_peak)),
                                            std::move(holds), value_if(older.value > 0, older))),
                    width);
-    out += wrapped(say(through_last_step(r, d)), width);
+    out += memory_by_phase(r, d, width);
   }
   return out;
 }

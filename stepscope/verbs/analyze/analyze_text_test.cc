@@ -126,6 +126,47 @@ TEST(AnalyzeText, ACpuRunSpeaksOfNoDevice) {
   EXPECT_TRUE(says(text, "Longest gaps between operators"));
 }
 
+TEST(AnalyzeText, MemoryByPhaseHasItsPeakAndWhatTheAllocatorKeepsFree) {
+  TestReport t({{{compute, 60}}});
+  RankResult& r = t.job.ranks.front();
+  r.steps.front().host_end = Ns{1000};
+  DeviceMemory& gpu = r.memory.devices.emplace_back();
+  gpu.device = 0;
+  gpu.peak_allocated = Bytes{4'000'000};
+  gpu.composition.emplace().front() = gpu.peak_allocated;
+  const auto stretch = [&](Phase phase, std::int64_t start, std::int64_t peak) {
+    gpu.phases.push_back({.phase = phase,
+                          .start = Ns{start},
+                          .end = Ns{start + 1},
+                          .at_start = Bytes{1'000'000},
+                          .at_end = Bytes{2'000'000},
+                          .peak = Bytes{peak}});
+  };
+  stretch(Phase::forward, 10, 4'000'000);
+  gpu.phases.back().reserved = Bytes{5'000'000};
+  stretch(Phase::backward, 20, 3'000'000);
+  stretch(Phase::optimizer, 2000, 1'000'000);  // of the next step
+  const auto said = [&] {
+    const std::string text = all_text(t.report);
+    std::string single;  // spaces
+    for (const char c : text)
+      if (c != ' ' || !single.ends_with(' ')) single += c;
+    return single;
+  };
+  const std::string few = said();
+  EXPECT_TRUE(says(few, "Memory by phase of step 5:")) << few;
+  EXPECT_TRUE(says(few, "forward 1.00 MB 4.00 MB 2.00 MB 5.00 MB 1.00 MB, 20.0 %")) << few;
+  EXPECT_TRUE(says(few, "backward 1.00 MB 3.00 MB 2.00 MB not recorded not recorded")) << few;
+  EXPECT_FALSE(says(few, "optimizer 1.00 MB")) << few;
+  EXPECT_FALSE(says(few, "before the recording")) << few;
+  for (int i = 0; i < 20; ++i) stretch(Phase::forward, 30 + i, 1'000'000 + 10'000 * i);
+  const std::string many = said();
+  EXPECT_TRUE(says(many, "Memory by phase of step 5, of 22 stretches the highest of each phase:"))
+      << many;
+  EXPECT_TRUE(says(many, "1.00 MB, 20.0 %")) << many;
+  EXPECT_FALSE(says(many, "1.19 MB")) << many;
+}
+
 TEST(AnalyzeText, TheHostIsMentionedOnlyWhereItMatters) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
   t.rank(0).host.launches = 100;

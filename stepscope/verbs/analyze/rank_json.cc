@@ -206,7 +206,11 @@ Json device_memory(const DeviceMemory& d, Ns origin) {
                       {"end_ns", value(p.end - origin)},
                       {"at_start_bytes", value(p.at_start)},
                       {"at_end_bytes", value(p.at_end)},
-                      {"change_bytes", value(p.at_end - p.at_start)}});
+                      {"change_bytes", value(p.at_end - p.at_start)},
+                      {"peak_allocated_bytes", value(p.peak)},
+                      {"reserved_bytes", value(p.reserved)},
+                      {"fragmentation_bytes", value(p.fragmentation())},
+                      {"fragmentation_share", real(p.fragmentation_share())}});
   Json points = Json::array();
   for (const MemoryPoint& p : d.timeline)
     points.push_back({{"time_ns", value(p.time - origin)},

@@ -9,7 +9,7 @@ import {memory_frame, memory_peak, memory_steps, thinned} from '../../draw/memor
 import {data_table, facts, figure_column} from '../../draw/table.js';
 import {plain} from '../../format/names.js';
 import {
-  bytes, count, digits, known, ns, number, part, round, sum, ticks
+  bytes, count, digits, known, ns, number, part, percent, round, sum, ticks
 } from '../../format/numbers.js';
 import {label_of} from '../../terms.js';
 import {record} from './record.js';
@@ -71,6 +71,8 @@ function composition(device) {
   ];
 }
 
+const recorded_bytes = (v) => (known(v) ? bytes(v) : 'not recorded');
+
 const device_name = (d) =>
     (d.device === -1 ? 'host memory' : /^\d+$/.test(d.device) ? `device ${d.device}` : d.device);
 
@@ -95,7 +97,11 @@ function device_part(device, rank) {
           label: 'Change',
           value: (p) => p.change_bytes,
           show: (p) => `${p.change_bytes > 0 ? '+' : ''}${bytes(p.change_bytes).replace('-', '−')}`
-        }
+        },
+        figure_column('Peak', 'peak_allocated_bytes', bytes),
+        figure_column('Reserved at the peak', 'reserved_bytes', recorded_bytes),
+        figure_column('Fragmentation', 'fragmentation_bytes', recorded_bytes),
+        figure_column('Of the reserved', 'fragmentation_share', percent)
       ]
     })
   ];
