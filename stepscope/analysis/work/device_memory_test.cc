@@ -271,6 +271,15 @@ TEST(model_state, is_absent_if_a_device_may_keep_a_part) {
   EXPECT_FALSE(memory(uneven, uneven.phases).state);
 }
 
+TEST(model_state, is_absent_if_weights_are_parts_of_larger_ones) {
+  StateBuilder outside;
+  outside.call("PythonSubclass", 156, 157, {});
+  EXPECT_TRUE(memory(outside, outside.phases).state);
+  StateBuilder inside;  // of a DTensor
+  inside.call("PythonSubclass", 152, 153, {});
+  EXPECT_FALSE(memory(inside, inside.phases).state);
+}
+
 TEST(model_state, is_absent_if_kernels_gather_or_two_devices_allocate) {
   StateBuilder kernels;
   kernels.launch_kernel(2, 345, "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage)", 350,

@@ -50,24 +50,32 @@ std::size_t backwards_in(std::span<const PhaseSpan> phases, const Step& step) {
   return count;
 }
 
-// Elements of the weights, by format.
-std::map<std::string, std::int64_t> weights_of(const Trace& trace, const RankIndex& rank,
-                                               const Step& step, std::size_t backwards) {
-  using Weight = std::pair<std::string, std::int64_t>;
+using Weight = std::pair<std::string, std::int64_t>;  // format, elements
+
+// How many weights there are of each kind. Empty if a weight is of a tensor subclass: a DTensor's
+// row has the shape of the whole, and the device keeps a part.
+std::map<Weight, std::size_t> weights_of(const Trace& trace, const RankIndex& rank,
+                                         const Step& step, std::size_t backwards) {
   std::map<Weight, std::size_t> calls;
+  SliceId last = no_slice;  // AccumulateGrad
+  bool subclass = false;
   visit_host(trace, rank, step, [&](SliceId row) {
+    const auto& rows = trace.slices;
+    if (trace.name(row) == "PythonSubclass" && last != no_slice &&
+        rows.track[index(row)] == rows.track[index(last)] && rows.end(row) <= rows.end(last))
+      subclass = true;
     if (trace.name(row) != "torch::autograd::AccumulateGrad") return;
+    last = row;
     const auto inputs = inputs_of(trace, row);
     if (!inputs || inputs->args.empty() || !inputs->args.front().is_tensor()) return;
     if (const auto count = element_count(inputs->args.front().dims))
       ++calls[{inputs->args.front().type, *count}];
   });
-  std::map<std::string, std::int64_t> elements;
-  for (const auto& [weight, count] : calls) {
-    if (backwards == 0 || count % backwards != 0) return {};
-    elements[weight.first] += weight.second * static_cast<std::int64_t>(count / backwards);
+  for (auto& [weight, count] : calls) {
+    if (subclass || backwards == 0 || count % backwards != 0) return {};
+    count /= backwards;
   }
-  return elements;
+  return calls;
 }
 
 // The element type of an optimizer's template: "FusedAdamMathFunctor<float, 4" or
@@ -139,9 +147,10 @@ std::optional<ModelState> model_state(const Trace& trace, const RankIndex& rank,
   if (weights.empty()) return std::nullopt;
   const Optimizer optimizer = optimizer_of(trace, rank, step, phases);
   ModelState state;
-  for (const auto& [type, elements] : weights) {
-    const auto bytes = element_bytes(type);
+  for (const auto& [weight, count] : weights) {
+    const auto bytes = element_bytes(weight.first);
     if (!bytes) return std::nullopt;
+    const std::int64_t elements = weight.second * static_cast<std::int64_t>(count);
     state.elements += elements;
     state.weights += Bytes{elements * *bytes};
     if (!optimizer.format) continue;
