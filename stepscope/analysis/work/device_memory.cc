@@ -16,26 +16,38 @@ namespace {
 // The events of one device in time order, with the total after each event.
 struct DeviceEvents {
   int device = -1;
-  std::vector<std::uint32_t> rows;
-  std::vector<Bytes> allocated;                // parallel to rows
-  std::vector<std::optional<Bytes>> reserved;  // … ; of the host, rows have no figure or a 0
+  std::vector<std::uint32_t> rows{};
+  MemoryBlocks blocks{};
+  bool whole = true;               // the totals include what was allocated before the recording
+  std::vector<Bytes> allocated{};  // parallel to rows
+  std::vector<std::optional<Bytes>> reserved{};  // … ; of the host, rows have no figure or a 0
 };
+
+// The rows' own totals of the host begin with the process's first recording. What was freed between
+// two recordings, or by a thread without rows, stays in them.
+void take_totals(const MemoryEvents& memory, DeviceEvents& events) {
+  const auto recorded = [](Bytes b) { return b.value < 0 ? std::nullopt : std::optional(b); };
+  events.blocks = memory_blocks(memory, events.rows);
+  events.reserved.resize(events.rows.size());
+  events.whole = events.device >= 0 && recorded(memory.total_allocated[events.rows.front()]);
+  if (!events.whole) events.allocated = events.blocks.held;
+  for (std::size_t i = 0; i < events.rows.size(); ++i) {
+    const std::uint32_t row = events.rows[i];
+    if (events.device >= 0) events.reserved[i] = recorded(memory.total_reserved[row]);
+    if (const auto total = recorded(memory.total_allocated[row]); events.whole)
+      events.allocated.push_back(total ? *total : events.allocated.back() + memory.bytes[row]);
+  }
+}
 
 std::vector<DeviceEvents> events_by_device(const MemoryEvents& memory) {
   std::vector<DeviceEvents> devices;
   for (std::uint32_t i = 0; i < memory.size(); ++i) {
     auto at = std::ranges::find(devices, static_cast<int>(memory.device[i]), &DeviceEvents::device);
-    if (at == devices.end()) at = devices.insert(at, DeviceEvents{memory.device[i], {}, {}, {}});
+    if (at == devices.end()) at = devices.insert(at, DeviceEvents{.device = memory.device[i]});
     at->rows.push_back(i);
-    Bytes total = memory.total_allocated[i];
-    if (total.value < 0)
-      total = (at->allocated.empty() ? Bytes{} : at->allocated.back()) + memory.bytes[i];
-    at->allocated.push_back(total);
-    const Bytes reserved = memory.total_reserved[i];
-    at->reserved.push_back(at->device >= 0 && reserved.value >= 0 ? std::optional(reserved)
-                                                                  : std::nullopt);
   }
   std::ranges::sort(devices, {}, &DeviceEvents::device);
+  for (DeviceEvents& events : devices) take_totals(memory, events);
   return devices;
 }
 
@@ -124,7 +136,7 @@ void describe_peak(const Trace& trace, const RankIndex& rank, const DeviceEvents
   }
   const auto properties =
       std::ranges::find(trace.metadata.devices, memory.device, &DeviceProperties::id);
-  if (memory.device >= 0 && properties != trace.metadata.devices.end() &&
+  if (events.whole && properties != trace.metadata.devices.end() &&
       properties->total_memory.value > 0)
     memory.headroom =
         properties->total_memory - memory.peak_reserved.value_or(memory.peak_allocated);
@@ -156,15 +168,16 @@ DeviceMemory describe(const Trace& trace, const RankIndex& rank, const DeviceEve
   DeviceMemory memory;
   memory.device = events.device;
   describe_peak(trace, rank, events, memory);
-  const MemoryBlocks blocks = memory_blocks(trace.memory, events.rows);
+  const MemoryBlocks& blocks = events.blocks;
   memory.unmatched_frees = blocks.unmatched_frees;
   memory.composition =
       composition_at(blocks.blocks, phases, memory.peak_time, memory.peak_allocated);
   memory.phase_at_peak = phase_at(phases, memory.peak_time).value_or(Phase::other);
-  if (memory.composition) {
+  if (memory.composition)
     memory.before_recording = memory.peak_allocated - allocated_since(blocks.blocks, memory);
-    if (state) explain_older(*state, *memory.composition);
-  }
+  memory.older_counts = events.whole;
+  if (state && events.whole && memory.composition) explain_older(*state, *memory.composition);
+  if (state && !events.whole) memory.uncounted = state->sum();
   for (const PhaseSpan& span : phases)
     memory.phases.push_back(memory_in(span, trace.memory, events));
   memory.timeline = timeline_of(trace.memory, events);
@@ -274,22 +287,31 @@ MemoryBlocks memory_blocks(const MemoryEvents& memory, std::span<const std::uint
   KeyIndex<std::uint64_t, std::identity> addresses;
   std::vector<std::optional<MemoryBlock>> open;  // by index of the address
   MemoryBlocks result;
+  Bytes held{};
+  Bytes older{};
   for (const std::uint32_t row : rows) {
     const auto [number, fresh] = addresses.insert(memory.address[row]);
     if (fresh) open.emplace_back();
     std::optional<MemoryBlock>& block = open[number];
     const Bytes bytes = memory.bytes[row];
-    if (bytes.value == 0) continue;
-    if (block) {
+    if (block && bytes.value != 0) {
       block->freed = memory.time[row];
       result.blocks.push_back(*block);
+      held = held - block->bytes;
       block.reset();
     } else if (bytes.value < 0) {
       result.blocks.push_back({std::nullopt, memory.time[row], Bytes{-bytes.value}});
       ++result.unmatched_frees;
+      older = older - bytes;
+      held += bytes;
     }
-    if (bytes.value > 0) block = MemoryBlock{memory.time[row], std::nullopt, bytes};
+    if (bytes.value > 0) {
+      block = MemoryBlock{memory.time[row], std::nullopt, bytes};
+      held += bytes;
+    }
+    result.held.push_back(held);
   }
+  for (Bytes& total : result.held) total += older;
   for (const std::optional<MemoryBlock>& block : open)
     if (block) result.blocks.push_back(*block);
   return result;

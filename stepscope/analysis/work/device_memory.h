@@ -55,6 +55,7 @@ struct MemoryBlock {
 struct MemoryBlocks {
   std::vector<MemoryBlock> blocks;
   std::uint64_t unmatched_frees = 0;
+  std::vector<Bytes> held;  // parallel to rows: the bytes of all blocks alive after each
 };
 
 // Pairs the events of one device; `rows` are in time order. If an address is allocated twice, the
@@ -106,6 +107,10 @@ struct DeviceMemory {
   // blocks.
   std::optional<std::array<Bytes, memory_use_count>> composition;
   Bytes before_recording{};  // of the peak: without a row of their allocation
+  // False if no row has the total of the device, as of the host: what is older than the recording
+  // is then in the figures only if a row frees it. `uncounted` is the model's state, if known.
+  bool older_counts = true;
+  std::optional<Bytes> uncounted{};
   Phase phase_at_peak = Phase::other;
   std::vector<MemoryPhase> phases;
   std::vector<MemoryPoint> timeline;  // at most 2,000 points (thin_out)

@@ -63,6 +63,7 @@ TEST(memory, finds_the_peak_and_what_ran_then) {
 TEST(memory, sums_up_where_no_totals_are_recorded_and_knows_no_headroom_then) {
   MemoryBuilder b;
   b.totals = false;
+  b.add_gpu(Bytes{10000});
   b.event(0, 1, 100);
   b.event(10, 2, 50);
   b.event(20, 1, -100);
@@ -71,6 +72,21 @@ TEST(memory, sums_up_where_no_totals_are_recorded_and_knows_no_headroom_then) {
   EXPECT_FALSE(m.devices[0].peak_reserved);
   EXPECT_FALSE(m.devices[0].headroom);
   EXPECT_FALSE(m.devices[0].timeline[0].reserved);
+}
+
+// The profiler's total of the host has what earlier recordings of the process saw.
+TEST(memory, of_the_host_is_what_its_rows_hold) {
+  MemoryBuilder b;
+  b.event(0, 1, 100, -1);
+  b.event(10, 7, -40, -1);  // held since before the recording
+  b.event(20, 2, 50, -1);
+  for (Bytes& total : b.trace().memory.total_allocated) total = Bytes{9000};
+  const MemoryTable m = memory(b, {{Ns{0}, Ns{50}, Phase::forward}});
+  EXPECT_EQ(m.devices[0].phases[0].at_start, Bytes{40});
+  EXPECT_EQ(m.devices[0].peak_allocated, Bytes{150});
+  EXPECT_EQ(m.devices[0].peak_time, Ns{20});
+  EXPECT_FALSE(m.devices[0].older_counts);
+  EXPECT_EQ(m.devices[0].timeline[0].allocated, Bytes{140});
 }
 
 TEST(memory, keeps_devices_and_the_host_apart) {

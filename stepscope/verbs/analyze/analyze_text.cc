@@ -386,6 +386,7 @@ std::string memory(const Analysis& report, std::size_t width) {
     out += wrapped(say(msg::memory_at_peak(value_if(known, name_of(phase_names, d.phase_at_peak)),
                                            std::move(holds), value_if(older.value > 0, older))),
                    width);
+    if (!d.older_counts) out += wrapped(say(msg::older_is_not_counted(d.uncounted)), width);
     out += memory_by_phase(r, d, width);
   }
   return out;

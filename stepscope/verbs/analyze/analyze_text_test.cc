@@ -167,6 +167,18 @@ TEST(AnalyzeText, MemoryByPhaseHasItsPeakAndWhatTheAllocatorKeepsFree) {
   EXPECT_FALSE(says(many, "1.19 MB")) << many;
 }
 
+TEST(AnalyzeText, MemoryBeforeTheRecordingIsNotCountedByTheHost) {
+  TestReport t({{{compute, 60}}});
+  DeviceMemory& host = t.job.ranks.front().memory.devices.emplace_back();
+  host.peak_allocated = Bytes{4'000'000};
+  host.composition.emplace().front() = host.peak_allocated;
+  host.older_counts = false;
+  const TextOptions wide{.width = 400, .detail = TextDetail::all};
+  EXPECT_TRUE(says(analyze_text(t.report, wide), "in none of these figures\n"));
+  host.uncounted = Bytes{7'000'000};
+  EXPECT_TRUE(says(analyze_text(t.report, wide), "in none of these figures: at least 7.00 MB"));
+}
+
 TEST(AnalyzeText, TheHostIsMentionedOnlyWhereItMatters) {
   TestReport t({{{compute, 60}, {idle_host, 40}}});
   t.rank(0).host.launches = 100;

@@ -222,6 +222,8 @@ Json device_memory(const DeviceMemory& d, Ns origin) {
           {"peak_time_ns", value(d.peak_time - origin)},
           {"phase_at_peak", name_of(phase_names, d.phase_at_peak)},
           {"before_recording_bytes", value(d.before_recording)},
+          {"older_counts", d.older_counts},
+          {"uncounted_bytes", value(d.uncounted)},
           {"running_at_peak", text_or_null(d.running_at_peak)},
           {"headroom_bytes", value(d.headroom)},
           {"composition_bytes", std::move(composition)},
