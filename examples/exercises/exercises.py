@@ -377,7 +377,7 @@ def show_memory(stepscope, out, held):
         own = planned[use]
         engine = f"{own['measured_bytes'] / 1e6:.2f} ({own['planned_bytes'] / 1e6:.2f}) MB"
         row(use, f"{size / 1e6:.2f} MB", f"{device['composition_bytes'][use] / 1e6:.2f} MB", engine)
-    # Whatever is made before the first backward and stays may be weights or a buffer.
+    # Kept, made before the first backward and not of a weight's size.
     row("of unknown use", "", f"{device['composition_bytes']['unknown'] / 1e6:.2f} MB")
     print(f"  the peak is in {device['phase_at_peak']}, in {device['running_at_peak']}")
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/key_index.h"
@@ -163,21 +164,30 @@ Bytes allocated_since(std::span<const MemoryBlock> blocks, const DeviceMemory& m
   return sum;
 }
 
-DeviceMemory describe(const Trace& trace, const RankIndex& rank, const DeviceEvents& events,
-                      const std::optional<ModelState>& state, std::span<const PhaseSpan> phases) {
+// PyTorch's caching allocators give blocks in steps of 512 bytes, and blocks of more than 1 MiB
+// with a rest of up to 1 MiB.
+Bytes caching_slack(Bytes wanted) { return Bytes{wanted.value > 1 << 20 ? 1 << 20 : 511}; }
+Bytes no_slack(Bytes) { return {}; }
+
+DeviceMemory describe(const Trace& trace, const RankIndex& rank, DeviceEvents& events,
+                      const std::optional<ModelState>& state, std::span<const Bytes> weights,
+                      std::span<const PhaseSpan> phases) {
   DeviceMemory memory;
   memory.device = events.device;
   describe_peak(trace, rank, events, memory);
-  const MemoryBlocks& blocks = events.blocks;
+  MemoryBlocks& blocks = events.blocks;
   memory.unmatched_frees = blocks.unmatched_frees;
+  const bool made_here =
+      mark_weights(blocks.blocks, weights, phases, memory.device >= 0 ? caching_slack : no_slack);
   memory.composition =
       composition_at(blocks.blocks, phases, memory.peak_time, memory.peak_allocated);
   memory.phase_at_peak = phase_at(phases, memory.peak_time).value_or(Phase::other);
   if (memory.composition)
     memory.before_recording = memory.peak_allocated - allocated_since(blocks.blocks, memory);
   memory.older_counts = events.whole;
-  if (state && events.whole && memory.composition) explain_older(*state, *memory.composition);
-  if (state && !events.whole) memory.uncounted = state->sum();
+  if (state && !made_here && events.whole && memory.composition)
+    explain_older(*state, *memory.composition);
+  if (state && !made_here && !events.whole) memory.uncounted = state->sum();
   for (const PhaseSpan& span : phases)
     memory.phases.push_back(memory_in(span, trace.memory, events));
   memory.timeline = timeline_of(trace.memory, events);
@@ -214,13 +224,17 @@ MemoryTable memory_table(const Trace& trace, const RankIndex& rank, std::span<co
   MemoryTable table;
   const std::vector<PhaseSpan> joined = join_neighbours(phases);
   if (trace.memory.size() > 0) table.state = model_state(trace, rank, steps, joined);
-  const std::vector<DeviceEvents> devices = events_by_device(trace.memory);
+  std::vector<DeviceEvents> devices = events_by_device(trace.memory);
   const auto of_model = [&](const DeviceEvents& e) { return (e.device >= 0) != rank.cpu_only(); };
   // If several devices allocate, no row says which of them has the model.
-  if (std::ranges::count_if(devices, of_model) != 1) table.state.reset();
-  for (const DeviceEvents& events : devices)
-    table.devices.push_back(
-        describe(trace, rank, events, of_model(events) ? table.state : std::nullopt, joined));
+  const bool one = std::ranges::count_if(devices, of_model) == 1;
+  if (!one) table.state.reset();
+  const auto weights = one ? weight_sizes(trace, rank, steps, joined) : std::vector<Bytes>();
+  for (DeviceEvents& events : devices) {
+    const bool models = of_model(events);
+    table.devices.push_back(describe(trace, rank, events, models ? table.state : std::nullopt,
+                                     models ? weights : std::vector<Bytes>(), joined));
+  }
   table.copies = copy_table(trace, rank, steps);
   return table;
 }
@@ -270,7 +284,34 @@ MemoryUse use_of_inherited(Ns freed, std::span<const PhaseSpan> phases) {
 
 }  // namespace
 
+bool mark_weights(std::span<MemoryBlock> blocks, std::span<const Bytes> weights,
+                  std::span<const PhaseSpan> phases, Bytes (*slack)(Bytes)) {
+  const auto backward = std::ranges::find(phases, Phase::backward, &PhaseSpan::phase);
+  if (weights.empty() || backward == phases.end()) return false;
+  std::vector<MemoryBlock*> kept;
+  for (MemoryBlock& block : blocks)
+    if (block.allocated && !block.freed && *block.allocated < backward->start)
+      kept.push_back(&block);
+  std::ranges::sort(kept, {},
+                    [](const MemoryBlock* b) { return std::pair(b->bytes, *b->allocated); });
+  std::vector<bool> taken(kept.size());
+  Ns last = Ns::min();
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {  // largest first, so that none takes its block
+    if (i == 0 || weights[i] != weights[i - 1])
+      at = static_cast<std::size_t>(
+          std::ranges::lower_bound(kept, weights[i], {}, &MemoryBlock::bytes) - kept.begin());
+    while (at < kept.size() && taken[at]) ++at;
+    if (at == kept.size() || kept[at]->bytes > weights[i] + slack(weights[i])) return false;
+    taken[at] = true;
+    last = std::max(last, *kept[at]->allocated);
+  }
+  for (MemoryBlock* block : kept) block->of_model = *block->allocated <= last;
+  return true;
+}
+
 MemoryUse use_of(const MemoryBlock& block, std::span<const PhaseSpan> phases) {
+  if (block.of_model) return MemoryUse::parameters;
   if (!block.allocated)
     return block.freed ? use_of_inherited(*block.freed, phases) : MemoryUse::older;
   if (!block.freed) return use_of_kept(*block.allocated, phases);

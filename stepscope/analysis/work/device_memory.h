@@ -22,7 +22,8 @@ namespace stepscope {
 // The use of a block. It is inferred from the times of allocation and free; it is never recorded.
 // Bytes that are older than the trace and never freed have no rows. What of them is the model's
 // state follows from other rows (model_state.h).
-//   parameters   the weights; or allocated before the first forward and never freed
+//   parameters   the weights; or allocated before the first forward, or before a weight, and never
+//                freed
 //   masters      copies of the weights in the optimizer's format
 //   optimizer    allocated by the optimizer and never freed; its moments
 //   gradients    allocated in a backward and alive after it, or older than the trace and freed by
@@ -50,6 +51,7 @@ struct MemoryBlock {
   std::optional<Ns> allocated;  // empty: before the first event
   std::optional<Ns> freed;      // empty: not in the trace
   Bytes bytes{};
+  bool of_model = false;  // a weight, or made and kept before one (mark_weights)
 };
 
 struct MemoryBlocks {
@@ -72,6 +74,14 @@ struct MemoryBlocks {
     Bytes total);
 
 [[nodiscard]] MemoryUse use_of(const MemoryBlock& block, std::span<const PhaseSpan> phases);
+
+// Finds the blocks of the weights if the model was made in the recording: allocated before the
+// first backward, never freed, of the size of a weight. The earliest of equal ones counts. True if
+// each weight has its block; else a size proves nothing and no block is marked. `weights` are
+// ordered, largest first. Allocators round sizes up: `slack` is the most that a block has beyond
+// the requested bytes.
+[[nodiscard]] bool mark_weights(std::span<MemoryBlock> blocks, std::span<const Bytes> weights,
+                                std::span<const PhaseSpan> phases, Bytes (*slack)(Bytes));
 
 // Memory use from the allocator's events ([memory] instants) and the copies of a trace.
 

@@ -306,6 +306,70 @@ TEST(model_state, is_absent_if_kernels_gather_or_two_devices_allocate) {
   EXPECT_FALSE(memory(two, two.phases).state);
 }
 
+// The model is made in the recording, at a time that counts as forward: the rows of a step before
+// its backward do.
+class MadeModel : public StateBuilder {
+ public:
+  MadeModel() {
+    event(102, 11, 400);  // 10 × 20 of bf16
+    event(103, 12, 64);   // a buffer
+    event(104, 13, 80);   // 20 of fp32
+    event(110, 14, 80);   // of the size of a weight, but later
+    event(111, 15, 4096);
+  }
+};
+
+TEST(memory_use, knows_weights_that_the_recording_saw_being_made_by_their_sizes) {
+  MadeModel b;
+  const MemoryTable m = memory(b, b.phases);
+  EXPECT_EQ(held(m, MemoryUse::parameters), 400 + 64 + 80);
+  EXPECT_EQ(held(m, MemoryUse::unknown), 80 + 4096);
+  EXPECT_EQ(held(m, MemoryUse::masters), 0) << "made after the weights: not of what is older";
+}
+
+TEST(memory_use, takes_no_size_for_a_weight_if_another_weight_has_no_block) {
+  MadeModel b;
+  for (const std::int64_t at : {170, 270}) b.accumulate(at, "[[300]]", R"(["float"])");
+  const MemoryTable m = memory(b, b.phases);
+  EXPECT_EQ(held(m, MemoryUse::unknown), 400 + 64 + 80 + 80 + 4096);
+  EXPECT_EQ(held(m, MemoryUse::parameters), 400 + 80 + 1200) << "of what is older";
+}
+
+TEST(memory_use, of_weights_allows_for_the_rounding_of_allocators) {
+  const std::vector<Bytes> weights = {Bytes{1000}, Bytes{10}};
+  const auto marked = [&](std::int64_t large, std::int64_t small, Bytes (*slack)(Bytes)) {
+    std::vector<MemoryBlock> blocks = {{Ns{110}, std::nullopt, Bytes{large}},
+                                       {Ns{120}, std::nullopt, Bytes{small}},
+                                       {Ns{105}, Ns{150}, Bytes{7}},
+                                       {Ns{210}, std::nullopt, Bytes{9}}};
+    const bool all = mark_weights(blocks, weights, training, slack);
+    EXPECT_EQ(blocks[0].of_model, all);
+    EXPECT_EQ(blocks[1].of_model, all);
+    EXPECT_FALSE(blocks[2].of_model || blocks[3].of_model);
+    return all;
+  };
+  const auto none = [](Bytes) { return Bytes{}; };
+  const auto steps_of_512 = [](Bytes) { return Bytes{511}; };
+  EXPECT_TRUE(marked(1000, 10, none));
+  EXPECT_FALSE(marked(1024, 10, none));
+  EXPECT_TRUE(marked(1024, 512, steps_of_512));
+  EXPECT_FALSE(marked(1024, 522, steps_of_512));
+  EXPECT_FALSE(marked(999, 10, steps_of_512));
+}
+
+TEST(memory, says_what_totals_leave_out_that_begin_with_the_recording) {
+  StateBuilder b;
+  for (Bytes& total : b.trace().memory.total_allocated) total = Bytes{-1};
+  const MemoryTable m = memory(b, b.phases);
+  EXPECT_EQ(m.devices[0].peak_allocated, Bytes{300});
+  EXPECT_FALSE(m.devices[0].older_counts);
+  EXPECT_EQ(held(m, MemoryUse::older), 0);
+  EXPECT_EQ(m.devices[0].uncounted, m.state->sum());
+  MadeModel made;
+  for (Bytes& total : made.trace().memory.total_allocated) total = Bytes{-1};
+  EXPECT_FALSE(memory(made, made.phases).devices[0].uncounted);
+}
+
 TEST(memory_use, counts_what_is_freed_later_as_older_too) {
   MemoryBuilder b;
   b.total_ = 1000;
@@ -325,6 +389,7 @@ TEST(memory_blocks, tolerate_frees_without_an_allocation_and_lost_frees) {
   const MemoryBlocks blocks = memory_blocks(t.memory, rows);
   EXPECT_EQ(blocks.unmatched_frees, 1U);
   ASSERT_EQ(blocks.blocks.size(), 3U);
+  EXPECT_EQ(blocks.held, (std::vector{Bytes{0}, Bytes{50}, Bytes{60}, Bytes{60}}));
   EXPECT_FALSE(blocks.blocks[0].allocated);
   EXPECT_EQ(blocks.blocks[1].freed, Ns{20});
   EXPECT_FALSE(blocks.blocks[2].freed);

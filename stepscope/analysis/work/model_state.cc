@@ -138,6 +138,20 @@ bool shards(const Trace& trace, const RankIndex& rank) {
 
 }  // namespace
 
+std::vector<Bytes> weight_sizes(const Trace& trace, const RankIndex& rank,
+                                std::span<const Step> steps, std::span<const PhaseSpan> phases) {
+  if (steps.empty()) return {};
+  std::vector<Bytes> sizes;
+  for (const auto& [weight, count] :
+       weights_of(trace, rank, steps.back(), backwards_in(phases, steps.back()))) {
+    const auto bytes = element_bytes(weight.first);
+    if (!bytes) return {};
+    sizes.insert(sizes.end(), count, Bytes{weight.second * *bytes});
+  }
+  std::ranges::sort(sizes, std::ranges::greater{});
+  return sizes;
+}
+
 std::optional<ModelState> model_state(const Trace& trace, const RankIndex& rank,
                                       std::span<const Step> steps,
                                       std::span<const PhaseSpan> phases) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "stepscope/analysis/steps/phases.h"
 #include "stepscope/analysis/steps/rank_index.h"
@@ -32,6 +33,11 @@ struct ModelState {
   Bytes moments{};    // 0: the optimizer is of another family, or its format is not recorded
   [[nodiscard]] Bytes sum() const { return weights + masters + gradients + moments; }
 };
+
+// The bytes of each weight with gradients, largest first. Empty if the rows do not show them.
+[[nodiscard]] std::vector<Bytes> weight_sizes(const Trace& trace, const RankIndex& rank,
+                                              std::span<const Step> steps,
+                                              std::span<const PhaseSpan> phases);
 
 // Absent if the rows do not show the weights, or if each device may keep a part of them only: the
 // trace has a scatter, gather or broadcast (ZeRO, FSDP, ZeroRedundancyOptimizer, and others).
