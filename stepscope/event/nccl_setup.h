@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,14 @@ struct LoggedCommunicator {
   std::optional<double> init_seconds{};               // the longest over its ranks
 };
 
+// Connections of communicators that the log does not name, from one host to one host.
+struct LooseConnections {
+  std::string from{};  // empty: not recorded
+  std::string to{};
+  std::set<int> channels{};
+  std::map<std::string, std::uint64_t> transports{};  // → connections
+};
+
 // A choice of NCCL's tuner, with its count.
 struct NcclChoice {
   std::string operation{};  // "AllReduce"; empty if not in the line
@@ -60,6 +69,10 @@ struct NcclSetup {
   std::map<std::string, std::uint64_t> versions{};  // "2.30.7+cuda12.9" → lines
   std::vector<NcclProcess> processes{};
   std::vector<LoggedCommunicator> communicators{};
+  // Lines without the Init lines of their communicator: the rings, as those of one communicator
+  // whose size is that of the highest rank, and the connections.
+  LoggedCommunicator loose_rings{};
+  std::vector<LooseConnections> loose_connections{};
   std::vector<NcclChoice> choices{};
   std::map<std::string, std::uint64_t> networks{};  // "NET/IB : Using …" → processes
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <string_view>
 
@@ -66,9 +67,23 @@ class RankCheck {
     hold(!rank_.at("steps").empty(), "has steps");
     equal(sum(rank_.at("budget_ns")), wall, "budget of all steps");
     equal(sum(rank_.at("phases_ns")), wall, "phases of all steps");
+    communication();
     const std::int64_t start = rank_.at("window_start_ns");
     const std::int64_t end = rank_.at("window_end_ns");
     equal(wall + sum(rank_.at("outside_ns")), end - start, "steps and what lies outside them");
+  }
+
+  // The phases divide the exposed communication of a device.
+  void communication() {
+    double of_phases = 0;
+    for (const Json& phase : rank_.at("phases")) {
+      if (phase.at("communication_ns").is_null()) return;
+      of_phases += phase.at("communication_ns").get<double>() * phase.at("steps").get<double>();
+    }
+    std::int64_t of_budget = 0;
+    for (const auto& [category, ns] : rank_.at("budget_ns").items())
+      if (category.starts_with("comm_exposed")) of_budget += ns.get<std::int64_t>();
+    equal(std::llround(of_phases), of_budget, "exposed communication of the phases");
   }
 
   [[nodiscard]] Json windows() const {

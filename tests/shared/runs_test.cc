@@ -40,6 +40,7 @@ TEST_F(Runs, EveryNanosecondOfEachIsAccountedFor) {
 TEST(RankProblems, AreFoundInABrokenAnswer) {
   const auto good = nlohmann::json::parse(R"({
     "rank": 0, "window_start_ns": 0, "window_end_ns": 120,
+    "phases": [{"phase": "forward", "steps": 1, "communication_ns": 0}],
     "steps": [{"index": 1, "wall_ns": 100, "budget_ns": {"compute": 60, "idle_host": 40},
                "phases_ns": {"forward": 100}}],
     "budget_ns": {"compute": 60, "idle_host": 40}, "phases_ns": {"forward": 100},
@@ -57,6 +58,7 @@ TEST(RankProblems, AreFoundInABrokenAnswer) {
   EXPECT_TRUE(broken("/steps/0/budget_ns/compute", 61));
   EXPECT_TRUE(broken("/steps/0/phases_ns/forward", 99));
   EXPECT_TRUE(broken("/budget_ns/compute", 61));
+  EXPECT_TRUE(broken("/phases/0/communication_ns", 1));
   EXPECT_TRUE(broken("/outside_ns/before", 21));
   EXPECT_TRUE(broken("/gpu_window/idle_ns", 41));
   EXPECT_TRUE(broken("/gpu_window/compute_ns", 61));
