@@ -137,7 +137,11 @@ CommandLine declare_command_line(std::size_t width) {
   for (const Verb& verb : verb_table()) {
     CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
     sub->get_help_ptr()->group(help_group);
-    if (verb.group.empty()) sub->group("");
+    if (verb.group.empty())
+      sub->group("");
+    else
+      sub->add_flag_callback("-q,--quiet", be_quiet, "Print no text and no progress")
+          ->group(help_group);
     line.runs.push_back(verb.declare(*sub));
   }
   return line;

@@ -161,6 +161,7 @@ void write_tables(const std::string& directory, std::span<const TreeTable> table
 }
 
 void print_text(std::string_view text) {
+  if (is_quiet()) return;
   (void)std::fwrite(text.data(), 1, text.size(), stdout);  // ferror() keeps what went wrong
 }
 

@@ -28,6 +28,8 @@ void on_signal(int signal) {
   asked_to_stop.request();
 }
 
+bool asked_to_be_quiet = false;
+
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -73,7 +75,11 @@ const StopFlag& stop_on_signals() {
 
 const StopFlag& stop_flag() { return asked_to_stop; }
 
-ProgressLine::ProgressLine() : begin_(now()), terminal_(::isatty(STDERR_FILENO) == 1) {}
+void be_quiet() { asked_to_be_quiet = true; }
+bool is_quiet() { return asked_to_be_quiet; }
+
+ProgressLine::ProgressLine()
+    : begin_(now()), terminal_(::isatty(STDERR_FILENO) == 1 && !is_quiet()) {}
 
 ProgressLine::~ProgressLine() {
   if (drawn_) std::fputs("\r\033[K", stderr);

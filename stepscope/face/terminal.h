@@ -21,6 +21,10 @@ namespace stepscope {
 [[nodiscard]] std::size_t terminal_height();  // lines of standard output; 24 without a terminal
 [[nodiscard]] std::size_t help_width();  // the same for help: at most 100, 80 without a terminal
 
+// --quiet: from now on no text and no progress, only files, JSON and errors.
+void be_quiet();
+[[nodiscard]] bool is_quiet();
+
 // The width and colour of this terminal; `details`: the page that says more, or empty.
 [[nodiscard]] TextOptions text_options(std::string details = {});
 

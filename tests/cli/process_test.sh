@@ -282,6 +282,14 @@ head -c 100000 <(gzip -dc "$traces/rank0.json.gz") >"$dir/cut.json"
 run 0 "a truncated input" analyze "$dir/cut.json"
 out_has "is cut off"
 
+run 0 "a quiet run" analyze "$traces" -q --html "$dir/quiet.html"
+out_empty "a quiet run"
+[ -s "$dir/quiet.html" ] || fail "a quiet run writes no page"
+run 0 "a quiet run with JSON" analyze "$traces" --quiet --json -
+out_has '"schema":"stepscope.analyze'
+run 1 "a quiet run that fails" analyze "$dir/none.json" -q
+err_has "none.json"
+
 run 1 "a page that cannot be written" analyze "$traces" --html "$dir/none/page.html"
 out_has "Where it goes"
 err_has "page.html"

@@ -189,14 +189,15 @@ void write_fitted_machine(const AnalyzeFlags& flags, const Analysis& analysis, F
     return failures.add(error);
   }
   failures.keep(write_file(flags.write_machine, machine_text(fitted->machine)));
-  if (flags.json != "-")
-    fmt::print("{}: {} with links fitted to {}, {} off on average; for --machine\n",
-               flags.write_machine, fitted->machine.name, counted(fitted->timings, "transfer time"),
-               format_percent(fitted->mean_error));
+  if (flags.json == "-") return;
+  print_text(fmt::format("{}: {} with links fitted to {}, {} off on average; for --machine\n",
+                         flags.write_machine, fitted->machine.name,
+                         counted(fitted->timings, "transfer time"),
+                         format_percent(fitted->mean_error)));
   for (const bool across : {false, true})
     if (const double reached = across ? fitted->reached_across : fitted->reached_inside;
-        reached < 1 && flags.json != "-")
-      fmt::print("{}.\n", say(msg::links_slower(across, Percent{reached})));
+        reached < 1)
+      print_text(say_stopped(msg::links_slower(across, Percent{reached})) + '\n');
 }
 
 int run(const AnalyzeFlags& flags) {
