@@ -51,11 +51,11 @@ void say_note(const TrainNote& note) {
   say("{}{}\n", of_the_command ? "stepscope: " : "", printable(note.text));
 }
 
-TrainProgress progress_of(const TrainFlags& flags, Failures& failures) {
+TrainProgress train_progress_of(Failures& failures) {
   TrainProgress progress;
-  if (!flags.quiet) progress.step = say_step;
-  progress.note = [quiet = flags.quiet](const TrainNote& note) {
-    if (!quiet || note.kind != TrainNote::Kind::offload) say_note(note);
+  if (!is_quiet()) progress.step = say_step;
+  progress.note = [](const TrainNote& note) {
+    if (!is_quiet() || note.kind != TrainNote::Kind::offload) say_note(note);
   };
   progress.failed = [&failures](const Error& error) { failures.add(error); };
   progress.begins = [] { (void)stop_on_signals(); };
@@ -108,7 +108,7 @@ int answer(const TrainFlags& flags) {
   const auto request = request_of(flags);
   if (!request) return speaks_for_launched() ? refused(request.error()) : exit_usage;
   Failures failures;
-  const auto result = train(*request, progress_of(flags, failures));
+  const auto result = train(*request, train_progress_of(failures));
   return result ? write(flags, *result, failures) : ended(result.error());
 }
 

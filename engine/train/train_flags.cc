@@ -235,9 +235,6 @@ void declare_views(CLI::App& app, TrainFlags& f) {
   declare_json(app, f.out.json);
   declare_html(app, f.out.html);
   declare_csv(app, f.out.csv);
-  app.add_flag("--quiet", f.quiet,
-               "Leave out the progress line and the lines of steps (rank 0's times)")
-      ->group(group);
 }
 
 // A number, then what is left of the text. Absent where it begins with none, or with a negative

@@ -28,7 +28,6 @@ struct TrainFlags {
   double peak_tflops = 0;  // 0: measured
   double deadline = 60;    // seconds
   OutputPaths out;
-  bool quiet = false;
 };
 
 void declare(CLI::App& app, TrainFlags& flags);
