@@ -81,6 +81,23 @@ void unsure_group_warning(const JobResult& job, Messages& out) {
   if (calls > 0) out.push_back(msg::groups_unsure(calls, std::vector(ranks.begin(), ranks.end())));
 }
 
+// Sizes that only names of ranges give, and names that contradict what was recorded.
+void range_size_warnings(const JobResult& job, Messages& out) {
+  std::uint64_t by_range = 0;
+  OtherSizes other;
+  for (const RankCalls& rank : job.collectives.matches.ranks) {
+    by_range += static_cast<std::uint64_t>(
+        std::ranges::count_if(rank.calls, &CollectiveCall::bytes_by_range));
+    const std::uint64_t calls = other.calls + rank.other_sizes.calls;
+    if (other.calls == 0) other = rank.other_sizes;
+    other.calls = calls;
+  }
+  if (by_range > 0) out.push_back(msg::sizes_by_range(by_range));
+  if (other.calls > 0)
+    out.push_back(
+        msg::sizes_differ_from_ranges(other.calls, printable(other.range), other.recorded));
+}
+
 // Messages pass between stages, and still nothing is known of what the stages idle.
 Message no_bubble_warning(const JobResult& job) {
   const CollectiveMatches& matches = job.collectives.matches;
@@ -107,6 +124,7 @@ void job_warnings(const Analysis& report, Messages& out) {
   if (!job.steps.missing.empty()) out.push_back(msg::steps_missing(job.steps.missing.size()));
   mismatch_warnings(job, out);
   unsure_group_warning(job, out);
+  range_size_warnings(job, out);
   if (Message units = unit_waits_warning(job.units, job.collectives); !units.empty())
     out.push_back(std::move(units));
   if (job.pipeline)

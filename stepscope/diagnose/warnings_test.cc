@@ -68,6 +68,22 @@ TEST(Warnings, MessagesBetweenStagesWithoutABubbleSayWhy) {
   EXPECT_EQ(note(), "");
 }
 
+TEST(Warnings, SizesFromNamesOfRangesAreNamedAndSoIsAContradiction) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  complete(t);
+  t.job.collectives.matches.ranks.resize(2);
+  RankCalls& rank = t.job.collectives.matches.ranks[1];
+  rank.calls.resize(3);
+  EXPECT_EQ(warnings_of(t), std::vector<std::string>{});
+  rank.calls[0].bytes_by_range = rank.calls[2].bytes_by_range = true;
+  rank.other_sizes = {.calls = 1, .range = "AllReduce_1_100.0MB", .recorded = Bytes{104'857'600}};
+  EXPECT_EQ(with(warnings_of(t), "from the name"),
+            "the sizes of 2 collectives are from the names of ranges: the trace records no other");
+  EXPECT_EQ(with(warnings_of(t), "another size"),
+            "1 collective recorded another size than the name of the range around it, which does "
+            "not count (the first: AllReduce_1_100.0MB, recorded 105 MB)");
+}
+
 TEST(Warnings, ACpuRunIsNotAskedForDeviceRows) {
   TestReport t({{{BudgetCategory::compute, 100}}});
   t.rank(0).device.kind = "cpu";

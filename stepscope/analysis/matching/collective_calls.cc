@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three sources describe a call. In order of preference: metadata (on the kernel, on the operator
+// Four sources describe a call. In order of preference: metadata (on the kernel, on the operator
 // around its launch, on the operator of its external id), the backend's annotation, the kernel's
-// name.
+// name, the name of a range around its launch.
 #include "stepscope/analysis/matching/collective_calls.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <span>
 #include <tuple>
@@ -59,6 +60,7 @@ struct Sources {
   const Collective* op_meta = nullptr;  // of the operator; kernels carry only a part of it
   const HostRow* backend = nullptr;     // innermost annotation of the backend
   const HostRow* op = nullptr;          // the dispatcher's operator
+  const HostRow* sized = nullptr;       // innermost whose name has a size
 };
 
 class CallReader {
@@ -68,6 +70,8 @@ class CallReader {
   std::vector<bool> owned_;  // rows of host_ around a kernel's launch: their kernel is known
   std::unordered_map<std::uint32_t, const HostRow*> by_external_id_;
   std::map<std::tuple<StringId, StringId, int, int, int>, std::uint32_t> group_rows_;
+  // The slices of the calls in each range whose name has a size.
+  std::map<const HostRow*, std::vector<SliceId>> sized_;
   RankCalls out_;
 
  public:
@@ -92,6 +96,7 @@ class CallReader {
     add_configured_groups();
     infer_from_streams(view_, out_);
     take_only_group();
+    read_sizes_of_ranges();
     for (CollectiveCall& call : out_.calls)
       if (const auto step = step_at(view_.steps, call.start))
         call.step = static_cast<std::uint32_t>(*step);
@@ -296,6 +301,7 @@ class CallReader {
         if (row.form == HostForm::backend && from.backend == nullptr) from.backend = &row;
         if (row.form == HostForm::op && from.op == nullptr) from.op = &row;
         if (row.meta != nullptr && from.op_meta == nullptr) from.op_meta = row.meta;
+        if (row.size && from.sized == nullptr) from.sized = &row;
       }
     }
     // Old writers put the correlation into the external id, so only a row of the same kind counts.
@@ -332,6 +338,7 @@ class CallReader {
     if (call.root < 0 && from.op != nullptr) read_root(*from.op, call);
     if (call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv)
       add_edge(from.backend, from.meta, call, from.op);
+    if (from.sized != nullptr) sized_[from.sized].push_back(slice);
     return call;
   }
 
@@ -368,7 +375,9 @@ class CallReader {
       const SliceId launch = asker->slice;
       for (const std::uint32_t r :
            host_.around(trace_, s.track[index(launch)], s.start[index(launch)])) {
-        if (host_.rows[r].form == HostForm::op && from.op == nullptr) from.op = &host_.rows[r];
+        const HostRow& around = host_.rows[r];
+        if (around.form == HostForm::op && from.op == nullptr) from.op = &around;
+        if (around.size && from.sized == nullptr) from.sized = &around;
       }
       CollectiveCall call = describe(row->slice, row->kind, from);
       call.on_host = true;
@@ -397,6 +406,27 @@ class CallReader {
       const auto row = static_cast<std::uint32_t>(same - out_.groups.begin());
       if (self != listed.ranks.end()) out_.listed.push_back(row);
       if (same == out_.groups.end()) out_.groups.push_back(std::move(listed));
+    }
+  }
+
+  // The size in the name of a range is that of the one call in it.
+  void read_sizes_of_ranges() {
+    std::unordered_map<std::uint32_t, const HostRow*> range_of;
+    for (const auto& [range, calls] : sized_)
+      if (calls.size() == 1) range_of.emplace(index(calls.front()), range);
+    for (std::uint32_t c = 0; c < out_.calls.size() && !range_of.empty(); ++c) {
+      CollectiveCall& call = out_.calls[c];
+      const auto at = range_of.find(index(call.slice));
+      if (at == range_of.end() || at->second->kind != call.kind || !size_is_whole(call.kind))
+        continue;
+      const NamedSize& named = *at->second->size;
+      call.bytes_by_range = !call.bytes;
+      if (!call.bytes) call.bytes = named.bytes;
+      if (std::abs(call.bytes->value - named.bytes.value) <= named.rounding.value) continue;
+      if (out_.other_sizes.calls++ == 0) {
+        out_.other_sizes.range = trace_.name(at->second->slice);
+        out_.other_sizes.recorded = *call.bytes;
+      }
     }
   }
 

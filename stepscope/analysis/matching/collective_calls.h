@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,11 +36,12 @@ struct CollectiveCall {
   Ns start{};                 // of the row; of a message on a host, when its operator began
   Ns end{};  // of the row; of a message, before that if it had come (message_end.h)
   CollectiveKind kind = CollectiveKind::unknown;
-  bool kind_by_name = false;   // only the kernel's name gives `kind`
-  bool on_host = false;        // a row of a host thread
-  std::string_view dtype;      // c10's name; empty = not recorded; view into the trace or static
-  std::optional<Bytes> bytes;  // S, the total buffer of the call
-  std::int64_t elements = -1;  // must agree between ranks: of the input; of the output for gathers
+  bool kind_by_name = false;    // only the kernel's name gives `kind`
+  bool on_host = false;         // a row of a host thread
+  std::string_view dtype;       // c10's name; empty = not recorded; view into the trace or static
+  std::optional<Bytes> bytes;   // S, the total buffer of the call
+  bool bytes_by_range = false;  // only the name of the range around it gives `bytes`
+  std::int64_t elements = -1;   // must agree between ranks: of the input; of the output for gathers
   // Row of RankCalls::groups, and of CollectiveMatches::groups once matched; no_row = unknown.
   std::uint32_t group = no_row;
   TrackId stream{};              // where it ran; the kernels of one communicator share a stream
@@ -67,10 +69,18 @@ struct P2pEdge {
   [[nodiscard]] int peer() const { return sends ? dst : src; }
 };
 
+// Calls that recorded another size than the name of the range around them has, and the first one.
+struct OtherSizes {
+  std::uint64_t calls = 0;
+  std::string range{};
+  Bytes recorded{};
+};
+
 struct RankCalls {
   std::vector<CollectiveCall> calls;  // by start
   std::vector<P2pEdge> edges;
   bool own_numbers = false;  // the number of a message's record cannot be its peer's
+  OtherSizes other_sizes;
   // Used groups, and groups that the file lists with their ranks. Empty once matched.
   std::vector<CommGroup> groups;
   // The listed groups that have this rank, as rows like CollectiveCall::group. The groups of a file

@@ -68,6 +68,50 @@ TEST(CollectiveCalls, AnAnnotationWithShapesGivesKindAndSize) {
   EXPECT_EQ(found.calls[0].group, no_row);
 }
 
+// A range of the user around the launch, at 10 to 40 on thread 1.
+RankCalls calls_in_range(std::string_view range, std::string_view kernel,
+                         std::optional<TestMeta> meta = std::nullopt, int launches = 1) {
+  TestRank rank;
+  rank.rows().row(rank.rows().thread(1), Category::user_annotation, range, 10, 40);
+  for (int i = 0; i < launches; ++i) {
+    const auto id = static_cast<std::uint32_t>(7 + i);
+    rank.rows().launch(id, 20 + 3 * i, 22 + 3 * i);
+    const SliceId row = rank.comm(kernel, 100 + 100 * i, 190 + 100 * i, id);
+    if (meta) rank.annotate(row, *meta);
+  }
+  return calls_of(std::move(rank));
+}
+
+TEST(CollectiveCalls, TheNameOfARangeGivesASizeThatNothingElseRecords) {
+  const RankCalls found = calls_in_range("AllReduce_0_104.9MB", all_reduce_kernel);
+  ASSERT_EQ(found.calls.size(), 1U);
+  EXPECT_EQ(found.calls[0].bytes, Bytes{104'900'000});
+  EXPECT_TRUE(found.calls[0].bytes_by_range);
+  // Another kind, a part or the whole, no collective, one of two calls.
+  EXPECT_FALSE(calls_in_range("AllToAll_0_1MB", all_reduce_kernel,
+                              TestMeta{.name = "allreduce", .dtype = ""})
+                   .calls[0]
+                   .bytes);
+  EXPECT_FALSE(calls_in_range("AllGather_0_1MB", all_gather_kernel).calls[0].bytes);
+  EXPECT_FALSE(calls_in_range("epoch 3 (25GB free)", all_reduce_kernel).calls[0].bytes);
+  for (const CollectiveCall& call :
+       calls_in_range("AllReduce_0_1MB", all_reduce_kernel, std::nullopt, 2).calls)
+    EXPECT_FALSE(call.bytes);
+}
+
+TEST(CollectiveCalls, ARecordedSizePrecedesThatInTheNameOfARange) {
+  const TestMeta meta{.name = "allreduce", .elements = 26'214'400, .dtype = "Float"};
+  const RankCalls same = calls_in_range("AllReduce_0_104.9MB", all_reduce_kernel, meta);
+  EXPECT_EQ(same.calls[0].bytes, Bytes{104'857'600});
+  EXPECT_FALSE(same.calls[0].bytes_by_range);
+  EXPECT_EQ(same.other_sizes.calls, 0U);
+  const RankCalls other = calls_in_range("AllReduce_0_100.0MB", all_reduce_kernel, meta);
+  EXPECT_EQ(other.calls[0].bytes, Bytes{104'857'600});
+  EXPECT_EQ(other.other_sizes.calls, 1U);
+  EXPECT_EQ(other.other_sizes.range, "AllReduce_0_100.0MB");
+  EXPECT_EQ(other.other_sizes.recorded, Bytes{104'857'600});
+}
+
 TEST(CollectiveCalls, AKernelLaunchedBeforeTheCaptureIsLikeItsNeighboursOnTheStream) {
   TestRank rank;
   rank.comm(send_recv_kernel, 1, 5);

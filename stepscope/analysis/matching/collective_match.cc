@@ -288,7 +288,7 @@ class Matcher {
         if (root >= 0 && call.root >= 0 && call.root != root) differ = true;
         root = std::max(root, call.root);
         const auto worth = [](const CollectiveCall& c) {
-          return std::tuple(!c.kind_by_name, c.bytes.has_value());
+          return std::tuple(!c.kind_by_name, c.bytes.has_value(), !c.bytes_by_range);
         };
         if (best == nullptr || worth(call) > worth(*best)) best = &call;
       }
@@ -298,8 +298,10 @@ class Matcher {
         CollectiveCall& call = out_.ranks[m.view].calls[m.call];
         if (call.kind_by_name) call.kind = known.kind;
         call.root = differ ? -1 : root;
-        if (!call.bytes && known.kind != CollectiveKind::all_to_all) {
+        const bool lacks = !call.bytes || (call.bytes_by_range && !known.bytes_by_range);
+        if (lacks && known.bytes && known.kind != CollectiveKind::all_to_all) {
           call.bytes = known.bytes;
+          call.bytes_by_range = known.bytes_by_range;
           call.dtype = known.dtype;
         }
       }

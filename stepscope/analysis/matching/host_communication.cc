@@ -18,6 +18,7 @@ struct NameFacts {
   bool backend = false;
   bool device = false;  // the backend is of the nccl family
   CollectiveKind kind = CollectiveKind::none;
+  std::optional<NamedSize> size{};
 };
 
 std::vector<NameFacts> name_facts(const Trace& trace) {
@@ -33,7 +34,7 @@ std::vector<NameFacts> name_facts(const Trace& trace) {
     const CollectiveKind kind = collective_kind(name);
     const bool params = name == "record_param_comms";
     facts[i] = {params || kind != CollectiveKind::none, is_backend_row(name),
-                name.substr(0, name.find(':')).ends_with("ccl"), kind};
+                name.substr(0, name.find(':')).ends_with("ccl"), kind, size_in_name(name)};
   }
   return facts;
 }
@@ -53,6 +54,7 @@ HostCommunication find_host_communication(const Trace& trace, const std::vector<
       row.slice = SliceId{i};
       row.meta = trace.collective(row.slice);
       row.kind = fact.kind;
+      row.size = fact.size;
       if (row.meta != nullptr) {
         const std::string_view name = trace.strings[row.meta->name];
         if (name == "wait") continue;

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "stepscope/analysis/matching/message_size.h"
 #include "stepscope/event/trace.h"
 
 namespace stepscope {
@@ -22,6 +24,7 @@ struct HostRow {
   bool enqueues = false;  // a device's backend ("nccl:"): the row is the launch, not the collective
   CollectiveKind kind = CollectiveKind::unknown;  // from the name or the metadata
   const Collective* meta = nullptr;
+  std::optional<NamedSize> size{};  // in its name
 };
 
 struct HostCommunication {

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "stepscope/analysis/work/op_inputs.h"
+#include "stepscope/base/byte_size.h"
+#include "stepscope/base/number_text.h"
 
 namespace stepscope {
 namespace {
@@ -74,6 +77,34 @@ std::optional<Bytes> message_bytes(CollectiveKind kind, const MessageElements& e
   }
   if (total < 0 || bytes_per_element <= 0) return std::nullopt;
   return Bytes{total * bytes_per_element};
+}
+
+std::optional<NamedSize> size_in_name(std::string_view name) {
+  constexpr std::array<std::string_view, 6> units = {"KB", "MB", "GB", "KiB", "MiB", "GiB"};
+  constexpr std::string_view digits = "0123456789.";
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::optional<NamedSize> found;
+  for (std::size_t at = 0; (at = name.find_first_of(digits, at)) != std::string_view::npos;) {
+    const std::size_t end = std::min(name.find_first_not_of(digits, at), name.size());
+    const std::string_view number = name.substr(at, end - at);
+    const bool inside_word = at > 0 && (is_letter(name[at - 1]) || name[at - 1] == '-');
+    at = end;
+    std::string_view rest = name.substr(end);
+    if (rest.starts_with(' ')) rest.remove_prefix(1);
+    const auto* unit = std::ranges::find_if(units, [&](std::string_view u) {
+      return rest.starts_with(u) && (rest.size() == u.size() || !is_letter(rest[u.size()]));
+    });
+    const auto value = number_of<double>(number);
+    if (inside_word || unit == units.end() || !value) continue;
+    const auto bytes = parse_bytes(std::string(number).append(*unit));
+    if (!bytes) continue;
+    const std::size_t dot = std::min(number.find('.'), number.size() - 1);
+    const double last = std::pow(10, -static_cast<double>(number.size() - 1 - dot));
+    const double rounding = last / 2 * static_cast<double>(*bytes) / *value;
+    if (found && found->bytes.value != *bytes) return std::nullopt;
+    found = NamedSize{Bytes{*bytes}, Bytes{std::llround(rounding)}};
+  }
+  return found;
 }
 
 std::optional<TensorArguments> tensor_arguments(std::string_view dims, std::string_view types) {

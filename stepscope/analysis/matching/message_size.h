@@ -30,6 +30,20 @@ struct MessageElements {
                                                  const MessageElements& elements,
                                                  std::int64_t bytes_per_element);
 
+// The size in the name of a range, "AllReduce_0_104.9MB": KB, MB, GB are powers of 1000, KiB, MiB,
+// GiB of 1024. Absent without one, or with several that differ.
+struct NamedSize {
+  Bytes bytes;
+  Bytes rounding;  // half a unit of its last digit
+};
+[[nodiscard]] std::optional<NamedSize> size_in_name(std::string_view name);
+// Whether a size is that of the whole message. With the other kinds it may be one rank's part.
+[[nodiscard]] constexpr bool size_is_whole(CollectiveKind kind) {
+  using enum CollectiveKind;
+  return kind == all_reduce || kind == reduce || kind == broadcast || kind == reduce_scatter ||
+         kind == all_to_all || kind == send || kind == recv;
+}
+
 // The operator arguments of an annotation, "[[394241], []]" and "[\"float\", \"Scalar\"]": its
 // tensors as one message. Absent without a tensor of known type.
 struct TensorArguments {

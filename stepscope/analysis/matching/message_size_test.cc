@@ -26,6 +26,22 @@ TEST(MessageSize, IsAbsentRatherThanZeroWithoutCounts) {
   EXPECT_EQ(dtype_bytes("TensorList"), std::nullopt);
 }
 
+TEST(MessageSize, IsReadInTheNameOfARange) {
+  const auto size = [](std::string_view name) {
+    const auto found = size_in_name(name);
+    return found ? std::optional(found->bytes.value) : std::nullopt;
+  };
+  EXPECT_EQ(size("AllReduce_0_104.9MB"), 104'900'000);
+  EXPECT_EQ(size("all_reduce 64 MiB (bucket 3)"), 64 << 20);
+  EXPECT_EQ(size("allreduce/1.5GB"), 1'500'000'000);
+  EXPECT_EQ(size("allreduce 25MB = 25.0MB"), 25'000'000);
+  for (const char* none : {"allreduce_7B", "allreduce 25Mbit", "allreduce_v2MB", "all_reduce 12",
+                           "allreduce -4MB", "allreduce 1.2.3MB", "allreduce 25MB of 100MB", ""})
+    EXPECT_EQ(size(none), std::nullopt) << none;
+  EXPECT_EQ(size_in_name("AllReduce_0_104.9MB")->rounding, Bytes{50'000});
+  EXPECT_EQ(size_in_name("AllReduce_0_100MB")->rounding, Bytes{500'000});
+}
+
 TEST(MessageSize, BothSpellingsOfATypeAreOne) {
   EXPECT_EQ(dtype_name("c10::BFloat16"), "BFloat16");
   EXPECT_EQ(dtype_name("Float"), "Float");
