@@ -74,6 +74,37 @@ TEST(NcclLog, RingsWithoutTheirCommunicatorAreCounted) {
             2U);
 }
 
+TEST(NcclLog, ConnectionsWithoutTheirCommunicatorAreOfTwoHosts) {
+  const ReadLog log = read_log(
+      "a:1:1 [0] NCCL INFO Ring 00 : 3 -> 0 -> 1\n"
+      "a:1:1 [0] NCCL INFO Channel 00/02 : 0 1 2 3\n"
+      "a:1:1 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/IPC\n"
+      "a:1:1 [0] NCCL INFO Channel 01 : 0[0] -> 1[1] via P2P/IPC\n"
+      "a:2:2 [1] NCCL INFO Channel 00/0 : 1[1] -> 2[0] [send] via NET/IB/0\n"
+      "b:1:1 [0] NCCL INFO Channel 00/0 : 1[1] -> 2[0] [receive] via NET/IB/0\n"
+      "b:1:1 [0] NCCL INFO Channel 00/0 : 9[1] -> 2[0] [receive] via NET/IB/1\n");
+  const NcclSetup& nccl = log.records.nccl;
+  EXPECT_TRUE(nccl.communicators.empty());
+  EXPECT_EQ(nccl.loose_rings.ranks, 4);
+  EXPECT_EQ(nccl.loose_rings.rings, (std::map<int, std::string>{{0, "0 1 2 3"}}));
+  ASSERT_EQ(nccl.loose_connections.size(), 3U);
+  const auto expect = [&](std::size_t i, const char* from, const char* to,
+                          const std::map<std::string, std::uint64_t>& transports) {
+    EXPECT_EQ(nccl.loose_connections[i].from, from);
+    EXPECT_EQ(nccl.loose_connections[i].to, to);
+    EXPECT_EQ(nccl.loose_connections[i].transports, transports);
+  };
+  expect(0, "", "b", {{"NET/IB/1", 1}});  // rank 9 wrote nothing
+  expect(1, "a", "a", {{"P2P/IPC", 2}});
+  expect(2, "a", "b", {{"NET/IB/0", 1}});  // both ends
+  EXPECT_EQ(nccl.loose_connections[1].channels, (std::set<int>{0, 1}));
+  // With its Init line they belong to it.
+  EXPECT_TRUE(read_log("a:1:1 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/IPC\n"
+                       "a:1:1 [0] NCCL INFO comm 0xa rank 0 nranks 2 cudaDev 0 busId 1 - Init "
+                       "COMPLETE\n")
+                  .records.nccl.loose_connections.empty());
+}
+
 // As a book quotes them: without their process, and with bytes in the place of count and comm.
 TEST(NcclLog, AnExcerptIsReadAndItsGapsAreNamed) {
   const ReadLog log = read_log(

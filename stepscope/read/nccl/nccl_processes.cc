@@ -184,6 +184,7 @@ bool LogProcesses::take_comm(std::uint32_t process, const NcclCommLine& line) {
   if (line.complete) {
     comm.complete = true;
     merge_setup(comm, p.pending);
+    p.pending_links.clear();
     p.opening.reset();
     p.latest = at;
   }
@@ -223,7 +224,11 @@ bool LogProcesses::take_channel(std::uint32_t process, std::string_view text) {
   const std::string_view rest = text.substr(colon + 3);
   LocalComm& comm = target(process);
   if (const auto via = behind(rest, " via ")) {
-    ++comm.transports[narrowed(via->substr(0, 60))];
+    const std::string transport = narrowed(via->substr(0, 60));
+    ++comm.transports[transport];
+    LogProcess& p = processes_[process];
+    if (&comm == &p.pending)
+      ++p.pending_links[logged_link(static_cast<int>(*number), rest, transport)];
     return true;
   }
   comm.rings[static_cast<int>(*number)] = narrowed(rest);
@@ -420,6 +425,32 @@ void LogProcesses::add_setup(const std::vector<std::uint32_t>& comms) {
   into_.nccl.communicators.push_back(std::move(out));
 }
 
+// Returns the number of lines.
+std::uint64_t LogProcesses::add_loose() {
+  std::uint64_t lines = 0;
+  std::vector<std::pair<std::string, LoggedLinks>> links;
+  LoggedCommunicator& out = into_.nccl.loose_rings;
+  const auto count_rank = [&](std::int64_t rank) {
+    if (rank >= out.ranks && rank < 10'000'000) out.ranks = static_cast<int>(rank) + 1;
+  };
+  for (LogProcess& p : processes_) {
+    lines += p.pending.rings.size() + p.pending.ring_hops.size();
+    for (const auto& [transport, count] : p.pending.transports) lines += count;
+    for (const auto& [channel, ring] : p.pending.rings) {
+      out.rings.try_emplace(channel, ring);
+      for (std::optional<std::string_view> rest = ring; rest; rest = behind(*rest, " "))
+        count_rank(leading_number<std::int64_t>(*rest).value_or(-1));
+    }
+    for (const auto& [channel, hops] : p.pending.ring_hops) {
+      out.ring_hops[channel].insert(hops.begin(), hops.end());
+      for (const auto& [from, to] : hops) count_rank(std::max(from, to));
+    }
+    if (!p.pending_links.empty()) links.emplace_back(p.host, std::move(p.pending_links));
+  }
+  into_.nccl.loose_connections = loose_connections(links);
+  return lines;
+}
+
 void LogProcesses::settle() {
   bool ambiguous = false;
   const auto groups = joined(ambiguous);
@@ -439,12 +470,8 @@ void LogProcesses::settle() {
   if (into_.inputs.empty()) return;
   auto& notes = into_.inputs.back().notes;
   if (ambiguous) notes["communicators_of_one_size_that_cannot_be_told_apart"] = 1;
-  std::uint64_t unowned = 0;
-  for (const LogProcess& p : processes_) {
-    unowned += p.pending.rings.size() + p.pending.ring_hops.size();
-    for (const auto& [transport, lines] : p.pending.transports) unowned += lines;
-  }
-  if (unowned > 0) notes["rings_and_channels_without_the_Init_lines_of_a_communicator"] = unowned;
+  if (const std::uint64_t lines = add_loose(); lines > 0)
+    notes["rings_and_channels_without_the_Init_lines_of_a_communicator"] = lines;
 }
 
 }  // namespace stepscope

@@ -13,6 +13,7 @@
 
 #include "stepscope/event/comm_records.h"
 #include "stepscope/read/log/nccl_line.h"
+#include "stepscope/read/nccl/loose_links.h"
 
 namespace stepscope {
 
@@ -53,6 +54,7 @@ struct LogProcess {
   std::optional<std::uint32_t> latest{};
   std::uint32_t calls = 0;
   LocalComm pending{};  // data of lines before COMPLETE, without a START line
+  LoggedLinks pending_links{};
 };
 
 class LogProcesses {
@@ -78,6 +80,7 @@ class LogProcesses {
       const std::vector<std::vector<std::uint32_t>>& groups);
   void add_group(const std::vector<std::uint32_t>& comms, const std::vector<std::uint32_t>& ranks);
   void add_setup(const std::vector<std::uint32_t>& comms);
+  [[nodiscard]] std::uint64_t add_loose();
 
   CommRecords& into_;
   std::vector<LogProcess> processes_;

@@ -279,6 +279,21 @@ Json tree_shapes_json(const NcclShape& shape) {
   return out;
 }
 
+// What the log gives no communicator; null without any.
+Json loose_json(const NcclSetup& n) {
+  const NcclShape shape = nccl_shape(n.loose_rings);
+  if (n.loose_connections.empty() && shape == NcclShape{}) return nullptr;
+  Json connections = Json::array();
+  for (const LooseConnections& c : n.loose_connections)
+    connections.push_back({{"from_host", text_or_null(c.from)},
+                           {"to_host", text_or_null(c.to)},
+                           {"channels", c.channels},
+                           {"transports", c.transports}});
+  return {{"ring_orders", ring_orders_json(shape)},
+          {"unclear_rings", shape.unclear_rings},
+          {"connections", std::move(connections)}};
+}
+
 Json ring_lines_json(const LoggedCommunicator& c) {
   Json out = Json::array();
   for (const auto& [channel, line] : c.rings) out.push_back(line);
@@ -330,6 +345,7 @@ Json nccl_json(const NcclSetup& n) {
           {"networks", n.networks},
           {"environment", environment_json(n)},
           {"communicators", std::move(communicators)},
+          {"without_communicator", loose_json(n)},
           {"choices", std::move(choices)}};
 }
 
@@ -427,13 +443,6 @@ std::string groups_table(const HangResult& r, std::size_t width) {
          text_table(std::move(columns), std::move(rows), width);
 }
 
-std::string transports_in_words(const LoggedCommunicator& c) {
-  std::vector<std::string> parts;
-  for (const auto& [name, count] : c.transports)
-    parts.push_back(fmt::format("{} × {}", count, printable(name)));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 std::string communicators_table(const HangResult& r, std::size_t width) {
   const NcclSetup& n = r.records.nccl;
   std::vector<Column> columns = {
@@ -452,7 +461,7 @@ std::string communicators_table(const HangResult& r, std::size_t width) {
                     std::to_string(c.members.size()), c.nodes > 0 ? std::to_string(c.nodes) : "-",
                     c.channels > 0 ? std::to_string(c.channels) : "-",
                     c.init_seconds ? format_time(*c.init_seconds * 1e9) : "-",
-                    transports_in_words(c)});
+                    transports_in_words(c.transports)});
   }
   if (rows.empty()) return {};
   std::string out = "\nNCCL";
@@ -512,6 +521,7 @@ std::string hang_text(const HangResult& r, const TextOptions& options) {
   out += groups_table(r, width);
   out += communicators_table(r, width);
   out += nccl_shapes_text(r, width);
+  out += loose_links_text(r.records.nccl, width);
   out += choices_table(r, width);
   out += messages_text(r);
   if (!r.warnings.empty()) out += '\n';

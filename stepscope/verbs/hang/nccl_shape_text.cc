@@ -12,6 +12,7 @@
 
 #include "stepscope/analysis/hang/nccl_shape.h"
 #include "stepscope/face/text/text_table.h"
+#include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
 
 namespace stepscope {
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::size_t shown_shapes = 6;
 constexpr std::size_t shown_orders = 4;
+constexpr std::size_t shown_pairs = 12;
 constexpr std::size_t shown_ring_ranks = 32;
 constexpr std::size_t shown_tree_ranks = 16;
 
@@ -120,6 +122,13 @@ std::string shape_text(const NcclShape& shape, int size, std::size_t times, std:
 
 }  // namespace
 
+std::string transports_in_words(const std::map<std::string, std::uint64_t>& transports) {
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : transports)
+    parts.push_back(fmt::format("{} × {}", count, printable(name)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string nccl_shapes_text(const HangResult& result, std::size_t width) {
   // Largest first; equal ones are counted.
   std::map<int, std::vector<std::pair<NcclShape, std::size_t>>, std::greater<>> by_size;
@@ -145,6 +154,32 @@ std::string nccl_shapes_text(const HangResult& result, std::size_t width) {
         ++hidden;
     }
   if (hidden > 0) out += '\n' + left_out(hidden, "shape");
+  return out;
+}
+
+std::string loose_links_text(const NcclSetup& nccl, std::size_t width) {
+  const NcclShape shape = nccl_shape(nccl.loose_rings);
+  if (nccl.loose_connections.empty() && shape == NcclShape{}) return {};
+  const auto host = [](const std::string& name) {
+    return name.empty() ? std::string("not recorded") : printable(name);
+  };
+  std::vector<std::vector<std::string>> rows;
+  for (const LooseConnections& c : nccl.loose_connections) {
+    if (rows.size() == shown_pairs) break;
+    rows.push_back({host(c.from), host(c.to), std::to_string(c.channels.size()),
+                    transports_in_words(c.transports)});
+  }
+  std::string out = "\nCommunicator not recorded (no Init line):\n";
+  for (const NcclRing& ring : shape.rings) out += ring_line(ring, nccl.loose_rings.ranks, width);
+  if (shape.unclear_rings > 0)
+    out += fmt::format("  {}: lines are damaged or contradict each other\n",
+                       counted(shape.unclear_rings, "other ring"));
+  if (!rows.empty())
+    out += text_table(
+        {{"from host", false}, {"to host", false}, {"channels"}, {"connections", false, 60}},
+        std::move(rows), width);
+  if (nccl.loose_connections.size() > shown_pairs)
+    out += left_out(nccl.loose_connections.size() - shown_pairs, "pair");
   return out;
 }
 

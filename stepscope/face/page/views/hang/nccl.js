@@ -28,6 +28,22 @@ function communicators_table(rows) {
     columns: present(columns, rows)});
 }
 
+function loose_table({without_communicator: loose}) {
+  const host = (name) => name || 'not recorded';
+  const rings = (loose ? loose.ring_orders : []).map((ring) => h('li', null,
+    `Ring of ${plural(ring.channels.length, 'channel')}: ${ring.ranks.join(' → ')}`));
+  const columns = [
+    {label: 'From host', text: true, value: (c) => host(c.from_host)},
+    {label: 'To host', text: true, value: (c) => host(c.to_host)},
+    {label: 'Channels', value: (c) => c.channels.length},
+    {label: 'Connections', text: true, class: 'wide', value: transports_text}
+  ];
+  return loose && [h('h3', null, 'Communicator not recorded'),
+    rings.length > 0 && h('ul', {class: 'plain-list mono'}, rings),
+    loose.connections.length > 0 && data_table({label: 'Connections of unnamed communicators',
+      rows: loose.connections, limit: 12, columns})];
+}
+
 function choices_table({choices}) {
   const columns = [
     {label: 'Operation', text: true, value: (c) => c.operation, optional: true},
@@ -66,6 +82,6 @@ export function hang_nccl(report) {
       ['Communicators', all.length > 0 ? count(all.length) : null,
         alone > 0 && `and ${plural(alone, 'communicator')} of one rank`]
     ]),
-    communicators_table(all), choices_table(nccl), networks_list(nccl), settings_list(nccl),
-    messages_list(report.messages)];
+    communicators_table(all), loose_table(nccl), choices_table(nccl), networks_list(nccl),
+    settings_list(nccl), messages_list(report.messages)];
 }
