@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "stepscope/diagnose/culprit.h"
 #include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/diagnose/thresholds.h"
 #include "stepscope/say/format.h"
 
 namespace stepscope {
@@ -24,6 +26,14 @@ std::string_view clocks_command(const RankResult* r) {
                    : "nvidia-smi -q -d CLOCK,POWER,TEMPERATURE,PERFORMANCE";
 }
 
+// A fault of one rank shows in three of four steps (late_decision.h). The first step does not
+// count. With enough of the others it persists.
+Message advice_if_it_stays(Message now, const Culprit& c, const RankResult* r) {
+  const bool persists =
+      c.ranks.size() == 1 && r != nullptr && r->steps.size() > threshold::enough_steps;
+  return persists ? msg::else_leave_out(std::move(now)) : now;
+}
+
 Message advice_for(const Culprit& c, const JobResult& job) {
   const RankResult* r =
       c.ranks.empty() ? &job.ranks.front() : find_rank(job.ranks, c.ranks.front());
@@ -32,11 +42,12 @@ Message advice_for(const Culprit& c, const JobResult& job) {
   if (c.clock && !cpu) return advice_for_clock(*c.clock);
   switch (c.kind) {
     case CulpritKind::slow_rank:
-      return cpu ? msg::compare_cores() : msg::compare_gpus(clocks_command(r));
+      return advice_if_it_stays(cpu ? msg::compare_cores() : msg::compare_gpus(clocks_command(r)),
+                                c, r);
     case CulpritKind::throttling:
       return cpu ? msg::look_at_cores() : msg::look_at_gpu(clocks_command(r));
     case CulpritKind::late_host:
-      return msg::look_at_process();
+      return advice_if_it_stays(msg::look_at_process(), c, r);
     case CulpritKind::data_loader:
       return c.ranks.empty() ? msg::speed_up_loaders() : msg::speed_up_its_loader();
     case CulpritKind::pauses:

@@ -3,6 +3,7 @@
 
 #include "stepscope/diagnose/analysis_test_builder.h"
 #include "stepscope/diagnose/findings/finding_list.h"
+#include "stepscope/say/say.h"
 
 namespace stepscope {
 namespace {
@@ -27,6 +28,32 @@ JobResult job_with(StepFault fault) {
   e.faults.push_back(std::move(fault));
   record_everything(job);
   return job;
+}
+
+std::string advice_in(const JobResult& job) {
+  const FindingContext context{.job = job};
+  FindingList list(context);
+  find_faults(list);
+  const std::vector<Finding> findings = list.take();
+  return findings.empty() ? "" : say(findings.front().advice);
+}
+
+TEST(FaultAdvice, OfARankThatStaysSlowEndsWithItsNodeAndTheLastResort) {
+  const std::string leave_out = "replace its node or run without it (srun --exclude";
+  for (const auto kind : {StepFaultKind::slow_rank, StepFaultKind::late_host}) {
+    JobResult job = job_with({.kind = kind, .ranks = {1}});
+    const std::string advice = advice_in(job);
+    EXPECT_NE(advice.find(leave_out), std::string::npos) << advice;
+    EXPECT_NE(advice.find("The last resort changes the training: asynchronous or local SGD"),
+              std::string::npos);
+    job.ranks[1].steps.pop_back();  // too few to say that it stays
+    EXPECT_EQ(advice_in(job).find(leave_out), std::string::npos);
+  }
+  for (const StepFault& other :
+       {StepFault{.kind = StepFaultKind::slow_rank, .ranks = {0, 1}},
+        StepFault{.kind = StepFaultKind::throttling, .ranks = {1}, .steps = {12}},
+        StepFault{.kind = StepFaultKind::data_loader, .ranks = {1}}})
+    EXPECT_EQ(advice_in(job_with(other)).find(leave_out), std::string::npos);
 }
 
 using Place = std::tuple<int, std::int64_t, std::int64_t>;  // rank, start, time
