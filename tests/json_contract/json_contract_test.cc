@@ -290,6 +290,8 @@ void write_hang(const program::ScratchFolder& scratch, std::vector<std::string>&
       << "h:2:1 [1] NCCL INFO Trees [0] -1/-1/-1->1->0\n"
       << "h:2:1 [1] NCCL INFO comm 0xc rank 1 nranks 2 commId 0x1f - Init COMPLETE\n"
       << at << "NCCL INFO AllReduce: 4096 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}\n"
+      << "g:9:1 [0] NCCL INFO Ring 00 : 0 -> 1 -> 0\n"
+      << "g:9:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n"
       << at << "a.cc:1 NCCL WARN Call to ibv_modify_qp failed\n";
 }
 
