@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stepscope/analysis/replay/scenario.h"
@@ -13,6 +14,7 @@
 #include "stepscope/cost/model/parameter_count.h"
 #include "stepscope/face/help/flag_values.h"
 #include "stepscope/face/help/flag_view.h"
+#include "stepscope/face/help/help_text.h"
 #include "stepscope/face/help/verb.h"
 #include "stepscope/face/outputs.h"
 #include "stepscope/face/terminal.h"
@@ -44,7 +46,10 @@ std::string giga(const std::optional<ByteRate>& rate) {
   return rate ? fmt::format("{:.4g}", rate->value / 1e9) : "-";
 }
 
-std::string machines(std::size_t width) {
+// Names are there to be copied: no line is shortened.
+constexpr std::size_t unshortened = 1000;
+
+std::string machines() {
   std::vector<std::vector<std::string>> rows;
   const std::vector<std::string_view> stems = machine_stems();
   const std::span<const Machine> known = machine_catalogue();  // in the order of the stems
@@ -59,7 +64,7 @@ std::string machines(std::size_t width) {
   }
   return "Machines, for --machine (TFLOP/s dense; GB; GB/s, links per device and direction):\n" +
          text_table({{"name", false},
-                     {"device", false, 20},
+                     {"device", false, unshortened},
                      {"bf16"},
                      {"fp8"},
                      {"memory"},
@@ -67,10 +72,10 @@ std::string machines(std::size_t width) {
                      {"link"},
                      {"devices linked"},
                      {"network"}},
-                    std::move(rows), width);
+                    std::move(rows), unshortened);
 }
 
-std::string models(std::size_t width) {
+std::string models() {
   std::vector<std::vector<std::string>> rows;
   for (const Transformer& m : model_catalogue()) {
     const ParameterCount count = parameter_count(m);
@@ -81,15 +86,18 @@ std::string models(std::size_t width) {
   return "Models, for predict, plan and --model (parameters in billions):\n" +
          text_table(
              {{"name", false}, {"parameters"}, {"layers"}, {"hidden"}, {"heads"}, {"vocabulary"}},
-             std::move(rows), width);
+             std::move(rows), unshortened);
 }
 
 std::string scenarios(std::size_t width) {
-  std::vector<std::vector<std::string>> rows;
-  for (const ScenarioHelp& s : scenario_help())
-    rows.push_back({std::string(s.example), std::string(s.meaning)});
-  return "Changes, for whatif --change (whatif --list explains their parts):\n" +
-         text_table({{"example", false}, {"what is replayed", false}}, std::move(rows), width);
+  constexpr std::size_t names = 32;
+  std::string out = "Changes, for whatif --change (whatif --list explains their parts):\n";
+  for (const ScenarioHelp& s : scenario_help()) {
+    std::string name(s.example);
+    for (const std::string& line : wrapped_lines(s.meaning, width - names - 2))
+      out += fmt::format("  {:<{}}{}\n", std::exchange(name, {}), names, line);
+  }
+  return out;
 }
 
 std::string formats(std::size_t width) {
@@ -117,8 +125,8 @@ std::string formats(std::size_t width) {
 
 int list(const ListFlags& flags) {
   const auto width = static_cast<std::size_t>(terminal_width());
-  print_text(flags.what == "machines"    ? machines(width)
-             : flags.what == "models"    ? models(width)
+  print_text(flags.what == "machines"    ? machines()
+             : flags.what == "models"    ? models()
              : flags.what == "scenarios" ? scenarios(width)
                                          : formats(width));
   Failures failures;
