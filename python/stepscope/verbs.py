@@ -141,8 +141,8 @@ def analyze(
     inputs: Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories,
         patterns, URLs (https://, s3://). Logs of GPUs (nvidia-smi, DCGM) may be among the
         files.
-    steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
-    ranks: Only these ranks: 0,2,8-15.
+    steps: Only these steps: A:B (or A-B), A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
+    ranks: Only these ranks: 0,2,8-15 (or 8:15).
     model: Model of the run, for its FLOPs and the expected step: a name, a file of ours or a
         Hugging Face config.json.
     machine: Device of the run: a machine of the catalogue or a file.
@@ -353,8 +353,8 @@ def whatif(
         step_as_others:STEP, stages_balanced[@RANK], ranks_balanced[@RANK], bucket:SIZE,
         prefetch:COUNT[@RANK]. list explains them. Without change all changes that analyze asks
         for are replayed.
-    steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
-    ranks: Only these ranks: 0,2,8-15.
+    steps: Only these steps: A:B (or A-B), A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
+    ranks: Only these ranks: 0,2,8-15 (or 8:15).
     step_annotation: Name of the annotations that are steps, alone or before a number. Without
         it ProfilerStep, else ranges called iterations.
     machine: Machine whose links tell the time of message sizes that the traces do not have.
@@ -485,8 +485,8 @@ def project(
     pp: Pipeline stages.
     zero: States split over data-parallel devices: 1 optimizer, 2 gradients, 3 parameters.
     global_batch: Sequences of one optimizer step.
-    steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
-    ranks: Only these ranks: 0,2,8-15.
+    steps: Only these steps: A:B (or A-B), A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
+    ranks: Only these ranks: 0,2,8-15 (or 8:15).
     filter_time: Only this span of time since the capture began: 10s:20s, 500ms: or :30s. For
         exports of Nsight Systems. Give ('10s', '20s').
     step_annotation: Name of the annotations that are steps, alone or before a number. Without
@@ -825,7 +825,7 @@ def stacks(
         seconds, or '20ms'.
     gapless: Take a sample's place as an instant: no sample of a thread is missing (py-spy
         record idle).
-    steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
+    steps: Only these steps: A:B (or A-B), A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
     step_annotation: Name of the annotations that are steps, alone or before a number. Without
         it ProfilerStep, else ranges called iterations.
     kernel_rules: Rules that give names of kernels and operators a class, before the program's

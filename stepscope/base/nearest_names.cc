@@ -45,6 +45,10 @@ std::string nearest_names(std::string_view name, std::span<const std::string_vie
     near.emplace_back(!other.starts_with(letters), distance(letters, other), k);
   }
   std::ranges::sort(near);
+  // Where one name is surely meant, names that are farther are not.
+  const std::size_t nearest = near.empty() ? 0 : std::get<1>(near.front());
+  if (2 * nearest <= letters.size())
+    std::erase_if(near, [&](const auto& n) { return std::get<1>(n) > 2 * nearest; });
   const std::size_t count = std::min<std::size_t>(near.size(), 3);
   std::string list;
   for (std::size_t i = 0; i < count; ++i) {

@@ -21,6 +21,7 @@ Error output_error(const std::string& path, const std::string& doing, int code) 
   if (code == EACCES || code == EROFS || code == EPERM)
     error.hint = "choose a place that you may write to";
   if (code == ENOENT || code == ENOTDIR) error.hint = "create the directory first";
+  if (code == EISDIR) error.hint = "name a file in it";
   return error;
 }
 

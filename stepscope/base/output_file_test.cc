@@ -115,7 +115,9 @@ TEST_F(OutputFileTest, AMissingDirectoryIsAnErrorThatSaysWhatToDo) {
   const auto gone = write_file(dir_ + "no/such/a.json", "x");
   ASSERT_FALSE(gone.has_value());
   EXPECT_NE(gone.error().message().find("create the directory first"), std::string::npos);
-  EXPECT_FALSE(write_file(dir_, "x").has_value()) << "a directory is no file";
+  const auto directory = write_file(dir_, "x");
+  ASSERT_FALSE(directory.has_value()) << "a directory is no file";
+  EXPECT_NE(directory.error().message().find("name a file in it"), std::string::npos);
 }
 
 }  // namespace

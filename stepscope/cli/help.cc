@@ -88,8 +88,7 @@ VerbRun declare_help(CLI::App& app) {
   auto verb = std::make_shared<std::string>();
   app.description(
       "Shows the verbs of the program, the flags of one verb, or the meaning of a term. `help "
-      "terms` "
-      "`terms` it lists all terms.");
+      "terms` lists all terms.");
   app.add_option("VERB", *verb, "Verb or term to show")->type_name("VERB|TERM");
   app.footer("stepscope help analyze\nstepscope help busbw");
   return {.command = [verb, &app] {

@@ -21,6 +21,7 @@
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/face/help/flag_view.h"
 #include "stepscope/face/help/help_text.h"
+#include "stepscope/face/help/slips.h"
 #include "stepscope/face/help/suggest.h"
 #include "stepscope/face/outputs.h"
 #include "stepscope/face/terminal.h"
@@ -90,19 +91,38 @@ const CLI::App* parsed_verb(const CLI::App& app) {
   return verbs.empty() ? nullptr : verbs.front();
 }
 
-// One line, as every other error. An unknown flag is said first: what stands behind it was taken
-// for an argument.
+// The parser's sentence with a remedy. It names the argument or flag first.
+std::string remedied(const CLI::App& verb, const CLI::ParseError& error) {
+  const std::string said = error.what();
+  const std::string name = said.substr(0, said.find_first_of(": "));
+  const auto usage = [&] { return "write " + usage_of(verb); };
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+    return verb.remaining().front() + " is one argument too many; " + usage();
+  const CLI::Option* option = verb.get_option_no_throw(name);
+  const std::size_t given = option == nullptr ? 0 : option->count();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && option != nullptr)
+    return name + " is missing; " + usage();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && option != nullptr)
+    return given > 1 ? name + " is given " + std::to_string(given) + " times; give it once"
+                     : name + " has no value; write " + name + ' ' + option->get_type_name();
+  return said + "; stepscope help " + verb.get_name() + " lists the flags";
+}
+
+// One line, as every other error. A slip and an unknown flag are said first: what stands behind
+// them was taken for an argument.
 int refuse(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* verb = parsed_verb(app);
   for (const std::string& left : app.remaining())
     if (left.starts_with('-'))
-      return wrong_usage("stepscope has no flag " + left + "; flags stand behind the verb");
+      return wrong_usage("stepscope has no flag " + left +
+                         (verb == nullptr ? "; -V shows the version, -h the help"
+                                          : "; flags stand behind the verb"));
   if (verb == nullptr)
     return wrong_usage(std::string(error.what()) + "; stepscope --help lists verbs");
+  if (const std::string slip = slip_in(*verb); !slip.empty()) return wrong_usage(slip);
   for (const std::string& left : verb->remaining())
     if (left.size() > 1 && left.starts_with('-')) return wrong_usage(unknown_flag(*verb, left));
-  return wrong_usage(std::string(error.what()) + "; stepscope help " + verb->get_name() +
-                     " lists the flags");
+  return wrong_usage(remedied(*verb, error));
 }
 
 }  // namespace
@@ -169,6 +189,7 @@ int run_command_line(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     return refuse(app, error);
   }
+  if (const std::string slip = slip_in(*parsed_verb(app)); !slip.empty()) return wrong_usage(slip);
   if (const auto safe = check_outputs(*parsed_verb(app)); !safe)
     return wrong_usage(safe.error().message());
   const std::span<const Verb> verbs = verb_table();

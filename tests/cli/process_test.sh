@@ -75,7 +75,7 @@ bogus|there is no verb bogus; stepscope --help lists them
 analyze x --step 3|analyze has no flag --step; did you mean --steps?
 analyze x --gpus 8|analyze has no flag --gpus; it is a flag of check, predict, project and plan
 analyze --gpus 8|analyze has no flag --gpus; it is a flag of check, predict, project and plan
-whatif|INPUT is required; stepscope help whatif lists the flags
+whatif|INPUT is missing; write stepscope whatif INPUT... [flags]
 whatif x --change bandwidth|bandwidth is no scenario; write bandwidth[:COLLECTIVE]:FACTOR[@RANK], as bandwidth:2
 whatif x --html page.html|whatif has no flag --html; it is a flag of analyze, check, memory, stacks, hang, compare, sweep, predict, $pages
 calibrate x.json --html x.json|FILE and --html name one file: x.json; give each output a file of its own

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "stepscope/base/byte_size.h"
 #include "stepscope/base/number_text.h"
+#include "stepscope/face/help/suggest.h"
 
 namespace stepscope {
 namespace {
@@ -33,6 +35,15 @@ std::optional<double> default_of(CLI::Option* option, double least, double most)
   return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
+// "; write 1024" for "1,024", "1_024", "1e3" and "8.0", if that is in the range.
+std::string digits_remedy(std::string text, std::int64_t least, std::int64_t most) {
+  std::erase_if(text, [](char c) { return c == ',' || c == '_' || c == ' ' || c == '\''; });
+  const auto value = finite_number(text);
+  if (!value || *value != std::floor(*value) || std::abs(*value) > 1e15) return {};
+  const auto whole = static_cast<std::int64_t>(*value);
+  return whole >= least && whole <= most ? fmt::format("; write {}", whole) : std::string();
+}
+
 std::string range_text(double least, double most, std::string_view unit) {
   return fmt::format("{:.10g}{} to {:.10g}{}", least, unit, most, unit);
 }
@@ -45,9 +56,10 @@ CLI::Option* as_count(CLI::Option* option, std::int64_t least, std::int64_t most
   return option->type_name("N")->check(checked([least, most](const std::string& text) {
     const auto value = number_of<std::int64_t>(text);
     if (value && *value >= least && *value <= most) return std::string();
+    const std::string remedy = digits_remedy(text, least, most);
     if (most == std::numeric_limits<std::int64_t>::max())
-      return fmt::format("{} is no whole number from {} on", text, least);
-    return fmt::format("{} is no whole number from {} to {}", text, least, most);
+      return fmt::format("{} is no whole number from {} on{}", text, least, remedy);
+    return fmt::format("{} is no whole number from {} to {}{}", text, least, most, remedy);
   }));
 }
 
@@ -110,9 +122,10 @@ CLI::Option* as_choice(CLI::Option* option, const std::vector<std::string>& word
   return option->capture_default_str()
       ->type_name(fmt::format("{}", fmt::join(words, "|")))
       ->check(checked([words](const std::string& text) {
-        return std::ranges::find(words, text) != words.end()
-                   ? std::string()
-                   : fmt::format("{} is none of {}", text, fmt::join(words, ", "));
+        if (std::ranges::find(words, text) != words.end()) return std::string();
+        const auto near = likely_names(text, words);
+        return fmt::format("{} is none of {}{}", text, fmt::join(words, ", "),
+                           near.empty() ? "" : "; did you mean " + near.front() + "?");
       }));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <initializer_list>
 #include <utility>
 
 #include "stepscope/face/help/flag_view.h"
@@ -56,6 +57,25 @@ bool has_flag(const CLI::App& verb, std::string_view name) {
   return std::ranges::any_of(flags_of(verb), [&](const FlagView& f) { return f.name == name; });
 }
 
+// What a flag that other programs have is here; empty of any other.
+std::string flag_elsewhere(const CLI::App& verb, std::string_view flag) {
+  const std::string name = in_small_letters(without_dashes(flag));
+  const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  if (is_one_of({"version"})) return "stepscope --version shows it";
+  if (is_one_of({"q", "quiet", "silent", "progress", "no-progress"}))
+    return "progress is drawn on a terminal only, and 2>/dev/null hides it";
+  if (is_one_of({"color", "colour", "no-color", "no-colour"}))
+    return "colours are for a terminal only, and NO_COLOR=1 turns them off";
+  if (!is_one_of({"o", "out", "output", "output-dir", "format", "outfile", "save"})) return {};
+  std::vector<std::string> outputs;
+  for (const FlagView& f : flags_of(verb))
+    for (const std::string_view output : {"--json", "--html", "--csv"})
+      if (f.name == output) outputs.push_back(f.name + " " + f.value);
+  return outputs.empty() ? std::string() : "write " + joined(outputs, " or ");
+}
+
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -99,6 +119,7 @@ std::string unknown_verb(const CLI::App& program, std::string_view name) {
   for (const CLI::App* verb : program.get_subcommands(nullptr))
     if (!verb->get_group().empty()) verbs.push_back(verb->get_name());
   const auto near = likely_names(name, verbs);
+  if (name == "version") return "there is no verb version; stepscope --version shows it";
   return fmt::format("there is no verb {}; {}", name,
                      near.empty() ? "stepscope --help lists them" : did_you_mean(near));
 }
@@ -118,7 +139,8 @@ std::string unknown_flag(const CLI::App& verb, std::string_view flag) {
       return edit_distance(name, without_dashes(flag)) > 1;
     });
   for (std::string& name : near) name.insert(0, "--");
-  std::string remedy;
+  std::string remedy = near.empty() ? flag_elsewhere(verb, flag) : std::string();
+  if (!remedy.empty()) return fmt::format("{} has no flag {}; {}", verb.get_name(), flag, remedy);
   if (!there.empty()) remedy = fmt::format("it is a flag of {}", joined(there, " and "));
   if (!near.empty()) remedy += (remedy.empty() ? "" : "; ") + did_you_mean(near);
   if (remedy.empty()) remedy = fmt::format("stepscope help {} lists the flags", verb.get_name());

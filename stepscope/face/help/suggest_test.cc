@@ -45,7 +45,25 @@ struct Program {
 TEST(Suggest, AVerbIsSuggestedOrTheListNamed) {
   const Program p;
   EXPECT_EQ(unknown_verb(p.app, "analyse"), "there is no verb analyse; did you mean analyze?");
+  EXPECT_EQ(unknown_verb(p.app, "version"),
+            "there is no verb version; stepscope --version shows it");
   EXPECT_EQ(unknown_verb(p.app, "bogus"), "there is no verb bogus; stepscope --help lists them");
+}
+
+TEST(Suggest, AFlagOfOtherProgramsHasItsCounterpart) {
+  const Program p;
+  EXPECT_EQ(unknown_flag(*p.analyze, "--version"),
+            "analyze has no flag --version; stepscope --version shows it");
+  EXPECT_EQ(unknown_flag(*p.analyze, "--output=x"),
+            "analyze has no flag --output; write --json TEXT");
+  EXPECT_EQ(unknown_flag(*p.plan, "-o"),
+            "plan has no flag -o; stepscope help plan lists the flags");
+  EXPECT_EQ(unknown_flag(*p.plan, "--no-progress"),
+            "plan has no flag --no-progress; progress is drawn on a terminal only, and 2>/dev/null "
+            "hides it");
+  EXPECT_EQ(unknown_flag(*p.plan, "--no-color"),
+            "plan has no flag --no-color; colours are for a terminal only, and NO_COLOR=1 turns "
+            "them off");
 }
 
 TEST(Suggest, AFlagOfAnotherVerbIsSaidToBe) {

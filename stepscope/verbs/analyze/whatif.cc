@@ -108,7 +108,9 @@ Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>
                       .asked = !r.changes.empty(),
                       .warnings = replay_warnings(job),
                       .failures = std::move(read.failures)};
-  if (auto none = not_in_traces(r.traces, job)) fail(progress, result.failures, std::move(*none));
+  const auto absent = not_in_traces(r.traces, job);
+  if (absent) fail(progress, result.failures, *absent);
+  if (!job.explanation && absent) return *absent;
   if (!job.explanation) {
     const Error nothing = no_whole_step(result.inputs, r.traces.inputs.front());
     fail(progress, result.failures, nothing);

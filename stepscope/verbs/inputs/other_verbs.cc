@@ -10,6 +10,7 @@
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
 #include "stepscope/read/bytes/whole_file.h"
+#include "stepscope/read/files/input_files.h"
 #include "stepscope/read/kernels/read_kernel_times.h"
 #include "stepscope/read/log/step_times.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
@@ -30,7 +31,29 @@ bool is_profile(const std::string& path) {
   return profile->inputs.front().format != "collapsed" || std::ranges::any_of(parent, by_frame);
 }
 
+bool is_trace(const std::string& path) {
+  const auto source = open_source(path);
+  if (!source) return false;
+  std::string head(64 << 10, '\0');
+  const auto got = (*source)->read(head);
+  if (!got) return false;
+  const std::string_view text = std::string_view(head).substr(0, *got);
+  return text.find("\"traceEvents\"") != std::string_view::npos;
+}
+
 }  // namespace
+
+Error with_analyze(Error error) {
+  if (error.file.empty() || error.code == ErrorCode::interrupted) return error;
+  const std::vector<std::string> one = {error.file};
+  const std::vector<std::string> files = find_input_files(one).files;
+  if (files.empty() || !is_trace(files.front())) return error;
+  error.what = files.front() == error.file ? "is a trace" : "is a directory of traces";
+  error.byte.reset();
+  error.hint =
+      "stepscope analyze " + error.file + (may_be_file(error.file) ? " reads it" : " reads them");
+  return error;
+}
 
 std::vector<std::string> commands_that_read(const std::string& path, const StopFlag* stop) {
   constexpr std::uint64_t most = 64 << 20;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
 
 namespace stepscope {
@@ -13,5 +14,9 @@ namespace stepscope {
 // none reads it, or it has more than 64 MiB.
 [[nodiscard]] std::vector<std::string> commands_that_read(const std::string& path,
                                                           const StopFlag* stop = nullptr);
+
+// The error of a verb that reads no traces: where its file is a trace, or a directory whose first
+// file is one, it names `analyze`.
+[[nodiscard]] Error with_analyze(Error error);
 
 }  // namespace stepscope

@@ -40,6 +40,16 @@ constexpr const char* nccl_line =
     "host:7:7 [0] NCCL INFO comm 0x5581 rank 0 nranks 2 cudaDev 0 busId 1000 commId 0xa1 - Init "
     "COMPLETE\n";
 
+TEST_F(OtherVerbs, AnErrorAboutATraceNamesAnalyze) {
+  const std::string trace = write("a.json", R"({"schemaVersion":1,"traceEvents":[]})");
+  const Error of_trace = with_analyze({.what = "no snapshot", .file = trace, .byte = 3});
+  EXPECT_EQ(of_trace.message(), trace + ": is a trace; stepscope analyze " + trace + " reads it");
+  EXPECT_EQ(with_analyze({.what = "x", .file = dir_.string()}).what, "is a directory of traces");
+  const std::string log = write("b.log", nccl_line);
+  EXPECT_EQ(with_analyze({.what = "no snapshot", .file = log}).what, "no snapshot");
+  EXPECT_EQ(with_analyze({.what = "no file is named"}).what, "no file is named");
+}
+
 TEST_F(OtherVerbs, AreThoseWhoseReadersTakeTheFile) {
   EXPECT_EQ(verbs(write("nccl.log", nccl_line)), Verbs{"hang"});
   EXPECT_EQ(verbs(write("steps.txt", "101.5\n102.5\n101.7\n")), Verbs{"check"});

@@ -138,7 +138,7 @@ void declare_kernel_rules(CLI::App& app, std::string& file, const char* group) {
 }
 
 void declare_steps(CLI::App& app, std::string& steps, const char* group) {
-  app.add_option("--steps", steps, "Only these steps: A:B, A:, :B or N")
+  app.add_option("--steps", steps, "Only these steps: A:B (or A-B), A:, :B or N")
       ->type_name("A:B")
       ->group(group);
 }
@@ -161,7 +161,7 @@ void declare_trace_inputs(CLI::App& app, TracesFlags& f) {
       ->required()
       ->type_name("PATH");
   declare_steps(app, f.steps, inputs);
-  app.add_option("--ranks", f.ranks, "Only these ranks: 0,2,8-15")
+  app.add_option("--ranks", f.ranks, "Only these ranks: 0,2,8-15 (or 8:15)")
       ->type_name("LIST")
       ->group(inputs);
   app.add_option("--filter-time", f.window,

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/verbs/memory/memory.h"
 
+#include <utility>
+
 #include "stepscope/diagnose/memory_findings.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
 #include "stepscope/read/rows/rank_names.h"
+#include "stepscope/verbs/inputs/other_verbs.h"
 
 namespace stepscope {
 
 Result<MemoryResult> memory(const MemoryRequest& request, const Progress& progress) {
   SnapshotFiles files = read_memory_snapshots(request.snapshots, progress.stop);
   if (progress.stopped()) return interrupted();
+  for (Error& error : files.errors) error = with_analyze(std::move(error));
   MemoryResult result{.failures = std::move(files.errors)};
   progress.report(result.failures);
   if (files.snapshots.empty())

@@ -419,7 +419,10 @@ Result<ProjectResult> project(const ProjectRequest& r, const Progress& progress)
   options.visit = [&](const WhatIfInputs& in) { visit.answer = visit.ask(in); };
   const JobResult job = analyze_job(read->ranks, options);
   if (job.interrupted) return interrupted();
-  if (auto none = not_in_traces(r.traces, job)) return *none;
+  if (auto none = not_in_traces(r.traces, job)) {
+    fail(progress, read->failures, *none);
+    return *none;
+  }
   if (!job.explanation || !visit.answer)
     return no_whole_step(read->inputs, r.traces.inputs.front());
   if (!*visit.answer) return visit.answer->error();

@@ -11,6 +11,7 @@
 #include "stepscope/read/rows/rank_names.h"
 #include "stepscope/stack/profile_builder.h"
 #include "stepscope/stack/read_profile.h"
+#include "stepscope/verbs/inputs/other_verbs.h"
 
 namespace stepscope {
 namespace {
@@ -54,7 +55,7 @@ Result<Profile> read_profiles(const StacksRequest& request, const Progress& prog
     if (auto profile = read_profile(path, options))
       read.push_back(std::move(*profile));
     else
-      fail(progress, failures, profile.error());
+      fail(progress, failures, with_analyze(profile.error()));
   }
   if (read.empty())
     return failures.empty() ? Error{.what = "there is no profile"} : failures.front();
