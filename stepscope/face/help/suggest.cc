@@ -64,8 +64,8 @@ std::string flag_elsewhere(const CLI::App& verb, std::string_view flag) {
     return std::ranges::find(names, name) != names.end();
   };
   if (is_one_of({"version"})) return "stepscope --version shows it";
-  if (is_one_of({"q", "quiet", "silent", "progress", "no-progress"}))
-    return "progress is drawn on a terminal only, and 2>/dev/null hides it";
+  if (is_one_of({"silent", "progress", "no-progress"}))
+    return "progress is drawn on a terminal only, and --quiet leaves it out";
   if (is_one_of({"color", "colour", "no-color", "no-colour"}))
     return "colours are for a terminal only, and NO_COLOR=1 turns them off";
   if (!is_one_of({"o", "out", "output", "output-dir", "format", "outfile", "save"})) return {};
