@@ -192,7 +192,7 @@ Messages analyze_warnings(const Analysis& report, const std::optional<Error>& no
   link_warnings(report, out);
   for (Message& said : gpu_log_warnings(report.job.gpus, report.job.ranks))
     out.push_back(std::move(said));
-  if (no_mfu) out.push_back(msg::no_mfu(no_mfu->message()));
+  if (no_mfu) out.push_back(msg::no_mfu(msg::plain(no_mfu->message())));
   if (report.mfu) mfu_warnings(*report.mfu, out);
   switch_warnings(report, out);
   return out;

@@ -10,6 +10,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
+#include "stepscope/say/wording.h"
 
 namespace stepscope {
 namespace {
@@ -146,7 +147,9 @@ std::string_view text_of(MessageKind kind) { return row_of(kind).text; }
 
 std::string say(const Message& message) {
   const Row& row = row_of(message.kind);
-  std::string text = filled(row.text, message.values);
+  std::string text = filled(worded(row.text), message.values);
+  // What an error says is ours, too.
+  if (message.kind == MessageKind::plain) text = worded(text);
   return row.sentence ? capitalised(std::move(text)) : text;
 }
 

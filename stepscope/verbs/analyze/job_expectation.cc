@@ -65,7 +65,7 @@ Result<StepComparison> step_of(const Asked& asked, const Analysis& report,
 void add_step(Expectation& expected, const Asked& asked, const Analysis& report,
               std::optional<int> recorded_world, Messages& remarks, std::vector<Error>& failures) {
   if (const auto why_not = cannot_compare(report.job)) {
-    remarks.push_back(msg::no_expected_step(why_not->message()));
+    remarks.push_back(msg::no_expected_step(msg::plain(why_not->message())));
     return;
   }
   auto step = step_of(asked, report, recorded_world);
@@ -77,7 +77,7 @@ void add_step(Expectation& expected, const Asked& asked, const Analysis& report,
   } else if ((gives_plan(asked.given.plan) || gives_degrees(asked.sizes))) {
     failures.push_back(step.error());
   } else {
-    remarks.push_back(msg::no_expected_step(step.error().message()));
+    remarks.push_back(msg::no_expected_step(msg::plain(step.error().message())));
   }
 }
 
@@ -128,7 +128,7 @@ std::optional<Expectation> expected_of_job(const JobDescription& given,
   }
   auto expected = expect_by_shapes(job, *report.machine, report.world_size);
   if (!expected) {
-    remarks.push_back(msg::no_expected_times(expected.error().message()));
+    remarks.push_back(msg::no_expected_times(msg::plain(expected.error().message())));
     return std::nullopt;
   }
   if (asked.job.model) add_step(*expected, asked, report, recorded_world, remarks, failures);

@@ -9,6 +9,7 @@
 
 #include "stepscope/base/utf8.h"
 #include "stepscope/face/tree/names.h"
+#include "stepscope/say/wording.h"
 
 namespace stepscope {
 namespace {
@@ -52,8 +53,8 @@ std::string word_for_shell(const std::string& word) {
 
 std::string whatif_command(const Analysis& report, std::string_view change) {
   const std::string word = word_for_shell(std::string(change));
-  return word.empty() ? std::string()
-                      : fmt::format("stepscope whatif {} --change {}", report.traces, word);
+  if (word.empty()) return {};
+  return worded_command(fmt::format("stepscope whatif {} --change {}", report.traces, word));
 }
 
 std::string whatif_command(const Analysis& report) {

@@ -11,6 +11,7 @@
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
+#include "stepscope/say/wording.h"
 
 namespace stepscope {
 
@@ -40,7 +41,7 @@ Json rates_tree(const LogRates& rates) {
                    {"factor", real(r.factor)},
                    {"value", figure(r.ours)},
                    {"mfu", real(r.mfu)},
-                   {"remark", text_or_null(r.remark)}});
+                   {"remark", text_or_null(worded(r.remark))}});
   }
   return out;
 }
@@ -243,7 +244,7 @@ std::string rate_text(const LogRate& rate) {
                          : "from the step time";
   if (rate.printed && !rate.convention.empty()) text += " (" + rate.convention;
   if (rate.printed && !rate.convention.empty())
-    text += rate.remark.empty() ? ")" : "; " + rate.remark + ")";
+    text += rate.remark.empty() ? ")" : "; " + worded(rate.remark) + ")";
   if (rate.ours) {
     text += fmt::format(
         ": {} with {}", figure(*rate.ours),

@@ -17,6 +17,7 @@
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
+#include "stepscope/say/wording.h"
 #include "stepscope/verbs/hang/nccl_shape_text.h"
 
 namespace stepscope {
@@ -517,7 +518,8 @@ std::string hang_text(const HangResult& r, const TextOptions& options) {
     out += finding_text(r, findings[i], width);
   }
   if (findings.size() > shown_findings)
-    out += fmt::format("\nand {} more (--json has all)\n", findings.size() - shown_findings);
+    out += fmt::format("\nand {} more {}\n", findings.size() - shown_findings,
+                       worded("(--json has all)"));
   out += groups_table(r, width);
   out += communicators_table(r, width);
   out += nccl_shapes_text(r, width);

@@ -14,6 +14,7 @@
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
+#include "stepscope/say/wording.h"
 
 namespace stepscope {
 namespace {
@@ -44,7 +45,8 @@ std::size_t channels_of(const auto& list) {
 }
 
 std::string left_out(std::size_t n, std::string_view noun) {
-  return fmt::format("    and {} more {}{} (--json has all)\n", n, noun, n == 1 ? "" : "s");
+  return fmt::format("    and {} more {}{} {}\n", n, noun, n == 1 ? "" : "s",
+                     worded("(--json has all)"));
 }
 
 // Two spaces before the first line, four before the others.
@@ -67,7 +69,7 @@ std::string ring_line(const NcclRing& ring, int size, std::size_t width) {
   std::string line =
       fmt::format("{}: {}", channels_in_words(ring.channels), fmt::join(stops, " → "));
   if (shown < ring.order.size())
-    line += fmt::format(" ({} ranks; --json has all)", ring.order.size());
+    line += fmt::format(" ({} ranks; {})", ring.order.size(), worded("--json has all"));
   else if (!ring.whole)
     line += fmt::format(" (the log has {} of {} ranks)", ring.order.size(), size);
   return indented(line, width);

@@ -16,6 +16,7 @@
 #include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 #include "stepscope/say/vocabulary.h"
+#include "stepscope/say/wording.h"
 
 namespace stepscope {
 
@@ -300,7 +301,7 @@ std::string holders_table(const DeviceMemoryAccount& d, std::size_t top, std::si
       text_table({{"bytes"}, {"blocks"}, {"use", false}, {"where", false}, {"operator", false, 30}},
                  std::move(rows), width);
   if (d.peak.holders.size() > top)
-    out += fmt::format("  and {} more places (--top)\n", d.peak.holders.size() - top);
+    out += fmt::format("  and {} more places {}\n", d.peak.holders.size() - top, worded("(--top)"));
   return out;
 }
 

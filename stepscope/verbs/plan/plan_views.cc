@@ -16,6 +16,7 @@
 #include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
+#include "stepscope/say/wording.h"
 #include "stepscope/verbs/predict/predict_json.h"
 #include "stepscope/verbs/sections/plan_words.h"
 
@@ -90,7 +91,7 @@ Message plan_sentence(const PlanResult& r) {
 
 Message against_sentence(const PlanResult& r, const AgainstPlan& own) {
   const std::string name = printable(own.label);
-  if (!own.cost) return msg::plan_cannot_run(name, printable(own.why_not));
+  if (!own.cost) return msg::plan_cannot_run(name, printable(worded(own.why_not)));
   const StepCost& cost = *own.cost;
   Messages said = {msg::plan_takes(name, cost.step(), Percent{cost.mfu[0]},
                                    ByteSize{cost.memory.total()}, fitting(r, cost.memory))};
@@ -171,7 +172,7 @@ Json against_list(const PlanResult& r) {
     row["faster_plans_complete"] = own.cost ? Json(own.rank.complete) : Json();
     row["gains"] = gains_json(r, own);
     row["sentence"] = say_stopped(against_sentence(r, own));
-    row["error"] = text_or_null(own.why_not);
+    row["error"] = text_or_null(worded(own.why_not));
     out.push_back(std::move(row));
   }
   return out;

@@ -12,6 +12,7 @@
 #include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
+#include "stepscope/say/wording.h"
 #include "stepscope/verbs/predict/predict_sentence.h"
 #include "stepscope/verbs/sections/plan_words.h"
 
@@ -236,7 +237,7 @@ Json comparison(const PredictResult& r) {
                    {"memory_bytes", p.cost ? memory_tree(p.cost->memory) : Json()},
                    {"communication_bytes", p.cost ? Json(p.communicated_bytes) : Json()},
                    {"data_bytes", p.cost ? Json(p.data_bytes) : Json()},
-                   {"error", text_or_null(p.why_not)}});
+                   {"error", text_or_null(worded(p.why_not))}});
   return out;
 }
 

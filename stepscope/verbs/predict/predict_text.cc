@@ -12,6 +12,7 @@
 #include "stepscope/face/tree/names.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
+#include "stepscope/say/wording.h"
 #include "stepscope/verbs/predict/predict_sentence.h"
 #include "stepscope/verbs/sections/account.h"
 #include "stepscope/verbs/sections/plan_words.h"
@@ -344,7 +345,7 @@ std::string comparison_table(const PredictResult& r, std::size_t width) {
   for (const ComparedPlan& p : r.comparison) {
     if (!p.cost) {
       rows.push_back({p.label, std::to_string(p.plan.dp), "-", "-", "-", "-", "-", "-", "-", "-",
-                      "-", p.why_not});
+                      "-", worded(p.why_not)});
       continue;
     }
     const StepCost& c = *p.cost;
