@@ -95,8 +95,12 @@ Result<Comparison> compare(const CompareRequest& r, const Progress& progress) {
                : arms.failures.front();
   if (arms.order.size() != arms.a.size() + arms.b.size()) arms.order.clear();
   Comparison c{.version = std::string(version()),
-               .label_a = r.commands ? r.commands->first : r.a.front(),
-               .label_b = r.commands ? r.commands->second : r.b.front(),
+               .label_a = !r.label_a.empty() ? r.label_a
+                          : r.commands       ? r.commands->first
+                                             : r.a.front(),
+               .label_b = !r.label_b.empty() ? r.label_b
+                          : r.commands       ? r.commands->second
+                                             : r.b.front(),
                .runs = {},
                .options = r.options,
                .max_regression = r.max_regression};

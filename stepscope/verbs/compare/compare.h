@@ -23,6 +23,9 @@ struct CompareRequest {
   // JSON of `stepscope train`, logs, lists of step times. Empty where commands are given.
   std::vector<std::string> a{};
   std::vector<std::string> b{};
+  // Names of A and of B in the answer; empty: the first input, or the command.
+  std::string label_a{};
+  std::string label_b{};
   // Shell commands of A and of B, launched here in the order A B B A.
   std::optional<std::pair<std::string, std::string>> commands{};
   LaunchLimits limits{};
@@ -37,7 +40,7 @@ struct CompareRequest {
 
 struct Comparison {
   std::string version;
-  std::string label_a;  // the first input, or the command
+  std::string label_a;  // of the request
   std::string label_b;
   RunComparison runs;
   CompareOptions options{};

@@ -28,6 +28,8 @@ struct CompareFlags {
   std::vector<std::string> inputs;
   std::vector<std::string> a;
   std::vector<std::string> b;
+  std::string label_a;
+  std::string label_b;
   std::vector<std::string> commands;
   LaunchFlags launching{.launches = 3};
   std::string order;
@@ -89,6 +91,9 @@ void declare(CLI::App& app, CompareFlags& f) {
   app.add_option("--b", f.b, "Launches of B, in the order they ran")
       ->type_name("PATH")
       ->group(inputs);
+  // For callers whose inputs have no names, as Python's lists of numbers; not shown in help.
+  app.add_option("--label-a", f.label_a)->group("");
+  app.add_option("--label-b", f.label_b)->group("");
   app.add_option("--run", f.commands,
                  "Command to launch, given twice: of A, then of B. It writes a trace, JSON or a "
                  "list to {out}, or prints lines with step_time_ms=NUMBER.")
@@ -128,6 +133,8 @@ Result<CompareRequest> compare_request(CompareFlags f) {
   if (!order) return order.error();
   CompareRequest r{.a = f.a,
                    .b = f.b,
+                   .label_a = f.label_a,
+                   .label_b = f.label_b,
                    .limits = limits_of(f.launching),
                    .reading = {.unit = *time_unit(f.unit),
                                .step_annotation = f.step_annotation,
