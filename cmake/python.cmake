@@ -30,8 +30,16 @@ foreach(target nanobind-static-abi3-ps nanobind-static-abi3 nanobind-static-ps n
     target_compile_options(${target} PRIVATE -include cstdio)
   endif()
 endforeach()
+# The recorded traces of stepscope.example().
+set(STEPSCOPE_EXAMPLE_TRACES ${PROJECT_SOURCE_DIR}/examples/train_tiny/traces/ddp ${PROJECT_SOURCE_DIR}/examples/train_tiny/traces/fsdp)
+set(package ${PROJECT_BINARY_DIR}/python/stepscope)
+set(copies COMMAND ${CMAKE_COMMAND} -E copy_directory ${PROJECT_SOURCE_DIR}/python/stepscope ${package})
+foreach(traces ${STEPSCOPE_EXAMPLE_TRACES})
+  cmake_path(GET traces FILENAME name)
+  list(APPEND copies COMMAND ${CMAKE_COMMAND} -E copy_directory ${traces} ${package}/example_traces/${name})
+endforeach()
 add_custom_target(stepscope_python_package ALL
-  COMMAND ${CMAKE_COMMAND} -E copy_directory ${PROJECT_SOURCE_DIR}/python/stepscope ${PROJECT_BINARY_DIR}/python/stepscope
+  ${copies}
   DEPENDS stepscope_python COMMENT "Copying the Python package" VERBATIM)
 
 if(STEPSCOPE_TESTS)
