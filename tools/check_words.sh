@@ -22,7 +22,7 @@ WORDS = [
 ]
 
 # Files whose words the program prints: tests compare them with its output.
-PRINTED = re.compile(r"stepscope/say/.*\.inc|docs/reference/(flags(/\w+)?|plan-fields|terms)\.md|python/stepscope/verbs\.py")
+PRINTED = re.compile(r"stepscope/say/.*\.inc|docs/reference/(flags(/\w+)?|plan-fields|terms)\.md|python/stepscope/(verbs|options)\.py")
 
 # The places of comments by kind of file. All else is code.
 STRING = r"|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)'(?:\\.|[^'\\\n])*'"

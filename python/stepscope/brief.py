@@ -17,7 +17,7 @@ def _some(row: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 def brief(result: Result) -> dict[str, Any]:
     """The brief form of a result of analyze, whatif, compare, predict, plan or live."""
-    tree = result.to_dict()
+    tree = result._tree  # in the words of Python
     if isinstance(result, Analysis):
         return result.brief()
     out: dict[str, Any] = {"schema": tree["schema"], "sentence": result.sentence}

@@ -3,50 +3,55 @@
 
 from __future__ import annotations
 
-import re
-
 
 class Error(Exception):
     """An input or the system failed.
 
     what: what went wrong. file: the file at fault, or None. byte: the byte of its (inflated) text
-    where, or None. remedy: what can be done about it, or None.
+    where, or None. remedy: what can be done about it, or None. code: "failed", "refused" (the request
+    is wrong; nothing was begun) or "interrupted".
     """
 
+    what: str
+    file: str | None
+    byte: int | None
+    remedy: str | None
+    code: str
+
     def __init__(
-        self, what: str, file: str | None = None, byte: int | None = None, remedy: str | None = None
-    ):
+        self,
+        what: str,
+        file: str | None = None,
+        byte: int | None = None,
+        remedy: str | None = None,
+        code: str = "failed",
+    ) -> None:
         self.what = what
         self.file = file
         self.byte = byte
         self.remedy = remedy
+        self.code = code
         place = "" if file is None else f"{file}: "
         if byte is not None:
             place += f"byte {byte}: "
         super().__init__(place + what + ("" if remedy is None else f"; {remedy}"))
 
-    def __reduce__(self):
-        return type(self), (self.what, self.file, self.byte, self.remedy)
+    def __reduce__(self) -> tuple[type[Error], tuple[object, ...]]:
+        return type(self), (self.what, self.file, self.byte, self.remedy, self.code)
 
 
 class UsageError(Error, ValueError):
-    """An argument is wrong; nothing was begun. The text names keywords where the command's names flags."""
+    """An argument is wrong; nothing was begun. `code` is "refused"."""
 
     def __init__(
-        self, what: str, file: str | None = None, byte: int | None = None, remedy: str | None = None
-    ):
-        super().__init__(
-            _with_keywords(what), file, byte, None if remedy is None else _with_keywords(remedy)
-        )
-
-
-def _with_keywords(text: str) -> str:
-    """ "--global-batch N" as "global_batch=N"; a flag that no value follows as the keyword alone."""
-    return re.sub(
-        r"--([a-z][a-z0-9-]*)( (?=[A-Z0-9]))?",
-        lambda flag: flag[1].replace("-", "_") + ("=" if flag[2] else ""),
-        text,
-    )
+        self,
+        what: str,
+        file: str | None = None,
+        byte: int | None = None,
+        remedy: str | None = None,
+        code: str = "refused",
+    ) -> None:
+        super().__init__(what, file, byte, remedy, code)
 
 
 class InputWarning(UserWarning):

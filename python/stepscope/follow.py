@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 from stepscope import _core
-from stepscope.inputs import files as given_files
-from stepscope.inputs import flag
+from stepscope.inputs import files, flag
 from stepscope.results import Live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stepscope.verbs import Inputs
+    from stepscope.kinds import Inputs
 
 
 def follow(
@@ -30,13 +29,13 @@ def follow(
                 print(state.sentence)
 
     sources, silent, stuck: as in live(). interval: seconds between two readings, or "20s"."""
-    with given_files() as files:
+    with files() as place:
         arguments = [
             *flag("interval", interval),
             *flag("silent", silent),
             *flag("stuck", stuck),
             "--",
-            *files.paths_of(sources),
+            *place.paths_of(sources),
         ]
         follower = _core.Follower(arguments)
         try:

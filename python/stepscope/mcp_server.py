@@ -21,7 +21,7 @@ how a job is that still runs. predict and plan need no traces. Times are nanosec
 
 
 def _answer(call, *arguments: Any, **keywords: Any) -> dict[str, Any]:
-    """The brief result; an error of the user's input as {error, file, byte, remedy}, which an assistant can act on."""
+    """The brief result; an error of the user's input as {error, file, byte, remedy, code}, which an assistant can act on."""
     given = {name: value for name, value in keywords.items() if value is not None}
     with warnings.catch_warnings(record=True) as remarks:
         warnings.simplefilter("always", stepscope.InputWarning)
@@ -33,9 +33,10 @@ def _answer(call, *arguments: Any, **keywords: Any) -> dict[str, Any]:
                 "file": error.file,
                 "byte": error.byte,
                 "remedy": error.remedy,
+                "code": error.code,
             }
         except TypeError as error:  # a keyword that the verb does not have
-            return {"error": str(error), "remedy": "see the flags in the description of the tool"}
+            return {"error": str(error), "remedy": "see `options` in the description of the tool"}
     if remarks:
         result["failures"] = [str(remark.message) for remark in remarks]
     return result
@@ -43,13 +44,13 @@ def _answer(call, *arguments: Any, **keywords: Any) -> dict[str, Any]:
 
 def analyze(
     inputs: str | list[str], model: str | None = None, machine: str | None = None, steps: str | None = None,
-    ranks: str | None = None, flags: dict[str, Any] | None = None,
+    ranks: str | None = None, options: dict[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Where each step of a run goes, which rank or group costs time, and what to try first.
 
     inputs: a folder, files or patterns of profiler traces of one run (PyTorch, Nsight Systems exports, Perfetto, rocprofv3,
-    XLA). model, machine: of the catalogue or files, for the MFU. steps: "A:B". ranks: "0,2,8-15". flags: other keywords of
-    stepscope.analyze, such as {"global_batch": 256, "seq": 8192, "zero": 3}."""
+    XLA). model, machine: of the catalogue or files, for the MFU. steps: "A:B". ranks: "0,2,8-15". options: other parameters
+    of stepscope.analyze, such as {"global_batch": 256, "seq": 8192, "plan": {"zero": 3}}."""
     return _answer(
         stepscope.analyze,
         inputs,
@@ -57,7 +58,7 @@ def analyze(
         machine=machine,
         steps=steps,
         ranks=ranks,
-        **(flags or {}),
+        **(options or {}),
     )
 
 
@@ -86,12 +87,12 @@ def predict(
     gpus: int,
     global_batch: int,
     seq: int | None = None,
-    flags: dict[str, Any] | None = None,
+    options: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What a step of a model should take on a machine, in how much memory, term by term.
 
-    model: llama-3-8b, gpt3-175b, ... or a Hugging Face config.json. machine: h100_sxm_80gb, a100_sxm_80gb, ... flags: of
-    the plan, such as {"tp": 8, "pp": 4, "zero": 1, "micro_batch": 1, "recompute": "selective"}."""
+    model: llama-3-8b, gpt3-175b, ... or a Hugging Face config.json. machine: h100_sxm_80gb, a100_sxm_80gb, ... options:
+    such as {"plan": {"tp": 8, "pp": 4, "zero": 1, "micro_batch": 1, "recompute": "selective"}}."""
     return _answer(
         stepscope.predict,
         model,
@@ -99,28 +100,28 @@ def predict(
         gpus=gpus,
         global_batch=global_batch,
         seq=seq,
-        **(flags or {}),
+        **(options or {}),
     )
 
 
 def plan(
     model: str, machine: str, gpus: int, global_batch: int, seq: int | None = None, against: list[str] | None = None,
-    flags: dict[str, Any] | None = None,
+    options: dict[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """The fastest way to run a model on a number of GPUs, and how far plans of your own are from it.
 
-    against: plans such as "tp=8,pp=4,zero=1". flags: such as {"fix": "tp=8", "max": "pp=16", "memory_headroom": 0.1}."""
+    against: plans such as "tp=8,pp=4,zero=1". options: such as {"fix": "tp=8", "search": {"max": "pp=16", "memory_headroom": 0.1}}."""
     return _answer(
-        stepscope.plan, model, machine=machine, gpus=gpus, global_batch=global_batch, seq=seq, against=against, **(flags or {})
+        stepscope.plan, model, machine=machine, gpus=gpus, global_batch=global_batch, seq=seq, against=against, **(options or {})
     )  # fmt: skip
 
 
-def live(sources: str | list[str], flags: dict[str, Any] | None = None) -> dict[str, Any]:
+def live(sources: str | list[str], options: dict[str, Any] | None = None) -> dict[str, Any]:
     """How a running job is now: whether it is fine, which ranks are late since when, what has changed, and what is not seen.
 
     sources: directories or files that the job writes to (files of steps, NCCL Inspector, stepscope's NCCL plugin, training
-    logs, metrics), or HOST:PORT of NCCL's RAS service. What is there is read once. flags: such as {"silent": 30}."""
-    return _answer(stepscope.live, sources, **(flags or {}))
+    logs, metrics), or HOST:PORT of NCCL's RAS service. What is there is read once. options: such as {"silent": 30}."""
+    return _answer(stepscope.live, sources, **(options or {}))
 
 
 TOOLS = (analyze, whatif, compare, predict, plan, live)

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+    from collections.abc import Iterator, KeysView
+    from typing import Any, TypeAlias
 
-_missing = object()
+    # A value of a JSON.
+    Tree: TypeAlias = None | bool | int | float | str | "list[Tree]" | "dict[str, Tree]"
+
+_missing: Any = object()
 
 
-def _seconds(value: Any) -> Any:
+def _seconds(value: object) -> object:
     if isinstance(value, dict):
         return {key: _seconds(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_seconds(inner) for inner in value]
     return value / 1e9 if isinstance(value, (int, float)) else value
 
 
@@ -30,32 +35,48 @@ def record_of(value: Any, kind: type[Record] | None = None) -> Any:
 
 
 class Record:
-    """An object of a result: attributes are its keys."""
+    """An object of a result: attributes are its keys. record["key"] is the value as it is in the JSON."""
 
     __slots__ = ("_tree",)
-    _kinds: dict[str, type] = {}  # of attributes that are objects
+    _kinds: dict[str, type[Record]] = {}  # of attributes that are objects
 
-    def __init__(self, tree: dict[str, Any]):
+    def __init__(self, tree: dict[str, Any]) -> None:
         self._tree = tree
 
-    def __getattr__(self, name: str) -> Any:
-        tree = object.__getattribute__(self, "_tree")
-        value = tree.get(name, _missing)
-        if value is not _missing:
-            return record_of(value, self._kinds.get(name))
-        nanoseconds = tree.get(name + "_ns", _missing)
-        if nanoseconds is not _missing:
-            return _seconds(nanoseconds)
-        raise AttributeError(
-            f"{type(self).__name__} has no attribute {name!r}; it has {', '.join(tree)}"
-        )
+    if not TYPE_CHECKING:  # the attributes that there are have types in shapes.pyi
+
+        def __getattr__(self, name):
+            if name.startswith("_"):
+                raise AttributeError(name)
+            tree = self._tree
+            value = tree.get(name, _missing)
+            if value is not _missing:
+                return record_of(value, self._kinds.get(name))
+            nanoseconds = tree.get(name + "_ns", _missing)
+            if nanoseconds is not _missing:
+                return _seconds(nanoseconds)
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}; it has {', '.join(self._names())}",
+                name=name,
+                obj=self,
+            )
+
+    def _names(self) -> list[str]:
+        """The attributes that are data."""
+        times = [key[:-3] for key in self._tree if key.endswith("_ns")]
+        return list(dict.fromkeys([*self._tree, *times]))
 
     def __dir__(self) -> list[str]:
-        times = [key[:-3] for key in self._tree if key.endswith("_ns")]
-        return [*super().__dir__(), *self._tree, *times]
+        return [*super().__dir__(), *self._names()]
 
-    def __getitem__(self, key: str) -> Any:
-        return self._tree[key]
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._tree)
+
+    def __getitem__(self, key: str) -> Tree:
+        try:
+            return self._tree[key]
+        except KeyError:
+            raise KeyError(f"no key {key!r}; there are {', '.join(self._tree)}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tree)
@@ -63,10 +84,13 @@ class Record:
     def __len__(self) -> int:
         return len(self._tree)
 
+    def __bool__(self) -> bool:
+        return True
+
     def __contains__(self, key: object) -> bool:
         return key in self._tree
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
         return self._tree.keys()
 
     def __eq__(self, other: object) -> bool:
@@ -74,20 +98,26 @@ class Record:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[Record], tuple[dict[str, Tree]]]:
         return type(self), (self._tree,)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The object as it is in the JSON."""
-        return self._tree
+    def to_dict(self) -> dict[str, Tree]:
+        """The object as it is in the JSON, as a copy."""
+        import copy
+
+        return copy.deepcopy(self._tree)
 
     def __repr__(self) -> str:
-        scalars = (
-            f"{key}={value!r}"
-            for key, value in self._tree.items()
-            if not isinstance(value, (dict, list))
+        return (
+            f"{type(self).__name__}({', '.join(f'{k}={_short(v)}' for k, v in self._tree.items())})"
         )
-        return f"{type(self).__name__}({', '.join(scalars)})"
+
+
+def _short(value: object) -> str:
+    """A list or object that is not small as its size."""
+    if isinstance(value, (list, dict)) and len(repr(value)) > 40:
+        return f"[{len(value)} items]" if isinstance(value, list) else f"{{{len(value)} keys}}"
+    return repr(value)
 
 
 class Verdict(Record):

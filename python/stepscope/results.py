@@ -16,21 +16,51 @@ from stepscope.table import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
+
+    from stepscope.kinds import Inputs
+    from stepscope.records import Tree
+    from stepscope.shapes import (
+        AnalysisAttributes,
+        CheckAttributes,
+        ComparisonAttributes,
+        DigestAttributes,
+        HangAttributes,
+        LiveAttributes,
+        MemoryAttributes,
+        PlanSearchAttributes,
+        PredictionAttributes,
+        ProjectionAttributes,
+        RunsAttributes,
+        StacksAttributes,
+        SweepAttributes,
+        WhatIfAttributes,
+    )
+else:  # the types of the attributes are for type checkers and editors
+    AnalysisAttributes = CheckAttributes = ComparisonAttributes = object
+    DigestAttributes = HangAttributes = LiveAttributes = object
+    MemoryAttributes = PlanSearchAttributes = PredictionAttributes = object
+    ProjectionAttributes = RunsAttributes = StacksAttributes = object
+    SweepAttributes = WhatIfAttributes = object
 
 
 class Result(Record):
-    """A result. Its attributes are the keys of its JSON (docs/reference/json.md), and its tables."""
+    """What a verb returns. Its attributes are the keys of its JSON (docs/reference/json.md), and its
+    tables. print(result) shows its text, and dir(result) lists what it has."""
 
     __slots__ = ("__dict__", "_answer")
     _table_names: tuple[str, ...] = ()  # attributes that are tables
 
-    def __init__(self, answer: _core.Answer):
+    def __init__(
+        self, answer: _core.Answer, inputs: Inputs | None = None, part: list[str] | None = None
+    ) -> None:
         self._answer = answer
+        self._inputs = inputs  # for compare(), or None
+        self._part = part or []  # the parameters by which it is of a part of its inputs
         for failure in answer.failures:
-            warnings.warn(str(failure), InputWarning, stacklevel=4)
+            warnings.warn(str(failure), InputWarning, stacklevel=3)
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError(
             f"{type(self).__name__} cannot be pickled; keep its to_dict() or its inputs"
         )
@@ -39,15 +69,15 @@ class Result(Record):
     def _tree(self) -> dict[str, Any]:  # type: ignore[override]
         return self._answer.tree()
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if name in self._table_names:
-            return self.tables[name]
-        return super().__getattr__(name)
+    if not TYPE_CHECKING:
 
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._table_names]
+        def __getattr__(self, name):
+            if name in self._table_names:
+                return self.tables[name]
+            return super().__getattr__(name)
+
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys([*super()._names(), *self._table_names]))
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -61,7 +91,7 @@ class Result(Record):
 
     @cached_property
     def tables(self) -> dict[str, Table]:
-        """All tables by name, those of `--csv`. A table may have no rows."""
+        """All tables by name. A table may have no rows."""
         return {name: Table(table) for name, table in self._answer.tables().items()}
 
     @property
@@ -71,21 +101,23 @@ class Result(Record):
         return answer["sentence"] if answer else self.text().split("\n\n", 1)[0].replace("\n", " ")
 
     def to_json(self) -> str:
-        """The JSON that the command writes with --json, byte for byte."""
+        """The JSON that the command writes, byte for byte."""
         return self._answer.json().decode()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The object of to_json()."""
-        return self._tree
+    def to_dict(self) -> dict[str, Tree]:
+        """The object of to_json(). Its texts name the flags of the command; those of the attributes
+        name parameters."""
+        return self._answer.tree(command=True)
 
     def text(
         self, *, brief: bool = False, verbose: bool = False, width: int = 100, colour: bool = False
     ) -> str:
-        """What the command prints."""
+        """The answer as text. brief: only the answer and what to try. verbose: every table. width: of
+        a line. colour: with the codes of a terminal."""
         return self._answer.text("brief" if brief else "all" if verbose else "usual", width, colour)
 
     def html(self) -> str:
-        """One self-contained page, that of --html."""
+        """One self-contained page."""
         return self._answer.page()
 
     def save_html(self, path: str | os.PathLike[str]) -> None:
@@ -128,8 +160,8 @@ def _umask() -> int:
     return mask
 
 
-class Analysis(Result):
-    """Where each training step goes (`stepscope analyze`).
+class Analysis(Result, AnalysisAttributes):
+    """Where each training step goes (analyze()).
 
     Tables: budget (one row a category: ns of a step, mean over ranks and steps), ranks, steps,
     kernels, operators, collectives, gaps, stragglers.
@@ -154,11 +186,10 @@ class Analysis(Result):
     collectives: Table
     gaps: Table
     stragglers: Table
-    warnings: list[str]
 
     @cached_property
     def _brief(self) -> dict[str, Any]:
-        return self._answer.tree(True)
+        return self._answer.tree(brief=True)
 
     @property
     def verdict(self) -> Verdict | None:
@@ -182,7 +213,7 @@ class Analysis(Result):
 
     def brief(self) -> dict[str, Any]:
         """The answer, what to try and the next command in less than 2,000 tokens, for programs and
-        assistants: the object of `--brief --json`."""
+        assistants."""
         return self._brief
 
     def whatif(self, *changes: str, machine: str | None = None) -> WhatIf:
@@ -218,8 +249,8 @@ class Analysis(Result):
         return analysis_html(self)
 
 
-class WhatIf(Result):
-    """What changes would buy (`stepscope whatif`)."""
+class WhatIf(Result, WhatIfAttributes):
+    """What changes would buy (whatif())."""
 
     __slots__ = ()
 
@@ -234,29 +265,31 @@ class WhatIf(Result):
         return self.tables["scenarios"]
 
 
-class Projection(Result):
-    """The step of the job on other GPUs or under another plan (`stepscope project`). Tables: changes, width."""
+class Projection(Result, ProjectionAttributes):
+    """The step of the job on other GPUs or under another plan (project()). Tables: changes, width."""
 
     __slots__ = ()
     _table_names = ("changes", "width")
+    changes: Table
+    width: Table
 
 
-class Comparison(Result):
-    """Whether B differs from A (`stepscope compare`). Tables: launches, parts."""
+class Comparison(Result, ComparisonAttributes):
+    """Whether B differs from A (compare()). Tables: launches, parts."""
 
     __slots__ = ()
     _table_names = ("launches",)
-    regression: bool | None
+    launches: Table
 
 
-class Sweep(Result):
-    """Which value of a setting is the fastest (`stepscope sweep`)."""
+class Sweep(Result, SweepAttributes):
+    """Which value of a setting is the fastest (sweep())."""
 
     __slots__ = ()
 
 
-class Runs(Result):
-    """From which run of a job on the steps changed (`stepscope runs`)."""
+class Runs(Result, RunsAttributes):
+    """From which run of a job on the steps changed (runs())."""
 
     __slots__ = ()
 
@@ -267,26 +300,26 @@ class Runs(Result):
         return _core.runs([".", *where]).tree()["digests"]
 
 
-class Check(Result):
-    """What a few steps or a log show already (`stepscope check`)."""
+class Check(Result, CheckAttributes):
+    """What a few steps or a log show already (check())."""
 
     __slots__ = ()
 
 
-class Digest(Result):
-    """Which digests were written (`stepscope digest`)."""
+class Digest(Result, DigestAttributes):
+    """Which digests were written (digest())."""
 
     __slots__ = ()
 
 
-class Hang(Result):
-    """Why a job stands still (`stepscope hang`)."""
+class Hang(Result, HangAttributes):
+    """Why a job stands still (hang())."""
 
     __slots__ = ()
 
 
-class Live(Result):
-    """How a running job is (`stepscope live --once`, or one reading of follow())."""
+class Live(Result, LiveAttributes):
+    """How a running job is (live(), or one reading of follow())."""
 
     __slots__ = ()
 
@@ -297,32 +330,27 @@ class Live(Result):
         return sorted(late, key=lambda p: -p.late.late_ns)
 
 
-class Memory(Result):
-    """What holds a GPU's memory (`stepscope memory`)."""
+class Memory(Result, MemoryAttributes):
+    """What holds a GPU's memory (memory())."""
 
     __slots__ = ()
 
 
-class Stacks(Result):
-    """What the host does in each phase (`stepscope stacks`). Tables: threads, phases, functions."""
+class Stacks(Result, StacksAttributes):
+    """What the host does in each phase (stacks()). Tables: threads, phases, functions."""
 
     __slots__ = ()
 
 
-class Prediction(Result):
-    """What a step of a model, or a collective, should take (`stepscope predict`). Tables: terms, memory,
+class Prediction(Result, PredictionAttributes):
+    """What a step of a model, or a collective, should take (predict()). Tables: terms, memory,
     layers, layer_sums, comparison; with conventions: attention, feed_forward, ...; of a collective: collective."""
 
     __slots__ = ()
-    step_time_ns: float
-    step_interval_ns: Record
-    step_time: float
-    mfu: float
-    memory_bytes: Record
 
 
-class PlanSearch(Result):
-    """The fastest plans (`stepscope plan`). Tables: plans, pareto, by_devices, against, rejected,
+class PlanSearch(Result, PlanSearchAttributes):
+    """The fastest plans (plan()). Tables: plans, pareto, by_devices, against, rejected,
     sensitivity."""
 
     __slots__ = ()

@@ -4,17 +4,24 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import cached_property
 
 from stepscope import _core
-from stepscope.errors import InputWarning, UsageError
+from stepscope.errors import Error, InputWarning, UsageError
 from stepscope.inputs import files
 from stepscope.table import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+    from collections.abc import Iterable, Iterator
+    from typing import overload
+
+    from stepscope.kinds import Inputs
+else:
+
+    def overload(function):
+        return function
 
 
 class RankTrace:
@@ -25,51 +32,61 @@ class RankTrace:
     streams; `track` of a slice is a row of it. collectives, memory, counters: what was recorded of them.
     """
 
-    def __init__(self, trace: _core.RankTables):
+    def __init__(self, trace: _core.RankTables) -> None:
         self._trace = trace
 
     @property
     def rank(self) -> int:
+        """Its number."""
         return self._trace.rank
 
     @cached_property
     def slices(self) -> Table:
+        """Every event with a duration."""
         return Table(self._trace.slices)
 
     @cached_property
     def kernels(self) -> Table:
+        """Kernels, copies and memsets of a device."""
         return Table(self._trace.kernels)
 
     @cached_property
     def tracks(self) -> Table:
+        """Host threads and streams."""
         return Table(self._trace.tracks)
 
     @cached_property
     def collectives(self) -> Table:
+        """What was recorded of collectives."""
         return Table(self._trace.collectives)
 
     @cached_property
     def memory(self) -> Table:
+        """Allocations."""
         return Table(self._trace.memory)
 
     @cached_property
     def counters(self) -> Table:
+        """Values of counters over time."""
         return Table(self._trace.counters)
 
     def __repr__(self) -> str:
-        return f"<RankTrace of rank {self.rank}: {len(self.slices)} slices>"
+        tables = ("slices", "kernels", "tracks", "collectives", "memory", "counters")
+        sizes = ", ".join(f"{len(getattr(self, name))} {name}" for name in tables)
+        return f"<RankTrace: rank {self.rank}, {sizes}>"
 
 
-class TraceSet:
-    """The traces of one run: a sequence of RankTrace in the order of their ranks."""
+class TraceSet(Sequence[RankTrace]):
+    """The traces of one run: a sequence of RankTrace in the order of their ranks. traces[0] is the
+    first of them, which is rank 0 only if rank 0 was recorded; traces[:2] is a TraceSet. failures:
+    what could not be read."""
 
     __slots__ = ("_ranks", "failures")
+    failures: list[Error]
 
-    def __init__(self, run: _core.ReadRun):
-        self._ranks = [RankTrace(trace) for trace in run.ranks]
-        self.failures = run.failures
-        for failure in self.failures:
-            warnings.warn(str(failure), InputWarning, stacklevel=3)
+    def __init__(self, ranks: list[RankTrace], failures: list[Error]) -> None:
+        self._ranks = ranks
+        self.failures = failures
 
     def __len__(self) -> int:
         return len(self._ranks)
@@ -77,25 +94,39 @@ class TraceSet:
     def __iter__(self) -> Iterator[RankTrace]:
         return iter(self._ranks)
 
-    def __getitem__(self, index: int) -> RankTrace:
+    @overload
+    def __getitem__(self, index: int) -> RankTrace: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> TraceSet: ...
+
+    def __getitem__(self, index: int | slice) -> RankTrace | TraceSet:
+        if isinstance(index, slice):
+            return TraceSet(self._ranks[index], self.failures)
         return self._ranks[index]
 
     @property
     def ranks(self) -> list[int]:
+        """The numbers of the ranks."""
         return [trace.rank for trace in self._ranks]
 
     def __repr__(self) -> str:
-        return f"<TraceSet of ranks {', '.join(map(str, self.ranks))}>"
+        ranks = self.ranks
+        shown = ", ".join(map(str, ranks[:16])) + (f" … {ranks[-1]}" if len(ranks) > 16 else "")
+        return f"<TraceSet: {len(ranks)} {'rank' if len(ranks) == 1 else 'ranks'} ({shown})>"
 
 
-def read_traces(inputs: Any, *, ranks: int | list[int] | None = None) -> TraceSet:
+def read_traces(inputs: Inputs, *, ranks: int | Iterable[int] | None = None) -> TraceSet:
     """Reads the traces of one run: paths, directories, patterns or file objects. ranks: only these."""
     wanted = [] if ranks is None else [ranks] if isinstance(ranks, int) else list(ranks)
     with files() as place:
-        return TraceSet(_core.read_traces(place.paths_of(inputs), wanted))
+        run = _core.read_traces(place.paths_of(inputs), wanted)
+    for failure in run.failures:
+        warnings.warn(str(failure), InputWarning, stacklevel=2)
+    return TraceSet([RankTrace(trace) for trace in run.ranks], run.failures)
 
 
-def read_trace(inputs: Any, *, rank: int | None = None) -> RankTrace:
+def read_trace(inputs: Inputs, *, rank: int | None = None) -> RankTrace:
     """Reads the trace of one rank. rank: which one, where the inputs hold several."""
     found = read_traces(inputs, ranks=rank)
     if len(found) != 1:

@@ -64,8 +64,8 @@ def test_brief_answers_are_short_and_tell_the_answer(tmp_path):
         ss.analyze(EXAMPLE),
         ss.whatif(EXAMPLE),
         ss.compare(times, slower, max_regression="2%"),
-        ss.predict("llama-3-8b", zero=3, vary={"zero": [1, 2, 3]}, **plan),
-        ss.predict(collective="all_reduce", group=64, machine="h100_sxm_80gb"),
+        ss.predict("llama-3-8b", plan=ss.Plan(zero=3), vary={"zero": [1, 2, 3]}, **plan),
+        ss.predict(collective=ss.Collective(name="all_reduce", group=64), machine="h100_sxm_80gb"),
         ss.plan("llama-3-8b", against="zero=3", **plan),
     ]
     for result in results:
@@ -85,7 +85,7 @@ def test_errors_are_answers_that_say_what_to_do():
         and mcp_server.analyze("/nothing/here")["file"]
     )
     assert "bandwidth" in json.dumps(mcp_server.whatif(str(EXAMPLE), ["bandwith:2"]))
-    assert "unexpected" in mcp_server.analyze(str(EXAMPLE), flags={"modell": "gpt2"})["error"]
+    assert "unexpected" in mcp_server.analyze(str(EXAMPLE), options={"modell": "gpt2"})["error"]
 
 
 def test_the_server_speaks_the_protocol(tmp_path):

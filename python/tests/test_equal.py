@@ -44,12 +44,13 @@ def test_analyze_gives_the_bytes_of_the_command(run, command):
         "analyze", *paths, "--brief", "--json", "-", codes=codes
     )
     for arguments, detail in (
-        ([], {}),
-        (["--brief"], {"brief": True}),
-        (["--verbose"], {"verbose": True}),
+        ([], "usual"),
+        (["--brief"], "brief"),
+        (["--verbose"], "all"),
     ):
         printed = command("analyze", *paths, *arguments, codes=codes)
-        assert without_times(analysis.text(**detail).encode()) == without_times(printed)
+        text = analysis._answer.text(detail, command=True)
+        assert without_times(text.encode()) == without_times(printed)
 
 
 @pytest.mark.parametrize("run", [run for i, run in enumerate(RUNS) if i % 8 == 0])
@@ -121,7 +122,7 @@ def test_the_other_verbs_give_the_bytes_of_the_command(command, tmp_path):
             ["compare", steps, slower, "--max-regression", "50%"],
         ),
         (
-            ss.predict("llama-3-8b", zero=2, **keywords),
+            ss.predict("llama-3-8b", plan=ss.Plan(zero=2), **keywords),
             ["predict", "llama-3-8b", "--zero", "2", *plan],
         ),
         (
@@ -140,7 +141,8 @@ def test_the_other_verbs_give_the_bytes_of_the_command(command, tmp_path):
         ),
         (
             ss.predict(
-                collective="all_reduce", bytes=("1KB", "1GB"), group=64, machine="h100_sxm_80gb"
+                collective=ss.Collective(name="all_reduce", bytes=("1KB", "1GB"), group=64),
+                machine="h100_sxm_80gb",
             ),
             [
                 "predict",
@@ -163,4 +165,5 @@ def test_the_other_verbs_give_the_bytes_of_the_command(command, tmp_path):
         written = command(*arguments, "--json", "-", codes=(0, 1))
         assert without_times(result._answer.json()) == without_times(written), arguments
         printed = command(*arguments, codes=(0, 1))
-        assert without_times(result.text().encode()) == without_times(printed), arguments
+        text = result._answer.text(command=True)
+        assert without_times(text.encode()) == without_times(printed), arguments

@@ -243,9 +243,9 @@ def test_the_tool_of_assistants_names_the_late_rank_and_says_what_is_wrong(tmp_p
     fine = json.loads(json.dumps(mcp_server.live(str(job.folder))))
     assert fine["fine"] and fine["late"] == []
     job.write(12, late=1, late_ns=15_000_000)
-    answer = json.loads(json.dumps(mcp_server.live(str(job.folder), flags={"silent": 3600})))
+    answer = json.loads(json.dumps(mcp_server.live(str(job.folder), options={"silent": 3600})))
     assert "Rank 1" in answer["sentence"] and not answer["fine"]
     assert len(json.dumps(answer)) < 8000
     nothing = mcp_server.live(str(tmp_path / "none"))
     assert nothing["file"] == str(tmp_path / "none") and nothing["remedy"]
-    assert "unexpected" in mcp_server.live(str(job.folder), flags={"silence": 3})["error"]
+    assert "unexpected" in mcp_server.live(str(job.folder), options={"silence": 3})["error"]

@@ -8,7 +8,9 @@
 #include "stepscope/binding/loop_rules.h"
 #include "stepscope/binding/python_error.h"
 #include "stepscope/binding/python_tree.h"
+#include "stepscope/binding/python_wording.h"
 #include "stepscope/binding/run_verb.h"
+#include "stepscope/binding/taken_rows.h"
 #include "stepscope/binding/trace_columns.h"
 #include "stepscope/binding/tree_columns.h"
 #include "stepscope/binding/verbs.h"
@@ -63,10 +65,15 @@ nb::dict row_values(const Table& table, std::int64_t row) {
   return values;
 }
 
-template <class Outcome>
-nb::list failures_of(const Outcome& outcome) {
+// `count` rows from `start` on, each `step` behind the one before. The caller has checked that they
+// are rows of the table.
+Table rows_of(const Table& table, std::int64_t start, std::int64_t step, std::int64_t count) {
+  return {taken_rows(*table.columns, start, step, count)};
+}
+
+nb::list exceptions_of(const std::vector<Error>& failures, std::string_view verb) {
   nb::list errors;
-  for (const Error& e : outcome.failures) errors.append(exception_of(e));
+  for (const Error& e : failures) errors.append(exception_of(e, verb));
   return errors;
 }
 
@@ -77,16 +84,18 @@ void bind_table(nb::module_& module) {
       .def("__len__", [](const Table& t) { return t.columns->rows; })
       .def_prop_ro("columns", names_of)
       .def("column", column_values, nb::arg("name"))
-      .def("row", row_values, nb::arg("index"));
+      .def("row", row_values, nb::arg("index"))
+      .def("rows", rows_of, nb::arg("start"), nb::arg("step"), nb::arg("count"));
 }
 
-TextDetail detail_of(const std::string& name) {
+TextDetail detail_of(const std::string& name, std::string_view verb) {
   if (name == "brief") return TextDetail::brief;
   if (name == "all") return TextDetail::all;
   if (name == "usual") return TextDetail::usual;
   raise({.what = "detail " + name + " is unknown",
          .hint = "give brief, usual or all",
-         .code = ErrorCode::refused});
+         .code = ErrorCode::refused},
+        verb);
 }
 
 // What `make` gives, made without the GIL.
@@ -96,28 +105,44 @@ auto without_gil(Make&& make) {
   return make();
 }
 
-const std::function<Json()>& form_of(const Answer& answer, bool brief) {
-  if (brief && !answer.brief)
-    raise({.what = "this result has no brief form", .code = ErrorCode::refused});
-  return brief ? answer.brief : answer.tree;
+// The same, in the words of Python. With `command` in those of the command, as files have them.
+template <class Make>
+auto in_words(const VerbAnswer& a, bool command, Make&& make) {
+  const nb::gil_scoped_release released;
+  if (command) return make();
+  const Wording words = python_wording(a.verb);
+  const WordingScope scope(words);
+  return make();
 }
 
-nb::bytes json_bytes(const Answer& answer, bool brief) {
-  const auto& make = form_of(answer, brief);
+const std::function<Json()>& form_of(const VerbAnswer& a, bool brief) {
+  if (brief && !a.answer.brief)
+    raise({.what = "this result has no brief form", .code = ErrorCode::refused}, a.verb);
+  return brief ? a.answer.brief : a.answer.tree;
+}
+
+nb::bytes json_bytes(const VerbAnswer& a, bool brief) {
+  const auto& make = form_of(a, brief);
   const std::string text = without_gil([&] { return json_text(make()); });
   return nb::bytes(text.data(), text.size());
 }
 
-nb::object tree_of(const Answer& answer, bool brief) {
-  return python_of(without_gil(form_of(answer, brief)));
+nb::object tree_of(const VerbAnswer& a, bool brief, bool command) {
+  return python_of(in_words(a, command, form_of(a, brief)));
 }
 
-nb::dict tables_in(const Answer& answer) {
+nb::object text_of(const VerbAnswer& a, const std::string& detail, int width, bool colour,
+                   bool command) {
+  const TextOptions options{.width = width, .colour = colour, .detail = detail_of(detail, a.verb)};
+  return python_text(in_words(a, command, [&] { return a.answer.text(options); }));
+}
+
+nb::dict tables_in(const VerbAnswer& a, bool command) {
   nb::dict out;
-  if (!answer.tables) return out;
-  const auto made = without_gil([&] {
+  if (!a.answer.tables) return out;
+  const auto made = in_words(a, command, [&] {
     std::vector<std::pair<std::string, Table>> tables;
-    for (const TreeTable& t : answer.tables(answer.tree()))
+    for (const TreeTable& t : a.answer.tables(a.answer.tree()))
       tables.emplace_back(t.name, Table{columns_of(t)});
     return tables;
   });
@@ -125,32 +150,31 @@ nb::dict tables_in(const Answer& answer) {
   return out;
 }
 
-nb::object page_in(const Answer& answer) {
-  if (!answer.page) raise({.what = "this result has no page", .code = ErrorCode::refused});
-  return python_text(without_gil([&] { return answer.page(answer.tree()); }));
+nb::object page_in(const VerbAnswer& a) {
+  if (!a.answer.page)
+    raise({.what = "this result has no page", .code = ErrorCode::refused}, a.verb);
+  return python_text(without_gil([&] { return a.answer.page(a.answer.tree()); }));
+}
+
+VerbAnswer replay_of(const VerbAnswer& a, const std::vector<std::string>& changes,
+                     const std::string& machine) {
+  const std::string verb = "whatif";
+  return {verb, run_verb(verb, [&](const StopFlag& stop) {
+            return a.answer.whatif(changes, machine, {.stop = &stop});
+          })};
 }
 
 void bind_answer(nb::module_& module) {
-  nb::class_<Answer>(module, "Answer")
-      .def("tree", tree_of, nb::arg("brief") = false)
+  nb::class_<VerbAnswer>(module, "Answer")
+      .def("tree", tree_of, nb::arg("brief") = false, nb::arg("command") = false)
       .def("json", json_bytes, nb::arg("brief") = false)
-      .def(
-          "text",
-          [](const Answer& a, const std::string& detail, int width, bool colour) {
-            const TextOptions options{
-                .width = width, .colour = colour, .detail = detail_of(detail)};
-            return python_text(without_gil([&] { return a.text(options); }));
-          },
-          nb::arg("detail") = "usual", nb::arg("width") = 100, nb::arg("colour") = false)
-      .def("tables", tables_in)
+      .def("text", text_of, nb::arg("detail") = "usual", nb::arg("width") = 100,
+           nb::arg("colour") = false, nb::arg("command") = false)
+      .def("tables", tables_in, nb::arg("command") = false)
       .def("page", page_in)
-      .def(
-          "whatif",
-          [](const Answer& a, const std::vector<std::string>& changes, const std::string& machine) {
-            return run_verb(
-                [&](const StopFlag& stop) { return a.whatif(changes, machine, {.stop = &stop}); });
-          })
-      .def_prop_ro("failures", failures_of<Answer>);
+      .def("whatif", replay_of, nb::arg("changes"), nb::arg("machine"))
+      .def_prop_ro("failures",
+                   [](const VerbAnswer& a) { return exceptions_of(a.answer.failures, a.verb); });
 }
 
 // One rank's trace, whose tables are made when they are asked for.
@@ -166,7 +190,7 @@ struct ReadRun {
 
 ReadRun read_run_of(const std::vector<std::string>& inputs, const std::vector<int>& ranks) {
   TracesRequest request{.inputs = inputs, .ranks = {ranks.begin(), ranks.end()}};
-  const auto read = std::make_shared<ReadTraces>(run_verb([&](const StopFlag& stop) {
+  const auto read = std::make_shared<ReadTraces>(run_verb("analyze", [&](const StopFlag& stop) {
     auto traces = read_traces(request, {.stop = &stop});
     if (traces && traces->ranks.empty())
       return Result<ReadTraces>(traces->failures.empty() ? Error{.what = "the inputs hold no trace",
@@ -197,7 +221,8 @@ void bind_traces(nb::module_& module) {
       .def_prop_ro("counters", table(counters_of));
   nb::class_<ReadRun>(module, "ReadRun")
       .def_prop_ro("ranks", [](const ReadRun& r) { return r.ranks; })
-      .def_prop_ro("failures", failures_of<ReadRun>);
+      .def_prop_ro("failures",
+                   [](const ReadRun& r) { return exceptions_of(r.failures, "analyze"); });
   module.def("read_traces", read_run_of, nb::arg("inputs"), nb::arg("ranks"));
 }
 

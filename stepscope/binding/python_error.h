@@ -4,15 +4,18 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string_view>
+
 #include "stepscope/base/result.h"
 
 namespace stepscope::binding {
 
-// An exception object with the error's text, file, byte and remedy; a UsageError where the request
-// is wrong. The caller has the GIL.
-[[nodiscard]] nanobind::object exception_of(const Error& error);
+// An exception object with the error's text, file, byte, remedy and code; a UsageError where the
+// request is wrong. Text and remedy have the words of Python for flags of `verb`. The caller has
+// the GIL.
+[[nodiscard]] nanobind::object exception_of(const Error& error, std::string_view verb);
 
 // Raises it.
-[[noreturn]] void raise(const Error& error);
+[[noreturn]] void raise(const Error& error, std::string_view verb);
 
 }  // namespace stepscope::binding

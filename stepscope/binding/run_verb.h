@@ -20,9 +20,9 @@ namespace stepscope::binding {
 // work(stop) in a thread of its own, which gives a Result; its value. The calling thread looks for
 // signals ten times a second. After one it sets `stop`, waits until the work has ended, and raises
 // what the signal's handler raised: KeyboardInterrupt after Ctrl-C. The caller has the GIL. Raises
-// the error of the work.
+// the error of the work, in the words of `verb`.
 template <class Work>
-auto run_verb(Work&& work) {
+auto run_verb(std::string_view verb, Work&& work) {
   using Outcome = decltype(work(std::declval<const StopFlag&>()));
   StopFlag stop;
   std::optional<Outcome> outcome;
@@ -57,7 +57,7 @@ auto run_verb(Work&& work) {
   }
   if (raised) throw std::move(*raised);
   if (thrown) std::rethrow_exception(thrown);
-  if (!*outcome) raise(outcome->error());
+  if (!*outcome) raise(outcome->error(), verb);
   return std::move(**outcome);
 }
 

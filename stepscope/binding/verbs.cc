@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "stepscope/binding/python_wording.h"
 #include "stepscope/binding/run_verb.h"
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/verbs/live/live_command.h"
@@ -23,16 +24,20 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
+constexpr const char* live = "live";
+
 // The answer of a verb to these arguments. Raises.
-Answer answer_of(const Verb& verb, const Arguments& arguments) {
+VerbAnswer answer_of(const Verb& verb, const Arguments& arguments) {
+  std::string name(verb.name);
   CLI::App app;
   const VerbRun run = verb.declare(app);
   try {
     app.parse(Arguments(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
-    raise(wrong_request({.what = error.what()}));
+    raise(wrong_request({.what = error.what()}), name);
   }
-  return run_verb([&](const StopFlag& stop) { return run.answer({.stop = &stop}); });
+  Answer answer = run_verb(name, [&](const StopFlag& stop) { return run.answer({.stop = &stop}); });
+  return {std::move(name), std::move(answer)};
 }
 
 // A job that Python follows: next() waits for an interval, except the first time.
@@ -41,10 +46,12 @@ class PythonFollower {
   explicit PythonFollower(const Arguments& arguments) : follower_(opened(arguments)) {}
 
   // Tree and text are made here: the job goes on.
-  Answer next() {
+  VerbAnswer next() {
     std::vector<Error> failures;
     const auto failed = [&](const Error& e) { failures.push_back(e); };
-    auto made = run_verb([&](const StopFlag& stop) -> Result<std::pair<Json, std::string>> {
+    auto made = run_verb(live, [&](const StopFlag& stop) -> Result<std::pair<Json, std::string>> {
+      const Wording words = python_wording(live);
+      const WordingScope scope(words);
       const Progress progress{.failed = failed, .stop = &stop};
       if (std::exchange(begun_, true)) follower_.wait(progress);
       const auto view = follower_.read(false, progress);
@@ -52,15 +59,16 @@ class PythonFollower {
       return std::pair(live_tree(*view), live_text(*view, {}, lines_of_once));
     });
     const auto shared = std::make_shared<const std::pair<Json, std::string>>(std::move(made));
-    return {.tree = [shared] { return shared->first; },
-            .text = [shared](const TextOptions&) { return shared->second; },
-            .failures = std::move(failures)};
+    return {live,
+            {.tree = [shared] { return shared->first; },
+             .text = [shared](const TextOptions&) { return shared->second; },
+             .failures = std::move(failures)}};
   }
 
  private:
   static LiveFollower opened(const Arguments& arguments) {
     auto follower = follow_job(arguments);
-    if (!follower) raise(follower.error());
+    if (!follower) raise(follower.error(), live);
     return std::move(*follower);
   }
 

@@ -6,7 +6,17 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
+
+#include "stepscope/face/help/answer.h"
+
 namespace stepscope::binding {
+
+// The answer of a verb, as Python holds it.
+struct VerbAnswer {
+  std::string verb;
+  Answer answer;
+};
 
 void bind_verbs(nanobind::module_& module);
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The analysis of a capture in a process of its own, and its answer as lines of a training log.
 
-As a program it reads {files, flags} (JSON) from standard input and prints the answer as JSON."""
+As a program it reads files and keywords (pickled) from standard input and prints the answer as JSON."""
 
 from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -37,13 +38,12 @@ def answer_of(files: list[str], flags: dict) -> dict:
 
 def analyze_apart(files: list[str], flags: dict, timeout_s: float) -> dict:
     """answer_of() in another process, of the lowest priority. Raises RuntimeError."""
-    request = json.dumps({"files": files, "flags": flags})
+    request = pickle.dumps((files, flags))
     try:
         done = subprocess.run(
             idle_command(sys.executable, os.path.abspath(__file__)),
             input=request,
             capture_output=True,
-            text=True,
             timeout=timeout_s,
             start_new_session=True,  # Ctrl-C in the terminal is for training
         )
@@ -52,7 +52,10 @@ def analyze_apart(files: list[str], flags: dict, timeout_s: float) -> dict:
     except OSError as error:
         raise RuntimeError(f"cannot start {sys.executable}: {error.strerror}") from error
     if done.returncode != 0:
-        raise RuntimeError(done.stderr.strip() or f"the analysis ended with {done.returncode}")
+        raise RuntimeError(
+            done.stderr.decode(errors="replace").strip()
+            or f"the analysis ended with {done.returncode}"
+        )
     return json.loads(done.stdout)
 
 
@@ -84,9 +87,9 @@ def lines_of(told: dict) -> list[str]:
 
 
 def main() -> None:
-    request = json.load(sys.stdin)
+    files, flags = pickle.load(sys.stdin.buffer)
     try:
-        told = answer_of(request["files"], request["flags"])
+        told = answer_of(files, flags)
     except Exception as error:  # the other process says it
         sys.exit(str(error) or type(error).__name__)
     json.dump(told, sys.stdout)

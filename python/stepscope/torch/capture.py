@@ -207,8 +207,8 @@ def trace_handler(
     exit_s     At the end of the program an answer that is under way is waited for so long.
     on_answer  Called on rank 0, in a thread of its own, with the answer {brief, summary, problems}:
                Analysis.brief(), Analysis.summary(), and lines about inputs that failed.
-    flags      Keywords of stepscope.analyze: model="llama-3-8b", tp=2. Plain values only, they go
-               to another process. A wrong name raises TypeError here."""
+    flags      Parameters of stepscope.analyze: model="llama-3-8b", plan=stepscope.Plan(tp=2). They
+               go to another process. A wrong name raises TypeError here."""
     inspect.signature(stepscope.analyze).bind([], **flags)
     return TraceHandler(
         folder,
