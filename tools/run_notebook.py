@@ -5,7 +5,7 @@
 run_notebook.py [--write] NOTEBOOK...
 
 With --write the outputs are stored. A notebook is written as source: cells with their text, no numbers of executions.
-Runs in the root of the repository. It needs neither Jupyter nor the packages that a notebook does not import.
+It runs in any folder, and needs neither Jupyter nor the packages that a notebook does not import.
 """
 
 import ast
@@ -45,7 +45,11 @@ def run_cell(source, namespace):
 
 
 def lines(text):
-    return text.splitlines(keepends=True)
+    """The lines, without the place of the package on this machine."""
+    import stepscope
+
+    folder = str(pathlib.Path(stepscope.__file__).parent)
+    return text.replace(folder, "stepscope").splitlines(keepends=True)
 
 
 def comparable(outputs):
