@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes python/stepscope/shapes.pyi, the types of the results' attributes, from docs/reference/json.md.
+"""Writes python/stepscope/shapes.pyi, the types of the results' attributes, from docs/reference/json.
 
 write_python_types.py FILE [--check]
 
@@ -35,7 +35,7 @@ RESULTS = {
     "PlanSearch": ["stepscope plan"],
 }
 HEAD = '''# SPDX-License-Identifier: Apache-2.0
-# Written by tools/write_python_types.py from docs/reference/json.md.
+# Written by tools/write_python_types.py from docs/reference/json.
 """Types of the attributes of results. They exist for type checkers and editors only."""
 
 from typing import Generic, TypeVar
@@ -90,7 +90,7 @@ def parse_shape(text):
 
 def read_part(document, command):
     """The shape of one part of the document."""
-    part = re.search(rf"^# `{re.escape(command)}`\n(.*?)(?=^# |\Z)", document, re.M | re.S)[1]
+    part = re.search(rf"^# JSON of `{re.escape(command)}`\n(.*?)(?=^# |\Z)", document, re.M | re.S)[1]
     sections = []
     for section in re.split(r"^## ", part, flags=re.M)[1:]:
         head, _, body = section.partition("\n")
@@ -294,7 +294,8 @@ class Writer:
 def main():
     import tempfile
 
-    document = (ROOT / "docs/reference/json.md").read_text()
+    pages = sorted((ROOT / "docs/reference/json").glob("*.md"))
+    document = "\n".join(page.read_text() for page in pages)
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for result in answers(pathlib.Path(folder)):
@@ -321,7 +322,7 @@ def main():
         file.write_text(made)
     elif file.read_text() != made:
         sys.exit(
-            f"{file} is not what docs/reference/json.md gives; run tools/write_python_types.py {file}"
+            f"{file} is not what docs/reference/json gives; run tools/write_python_types.py {file}"
         )
 
 
