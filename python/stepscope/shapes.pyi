@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Written by tools/write_python_types.py from docs/reference/json.md.
+# Written by tools/write_python_types.py from docs/reference/json.
 """Types of the attributes of results. They exist for type checkers and editors only."""
 
 from typing import Generic, TypeVar
@@ -1624,6 +1624,22 @@ class HangNcclCommunicators(Record):
     init: float | None
     members: list[HangNcclCommunicatorsMembers]
 
+class HangNcclWithoutCommunicatorRingOrders(Record):
+    channels: list[object]
+    ranks: list[object]
+    whole: object
+
+class HangNcclWithoutCommunicatorConnections(Record):
+    from_host: object
+    to_host: object
+    channels: list[object]
+    transports: Map[object]
+
+class HangNcclWithoutCommunicator(Record):
+    ring_orders: list[HangNcclWithoutCommunicatorRingOrders]
+    unclear_rings: object
+    connections: list[HangNcclWithoutCommunicatorConnections]
+
 class HangNcclChoices(Record):
     operation: str | None
     algorithm: object
@@ -1637,6 +1653,7 @@ class HangNccl(Record):
     networks: Map[object]
     environment: Map[object]
     communicators: list[HangNcclCommunicators]
+    without_communicator: HangNcclWithoutCommunicator
     choices: list[HangNcclChoices]
 
 class HangAttributes:

@@ -84,8 +84,9 @@ def analyze(
     inputs: Traces of one run: files (.json, .pftrace, .sqlite; .gz, .zst), directories,
         patterns, URLs (https://, s3://). Logs of GPUs (nvidia-smi, DCGM) may be among the
         files.
-    steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
-    ranks: Only these ranks: 0,2,8-15.
+    steps: Only these steps: A:B (or A-B), A:, :B or N. Give 3, (3, 5), (3, None) or range(3,
+        6).
+    ranks: Only these ranks: 0,2,8-15 (or 8:15).
     model: Model of the run, for its FLOPs and the expected step: a name, a file of ours or a
         Hugging Face config.json.
     machine: Device of the run: a machine of the catalogue or a file.
@@ -156,8 +157,9 @@ def whatif(
         prefetch:COUNT[@RANK]. docs/reference/changes.md explains them. Without change all
         changes that analyze asks for are replayed.
     machine: Machine whose links tell the time of message sizes that the traces do not have.
-    steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
-    ranks: Only these ranks: 0,2,8-15.
+    steps: Only these steps: A:B (or A-B), A:, :B or N. Give 3, (3, 5), (3, None) or range(3,
+        6).
+    ranks: Only these ranks: 0,2,8-15 (or 8:15).
     reading: How traces, logs and lists of step times are read. Give Reading(step_annotation,
         filter_time, kernel_rules, groups, tp, pp, dp, threads), or a dict.
     """
@@ -206,8 +208,9 @@ def project(
         changes of the kernels.
     recorded: What the traces do not tell of the recorded plan:
         tp=2,pp=4,global-batch=64,seq=4096,zero=1.
-    steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
-    ranks: Only these ranks: 0,2,8-15.
+    steps: Only these steps: A:B (or A-B), A:, :B or N. Give 3, (3, 5), (3, None) or range(3,
+        6).
+    ranks: Only these ranks: 0,2,8-15 (or 8:15).
     plan: How a job divides its work: degrees of parallelism, memory, kernels, batch. Give
         Plan(...), whose fields help(Plan) lists, a plan file, or its content as a dict.
     job: What traces and model do not say of a job: its machines, FLOPs and prices. Give
@@ -308,8 +311,8 @@ def digest(
     out: str | os.PathLike[str],
     threads: int | None = None,
 ) -> Digest:
-    """Writes a small file for each trace, about a hundredth of the JSON of a large one, that
-    analyze, whatif, compare and check read in place of the trace, with the same answers.
+    """Writes a small file for each trace, about a hundredth of the JSON of a large one.
+    analyze, whatif, compare and check read it in place of the trace, with the same answers.
     Each file can be made where its trace lies; a digest that is there is kept while its
     trace does not change.
 
@@ -429,7 +432,8 @@ def stacks(
     inputs: Collapsed stacks, perf script, py-spy, speedscope, pprof; compressed or not.
     against: Earlier profile to compare with.
     trace: Traces of the same run, which show the device's work in each phase of the host.
-    steps: Only these steps: A:B, A:, :B or N. Give 3, (3, 5), (3, None) or range(3, 6).
+    steps: Only these steps: A:B (or A-B), A:, :B or N. Give 3, (3, 5), (3, None) or range(3,
+        6).
     format: Format of the profiles, where it is not recognised.
     rules: Phases of your own, before the built-in ones.
     lasti: Table of CPython instructions, for source lines of frames like fetch [0x36a]: a file,

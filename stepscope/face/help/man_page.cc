@@ -136,8 +136,8 @@ std::string flags_markdown(std::span<const Verb> verbs) {
       "`stepscope VERB --help` and `man stepscope-VERB` show what these pages show. Flags of the "
       "same meaning have the same name and the same syntax in all verbs. Times are written as "
       "`20ms` or `3s`, shares as `5%`, sizes as `25MB` (10^6 bytes) or `16MiB` (2^20 bytes). A "
-      "type "
-      "in small letters is a list of the possible values.\n\n"
+      "type in small letters is a list of the possible values. Every verb also has `-h` (help) and "
+      "`-q` (no text and no progress).\n\n"
       "| verb | task |\n|---|---|\n";
   for (const Verb& verb : verbs)
     if (!verb.group.empty())

@@ -45,5 +45,14 @@ TEST(Slips, AreNotSeenInOtherWords) {
     EXPECT_EQ(slip_of(words), "") << words.front();
 }
 
+TEST(Slips, HelpIsAVerbWhereOneIsAsked) {
+  CLI::App program{"", "stepscope"};
+  CLI::App* man = program.add_subcommand("man");
+  std::string verb;
+  man->add_option("VERB", verb);
+  program.parse(std::vector<std::string>{"help", "man"});
+  EXPECT_EQ(slip_in(*man), "");
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -58,9 +58,10 @@ TEST(Suggest, AFlagOfOtherProgramsHasItsCounterpart) {
             "analyze has no flag --output; write --json TEXT");
   EXPECT_EQ(unknown_flag(*p.plan, "-o"),
             "plan has no flag -o; stepscope help plan lists the flags");
-  EXPECT_EQ(unknown_flag(*p.plan, "--no-progress"),
-            "plan has no flag --no-progress; progress is drawn on a terminal only, and --quiet leaves "
-            "it out");
+  EXPECT_EQ(
+      unknown_flag(*p.plan, "--no-progress"),
+      "plan has no flag --no-progress; progress is drawn on a terminal only, and --quiet leaves "
+      "it out");
   EXPECT_EQ(unknown_flag(*p.plan, "--no-color"),
             "plan has no flag --no-color; colours are for a terminal only, and NO_COLOR=1 turns "
             "them off");
