@@ -123,7 +123,9 @@ CLI::Option* as_choice(CLI::Option* option, const std::vector<std::string>& word
       ->type_name(fmt::format("{}", fmt::join(words, "|")))
       ->check(checked([words](const std::string& text) {
         if (std::ranges::find(words, text) != words.end()) return std::string();
-        const auto near = likely_names(text, words);
+        constexpr std::size_t least = 3;  // letters that resemble something
+        const auto near =
+            text.size() < least ? std::vector<std::string>() : likely_names(text, words);
         return fmt::format("{} is none of {}{}", text, fmt::join(words, ", "),
                            near.empty() ? "" : "; did you mean " + near.front() + "?");
       }));

@@ -81,7 +81,9 @@ std::string slip_in(const CLI::App& verb) {
   std::vector<std::string> words;
   if (!verb.get_allow_extras()) words = verb.remaining();
   for (const CLI::Option* option : verb.get_options()) {
-    const bool command = option->get_type_name().starts_with("COMMAND");  // has words of its own
+    // A command has words of its own, and help is a verb.
+    const std::string type = option->get_type_name();
+    const bool command = type.starts_with("COMMAND") || type.starts_with("VERB");
     for (const std::string& value : option->results()) {
       if (command || is_there(value)) continue;
       if (option->get_positional()) {
