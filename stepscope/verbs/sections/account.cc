@@ -17,22 +17,25 @@ namespace {
 
 constexpr std::size_t bar_width = 20;
 
-// What is too small for a line of its own, or beyond the last of `most` lines, summed; one such
-// line stays as it is. `lines` are in order.
-void fold_small(std::vector<AccountLine>& lines, std::size_t most) {
-  const auto large = [](const AccountLine& l) { return std::abs(l.percent) >= 0.1; };
-  const auto begin = std::ranges::stable_partition(lines, large).begin();
-  auto kept = static_cast<std::size_t>(begin - lines.begin());
-  if (kept + 1 >= lines.size()) kept = lines.size();
-  if (std::min(kept + 1, lines.size()) > most) kept = most - 1;
-  if (kept >= lines.size()) return;
-  AccountLine rest{fmt::format("{} smaller causes", lines.size() - kept)};
-  for (std::size_t i = kept; i < lines.size(); ++i) {
-    rest.ns += lines[i].ns;
-    rest.percent += lines[i].percent;
+struct RoundedLine {
+  AccountLine line;
+  std::size_t causes = 1;  // that it stands for
+  std::int64_t tenths = 0;
+};
+
+// The lines from `first` on as one, "n smaller causes", if they are several.
+void fold(std::vector<RoundedLine>& lines, std::size_t first) {
+  if (first + 1 >= lines.size()) return;
+  RoundedLine rest{.line = {}, .causes = 0};
+  for (std::size_t i = first; i < lines.size(); ++i) {
+    rest.line.ns += lines[i].line.ns;
+    rest.line.percent += lines[i].line.percent;
+    rest.causes += lines[i].causes;
+    rest.tenths += lines[i].tenths;
   }
-  lines.resize(kept);
-  lines.push_back(rest);
+  rest.line.name = fmt::format("{} smaller causes", rest.causes);
+  lines.resize(first);
+  lines.push_back(std::move(rest));
 }
 
 }  // namespace
@@ -54,24 +57,31 @@ std::vector<std::int64_t> tenths_to_sum(std::span<const double> percents) {
   return tenths;
 }
 
-std::string account_text(std::vector<AccountLine> lines, std::size_t most_lines) {
-  std::erase_if(lines, [](const AccountLine& l) { return l.ns == 0; });
-  std::ranges::stable_sort(lines, std::greater<>(), &AccountLine::percent);
-  fold_small(lines, most_lines);
+std::string account_text(std::vector<AccountLine> account, std::size_t most_lines) {
+  std::erase_if(account, [](const AccountLine& l) { return l.ns == 0; });
+  std::ranges::stable_sort(account, std::greater<>(), &AccountLine::percent);
+  std::vector<RoundedLine> lines;
+  for (AccountLine& l : account) lines.push_back({.line = std::move(l)});
+  const auto large = [](const RoundedLine& l) { return std::abs(l.line.percent) >= 0.1; };
+  const auto small = std::ranges::stable_partition(lines, large).begin();
+  fold(lines, static_cast<std::size_t>(small - lines.begin()));
   constexpr double least_shown = 0.05;  // rounds to 0.1 %
-  std::erase_if(lines, [](const AccountLine& l) { return std::fabs(l.percent) < least_shown; });
+  std::erase_if(lines,
+                [](const RoundedLine& l) { return std::fabs(l.line.percent) < least_shown; });
   std::vector<double> percents;
-  for (const AccountLine& l : lines) percents.push_back(l.percent);
+  for (const RoundedLine& l : lines) percents.push_back(l.line.percent);
   const std::vector<std::int64_t> tenths = tenths_to_sum(percents);
+  for (std::size_t i = 0; i < lines.size(); ++i) lines[i].tenths = tenths[i];
+  // After rounding: a line has the same percent in a short account.
+  if (lines.size() > most_lines) fold(lines, most_lines - 1);
   double most = 0;
-  for (const AccountLine& l : lines) most = std::max(most, l.percent);
+  for (const RoundedLine& l : lines) most = std::max(most, l.line.percent);
   std::string out;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const AccountLine& l = lines[i];
+  for (const auto& [l, causes, rounded] : lines) {
     const std::string b = bar(most > 0 ? l.percent / most : 0, bar_width);
     out +=
         fmt::format("  {:<32} {:>8}  {:>5.1f} %  {}{}{}", l.name, format_time(l.ns),
-                    static_cast<double>(tenths[i]) / 10, b,
+                    static_cast<double>(rounded) / 10, b,
                     l.note.empty() ? "" : std::string(bar_width - columns_of(b) + 2, ' '), l.note);
     out.erase(out.find_last_not_of(' ') + 1);
     out += '\n';

@@ -21,7 +21,7 @@ struct AccountLine {
   std::string note{};  // behind the bar
 };
 
-// At most this many lines, unless told otherwise.
+// More lines than any account has.
 inline constexpr std::size_t every_line = 100;
 
 // Lines under 0.1 %, and those beyond the last of `most_lines`, become one, "n smaller causes";

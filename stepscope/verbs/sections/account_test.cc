@@ -84,6 +84,17 @@ TEST(Account, WhatIsBeyondTheLastLineIsSummedInIt) {
   EXPECT_EQ(account_text(lines, 5).find("smaller"), std::string::npos) << "five have place";
 }
 
+TEST(Account, AShortAccountRoundsAsTheWholeOne) {
+  const std::vector<AccountLine> lines = {
+      {"a", 1, 38.86}, {"b", 1, 31.24}, {"c", 1, 15.06}, {"d", 1, 9.56}, {"e", 1, 5.24}};
+  const std::string whole = account_text(lines);
+  const std::string brief = account_text(lines, 3);
+  const std::size_t two = whole.find('\n', whole.find('\n') + 1);
+  EXPECT_EQ(brief.substr(0, two), whole.substr(0, two));
+  EXPECT_NE(brief.find("3 smaller causes"), std::string::npos) << brief;
+  EXPECT_EQ(printed_tenths(brief), printed_tenths(whole));
+}
+
 TEST(Account, TheRankThatStandsOutIsNamed) {
   TestReport t({{{compute, 50}, {idle_host, 50}}, {{compute, 95}, {idle_host, 5}}});
   const std::string text = budget_account(t.job);

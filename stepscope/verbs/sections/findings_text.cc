@@ -88,7 +88,7 @@ std::string whole_finding(std::span<const Finding> findings, std::size_t i, std:
   return out;
 }
 
-// Those that are not under another, but for the one that was said; by gain.
+// The findings that are not under another one and were not said yet, by gain.
 std::vector<const Finding*> by_gain(std::span<const Finding> findings, std::string_view but) {
   std::vector<const Finding*> first;
   for (const Finding& f : findings)

@@ -24,7 +24,7 @@ namespace stepscope {
                                               const JobResult& job, std::string_view but,
                                               std::size_t most, std::size_t width);
 
-// That with the largest gain of those that are not under another; null without any.
+// The finding with the largest gain that is not under another one; null without any.
 [[nodiscard]] const Finding* largest_finding(std::span<const Finding> findings);
 
 // The names of the first `most` that have a gain, with it, as a sentence; empty without any.
