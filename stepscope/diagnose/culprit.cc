@@ -255,7 +255,7 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
   const Explanation& e = *job.explanation;
   if (device_unseen(job))
     return NoAnswer{
-        msg::device_not_recorded(),
+        msg::device_not_recorded(job.ranks.size() > 1),
         msg::see_recording(msg::record_device_rows(record_with(Fact::device_rows, job)))};
   if (!has(recorded_facts(job), Fact::launches))
     return NoAnswer{msg::launches_unseen(), msg::see_recording(msg::record_launches())};

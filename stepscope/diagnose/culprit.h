@@ -64,8 +64,8 @@ struct Culprit {
 // Whether the replay gives the cost of each cause. Then only its faults accuse: a rank that is late
 // may be a victim.
 [[nodiscard]] bool replay_tells(const JobResult& job);
-// Whether the step of this index is part of what a step takes by the replay: the first of several is
-// not (step_time() of the replay).
+// Whether the step of this index is part of what a step takes by the replay: the first of several
+// is not (step_time() of the replay).
 [[nodiscard]] bool counts_in_length(const JobResult& job, std::int64_t step);
 
 // The verdict first, then its alternatives: other faults, largest gain first. Empty if the steps

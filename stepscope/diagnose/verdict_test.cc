@@ -334,8 +334,7 @@ TEST(Verdict, NothingIsKnownToBindAStepWhoseDeviceWasNotRecorded) {
   EXPECT_EQ(t.job.explanation->path.length, Ns{0}) << "not even the critical path";
   const JobVerdict verdict = find_verdict(t.job, std::nullopt);
   EXPECT_TRUE(says(say_stopped(verdict.sentence),
-                   "A step takes 100 ms. No what-if: the device's work was not recorded on every "
-                   "rank"))
+                   "A step takes 100 ms. No what-if: the device's work was not recorded"))
       << say_stopped(verdict.sentence);
   EXPECT_EQ(say(verdict.culprit),
             "record the device's rows (ProfilerActivity.CUDA); docs/how-to/record-a-trace.md");

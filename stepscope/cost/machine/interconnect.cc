@@ -40,7 +40,7 @@ void resolve(const std::optional<LinkTiming>& timing, bool outer, ResolvedTiming
                      (count == 1 ? "1 number is" : std::to_string(count) + " numbers are") +
                      " taken from other machines";
   if (count <= few) said += " (" + assumed + ")";
-  assumptions.push_back(said + "; stepscope calibrate --from fits yours to output of nccl-tests");
+  assumptions.push_back(said + "; stepscope calibrate fits yours to output of nccl-tests");
 }
 
 // If the file does not state the topology, the rates show it.

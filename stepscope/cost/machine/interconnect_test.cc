@@ -42,7 +42,7 @@ TEST(Network, TakesMeasuredTimingAndSaysWhatItAssumes) {
             *info(LinkParameter::hop_simple_us).up);
   ASSERT_EQ(n.assumptions.size(), 2u);
   EXPECT_TRUE(n.assumptions[0].starts_with("scale_up.timing: ")) << n.assumptions[0];
-  EXPECT_NE(n.assumptions[0].find("calibrate --from"), std::string::npos) << n.assumptions[0];
+  EXPECT_NE(n.assumptions[0].find("stepscope calibrate"), std::string::npos) << n.assumptions[0];
   EXPECT_TRUE(n.assumptions[1].starts_with("scale_out.timing: ")) << n.assumptions[1];
 }
 

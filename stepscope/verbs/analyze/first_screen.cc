@@ -32,7 +32,7 @@ constexpr std::size_t most_names = 2;     // of other findings
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// The kernels, on a CPU the operators, that take most of the steps.
+// The kernels, on a CPU the operators that compute, which take most of the steps.
 std::string costliest(const Analysis& report, std::size_t width) {
   const RankResult& r = report.job.ranks.front();
   const bool cpu = r.device.is_cpu();
@@ -47,6 +47,8 @@ std::string costliest(const Analysis& report, std::size_t width) {
   if (cpu) {
     std::map<std::string, Cost> by_name;  // of several shapes
     for (const OperatorRow& o : r.work.operators) {
+      // Worker threads wait in collectives while the step goes on.
+      if (o.kind == NameClass::communication || o.kind == NameClass::wait) continue;
       std::string name = printable((*r.strings)[o.name]);
       Cost& cost = by_name[name];
       cost.name = std::move(name);

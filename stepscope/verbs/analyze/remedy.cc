@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <variant>
 
 #include "stepscope/base/utf8.h"
 #include "stepscope/face/tree/names.h"
@@ -36,7 +37,12 @@ const Finding* said_finding(const Analysis& report) {
 
 Message remedy_of(const Analysis& report) {
   const Finding* said = said_finding(report);
-  return said == nullptr ? Message() : said->advice;
+  if (said == nullptr) return {};
+  // What to do if that does not help stands with the findings.
+  if (said->advice.kind == MessageKind::else_leave_out)
+    if (const auto* first = std::get_if<Messages>(&said->advice.values.front().kinds()))
+      return first->front();
+  return said->advice;
 }
 
 std::string word_for_shell(const std::string& word) {
