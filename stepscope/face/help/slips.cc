@@ -69,8 +69,7 @@ std::string slip_of_word(const CLI::App& verb, const std::string& word) {
     return fmt::format("{} begins with a dash of a text; write {}", word, plain);
   if (std::string flag = as_flag(verb, word); !flag.empty())
     return fmt::format("{} is no argument; write {}", word, flag);
-  const bool takes_verb = verb.get_option_no_throw("VERB") != nullptr;
-  if (word == "help" && !takes_verb)
+  if (word == "help")
     return fmt::format("help is no argument; write stepscope help {}", verb.get_name());
   return {};
 }

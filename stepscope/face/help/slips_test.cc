@@ -49,7 +49,7 @@ TEST(Slips, HelpIsAVerbWhereOneIsAsked) {
   CLI::App program{"", "stepscope"};
   CLI::App* man = program.add_subcommand("man");
   std::string verb;
-  man->add_option("VERB", verb);
+  man->add_option("VERB", verb)->type_name("VERB");
   program.parse(std::vector<std::string>{"help", "man"});
   EXPECT_EQ(slip_in(*man), "");
 }
