@@ -90,7 +90,9 @@ def parse_shape(text):
 
 def read_part(document, command):
     """The shape of one part of the document."""
-    part = re.search(rf"^# JSON of `{re.escape(command)}`\n(.*?)(?=^# |\Z)", document, re.M | re.S)[1]
+    part = re.search(rf"^# JSON of `{re.escape(command)}`\n(.*?)(?=^# |\Z)", document, re.M | re.S)[
+        1
+    ]
     sections = []
     for section in re.split(r"^## ", part, flags=re.M)[1:]:
         head, _, body = section.partition("\n")

@@ -18,7 +18,7 @@ expect "prose" 1 "prose.txt: is no profile that is known; give" -- stacks prose.
 head -c 5000 "$stepscope" >binary
 expect "a program" 1 "binary: is binary, and no pprof profile; give" -- stacks binary
 echo '{"traceEvents": [{"ph": "B", "name": "f"}]}' >trace.json
-expect "a Chrome trace" 1 "trace.json: is a Chrome trace.*; stepscope analyze" -- stacks trace.json
+expect "a Chrome trace" 1 "trace.json: is a trace; stepscope analyze trace.json" -- stacks trace.json
 printf '0x12 (x.so);[unknown] (y.so) 4\n' >unknown.txt
 says='without symbols' expect "stacks without symbols" 0 -- stacks unknown.txt
 printf 'a;b 1\r\nno count\r\na;c 2\r\n' >crlf.txt

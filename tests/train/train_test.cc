@@ -32,21 +32,11 @@ struct Trained {
 
 Trained train(const ScratchFolder& folder, std::vector<std::string> flags) {
   const std::string path = folder.file("train.json");
-  std::vector<std::string> arguments = {"train",
-                                        "--data",
-                                        text_of_the_project(),
-                                        "--preset",
-                                        "llama-tiny",
-                                        "--micro-batch",
-                                        "2",
-                                        "--seq",
-                                        "32",
-                                        "--quiet",
-                                        "--json",
-                                        path,
-                                        "--peak-tflops",
-                                        "0.1",
-                                        "--ranks"};
+  std::vector<std::string> arguments = {"train",    "--data",     text_of_the_project(),
+                                        "--preset", "llama-tiny", "--micro-batch",
+                                        "2",        "--seq",      "32",
+                                        "--json",   path,         "--peak-tflops",
+                                        "0.1",      "--ranks"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   Trained trained{.outcome = run(arguments), .json = nullptr};
   if (std::ifstream in(path); in) trained.json = Json::parse(in, nullptr, false);

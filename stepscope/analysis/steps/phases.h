@@ -50,7 +50,7 @@ struct HostPhases {
 
 struct StepPhases {
   std::array<Ns, phase_count> time{};
-  // Of it: communication runs, and no compute hides it. Zero in CPU-only traces.
+  // The part in which communication runs and no compute hides it. Zero in CPU-only traces.
   std::array<Ns, phase_count> communication{};
 
   Ns& operator[](Phase p) { return time[static_cast<std::size_t>(p)]; }

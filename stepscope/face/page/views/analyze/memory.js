@@ -84,7 +84,8 @@ function device_part(device, rank) {
       known(device.headroom_bytes) && ['Headroom', bytes(device.headroom_bytes), 'of the device'],
       device.running_at_peak &&
           ['Running at the peak', h('span', {class: 'mono'}, device.running_at_peak)],
-      known(device.uncounted_bytes) && ['Not counted', bytes(device.uncounted_bytes), 'of the model']
+      known(device.uncounted_bytes) &&
+          ['Not counted', bytes(device.uncounted_bytes), 'of the model']
     ]),
     device.older_counts === false &&
         note('What was allocated before the recording and stays is in none of these figures.'),
