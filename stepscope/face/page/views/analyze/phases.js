@@ -31,9 +31,15 @@ function phase_chart(rows) {
                     }
                   }),
                   h('b', {style: {left: at(p.min_ns), width: at(p.max_ns - p.min_ns)}})),
-                h('span', {class: 'value'}, `${ns(p.mean_ns)} ± ${ns(p.stdev_ns)}${
-                  p.communication_ns > 0 ?
-                    `, ${ns(p.communication_ns)} exposed communication` : ''}`))));
+                h('span', {class: 'value'}, `${ns(p.mean_ns)} ± ${ns(p.stdev_ns)}`))));
+}
+
+// The exposed communication of the phases.
+function communication_note(rows) {
+  const exposed = rows.filter((p) => p.communication_ns > 0);
+  return exposed.length > 0 &&
+      note('Exposed communication: ' +
+           exposed.map((p) => `${plain(p.phase)} ${ns(p.communication_ns)}`).join(', ') + '.');
 }
 
 export function phases_section(report) {
@@ -50,8 +56,10 @@ export function phases_section(report) {
   return [
     by_rank(
         ranks, 'all',
-        (some, all) =>
-            phase_chart(all ? report.job.phases.filter((p) => p.max_ns > 0) : of(some[0]))),
+        (some, all) => {
+          const rows = all ? report.job.phases.filter((p) => p.max_ns > 0) : of(some[0]);
+          return h('div', null, phase_chart(rows), communication_note(rows));
+        }),
     note('Per step: bar = mean, line = smallest to largest.'), note_other
   ];
 }
