@@ -39,32 +39,31 @@ std::string costliest(const Analysis& report, std::size_t width) {
   const auto steps = static_cast<std::int64_t>(std::max<std::size_t>(r.steps.size(), 1));
   const auto wall = static_cast<double>(r.budget.total.sum().count());
   struct Cost {
-    std::string name;
+    StringId name = empty_string;
     std::uint64_t calls = 0;
     Ns total{};
   };
   std::vector<Cost> costs;
   if (cpu) {
-    std::map<std::string, Cost> by_name;  // of several shapes
+    std::map<StringId, Cost> by_name;  // of several shapes
     for (const OperatorRow& o : r.work.operators) {
       // Worker threads wait in collectives while the step goes on.
       if (o.kind == NameClass::communication || o.kind == NameClass::wait) continue;
-      std::string name = printable((*r.strings)[o.name]);
-      Cost& cost = by_name[name];
-      cost.name = std::move(name);
+      Cost& cost = by_name[o.name];
+      cost.name = o.name;
       cost.calls += o.calls;
       cost.total += o.device;
     }
-    for (auto& [name, cost] : by_name) costs.push_back(std::move(cost));
+    for (const auto& [name, cost] : by_name) costs.push_back(cost);
   } else {
-    for (const KernelRow& k : r.work.kernels.kernels)
-      costs.push_back({short_kernel_name(printable((*r.strings)[k.name])), k.count, k.total});
+    for (const KernelRow& k : r.work.kernels.kernels) costs.push_back({k.name, k.count, k.total});
   }
   std::ranges::stable_sort(costs, std::ranges::greater{}, &Cost::total);
   Rows rows;
   for (const auto& [name, calls, total] : costs) {
     if (rows.size() == first_rows || calls == 0 || total <= Ns{}) break;
-    rows.push_back({name, std::to_string(calls),
+    const std::string whole = printable((*r.strings)[name]);
+    rows.push_back({cpu ? whole : short_kernel_name(whole), std::to_string(calls),
                     format_time(total / static_cast<std::int64_t>(calls)),
                     format_time(total / steps),
                     wall > 0 ? format_percent(static_cast<double>(total.count()) / wall) : "-"});

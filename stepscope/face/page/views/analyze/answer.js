@@ -8,6 +8,10 @@ import {plain, plural, runs} from '../../format/names.js';
 import {bytes, count, known, ns, percent, sum} from '../../format/numbers.js';
 import {one_window} from './budget.js';
 
+const most_left_out = 3;  // files whose reason the head gives
+
+const name_of = (input) => input.path.split('/').pop();
+
 function devices_of(ranks) {
   const names = new Map();
   for (const r of ranks) {
@@ -29,7 +33,7 @@ function kicker(report) {
   else parts.push('no steps');
   const used = inputs.filter((i) => !i.error);
   parts.push(used.length && used.length < inputs.length ?
-    `${used.length} of ${plural(inputs.length, 'file')}: ${used[0].path.split('/').pop()}${
+    `${used.length} of ${plural(inputs.length, 'file')}: ${name_of(used[0])}${
       used.length > 1 ? ', …' : ''}` :
     `${plural(inputs.length, 'file')}, ${bytes(sum(inputs.map((i) => i.bytes)))}`);
   return parts.join(' · ');
@@ -86,8 +90,6 @@ function key_figures(report) {
                 h('dd', null, value, remark && h('small', null, remark)))));
 }
 
-const most_left_out = 3;
-
 function headline(report) {
   if (report.answer && report.answer.sentence) return report.answer.sentence;
   if (!report.ranks.length) return 'No file could be analysed.';
@@ -135,7 +137,7 @@ export function analyze_hero(report) {
           h('div', {class: 'notes broken', role: 'alert'},
             h('strong', null, `${plural(broken.length, 'file')} left out`),
             h('ul', null, broken.slice(0, most_left_out).map(
-              (i) => h('li', null, `${i.path.split('/').pop()}: ${i.error}`))),
+              (i) => h('li', null, `${name_of(i)}: ${i.error}`))),
             broken.length > most_left_out &&
               h('p', null, `… and ${count(broken.length - most_left_out)} more: see Inputs`)),
       said.length > 0 &&
