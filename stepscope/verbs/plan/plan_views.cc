@@ -396,7 +396,7 @@ std::string plan_text(const PlanResult& r, const PlanTextOptions& options) {
     out += wrapped(plan_in_words(best.plan), width);
     out += wrapped(interval_in_words(best.cost), width);
     if (r.found.offload_searched && !r.request.offload)
-      out += wrapped(msg::fits_offloaded(), width);
+      out += wrapped(msg::fits_offloaded(ByteSize{allowed_bytes(r)}), width);
   }
   out += not_tried(r, width);
   if (r.found.stopped) out += "The search was interrupted: this is what was found until then.\n";

@@ -213,7 +213,7 @@ TEST(PlanText, NamesTheFlagsThatTheSearchDoesNotTry) {
 TEST(PlanText, SaysThatNothingFitsWithoutOffloading) {
   Searched s;
   s.report.found.best = {found_plan(8, 3, 0.5)};
-  constexpr std::string_view said = "No plan fits with all states in the memory of the devices.";
+  constexpr std::string_view said = "No plan with all states on the devices fits in ";
   EXPECT_EQ(plan_text(s.report).find(said), std::string::npos);
   s.report.found.offload_searched = true;
   EXPECT_NE(plan_text(s.report).find(said), std::string::npos);
