@@ -361,7 +361,9 @@ void add_window(RankTrace& have, std::vector<Span>& spans, Trace&& trace, Run& r
   }
   run.errors.push_back(
       {.what = "claims rank " + std::to_string(have.rank) + ", and so does " +
-               have.trace.metadata.path + " for the same time; only that one is used",
+               have.trace.metadata.path +
+               (one_clock ? " for the same time" : ", and their clocks have no common start") +
+               "; only that one is used",
        .file = trace.metadata.path,
        .hint = "give the files of one run, or rename them so that each has its own rank"});
 }
