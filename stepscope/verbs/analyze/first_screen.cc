@@ -85,6 +85,30 @@ bool is_doubt(const Message& note) {
          note.kind != units_unknown;
 }
 
+bool has_part(const Message& message, MessageKind kind) {
+  return message.kind == kind || std::ranges::any_of(message.values, [&](const Value& v) {
+           const auto* parts = std::get_if<Messages>(&v.kinds());
+           return parts != nullptr &&
+                  std::ranges::any_of(*parts, [&](const Message& m) { return has_part(m, kind); });
+         });
+}
+
+// Whether the answer has said what the note says, with its remedy.
+bool is_answered(const Message& note, const JobVerdict& answer) {
+  using enum MessageKind;
+  if (!has_part(answer.sentence, saving_unknown)) return false;
+  switch (note.kind) {
+    case no_gain_stated:
+      return true;
+    case no_device_rows:
+      return has_part(answer.culprit, record_device_rows);
+    case ranks_absent:
+      return has_part(answer.culprit, record_peers);
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::string headline(const Analysis& report) {
@@ -194,6 +218,7 @@ std::string first_screen_text(const Analysis& report, const TextOptions& options
   // A doubt is printed; another note is if it fits.
   std::size_t left = 0;
   for (const Message& w : notes(report)) {
+    if (is_answered(w, report.answer)) continue;
     const std::string text = note_text(w, width);
     if (is_doubt(w) || lines(out) + lines(text) < first_screen)
       out += text;
