@@ -206,20 +206,23 @@ double room_for_states(const Search& search, bool offload) {
          static_cast<double>(m.nvme->capacity->value);
 }
 
-// Doubles the count, then bisects between a count that does not fit and one that does. Counts whose
-// memory is less than all states together are not searched. Nothing where that takes too long;
-// where the bisection does, a count that is enough.
-std::optional<std::int64_t> smallest_count(const Search& search, bool offload) {
-  constexpr std::int64_t most = 1 << 16;
-  std::int64_t left = 3'000'000;  // plans to evaluate: seconds
+// Whether `devices` can hold one copy of all states together.
+bool have_room(const Search& search, bool offload, std::int64_t devices) {
   const Precision& bytes = search.request.base.precision;
   const double states =
       static_cast<double>(parameter_count(search.model).total) * bytes.parameter_bytes +
       static_cast<double>(trained_parameters(search.model, search.request.base.trained)) *
           (state_bytes(bytes) - bytes.parameter_bytes);
-  const double room = room_for_states(search, offload);
+  return states <= room_for_states(search, offload) * static_cast<double>(devices);
+}
+
+// Doubles the count, then bisects between a count that does not fit and one that does. Counts
+// without room for all states are not searched. Nothing where that takes more than `left`
+// evaluations; where the bisection does, a count that is enough.
+std::optional<std::int64_t> smallest_count(const Search& search, bool offload, std::int64_t left) {
+  constexpr std::int64_t most = 1 << 16;
   const auto fits = [&](std::int64_t n) {
-    if (states > room * static_cast<double>(n)) return false;
+    if (!have_room(search, offload, n)) return false;
     const CountOutcome outcome = search.of(n, offload, left);
     left -= outcome.evaluated;
     return outcome.feasible > 0;
@@ -336,6 +339,34 @@ std::optional<Error> kept_problem(const Transformer& model, const Plan& base) {
   return can ? std::nullopt : std::optional(can.error());
 }
 
+bool can_offload(const Machine& machine) {
+  return machine.host && machine.host->per_direction && machine.host->memory_rate;
+}
+
+// The request with the base's shape, or with its tensor layout, context parallelism and schedule
+// only.
+SearchRequest near_base(SearchRequest request, bool other_groups) {
+  const Plan& base = request.base;
+  const auto keep = [&](SearchKey key, auto value) {
+    request.fixed[static_cast<std::size_t>(key)] = static_cast<std::int64_t>(value);
+  };
+  using enum SearchKey;
+  keep(tensor_layout, base.tensor.layout);
+  keep(cp, base.cp);
+  keep(context_exchange, base.context_exchange);
+  keep(schedule, base.pipeline.schedule);
+  keep(virtual_stages, base.pipeline.virtual_stages);
+  if (other_groups) return request;
+  keep(tp, base.tp);
+  keep(tp_rows, base.tensor.rows);
+  keep(tp_columns, base.tensor.columns);
+  keep(tp_depth, base.tensor.depth);
+  keep(sequence_parallel, base.tensor.sequence_parallel);
+  keep(ep, base.ep);
+  keep(pp, base.pp);
+  return request;
+}
+
 std::optional<Error> problem(const Transformer& model, const Machine& machine,
                              const SearchRequest& request) {
   if (!machine.memory) {
@@ -380,20 +411,49 @@ Result<SearchResult> search_plans(const Transformer& model, const Machine& machi
                  .top = request.top}};
   SearchResult result;
   if (auto error = search_counts(search, request.offload, result)) return *std::move(error);
-  const bool moves = machine.host && machine.host->per_direction && machine.host->memory_rate;
-  if (result.feasible == 0 && !request.offload && moves && !stopped(request)) {
+  if (result.feasible == 0 && !request.offload && can_offload(machine) && !stopped(request)) {
     result = {};
     if (auto error = search_counts(search, true, result)) return *std::move(error);
   }
   const bool too_large = result.rejected[static_cast<std::size_t>(Rejected::memory)] > 0;
   if (result.feasible == 0 && too_large) {
-    result.smallest_devices = smallest_count(search, request.offload);
+    constexpr std::int64_t seconds_of_work = 3'000'000;
+    result.smallest_devices = smallest_count(search, request.offload, seconds_of_work);
   }
   for (const std::int64_t n : result.rejected) result.candidates += n;
   result.candidates += result.feasible;
   result.stopped = stopped(request);
   result.elapsed = std::chrono::steady_clock::now() - begin;
   return result;
+}
+
+Result<Fitting> find_fitting(const Transformer& model, const Machine& machine,
+                             const Network& network, const SearchRequest& request) {
+  if (auto error = problem(model, machine, request)) return *std::move(error);
+  constexpr std::int64_t most_evaluated = 20'000;
+  const double capacity =
+      static_cast<double>(machine.memory->value) * (1 - request.memory_headroom);
+  const auto search_of = [&](const SearchRequest& asked) {
+    return Search{.model = model,
+                  .machine = machine,
+                  .network = network,
+                  .request = asked,
+                  .limits = {.capacity = capacity, .extended = capacity, .slowest = 1, .top = 1}};
+  };
+  const std::int64_t devices = request.devices.front();
+  for (const bool offload : {false, true}) {
+    if (offload && !can_offload(machine)) break;
+    for (const bool other_groups : {false, true}) {
+      const SearchRequest asked = near_base(request, other_groups);
+      const Search search = search_of(asked);
+      if (stopped(request)) return Fitting{};
+      if (!have_room(search, offload, devices)) break;
+      const CountOutcome outcome = search.of(devices, offload, most_evaluated);
+      if (outcome.feasible > 0) return Fitting{best_of(outcome.found).front().plan, std::nullopt};
+    }
+  }
+  const SearchRequest asked = near_base(request, true);
+  return Fitting{std::nullopt, smallest_count(search_of(asked), false, most_evaluated)};
 }
 
 Result<PlanRank> rank_plan(const Transformer& model, const Machine& machine, const Network& network,

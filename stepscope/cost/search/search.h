@@ -62,6 +62,21 @@ struct SearchResult {
                                                 const Network& network,
                                                 const SearchRequest& request);
 
+// What would fit where `request.base` does not.
+struct Fitting {
+  std::optional<Plan> plan;  // on its devices
+  // Else a number of devices that is enough; absent: no count up to 65,536 is, or that takes too
+  // long.
+  std::optional<std::int64_t> devices;
+};
+
+// Looks at a few thousand plans instead of all: first at those that differ in states, recomputation
+// and micro-batch only, then also in tensor and pipeline parallelism and in groups of experts; then
+// at both again with states on host and drive. The answer is the fastest plan of the first shapes
+// with one that fits. Errors: as search_plans.
+[[nodiscard]] Result<Fitting> find_fitting(const Transformer& model, const Machine& machine,
+                                           const Network& network, const SearchRequest& request);
+
 // The rank of a user's plan among the plans of a search.
 struct RankQuestion {
   double step = 0;  // seconds of the plan

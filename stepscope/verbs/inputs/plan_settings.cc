@@ -133,12 +133,4 @@ std::optional<int> domain_of(const PlanSettings& s) {
   return std::nullopt;
 }
 
-std::function<void(std::int64_t, std::uint64_t, std::uint64_t)> shown_search(
-    const Progress& progress) {
-  if (!progress.show) return {};
-  return [&progress](std::int64_t devices, std::uint64_t done, std::uint64_t total) {
-    progress.show(fmt::format("searching plans of {} GPUs", devices), done, total);
-  };
-}
-
 }  // namespace stepscope

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "stepscope/base/progress.h"
 #include "stepscope/base/result.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/transformer.h"
@@ -57,9 +56,5 @@ struct MadePlan {
 
 // Devices that share a scale-up domain, where the settings say so.
 [[nodiscard]] std::optional<int> domain_of(const PlanSettings& settings);
-
-// Passes what a search does on to `progress`, which must outlive the result.
-[[nodiscard]] std::function<void(std::int64_t devices, std::uint64_t done, std::uint64_t total)>
-shown_search(const Progress& progress);
 
 }  // namespace stepscope

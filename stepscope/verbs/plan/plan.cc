@@ -99,7 +99,10 @@ Result<PlanResult> plan(const PlanRequest& request, const Progress& progress) {
   auto own = own_plans(request, *search);
   if (!own) return own.error();
   search->stop = progress.stop;
-  search->show = shown_search(progress);
+  if (progress.show)
+    search->show = [&](std::int64_t devices, std::uint64_t done, std::uint64_t total) {
+      progress.show(fmt::format("searching plans of {} GPUs", devices), done, total);
+    };
   auto found = search_plans(result.model, result.machine, *network, *search);
   if (!found) return found.error();
   result.request = std::move(*search);

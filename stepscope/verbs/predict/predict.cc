@@ -148,22 +148,18 @@ Result<Done> fill(PredictResult& result, CostContext& context) {
 }
 
 // What would fit: another plan on the same devices, else more of them.
-std::optional<FittingPlan> find_fitting(const PredictResult& r, const Network& network,
+std::optional<FittingPlan> fitting_plan(const PredictResult& r, const Network& network,
                                         const Progress& progress) {
   if (!shortage(r.cost.memory, r.machine).any()) return std::nullopt;
   SearchRequest request;
   request.base = r.plan;
   request.devices = {r.plan.devices};
   request.memory_headroom = 0;
-  request.top = 1;
-  request.slowest = 1;
   request.threads = std::max(1U, std::thread::hardware_concurrency());
   request.stop = progress.stop;
-  request.show = shown_search(progress);
-  const auto found = search_plans(r.model, r.machine, network, request);
+  const auto found = find_fitting(r.model, r.machine, network, request);
   if (!found) return FittingPlan{.why_not = found.error()};
-  if (found->best.empty()) return FittingPlan{.smallest_devices = found->smallest_devices};
-  return FittingPlan{.plan = found->best.front().plan};
+  return FittingPlan{.plan = found->plan, .smallest_devices = found->devices};
 }
 
 // The formulas asked for, one a line.
@@ -224,7 +220,7 @@ Result<PredictResult> predict(const PredictRequest& request, const Progress& pro
   auto formulas = explained(*context, result.plan, request.explain);
   if (!formulas) return formulas.error();
   result.explained = std::move(*formulas);
-  result.fitting = find_fitting(result, *network, progress);
+  result.fitting = fitting_plan(result, *network, progress);
   if (progress.stopped()) return interrupted();
   for (const Variant& v : *variants)
     result.comparison.push_back(compare(request, result, *network, v));
