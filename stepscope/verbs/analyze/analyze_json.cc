@@ -224,22 +224,23 @@ Json mfu_json(const std::optional<MfuBudget>& mfu) {
           {"warnings", say_all(mfu->warnings)}};
 }
 
-void add_short_name(const std::string& name, std::map<std::string, std::string>& names) {
-  if (std::string brief = short_kernel_name(name); brief != name) names[name] = std::move(brief);
-}
-
 // The short names of every kernel that the object or its timeline names.
 std::map<std::string, std::string> short_names(const JobResult& job) {
-  std::map<std::string, std::string> names;
+  std::set<std::string> wholes;
   for (const RankResult& r : job.ranks)
-    for (const KernelRow& k : r.work.kernels.kernels)
-      add_short_name(std::string((*r.strings)[k.name]), names);
-  if (!job.timeline) return names;
+    for (const KernelRow& k : r.work.kernels.kernels) wholes.emplace((*r.strings)[k.name]);
   std::set<std::uint32_t> on_devices;
-  for (const TimelineTrack& track : job.timeline->tracks)
-    if (track.kind != TimelineKind::host)
-      for (const TimelineBlock& b : track.blocks) on_devices.insert(b.name);
-  for (const std::uint32_t name : on_devices) add_short_name(job.timeline->names[name], names);
+  if (job.timeline)
+    for (const TimelineTrack& track : job.timeline->tracks)
+      if (track.kind != TimelineKind::host)
+        for (const TimelineBlock& b : track.blocks) on_devices.insert(b.name);
+  for (const std::uint32_t name : on_devices) wholes.insert(job.timeline->names[name]);
+  constexpr std::size_t longest = 200;  // columns, more than a page has
+  const std::vector<std::string> all(wholes.begin(), wholes.end());
+  std::vector<std::string> brief = distinct_kernel_names(all, longest);
+  std::map<std::string, std::string> names;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (brief[i] != all[i]) names[all[i]] = std::move(brief[i]);
   return names;
 }
 
