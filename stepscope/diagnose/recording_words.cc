@@ -78,6 +78,14 @@ Message nameless_sentence(const JobResult& job) {
   return none ? msg::rows_nameless() : Message();
 }
 
+// No rank has a row of what computes.
+Message workless_sentence(const JobResult& job) {
+  const bool none = !job.ranks.empty() && std::ranges::all_of(job.ranks, [](const RankResult& r) {
+    return r.recording.without_work();
+  });
+  return none ? msg::work_not_recorded(record_with(Fact::device_rows, job)) : Message();
+}
+
 // The rank with most time that is not recorded, if that is much.
 Message not_recorded_sentence(const JobResult& job) {
   constexpr auto not_recorded = BudgetCategory::not_recorded;
@@ -104,6 +112,8 @@ Message start_up_in_words(const StartUpSpan& span) {
       return msg::first_launch_of(shorten(what, 40));
     case StartUpKind::first_call:
       return msg::first_call_of(what);
+    case StartUpKind::capture:
+      return msg::captures_graph();
   }
   return {};
 }
@@ -149,9 +159,9 @@ Message cut_sentence(std::span<const InputRow> inputs, const JobResult& job) {
 }
 
 Message recording_sentence(std::span<const InputRow> inputs, const JobResult& job) {
-  for (Message said :
-       {merged_sentence(job), nameless_sentence(job), cut_sentence(inputs, job), lost_sentence(job),
-        not_recorded_sentence(job), start_up_sentence(job), span_sentence(job)})
+  for (Message said : {merged_sentence(job), nameless_sentence(job), workless_sentence(job),
+                       cut_sentence(inputs, job), lost_sentence(job), not_recorded_sentence(job),
+                       start_up_sentence(job), span_sentence(job)})
     if (!said.empty()) return said;
   return {};
 }
@@ -168,7 +178,8 @@ Message slowed_sentence(const JobResult& job) {
 }
 
 bool unaccountable(const JobResult& job) {
-  return !merged_sentence(job).empty() || !nameless_sentence(job).empty();
+  return !merged_sentence(job).empty() || !nameless_sentence(job).empty() ||
+         !workless_sentence(job).empty();
 }
 
 Messages lost_rows_warnings(const JobResult& job) {

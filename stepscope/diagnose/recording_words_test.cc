@@ -104,6 +104,18 @@ TEST(RecordingWords, RowsOfNoKnownCategoryAreNotAccountedFor) {
   EXPECT_NE(said_of(t).find("No row has a category"), std::string::npos);
 }
 
+TEST(RecordingWords, CallsWithoutKernelsLaunchesAndOperatorsAreNotAccountedFor) {
+  TestReport t({{{not_recorded, 100}}});
+  RankRecording& r = t.rank(0).recording;
+  r.rows = {};
+  r.rows[static_cast<std::size_t>(Category::runtime)] = 3;
+  r.device_rows = r.launches = r.collectives = 0;
+  EXPECT_TRUE(unaccountable(t.job));
+  EXPECT_NE(said_of(t).find("No kernel, no launch and no operator is recorded"), std::string::npos);
+  r.rows[static_cast<std::size_t>(Category::cpu_op)] = 1;
+  EXPECT_FALSE(unaccountable(t.job));
+}
+
 TEST(RecordingWords, StepsThatTheRecordingMadeLongerAreTold) {
   TestReport t({{{compute, 100}}});
   const JobResult& job = t.report.job;

@@ -297,6 +297,11 @@ StartUp find_start_up(const Trace& trace, const RankIndex& rank) {
     thread.finish();
   }
   add_first_launches(trace, rank, found.spans);
+  for (const GraphCapture& c : graph_captures(trace)) {
+    const Ns end = std::min(c.end, rank.end);
+    if (end - c.start >= least_start_up)
+      found.spans.push_back({c.start, end, StartUpKind::capture, {}});
+  }
   std::ranges::stable_sort(found.spans, {}, &StartUpSpan::start);
   Ns until = Ns::min();
   for (const StartUpSpan& span : found.spans) {

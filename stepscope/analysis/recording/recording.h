@@ -23,8 +23,8 @@
 
 namespace stepscope {
 
-enum class StartUpKind : std::uint8_t { library, code, first_launch, first_call };
-inline constexpr auto start_up_kind_names = enum_names<StartUpKind::first_call>;
+enum class StartUpKind : std::uint8_t { library, code, first_launch, first_call, capture };
+inline constexpr auto start_up_kind_names = enum_names<StartUpKind::capture>;
 
 // Shorter work is not worth telling from a step's own.
 inline constexpr Ns least_start_up = std::chrono::milliseconds{1};
@@ -54,6 +54,7 @@ struct StartUp {
 //                 call. A launch into a full queue takes long, too, but then the device works.
 //   first_call    other calls, the first of their name on their thread, that neither wait nor copy
 //                 nor allocate.
+//   capture       a graph is captured: what is launched meanwhile runs nothing.
 // O(rows). `idle` is zero.
 [[nodiscard]] StartUp find_start_up(const Trace& trace, const RankIndex& rank);
 
@@ -106,6 +107,11 @@ struct RankRecording {
   StartUp start_up;
 
   [[nodiscard]] std::uint64_t of(Category c) const { return rows[static_cast<std::size_t>(c)]; }
+  // Neither kernels nor launches nor operators: what computes was not recorded.
+  [[nodiscard]] bool without_work() const {
+    return device_rows == 0 && launches == 0 && collectives == 0 && of(Category::cpu_op) == 0 &&
+           (of(Category::runtime) + of(Category::driver) > 0 || format == "nsys");
+  }
   [[nodiscard]] bool device_unseen() const { return device_rows == 0 && lost_launches > 0; }
   [[nodiscard]] bool has_launch_rows() const { return device_rows > loose_rows; }
 };

@@ -183,6 +183,21 @@ TEST(StartUp, IsNoLaunchIntoAFullQueue) {
   EXPECT_TRUE(start_up_of(b).spans.empty());
 }
 
+TEST(StartUp, IsTheCaptureOfAGraph) {
+  TraceBuilder b;
+  call(b, "cudaLaunchKernel", 0, 5, 1);
+  b.kernel("fill", 10, 20, 1);
+  call(b, "hipStreamBeginCapture", 1 * ms, 1 * ms + 5);
+  call(b, "hipLaunchKernel", 2 * ms, 2 * ms + 5, 2);
+  call(b, "hipStreamEndCapture", 40 * ms, 41 * ms);
+  call(b, "cudaLaunchKernel", 50 * ms, 50 * ms + 5, 3);
+  b.kernel("fill", 51 * ms, 52 * ms, 3);
+  const StartUp found = start_up_of(b);
+  ASSERT_EQ(found.spans.size(), 1u);
+  EXPECT_EQ(found.spans[0].kind, StartUpKind::capture);
+  EXPECT_EQ(found.total, Ns{39 * ms});
+}
+
 TEST(StartUp, IsCodeThatIsLoadedAndCallsThatSetUp) {
   TraceBuilder b;
   b.row(b.thread(1), Category::driver, "cuModuleLoadData", 0, 3 * ms);

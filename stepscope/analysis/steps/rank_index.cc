@@ -204,13 +204,8 @@ std::vector<SliceId> unanswered_launches(const Trace& trace, const RankIndex& ra
   return lost;
 }
 
-struct GraphCapture {
-  Ns start{};
-  Ns end{};
-};
+}  // namespace
 
-// When launches go into a graph and run nothing. Other threads, such as that of the backward graph,
-// launch into the same capture.
 std::vector<GraphCapture> graph_captures(const Trace& trace) {
   const Slices& s = trace.slices;
   std::vector<GraphCapture> captures;
@@ -231,6 +226,8 @@ std::vector<GraphCapture> graph_captures(const Trace& trace) {
   }
   return captures;
 }
+
+namespace {
 
 // Takes launches into a graph out, and those around or inside another launch: a call of the runtime
 // makes one of the driver. The others are then by start.

@@ -93,6 +93,14 @@ constexpr bool is_call(Category c) { return c == Category::runtime || c == Categ
 // True if it launches a graph.
 [[nodiscard]] bool is_graph_launch(std::string_view name);
 
+// When launches go into a graph and run nothing. Other threads, such as that of the backward graph,
+// launch into the same capture. One without an end lasts to Ns::max(). O(rows of calls).
+struct GraphCapture {
+  Ns start{};
+  Ns end{};
+};
+[[nodiscard]] std::vector<GraphCapture> graph_captures(const Trace& trace);
+
 // The class of kernels from what launched them. The rules of names (event/name_rules.h) classify
 // most kernels. The operator around the launch decides if a name shows no class, or shows only the
 // form of the work:
