@@ -57,8 +57,14 @@ std::string computing_operator(const RankResult& r) {
         by_operator[*i.culprit] += i.wall;
     }
   }
+  // One that has kernels of its own computes on the device: the host prepares their launch.
+  const auto on_device = [&](const std::string& name) {
+    return std::ranges::any_of(r.work.operators, [&](const OperatorRow& o) {
+      return o.device_calls > 0 && (*r.strings)[o.name] == name;
+    });
+  };
   for (const auto& [name, time] : by_operator)
-    if (2 * time >= all) return name;
+    if (2 * time >= all && !on_device(name)) return name;
   return {};
 }
 
