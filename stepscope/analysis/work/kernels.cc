@@ -188,8 +188,10 @@ std::optional<bool> uses_tensor_cores(std::string_view kernel_name) {
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   // Tensile puts the matrix instruction, if any, into the name ("_MI16x16x1_").
-  if (name.starts_with("cijk_") || name.starts_with("custom_cijk_"))
-    return name.find("_mi") != std::string::npos;
+  if (name.starts_with("cijk_") || name.starts_with("custom_cijk_")) {
+    if (contains(name, "_mi")) return true;
+    return contains(name, "_mt") ? std::optional(false) : std::nullopt;  // a whole name has tiles
+  }
   if (contains_any(name, fused_multiply_adds)) return false;
   // A plain vendor GEMM in single precision, "volta_sgemm_128x64_tn"; tested before a wider rule
   // matches "ampere_sgemm".

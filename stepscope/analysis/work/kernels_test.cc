@@ -144,7 +144,8 @@ TEST(tensor_cores, are_read_from_the_instruction_in_the_name) {
         "void implicit_convolve_sgemm<float>"}) {
     EXPECT_EQ(uses_tensor_cores(name), false) << name;
   }
-  EXPECT_EQ(uses_tensor_cores("my_matmul"), std::nullopt);
+  for (const char* name : {"my_matmul", "Cijk_gemm"})
+    EXPECT_EQ(uses_tensor_cores(name), std::nullopt) << name;
 }
 
 }  // namespace

@@ -111,15 +111,16 @@ bool before_ampere(const JobResult& job) {
   return false;
 }
 
-// Formats with a higher peak than fp32 that the device has.
-Message faster_formats(const FindingContext& context) {
+// Formats with a higher peak than fp32 that the device has. `tf32`: products in fp32 run on tensor
+// cores, so they use TF32 already.
+Message faster_formats(const FindingContext& context, bool tf32 = false) {
   const auto has = [&](Dtype d) {
     return context.machine->peak_rates[static_cast<std::size_t>(d)].has_value();
   };
   const bool known = context.machine != nullptr;
   const bool old = before_ampere(context.job);
-  if (!known && !old) return msg::any_faster_format();
-  return msg::faster_format(known && has(Dtype::bf16) && !old, known && has(Dtype::tf32));
+  if (!known && !old) return tf32 ? msg::faster_format(true, false) : msg::any_faster_format();
+  return msg::faster_format(known && has(Dtype::bf16) && !old, known && has(Dtype::tf32) && !tf32);
 }
 
 // Products in single precision, and those that do not use tensor cores.
@@ -128,6 +129,7 @@ void find_precision(FindingList& list) {
   Ns single{};
   Ns all_kernels{};
   Ns without{};
+  Ns on_cores{};
   std::string example;
   for (const RankResult& r : list.job().ranks) {
     if (r.device.is_cpu()) continue;
@@ -139,6 +141,7 @@ void find_precision(FindingList& list) {
     for (const KernelRow& k : r.work.kernels.kernels) {
       if (k.kind != NameClass::matmul) continue;
       all_kernels += k.total;
+      if (k.tensor_core == true) on_cores += k.total;
       if (k.tensor_core == false) {
         without += k.total;
         if (example.empty()) example = short_kernel_name((*r.strings)[k.name]);
@@ -160,7 +163,8 @@ void find_precision(FindingList& list) {
     f.id = "fp32_matmuls";
     f.what = msg::found_single_products();
     f.evidence.push_back(msg::of_their_time(Percent{slow}));
-    f.advice = msg::use_faster_format(faster_formats(list.context()));
+    const bool tf32 = share_of_time(on_cores, all_kernels) > threshold::many_slow_formats;
+    f.advice = msg::use_faster_format(faster_formats(list.context(), tf32));
   } else {
     return;
   }
