@@ -341,7 +341,9 @@ Message mfu_text(const std::optional<MfuBudget>& mfu) {
     return msg::mfu_of_peak(Percent{*mfu->mfu},
                             value_if(mfu->convention != flops_as_given, mfu->convention));
   // Without model FLOPs the products' share is all that can be said, and only where it says much.
-  if (mfu->hfu && *mfu->hfu >= threshold::least_hfu) return msg::hfu_of_peak(Percent{*mfu->hfu});
+  // More than the peak is no share of it: a note says that the peak or its format is wrong.
+  if (mfu->hfu && *mfu->hfu >= threshold::least_hfu && *mfu->hfu <= 1)
+    return msg::hfu_of_peak(Percent{*mfu->hfu});
   return {};
 }
 
