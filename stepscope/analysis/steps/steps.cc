@@ -263,7 +263,13 @@ std::string iteration_name(const Trace& trace, const RankIndex& rank) {
   std::string best = "ProfilerStep";
   for (std::uint32_t i = 0; i < trace.strings.size(); ++i)
     if (names_step(trace.strings[StringId{i}], best)) return best;
-  const auto part_of = by_name(trace.strings, iteration_part);
+  // The reader of XLA's profiles numbers the rows of jax.profiler.StepTraceAnnotation ("train#3").
+  const bool numbered = trace.metadata.format == "xplane";
+  const auto part_of = by_name(trace.strings, [&](std::string_view text) {
+    const std::size_t hash = numbered ? text.rfind('#') : std::string_view::npos;
+    return hash != std::string_view::npos && step_number(text) ? text.substr(0, hash)
+                                                               : iteration_part(text);
+  });
   Ns most{};
   for (const TrackId id : rank.host_tracks) {
     const Track& track = trace.track(id);

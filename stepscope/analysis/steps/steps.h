@@ -65,7 +65,8 @@ struct OutsideSteps {
 
 // "ProfilerStep" if the trace has any. Else the part before the numbers of ranges named like
 // iterations ("step", "Iteration 7", "train_step#7") with at least two on one thread; of several
-// such names the one with most time. "ProfilerStep" without such ranges.
+// such names the one with most time. In profiles of XLA also "train#7", whatever the word.
+// "ProfilerStep" without such ranges.
 [[nodiscard]] std::string iteration_name(const Trace& trace, const RankIndex& rank);
 
 // Finds the step that contains an instant.

@@ -277,6 +277,14 @@ TEST(Steps, WithoutProfilerStepsRangesNamedAsIterationsAreTheSteps) {
   EXPECT_EQ(steps_of(with_profiler).size(), 1u) << "ProfilerStep goes first";
 }
 
+TEST(Steps, NumberedRangesOfXlaAreStepsUnderAnyName) {
+  TraceBuilder b;
+  for (const int n : {3, 4}) b.step("train#" + std::to_string(n), 100 * n, 100 * n + 90);
+  EXPECT_EQ(steps_of(b)[0].name, "window");
+  b.trace().metadata.format = "xplane";
+  ASSERT_EQ(steps_of(b).size(), 2u);
+  EXPECT_EQ(steps_of(b)[1].index, 4);
+}
 TEST(Steps, OneRangeAndRangesThatOnlyBeginLikeAnIterationAreNoSteps) {
   TraceBuilder once;
   once.step("iteration 1", 0, 100);

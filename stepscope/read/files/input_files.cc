@@ -52,6 +52,17 @@ bool has_known_ending(const std::string& path) {
   });
 }
 
+// XLA writes HOST.trace.json.gz next to HOST.xplane.pb: the same rows for a viewer, without their
+// kinds.
+void leave_out_copies(std::vector<std::string>& files) {
+  constexpr std::string_view copy = ".trace.json.gz";
+  const std::set<std::string> all(files.begin(), files.end());
+  std::erase_if(files, [&](const std::string& file) {
+    return file.ends_with(copy) &&
+           all.contains(file.substr(0, file.size() - copy.size()) + ".xplane.pb");
+  });
+}
+
 std::vector<std::string> in_directory(const std::string& root, std::vector<Error>& errors) {
   std::vector<std::string> found;
   std::error_code code;
@@ -61,6 +72,7 @@ std::vector<std::string> in_directory(const std::string& root, std::vector<Error
     if (at->is_regular_file(ignored) && has_known_ending(at->path().string()))
       found.push_back(at->path().string());
   }
+  leave_out_copies(found);
   if (code)
     errors.push_back({.what = "cannot list the directory: " + code.message(),
                       .file = root,

@@ -57,6 +57,12 @@ TEST_F(InputFilesTest, PatternsAreExpandedAndNoFileCountsTwice) {
   EXPECT_EQ(found({"r1.json", "link.json"}), (Names{"r1.json"}));
 }
 
+TEST_F(InputFilesTest, XlasCopyForAViewerIsLeftOutBesideItsProfile) {
+  for (const char* name : {"run/a.xplane.pb", "run/a.trace.json.gz", "run/b.trace.json.gz"})
+    touch(name);
+  EXPECT_EQ(found({"run"}), (Names{"run/a.xplane.pb", "run/b.trace.json.gz"}));
+}
+
 TEST_F(InputFilesTest, WhatGivesNothingSaysWhy) {
   fs::create_directories(root_ / "empty");
   touch("text/readme.md");
