@@ -292,10 +292,28 @@ class Reading {
           .file = path_,
           .byte = text_bytes,
           .hint = "record at least one step: see docs/how-to/record-a-trace.md"};
+    if (const auto refused = of_ascend(trace, text_bytes)) return *refused;
     if (!categorized && of_unknown_kinds(trace)) trace.notes.add(no_categories, text_bytes);
     set_clock(trace);
     cut_overruns(trace);
     return trace;
+  }
+
+  // msprof, torch_npu and MindSpore write the rows of an NPU without a category, under a process of
+  // this name. Without them an account would be that of the host alone.
+  [[nodiscard]] std::optional<Error> of_ascend(const Trace& trace, std::uint64_t bytes) const {
+    const bool npu = std::ranges::any_of(trace.tracks, [&](const Track& track) {
+      return trace.strings[track.process_name] == "Ascend Hardware";
+    });
+    if (!npu) return std::nullopt;
+    return Error{.what =
+                     "a trace of Ascend NPUs (msprof, torch_npu, MindSpore): its rows of the "
+                     "device have no category, and are not read",
+                 .file = path_,
+                 .byte = bytes,
+                 .hint =
+                     "docs/reference/inputs.md lists the profilers whose traces are read; "
+                     "stepscope check reads the job's log"};
   }
 
   // Whether there are rows and no row has a known category.

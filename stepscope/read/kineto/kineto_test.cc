@@ -371,6 +371,17 @@ TEST(Kineto, TextBehindTheDocumentIsNamed) {
   EXPECT_TRUE(trace_of(joined({first, std::string(100, '\0')})).notes.counts.empty());
 }
 
+// torch_npu's trace_view.json: operators have categories, and the NPU's rows do not.
+TEST(Kineto, ATraceOfAscendIsRefused) {
+  const std::string npu =
+      R"({"ph": "M", "name": "process_name", "pid": 544, "tid": 0, "args": {"name": "Ascend )"
+      R"(Hardware"}}, {"ph": "X", "name": "MatMulV2", "pid": 544, "tid": 2, "ts": "3.5", "dur": 9, )"
+      R"("args": {"Task Type": "AI_CORE"}})";
+  const auto read = test::read_text(joined({"[", op("a"), ",", npu, "]"}));
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message().find("a trace of Ascend NPUs"), std::string::npos);
+}
+
 TEST(Kineto, WhatIsNoTraceSaysWhereAndWhatToDo) {
   const auto message = [](std::string_view text) {
     return test::read_text(text).error().message();
