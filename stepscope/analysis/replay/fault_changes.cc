@@ -31,6 +31,7 @@ constexpr double repeated = 1.5;            // waits of a call a step, at least
 constexpr double at_the_end = 0.1;       // of a step's launches come after its last wait, at most
 constexpr std::int32_t lacks_step = -2;  // of a view that lacks the step
 constexpr std::size_t rare_steps = 2;    // at most one step of a rank in this number
+constexpr std::size_t ends = 2;          // of a recording
 
 // The piece takes `time`. A kept delay stays.
 void set_time(const WhatIfInputs& in, std::uint32_t node, Ns time,
@@ -79,8 +80,9 @@ void find_pauses(const WhatIfInputs& in, std::span<const std::uint32_t> views,
     std::vector<Ns> times;
     for (; last < work.size() && work[last].key == work[first].key; ++last)
       times.push_back(work[last].time);
-    // A row that most steps do not have usually takes no time.
-    const bool rare = rare_steps * times.size() <= steps;
+    // A row that most steps do not have usually takes no time. The ends of the recording cut rows
+    // off that every step has.
+    const bool rare = rare_steps * (times.size() + ends * views.size()) <= steps;
     const Ns usual = rare ? Ns{0} : times.size() < least_values ? Ns::max() : lower_median(times);
     for (std::size_t i = first; i < last && usual != Ns::max(); ++i) {
       const Host& h = work[i];
