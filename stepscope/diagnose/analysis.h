@@ -37,10 +37,20 @@ struct InputRow {
   std::optional<std::string> error;
 };
 
+// One of several jobs that the inputs hold.
+struct JobRow {
+  std::string command;  // that analyses it alone
+  std::size_t files = 0;
+  std::optional<int> world_size{};  // by the metadata
+  std::uint64_t steps = 0;          // that its files mark; 0: none, or the format has no marks
+  std::optional<Ns> begin{};        // of the recording, since the epoch
+};
+
 // Names of job.ranks lie in the string pools of the traces.
 struct Analysis {
   std::string version;
   std::vector<InputRow> inputs;
+  std::vector<JobRow> jobs;       // where the inputs hold several: the analysed one first
   std::string traces = "TRACES";  // inputs and flags as a shell takes them, to print commands
   JobResult job;
   std::optional<int> world_size;

@@ -27,7 +27,15 @@ struct Capture {
   std::set<std::int64_t> processes{};
   std::set<std::string_view> devices{};
   bool communicates = false;
+  std::uint64_t steps = 0;
 };
+
+std::uint64_t marked_steps(const Trace& trace) {
+  std::uint64_t steps = 0;
+  for (std::uint32_t i = 0; i < trace.strings.size(); ++i)
+    if (trace.strings[StringId{i}].starts_with("ProfilerStep#")) ++steps;
+  return steps;
+}
 
 bool communicates(const Trace& trace) {
   if (!trace.collectives.empty()) return true;
@@ -61,6 +69,7 @@ void take(const Trace& trace, Capture& c) {
     c.end = std::max(c.end, s.start[i] + s.dur[i]);
   }
   c.communicates = c.communicates || communicates(trace);
+  c.steps = std::max(c.steps, marked_steps(trace));
 }
 
 template <class T>
@@ -190,19 +199,31 @@ std::vector<Group> groups_of(const std::vector<FileTraces>& files,
   return groups;
 }
 
+RecordedJob recorded_job(const Group& group, const std::vector<Capture>& captures) {
+  RecordedJob job{.files = group.files};
+  for (const std::size_t i : group.files) {
+    const Capture& c = captures[i];
+    if (c.world) job.world = std::max(job.world.value_or(0), *c.world);
+    job.steps = std::max(job.steps, c.steps);
+    if (c.epoch && c.begin <= c.end) job.begin = std::min(job.begin.value_or(c.begin), c.begin);
+  }
+  return job;
+}
+
 }  // namespace
 
-std::vector<std::optional<std::string>> not_of_the_job(const std::vector<FileTraces>& files,
-                                                       const std::vector<std::string>& paths) {
-  std::vector<std::optional<std::string>> left_out(files.size());
-  if (files.size() < 2) return left_out;
+JobsOfFiles jobs_of(const std::vector<FileTraces>& files, const std::vector<std::string>& paths) {
+  JobsOfFiles out{.left_out = std::vector<std::optional<std::string>>(files.size()), .jobs = {}};
+  if (files.size() < 2) return out;
   const std::vector<Capture> captures = captures_of(files, paths);
   const auto groups = groups_of(files, captures);
-  if (groups.size() < 2) return left_out;
   const auto job =
       std::ranges::max_element(groups, {}, [](const Group& g) { return g.files.size(); });
+  if (job == groups.end()) return out;
+  out.jobs.push_back(recorded_job(*job, captures));
   for (const Group& group : groups) {
     if (&group == &*job) continue;
+    out.jobs.push_back(recorded_job(group, captures));
     for (const std::size_t i : group.files) {
       std::size_t other = job->files.front();
       std::string why;
@@ -211,10 +232,10 @@ std::vector<std::optional<std::string>> not_of_the_job(const std::vector<FileTra
         if (!why.empty()) other = *k;
       }
       if (why.empty()) why = "neither a rank of its own nor a collective ties it to that one";
-      left_out[i] = "belongs to another job than " + paths[other] + ": " + why;
+      out.left_out[i] = "belongs to another job than " + paths[other] + ": " + why;
     }
   }
-  return left_out;
+  return out;
 }
 
 }  // namespace stepscope

@@ -43,7 +43,7 @@ std::pair<std::vector<bool>, std::vector<std::string>> job_of(const std::vector<
     paths.push_back(m.path);
   }
   std::pair<std::vector<bool>, std::vector<std::string>> answer;
-  for (const auto& why : not_of_the_job(files, paths)) {
+  for (const auto& why : jobs_of(files, paths).left_out) {
     answer.first.push_back(!why);
     if (why) answer.second.push_back(*why);
   }
@@ -121,6 +121,25 @@ TEST(OneJob, OtherDevicesOrWorldsAreLeftOut) {
   EXPECT_EQ(
       job_of({{.path = "a", .rank = 0, .world = 2}, {.path = "b", .rank = 1, .world = 4}}).first,
       (Kept{true, false}));
+}
+
+TEST(OneJob, EachJobHasItsFilesRanksAndBegin) {
+  std::vector<FileTraces> files;
+  std::vector<std::string> paths;
+  for (const Made& m : {Made{.path = "a0", .rank = 0, .world = 2, .begin_s = 2'000'000'000},
+                        Made{.path = "b0", .rank = 0, .world = 4, .begin_s = 2'000'000'500},
+                        Made{.path = "b1", .rank = 1, .world = 4, .begin_s = 2'000'000'501}}) {
+    files.emplace_back().push_back(trace_of(m));
+    files.back().front().strings.intern("ProfilerStep#1");
+    paths.push_back(m.path);
+  }
+  const std::vector<RecordedJob> jobs = jobs_of(files, paths).jobs;
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0].files, (std::vector<std::size_t>{1, 2}));
+  EXPECT_EQ(jobs[0].world, 4);
+  EXPECT_EQ(jobs[0].begin, std::optional<Ns>(std::chrono::seconds(2'000'000'500)));
+  EXPECT_EQ(jobs[1].files, (std::vector<std::size_t>{0}));
+  EXPECT_EQ(jobs[1].steps, 1u);
 }
 
 }  // namespace

@@ -97,19 +97,30 @@ void note_unprintable_names(Trace& trace) {
   if (names > 0) trace.notes.add("unprintable_name", 0, names);
 }
 
+// Whether XLA wrote the trace for a viewer: its processes have the names of the profile's planes.
+bool of_xla(const Trace& trace) {
+  return std::ranges::any_of(trace.tracks, [&](const Track& track) {
+    const std::string_view process = trace.strings[track.process_name];
+    return process.starts_with("/device:") || process.starts_with("/host:");
+  });
+}
+
 // Why rows without categories cannot be accounted for.
 std::optional<Error> without_categories(std::span<const Trace> traces) {
   for (const Trace& trace : traces)
     if (const auto at = trace.notes.first_byte.find(no_categories);
         at != trace.notes.first_byte.end())
-      return Error{.what =
-                       "no row has a category (cat): nothing tells operators, calls of the "
-                       "runtime and kernels apart",
-                   .file = trace.metadata.path,
-                   .byte = at->second,
-                   .hint =
-                       "record with torch.profiler, rocprofv3 or Nsight Systems, or write the "
-                       "categories that docs/reference/inputs.md lists"};
+      return Error{
+          .what =
+              "no row has a category (cat): nothing tells operators, calls of the "
+              "runtime and kernels apart",
+          .file = trace.metadata.path,
+          .byte = at->second,
+          .hint = of_xla(trace)
+                      ? "give the profile of XLA that lies in the same folder, its name "
+                        "ends with .xplane.pb"
+                      : "record with torch.profiler, rocprofv3 or Nsight Systems, or write "
+                        "the categories that docs/reference/inputs.md lists"};
   return std::nullopt;
 }
 
@@ -214,7 +225,9 @@ std::vector<std::string> names_of(std::span<const std::string> paths, const File
 
 // Leaves files out that are not of one job with the others.
 void keep_one_job(std::span<const std::string> paths, Files& files, Run& run) {
-  const auto left_out = not_of_the_job(files, names_of(paths, files));
+  JobsOfFiles found = jobs_of(files, names_of(paths, files));
+  const auto& left_out = found.left_out;
+  run.jobs = std::move(found.jobs);
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!left_out[i]) continue;
     files[i].clear();

@@ -14,6 +14,7 @@
 #include "stepscope/base/stop.h"
 #include "stepscope/event/trace.h"
 #include "stepscope/read/bytes/time_window.h"
+#include "stepscope/read/files/one_job.h"
 
 namespace stepscope {
 
@@ -57,6 +58,7 @@ struct Run {
   std::vector<InputReport> inputs;  // in the order of the files
   std::vector<Error> errors;        // inputs without files, and ranks that two files claim
   std::optional<int> world_size;
+  std::vector<RecordedJob> jobs;  // of the inputs; several: the first one's ranks are here
 };
 
 // Reads every file. A file that fails, or is not of one job with the others (one_job.h), is

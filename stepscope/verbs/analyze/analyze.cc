@@ -17,6 +17,7 @@
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/say/say.h"
+#include "stepscope/say/wording.h"
 #include "stepscope/verbs/analyze/job_expectation.h"
 #include "stepscope/verbs/analyze/recorded_program.h"
 #include "stepscope/verbs/analyze/remedy.h"
@@ -92,6 +93,38 @@ std::string words_for_shell(const TracesRequest& request) {
   return words;
 }
 
+// A pattern that means just these files: what their names begin with alike; empty without one.
+std::string pattern_of(const std::vector<std::string>& files) {
+  if (files.size() < 2 || std::ranges::any_of(files, is_url)) return {};
+  std::string_view alike = files.front();
+  for (const std::string& file : files) {
+    const auto differ = std::ranges::mismatch(alike, file).in1;
+    alike = alike.substr(0, static_cast<std::size_t>(differ - alike.begin()));
+  }
+  std::string pattern = std::string(alike) + '*';
+  const std::vector<std::string> meant = find_input_files(std::vector{pattern}).files;
+  return std::ranges::is_permutation(meant, files) ? pattern : std::string{};
+}
+
+// The jobs of the inputs, each with the command that analyses it alone.
+std::vector<JobRow> job_rows(const Run& run) {
+  std::vector<JobRow> rows;
+  if (run.jobs.size() < 2) return rows;
+  for (const RecordedJob& job : run.jobs) {
+    TracesRequest alone;
+    for (const std::size_t i : job.files) alone.inputs.push_back(run.inputs[i].path);
+    if (folder_of(alone.inputs).empty())
+      if (std::string pattern = pattern_of(alone.inputs); !pattern.empty())
+        alone.inputs = {std::move(pattern)};
+    rows.push_back({.command = worded_command("stepscope analyze " + words_for_shell(alone)),
+                    .files = job.files.size(),
+                    .world_size = job.world,
+                    .steps = job.steps,
+                    .begin = job.begin});
+  }
+  return rows;
+}
+
 // What the account means.
 void judge(const AnalyzeRequest& request, const DescribedJob& described,
            std::optional<int> recorded_world, const Progress& progress, AnalyzeResult& result) {
@@ -121,10 +154,11 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
                               .world_size = a.world_size,
                               .model = described.model ? &*described.model : nullptr});
   begin_with_recording(a);
-  a.warnings = analyze_warnings(a, no_mfu);
+  const bool accounted = !unaccountable(a.job);
+  a.warnings = analyze_warnings(a, accounted ? no_mfu : std::nullopt);
   if (!impossible.empty())
     a.warnings.insert(a.warnings.begin(), msg::plain(say_stopped(impossible)));
-  append(a.warnings, replay_warnings(a.job));
+  if (accounted) append(a.warnings, replay_warnings(a.job));
   std::vector<Error> failures;
   a.expected = expected_of_job(request.job, described, request.traces.sizes, a, recorded_world,
                                a.warnings, failures);
@@ -153,6 +187,7 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
   Analysis& a = result.analysis;
   a.version = version();
   a.inputs = std::move(read->inputs);
+  a.jobs = job_rows(read->run);
   a.read_seconds = read->seconds;
   a.step_annotation = request.traces.step_annotation;
   a.peak_override = described->peak;
@@ -164,8 +199,10 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
   a.job = analyze_job(read->ranks, options);
   if (a.job.interrupted) return interrupted();
   withhold_unfounded(a.job);
-  if (auto none = not_in_traces(request.traces, a.job))
+  if (auto none = not_in_traces(request.traces, a.job)) {
+    if (a.job.steps.common.empty() && !read->ranks.empty()) return *none;
     fail(progress, result.failures, std::move(*none));
+  }
   a.world_size = options.world_size ? options.world_size : a.job.collectives.matches.world_size;
   take_gpu_logs(request, *read, a);
   a.job.collectives.matches.hosts.given = described->domain.has_value();

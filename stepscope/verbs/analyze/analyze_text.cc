@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <ranges>
 #include <set>
 #include <tuple>
 
@@ -245,11 +246,14 @@ std::string stragglers(const Analysis& report, std::size_t width) {
 
 std::string kernels(const Analysis& report, std::size_t width) {
   const RankResult& r = report.job.ranks.front();
+  std::vector<std::string> names;
+  for (const KernelRow& k : r.work.kernels.kernels | std::views::take(most_rows))
+    names.push_back(printable((*r.strings)[k.name]));
+  constexpr std::size_t longest = 60;  // columns
+  names = distinct_kernel_names(names, longest);
   Rows rows;
-  for (const KernelRow& k : r.work.kernels.kernels) {
-    if (rows.size() == most_rows) break;
-    rows.push_back({short_kernel_name(printable((*r.strings)[k.name])),
-                    name_of(name_class_names, k.kind), std::to_string(k.count),
+  for (const KernelRow& k : r.work.kernels.kernels | std::views::take(most_rows)) {
+    rows.push_back({names[rows.size()], name_of(name_class_names, k.kind), std::to_string(k.count),
                     format_time(k.total), format_time(k.mean()), format_percent(k.share),
                     k.rate ? format_digits(k.rate->value / 1e12) : "-",
                     k.bandwidth ? format_digits(k.bandwidth->value / 1e9) : "-"});
@@ -501,8 +505,8 @@ std::string analyze_text(const Analysis& report, const TextOptions& options) {
   if (options.detail == TextDetail::brief)
     return answer_text(report, options) + first_findings(report, most_first_findings, width) +
            where;
-  return headline(report) + '\n' + answer_text(report, options) + '\n' + budget(report, width) +
-         where + all_sections(report, width);
+  return jobs_table(report, width) + headline(report) + '\n' + answer_text(report, options) + '\n' +
+         budget(report, width) + where + all_sections(report, width);
 }
 
 }  // namespace stepscope

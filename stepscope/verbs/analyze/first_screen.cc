@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/verbs/analyze/first_screen.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -32,12 +34,18 @@ constexpr std::size_t most_names = 2;     // of other findings
 
 using Rows = std::vector<std::vector<std::string>>;
 
+// Whether the rank worked for a device that has no row.
+bool unseen(const RankResult& r) {
+  return r.recording.device_unseen() || r.recording.without_work();
+}
+
 // The kernels, on a CPU the operators that compute, which take most of the steps.
 std::string costliest(const Analysis& report, std::size_t width) {
   const RankResult& r = report.job.ranks.front();
   const bool cpu = r.device.is_cpu();
   const auto steps = static_cast<std::int64_t>(std::max<std::size_t>(r.steps.size(), 1));
   const auto wall = static_cast<double>(r.budget.total.sum().count());
+  const auto devices = cpu ? 1 : std::max<std::int64_t>(1, std::ssize(r.device.windows));
   struct Cost {
     StringId name = empty_string;
     std::uint64_t calls = 0;
@@ -59,22 +67,28 @@ std::string costliest(const Analysis& report, std::size_t width) {
     for (const KernelRow& k : r.work.kernels.kernels) costs.push_back({k.name, k.count, k.total});
   }
   std::ranges::stable_sort(costs, std::ranges::greater{}, &Cost::total);
+  std::vector<std::string> names;
+  for (const Cost& cost : costs) {
+    if (names.size() == first_rows || cost.calls == 0 || cost.total <= Ns{}) break;
+    names.push_back(printable((*r.strings)[cost.name]));
+  }
+  if (names.empty()) return {};
+  constexpr std::size_t longest = 56;  // columns
+  if (!cpu) names = distinct_kernel_names(names, longest);
   Rows rows;
-  for (const auto& [name, calls, total] : costs) {
-    if (rows.size() == first_rows || calls == 0 || total <= Ns{}) break;
-    const std::string whole = printable((*r.strings)[name]);
-    rows.push_back({cpu ? whole : short_kernel_name(whole), std::to_string(calls),
-                    format_time(total / static_cast<std::int64_t>(calls)),
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Cost& cost = costs[i];
+    const Ns total = cost.total / devices;
+    rows.push_back({names[i], std::to_string(cost.calls),
+                    format_time(cost.total / static_cast<std::int64_t>(cost.calls)),
                     format_time(total / steps),
                     wall > 0 ? format_percent(static_cast<double>(total.count()) / wall) : "-"});
   }
-  if (rows.empty()) return {};
+  std::string title = fmt::format("{} of rank {}", cpu ? "operators" : "kernels", r.rank);
+  if (unseen(r)) title = "host " + title;  // which cost time, and say nothing of the device
+  if (devices > 1) title += fmt::format(", mean of {} devices", devices);
   return text_table(
-      {{fmt::format("{} of rank {}", cpu ? "operators" : "kernels", r.rank), false, 56},
-       {"calls"},
-       {"mean"},
-       {"a step"},
-       {"of step"}},
+      {{std::move(title), false, longest}, {"calls"}, {"mean"}, {"a step"}, {"of step"}},
       std::move(rows), width);
 }
 
@@ -109,7 +123,44 @@ bool is_answered(const Message& note, const JobVerdict& answer) {
   }
 }
 
+// With the folder where files of several jobs may have one name.
+std::string name_of_file(const std::string& path, bool folder) {
+  const std::filesystem::path file(path);
+  const std::string name = file.filename().string();
+  return folder && file.has_parent_path() ? (file.parent_path().filename() / name).string() : name;
+}
+
 }  // namespace
+
+std::string jobs_table(const Analysis& report, std::size_t width) {
+  constexpr std::size_t most = 8;  // jobs
+  if (report.jobs.empty()) return {};
+  Rows rows;
+  for (const JobRow& job : report.jobs) {
+    if (rows.size() == most) break;
+    rows.push_back(
+        {std::to_string(job.files), job.world_size ? std::to_string(*job.world_size) : "-",
+         job.steps > 0 ? std::to_string(job.steps) : "-",
+         job.begin ? fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(
+                                                             job.begin->count() / 1'000'000'000)))
+                   : "-"});
+  }
+  const std::string table =
+      text_table({{"files", true}, {"ranks", true}, {"steps", true}, {"recorded (UTC)"}},
+                 std::move(rows), width);
+  std::string out = wrapped(say(msg::several_jobs(report.jobs.size())), width);
+  // A command stands whole on its line.
+  std::size_t at = 0;
+  for (std::size_t line = 0; at < table.size(); ++line) {
+    const std::size_t end = table.find('\n', at);
+    out += table.substr(at, end - at);
+    if (line > 0) out += "  " + report.jobs[line - 1].command;
+    out += '\n';
+    at = end + 1;
+  }
+  if (report.jobs.size() > most) out += fmt::format("  {} more\n", report.jobs.size() - most);
+  return out;
+}
 
 std::string headline(const Analysis& report) {
   const JobResult& job = report.job;
@@ -119,7 +170,8 @@ std::string headline(const Analysis& report) {
   if (report.world_size && static_cast<std::size_t>(*report.world_size) > job.ranks.size())
     parts.back() += fmt::format(" of {}", *report.world_size);
   std::set<std::string> devices;
-  for (const RankResult& r : job.ranks) devices.insert(r.device.label());
+  for (const RankResult& r : job.ranks)
+    devices.insert(unseen(r) ? "device not recorded" : r.device.label());
   for (const std::string& d : devices) parts.push_back(printable(d));
   if (job.steps.common.size() > 1)
     parts.push_back(
@@ -135,10 +187,9 @@ std::string headline(const Analysis& report) {
     if (!i.error) used.push_back(&i);
   }
   if (!used.empty() && used.size() < report.inputs.size())
-    parts.push_back(
-        fmt::format("{} of {} files: {}{}", used.size(), report.inputs.size(),
-                    printable(std::filesystem::path(used.front()->path).filename().string()),
-                    used.size() > 1 ? ", …" : ""));
+    parts.push_back(fmt::format("{} of {} files: {}{}", used.size(), report.inputs.size(),
+                                printable(name_of_file(used.front()->path, !report.jobs.empty())),
+                                used.size() > 1 ? ", …" : ""));
   parts.push_back(
       fmt::format("{} read in {}", format_bytes(bytes), format_time(report.read_seconds * 1e9)));
   return fmt::format("{}\n", fmt::join(parts, " · "));
@@ -163,7 +214,8 @@ Messages notes(const Analysis& report) {
 }
 
 std::string account_of_step(const Analysis& report, std::size_t most_lines) {
-  if (report.mfu && (report.mfu->mfu || report.mfu->hfu.value_or(0) > 0))
+  const double executed = report.mfu ? report.mfu->hfu.value_or(0) : 0;
+  if (report.mfu && executed <= 1 && (report.mfu->mfu || executed > 0))
     return mfu_account(*report.mfu, on_cpu(report.job.ranks), most_lines);
   return report.job.steps.common.empty() ? "" : budget_account(report.job, most_lines);
 }
@@ -201,7 +253,7 @@ std::string first_screen_text(const Analysis& report, const TextOptions& options
   const auto lines = [](const std::string& text) {
     return static_cast<std::size_t>(std::ranges::count(text, '\n'));
   };
-  std::string out = headline(report) + answer_text(report, options);
+  std::string out = jobs_table(report, width) + headline(report) + answer_text(report, options);
   const std::string tables = account_of_step(report, first_rows) + costliest(report, width);
   constexpr std::size_t lines_below = 2;
   if (lines(out) + lines(tables) + lines_below < first_screen) out += '\n';

@@ -17,6 +17,9 @@ namespace stepscope {
 // ---- its parts -------------------------------------------------------------------------------
 // "8 ranks · NVIDIA H100 80GB HBM3 · steps 12–21 · 1.2 GB read in 1.4 s"
 [[nodiscard]] std::string headline(const Analysis& report);
+// Where the inputs hold several jobs: each with its files, ranks, steps, time and command; else
+// empty.
+[[nodiscard]] std::string jobs_table(const Analysis& report, std::size_t width);
 // The answer and what to do about it.
 [[nodiscard]] std::string answer_text(const Analysis& report, const TextOptions& options);
 // Where the step goes, in at most `most_lines` below the title.

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <vector>
 
 #include "stepscope/base/files/open_source.h"
@@ -75,6 +77,25 @@ std::vector<std::string> commands_that_read(const std::string& path, const StopF
   if (!commands.empty() || !path.ends_with(".json")) return commands;
   if (machine_named(path)) add("predict MODEL --machine " + path);
   if (find_model(path)) add("predict " + path);
+  return commands;
+}
+
+std::vector<std::string> commands_for_folder(const std::string& folder, const StopFlag* stop) {
+  constexpr std::size_t most_files = 16;
+  std::vector<std::string> files;
+  std::error_code code;
+  for (std::filesystem::directory_iterator at(folder, code), end; !code && at != end;
+       at.increment(code)) {
+    std::error_code ignored;
+    if (at->is_regular_file(ignored)) files.push_back(at->path().string());
+  }
+  std::ranges::sort(files);
+  if (files.size() > most_files) files.resize(most_files);
+  std::vector<std::string> commands;
+  for (const std::string& file : files) {
+    std::vector<std::string> of_file = commands_that_read(file, stop);
+    if (!of_file.empty()) commands.push_back(std::move(of_file.front()));
+  }
   return commands;
 }
 

@@ -15,6 +15,10 @@ namespace stepscope {
 [[nodiscard]] std::vector<std::string> commands_that_read(const std::string& path,
                                                           const StopFlag* stop = nullptr);
 
+// One command for each of the first files of a folder that some verb reads, by name.
+[[nodiscard]] std::vector<std::string> commands_for_folder(const std::string& folder,
+                                                           const StopFlag* stop = nullptr);
+
 // The error of a verb that reads no traces: where its file is a trace, or a directory whose first
 // file is one, it names `analyze`.
 [[nodiscard]] Error with_analyze(Error error);

@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "stepscope/base/files/open_source.h"
+#include "stepscope/base/files/remote_name.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/event/name_rules.h"
 #include "stepscope/read/files/input_files.h"
@@ -190,7 +193,17 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
     rules = *std::move(parsed);
   }
   InputFiles files = find_input_files(request.inputs);
-  for (const Error& e : files.errors) fail(progress, read.failures, e);
+  for (Error& e : files.errors) {
+    // What a folder without traces holds instead.
+    constexpr std::size_t most = 3;  // commands
+    std::error_code code;
+    if (!is_url(e.file) && std::filesystem::is_directory(e.file, code)) {
+      std::vector<std::string> commands = commands_for_folder(e.file, progress.stop);
+      if (commands.size() > most) commands.resize(most);
+      if (!commands.empty()) e.hint = fmt::format("its files: {}", fmt::join(commands, "; "));
+    }
+    fail(progress, read.failures, e);
+  }
   if (request.crew != nullptr)
     if (const auto same = same_files(*request.crew, files.files); !same) return same.error();
   if (const auto stopped = read_gpu_logs(request, progress, files.files, read); !stopped)
