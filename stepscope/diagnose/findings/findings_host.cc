@@ -76,7 +76,8 @@ Message launch_advice(const FindingList& list, const RankResult& r) {
   const std::uint64_t steps = std::max<std::uint64_t>(1, r.steps.size());
   const bool many = r.host.launches >= few_launches * steps;
   Messages advice;
-  if (!graphs && many && (r.device.kind == "cuda" || r.device.kind == "rocm"))
+  const bool xla = r.recording.format == "xplane";  // which makes graphs itself
+  if (!graphs && many && !xla && (r.device.kind == "cuda" || r.device.kind == "rocm"))
     advice.push_back(list.pytorch()            ? msg::graphs_of_pytorch()
                      : r.device.kind == "cuda" ? msg::graphs_of_cuda()
                                                : msg::graphs_of_hip());
