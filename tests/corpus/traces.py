@@ -202,6 +202,78 @@ def forward_only():
     return steps(Recording(), body)
 
 
+@recording("garbage_collections.json")
+def garbage_collections():
+    def body(r, n):
+        for _ in range(6):
+            r.kernel(dur=1 * MS)
+        if n in (3, 9):
+            r.host = r.device = max(r.device, r.host)
+            r.add("python_function", "<built-in method collect of module object>", r.host, 9 * MS)
+            r.host += 9 * MS
+            r.kernel(name=ADD, dur=0.1 * MS, op="aten::add", dims=((64, 64),))
+        r.copy()
+    return steps(Recording(), body, count=12)
+
+
+@recording("pauses.json")
+def pauses():
+    def body(r, n):
+        for k in range(6):
+            if k == 3 and n in (3, 9):
+                r.host = max(r.host, r.device) + 9 * MS
+            r.kernel(dur=1 * MS)
+        r.copy()
+    return steps(Recording(), body, count=12)
+
+
+@recording("short_kernels.json")
+def short_kernels():
+    return steps(Recording(), products(100, 4.0, host=12.0, dims=((64, 64), (64, 64))))
+
+
+@recording("gap_in_each_of_four_steps.json")
+def gap_in_each_of_four_steps():
+    def body(r, _):
+        r.host += 5 * MS
+        r.kernel(dur=2 * MS)
+    return steps(Recording(), body, count=4, length=10 * MS)
+
+
+# ---- how steps are marked --------------------------------------------------------------------------------------------
+@recording("named_iterations.json")
+def named_iterations():
+    r = steps(Recording(), products())
+    for e in r.events:
+        e["name"] = e["name"].replace("ProfilerStep#", "iteration ")
+    return r
+
+
+@recording("updates.json")
+def updates():
+    r = Recording()
+    for _ in range(5):
+        for _ in range(6):
+            r.kernel(dur=1 * MS)
+        begin = r.host
+        r.kernel(name=ADD, dur=0.3 * MS, op="aten::_foreach_add_", dims=((64, 64),))
+        r.copy()
+        r.add("user_annotation", "Optimizer.step#AdamW.step", begin, r.host - begin)
+    return r
+
+
+@recording("one_step.json")
+def one_step():
+    return steps(Recording(), products(), count=1)
+
+
+@recording("two_windows.json")
+def two_windows():
+    r = steps(Recording(), products(), count=3)
+    r.host = r.device = r.host + 5000 * MS
+    return steps(r, products(), count=3, first=30)
+
+
 # ---- start-up --------------------------------------------------------------------------------------------------------
 @recording("library_handle.json")
 def library_handle():
@@ -374,6 +446,34 @@ def cut():
 def cut_gz():
     text = steps(Recording(), products(4, 2 * MS)).text().encode()
     return gzip.compress(text, mtime=0)[:-300]
+
+
+@recording("only_collectives.json")
+def only_collectives():
+    r = Recording(rank=0, world=2)
+    for n in range(20):
+        r.host += 2 * MS
+        r.collective(1 * MS, seq=n)
+    r.events = [e for e in r.events if e["cat"] == "kernel"]
+    return r
+
+
+@recording("no_correlation.json")
+def no_correlation():
+    r = steps(Recording(), products())
+    for e in r.events:
+        if e["cat"] == "kernel":
+            e["args"].pop("correlation")
+    return r
+
+
+@recording("kernels_before_their_launch.json")
+def kernels_before_their_launch():
+    r = steps(Recording(), products())
+    for e in r.events:
+        if e["cat"] == "kernel":
+            e["ts"] -= 30
+    return r
 
 
 # ---- ranks -----------------------------------------------------------------------------------------------------------
@@ -605,6 +705,16 @@ recording("host.trace.json")(xla_for_a_viewer)
 def jax_folder(path):
     other_profilers.INPUTS["jax_cuda.xplane.pb"](path / "host.xplane.pb")
     (path / "host.trace.json.gz").write_bytes(gzip.compress(xla_for_a_viewer().encode(), mtime=0))
+
+
+@recording("xpu.json")
+def xpu():
+    r = steps(Recording(None), products())
+    for e in r.events:
+        if e["cat"] == "cuda_runtime":
+            e["cat"] = "xpu_runtime"
+            e["name"] = "urEnqueueKernelLaunch" if "Launch" in e["name"] else "urQueueFinish"
+    return r
 
 
 @recording("gaudi.json")

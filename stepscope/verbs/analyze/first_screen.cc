@@ -173,10 +173,13 @@ std::string headline(const Analysis& report) {
   for (const RankResult& r : job.ranks)
     devices.insert(unseen(r) ? "device not recorded" : r.device.label());
   for (const std::string& d : devices) parts.push_back(printable(d));
-  if (job.steps.common.size() > 1)
-    parts.push_back(
-        fmt::format("steps {}–{}", job.steps.common.front().index, job.steps.common.back().index));
-  else if (job.steps.common.size() == 1)
+  if (job.steps.common.size() > 1) {
+    const std::int64_t first = job.steps.common.front().index;
+    const std::int64_t last = job.steps.common.back().index;
+    const bool all = last - first + 1 == std::ssize(job.steps.common);
+    parts.push_back(all ? fmt::format("steps {}–{}", first, last)
+                        : fmt::format("{} steps of {}–{}", job.steps.common.size(), first, last));
+  } else if (job.steps.common.size() == 1)
     parts.push_back(job.ranks[0].steps[0].name == "window"
                         ? "one window, no steps"
                         : fmt::format("step {}", job.steps.common[0].index));

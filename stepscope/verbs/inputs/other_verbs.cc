@@ -82,6 +82,8 @@ std::vector<std::string> commands_that_read(const std::string& path, const StopF
 
 std::vector<std::string> commands_for_folder(const std::string& folder, const StopFlag* stop) {
   constexpr std::size_t most_files = 16;
+  constexpr std::size_t most_commands = 3;
+  constexpr std::uint64_t most_bytes = 16 << 20;  // of a file: several readers try it
   std::vector<std::string> files;
   std::error_code code;
   for (std::filesystem::directory_iterator at(folder, code), end; !code && at != end;
@@ -93,6 +95,8 @@ std::vector<std::string> commands_for_folder(const std::string& folder, const St
   if (files.size() > most_files) files.resize(most_files);
   std::vector<std::string> commands;
   for (const std::string& file : files) {
+    const auto bytes = file_size(file);
+    if (commands.size() == most_commands || !bytes || *bytes > most_bytes) continue;
     std::vector<std::string> of_file = commands_that_read(file, stop);
     if (!of_file.empty()) commands.push_back(std::move(of_file.front()));
   }

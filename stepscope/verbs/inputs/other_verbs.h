@@ -15,7 +15,8 @@ namespace stepscope {
 [[nodiscard]] std::vector<std::string> commands_that_read(const std::string& path,
                                                           const StopFlag* stop = nullptr);
 
-// One command for each of the first files of a folder that some verb reads, by name.
+// For the first three files of a folder, by name, that some verb reads: one command each. Looks at
+// 16 files of at most 16 MiB.
 [[nodiscard]] std::vector<std::string> commands_for_folder(const std::string& folder,
                                                            const StopFlag* stop = nullptr);
 

@@ -195,11 +195,9 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
   InputFiles files = find_input_files(request.inputs);
   for (Error& e : files.errors) {
     // What a folder without traces holds instead.
-    constexpr std::size_t most = 3;  // commands
     std::error_code code;
     if (!is_url(e.file) && std::filesystem::is_directory(e.file, code)) {
-      std::vector<std::string> commands = commands_for_folder(e.file, progress.stop);
-      if (commands.size() > most) commands.resize(most);
+      const auto commands = commands_for_folder(e.file, progress.stop);
       if (!commands.empty()) e.hint = fmt::format("its files: {}", fmt::join(commands, "; "));
     }
     fail(progress, read.failures, e);
