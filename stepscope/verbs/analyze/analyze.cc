@@ -16,6 +16,7 @@
 #include "stepscope/fit/message_model.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/read/files/input_files.h"
+#include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 #include "stepscope/say/wording.h"
 #include "stepscope/verbs/analyze/job_expectation.h"
@@ -199,8 +200,9 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
   a.job = analyze_job(read->ranks, options);
   if (a.job.interrupted) return interrupted();
   withhold_unfounded(a.job);
+  std::string unmet;  // why no asked step is here
   if (auto none = not_in_traces(request.traces, a.job)) {
-    if (a.job.steps.common.empty() && !read->ranks.empty()) return *none;
+    if (a.job.steps.common.empty()) unmet = capitalised(none->what);
     fail(progress, result.failures, std::move(*none));
   }
   a.world_size = options.world_size ? options.world_size : a.job.collectives.matches.world_size;
@@ -208,6 +210,10 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
   a.job.collectives.matches.hosts.given = described->domain.has_value();
   a.machine = machine_of(*described, a.job.ranks);
   judge(request, *described, read->run.world_size, progress, result);
+  if (!unmet.empty()) {
+    a.answer.sentence = msg::plain(unmet);
+    a.findings.clear();
+  }
   result.run = std::move(read->run);
   result.ranks = std::move(read->ranks);
   return result;

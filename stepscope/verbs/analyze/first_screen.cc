@@ -123,11 +123,13 @@ bool is_answered(const Message& note, const JobVerdict& answer) {
   }
 }
 
-// With the folder where files of several jobs may have one name.
-std::string name_of_file(const std::string& path, bool folder) {
+// With its folder if another input has the same name.
+std::string name_of_file(const std::string& path, const std::vector<InputRow>& inputs) {
   const std::filesystem::path file(path);
-  const std::string name = file.filename().string();
-  return folder && file.has_parent_path() ? (file.parent_path().filename() / name).string() : name;
+  const auto alike = std::ranges::count_if(inputs, [&](const InputRow& i) {
+    return std::filesystem::path(i.path).filename() == file.filename();
+  });
+  return (alike > 1 ? file.parent_path().filename() / file.filename() : file.filename()).string();
 }
 
 }  // namespace
@@ -191,7 +193,7 @@ std::string headline(const Analysis& report) {
   }
   if (!used.empty() && used.size() < report.inputs.size())
     parts.push_back(fmt::format("{} of {} files: {}{}", used.size(), report.inputs.size(),
-                                printable(name_of_file(used.front()->path, !report.jobs.empty())),
+                                printable(name_of_file(used.front()->path, report.inputs)),
                                 used.size() > 1 ? ", …" : ""));
   parts.push_back(
       fmt::format("{} read in {}", format_bytes(bytes), format_time(report.read_seconds * 1e9)));
