@@ -114,6 +114,14 @@ def nsys_empty(path):
     db.close()
 
 
+@file("rocpd_results.db")
+def rocpd(path):
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE rocpd_kernel_dispatch (id)")
+    db.commit()
+    db.close()
+
+
 @file("nsys_export.json")
 def nsys_export(path):
     path.write_text('{"data":["a","b"]}\n{"Type":48,"CudaEvent":{"startNs":"1","endNs":"2"}}\n', encoding="utf-8")

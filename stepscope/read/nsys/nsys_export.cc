@@ -77,6 +77,13 @@ void read_texts(NsysExport& nsys) {
   if (!there) nsys.note("missing_table_StringIds");
 }
 
+bool has_table(const SqliteFile& file, std::string_view beginning) {
+  return std::ranges::any_of(file.tables(),
+                             [&](const SqliteTable& t) { return t.name.starts_with(beginning); });
+}
+
+constexpr std::string_view rocpd = "rocpd_";  // tables of rocprofv3's default output
+
 // Describes a database that is not an export by its tables.
 std::string what_it_is(const SqliteFile& file) {
   if (file.tables().empty()) {
@@ -84,12 +91,9 @@ std::string what_it_is(const SqliteFile& file) {
                ? "an SQLite database without tables: all it has stands in the -wal file next to it"
                : "an SQLite database without tables";
   }
-  const auto starts = [&](std::string_view head) {
-    return std::ranges::any_of(file.tables(),
-                               [&](const SqliteTable& t) { return t.name.starts_with(head); });
-  };
-  if (starts("rocpd_")) return "a database of AMD's rocprof, no Nsight Systems export";
-  if (starts("CONCURRENT_KERNEL") || starts("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"))
+  if (has_table(file, rocpd)) return "a database of AMD's rocprof (rocpd), which is not read";
+  if (has_table(file, "CONCURRENT_KERNEL") ||
+      has_table(file, "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"))
     return "a database of nvprof, no Nsight Systems export";
   return "an SQLite database, but no Nsight Systems export (its first table is " +
          file.tables().front().name + ")";
@@ -152,6 +156,10 @@ Result<NsysExport> open_nsys(SqliteFile file, const std::string& path) {
     const bool empty = file.tables().empty();
     const bool wal = empty && file.wal_bytes() > 0;
     std::string hint = "give what `nsys export --type sqlite REPORT.nsys-rep` writes";
+    if (has_table(file, rocpd))
+      hint =
+          "record with rocprofv3 --output-format json, or convert it: rocpd convert -i FILE "
+          "--output-format pftrace";
     if (wal) hint = "move it into the file: sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'";
     return Error{.what = what_it_is(file), .file = path, .byte = {}, .hint = hint};
   }

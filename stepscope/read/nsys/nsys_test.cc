@@ -363,7 +363,10 @@ TEST(Nsys, OtherDatabasesAreNamed) {
     const auto result = b.read();
     return result ? std::string("read") : result.error().message();
   };
-  EXPECT_NE(error_of("CREATE TABLE rocpd_kernelapi (id)").find("AMD's rocprof"), std::string::npos);
+  const std::string rocpd = error_of("CREATE TABLE rocpd_kernelapi (id)");
+  EXPECT_NE(rocpd.find("AMD's rocprof"), std::string::npos);
+  EXPECT_NE(rocpd.find("--output-format json"), std::string::npos);
+  EXPECT_EQ(rocpd.find("nsys export"), std::string::npos);
   EXPECT_NE(error_of("CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start)").find("nvprof"),
             std::string::npos);
   EXPECT_NE(error_of("CREATE TABLE moz_places (id)").find("its first table is moz_places"),
