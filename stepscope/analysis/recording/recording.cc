@@ -154,7 +154,7 @@ RankRecording recording_of(const Trace& trace, const RankIndex& rank, std::span<
   r.stepping_processes = stepping_processes(trace);
   for (std::uint32_t i = 0; i < trace.strings.size() && !r.pytorch; ++i)
     r.pytorch = is_of_pytorch(trace.strings[StringId{i}]);
-  r.start_up = find_start_up(trace, rank);
+  r.start_up = find_start_up(trace, rank, steps);
   return r;
 }
 
@@ -277,6 +277,15 @@ void add_first_launches(const Trace& trace, const RankIndex& rank, std::vector<S
   }
 }
 
+// Whether each of several steps captures a graph: then it is no start-up. `captures` by start.
+bool captures_in_each(std::span<const GraphCapture> captures, std::span<const Step> steps) {
+  return steps.size() > 1 && std::ranges::all_of(steps, [&](const Step& step) {
+           const auto at =
+               std::ranges::lower_bound(captures, step.host_start, {}, &GraphCapture::start);
+           return at != captures.end() && at->start < step.host_end;
+         });
+}
+
 }  // namespace
 
 bool StartUp::holds(Ns t) const {
@@ -284,7 +293,7 @@ bool StartUp::holds(Ns t) const {
       spans, [&](const StartUpSpan& span) { return span.start <= t && t < span.end; });
 }
 
-StartUp find_start_up(const Trace& trace, const RankIndex& rank) {
+StartUp find_start_up(const Trace& trace, const RankIndex& rank, std::span<const Step> steps) {
   StartUp found;
   std::vector<SetUp> set_up(trace.strings.size());
   for (std::uint32_t i = 0; i < set_up.size(); ++i)
@@ -297,7 +306,10 @@ StartUp find_start_up(const Trace& trace, const RankIndex& rank) {
     thread.finish();
   }
   add_first_launches(trace, rank, found.spans);
-  for (const GraphCapture& c : graph_captures(trace)) {
+  std::vector<GraphCapture> captures = graph_captures(trace);
+  std::ranges::sort(captures, {}, &GraphCapture::start);
+  if (captures_in_each(captures, steps)) captures.clear();
+  for (const GraphCapture& c : captures) {
     const Ns end = std::min(c.end, rank.end);
     if (end - c.start >= least_start_up)
       found.spans.push_back({c.start, end, StartUpKind::capture, {}});

@@ -54,9 +54,11 @@ struct StartUp {
 //                 call. A launch into a full queue takes long, too, but then the device works.
 //   first_call    other calls, the first of their name on their thread, that neither wait nor copy
 //                 nor allocate.
-//   capture       a graph is captured: what is launched meanwhile runs nothing.
+//   capture       a graph is captured: what is launched meanwhile runs nothing. Not where each of
+//                 several steps captures one.
 // O(rows). `idle` is zero.
-[[nodiscard]] StartUp find_start_up(const Trace& trace, const RankIndex& rank);
+[[nodiscard]] StartUp find_start_up(const Trace& trace, const RankIndex& rank,
+                                    std::span<const Step> steps = {});
 
 // What the recording of a rank has and what it lacks, counted before any question is answered.
 // Absence is no evidence: a missing row does not show that nothing happened.

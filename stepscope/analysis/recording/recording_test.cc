@@ -198,6 +198,23 @@ TEST(StartUp, IsTheCaptureOfAGraph) {
   EXPECT_EQ(found.total, Ns{39 * ms});
 }
 
+TEST(StartUp, IsNoCaptureThatEachStepRepeats) {
+  TraceBuilder b;
+  for (const std::int64_t n : {0, 1}) {
+    call(b, "cudaStreamBeginCapture", (50 * n + 1) * ms, (50 * n + 1) * ms + 5);
+    call(b, "cudaStreamEndCapture", (50 * n + 40) * ms, (50 * n + 41) * ms);
+  }
+  const Trace trace = b.sealed();
+  const RankIndex rank = index_rank(trace);
+  std::vector<Step> steps(2);
+  for (const std::size_t n : {0U, 1U}) {
+    steps[n].host_start = Ns{50 * ms} * static_cast<std::int64_t>(n);
+    steps[n].host_end = steps[n].host_start + Ns{50 * ms};
+  }
+  EXPECT_TRUE(find_start_up(trace, rank, steps).spans.empty());
+  EXPECT_EQ(find_start_up(trace, rank).spans.size(), 2u);
+}
+
 TEST(StartUp, IsCodeThatIsLoadedAndCallsThatSetUp) {
   TraceBuilder b;
   b.row(b.thread(1), Category::driver, "cuModuleLoadData", 0, 3 * ms);
