@@ -13,12 +13,20 @@ bool names_node(std::string_view name) {
 
 bool names_dispatched(std::string_view name) { return name.find("::") != std::string_view::npos; }
 
+// "c10d::allreduce_", "_c10d_functional::wait_tensor". The operators of
+// _c10d_functional_autograd have a backward.
+bool names_collective(std::string_view name) {
+  return name.starts_with("c10d::") || name.starts_with("_c10d_functional::") ||
+         name.starts_with("c10d_functional::");
+}
+
 }  // namespace
 
 BackwardGraph::BackwardGraph(const Trace& trace, const RankIndex& rank)
     : trace_(trace),
       names_node_(by_name(trace.strings, names_node)),
       dispatched_(by_name(trace.strings, names_dispatched)),
+      collective_(by_name(trace.strings, names_collective)),
       recomputes_(trace.slices.size()) {
   const Slices& s = trace.slices;
   std::vector<std::uint32_t> open;  // nodes
@@ -46,7 +54,8 @@ bool BackwardGraph::is_node(std::uint32_t row) const {
 bool BackwardGraph::is_differentiated(std::uint32_t row) const {
   const std::uint32_t detail = trace_.slices.detail[row];
   return trace_.slices.category[row] == Category::cpu_op && detail < trace_.ops.size() &&
-         trace_.ops.sequence[detail] >= 0 && !is_node(row);
+         trace_.ops.sequence[detail] >= 0 && !collective_[index(trace_.slices.name[row])] &&
+         !is_node(row);
 }
 
 }  // namespace stepscope

@@ -22,7 +22,9 @@ class BackwardGraph {
 
   // A node, or the engine's row around it.
   [[nodiscard]] bool is_node(std::uint32_t row) const;
-  // An operator or Function with a sequence number that is no node.
+  // An operator or Function with a sequence number that is no node and no collective: every
+  // operator of the dispatcher that gets tensors while gradients are recorded has the number that
+  // the next node would get, so c10d's have one without a backward.
   [[nodiscard]] bool is_differentiated(std::uint32_t row) const;
   // A node that computes a forward again.
   [[nodiscard]] bool recomputes(std::uint32_t row) const { return recomputes_[row]; }
@@ -31,6 +33,7 @@ class BackwardGraph {
   const Trace& trace_;
   std::vector<bool> names_node_;  // by StringId
   std::vector<bool> dispatched_;  // by StringId
+  std::vector<bool> collective_;  // by StringId
   std::vector<bool> recomputes_;  // by slice
 };
 

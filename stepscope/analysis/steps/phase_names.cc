@@ -75,6 +75,35 @@ std::optional<Phase> phase_of_name(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<Phase> whole_phase_of_name(std::string_view name) {
+  constexpr std::size_t longest = 64;
+  if (name.size() > longest) return std::nullopt;
+  std::optional<Phase> phase;
+  const auto take = [&](std::string_view word) {
+    if (word == "pass" || word == "step" || word == "phase") return true;
+    const auto said = word == "forward" || word == "fwd"       ? std::optional(Phase::forward)
+                      : word == "backward" || word == "bwd"    ? std::optional(Phase::backward)
+                      : word == "optimizer" || word == "optim" ? std::optional(Phase::optimizer)
+                                                               : std::nullopt;
+    if (!said || (phase && *phase != *said)) return false;
+    phase = said;
+    return true;
+  };
+  std::string word;
+  for (const char c : name) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (letter >= 0x80) return std::nullopt;
+    if (std::isalpha(letter) != 0) {
+      word += static_cast<char>(std::tolower(letter));
+    } else if (!word.empty()) {
+      if (!take(word)) return std::nullopt;
+      word.clear();
+    }
+  }
+  if (!word.empty() && !take(word)) return std::nullopt;
+  return phase;
+}
+
 std::vector<std::optional<Phase>> phases_of_names(const StringPool& strings) {
   return by_name(strings, phase_of_name);
 }

@@ -21,6 +21,11 @@ inline constexpr std::size_t phase_count = phase_names.size();
 // nullopt if the name does not show it ("aten::mm", "ProfilerStep#3"); never Phase::other.
 [[nodiscard]] std::optional<Phase> phase_of_name(std::string_view name);
 
+// The phase whose whole the name promises: "forward", "## backward ##", "optimizer_step 3". Other
+// words than pass, step and phase name a part ("block.forward", "Optimizer.step#AdamW.step"). Only
+// forward, backward and optimizer.
+[[nodiscard]] std::optional<Phase> whole_phase_of_name(std::string_view name);
+
 // Indexed by StringId.
 [[nodiscard]] std::vector<std::optional<Phase>> phases_of_names(const StringPool& strings);
 

@@ -48,6 +48,18 @@ TEST(PhaseNames, NamesThatSayNothing) {
               "/home/x/backward/train.py(10): main", "forward_backward_no_pipelining"});
 }
 
+TEST(PhaseNames, WholePhasesAreNamedByTheirWordAlone) {
+  const auto all = [](std::optional<Phase> phase, std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) EXPECT_EQ(whole_phase_of_name(name), phase) << name;
+  };
+  all(Phase::forward, {"forward", "Forward Pass", "## forward ##", "fwd_3", "forward_step"});
+  all(Phase::backward, {"backward", "BWD", "backward-pass 12"});
+  all(Phase::optimizer, {"optimizer", "optim_step", "Optimizer.step"});
+  all(std::nullopt, {"", "12", "step", "pass", "block.forward", "DistributedDataParallel.forward",
+                     "fwd:block1", "forward_backward", "Optimizer.step#AdamW.step",
+                     "stepscope::forward", "forward prefetch", "optimizer états", "data"});
+}
+
 TEST(PhaseNames, EveryNameOfAPoolIsJudgedAtItsId) {
   StringPool pool;
   const StringId forward = pool.intern("## forward ##");

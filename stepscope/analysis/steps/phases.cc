@@ -115,6 +115,7 @@ struct Said {
   bool node = false;        // a node of the backward graph
   bool recomputes = false;  // such a node that computes a forward again
   bool certain = false;     // by the name of an annotation or operator, not of a Python frame
+  bool by_number = false;   // of autograd's sequence
 };
 
 // An open row that changes the phase.
@@ -185,26 +186,56 @@ Said said_by(const Trace& trace, const BackwardGraph& graph, std::uint32_t row,
   Said said;
   said.phase = of_name[index(trace.slices.name[row])];
   said.certain = said.phase && category != Category::python_function;
-  if (!said.phase && graph.is_differentiated(row)) said.phase = Phase::forward;
+  said.by_number = !said.phase && graph.is_differentiated(row);
+  if (said.by_number) said.phase = Phase::forward;
   if (!said.phase) return said;
   said.node = graph.is_node(row);
   said.recomputes = graph.recomputes(row);
   return said;
 }
 
+bool is_backward(Phase phase) { return phase == Phase::backward || phase == Phase::recompute; }
+
+// For each step, the start of its last row of backward; Ns::min() without one.
+std::vector<Ns> last_backward(const Trace& trace, const RankIndex& rank, const BackwardGraph& graph,
+                              const std::vector<Evidence>& of_name, std::span<const Step> steps) {
+  const Slices& s = trace.slices;
+  std::vector<Ns> last(steps.size(), Ns::min());
+  for (const TrackId id : rank.host_tracks) {
+    const Track& track = trace.track(id);
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+      if (!is_host_row(s.category[i])) continue;
+      const Evidence& named = of_name[index(s.name[i])];
+      if (named ? !is_backward(*named) : !graph.is_node(i)) continue;
+      const std::size_t step = step_until(steps, s.start[i]);
+      if (step < steps.size()) last[step] = std::max(last[step], s.start[i]);
+    }
+  }
+  return last;
+}
+
+// Whether the gradients of an instant's step are complete: autograd gives numbers to what follows,
+// too (the mean of the gradients, clipping), but no backward of it comes.
+bool after_backward(std::span<const Step> steps, const std::vector<Ns>& last, Ns instant) {
+  const std::size_t step = step_until(steps, instant);
+  return step < steps.size() && last[step] != Ns::min() && instant >= last[step];
+}
+
 // `bare` collects operators without a known phase around them.
 std::vector<PhaseSpan> read_thread(const Trace& trace, const BackwardGraph& graph,
                                    const Track& track, const std::vector<Evidence>& of_name,
+                                   std::span<const Step> steps, const std::vector<Ns>& last,
                                    std::vector<HostSpan>& bare) {
   const Slices& s = trace.slices;
   std::vector<PhaseSpan> spans;
   OpenRows open(spans);
   for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
     if (!is_host_row(s.category[i])) continue;
-    const Said said = said_by(trace, graph, i, of_name);
+    Said said = said_by(trace, graph, i, of_name);
     if (!said.phase && s.category[i] != Category::cpu_op) continue;
     const Ns end = s.start[i] + s.dur[i];
     const OpenRow* around = open.advance(s.start[i]);
+    if (around == nullptr && said.by_number && after_backward(steps, last, s.start[i])) said = {};
     const Evidence now = inside(around, said);
     if (!now) {
       extend(bare, s.start[i], end, SliceId{i});
@@ -216,28 +247,8 @@ std::vector<PhaseSpan> read_thread(const Trace& trace, const BackwardGraph& grap
   return spans;
 }
 
-bool is_backward(Phase phase) { return phase == Phase::backward || phase == Phase::recompute; }
-
 bool runs_backward(const std::vector<PhaseSpan>& spans) {
   return std::ranges::any_of(spans, is_backward, &PhaseSpan::phase);
-}
-
-// The first step whose annotation ends after an instant, or the number of steps.
-std::size_t step_until(std::span<const Step> steps, Ns instant) {
-  const auto at = std::ranges::upper_bound(steps, instant, {}, &Step::host_end);
-  return static_cast<std::size_t>(at - steps.begin());
-}
-
-// For each step, the start of its last backward span; Ns::min() without one.
-std::vector<Ns> last_backward(const std::vector<std::vector<PhaseSpan>>& threads,
-                              std::span<const Step> steps) {
-  std::vector<Ns> last(steps.size(), Ns::min());
-  for (const PhaseSpan& span : threads | std::views::join) {
-    const std::size_t step = step_until(steps, span.start);
-    if (step < steps.size() && is_backward(span.phase))
-      last[step] = std::max(last[step], span.start);
-  }
-  return last;
 }
 
 // Later layers win where threads differ: the main thread waits in "backward" while another thread
@@ -318,19 +329,22 @@ Phase HostPhases::at(TrackId thread, Ns instant) const {
 HostPhases host_phases(const Trace& trace, const RankIndex& rank, std::span<const Step> steps) {
   const std::vector<Evidence> of_name = phases_of_names(trace.strings);
   const BackwardGraph graph(trace, rank);
+  const PhaseRanges ranges(trace, rank, steps);
+  const std::vector<Ns> last = last_backward(trace, rank, graph, of_name, steps);
   HostPhases phases;
   phases.threads.resize(trace.tracks.size());
   std::vector<HostSpan> bare;
   for (const TrackId id : rank.host_tracks) {
     std::vector<HostSpan> found;
-    phases.threads[index(id)] = read_thread(trace, graph, trace.track(id), of_name, found);
+    phases.threads[index(id)] =
+        ranges.allowed(read_thread(trace, graph, trace.track(id), of_name, steps, last, found));
     if (id == rank.main_track) bare = std::move(found);
   }
-  const std::vector<Ns> last = last_backward(phases.threads, steps);
   std::vector<PhaseSpan> forward;
   if (rank.main_track)
-    forward = forward_of(bare, phases.threads[index(*rank.main_track)], steps, last);
-  phases.host = fill(join_threads(rank, phases.threads, forward), steps);
+    forward =
+        ranges.allowed(forward_of(bare, phases.threads[index(*rank.main_track)], steps, last));
+  phases.host = ranges.allowed(fill(join_threads(rank, phases.threads, forward), steps));
   return phases;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The phase of training of each host thread over time. The innermost row counts first. Evidence:
-// names (phase_names.h); operators with an autograd sequence number are forward; forward inside
-// backward is recompute (activation checkpointing). A thread without evidence at an instant has no
-// phase there.
+// the program's ranges of whole phases (phase_ranges.h); names (phase_names.h); before the last
+// backward of their step, operators with an autograd sequence number are forward, collectives
+// excepted; forward inside backward is recompute (activation checkpointing). A thread without
+// evidence at an instant has no phase there.
 #pragma once
 
 #include <array>
@@ -11,17 +12,12 @@
 #include <vector>
 
 #include "stepscope/analysis/steps/phase_names.h"
+#include "stepscope/analysis/steps/phase_ranges.h"
 #include "stepscope/analysis/steps/rank_index.h"
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/event/trace.h"
 
 namespace stepscope {
-
-struct PhaseSpan {
-  Ns start{};
-  Ns end{};
-  Phase phase = Phase::other;
-};
 
 struct HostPhases {
   // By track: disjoint, in time order, without `other`.

@@ -93,11 +93,11 @@ TEST(HostPhases, AWaitBetweenTwoBackwardsIsBackward) {
   b.step("ProfilerStep#0", 0, 100);
   b.op("of the step before", 0, 2);
   b.step("## data_load ##", 3, 5);
-  b.step("## forward ##", 5, 10);
+  b.step("block.forward", 5, 10);
   b.op("before", 10, 14);
-  b.step("## backward ##", 20, 30);
+  b.step("block.backward", 20, 30);
   b.op("wait", 30, 70);
-  b.step("## backward ##", 70, 80);
+  b.step("block.backward", 70, 80);
   const Case c(b);
   EXPECT_EQ(c.host_at(1), std::nullopt);
   EXPECT_EQ(c.host_at(12), forward);
@@ -177,6 +177,85 @@ TEST(HostPhases, TheMainThreadThatWaitsInBackwardGivesWayToWhatTheOtherDoes) {
   EXPECT_EQ(c.host_at(30), backward);
   EXPECT_EQ(c.host_at(45), optimizer);
   EXPECT_EQ(c.host_at(65), backward) << "a thread without backward is none of the step's";
+}
+
+TEST(HostPhases, ACollectiveHasANumberWithoutABackward) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.step("ProfilerStep#1", 100, 200);
+  differentiated(b, b.thread(1), "aten::linear", 10, 20);
+  b.op("autograd::engine::evaluate_function: AddmmBackward0", 30, 40);
+  differentiated(b, b.thread(1), "c10d::allreduce_", 50, 52);
+  differentiated(b, b.thread(1), "c10d::allreduce_", 60, 62);
+  differentiated(b, b.thread(1), "_c10d_functional::all_reduce", 110, 120);
+  differentiated(b, b.thread(1), "_c10d_functional_autograd::all_to_all_single", 130, 140);
+  const Case c(b);
+  EXPECT_EQ(c.host_at(15), forward);
+  EXPECT_EQ(c.host_at(51), std::nullopt);
+  EXPECT_EQ(c.host_at(55), std::nullopt);
+  EXPECT_EQ(c.host_at(115), std::nullopt);
+  EXPECT_EQ(c.host_at(135), forward) << "this one is part of a graph";
+}
+
+TEST(HostPhases, ANumberAfterTheLastBackwardOfItsStepIsNoForward) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  differentiated(b, b.thread(1), "aten::linear", 10, 20);
+  b.op("autograd::engine::evaluate_function: AddmmBackward0", 30, 40);
+  differentiated(b, b.thread(1), "aten::div_", 50, 60);
+  differentiated(b, b.thread(1), "aten::div_", 70, 80);
+  const Case c(b);
+  EXPECT_EQ(c.host_at(55), std::nullopt) << "the mean of the gradients";
+  EXPECT_EQ(c.host_at(65), std::nullopt);
+}
+
+TEST(HostPhases, OutsideTheProgramsOwnRangesOfAPhaseNothingIsOfIt) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.step("Optimizer.zero_grad#SGD.zero_grad", 1, 3);
+  differentiated(b, b.thread(1), "aten::to", 4, 5);
+  b.step("forward", 10, 20);
+  differentiated(b, b.thread(1), "aten::linear", 12, 18);
+  b.step("allreduce", 40, 60);
+  differentiated(b, b.thread(1), "aten::div_", 42, 44);
+  b.op("aten::copy_", 50, 55);
+  b.step("forward", 62, 64);
+  b.step("backward", 65, 75);
+  b.row(b.thread(2), Category::cpu_op, "autograd::engine::evaluate_function: MmBackward0", 66, 80);
+  b.step("optimizer_step", 85, 90);
+  b.step("ProfilerStep#1", 100, 200);
+  differentiated(b, b.thread(1), "aten::linear", 110, 120);
+  b.step("Optimizer.step#SGD.step", 130, 140);
+  const Case c(b);
+  EXPECT_EQ(c.host_at(2), std::nullopt) << "the step has a range of its optimizer";
+  EXPECT_EQ(c.host_at(4), std::nullopt);
+  EXPECT_EQ(c.host_at(15), forward);
+  EXPECT_EQ(c.host_at(43), std::nullopt);
+  EXPECT_EQ(c.host_at(52), std::nullopt);
+  EXPECT_EQ(c.host_at(61), std::nullopt) << "between two ranges of forward";
+  EXPECT_EQ(c.host_at(63), forward);
+  EXPECT_EQ(c.host_at(70), backward);
+  EXPECT_EQ(c.host_at(77), std::nullopt) << "another thread's rows outside, too";
+  EXPECT_EQ(c.host_at(87), optimizer);
+  EXPECT_EQ(c.host_at(115), forward) << "a step without such ranges";
+  EXPECT_EQ(c.host_at(135), optimizer);
+}
+
+TEST(Phases, OfAHandWrittenLoopAreItsRanges) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.step("step_0", 0, 100);
+  b.step("forward", 0, 20);
+  differentiated(b, b.thread(1), "aten::linear", 5, 15);
+  b.step("backward", 20, 50);
+  b.op("AddmmBackward0", 25, 45);
+  b.step("allreduce", 50, 80);
+  differentiated(b, b.thread(1), "c10d::allreduce_", 51, 52);
+  differentiated(b, b.thread(1), "c10d::allreduce_", 70, 72);
+  b.step("optimizer", 80, 95);
+  const PhaseBudget budget = Case(b).budget();
+  ASSERT_EQ(budget.steps.size(), 1u);
+  expect_phases(budget.steps[0], {{forward, 20}, {backward, 30}, {optimizer, 15}, {other, 35}});
 }
 
 TEST(HostPhases, RowsThatOverlapWithoutNestingEndWhereTheyEnd) {
