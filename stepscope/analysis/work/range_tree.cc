@@ -9,6 +9,7 @@
 
 #include "stepscope/analysis/steps/nesting.h"
 #include "stepscope/analysis/steps/steps.h"
+#include "stepscope/analysis/work/range_names.h"
 #include "stepscope/base/key_index.h"
 
 namespace stepscope {
@@ -19,7 +20,7 @@ constexpr std::uint32_t root = 0;
 struct RangeKey {
   std::uint32_t parent;
   RangeKind kind;
-  std::uint32_t name;  // a StringId, or a Phase
+  std::uint32_t name;  // a StringId, of annotations RangeNames::number(); or a Phase
   bool operator==(const RangeKey&) const = default;
 };
 struct RangeKeyHash {
@@ -41,9 +42,10 @@ struct Node {
 
 class Builder {
  public:
-  Builder(const Trace& trace, std::span<const Step> steps, const HostPhases& phases,
-          const RangeLimits& limits)
+  Builder(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
+          const HostPhases& phases, const RangeLimits& limits)
       : trace_(trace),
+        names_(trace, rank, steps),
         steps_(steps),
         phases_(phases),
         limits_(limits),
@@ -117,7 +119,7 @@ class Builder {
         } else if (frame(row)) {
           const std::uint32_t phase = phase_child(root, Phase::other);
           place_[index(row)] = child(above == no_row ? phase : above, RangeKind::annotation,
-                                     index(s.name[index(row)]));
+                                     names_.number(s.name[index(row)]));
         }
       });
     }
@@ -171,7 +173,9 @@ class Builder {
       }
     }
     if (nodes_[above].depth >= limits_.depth) return above;
-    const std::uint32_t place = child(above, kind, index(trace_.slices.name[index(row)]));
+    const StringId name = trace_.slices.name[index(row)];
+    const std::uint32_t place =
+        child(above, kind, kind == RangeKind::annotation ? names_.number(name) : index(name));
     count(place, start, dur);
     return place;
   }
@@ -184,7 +188,7 @@ class Builder {
 
   [[nodiscard]] std::string name_of(const Node& node) const {
     if (node.key.kind == RangeKind::phase) return std::string(phase_names[node.key.name]);
-    return std::string(trace_.strings[StringId{node.key.name}]);
+    return std::string(names_.text(node.key.name));
   }
 
   [[nodiscard]] std::vector<RangeNode> listed(
@@ -216,6 +220,7 @@ class Builder {
   }
 
   const Trace& trace_;
+  RangeNames names_;
   std::span<const Step> steps_;
   const HostPhases& phases_;
   RangeLimits limits_;
@@ -229,7 +234,7 @@ class Builder {
 std::vector<RangeNode> range_tree(const Trace& trace, const RankIndex& rank,
                                   std::span<const Step> steps, const HostPhases& phases,
                                   const RangeLimits& limits) {
-  Builder builder(trace, steps, phases, limits);
+  Builder builder(trace, rank, steps, phases, limits);
   builder.add_host_rows(rank);
   builder.add_gpu_annotations(rank);
   builder.add_device_rows(rank);

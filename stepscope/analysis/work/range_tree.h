@@ -2,7 +2,7 @@
 // Time along the user's own ranges: phase → annotations and modules → operators → kernels, merged
 // by path over all steps and threads. A device operation is a child of the deepest row around its
 // launch call; without a launch call, of the GPU annotation around it. Step annotations are not
-// ranges.
+// ranges. Annotations whose names differ by a number that counts calls are one (range_names.h).
 // A row of a communication backend in a CPU-only trace lasts while its message is in flight,
 // whatever its thread does meanwhile (rank_index.h): it stands at the top, in no range and around
 // none.

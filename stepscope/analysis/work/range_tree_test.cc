@@ -75,6 +75,22 @@ TEST(range_tree, merges_equal_paths_and_keeps_different_ones_apart) {
   EXPECT_EQ(at(t, {"other"}).count, 2U);
 }
 
+TEST(range_tree, joins_ranges_that_a_number_counts) {
+  WorkBuilder b;
+  for (int s = 0; s < 2; ++s) {
+    const std::int64_t at = s * 100;
+    b.step("step_" + std::to_string(s), at, at + 90);
+    for (int i = 0; i < 3; ++i)
+      b.step("AllReduce_" + std::to_string(3 * s + i) + "_1.0MB", at + 10 * i, at + 10 * i + 4 + s);
+  }
+  const auto t = tree(b, {}, {}, {step(0, 100, "a"), step(100, 200, "b")});
+  ASSERT_EQ(t.size(), 1U);
+  const RangeNode& reduce = at(t, {"other", "step_#", "AllReduce_#_1.0MB"});
+  EXPECT_EQ(reduce.count, 6U);
+  EXPECT_EQ(reduce.host, Ns{27});
+  EXPECT_EQ(at(t, {"other", "step_#"}).count, 2U);
+}
+
 TEST(range_tree, puts_a_phase_below_a_range_that_spans_several) {
   WorkBuilder b;
   b.step("iteration", 0, 100);
