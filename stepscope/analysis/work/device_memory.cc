@@ -196,8 +196,8 @@ DeviceMemory describe(const Trace& trace, const RankIndex& rank, DeviceEvents& e
 
 }  // namespace
 
-std::optional<double> MemoryPhase::fragmentation_share() const {
-  const auto bytes = fragmentation();
+std::optional<double> MemoryPhase::not_allocated_share() const {
+  const auto bytes = not_allocated();
   if (!bytes || reserved->value == 0) return std::nullopt;
   return static_cast<double>(bytes->value) / static_cast<double>(reserved->value);
 }

@@ -99,11 +99,12 @@ struct MemoryPhase {
   Bytes at_end{};
   Bytes peak{};                     // highest allocated; at least at_start
   std::optional<Bytes> reserved{};  // at the peak; empty if not recorded
-  // The reserved bytes at the peak that no tensor has: free blocks of the allocator.
-  [[nodiscard]] std::optional<Bytes> fragmentation() const {
+  // The reserved bytes at the peak that no tensor has: free blocks of the allocator. Most are
+  // cache, which fragmentation is no part of (docs/explanation/memory-snapshots.md).
+  [[nodiscard]] std::optional<Bytes> not_allocated() const {
     return reserved && *reserved >= peak ? std::optional(*reserved - peak) : std::nullopt;
   }
-  [[nodiscard]] std::optional<double> fragmentation_share() const;  // of `reserved`
+  [[nodiscard]] std::optional<double> not_allocated_share() const;  // of `reserved`
 };
 
 struct DeviceMemory {

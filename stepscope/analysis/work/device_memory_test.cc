@@ -131,12 +131,12 @@ TEST(memory, knows_the_peak_of_each_phase_and_what_no_tensor_had_of_the_reserved
   const auto phases = memory(b, passes).devices[0].phases;
   EXPECT_EQ(phases[0].peak, Bytes{1600});
   EXPECT_EQ(phases[0].reserved, Bytes{2000});
-  EXPECT_EQ(phases[0].fragmentation(), Bytes{400});
-  EXPECT_DOUBLE_EQ(*phases[0].fragmentation_share(), 0.2);
+  EXPECT_EQ(phases[0].not_allocated(), Bytes{400});
+  EXPECT_DOUBLE_EQ(*phases[0].not_allocated_share(), 0.2);
   EXPECT_EQ(phases[1].peak, Bytes{1000}) << "at its start";
   EXPECT_EQ(phases[1].reserved, Bytes{4000}) << "by the last event before it";
   const MemoryPhase contradictory{.peak = Bytes{2}, .reserved = Bytes{1}};
-  EXPECT_FALSE(contradictory.fragmentation());
+  EXPECT_FALSE(contradictory.not_allocated());
 }
 
 TEST(memory, of_a_phase_is_not_reserved_where_no_row_says_so) {
@@ -155,7 +155,7 @@ TEST(memory, of_a_phase_is_not_reserved_where_no_row_says_so) {
   host.event(10, 1, 100, -1);
   const MemoryTable m = memory(host, passes);
   EXPECT_FALSE(m.devices[0].phases[0].reserved);
-  EXPECT_FALSE(m.devices[0].phases[0].fragmentation_share());
+  EXPECT_FALSE(m.devices[0].phases[0].not_allocated_share());
   EXPECT_FALSE(m.devices[0].timeline[0].reserved);
   EXPECT_FALSE(m.devices[0].peak_reserved);
 }

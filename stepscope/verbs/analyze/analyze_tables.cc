@@ -61,8 +61,8 @@ constexpr std::string_view operators_columns =
     "bytes:int gb_per_s:real peak_share:real bandwidth_share:real bound:text";
 constexpr std::string_view memory_phases_columns =
     "rank:int device:int phase:text start_ns:int end_ns:int at_start_bytes:int at_end_bytes:int "
-    "change_bytes:int peak_allocated_bytes:int reserved_bytes:int fragmentation_bytes:int "
-    "fragmentation_share:real";
+    "change_bytes:int peak_allocated_bytes:int reserved_bytes:int not_allocated_bytes:int "
+    "not_allocated_share:real";
 
 TreeTable memory_phases(const Json& root) {
   TreeTable table{"memory_phases", Json::array(), memory_phases_columns};

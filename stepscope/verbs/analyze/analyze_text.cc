@@ -358,10 +358,10 @@ std::string memory_by_phase(const RankResult& r, const DeviceMemory& device, std
   };
   std::vector<std::vector<std::string>> rows;
   for (const MemoryPhase* p : many ? highest : all) {
-    const auto share = p->fragmentation_share();
+    const auto share = p->not_allocated_share();
     rows.push_back({std::string(name_of(phase_names, p->phase)), format_bytes(p->at_start),
                     format_bytes(p->peak), format_bytes(p->at_end), or_unknown(p->reserved),
-                    or_unknown(p->fragmentation()) + (share ? ", " + format_percent(*share) : "")});
+                    or_unknown(p->not_allocated()) + (share ? ", " + format_percent(*share) : "")});
   }
   return wrapped(say(msg::memory_by_phase(step.index, value_if(many, all.size()))), width) +
          text_table({{"phase", false},
@@ -369,7 +369,7 @@ std::string memory_by_phase(const RankResult& r, const DeviceMemory& device, std
                      {"peak"},
                      {"at its end"},
                      {"reserved at the peak"},
-                     {"fragmentation"}},
+                     {"reserved, not allocated"}},
                     std::move(rows), width);
 }
 

@@ -209,8 +209,8 @@ Json device_memory(const DeviceMemory& d, Ns origin) {
                       {"change_bytes", value(p.at_end - p.at_start)},
                       {"peak_allocated_bytes", value(p.peak)},
                       {"reserved_bytes", value(p.reserved)},
-                      {"fragmentation_bytes", value(p.fragmentation())},
-                      {"fragmentation_share", real(p.fragmentation_share())}});
+                      {"not_allocated_bytes", value(p.not_allocated())},
+                      {"not_allocated_share", real(p.not_allocated_share())}});
   Json points = Json::array();
   for (const MemoryPoint& p : d.timeline)
     points.push_back({{"time_ns", value(p.time - origin)},

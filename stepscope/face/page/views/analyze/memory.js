@@ -104,8 +104,8 @@ function device_part(device, rank) {
         },
         figure_column('Peak', 'peak_allocated_bytes', bytes),
         figure_column('Reserved at the peak', 'reserved_bytes', recorded_bytes),
-        figure_column('Fragmentation', 'fragmentation_bytes', recorded_bytes),
-        figure_column('Of the reserved', 'fragmentation_share', percent)
+        figure_column('Reserved, not allocated', 'not_allocated_bytes', recorded_bytes),
+        figure_column('Of the reserved', 'not_allocated_share', percent)
       ]
     })
   ];
