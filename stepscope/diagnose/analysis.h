@@ -56,6 +56,7 @@ struct Analysis {
   std::optional<int> world_size;
   std::optional<Machine> machine;  // of the ranks' GPU; absent = not in the catalogue
   std::optional<FlopRate> peak_override;
+  std::optional<double> price_per_gpu_hour;
   std::optional<MfuBudget> mfu;
   std::optional<Expectation> expected;  // absent: no machine is known
   std::string step_annotation;          // --step-annotation; empty = ProfilerStep
@@ -65,5 +66,10 @@ struct Analysis {
   Messages warnings;
   double read_seconds = 0;
 };
+
+// The devices of the whole job.
+[[nodiscard]] inline int devices_of(const Analysis& a) {
+  return a.world_size.value_or(static_cast<int>(a.job.ranks.size()));
+}
 
 }  // namespace stepscope

@@ -227,15 +227,13 @@ std::vector<MfuShare> share_out(const Terms& terms, const MfuQuestion& question,
   for (std::size_t i = 0; i < mfu_term_count; ++i) {
     const auto term = static_cast<MfuTerm>(i);
     if (!applies(term, question.model.has_value(), has_work)) continue;
-    MfuShare share{.term = term,
-                   .time = Ns{whole[i]},
-                   .percent = 100 * terms[i] / step,
-                   .gpu_hours_per_day = 24.0 * question.world_size * terms[i] / step,
-                   .money_per_day = {}};
-    if (question.price_per_gpu_hour) {
-      share.money_per_day = share.gpu_hours_per_day * *question.price_per_gpu_hour;
-    }
-    shares.push_back(share);
+    const DayCost day =
+        cost_of_a_day(terms[i] / step, question.world_size, question.price_per_gpu_hour);
+    shares.push_back({.term = term,
+                      .time = Ns{whole[i]},
+                      .percent = 100 * terms[i] / step,
+                      .gpu_hours_per_day = day.gpu_hours,
+                      .money_per_day = day.money});
   }
   return shares;
 }
@@ -286,6 +284,12 @@ void rate(const MfuQuestion& question, Flops executed, double at_peak, double st
 }
 
 }  // namespace
+
+DayCost cost_of_a_day(double share, int devices, std::optional<double> price_per_gpu_hour) {
+  const double gpu_hours = 24.0 * devices * share;
+  return {gpu_hours,
+          price_per_gpu_hour ? std::optional(gpu_hours * *price_per_gpu_hour) : std::nullopt};
+}
 
 Result<MfuBudget> mfu_budget(std::span<const MfuRank> ranks, const MfuQuestion& question) {
   const Totals sums = add_up(ranks, question);

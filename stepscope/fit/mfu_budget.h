@@ -49,6 +49,14 @@ enum class MfuTerm : std::uint8_t {
 inline constexpr auto mfu_term_names = enum_names<MfuTerm::not_recorded>;
 inline constexpr std::size_t mfu_term_count = mfu_term_names.size();
 
+// A share of a job's steps, over a day on all its devices.
+struct DayCost {
+  double gpu_hours = 0;
+  std::optional<double> money;
+};
+[[nodiscard]] DayCost cost_of_a_day(double share, int devices,
+                                    std::optional<double> price_per_gpu_hour);
+
 struct MfuShare {
   MfuTerm term = MfuTerm::mfu;
   Ns time{};           // of the mean step; the terms sum to MfuBudget::step

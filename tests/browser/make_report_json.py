@@ -189,8 +189,8 @@ def memory_of(rng, steps, gib):
                          "phases": [{"phase": p, "at_start_bytes": base, "at_end_bytes": base + d * gib,
                                      "change_bytes": d * gib, "peak_allocated_bytes": base + 26 * gib,
                                      "reserved_bytes": None if p == "optimizer" else 70 * gib,
-                                     "fragmentation_bytes": None if p == "optimizer" else 44 * gib - base,
-                                     "fragmentation_share": None if p == "optimizer" else 0.2}
+                                     "not_allocated_bytes": None if p == "optimizer" else 44 * gib - base,
+                                     "not_allocated_share": None if p == "optimizer" else 0.2}
                                     for p, d in (("forward", 26), ("backward", -24), ("optimizer", -2))],
                          "timeline": points}],
             "copies": [{"direction": "HtoD", "pinned": True, "count": 40, "bytes": 3_200_000_000,
@@ -386,6 +386,7 @@ def job_of(ranks, args):
             "missing_steps": [], "cut_steps": [], "step_mean_ns": round(mean), "step_min_ns": min(walls), "step_max_ns": max(walls),
             "step_stdev_ns": round((sum((w - mean) ** 2 for w in walls) / len(walls)) ** 0.5),
             "budget_ns": {c: round(sum(v) / len(v)) for c, v in per_rank.items()}, "spread": spread,
+            "budget_per_day": {},
             "phases": phases_over(every)}
 
 

@@ -192,6 +192,7 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
   a.read_seconds = read->seconds;
   a.step_annotation = request.traces.step_annotation;
   a.peak_override = described->peak;
+  a.price_per_gpu_hour = described->price;
   result.failures = std::move(read->failures);
   keep_host_names(read->ranks);
   JobOptions options = options_of(request, *described, progress, read->run.world_size);

@@ -30,6 +30,20 @@ std::string source_of(const Analysis& report, int rank) {
   return "metadata";  // a further rank of a file that holds several
 }
 
+// What each category takes over a day on all devices.
+Json budget_per_day(const Analysis& report) {
+  const Budget& mean = report.job.steps.mean;
+  const auto step = static_cast<double>(mean.sum().count());
+  Json out = Json::object();
+  for (std::size_t c = 0; step > 0 && c < budget_category_count; ++c) {
+    const auto time = static_cast<double>(mean[static_cast<BudgetCategory>(c)].count());
+    const DayCost day = cost_of_a_day(time / step, devices_of(report), report.price_per_gpu_hour);
+    out[std::string(budget_category_names[c])] = {{"gpu_hours_per_day", day.gpu_hours},
+                                                  {"money_per_day", real(day.money)}};
+  }
+  return out;
+}
+
 Json job_json(const Analysis& report) {
   const JobResult& job = report.job;
   Json steps = Json::array();
@@ -72,6 +86,7 @@ Json job_json(const Analysis& report) {
           {"step_max_ns", summary ? Json(summary->max) : Json(nullptr)},
           {"step_stdev_ns", summary ? real(summary->stdev) : Json(nullptr)},
           {"budget_ns", budget_json(job.steps.mean)},
+          {"budget_per_day", budget_per_day(report)},
           {"spread", std::move(spread)},
           {"phases", phases_json(job.steps.phases)}};
 }

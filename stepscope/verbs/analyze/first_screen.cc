@@ -222,7 +222,9 @@ std::string account_of_step(const Analysis& report, std::size_t most_lines) {
   const double executed = report.mfu ? report.mfu->hfu.value_or(0) : 0;
   if (report.mfu && executed <= 1 && (report.mfu->mfu || executed > 0))
     return mfu_account(*report.mfu, on_cpu(report.job.ranks), most_lines);
-  return report.job.steps.common.empty() ? "" : budget_account(report.job, most_lines);
+  if (report.job.steps.common.empty()) return {};
+  return budget_account(report.job, most_lines,
+                        cost_of_a_day(1, devices_of(report), report.price_per_gpu_hour).money);
 }
 
 std::string answer_text(const Analysis& report, const TextOptions& options) {

@@ -111,7 +111,8 @@ std::string mfu_account(const MfuBudget& mfu, bool cpu, std::size_t most_lines) 
          account_text(std::move(lines), most_lines);
 }
 
-std::string budget_account(const JobResult& job, std::size_t most_lines) {
+std::string budget_account(const JobResult& job, std::size_t most_lines,
+                           std::optional<double> a_day) {
   const bool cpu = on_cpu(job.ranks);
   double step = 0;
   for (const CategorySpread& s : job.steps.spread) step += s.mean;
@@ -122,8 +123,10 @@ std::string budget_account(const JobResult& job, std::size_t most_lines) {
     std::string note;
     if (job.ranks.size() > 1 && s.worst > s.mean * 1.2 && s.worst - s.mean > step / 100)
       note = fmt::format("rank {}: {}", s.worst_rank, format_time(s.worst));
-    lines.push_back(
-        {std::string(words_of(category, cpu)), s.mean, step > 0 ? s.mean / step * 100 : 0, note});
+    const double share = step > 0 ? s.mean / step : 0;
+    if (a_day && is_loss(category) && share > 0)
+      note += fmt::format("{}{:.2f} a day", note.empty() ? "" : "; ", *a_day * share);
+    lines.push_back({std::string(words_of(category, cpu)), s.mean, share * 100, note});
   }
   return std::string("Where it goes") +
          (job.ranks.size() == 1          ? ":\n"

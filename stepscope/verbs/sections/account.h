@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,7 +35,13 @@ inline constexpr std::size_t every_line = 100;
 [[nodiscard]] std::vector<std::int64_t> tenths_to_sum(std::span<const double> percents);
 
 // The account of the budget categories: mean over ranks and steps, with the rank that stands out.
-[[nodiscard]] std::string budget_account(const JobResult& job, std::size_t most_lines = every_line);
+// `a_day`: the price of a day on all devices; each loss then says its part.
+[[nodiscard]] std::string budget_account(const JobResult& job, std::size_t most_lines = every_line,
+                                         std::optional<double> a_day = std::nullopt);
+// Whether time of the category is lost: all but compute, hidden communication included.
+[[nodiscard]] constexpr bool is_loss(BudgetCategory category) {
+  return category != BudgetCategory::compute && category != BudgetCategory::comm_overlapped;
+}
 // The account of the job's peak. Without model FLOPs the time of the executed products at the peak
 // (HFU) is a line of its own.
 [[nodiscard]] std::string mfu_account(const MfuBudget& mfu, bool cpu,

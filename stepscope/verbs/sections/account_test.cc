@@ -109,6 +109,14 @@ TEST(Account, OfSeveralStepsItIsTheMean) {
   EXPECT_NE(budget_account(t.job).find("(mean over ranks and steps):"), std::string::npos);
 }
 
+TEST(Account, ALossHasItsPriceWithoutModelFlops) {
+  TestReport t({{{compute, 75}, {idle_data, 25}}});
+  const std::string text = budget_account(t.job, every_line, 120.0);  // 2 GPUs at 2.50 an hour
+  EXPECT_NE(text.find("30.00 a day"), std::string::npos) << text;
+  EXPECT_EQ(text.find("90.00 a day"), std::string::npos) << "compute is no loss";
+  EXPECT_EQ(budget_account(t.job).find("a day"), std::string::npos);
+}
+
 TEST(Account, ACpuRunHasNoHostBesideTheDevice) {
   TestReport t({{{compute, 50}, {idle_host, 50}}});
   t.rank(0).device.kind = "cpu";

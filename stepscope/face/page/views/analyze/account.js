@@ -31,6 +31,7 @@ export function account_of(report) {
   }
   const whole = total_of(job.budget_ns || {});
   if (!(whole > 0)) return null;
+  const a_day = job.budget_per_day || {};
   const rows = categories().map((c) => ({
                                 label: c.label,
                                 colour: c.key,
@@ -38,9 +39,17 @@ export function account_of(report) {
                                 explanation: c.explanation,
                                 name: c.key,
                                 ns: job.budget_ns[c.key] || 0,
-                                share: (job.budget_ns[c.key] || 0) / whole
+                                share: (job.budget_ns[c.key] || 0) / whole,
+                                term: a_day[c.key] || {}
                               }));
-  return {top: 'the mean step', whole, rows, kept: [rows[1], rows[0]].filter((r) => r.ns > 0)};
+  return {
+    top: 'the mean step',
+    whole,
+    rows,
+    kept: [rows[1], rows[0]].filter((r) => r.ns > 0),
+    priced: rows.some((r) => known(r.term.gpu_hours_per_day)),
+    money: rows.some((r) => known(r.term.money_per_day))
+  };
 }
 
 function waterfall(report) {

@@ -32,6 +32,17 @@ test('without it the time budget falls to what computes', () => {
   assert.equal(account.rows.find((r) => r.name === 'idle_host').share, 0.2);
 });
 
+test('without it each loss has its GPU-hours, and money with a price', () => {
+  const account = account_of({mfu: null, job: {
+    budget_ns: {compute: 75, idle_data: 25},
+    budget_per_day: {compute: {gpu_hours_per_day: 36, money_per_day: null},
+                     idle_data: {gpu_hours_per_day: 12, money_per_day: null}}
+  }});
+  assert.equal(account.priced, true);
+  assert.equal(account.money, false);
+  assert.equal(account.rows.find((r) => r.name === 'idle_data').term.gpu_hours_per_day, 12);
+});
+
 test('nothing measured, no account', () => {
   assert.equal(account_of({mfu: null, job: {budget_ns: {}}}), null);
 });
