@@ -42,9 +42,7 @@ Message loader_sentence(const StepFault& f, const JobResult& job, const Message&
   const bool a_step = !is_window(job);
   if (job.ranks.size() == 1) return msg::loader_of_one_rank(f.excess, a_step, cost);
   if (f.ranks.empty()) return msg::loaders_of_all(f.excess, a_step, cost);
-  Message of_ranks = msg::loader_of_ranks(f.ranks, f.excess, a_step, cost);
-  if (!f.at_most) return of_ranks;
-  return msg::sentences(Messages{std::move(of_ranks), msg::other_loaders()});
+  return (f.at_most ? msg::loaders_alike : msg::loader_of_ranks)(f.ranks, f.excess, a_step, cost);
 }
 
 Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) {
@@ -97,6 +95,7 @@ Culprit verdict_of(const StepFault& f, const JobResult& job) {
             .gain = f.gain,
             .share = share,
             .confidence = confidence_of(share, f.at_most, job),
+            .peers_alike = f.at_most,
             .places = f.places,
             .change = name_of(f.scenario)};
   if (f.group) {

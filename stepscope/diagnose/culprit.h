@@ -55,6 +55,7 @@ struct Culprit {
                                       // that nothing known removes
   double share = 0;                   // of the step
   Confidence confidence = Confidence::high;
+  bool peers_alike = false;  // the other ranks may be as slow, hidden while they wait
   Message sentence{};
   std::vector<FaultPlace> places{};   // of pauses
   std::optional<ClockCause> clock{};  // of a rank whose kernels are slow, if its clock was read

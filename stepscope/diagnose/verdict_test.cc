@@ -282,6 +282,12 @@ TEST(Verdict, FaultsOfRanksWithoutADeviceAreNamed) {
             fmt::format("The data loader of rank 0 takes 20.0 ms a step longer than its peers': {}",
                         cost));
   EXPECT_EQ(
+      answer_to(
+          {.kind = StepFaultKind::data_loader, .ranks = {0}, .excess = excess, .at_most = true}),
+      "The data loaders of all ranks may be equally slow, because their worker processes load "
+      "while the ranks wait. Rank 0 waits 20.0 ms a step longer than its peers: this costs at "
+      "most 18.0 ms (18.0 %) of each step of 100 ms.");
+  EXPECT_EQ(
       answer_to({.kind = StepFaultKind::late_host, .ranks = {0}, .excess = excess}),
       fmt::format("Rank 0 spends 20.0 ms a step more than its peers between its operators: {}",
                   cost));

@@ -100,8 +100,8 @@ TEST(Say, WhatIsAbsentLeavesItsTextOut) {
 TEST(Say, SentencesBeginWithACapitalAndListsAreJoined) {
   EXPECT_EQ(say(msg::late_host_on_cores(std::vector{1}, Ns{5}, "x")),
             "Rank 1 spends 5 ns a step more than its peers between its operators: x");
-  const Message both = joined(msg::sentences, {msg::no_rank_read(), {}, msg::other_loaders()});
-  EXPECT_TRUE(say_stopped(both).starts_with("No rank could be read. Those may be as slow: "));
+  const Message both = joined(msg::sentences, {msg::no_rank_read(), {}, msg::no_plan_fits()});
+  EXPECT_EQ(say_stopped(both), "No rank could be read. No plan fits.");
   EXPECT_EQ(joined(msg::sentences, {{}, msg::no_rank_read()}), msg::no_rank_read());
   EXPECT_TRUE(joined(msg::sentences, {}).empty());
   EXPECT_EQ(say_stopped({}), "");

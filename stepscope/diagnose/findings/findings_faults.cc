@@ -49,7 +49,8 @@ Message advice_for(const Culprit& c, const JobResult& job) {
     case CulpritKind::late_host:
       return advice_if_it_stays(msg::look_at_process(), c, r);
     case CulpritKind::data_loader:
-      return c.ranks.empty() ? msg::speed_up_loaders() : msg::speed_up_its_loader();
+      return c.ranks.empty() || c.peers_alike ? msg::speed_up_loaders()
+                                              : msg::speed_up_its_loader();
     case CulpritKind::pauses:
       return msg::collect_together(pytorch);
     case CulpritKind::outlier_step:
