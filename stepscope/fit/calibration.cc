@@ -45,6 +45,9 @@ Result<double> add_links(const Calibration& measured, const std::string& source,
   }
   const LinkFit fit = fit_links(*network, timings);
   machine.scale_up->timing = whole_timing(fit.network.up_timing, source);
+  for (const CollectiveTiming& t : timings)
+    machine.scale_up->timing->measured_to =
+        std::max(machine.scale_up->timing->measured_to.value_or(t.bytes), t.bytes);
   return fit.mean_error;
 }
 

@@ -25,15 +25,24 @@ std::vector<TransferFit> fit_each(const std::map<Key, std::vector<SizedTime>>& c
   return fits;
 }
 
+// The largest collective within domains, or across them.
+std::optional<Bytes> largest_size(std::span<const CollectiveTiming> timings, bool across) {
+  std::optional<Bytes> most;
+  for (const CollectiveTiming& t : timings)
+    if ((t.group.domains > 1) == across) most = std::max(most.value_or(t.bytes), t.bytes);
+  return most;
+}
+
 // Fitted values replace the machine's own.
 void take_over(const LinkTiming& fitted, const std::string& source,
-               std::optional<LinkTiming>& timing) {
+               std::optional<Bytes> measured_to, std::optional<LinkTiming>& timing) {
   const bool any = std::ranges::any_of(fitted.values, [](const auto& v) { return v.has_value(); });
   if (!any) return;
   if (!timing) timing.emplace();
   for (std::size_t p = 0; p < link_parameter_count; ++p)
     if (fitted.values[p]) timing->values[p] = fitted.values[p];
   timing->source = timing->source.empty() ? source : timing->source + "; " + source;
+  timing->measured_to = measured_to;
 }
 
 // The best of modelled / measured time over the largest transfers of each kind and group whose size
@@ -154,8 +163,10 @@ Result<FittedMachine> fitted_machine(const Machine& base, std::span<const Collec
   }
   const LinkFit fit = fit_links(*reached, explained);
   fitted.mean_error = fit.mean_error;
-  if (fitted.machine.scale_up) take_over(fit.up, source, fitted.machine.scale_up->timing);
-  if (fitted.machine.scale_out) take_over(fit.out, source, fitted.machine.scale_out->timing);
+  if (fitted.machine.scale_up)
+    take_over(fit.up, source, largest_size(explained, false), fitted.machine.scale_up->timing);
+  if (fitted.machine.scale_out)
+    take_over(fit.out, source, largest_size(explained, true), fitted.machine.scale_out->timing);
   fitted.machine.sources.push_back(source);
   return fitted;
 }

@@ -143,6 +143,10 @@ Result<Network> make_network(const Machine& machine, const NetworkOptions& optio
           network.domain > 1 ? network.assumptions : of_no_links);
   resolve(machine.scale_out ? machine.scale_out->timing : std::nullopt, true, network.out_timing,
           network.out ? network.assumptions : of_no_links);
+  if (machine.scale_up && machine.scale_up->timing)
+    network.up_measured_to = machine.scale_up->timing->measured_to;
+  if (machine.scale_out && machine.scale_out->timing)
+    network.out_measured_to = machine.scale_out->timing->measured_to;
   add_tiers(machine, network);
   return network;
 }

@@ -47,6 +47,8 @@ struct Network {
   std::optional<int> out_reduction_from;  // smallest group that switches across domains reduce
   ResolvedTiming up_timing{};
   ResolvedTiming out_timing{};
+  std::optional<Bytes> up_measured_to;  // LinkTiming::measured_to of both
+  std::optional<Bytes> out_measured_to;
   std::vector<Tier> tiers;
   std::vector<std::string> assumptions;  // values that the machine lacks, and their substitutes
 };

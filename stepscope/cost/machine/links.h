@@ -24,7 +24,8 @@ static_assert(topology_names[static_cast<std::size_t>(Topology::torus_3d)] == "3
 
 struct LinkTiming {
   std::array<std::optional<double>, link_parameter_count> values;
-  std::string source;  // of the data behind the fit
+  std::string source;                  // of the data behind the fit
+  std::optional<Bytes> measured_to{};  // the largest size in it, if known
 };
 
 // Switches that reduce: NVLS, SHARP. All-reduce only.

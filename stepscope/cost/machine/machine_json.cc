@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/base/json_reader.h"
@@ -23,7 +24,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Reads fields and keeps the first error, which is reported.
+// Reads fields and keeps what is wrong with them: all is reported together.
 class Fields {
  public:
   explicit Fields(std::string_view path) : path_(path) {}
@@ -38,14 +39,17 @@ class Fields {
   std::optional<int> whole(const Json& object, const std::string& prefix, const char* key);
   std::optional<bool> truth(const Json& object, const std::string& prefix, const char* key);
   std::optional<ByteRate> rate(const Json& object, const std::string& prefix, const char* key);
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-  // The field that the error is about, dotted.
-  [[nodiscard]] const std::string& wrong_field() const { return wrong_field_; }
+  [[nodiscard]] std::optional<Error> error() const;
+  // The first field that the error is about, dotted.
+  [[nodiscard]] const std::string& wrong_field() const { return wrong_.front().field; }
 
  private:
+  struct Wrong {
+    std::string field;
+    std::string why;
+  };
   std::string path_;
-  std::optional<Error> error_;
-  std::string wrong_field_;
+  std::vector<Wrong> wrong_;
 };
 
 constexpr std::string_view pattern =
@@ -56,9 +60,16 @@ constexpr double smallest = 1e-6;
 constexpr double largest = 1e9;
 
 void Fields::fail(const std::string& field, const std::string& why) {
-  if (error_) return;
-  error_ = Error{.what = "field \"" + field + "\" " + why, .file = path_};
-  wrong_field_ = field;
+  constexpr std::size_t most = 8;
+  if (wrong_.size() < most) wrong_.push_back({field, why});
+}
+
+std::optional<Error> Fields::error() const {
+  if (wrong_.empty()) return std::nullopt;
+  Error error{.what = {}, .file = path_};
+  for (const auto& [field, why] : wrong_)
+    error.what += (error.what.empty() ? "field \"" : "; field \"") + field + "\" " + why;
+  return error;
 }
 
 bool Fields::is_object(const Json& value, const std::string& field) {
@@ -124,6 +135,13 @@ std::optional<ByteRate> Fields::rate(const Json& object, const std::string& pref
   return n ? std::optional(ByteRate{*n * giga}) : std::nullopt;
 }
 
+std::optional<Bytes> read_gb(const Json& object, const std::string& at, const char* key,
+                             Fields& fields) {
+  const auto gb = fields.number(object, at, key);
+  if (!gb) return std::nullopt;
+  return Bytes{static_cast<std::int64_t>(std::llround(*gb * giga))};
+}
+
 constexpr std::array<std::string_view, 8> scale_up_fields = {
     "name",     "gb_per_s_per_direction",       "p2p_gb_per_s_per_direction", "domain",
     "topology", "peers_gb_per_s_per_direction", "switch_reduction",           "timing"};
@@ -176,7 +194,7 @@ void read_parameter(const std::string& key, const Json& value, const std::string
                     LinkTiming& timing, Fields& fields) {
   const auto* p = std::ranges::find(link_parameters, key, &LinkParameterInfo::name);
   if (p == link_parameters.end() || !(outer ? p->out : p->up)) {
-    fields.fail(at + key, "is not a timing of these links");
+    fields.fail(at + key, "is not a timing of these links (docs/reference/machines.md)");
     return;
   }
   const auto n = fields.number(value, at + key);
@@ -193,8 +211,10 @@ std::optional<LinkTiming> read_timing(const Json& link, const std::string& prefi
   const std::string at = prefix + "timing.";
   if (it == link.end() || !fields.is_object(*it, prefix + "timing")) return std::nullopt;
   LinkTiming timing{.values = {}, .source = fields.text(*it, at, "source", true)};
+  timing.measured_to = read_gb(*it, at, "measured_to_gb", fields);
   for (const auto& [key, value] : it->items()) {
-    if (key != "source") read_parameter(key, value, at, outer, timing, fields);
+    if (key != "source" && key != "measured_to_gb")
+      read_parameter(key, value, at, outer, timing, fields);
   }
   return timing;
 }
@@ -277,13 +297,6 @@ void read_parameter(const std::string& key, const Json& value, ComputeCurves& cu
     return;
   }
   curves.values[static_cast<std::size_t>(p - compute_parameters.begin())] = value.get<double>();
-}
-
-std::optional<Bytes> read_gb(const Json& object, const std::string& at, const char* key,
-                             Fields& fields) {
-  const auto gb = fields.number(object, at, key);
-  if (!gb) return std::nullopt;
-  return Bytes{static_cast<std::int64_t>(std::llround(*gb * giga))};
 }
 
 std::optional<ComputeCurves> read_compute(const Json& root, Fields& fields) {
@@ -432,8 +445,9 @@ Result<Machine> from_json(const Json& root, const JsonValue& tree, std::string_v
     machine.memory = Bytes{static_cast<std::int64_t>(std::llround(*gb * giga))};
   }
   read_provenance(root, machine, fields);
-  if (!fields.error()) return machine;
-  Error error = *fields.error();
+  const std::optional<Error> wrong = fields.error();
+  if (!wrong) return machine;
+  Error error = *wrong;
   error.what = json_place(tree, json, fields.wrong_field()) + ": " + error.what;
   error.hint = pattern;
   return error;

@@ -62,6 +62,16 @@ TEST(MachineFile, LeavesUnknownFiguresAbsent) {
   EXPECT_FALSE(m->scale_out);
 }
 
+TEST(MachineFile, NamesAllThatIsWrongAtOnce) {
+  const std::string said = machine_complaint(
+      R"({"name": "x", "peak_tflops": {}, "scale_up": {"timing": {"hop_us": 20}}})");
+  EXPECT_NE(said.find("field \"scale_up.name\" is missing; field \"scale_up.timing.source\" is "
+                      "missing; field \"scale_up.timing.hop_us\" is not a timing of these links"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("; field \"sources\" must be a list"), std::string::npos) << said;
+}
+
 TEST(MachineFile, NamesTheFieldThatIsWrong) {
   const auto with = [](std::string field) {
     return R"({"name": "x", "sources": ["s"], )" + field + "}";

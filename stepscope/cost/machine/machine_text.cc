@@ -84,6 +84,7 @@ void put_common(OrderedJson& json, const Links& links) {
   if (links.timing) {
     OrderedJson timing = OrderedJson::object();
     put_parameters(timing, links.timing->values, link_parameters);
+    put(timing, "measured_to_gb", links.timing->measured_to);
     timing["source"] = links.timing->source;
     json["timing"] = std::move(timing);
   }

@@ -55,7 +55,7 @@ TEST(MachineText, EveryFieldComesBack) {
                "p2p_gb_per_s_per_direction": 100, "domain": 8,
                "topology": "hybrid mesh", "peers_gb_per_s_per_direction": [50, 0, 25.5],
                "switch_reduction": {"name": "r", "group_from": 4},
-               "timing": {"start_us": 20.5, "source": "t"}},
+               "timing": {"start_us": 20.5, "measured_to_gb": 0.067108864, "source": "t"}},
   "scale_out": {"name": "net", "gb_per_s_per_direction": 25, "ports_per_node": 4,
                 "devices_per_node": 8, "rails": false, "pod_devices": 64,
                 "oversubscription": 2.5, "switch_reduction": {"name": "s"},

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+
+#include "stepscope/cost/model/formula.h"
 
 namespace stepscope {
 namespace {
@@ -53,6 +56,39 @@ SweepPoint point(const Network& network, CollectiveKind kind, const GroupPlaceme
   return p;
 }
 
+// Holds all algorithms to the rate of the largest measured size.
+void limit(const Network& network, Bytes measured_to, CollectiveSweep& sweep) {
+  const auto best_at = [&](Bytes bytes) {
+    return best_offered(collective_algorithms(network, sweep.kind, bytes, sweep.group));
+  };
+  constexpr std::int64_t two_octaves = 4;
+  const AlgorithmTime largest = best_at(measured_to);
+  const AlgorithmTime below =
+      best_at(Bytes{std::max<std::int64_t>(1, measured_to.value / two_octaves)});
+  const double rate = static_cast<double>(measured_to.value) / largest.time.count();
+  for (SweepPoint& p : sweep.points) {
+    p.beyond = p.bytes > measured_to;
+    if (!p.beyond || same(p.best, below)) continue;
+    const auto bytes = static_cast<double>(p.bytes.value);
+    const Seconds least{bytes / rate};
+    if (p.best.time >= least) continue;
+    p.limited = true;
+    const std::string text =
+        formula::bytes<Formula>(bytes).figures().text + " / (" +
+        formula::byte_rate<Formula>(rate).figures().text + ", as of " +
+        formula::bytes<Formula>(static_cast<double>(measured_to.value)).figures().text +
+        ") = " + formula::seconds<Formula>(least.count()).figures().text;
+    for (AlgorithmTime& a : p.algorithms) {
+      if (a.time >= least) continue;
+      a.time = least;
+      a.formula = text;
+    }
+    p.best.time = least;
+    p.best.formula = text;
+    p.bus_rate.value = busbw_factor(sweep.kind, sweep.group.size).value() * rate;
+  }
+}
+
 // All changes of the best algorithm between two sizes: finds the first size whose best differs from
 // `low`'s, then continues from there.
 void find_crossovers(const Network& network, const SweepPoint& low, const SweepPoint& high,
@@ -98,6 +134,8 @@ Result<CollectiveSweep> sweep_collective(const Network& network, CollectiveKind 
   for (std::size_t i = 1; i < sweep.points.size(); ++i) {
     find_crossovers(network, sweep.points[i - 1], sweep.points[i], sweep);
   }
+  sweep.measured_to = group.domains > 1 ? network.out_measured_to : network.up_measured_to;
+  if (sweep.measured_to) limit(network, *sweep.measured_to, sweep);
   return sweep;
 }
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A collective over a range of sizes: the time of every algorithm at each size, the best algorithm,
 // and the sizes at which it changes.
+//
+// Sizes beyond the largest measured one of the links (LinkTiming::measured_to) are extrapolated. If
+// the protocol of such a size is the best one in less than two octaves of what was measured, the
+// measurements do not determine its rate. The rate of the largest measured size then limits it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "stepscope/base/collective_kind.h"
@@ -18,6 +23,8 @@ struct SweepPoint {
   std::vector<AlgorithmTime> algorithms;  // fastest first; includes ones that are not offered
   AlgorithmTime best;                     // the fastest that the library offers
   ByteRate bus_rate{};                    // nccl-tests' busbw of the best
+  bool beyond = false;                    // what was measured on these links
+  bool limited = false;                   // to the rate of the largest measured size
 };
 
 struct Crossover {
@@ -31,8 +38,9 @@ struct Crossover {
 struct CollectiveSweep {
   CollectiveKind kind = CollectiveKind::all_reduce;
   GroupPlacement group;
-  std::vector<SweepPoint> points;     // ascending
-  std::vector<Crossover> crossovers;  // ascending, exact to the byte between neighbouring points
+  std::optional<Bytes> measured_to{};  // absent: not known
+  std::vector<SweepPoint> points;      // ascending
+  std::vector<Crossover> crossovers;   // ascending, exact to the byte between neighbouring points
 };
 
 struct SweepRange {

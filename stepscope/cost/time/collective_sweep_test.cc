@@ -40,6 +40,36 @@ TEST(SweepCollective, GivesTheTimeAndBusRateOfTheBest) {
   }
 }
 
+TEST(SweepCollective, BeyondTheMeasuredSizesTheRateIsLimitedWhereNothingDeterminesIt) {
+  Network n = h200();
+  const auto simple_from = [&] {
+    const CollectiveSweep s = sweep(CollectiveKind::all_gather, 8);
+    return std::ranges::find(s.crossovers, Protocol::simple, &Crossover::to_protocol)->bytes;
+  }();
+  const auto at = [&](std::int64_t measured_to, std::int64_t bytes) {
+    n.up_measured_to = Bytes{measured_to};
+    const auto s = sweep_collective(n, CollectiveKind::all_gather, *place(8, 1, n),
+                                    {.from = Bytes{bytes}, .to = Bytes{bytes}});
+    EXPECT_TRUE(s);
+    return s->points.front();
+  };
+  const std::int64_t large = std::int64_t{1} << 30;
+  const SweepPoint told = at(8 * simple_from.value, large);
+  EXPECT_TRUE(told.beyond);
+  EXPECT_FALSE(told.limited) << "three octaves of the protocol were measured";
+  const SweepPoint hardly = at(simple_from.value + 1, large);
+  EXPECT_TRUE(hardly.limited);
+  EXPECT_GT(hardly.best.time, told.best.time);
+  const SweepPoint largest = at(simple_from.value + 1, simple_from.value + 1);
+  EXPECT_FALSE(largest.beyond);
+  EXPECT_NEAR(hardly.bus_rate.value / largest.bus_rate.value, 1, 1e-9);
+  EXPECT_NE(hardly.best.formula.find(", as of "), std::string::npos) << hardly.best.formula;
+  for (const AlgorithmTime& a : hardly.algorithms) EXPECT_GE(a.time, hardly.best.time);
+  n.up_measured_to = {};
+  const auto unknown = sweep_collective(n, CollectiveKind::all_gather, *place(8, 1, n));
+  EXPECT_TRUE(std::ranges::none_of(unknown->points, &SweepPoint::beyond));
+}
+
 TEST(SweepCollective, FindsEverySizeWhereTheBestChanges) {
   const Network n = h200();
   const CollectiveSweep s = sweep(CollectiveKind::all_reduce, 64);

@@ -41,6 +41,7 @@ Json collective_tree(const PredictCollectiveResult& result) {
     Json algorithms = Json::array();
     for (const AlgorithmTime& a : p.algorithms) algorithms.push_back(algorithm_json(p, a, factor));
     sizes.push_back({{"bytes", p.bytes.value},
+                     {"extrapolated", p.beyond},
                      {"best", name_of(algorithm_names, p.best.algorithm)},
                      {"best_protocol", name_of(protocol_names, p.best.protocol)},
                      {"time_ns", nanoseconds_of(p.best.time)},
@@ -60,6 +61,7 @@ Json collective_tree(const PredictCollectiveResult& result) {
           {"group", sweep.group.size},
           {"domains", sweep.group.domains},
           {"machine", result.machine},
+          {"measured_to_bytes", value(sweep.measured_to)},
           {"sizes", std::move(sizes)},
           {"crossovers", std::move(crossovers)},
           {"warnings", say_all(result.warnings)}};
@@ -114,12 +116,13 @@ std::string table(const CollectiveSweep& sweep, std::size_t width) {
   for (const Algorithm a : algorithms) columns.push_back({name_of(algorithm_names, a)});
   std::vector<std::vector<std::string>> rows;
   for (const SweepPoint& p : sweep.points) {
-    std::vector<std::string> row = {format_bytes(static_cast<double>(p.bytes.value)),
-                                    name_of(algorithm_names, p.best.algorithm),
-                                    name_of(protocol_names, p.best.protocol),
-                                    format_time(nanoseconds_of(p.best.time)),
-                                    format_digits((p.bytes / p.best.time).value / 1e9) + " GB/s",
-                                    format_digits(p.bus_rate.value / 1e9) + " GB/s"};
+    std::vector<std::string> row = {
+        format_bytes(static_cast<double>(p.bytes.value)) + (p.beyond ? " +" : ""),
+        name_of(algorithm_names, p.best.algorithm),
+        name_of(protocol_names, p.best.protocol),
+        format_time(nanoseconds_of(p.best.time)),
+        format_digits((p.bytes / p.best.time).value / 1e9) + " GB/s",
+        format_digits(p.bus_rate.value / 1e9) + " GB/s"};
     for (const Algorithm a : algorithms) row.push_back(time_of(p, a));
     rows.push_back(std::move(row));
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "stepscope/cost/machine/machine.h"
@@ -26,9 +27,16 @@ Result<PredictCollectiveResult> predict_collective(const PredictCollectiveReques
                  .hint = "give a smaller --group, or a machine file with scale_out"};
   auto sweep = sweep_collective(*network, request.kind, *group, request.range);
   if (!sweep) return sweep.error();
-  return PredictCollectiveResult{.machine = machine->name,
+  PredictCollectiveResult result{.machine = machine->name,
                                  .sweep = std::move(*sweep),
                                  .warnings = quoted(network->assumptions)};
+  const std::vector<SweepPoint>& points = result.sweep.points;
+  if (std::ranges::any_of(points, &SweepPoint::beyond))
+    result.warnings.insert(
+        result.warnings.begin(),
+        msg::sizes_beyond_measured(*result.sweep.measured_to,
+                                   std::ranges::any_of(points, &SweepPoint::limited)));
+  return result;
 }
 
 }  // namespace stepscope
