@@ -175,6 +175,10 @@ class AnalysisJobCutSteps(Record):
     window: object
     whole: object
 
+class AnalysisJobBudgetPerDayItem(Record):
+    gpu_hours_per_day: float
+    money_per_day: float | None
+
 class AnalysisJobSpreadItem(Record):
     mean_ns: float
     mean: float
@@ -205,6 +209,7 @@ class AnalysisJob(Record):
     step_stdev: float | None
     budget_ns: Map[int]
     budget: dict[str, float]
+    budget_per_day: Map[AnalysisJobBudgetPerDayItem]
     spread: Map[AnalysisJobSpreadItem]
     phases: list[Map[float | str | None]]
 
@@ -2379,8 +2384,17 @@ class PredictionSizesAlgorithms(Record):
     busbw_gb_per_s: float
     formula: str
 
+class PredictionEqualStages(Record):
+    bubble_share: object
+    efficiency: object
+    formula: object
+    own_share: object
+    busiest_device: object
+    busiest_ratio: object
+
 class PredictionSizes(Record):
     bytes: int
+    extrapolated: bool
     best: str
     best_protocol: str
     time_ns: float
@@ -2420,10 +2434,12 @@ class PredictionAttributes:
     layer_tables: list[PredictionLayerTables]
     cost: PredictionCost | None
     comparison: list[PredictionComparison]
+    equal_stages: PredictionEqualStages | None
     warnings: list[str]
     op: str
     group: int
     domains: int
+    measured_to_bytes: int | None
     sizes: list[PredictionSizes]
     crossovers: list[PredictionCrossovers]
 

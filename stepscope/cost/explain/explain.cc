@@ -16,6 +16,7 @@
 #include "stepscope/cost/layer/recomputed_flops.h"
 #include "stepscope/cost/model/formula.h"
 #include "stepscope/cost/model/model_flops.h"
+#include "stepscope/cost/step/equal_stages.h"
 #include "stepscope/cost/step/offload_time.h"
 #include "stepscope/cost/step/stage_cost.h"
 #include "stepscope/cost/time/collective_cost.h"
@@ -117,6 +118,21 @@ Line of_host_layer(const Evaluated& e) {
   if (host <= 0) return {seconds<Formula>(0, "none: the host takes no time"), in_seconds(waits)};
   return {host_excess(c, device, seconds<Formula>(host, "host"), e.plan.tp > 1), in_seconds(waits),
           "of a layer forward"};
+}
+
+// The bubble of a pipeline whose stages are equal.
+Line of_equal_stages(const Evaluated& e) {
+  const auto equal = equal_stages(e.context, e.plan);
+  if (!equal)
+    return {quantity(0, Unit::percent, "none: one stage"), quantity(0, Unit::percent, {})};
+  const auto expression = equal_bubble_formula(e.plan);
+  const Formula result = quantity(equal->bubble, Unit::percent, {});
+  return {expression.value_or(quantity(equal->bubble, Unit::percent, "schedule of equal stages")),
+          result,
+          "of the passes of equal stages; the busiest device here, " +
+              pipeline_device(e, equal->busiest) + ", waits " +
+              quantity(equal->own, Unit::percent, {}).figures().text + " and computes " +
+              count<Formula>(equal->ratio).figures().text + " of the mean"};
 }
 
 Line of_send(const Evaluated& e) {
@@ -322,6 +338,7 @@ constexpr std::array parts = {
     Part{"step", of_whole_step},
     Part{"busy", of_busy},
     Part{"host_layer", of_host_layer},
+    Part{"equal_stages", of_equal_stages},
     Part{"send", of_send},
     Part{"reduce", of_tail<&D::reduce, &F::reduce, &StepTail::reduce>},
     Part{"reduce_exposed",
@@ -462,6 +479,8 @@ Lines explain(CostContext& context, const Plan& plan, std::string_view name) {
   return evaluated(context, plan, [name](const Evaluated& e) -> Lines {
     if (name.empty()) return unknown(e, name);
     auto lines = of_operations(e, name);  // some have a term's name
+    if (name == step_term_names[static_cast<std::size_t>(StepTerm::bubble)] && e.plan.pp > 1)
+      lines.insert(lines.begin(), *of_name(e, "equal_stages"));
     if (auto line = of_name(e, name)) lines.insert(lines.begin(), *std::move(line));
     if (lines.empty()) return unknown(e, name);
     return lines;

@@ -74,7 +74,8 @@ double sent_to_data_ranks(const Stages& stages, const Plan& plan) {
 
 ComparedPlan compare(const PredictRequest& request, const PredictResult& result,
                      const Network& network, const Variant& variant) {
-  ComparedPlan compared{.label = variant.label, .plan = {}, .cost = {}};
+  ComparedPlan compared{.label = variant.label, .values = {}, .plan = {}, .cost = {}};
+  for (const PlanSetting& setting : variant.settings) compared.values.push_back(setting.value);
   const auto fail = [&](const Error& error) {
     compared.why_not = error.what;
     return compared;
@@ -141,6 +142,10 @@ Result<Done> fill(PredictResult& result, CostContext& context) {
   const auto cost = evaluate(context, result.plan);
   if (!cost) return cost.error();
   result.cost = *cost;
+  result.equal_stages = equal_stages(context, result.plan);
+  if (result.equal_stages)
+    if (const auto formula = equal_bubble_formula(result.plan))
+      result.equal_bubble = formula->figures().text;
   add_flops(result, context);
   result.operations = operation_rows(context, result.plan);
   add_assumptions(context, result.warnings);
@@ -222,6 +227,7 @@ Result<PredictResult> predict(const PredictRequest& request, const Progress& pro
   result.explained = std::move(*formulas);
   result.fitting = fitting_plan(result, *network, progress);
   if (progress.stopped()) return interrupted();
+  for (const PlanAxis& axis : request.compare) result.axes.push_back(axis.name);
   for (const Variant& v : *variants)
     result.comparison.push_back(compare(request, result, *network, v));
   return result;

@@ -16,6 +16,7 @@
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/parameter_count.h"
 #include "stepscope/cost/model/transformer.h"
+#include "stepscope/cost/step/equal_stages.h"
 #include "stepscope/cost/step/step_cost.h"
 #include "stepscope/say/message.h"
 #include "stepscope/verbs/inputs/plan_settings.h"
@@ -44,7 +45,8 @@ struct PredictRequest {
 };
 
 struct ComparedPlan {
-  std::string label;  // "zero=1 recompute=full"
+  std::string label;                  // "zero=1 recompute=full"
+  std::vector<std::string> values{};  // of each axis: "1", "full"
   Plan plan;
   std::optional<StepCost> cost;  // absent: it cannot run
   std::string why_not{};
@@ -66,6 +68,8 @@ struct PredictResult {
   ParameterCount parameters{};
   std::int64_t trained_parameters = 0;  // all, adapters, or those of parts that are not frozen
   StepCost cost{};
+  std::optional<EqualStages> equal_stages{};  // absent: one stage
+  std::string equal_bubble{};                 // its formula; empty: none by the numbers alone
   std::array<double, flops_convention_count> step_flops{};
   double hfu = 0;
   double peak = 0;         // of one device, in the plan's format
@@ -76,7 +80,8 @@ struct PredictResult {
   std::vector<LayerTable> layer_tables{};
   std::array<std::string, step_term_count> formulas{};
   std::array<std::string, memory_term_count> memory_formulas{};
-  std::string explained{};  // the formulas of request.explain, one a line
+  std::string explained{};          // the formulas of request.explain, one a line
+  std::vector<std::string> axes{};  // that `comparison` varies: "zero", "recompute"
   std::vector<ComparedPlan> comparison{};
   std::optional<double> price_per_gpu_hour{};
   std::optional<FittingPlan> fitting{};  // absent: this plan fits

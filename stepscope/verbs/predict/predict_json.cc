@@ -33,6 +33,17 @@ Json terms(const PredictResult& r) {
   return out;
 }
 
+Json equal_stages_tree(const PredictResult& r) {
+  if (!r.equal_stages) return nullptr;
+  const EqualStages& e = *r.equal_stages;
+  return {{"bubble_share", e.bubble},
+          {"efficiency", 1 - e.bubble},
+          {"formula", text_or_null(r.equal_bubble)},
+          {"own_share", e.own},
+          {"busiest_device", e.busiest},
+          {"busiest_ratio", e.ratio}};
+}
+
 Json memory(const PredictResult& r) {
   Json formulas = Json::object();
   for (std::size_t t = 0; t < memory_term_count; ++t)
@@ -297,6 +308,7 @@ Json predict_tree(const PredictResult& r) {
           {"step_interval_ns", interval_tree(r.cost)},
           {"terms", terms_json({"step_term", "predicted_memory"})},
           {"step_terms", terms(r)},
+          {"equal_stages", equal_stages_tree(r)},
           {"mfu", r.cost.mfu[0]},
           {"hfu", r.hfu},
           {"convention", std::string(convention_name(r.model, FlopsConvention::causal_halved))},

@@ -39,9 +39,11 @@ std::string waterfall(const PredictResult& r) {
   return "Where the step goes:\n" + account_text(std::move(lines));
 }
 
-std::string memory_bars(const PredictResult& r) {
+std::string memory_bars(const PredictResult& r, std::size_t width) {
   const double total = r.cost.memory.total();
   const double whole = r.machine.memory ? static_cast<double>(r.machine.memory->value) : total;
+  const auto& bytes_of = r.cost.memory.bytes;
+  const auto most = static_cast<std::size_t>(std::ranges::max_element(bytes_of) - bytes_of.begin());
   std::string out = fmt::format("Memory of the fullest device ({} of {}): {}", r.cost.fullest,
                                 r.plan.pp, format_bytes(total));
   if (r.machine.memory)
@@ -49,13 +51,20 @@ std::string memory_bars(const PredictResult& r) {
         total <= whole
             ? fmt::format(" of {}, {} to spare", format_bytes(whole), format_bytes(whole - total))
             : fmt::format(" of {}: {} TOO MUCH", format_bytes(whole), format_bytes(total - whole));
-  out += fmt::format("\n  {:<32} {:>8}  {:>7}\n", "", "",
-                     r.machine.memory ? "of " + format_bytes(whole) : "of all");
+  if (total > 0)
+    out += ", " + say(msg::largest_of_memory(words_of(static_cast<MemoryTerm>(most)),
+                                             Percent{bytes_of[most] / total}));
+  out = wrapped(out, width);
+  out += fmt::format("  {:<32} {:>8}  {:>7}", "", "", "of all");
+  if (r.machine.memory) out += fmt::format("  {:>7}", "of " + format_bytes(whole));
+  out += '\n';
   for (std::size_t t = 0; t < memory_term_count; ++t) {
     const double bytes = r.cost.memory.bytes[t];
     if (bytes <= 0) continue;
-    out += fmt::format("  {:<32} {:>8}  {:>7}  {}\n", words_of(static_cast<MemoryTerm>(t)),
-                       format_bytes(bytes), format_percent(bytes / whole), bar(bytes / whole, 20));
+    out += fmt::format("  {:<32} {:>8}  {:>7}", words_of(static_cast<MemoryTerm>(t)),
+                       format_bytes(bytes), format_percent(bytes / total));
+    if (r.machine.memory) out += fmt::format("  {:>7}", format_percent(bytes / whole));
+    out += fmt::format("  {}\n", bar(bytes / whole, 20));
   }
   const Machine& m = r.machine;
   const auto away = [&out](std::string_view where, double bytes, const std::optional<Bytes>& room) {
@@ -336,16 +345,42 @@ double state_bytes(const Memory& memory) {
   return sum;
 }
 
+// The bubble of the pipeline compared with that of equal stages.
+std::string bubble_text(const PredictResult& r, std::size_t width) {
+  if (!r.equal_stages) return {};
+  const EqualStages& e = *r.equal_stages;
+  constexpr double uneven = 1.01;
+  return wrapped(say_stopped(joined(
+                     msg::sentences,
+                     {msg::bubble_of_equal_stages(r.plan.pp * r.plan.pipeline.virtual_stages,
+                                                  micro_batches(r.plan),
+                                                  value_if(!r.equal_bubble.empty(), r.equal_bubble),
+                                                  Percent{e.bubble}, Percent{1 - e.bubble}),
+                      msg::bubble_of_these_stages(e.busiest, Percent{e.own},
+                                                  value_if(e.ratio >= uneven, Digits{e.ratio}))})),
+                 width);
+}
+
+// Several axes have a column each, because labels of several settings are too long for a table.
 std::string comparison_table(const PredictResult& r, std::size_t width) {
-  std::vector<Column> columns = {{"plan", false}, {"dp"},       {"step"},    {"MFU"},
-                                 {"tokens/s"},    {"memory"},   {"states"},  {"reduced"},
-                                 {"in layers"},   {"dp sends"}, {"exposed"}, {"", false, 80}};
+  std::vector<Column> columns;
+  if (r.axes.size() < 2) columns.push_back({"plan", false});
+  for (const std::string& axis : r.axes)
+    if (r.axes.size() > 1) columns.push_back({axis, false});
+  const std::size_t settings = columns.size();
+  for (const char* title : {"dp", "step", "MFU", "tokens/s", "memory", "states", "reduced",
+                            "in layers", "dp sends", "exposed"})
+    columns.push_back({title});
+  columns.push_back({"", false, 80});
   std::vector<std::vector<std::string>> rows;
   double first_states = 0;
   for (const ComparedPlan& p : r.comparison) {
+    std::vector<std::string>& row = rows.emplace_back(p.values);
+    if (settings == 1) row.assign(1, p.label);
     if (!p.cost) {
-      rows.push_back({p.label, std::to_string(p.plan.dp), "-", "-", "-", "-", "-", "-", "-", "-",
-                      "-", worded(p.why_not)});
+      row.push_back(std::to_string(p.plan.dp));
+      row.resize(columns.size() - 1, "-");
+      row.push_back(worded(p.why_not));
       continue;
     }
     const StepCost& c = *p.cost;
@@ -355,13 +390,18 @@ std::string comparison_table(const PredictResult& r, std::size_t width) {
     const double exposed = c[StepTerm::tensor] + c[StepTerm::context] + c[StepTerm::expert] +
                            c[StepTerm::pipeline] + c[StepTerm::data];
     const bool fits = !shortage(c.memory, r.machine).any();
-    rows.push_back({p.label, std::to_string(p.plan.dp), format_time(c.step().count() * ns_per_s),
-                    format_percent(c.mfu[0]), format_count(c.tokens_per_second),
-                    format_bytes(memory), bytes_or_none(states),
-                    states > 0 ? format_digits(first_states / states) + " ×" : "-",
-                    bytes_or_none(p.communicated_bytes), bytes_or_none(p.data_bytes),
-                    time_or_none(exposed), fits ? "" : "does not fit"});
+    for (std::string cell :
+         {std::to_string(p.plan.dp), format_time(c.step().count() * ns_per_s),
+          format_percent(c.mfu[0]), format_count(c.tokens_per_second), format_bytes(memory),
+          bytes_or_none(states), states > 0 ? format_digits(first_states / states) + " ×" : "-",
+          bytes_or_none(p.communicated_bytes), bytes_or_none(p.data_bytes), time_or_none(exposed),
+          std::string(fits ? "" : "does not fit")})
+      row.push_back(std::move(cell));
   }
+  // A short remark does not give way to the figures.
+  constexpr std::size_t short_remark = std::string_view("does not fit").size();
+  columns.back().right =
+      std::ranges::all_of(rows, [](const auto& row) { return row.back().size() <= short_remark; });
   return wrapped(
              "Compared (states: parameters, gradients, master weights and optimizer states; "
              "reduced: those of the first plan over these):",
@@ -378,7 +418,7 @@ std::string predict_text(const PredictResult& r, const PredictTextOptions& optio
   std::string out = headline(r) + '\n';
   out += fmt::format("{}{}{}", bold, wrapped(predict_sentence(r), width), plain);
   out += wrapped(interval_in_words(r.cost), width) + '\n';
-  out += waterfall(r) + '\n' + memory_bars(r) + '\n' + rates(r);
+  out += waterfall(r) + bubble_text(r, width) + '\n' + memory_bars(r, width) + '\n' + rates(r);
   if (!r.comparison.empty()) out += '\n' + comparison_table(r, width);
   if (options.layers)
     out += '\n' + (r.layer_tables.empty() ? layers_table(r, width) : convention_tables(r, width));

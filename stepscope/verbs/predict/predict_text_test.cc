@@ -49,12 +49,46 @@ TEST(PredictText, ComparesPlansAndSaysWhyOneCannotRun) {
   EXPECT_NE(text.find("no such stage"), std::string::npos) << text;
 }
 
-TEST(PredictText, SharesOfMemorySayOfWhat) {
+TEST(PredictText, SharesOfMemoryAreOfTheTotalAndOfTheDevice) {
   Predicted p;
-  EXPECT_NE(predict_text(p.report).find("of 80.0 GB\n"), std::string::npos)
-      << predict_text(p.report);
+  p.report.cost.memory.bytes[static_cast<std::size_t>(MemoryTerm::activations)] = 30e9;
+  p.report.cost.memory.bytes[0] = 10e9;
+  std::string text = predict_text(p.report);
+  EXPECT_NE(text.find("most of it activations\nkept (75.0 %)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("of all  of 80.0 GB\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("30.0 GB   75.0 %   37.5 %"), std::string::npos) << text;
   p.report.machine.memory.reset();
-  EXPECT_NE(predict_text(p.report).find("of all\n"), std::string::npos);
+  text = predict_text(p.report);
+  EXPECT_NE(text.find("of all\n"), std::string::npos) << text;
+}
+
+TEST(PredictText, SettingsSideBySideHaveColumnsOfTheirOwn) {
+  Predicted p;
+  p.report.axes = {"recompute", "zero"};
+  for (const char* recompute : {"none", "selective"})
+    for (const char* zero : {"0", "3"})
+      p.report.comparison.push_back(
+          {.label = std::string("recompute=") + recompute + " zero=" + zero,
+           .values = {recompute, zero},
+           .plan = p.report.plan,
+           .cost = p.report.cost});
+  const std::string text = predict_text(p.report);
+  EXPECT_NE(text.find("  recompute  zero  dp "), std::string::npos) << text;
+  EXPECT_NE(text.find("  selective  3      4 "), std::string::npos) << text;
+  EXPECT_EQ(text.find("recompute=none"), std::string::npos);
+}
+
+TEST(PredictText, APipelineStandsBesideOneOfEqualStages) {
+  Predicted p;
+  p.report.plan.pp = 4;
+  p.report.plan.batch.global = 64;
+  p.report.equal_stages = EqualStages{.bubble = 3.0 / 19, .own = 0.129, .busiest = 3, .ratio = 1.3};
+  p.report.equal_bubble = "(4 - 1) / (16 + (4 - 1))";
+  const std::string text = predict_text(p.report);
+  EXPECT_NE(text.find("would wait (4 - 1) / (16 + (4 - 1)) = 15.8 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("device 3, waits"), std::string::npos) << text;
+  p.report.equal_stages->ratio = 1;
+  EXPECT_EQ(predict_text(p.report).find("the mean of the devices"), std::string::npos);
 }
 
 TEST(PredictText, ComparedPlansSayHowMuchTheirStatesShrink) {
