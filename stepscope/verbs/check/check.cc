@@ -28,6 +28,7 @@
 #include "stepscope/read/log/train_summary.h"
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/inputs/launches.h"
+#include "stepscope/verbs/inputs/other_verbs.h"
 
 namespace stepscope {
 namespace {
@@ -422,7 +423,9 @@ Result<CheckResult> check(const CheckRequest& request, const Progress& progress)
   if (request.traces.inputs.empty()) return Error{.what = "the input is missing"};
   CheckResult c{
       .version = std::string(version()), .input = request.traces.inputs.front(), .facts = {}};
-  if (const auto looked = look(request, progress, c); !looked) return looked.error();
+  if (const auto looked = look(request, progress, c); !looked)
+    return looked.error().file == c.input ? with_other_verbs(looked.error(), progress.stop)
+                                          : looked.error();
   if (progress.stopped()) return interrupted();
   refuse_impossible_mfu(c);
   if (request.list && !c.job) take_checklists(c);

@@ -22,6 +22,7 @@
 #include "stepscope/diagnose/recording_words.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
+#include "stepscope/verbs/inputs/other_verbs.h"
 #include "stepscope/verbs/inputs/traces.h"
 
 namespace stepscope {
@@ -147,7 +148,7 @@ std::optional<LaunchSteps> read_launch(const std::string& input, const LaunchRea
     return launch_of_traces(input, reading, progress, remarks, failures);
   auto times = read_step_times(input, reading.unit, progress.stop);
   if (!times) {
-    fail(progress, failures, times.error());
+    fail(progress, failures, with_other_verbs(times.error(), progress.stop));
     return std::nullopt;
   }
   return launch_of(std::move(*times), input, remarks);

@@ -103,4 +103,15 @@ std::vector<std::string> commands_for_folder(const std::string& folder, const St
   return commands;
 }
 
+Error with_other_verbs(Error error, const StopFlag* stop) {
+  if (error.file.empty() || error.code == ErrorCode::interrupted || !may_be_file(error.file))
+    return error;
+  std::string others;
+  for (const std::string& command : commands_that_read(error.file, stop))
+    if (!command.starts_with("stepscope check "))
+      others += (others.empty() ? "" : ", or ") + command;
+  if (!others.empty()) error.hint = others + " reads it";
+  return error;
+}
+
 }  // namespace stepscope

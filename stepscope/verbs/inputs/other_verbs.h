@@ -20,6 +20,9 @@ namespace stepscope {
 [[nodiscard]] std::vector<std::string> commands_for_folder(const std::string& folder,
                                                            const StopFlag* stop = nullptr);
 
+// The error of a verb that reads step times: where other verbs read its file, it names them.
+[[nodiscard]] Error with_other_verbs(Error error, const StopFlag* stop = nullptr);
+
 // The error of a verb that reads no traces: where its file is a trace, or a directory whose first
 // file is one, it names `analyze`.
 [[nodiscard]] Error with_analyze(Error error);

@@ -8,6 +8,8 @@
 
 #include "stepscope/base/scratch_test_folder.h"
 #include "stepscope/verbs/analyze/analyze.h"
+#include "stepscope/verbs/check/check.h"
+#include "stepscope/verbs/inputs/launches.h"
 
 namespace stepscope {
 namespace {
@@ -69,6 +71,22 @@ TEST_F(OtherVerbs, AreNoneForWhatNoVerbReads) {
   EXPECT_EQ(verbs(write("jobs.txt", "JOBID NAME NODES\n4711 pretrain 64\n4712 eval 2\n")), Verbs{});
   EXPECT_EQ(verbs(write("other.json", R"({"answer": 42})")), Verbs{});
   EXPECT_EQ(verbs((dir_ / "absent.json").string()), Verbs{});
+}
+
+TEST_F(OtherVerbs, TheErrorOfAVerbOfStepTimesNamesThem) {
+  const std::string log = write("nccl.log", nccl_line);
+  const auto checked = check({.traces = {.inputs = {log}}});
+  ASSERT_FALSE(checked);
+  EXPECT_TRUE(checked.error().message().ends_with("; stepscope hang " + log + " reads it"))
+      << checked.error().message();
+  Messages remarks;
+  std::vector<Error> failures;
+  EXPECT_FALSE(read_launch(log, {}, {}, remarks, failures));
+  ASSERT_EQ(failures.size(), 1U);
+  EXPECT_EQ(failures[0].hint, "stepscope hang " + log + " reads it");
+  const std::string prose = write("prose.txt", "Once upon a time there was a trace.\n");
+  const Error none = with_other_verbs({.what = "x", .file = prose, .hint = "write numbers"});
+  EXPECT_EQ(none.hint, "write numbers");
 }
 
 TEST_F(OtherVerbs, TheErrorOfAnalyzeNamesThem) {
