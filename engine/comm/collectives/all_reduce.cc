@@ -72,7 +72,7 @@ void stage(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
 
 void reduce_piece(const StepPlace& at, const CollectiveRequest& request, Extent own,
                   std::span<const std::byte* const> slots) {
-  std::array<const std::byte*, most_ranks> sources{};
+  std::array<const std::byte*, most_sharing_ranks> sources{};
   for (int from = 0; from < at.ranks; ++from) {
     const std::byte* slot = slots[static_cast<std::size_t>(from)];
     if (from == at.rank) {

@@ -91,6 +91,4 @@ template <BucketPattern pattern>
   return 0;
 }
 
-inline constexpr int most_ranks = 1024;
-
 }  // namespace stepscope::comm

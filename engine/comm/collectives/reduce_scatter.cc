@@ -22,7 +22,7 @@ void take(const StepPlace& at, const CollectiveRequest& request, std::size_t k,
           std::span<const std::byte* const> slots) {
   const Extent part = piece(at.payload, part_bytes(at), k);
   const std::byte* block = request.in.data() + static_cast<std::size_t>(at.rank) * at.payload;
-  std::array<const std::byte*, most_ranks> sources{};
+  std::array<const std::byte*, most_sharing_ranks> sources{};
   for (int from = 0; from < at.ranks; ++from) {
     sources[static_cast<std::size_t>(from)] =
         from == at.rank ? block + part.begin

@@ -24,6 +24,9 @@
 
 namespace stepscope {
 
+// Ranks of one host that share memory: threads or processes.
+inline constexpr int most_sharing_ranks = 1024;
+
 enum class Reduction : std::uint8_t { sum, max, min };
 inline constexpr auto reduction_names = enum_names<Reduction::min>;
 

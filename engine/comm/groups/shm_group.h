@@ -51,7 +51,8 @@ struct SpawnReport {
 [[nodiscard]] bool is_spawned_rank();
 // Joins the group as the rank that spawn_ranks started this process as. Returns when all ranks have
 // joined. May be called once per process. Error: spawn_ranks has not started this process, or a
-// rank ended or did not join by the deadline.
+// rank ended or did not join by the deadline. The first rank that finds the latter has the code
+// `failed`, and the others `other_rank`: one speaks for the group.
 [[nodiscard]] Result<std::unique_ptr<Communicator>> join_shm_group(
     Ns deadline = std::chrono::seconds(60));
 

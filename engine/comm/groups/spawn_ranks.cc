@@ -259,9 +259,9 @@ class Supervisor {
 
 Result<SpawnReport> spawn_ranks(std::span<const std::string> argv, int ranks,
                                 const SpawnOptions& options) {
-  if (argv.empty() || ranks < 1 || ranks > comm::most_ranks) {
+  if (argv.empty() || ranks < 1 || ranks > most_sharing_ranks) {
     return Error{.what = "cannot start " + std::to_string(ranks) + " ranks of a program",
-                 .hint = "1 to " + std::to_string(comm::most_ranks) + " ranks"};
+                 .hint = "1 to " + std::to_string(most_sharing_ranks) + " ranks"};
   }
   const auto made = comm::make_segment(comm::window_shape(ranks, options.bucket));
   if (!made) return made.error();
@@ -280,6 +280,8 @@ Result<SpawnReport> spawn_ranks(std::span<const std::string> argv, int ranks,
       children.push_back(std::move(*child));
     } else {
       fault = child.error();
+      fault->what = "rank " + std::to_string(r) + " of " + std::to_string(ranks) +
+                    " could not be started: " + fault->what;
     }
   }
   Supervisor supervisor(**window, std::move(children), options);

@@ -7,9 +7,9 @@
 namespace stepscope {
 
 Result<std::vector<std::unique_ptr<Communicator>>> make_thread_group(int ranks, Bytes bucket) {
-  if (ranks < 1 || ranks > comm::most_ranks) {
+  if (ranks < 1 || ranks > most_sharing_ranks) {
     return Error{.what = "a group cannot have " + std::to_string(ranks) + " ranks",
-                 .hint = "1 to " + std::to_string(comm::most_ranks)};
+                 .hint = "1 to " + std::to_string(most_sharing_ranks)};
   }
   const auto window = comm::Window::create(comm::window_shape(ranks, bucket));
   if (!window) return window.error();

@@ -75,7 +75,8 @@ struct RankControl {
   alignas(64) std::atomic<std::uint32_t> sleeping{};
   alignas(64) std::atomic<std::uint32_t> doorbell{};  // rung by peers when this rank sleeps
   alignas(64) std::atomic<RankState> state{};
-  std::atomic<std::int32_t> pid{};                                              // 0: a thread
+  std::atomic<std::int32_t> pid{};    // 0: a thread
+  std::atomic<std::uint32_t> told{};  // of rank 0: a rank says why the group did not form
   std::array<std::atomic<std::uint64_t>, std::tuple_size_v<CoreMask>> cores{};  // it may use
   alignas(64) Position position;
   std::array<char, failure_characters> failure{};  // written before `state` becomes failed

@@ -4,10 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "engine/comm/groups/thread_group.h"
+#include "engine/comm/window/window_join.h"
 
 namespace stepscope {
 namespace {
@@ -214,9 +218,31 @@ TEST(WindowGroup, more_unfinished_collectives_than_are_kept_are_refused) {
   EXPECT_TRUE(has(ticket.error(), "512 unfinished collectives"));
 }
 
+// Rank 2 never comes: one rank says it, and the other has the code of a rank that need not.
+TEST(WindowGroup, one_rank_says_why_a_group_did_not_form) {
+  auto window = comm::Window::create(comm::window_shape(5, Bytes{64 << 10}));
+  ASSERT_TRUE(window);
+  std::array<std::optional<Error>, 2> errors;
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < 2; ++rank)
+      threads.emplace_back([&, rank] {
+        auto joined = comm::join_window(*window, rank, "world", std::chrono::milliseconds(50));
+        if (!joined) errors[static_cast<std::size_t>(rank)] = joined.error();
+      });
+  }
+  ASSERT_TRUE(errors[0] && errors[1]);
+  const bool first = errors[0]->code == ErrorCode::failed;
+  EXPECT_EQ(errors[first ? 1 : 0]->code, ErrorCode::other_rank);
+  const Error& said = *errors[first ? 0 : 1];
+  EXPECT_EQ(said.code, ErrorCode::failed);
+  EXPECT_TRUE(has(said, "rank 2 and 2 others of 5 did not come within the deadline"))
+      << said.message();
+}
+
 TEST(WindowGroup, a_group_that_cannot_be_is_an_error) {
   EXPECT_FALSE(make_thread_group(0));
-  EXPECT_FALSE(make_thread_group(comm::most_ranks + 1));
+  EXPECT_FALSE(make_thread_group(most_sharing_ranks + 1));
   const auto large = make_thread_group(2, Bytes{std::int64_t{1} << 50});
   ASSERT_FALSE(large);
   EXPECT_TRUE(has(large.error(), "no room for"));

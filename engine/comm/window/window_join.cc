@@ -32,6 +32,24 @@ int find_state(const Window& window, RankState state) {
   return -1;
 }
 
+// Why the group did not form. All ranks know, and the first of them says it.
+Error not_formed(Window& window, std::string what, std::string hint) {
+  const bool first = window.control(0).told.exchange(1) == 0;
+  return {.what = std::move(what),
+          .hint = std::move(hint),
+          .code = first ? ErrorCode::failed : ErrorCode::other_rank};
+}
+
+// "rank 533", "rank 533 and 490 others".
+std::string absent_ranks(const Window& window, int first) {
+  int others = 0;
+  for (int p = first + 1; p < window.ranks(); ++p)
+    if (window.control(p).state.load() == RankState::absent) ++others;
+  std::string text = "rank " + std::to_string(first);
+  if (others > 0) text += " and " + std::to_string(others) + (others == 1 ? " other" : " others");
+  return text + " of " + std::to_string(window.ranks());
+}
+
 std::optional<Error> wait_for_all(Window& window, int rank, Ns deadline) {
   RankControl& own = window.control(rank);
   const Ns begin = monotonic_now();
@@ -43,15 +61,18 @@ std::optional<Error> wait_for_all(Window& window, int rank, Ns deadline) {
     if (missing >= 0 && dead < 0) futex_wait(own.doorbell, rings, look_interval);
     own.sleeping.store(0);
     if (dead >= 0) {
-      return Error{.what = "rank " + std::to_string(rank) + ": rank " + std::to_string(dead) +
-                           " ended before all ranks had come",
-                   .hint = "see what it printed"};
+      return not_formed(window,
+                        "rank " + std::to_string(rank) + ": rank " + std::to_string(dead) +
+                            " ended before all ranks had come",
+                        "see what it printed");
     }
     if (missing < 0) return std::nullopt;
     if (monotonic_now() - begin > deadline) {
-      return Error{.what = "rank " + std::to_string(rank) + ": rank " + std::to_string(missing) +
-                           " did not come within the deadline",
-                   .hint = "all ranks must join the group when they start"};
+      return not_formed(window,
+                        "rank " + std::to_string(rank) + ": " + absent_ranks(window, missing) +
+                            " did not come within the deadline",
+                        "all ranks must join the group when they start; start fewer where the "
+                        "machine is too slow for so many");
     }
   }
 }
