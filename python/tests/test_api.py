@@ -47,6 +47,15 @@ def test_file_objects_are_inputs(analysis):
     assert len(ss.analyze(io.StringIO(one)).ranks) == 1
 
 
+def test_what_is_no_job_names_no_command(tmp_path):
+    empty = tmp_path / "job"
+    empty.mkdir()
+    with pytest.raises(ss.Error) as raised:
+        ss.live(str(empty))
+    assert "stepscope help" not in str(raised.value)
+    assert "logs" in raised.value.remedy
+
+
 def test_attributes_are_the_keys_of_the_json(analysis):
     tree = json.loads(analysis.to_json())
     assert analysis.to_dict() == tree

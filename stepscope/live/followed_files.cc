@@ -140,6 +140,23 @@ bool FollowedFiles::poll_file(Followed& file, JobState& state, double now,
   return *got == TailState::more;
 }
 
+void FollowedFiles::tell_steps(Replaced& file, const EngineMetrics& before,
+                               const EngineMetrics& after, JobState& state, double when) {
+  const auto steps = steps_between(before, after);
+  if (!steps) return;
+  const StepSample sample{
+      .wall_ns = steps->step_ns, .steps = steps->steps, .iteration = after.steps};
+  state.step(StepSource::engine, sample);
+  state.own_work(file.path, steps->own_ns, sample, when);
+  file.compared = true;
+}
+
+void FollowedFiles::conclude(JobState& state, double now) {
+  for (Replaced& file : replaced_)
+    if (file.before && !file.compared)
+      tell_steps(file, EngineMetrics{}, *file.before, state, now - file.age);
+}
+
 void FollowedFiles::take_metrics(Replaced& file, std::string_view text, JobState& state, double age,
                                  double now, std::vector<Error>& errors) {
   if (text == "# EOF\n") return;  // no step has ended yet
@@ -159,13 +176,9 @@ void FollowedFiles::take_metrics(Replaced& file, std::string_view text, JobState
   file.told.clear();
   file.understood = true;
   if (metrics->own_s.empty()) state.heard(state.process(file.path), now - age);
-  if (const auto steps = file.before ? steps_between(*file.before, *metrics) : std::nullopt) {
-    const StepSample sample{
-        .wall_ns = steps->step_ns, .steps = steps->steps, .iteration = metrics->steps};
-    state.step(StepSource::engine, sample);
-    state.own_work(file.path, steps->own_ns, sample, now - age);
-  }
+  if (file.before) tell_steps(file, *file.before, *metrics, state, now - age);
   file.before = *metrics;
+  file.age = age;
 }
 
 void FollowedFiles::poll_replaced(Replaced& file, JobState& state, double now,

@@ -59,6 +59,9 @@ class FollowedFiles {
   // are given once for each file and kind of error, and the others go on.
   [[nodiscard]] bool poll(JobState& state, double now, std::vector<Error>& errors,
                           const StopFlag* stop = nullptr);
+  // Nothing more will be read: metrics that were read once show the mean step since the job's
+  // start.
+  void conclude(JobState& state, double now);
   // Whether a service that was asked has not answered yet.
   [[nodiscard]] bool waiting() const;
   [[nodiscard]] FollowTotals totals() const;
@@ -78,6 +81,8 @@ class FollowedFiles {
     std::string path;
     std::int64_t changed_ns = -1;
     std::optional<EngineMetrics> before{};
+    double age = 0;         // seconds since the file was written, when it was read last
+    bool compared = false;  // two readings have shown steps
     std::string told{};
     bool other = false;  // text that is not used
     bool understood = false;
@@ -87,6 +92,8 @@ class FollowedFiles {
   [[nodiscard]] bool renamed(const std::string& path) const;
   bool poll_file(Followed& file, JobState& state, double now, std::vector<Error>& errors);
   void poll_ras(JobState& state, double now, std::vector<Error>& errors);
+  void tell_steps(Replaced& file, const EngineMetrics& before, const EngineMetrics& after,
+                  JobState& state, double when);
   void take_metrics(Replaced& file, std::string_view text, JobState& state, double age, double now,
                     std::vector<Error>& errors);
   void poll_replaced(Replaced& file, JobState& state, double now, std::vector<Error>& errors);

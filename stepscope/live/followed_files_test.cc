@@ -128,6 +128,25 @@ TEST_F(FollowedFilesTest, RotatedFilesAreReadToTheirEnd) {
   EXPECT_EQ(count(LiveEventKind::restarted), 0);
 }
 
+// A counter since the start: 12 steps of 250 ms.
+TEST_F(FollowedFilesTest, MetricsThatAreReadOnceShowTheMeanStepSinceTheStart) {
+  std::ofstream(folder_ / "engine.prom")
+      << "stepscope_steps_total 12\nstepscope_wall_seconds_total 3\n"
+         "stepscope_activity_seconds_total{rank=\"0\",activity=\"forward\"} 2\n"
+         "stepscope_activity_seconds_total{rank=\"1\",activity=\"forward\"} 3\n# EOF\n";
+  read();
+  EXPECT_EQ(job_.step_source(), StepSource::none);  // more may come
+  files_.conclude(job_, now_);
+  EXPECT_EQ(job_.step_source(), StepSource::engine);
+  EXPECT_EQ(job_.curve().steps(), 12);
+  EXPECT_EQ(job_.curve().last(), 12);
+  EXPECT_NEAR(*job_.curve().recent_ns(), 250e6, 1);
+  EXPECT_TRUE(job_.curve().one_mean());
+  EXPECT_EQ(job_.processes().size(), 2U);
+  files_.conclude(job_, now_);
+  EXPECT_EQ(job_.curve().steps(), 12) << "counted once";
+}
+
 TEST_F(FollowedFilesTest, PrometheusTextOfInspectorIsNotReadAndThatIsSaidOnce) {
   for (const char* gpu : {"a", "b"})
     std::ofstream(folder_ / ("nccl_inspector_metrics_" + std::string(gpu) + ".prom"))

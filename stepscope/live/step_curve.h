@@ -57,6 +57,10 @@ class StepCurve {
   [[nodiscard]] const QuantileSketch& times() const { return times_; }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   [[nodiscard]] std::int64_t last() const { return last_; }
+  // Whether all that is known is one mean of several steps: it has no median.
+  [[nodiscard]] bool one_mean() const {
+    return recent_.size() == 1 && recent_.front().sample.steps > 1;
+  }
   // Median of the last 20 values; absent without a step.
   [[nodiscard]] std::optional<double> recent_ns() const;
 

@@ -56,13 +56,18 @@ Result<LiveView> LiveFollower::read(bool all, const Progress& progress) {
   } while (more && !progress.stopped() && (all || now - due_ < request_.interval_s));
   progress.report(errors);
   // At the end of a single reading nothing is waited for any more.
-  if (all) job_->close_all(now);
+  if (all) {
+    files_->conclude(*job_, now);
+    job_->close_all(now);
+  }
   job_->settle(now);
   *totals_ = files_->totals();
   if (all && job_->processes().empty() && job_->ras_statuses() == 0 && !progress.stopped())
     return Error{.what = "no source tells anything about a job",
                  .file = request_.sources.front(),
-                 .hint = "stepscope help live lists what is read"};
+                 .hint =
+                     "name what the job writes: files of steps, metrics of the engine, logs, or "
+                     "JSON lines of NCCL Inspector"};
   return LiveView{.job = *job_,
                   .files = *totals_,
                   .events = job_->take_events(),

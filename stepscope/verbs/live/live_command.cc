@@ -197,7 +197,12 @@ class Faces {
     std::fflush(stdout);
     return true;
   }
-  void end() { screen_.reset(); }
+  // The last line of `--plain` is the job as it was read last.
+  void end() {
+    screen_.reset();
+    print_text(unprinted_);
+    std::fflush(stdout);
+  }
   Failures& failures() { return failures_; }
 
  private:
@@ -210,9 +215,10 @@ class Faces {
       print_text(fmt::format("{:.1f} s{}: {}\n", e.at - view.since,
                              e.step >= 0 ? fmt::format(", step {}", e.step) : std::string(),
                              say(event_in_words(e))));
+    unprinted_ = live_line(view);
     if (printed_ >= 0 && view.now - printed_ < line_every_s) return;
     printed_ = view.now;
-    print_text(live_line(view));
+    print_text(std::exchange(unprinted_, {}));
   }
 
   const LiveFlags& flags_;
@@ -221,6 +227,7 @@ class Faces {
   Failures failures_;
   std::unique_ptr<OtherScreen> screen_;
   double printed_ = -1;
+  std::string unprinted_{};  // the line of the last view, unless it was printed
 };
 
 int answer(const LiveFlags& flags) {

@@ -28,6 +28,9 @@ Json change_json(const std::optional<StepChange>& change) {
 Json steps_json(const JobState& job) {
   if (job.step_source() == StepSource::none) return nullptr;
   const StepCurve& curve = job.curve();
+  const auto quantile = [&](double q) {
+    return curve.one_mean() ? Json(nullptr) : real(curve.times().quantile(q));
+  };
   Json points = Json::array();
   for (const CurvePoint& p : curve.points())
     points.push_back({{"last", p.last},
@@ -39,8 +42,8 @@ Json steps_json(const JobState& job) {
           {"steps", curve.steps()},
           {"last", curve.last()},
           {"recent_ns", real(curve.recent_ns())},
-          {"p50_ns", real(curve.times().quantile(0.5))},
-          {"p99_ns", real(curve.times().quantile(0.99))},
+          {"p50_ns", quantile(0.5)},
+          {"p99_ns", quantile(0.99)},
           {"curve", points}};
 }
 

@@ -241,6 +241,8 @@ Message unseen_of(const LiveView& view, const Seen& seen) {
   else if (c.records == 0 && job.step_source() != StepSource::ranks &&
            job.step_source() != StepSource::engine)
     not_seen.push_back(msg::unseen_rank_steps());
+  else if (job.step_source() == StepSource::engine && job.curve().one_mean())
+    not_seen.push_back(msg::unseen_read_once());
   if (job.step_source() == StepSource::none) not_seen.push_back(msg::unseen_step_times());
   if (c.records == 0) not_seen.push_back(msg::unseen_collectives());
   const auto lacks = [&](std::uint64_t n, MessageMaker<1> what) {

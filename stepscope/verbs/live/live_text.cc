@@ -42,13 +42,15 @@ std::string steps_line(const JobState& job) {
   const StepCurve& curve = job.curve();
   constexpr std::array<const char*, 5> from = {"", "the files of steps", "the training log",
                                                "the engine's metrics", "repeating collectives"};
+  const char* source = from[static_cast<std::size_t>(job.step_source())];
+  const std::string recent = format_time(curve.recent_ns().value_or(0));
+  if (curve.one_mean())
+    return fmt::format("{} steps: {} each in the mean (from {})", curve.steps(), recent, source);
   // Repeating collectives have no numbers: their steps are counted.
   const bool numbered = job.step_source() != StepSource::collectives;
   return fmt::format("{} {}: {} (median {}, p99 {}; from {})", numbered ? "step" : "steps seen",
-                     curve.last(), format_time(curve.recent_ns().value_or(0)),
-                     format_time(curve.times().quantile(0.5).value_or(0)),
-                     format_time(curve.times().quantile(0.99).value_or(0)),
-                     from[static_cast<std::size_t>(job.step_source())]);
+                     curve.last(), recent, format_time(curve.times().quantile(0.5).value_or(0)),
+                     format_time(curve.times().quantile(0.99).value_or(0)), source);
 }
 
 // Rows of eighths of blocks; each column is the mean of the points in it.
