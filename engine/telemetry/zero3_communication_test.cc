@@ -106,6 +106,33 @@ TEST_F(StatsOfCalls, GroupsOfOneSizeAreToldApartByName) {
   EXPECT_TRUE(late_ranks(nameless.window()).empty()) << "nothing tells whose group a call was in";
 }
 
+// The first stage of a pipeline sends twice, the second receives once and sends nothing: the
+// numbers of their collectives must not follow from their messages.
+TEST_F(StatsOfCalls, MessagesDoNotNumberCollectives) {
+  Zero3PerformanceStats a(0, 2, call_clock);
+  Zero3PerformanceStats b(1, 2, call_clock);
+  const auto step = [](Zero3PerformanceStats& rank, int messages, Ns reduced) {
+    for (int i = 0; i < messages; ++i)
+      EXPECT_TRUE(rank.record_communication(CollectiveKind::send, 1ms, Bytes{8}));
+    EXPECT_TRUE(rank.record_gradient_sync(reduced, 1000, 2));
+    EXPECT_TRUE(rank.end_step());
+  };
+  for (int i = 0; i < 2; ++i) {
+    call_time += 1s;
+    step(a, 2, 900ms);
+    step(b, 1, 100ms);
+  }
+  ASSERT_TRUE(a.merge(b));
+  ASSERT_EQ(matched_arrivals(a.window()).size(), 2U);
+  const CommunicationStats stats = a.communication_stats();
+  ASSERT_EQ(stats.kinds.size(), 2U);
+  EXPECT_EQ(stats.kinds[0].calls.kind, CollectiveKind::reduce_scatter);
+  EXPECT_EQ(stats.kinds[0].calls.sum.peer_wait, 1600ms);
+  EXPECT_EQ(stats.kinds[0].calls.sum.transfer, 400ms);
+  EXPECT_EQ(stats.kinds[1].calls.unique, 6U);  // messages: calls of both sides
+  EXPECT_EQ(stats.kinds[1].calls.sum.timed_calls, 0U);
+}
+
 TEST_F(StatsOfCalls, ReferencesThatAreNoRatesAreRefused) {
   Zero3PerformanceStats stats(0, 2, call_clock);
   const auto link = [&](LinkReference reference) {

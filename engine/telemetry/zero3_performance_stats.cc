@@ -135,8 +135,9 @@ CollectiveTotals& collective_row(RankWindow& window, const CollectiveGroup& grou
 std::map<std::string, std::uint64_t, std::less<>> next_numbers(const RankWindow& window) {
   std::map<std::string, std::uint64_t, std::less<>> next;
   for (const CollectiveTotals& calls : window.collectives)
-    next[window.groups[calls.group].name] += calls.calls;
+    if (!is_message(calls.kind)) next[window.groups[calls.group].name] += calls.calls;
   for (const Arrival& call : window.arrivals) {
+    if (is_message(call.kind)) continue;
     std::uint64_t& number = next[window.groups[call.group].name];
     number = std::max(number, call.sequence + 1);
   }
@@ -345,7 +346,7 @@ Result<Done> Zero3PerformanceStats::record_communication(CommunicationOperation 
   const Ns under_way = comm_.covered() - before;
   window.totals.comm_in_flight += under_way;
   open_.overlapped += std::max(under_way - stall, Ns{});
-  if (!group.several)
+  if (!group.several && !is_message(operation))
     window.arrivals.push_back({.group = totals.group,
                                .kind = operation,
                                .purpose = detail.purpose,

@@ -206,7 +206,9 @@ class Zero3PerformanceStats {
   JobWindow window_;
   ReferenceRates references_;
   StepRecord open_;
-  std::map<std::string, std::uint64_t, std::less<>> sequences_;  // next number of each group
+  // The next number of each group's collectives. Messages between two ranks are not
+  // numbered: the other members of the group do not take part.
+  std::map<std::string, std::uint64_t, std::less<>> sequences_;
   IntervalUnion comm_;
   std::array<IntervalUnion, transfer_direction_count> busy_{};
 };
