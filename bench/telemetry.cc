@@ -82,7 +82,8 @@ struct Bench {
     time([&](int i) { recorder.enter(static_cast<Activity>(i % 11)); });
     time([&](int i) { recorder.enter_at(static_cast<Activity>(i % 11), now + Ns{i * 50}); });
     time([&](int i) {
-      recorder.layer(static_cast<std::uint16_t>(i % 64), (i & 64) != 0, Ns{1000 + i});
+      recorder.layer(static_cast<std::uint16_t>(i % 64),
+                     (i & 64) != 0 ? Activity::backward : Activity::forward, Ns{1000 + i});
     });
     time([&](int i) { recorder.pass(TrainingPass::forward, Ns{1000 + i}, 128); });
     time([&](int i) { recorder.collective(call_at(i, now)); });

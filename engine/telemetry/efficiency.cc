@@ -150,20 +150,20 @@ CommunicationStats communication(const JobWindow& window, const ReferenceRates& 
     const CollectiveTotals& sum = calls.sum;
     CollectiveKindStats kind;
     const double moved = as_seconds(sum.transfer);
-    if (sum.timed_bus_bytes.value > 0)
-      kind.busbw_gb_per_s = ratio(value(sum.timed_bus_bytes) / 1e9, moved);
+    const Bytes timed = calls.timed_bus_bytes();
+    if (timed.value > 0) kind.busbw_gb_per_s = ratio(value(timed) / 1e9, moved);
     if (const LinkReference* link = reference_of(references, calls)) {
-      const double wanted = reference_seconds(*link, sum.timed_calls, sum.timed_bus_bytes);
+      const double wanted = reference_seconds(*link, sum.timed_calls, timed);
       if (sum.timed_calls > 0) kind.efficiency = ratio(wanted, moved);
       expected += wanted;
       transfer += moved;
-      expected_all += reference_seconds(*link, sum.calls, sum.bus_bytes);
+      expected_all += reference_seconds(*link, sum.calls, calls.bus_bytes());
       time_all += as_seconds(sum.time);
     }
     kind.p50 = quantile_ns(sum.durations, 0.5);
     kind.p99 = quantile_ns(sum.durations, 0.99);
     out.operations += calls.unique;
-    out.bytes += sum.bus_bytes;
+    out.bytes += calls.bus_bytes();
     kind.calls = std::move(calls);
     out.kinds.push_back(std::move(kind));
   }

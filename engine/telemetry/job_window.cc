@@ -302,7 +302,7 @@ std::vector<JobCollective> job_collectives(const JobWindow& window) {
       CollectiveTotals& sum = at->second.sum;
       if (sum.timed_calls + waits.timed_calls != sum.calls) continue;
       add_totals(sum, waits);
-      sum.timed_bus_bytes = sum.bus_bytes;
+      sum.timed_bytes = sum.bytes;
     }
   }
   std::vector<JobCollective> out;
@@ -313,31 +313,26 @@ std::vector<JobCollective> job_collectives(const JobWindow& window) {
 
 std::vector<JobLayer> job_layers(const JobWindow& window) {
   std::vector<JobLayer> out;
-  const auto longest = [](const LayerTotals& l) { return std::max(l.forward.max, l.backward.max); };
-  std::vector<std::pair<Ns, Ns>> extremes;  // longest, shortest of each
+  std::vector<Durations> runs;  // of any kind, by layer
   for (const RankWindow& rank : window.ranks) {
     for (const LayerTotals& layer : rank.layers) {
-      if (layer.forward.count + layer.backward.count == 0) continue;
+      Durations of_rank = layer.forward;
+      of_rank.merge(layer.backward);
+      of_rank.merge(layer.recompute);
+      if (of_rank.count == 0) continue;
       auto at = std::ranges::find(out, layer.name, &JobLayer::name);
-      const Ns most = longest(layer);
-      const Ns least = layer.forward.count == 0 ? layer.backward.min
-                       : layer.backward.count == 0
-                           ? layer.forward.min
-                           : std::min(layer.forward.min, layer.backward.min);
       if (at == out.end()) {
-        out.push_back({.name = layer.name,
-                       .forward = layer.forward,
-                       .backward = layer.backward,
-                       .slowest_rank = rank.rank,
-                       .fastest_rank = rank.rank});
-        extremes.emplace_back(most, least);
-        continue;
+        at = out.insert(at,
+                        {.name = layer.name, .slowest_rank = rank.rank, .fastest_rank = rank.rank});
+        runs.emplace_back();
       }
       at->forward.merge(layer.forward);
       at->backward.merge(layer.backward);
-      auto& [most_yet, least_yet] = extremes[static_cast<std::size_t>(at - out.begin())];
-      if (most > most_yet) std::tie(most_yet, at->slowest_rank) = std::pair(most, rank.rank);
-      if (least < least_yet) std::tie(least_yet, at->fastest_rank) = std::pair(least, rank.rank);
+      at->recompute.merge(layer.recompute);
+      Durations& all = runs[static_cast<std::size_t>(at - out.begin())];
+      if (all.count > 0 && of_rank.max > all.max) at->slowest_rank = rank.rank;
+      if (all.count > 0 && of_rank.min < all.min) at->fastest_rank = rank.rank;
+      all.merge(of_rank);
     }
   }
   return out;

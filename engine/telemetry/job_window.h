@@ -117,6 +117,13 @@ struct JobCollective {
   std::uint64_t unique = 0;  // each once for all its members; messages: calls of both sides
   Bytes most_bytes{};        // of any rank
   CollectiveTotals sum{};    // over ranks
+  // The sum of all calls, and of those whose last arrival is known.
+  [[nodiscard]] Bytes bus_bytes() const {
+    return stepscope::bus_bytes(kind, group.size, sum.bytes);
+  }
+  [[nodiscard]] Bytes timed_bus_bytes() const {
+    return stepscope::bus_bytes(kind, group.size, sum.timed_bytes);
+  }
 };
 [[nodiscard]] std::vector<JobCollective> job_collectives(const JobWindow& window);
 
@@ -124,7 +131,8 @@ struct JobLayer {
   std::string name{};
   Durations forward{};
   Durations backward{};
-  int slowest_rank = 0;  // with the longest single forward or backward
+  Durations recompute{};
+  int slowest_rank = 0;  // with the longest single run of the three
   int fastest_rank = 0;  // with the shortest
 };
 [[nodiscard]] std::vector<JobLayer> job_layers(const JobWindow& window);

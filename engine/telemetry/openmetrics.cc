@@ -138,7 +138,7 @@ void collective_families(MetricText& out, const CommunicationStats& communicatio
           [](const JobCollective& c) { return c.unique; });
   counter("stepscope_collective_bus_bytes", "bytes",
           "Bus bytes (message size times the factor of nccl-tests), summed over ranks.",
-          [](const JobCollective& c) { return c.sum.bus_bytes.value; });
+          [](const JobCollective& c) { return c.bus_bytes().value; });
   counter("stepscope_collective_wait_seconds", "seconds",
           "From a rank's call to the last rank's, summed over ranks, where that is known.",
           [](const JobCollective& c) { return in_seconds(c.sum.peer_wait); });

@@ -162,38 +162,32 @@ void RankRecorder::log_piece(Ns now) {
 
 void RankRecorder::prepare(std::uint16_t group, CollectiveKind kind, CollectivePurpose purpose) {
   check(group < window_.groups.size(), "a collective's group is not one of the recorder's");
-  Slot& place = slots_[slot_number(group, kind, purpose)];
-  if (place.at != 0) return;
+  std::uint16_t& at = slots_[slot_number(group, kind, purpose)];
+  if (at != 0) return;
   window_.collectives.push_back({.group = group, .kind = kind, .purpose = purpose});
   window_.collectives.back().durations.reserve();
-  place.at = static_cast<std::uint16_t>(window_.collectives.size());
-  place.bus_factor = busbw_factor(kind, window_.groups[group].size).value_or(0);
+  at = static_cast<std::uint16_t>(window_.collectives.size());
 }
 
-RankRecorder::Slot& RankRecorder::slot_of(const CollectiveRecord& record) {
+CollectiveTotals& RankRecorder::totals_of(const CollectiveRecord& record) {
   check(record.group < window_.groups.size(), "a collective's group is not one of the recorder's");
-  Slot& place = slots_[slot_number(record.group, record.kind, record.purpose)];
-  if (place.at == 0) prepare(record.group, record.kind, record.purpose);
-  return place;
+  const std::uint16_t& at = slots_[slot_number(record.group, record.kind, record.purpose)];
+  if (at == 0) prepare(record.group, record.kind, record.purpose);
+  return window_.collectives[at - 1U];
 }
 
 void RankRecorder::collective(const CollectiveRecord& record) {
-  const Slot& place = slot_of(record);
-  CollectiveTotals& totals = window_.collectives[place.at - 1U];
-  const double sent = static_cast<double>(record.bytes.value) * place.bus_factor;  // never negative
-  // NOLINTNEXTLINE(bugprone-incorrect-roundings): llround is a call of several ns
-  const Bytes bus{static_cast<std::int64_t>(sent + 0.5)};
+  CollectiveTotals& totals = totals_of(record);
   const Ns time = std::max(record.finished - record.submitted, Ns{});
   ++totals.calls;
   totals.bytes += record.bytes;
   totals.padding += record.padding;
-  totals.bus_bytes += bus;
   totals.time += time;
   totals.stall += record.stall;
   if (record.last_arrival) {
     const Ns arrival = std::clamp(*record.last_arrival, record.submitted, record.submitted + time);
     ++totals.timed_calls;
-    totals.timed_bus_bytes += bus;
+    totals.timed_bytes += record.bytes;
     totals.transfer += record.submitted + time - arrival;
     totals.peer_wait += arrival - record.submitted;
     totals.peer_stall += peer_stall(arrival, record.finished, record.stall);
@@ -308,9 +302,9 @@ void RankRecorder::take_window(RankWindow& into) {
   copy_rows(window_.arrivals, into.arrivals);
   // Rows with calls, in order of group, kind, purpose, like the slots.
   std::size_t rows = 0;
-  for (const Slot& place : slots_) {
-    if (place.at == 0 || window_.collectives[place.at - 1U].calls == 0) continue;
-    CollectiveTotals& calls = window_.collectives[place.at - 1U];
+  for (const std::uint16_t at : slots_) {
+    if (at == 0 || window_.collectives[at - 1U].calls == 0) continue;
+    CollectiveTotals& calls = window_.collectives[at - 1U];
     if (rows == into.collectives.size()) into.collectives.emplace_back();
     into.collectives[rows++] = calls;
     restart(calls);
@@ -325,7 +319,7 @@ void RankRecorder::take_window(RankWindow& into) {
   totals.memory_total = {held, held};
   window_.step_wall.clear();
   for (QuantileSketch& times : window_.pass_times) times.clear();
-  for (LayerTotals& layer : window_.layers) layer.forward = layer.backward = {};
+  for (LayerTotals& layer : window_.layers) layer.forward = layer.backward = layer.recompute = {};
   window_.steps.clear();
   window_.arrivals.clear();
   window_.first_step = window_.end_step;

@@ -104,9 +104,13 @@ class RankRecorder {
     totals.items += items;
     window_.pass_times[slot(pass)].add(static_cast<double>(duration.count()));
   }
-  void layer(std::uint16_t unit, bool backward, Ns duration) {
+  // `run` is forward, backward or recompute.
+  void layer(std::uint16_t unit, Activity run, Ns duration) {
     LayerTotals& totals = window_.layers[unit];
-    (backward ? totals.backward : totals.forward).add(duration);
+    (run == Activity::forward     ? totals.forward
+     : run == Activity::recompute ? totals.recompute
+                                  : totals.backward)
+        .add(duration);
   }
   // Submission of a collective. It is in flight until collective() reports its end. Without this
   // call a collective that ends after the step overlaps with nothing in the step.
@@ -212,12 +216,9 @@ class RankRecorder {
   StepRecord open_;
   std::optional<StepRecord> last_step_;
   RankWindow window_;  // its collectives are in slot order, some without calls
-  struct Slot {
-    std::uint16_t at = 0;  // index in window_.collectives + 1; 0 = none yet
-    double bus_factor = 0;
-  };
-  std::vector<Slot> slots_;  // by group, kind, purpose
-  Slot& slot_of(const CollectiveRecord& record);
+  // By group, kind, purpose: index in window_.collectives + 1; 0 = none yet.
+  std::vector<std::uint16_t> slots_;
+  CollectiveTotals& totals_of(const CollectiveRecord& record);
   static constexpr std::size_t kept_turns = 4096;
   StateTimes spent_{};  // since construction, until since_
   struct Turn {

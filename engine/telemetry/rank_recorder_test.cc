@@ -349,18 +349,16 @@ TEST(RankRecorder, KeepsCollectivesByGroupKindAndPurpose) {
   EXPECT_EQ(gathers.calls, 2U);
   EXPECT_EQ(gathers.bytes, Bytes{8000});
   EXPECT_EQ(gathers.padding, Bytes{40});
-  EXPECT_EQ(gathers.bus_bytes, Bytes{6000});  // × 3/4
   EXPECT_EQ(gathers.time, 200ns);
   EXPECT_EQ(gathers.stall, 90ns);
   EXPECT_EQ(gathers.timed_calls, 1U);
-  EXPECT_EQ(gathers.timed_bus_bytes, Bytes{3000});
+  EXPECT_EQ(gathers.timed_bytes, Bytes{4000});
   EXPECT_EQ(gathers.transfer, 70ns);
   EXPECT_EQ(gathers.peer_wait, 30ns);
   EXPECT_EQ(gathers.peer_stall,
             10ns);  // the main thread waits from 20 to 100, the last rank arrives at 30
   EXPECT_EQ(gathers.durations.count(), 2U);
-  EXPECT_EQ(window.collectives[1].bus_bytes, Bytes{100});  // 2 (n - 1) / n = 1
-  EXPECT_EQ(window.totals.comm_in_flight, 190ns);          // 0–150 and 300–340
+  EXPECT_EQ(window.totals.comm_in_flight, 190ns);  // 0–150 and 300–340
   ASSERT_EQ(window.arrivals.size(), 3U);
   EXPECT_EQ(window.arrivals[1].sequence, 1U);
   EXPECT_EQ(window.arrivals[2].group, 1);
@@ -374,9 +372,10 @@ TEST(RankRecorder, KeepsTransfersPrefetchesLayersPassesAndMemory) {
   recorder.transfer(TransferDirection::host_to_nvme, Bytes{10}, t, t + 5ns, false);
   recorder.prefetch(PrefetchOutcome::hit, Bytes{64}, 0ns, 100ns);
   recorder.prefetch(PrefetchOutcome::late, Bytes{32}, 40ns, 100ns);
-  recorder.layer(1, false, 30ns);
-  recorder.layer(1, false, 20ns);
-  recorder.layer(1, true, 70ns);
+  recorder.layer(1, Activity::forward, 30ns);
+  recorder.layer(1, Activity::forward, 20ns);
+  recorder.layer(1, Activity::backward, 70ns);
+  recorder.layer(1, Activity::recompute, 40ns);
   recorder.pass(TrainingPass::forward, 500ns, 128);
   recorder.memory(MemoryClass::parameters, Bytes{1000}, Bytes{1000});
   recorder.memory(MemoryClass::activations, Bytes{50}, Bytes{700});
@@ -395,6 +394,7 @@ TEST(RankRecorder, KeepsTransfersPrefetchesLayersPassesAndMemory) {
   EXPECT_EQ(window.layers[1].forward,
             (Durations{.count = 2, .total = 50ns, .min = 20ns, .max = 30ns}));
   EXPECT_EQ(window.layers[1].backward.total, 70ns);
+  EXPECT_EQ(window.layers[1].recompute.total, 40ns);
   EXPECT_EQ(window.layers[0].forward.count, 0U);
   EXPECT_EQ(window.totals.passes[slot(TrainingPass::forward)].items, 128);
   EXPECT_EQ(window.totals.memory[slot(MemoryClass::activations)].peak, Bytes{700});
@@ -407,6 +407,7 @@ TEST(RankRecorder, KeepsTransfersPrefetchesLayersPassesAndMemory) {
   window = recorder.take_window();
   EXPECT_EQ(window.totals.transfers[slot(TransferDirection::nvme_to_host)], TransferTotals{});
   EXPECT_EQ(window.layers[1].forward.count, 0U);
+  EXPECT_EQ(window.layers[1].recompute.count, 0U);
   EXPECT_EQ(window.totals.memory_total, (MemoryTotals{Bytes{1020}, Bytes{1020}}));
   EXPECT_EQ(window.first_step, 1);
   EXPECT_EQ(window.end_step, 2);

@@ -2,6 +2,7 @@
 #include "engine/telemetry/rank_window.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <tuple>
 
@@ -44,6 +45,7 @@ void add_layers(std::vector<LayerTotals>& sum, const std::vector<LayerTotals>& l
     } else {
       at->forward.merge(later[i].forward);
       at->backward.merge(later[i].backward);
+      at->recompute.merge(later[i].recompute);
     }
   }
 }
@@ -56,6 +58,11 @@ void Durations::merge(const Durations& other) {
   max = count == 0 ? other.max : std::max(max, other.max);
   count += other.count;
   total += other.total;
+}
+
+Bytes bus_bytes(CollectiveKind kind, int group_size, Bytes size) {
+  return {
+      std::llround(static_cast<double>(size.value) * busbw_factor(kind, group_size).value_or(0))};
 }
 
 ExposedTime& ExposedTime::operator+=(const ExposedTime& more) {
@@ -100,11 +107,10 @@ void add_totals(CollectiveTotals& sum, const CollectiveTotals& other) {
   sum.calls += other.calls;
   sum.bytes += other.bytes;
   sum.padding += other.padding;
-  sum.bus_bytes += other.bus_bytes;
   sum.time += other.time;
   sum.stall += other.stall;
   sum.timed_calls += other.timed_calls;
-  sum.timed_bus_bytes += other.timed_bus_bytes;
+  sum.timed_bytes += other.timed_bytes;
   sum.transfer += other.transfer;
   sum.peer_wait += other.peer_wait;
   sum.peer_stall += other.peer_stall;

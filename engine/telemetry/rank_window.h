@@ -83,10 +83,13 @@ struct PassTotals {
   bool operator==(const PassTotals&) const = default;
 };
 
+// A call of record_layer is one run of the layer. The engine reports all work on a layer's
+// parameters in one pass as one run, so that its means are means of a pass.
 struct LayerTotals {
   std::string name{};
   Durations forward{};
   Durations backward{};
+  Durations recompute{};  // forward again, within the backward pass; not part of `backward`
   bool operator==(const LayerTotals&) const = default;
 };
 
@@ -101,7 +104,7 @@ struct CollectiveGroup {
 
 // Calls of one kind in one group for one purpose, as this rank saw them. Message size S as in
 // nccl-tests: for all-gather a rank's output, for reduce-scatter its input, else its buffer.
-// bus_bytes = S × busbw_factor (base/collective_kind.h), in whole bytes.
+// Sizes are kept as they were, and bus_bytes() is taken of their sums.
 struct CollectiveTotals {
   std::uint16_t group = 0;  // index in RankWindow::groups
   CollectiveKind kind = CollectiveKind::none;
@@ -109,18 +112,20 @@ struct CollectiveTotals {
   std::uint64_t calls = 0;
   Bytes bytes{};    // S, padding included
   Bytes padding{};  // part of it
-  Bytes bus_bytes{};
-  Ns time{};   // from submission to end
-  Ns stall{};  // waits of the main thread for them
-  // Only calls whose last arrival is known: end - last arrival; bytes moved in that time; the wait
-  // for the last rank, and the main thread's part of that wait.
+  Ns time{};        // from submission to end
+  Ns stall{};       // waits of the main thread for them
+  // Only calls whose last arrival is known: their S; end - last arrival; the wait for the last
+  // rank, and the main thread's part of that wait.
   std::uint64_t timed_calls = 0;
-  Bytes timed_bus_bytes{};
+  Bytes timed_bytes{};
   Ns transfer{};
   Ns peer_wait{};
   Ns peer_stall{};
   QuantileSketch durations{};  // from submission to end, in ns
 };
+
+// S × busbw_factor (base/collective_kind.h) in whole bytes, rounded once; 0 for kinds without it.
+[[nodiscard]] Bytes bus_bytes(CollectiveKind kind, int group_size, Bytes size);
 
 // The part of a call's stall in which a member had not arrived yet. The main thread waits at the
 // end of a call: its stall is the last part of it.

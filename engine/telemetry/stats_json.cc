@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 namespace stepscope {
 namespace {
@@ -57,7 +58,7 @@ Json kind_json(const CollectiveKindStats& kind) {
           {"calls", c.sum.calls},
           {"bytes", c.sum.bytes.value},
           {"padding_bytes", c.sum.padding.value},
-          {"bus_bytes", c.sum.bus_bytes.value},
+          {"bus_bytes", c.bus_bytes().value},
           {"most_bytes", c.most_bytes.value},
           {"total_ns", c.sum.time.count()},
           {"stall_ns", c.sum.stall.count()},
@@ -127,8 +128,33 @@ Json layers_json(const PerformanceSummary& summary) {
                       {"backward_mean_ns", value(layer.average_backward_time)},
                       {"backward_min_ns", value(layer.min_backward_time)},
                       {"backward_max_ns", value(layer.max_backward_time)},
+                      {"recompute_count", layer.recompute_count},
+                      {"recompute_total_ns", layer.total_recompute_time.count()},
+                      {"recompute_mean_ns", value(layer.average_recompute_time)},
+                      {"recompute_min_ns", value(layer.min_recompute_time)},
+                      {"recompute_max_ns", value(layer.max_recompute_time)},
                       {"slowest_rank", layer.slowest_rank}});
   return layers;
+}
+
+// A row of a collective, or of a direction of transfers.
+Json reference_json(const LinkReference& link, Json group, Json kind, Json direction) {
+  return {{"group", std::move(group)},
+          {"kind", std::move(kind)},
+          {"direction", std::move(direction)},
+          {"start_ns", link.start.count() * 1e9},
+          {"gb_per_s", link.rate.value / 1e9}};
+}
+
+Json references_json(const ReferenceRates& references) {
+  Json rows = Json::array();
+  for (const CollectiveReference& c : references.collectives)
+    rows.push_back(
+        reference_json(c.link, c.group, collective_kind_names[slot(c.kind)], Json(nullptr)));
+  for (std::size_t d = 0; d < transfer_direction_count; ++d)
+    if (const auto& link = references.transfers[d])
+      rows.push_back(reference_json(*link, nullptr, nullptr, transfer_direction_names[d]));
+  return rows;
 }
 
 Json memory_json(const PerformanceSummary& summary) {
@@ -167,6 +193,7 @@ std::string stats_json(const PerformanceSummary& summary) {
                     {"communication", communication_json(summary.communication)},
                     {"efficiency", efficiency_json(summary.efficiency)},
                     {"memory", memory_json(summary)},
+                    {"references", references_json(summary.references)},
                     {"layers", layers_json(summary)}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

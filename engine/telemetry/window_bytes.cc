@@ -25,7 +25,7 @@ struct Plain<QuantileSketch> {
 
 namespace {
 
-constexpr std::uint64_t magic = 0x3557'4E41'5253'5353;  // "SSSRANW5"
+constexpr std::uint64_t magic = 0x3657'4E41'5253'5353;  // "SSSRANW6"
 
 bool consistent(const RankWindow& w) {
   for (const CollectiveGroup& group : w.groups)

@@ -212,7 +212,7 @@ RankWindow with_calls(int rank, const std::vector<Ns>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     add_totals(
         w.collectives[0],
-        {.calls = 1, .bus_bytes = Bytes{100}, .time = 500ns - calls[i], .stall = 500ns - calls[i]});
+        {.calls = 1, .bytes = Bytes{100}, .time = 500ns - calls[i], .stall = 500ns - calls[i]});
     w.arrivals.push_back({.kind = CollectiveKind::all_reduce,
                           .sequence = i,
                           .submitted = calls[i],
@@ -234,7 +234,7 @@ TEST(Windows, ArrivalsOfAllMembersTellTheWaitOfACall) {
   const JobWindow both = gathered({with_calls(0, {100ns, 300ns}), late});
   const CollectiveTotals sum = job_collectives(both).at(0).sum;
   EXPECT_EQ(sum.timed_calls, 4U);
-  EXPECT_EQ(sum.timed_bus_bytes, Bytes{400});
+  EXPECT_EQ(sum.timed_bytes, Bytes{400});
   EXPECT_EQ(sum.peer_wait, 320ns);
   EXPECT_EQ(sum.transfer, 560ns);
   EXPECT_EQ(sum.peer_stall, 320ns);

@@ -88,22 +88,25 @@ std::optional<Error> not_a_rate(std::string_view what, double rate, Seconds star
 }
 
 LayerTimingStats timings(const JobLayer& layer) {
-  LayerTimingStats out{.forward_count = layer.forward.count,
-                       .backward_count = layer.backward.count,
-                       .total_forward_time = layer.forward.total,
-                       .total_backward_time = layer.backward.total,
-                       .average_forward_time = average(layer.forward),
-                       .average_backward_time = average(layer.backward),
-                       .slowest_rank = layer.slowest_rank};
-  if (layer.forward.count > 0) {
-    out.min_forward_time = layer.forward.min;
-    out.max_forward_time = layer.forward.max;
-  }
-  if (layer.backward.count > 0) {
-    out.min_backward_time = layer.backward.min;
-    out.max_backward_time = layer.backward.max;
-  }
-  return out;
+  const auto if_any = [](const Durations& runs, Ns time) {
+    return runs.count > 0 ? std::optional(time) : std::nullopt;
+  };
+  return {.forward_count = layer.forward.count,
+          .backward_count = layer.backward.count,
+          .recompute_count = layer.recompute.count,
+          .total_forward_time = layer.forward.total,
+          .total_backward_time = layer.backward.total,
+          .total_recompute_time = layer.recompute.total,
+          .average_forward_time = average(layer.forward),
+          .average_backward_time = average(layer.backward),
+          .average_recompute_time = average(layer.recompute),
+          .min_forward_time = if_any(layer.forward, layer.forward.min),
+          .max_forward_time = if_any(layer.forward, layer.forward.max),
+          .min_backward_time = if_any(layer.backward, layer.backward.min),
+          .max_backward_time = if_any(layer.backward, layer.backward.max),
+          .min_recompute_time = if_any(layer.recompute, layer.recompute.min),
+          .max_recompute_time = if_any(layer.recompute, layer.recompute.max),
+          .slowest_rank = layer.slowest_rank};
 }
 
 Activity wait_for(CollectivePurpose purpose) {
@@ -130,8 +133,8 @@ CollectiveTotals& collective_row(RankWindow& window, const CollectiveGroup& grou
   return *at;
 }
 
-// The number of the next call of each group: behind every number of the window, and not below the
-// count of its calls, whose numbers a folded window lacks.
+// The number of the next collective of each group: behind every number of the window, and not below
+// the count of its calls, whose numbers a folded window lacks.
 std::map<std::string, std::uint64_t, std::less<>> next_numbers(const RankWindow& window) {
   std::map<std::string, std::uint64_t, std::less<>> next;
   for (const CollectiveTotals& calls : window.collectives)
@@ -250,6 +253,13 @@ Result<Done> Zero3PerformanceStats::record_layer_backward(std::string_view layer
   layer(layer_name).backward.add(duration);
   return Done{};
 }
+Result<Done> Zero3PerformanceStats::record_layer_recompute(std::string_view layer_name,
+                                                           Ns duration) {
+  if (auto error = several_ranks()) return *error;
+  if (auto error = negative("a layer's recomputation", duration)) return *error;
+  layer(layer_name).recompute.add(duration);
+  return Done{};
+}
 
 Result<Done> Zero3PerformanceStats::record_parameter_transfer(Ns duration, Bytes bytes,
                                                               TransferDirection direction,
@@ -322,16 +332,13 @@ Result<Done> Zero3PerformanceStats::record_communication(CommunicationOperation 
   const Ns now = clock_();
   const Ns submitted = now - duration;
   const Ns stall = detail.stall.value_or(duration);
-  const Bytes bus{
-      std::llround(static_cast<double>(bytes.value) * busbw_factor(operation, size).value_or(0))};
   RankWindow& window = own();
   CollectiveTotals& totals = collective_row(window, group, operation, detail.purpose);
-  CollectiveTotals added{
-      .calls = 1, .bytes = bytes, .bus_bytes = bus, .time = duration, .stall = stall};
+  CollectiveTotals added{.calls = 1, .bytes = bytes, .time = duration, .stall = stall};
   if (detail.waited_for_peers) {
     const Ns waited = *detail.waited_for_peers;
     added.timed_calls = 1;
-    added.timed_bus_bytes = bus;
+    added.timed_bytes = bytes;
     added.transfer = duration - waited;
     added.peer_wait = waited;
     added.peer_stall = peer_stall(submitted + waited, now, stall);
@@ -573,6 +580,7 @@ PerformanceSummary Zero3PerformanceStats::performance_summary() const {
   out.memory_transfers = memory_transfer_metrics();
   out.communication = communication_stats();
   out.efficiency = optimization_efficiency();
+  out.references = references_;
   return out;
 }
 

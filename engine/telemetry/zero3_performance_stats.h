@@ -37,17 +37,24 @@ namespace stepscope {
 
 using CommunicationOperation = CollectiveKind;
 
+// The runs of one layer, over all ranks. A call of record_layer_execution() is one run; the engine
+// reports one for each pass of a micro-batch (LayerTotals), so that the mean is that of a pass.
 struct LayerTimingStats {
   std::uint64_t forward_count = 0;
   std::uint64_t backward_count = 0;
-  Ns total_forward_time{};  // of all ranks
+  std::uint64_t recompute_count = 0;  // forward again in backward; not part of backward
+  Ns total_forward_time{};
   Ns total_backward_time{};
+  Ns total_recompute_time{};
   std::optional<Ns> average_forward_time{};
   std::optional<Ns> average_backward_time{};
+  std::optional<Ns> average_recompute_time{};
   std::optional<Ns> min_forward_time{};
   std::optional<Ns> max_forward_time{};
   std::optional<Ns> min_backward_time{};
   std::optional<Ns> max_backward_time{};
+  std::optional<Ns> min_recompute_time{};
+  std::optional<Ns> max_recompute_time{};
   int slowest_rank = 0;  // with the longest single run
 };
 
@@ -88,6 +95,7 @@ struct PerformanceSummary {
   OptimizationEfficiency efficiency{};
   std::array<MemoryTotals, memory_class_count> memory_most{};  // maximum over ranks
   std::optional<MemoryTotals> memory_total_most{};             // absent: no memory was reported
+  ReferenceRates references{};  // that the efficiencies are relative to
 };
 
 class Zero3PerformanceStats {
@@ -110,6 +118,7 @@ class Zero3PerformanceStats {
   Result<Done> record_optimizer_step(Ns duration, std::int64_t num_params);
   Result<Done> record_layer_execution(std::string_view layer_name, Ns duration);
   Result<Done> record_layer_backward(std::string_view layer_name, Ns duration);
+  Result<Done> record_layer_recompute(std::string_view layer_name, Ns duration);
   // The main thread waited for the whole transfer, or for `stall`.
   Result<Done> record_parameter_transfer(Ns duration, Bytes bytes, TransferDirection direction,
                                          std::optional<Ns> stall = std::nullopt);

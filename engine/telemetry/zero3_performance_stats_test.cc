@@ -180,6 +180,7 @@ TEST_F(Stats, WhatCannotBeTrueIsRefusedAndChangesNothing) {
   EXPECT_TRUE(refused(stats.record_optimizer_step(1s, -1)));
   EXPECT_TRUE(refused(stats.record_layer_execution("h.0", -1ns)));
   EXPECT_TRUE(refused(stats.record_layer_backward("h.0", -1ns)));
+  EXPECT_TRUE(refused(stats.record_layer_recompute("h.0", -1ns)));
   const auto to_device = TransferDirection::host_to_device;
   EXPECT_TRUE(refused(stats.record_parameter_transfer(-1ns, Bytes{1}, to_device)));
   EXPECT_TRUE(refused(stats.record_parameter_transfer(1s, Bytes{-1}, to_device)));
@@ -252,10 +253,23 @@ TEST_F(Stats, GradientsCountAsElementsOfTheirType) {
   ASSERT_EQ(comm.kinds.size(), 2U);
   EXPECT_EQ(comm.kinds[0].calls.kind, CollectiveKind::all_reduce);
   EXPECT_EQ(comm.kinds[0].calls.sum.bytes, Bytes{4'000'000});
-  EXPECT_EQ(comm.kinds[0].calls.sum.bus_bytes, Bytes{6'000'000});  // 2 · 3/4
+  EXPECT_EQ(comm.kinds[0].calls.bus_bytes(), Bytes{6'000'000});  // 2 · 3/4
   EXPECT_EQ(comm.kinds[1].calls.kind, CollectiveKind::reduce_scatter);
   EXPECT_EQ(comm.kinds[1].calls.sum.bytes, Bytes{2'000'000});
-  EXPECT_EQ(comm.kinds[1].calls.sum.bus_bytes, Bytes{1'500'000});
+  EXPECT_EQ(comm.kinds[1].calls.bus_bytes(), Bytes{1'500'000});
+}
+
+// 3 ranks, factor 4/3: four calls of 100 bytes are 533.3 bytes, which single calls would round
+// down.
+TEST_F(Stats, BusBytesAreRoundedOnce) {
+  Zero3PerformanceStats stats(0, 3, test_clock);
+  for (int i = 0; i < 4; ++i)
+    ASSERT_TRUE(stats.record_communication(CollectiveKind::all_reduce, 1ms, Bytes{100}));
+  EXPECT_EQ(stats.communication_stats().kinds.at(0).calls.bus_bytes(), Bytes{533});
+  EXPECT_EQ(stats.communication_stats().bytes, Bytes{533});
+  for (int i = 0; i < 4; ++i)
+    ASSERT_TRUE(stats.record_communication(CollectiveKind::all_reduce, 1ms, Bytes{101}));
+  EXPECT_EQ(stats.communication_stats().kinds.at(0).calls.bus_bytes(), Bytes{1072});
 }
 
 TEST_F(Stats, TakesAllCollectives) {
@@ -424,6 +438,7 @@ TEST_F(Stats, KnowsLayersByName) {
   ASSERT_TRUE(stats.record_layer_execution("h.0", 5ms));
   ASSERT_TRUE(stats.record_layer_execution("h.0", 7ms));
   ASSERT_TRUE(stats.record_layer_backward("h.0", 20ms));
+  ASSERT_TRUE(stats.record_layer_recompute("h.0", 6ms));
   ASSERT_TRUE(stats.record_layer_execution("h.1", 1ms));
   const auto layers = stats.layer_timings();
   ASSERT_EQ(layers.size(), 2U);
@@ -434,6 +449,8 @@ TEST_F(Stats, KnowsLayersByName) {
   EXPECT_EQ(first.min_forward_time, 5ms);
   EXPECT_EQ(first.max_forward_time, 7ms);
   EXPECT_EQ(first.average_backward_time, 20ms);
+  EXPECT_EQ(first.average_recompute_time, 6ms);
+  EXPECT_FALSE(layers.at("h.1").max_recompute_time);
   EXPECT_FALSE(layers.at("h.1").average_backward_time);
 }
 

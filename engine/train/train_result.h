@@ -44,6 +44,8 @@ struct TrainStep {
 struct TrainMemory {
   std::string name;  // "parameters", "activations", ...
   Bytes planned{};
+  Bytes padding{};   // part of `planned`: alignment and equal message lengths
+  Bytes unused{};    // part of `planned`: places of a pool that are free at its peak
   Bytes measured{};  // highest
 };
 
@@ -52,7 +54,8 @@ struct TrainCollective {
   std::string kind;
   int group = 1;
   std::uint64_t calls = 0;  // of one rank
-  Bytes payload{};          // total buffers, of one rank
+  Bytes payload{};          // total buffers, of one rank, padding included
+  Bytes padding{};          // part of it
   Bytes sent{};             // by one rank, by the kind's formula
   Ns transfer{};            // mean over ranks: from the last arrival to the end
   Ns expected{};            // the transfer by the links measured before step 1; 0: not measured
@@ -136,8 +139,9 @@ struct TrainResult {
   // one that has started ranks as processes (train.h). Only `interrupted` means something then.
   bool has_results = true;
   bool interrupted = false;          // stopped before its last step
-  std::optional<zero::Plan> plan{};  // where only that was asked for; rank 0's
-  std::string version{};             // of stepscope
+  std::optional<zero::Plan> plan{};  // where only that was asked for; of one rank
+  bool plan_of_one_rank = false;  // that rank was asked for, so other ranks' shards are not shown
+  std::string version{};          // of stepscope
   TrainSetup setup{};
   std::optional<FlopRate> peak{};  // of one rank's core
   std::string peak_source{};       // "measured: FMA loop"

@@ -34,10 +34,13 @@ void add_setup(const TrainRequest& request, const zero::Engine& engine, const Co
 void add_memory(const zero::Engine& engine, TrainResult& result) {
   const zero::ArenaMemory measured = engine.measured_memory();
   for (std::size_t c = 0; c < zero::arena_class_count; ++c) {
-    const Bytes planned = engine.plan().memory[c].arena();
-    if (planned.value == 0 && measured[c].arena().value == 0) continue;
-    result.memory.push_back(
-        {std::string(zero::arena_class_names[c]), planned, measured[c].arena()});
+    const zero::ClassMemory& planned = engine.plan().memory[c];
+    if (planned.arena().value == 0 && measured[c].arena().value == 0) continue;
+    result.memory.push_back({.name = std::string(zero::arena_class_names[c]),
+                             .planned = planned.arena(),
+                             .padding = planned.padding,
+                             .unused = planned.unused,
+                             .measured = measured[c].arena()});
   }
 }
 
@@ -55,7 +58,8 @@ void add_collectives(const CommunicationStats& stats, TrainResult& result) {
                   .kind = std::string(collective_kind_names[slot(c.kind)]), .group = c.group.size});
     row.calls += c.unique;
     row.payload += Bytes{c.sum.bytes.value / ranks};
-    row.sent += Bytes{c.sum.bus_bytes.value / ranks};
+    row.padding += Bytes{c.sum.padding.value / ranks};
+    row.sent = bus_bytes(c.kind, c.group.size, row.payload);
     row.transfer += c.sum.transfer / ranks;
     row.wait += c.sum.peer_wait / ranks;
     row.stall += c.sum.stall / ranks;

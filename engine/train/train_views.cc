@@ -140,6 +140,8 @@ Json train_memory_json(const TrainResult& r) {
   for (const TrainMemory& m : r.memory)
     rows.push_back({{"name", m.name},
                     {"planned_bytes", m.planned.value},
+                    {"padding_bytes", m.padding.value},
+                    {"unused_bytes", m.unused.value},
                     {"measured_bytes", m.measured.value}});
   return rows;
 }
@@ -151,6 +153,7 @@ Json train_collectives_json(const TrainResult& r) {
                     {"group_size", c.group},
                     {"calls", c.calls},
                     {"bytes", c.payload.value},
+                    {"padding_bytes", c.padding.value},
                     {"sent_bytes", c.sent.value},
                     {"transfer_ns", c.transfer.count()},
                     {"wait_ns", c.wait.count()},
@@ -288,6 +291,15 @@ std::vector<TreeTable> train_tables(const Json& tree) {
   std::vector<TreeTable> tables;
   for (const char* name : {"steps", "rank_steps", "memory", "collectives"})
     if (!tree[name].empty()) tables.push_back(table_of(name, tree[name]));
+  if (tree["stats"].is_null()) return tables;
+  Json passes = Json::array();
+  for (const auto& [name, pass] : tree["stats"]["passes"].items()) {
+    passes.push_back({{"name", name}});
+    passes.back().update(pass);
+  }
+  tables.push_back(table_of("passes", passes));
+  for (const char* name : {"layers", "references"})
+    if (!tree["stats"][name].empty()) tables.push_back(table_of(name, tree["stats"][name]));
   return tables;
 }
 
@@ -379,19 +391,21 @@ std::string train_layers_table(const PerformanceSummary& s, std::size_t width) {
   std::vector<std::pair<std::string_view, const LayerTimingStats*>> layers;
   for (const auto& [name, layer] : s.layers) layers.emplace_back(name, &layer);
   std::ranges::stable_sort(layers, std::ranges::greater{}, [](const auto& l) {
-    return l.second->total_forward_time + l.second->total_backward_time;
+    return l.second->total_forward_time + l.second->total_backward_time +
+           l.second->total_recompute_time;
   });
   if (layers.empty()) return {};
   std::vector<std::vector<std::string>> rows;
   for (const auto& [name, layer] : std::span(layers).first(std::min(shown_layers, layers.size())))
     rows.push_back({printable(name), time_or_dash(layer->average_forward_time),
+                    time_or_dash(layer->average_recompute_time),
                     time_or_dash(layer->average_backward_time),
                     std::to_string(layer->slowest_rank)});
   std::string out = layers.size() > shown_layers
                         ? fmt::format("The {} longest of {} layers, mean of a pass:\n",
                                       shown_layers, layers.size())
                         : std::string("Layers, the longest first, mean of a pass:\n");
-  return out + text_table({{"", false}, {"forward"}, {"backward"}, {"slowest rank"}},
+  return out + text_table({{"", false}, {"forward"}, {"recompute"}, {"backward"}, {"slowest rank"}},
                           std::move(rows), width);
 }
 

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "engine/train/train_test_result.h"
@@ -115,6 +117,26 @@ TEST(TrainTables, TablesHaveARowPerStepAndRank) {
   EXPECT_EQ(std::ranges::count(files[1].text, '\n'), 7);
 }
 
+// The tables of the screen are files, too.
+TEST(TrainTables, PassesLayersAndReferencesAreTables) {
+  TrainResult r = train_test::run();
+  PerformanceSummary stats{.ranks = 2};
+  stats.layers["block 0"] = {.forward_count = 4, .recompute_count = 4};
+  stats.references.collectives = {
+      {.group = "world", .kind = CollectiveKind::all_gather, .link = {Seconds{2e-6}, {3e9}}}};
+  stats.references.transfers[slot(TransferDirection::nvme_to_host)] =
+      LinkReference{.start = {}, .rate = {5e8}};
+  r.stats = stats;
+  std::map<std::string, std::string> files;
+  for (const CsvFile& file : csv_files(train_tables(train_tree(r)))) files[file.name] = file.text;
+  EXPECT_TRUE(files["passes.csv"].starts_with("name,count,items,total_ns,mean_ns"));
+  EXPECT_EQ(std::ranges::count(files["passes.csv"], '\n'), 4);
+  EXPECT_TRUE(files["layers.csv"].starts_with("name,forward_count,"));
+  EXPECT_NE(files["layers.csv"].find("recompute_mean_ns"), std::string::npos);
+  EXPECT_EQ(std::ranges::count(files["references.csv"], '\n'), 3);
+  EXPECT_NE(files["references.csv"].find("nvme_to_host"), std::string::npos);
+}
+
 TEST(TrainText, SaysTheAnswerFirst) {
   const std::string text = train_text(train_test::run());
   EXPECT_NE(text.find("A step takes 100 ms: 10.2 k tokens/s, 60.0 % of the f32 peak of 2 cores"),
@@ -209,6 +231,7 @@ TEST(TrainText, StatisticsShowPassesLayersAndEfficiencies) {
                                                .max = Ns{6'000'000}};
   for (const char* name : {"a", "b", "c", "d", "e", "f"})
     stats.layers[name] = {.total_forward_time = Ns{*name}, .average_forward_time = Ns{1000}};
+  stats.layers["f"].average_recompute_time = Ns{700};
   stats.communication.efficiency = 0.5;
   result.stats = stats;
   const std::string text = train_text(result, {.width = 100});

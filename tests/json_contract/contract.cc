@@ -247,9 +247,20 @@ Shape read_contract(const std::string& part) {
     }
   }
   if (!top) fail("no table of the top level");
+  // "stats.throughput" stands behind "stats".
   for (auto& [name, shape] : below) {
-    if (!top->members.contains(name)) fail("a section for no key: " + name);
-    top->members[name].shape = std::make_shared<Shape>(std::move(shape));
+    Shape* outer = &*top;
+    std::string_view path = name;
+    for (auto dot = path.find('.'); dot != path.npos; dot = path.find('.')) {
+      const auto member = outer->members.find(std::string(path.substr(0, dot)));
+      if (member == outer->members.end() || !member->second.shape)
+        fail("a section for no key: " + name);
+      outer = member->second.shape.get();
+      path.remove_prefix(dot + 1);
+    }
+    const auto member = outer->members.find(std::string(path));
+    if (member == outer->members.end()) fail("a section for no key: " + name);
+    member->second.shape = std::make_shared<Shape>(std::move(shape));
   }
   return *top;
 }

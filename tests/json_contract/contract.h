@@ -5,8 +5,9 @@
 // A shape is a code span such as `{start_ns, notes{reason: count}, largest[] {wall_ns, culprit}}`:
 // key, key{} for an object with dynamic keys, key[] for a list, each followed by the shape of its
 // content; * matches every key. The rows of a table give key, type and, possibly in the text, the
-// shape. A page has one part per schema, under a heading of the first level with the command
-// in a code span.
+// shape. A section under "## `key`" describes the value of a key, one under "## `key.inner`" that
+// of a key in it. A page has one part per schema, under a heading of the first level with the
+// command in a code span.
 #pragma once
 
 #include <map>

@@ -38,27 +38,46 @@ struct Engine::Progress final : nn::OpObserver, ShardObserver {
   EngineObserver* next_ = nullptr;
 };
 
+namespace {
+
+Result<nn::Network> network_of(const EngineConfig& config) {
+  return nn::Network::create(config.network, config.type, config.batch, config.tokens,
+                             config.recompute);
+}
+
+Result<Plan> plan_of(const EngineConfig& config, const nn::Network& network, int rank,
+                     int world_size) {
+  return make_plan({.stage = config.stage,
+                    .rank = rank,
+                    .world_size = world_size,
+                    .type = config.type,
+                    .micro_batches = config.micro_batches,
+                    .accumulation = config.accumulation,
+                    .prefetch_distance = config.prefetch_distance,
+                    .bucket_bytes = config.bucket_bytes,
+                    .buckets = config.buckets,
+                    .activation_bytes = network.activation_bytes(),
+                    .scratch_bytes = network.scratch_bytes(),
+                    .offload = config.offload.parts(),
+                    .offload_buffer = config.offload_buffer},
+                   nn::network_units(config.network),
+                   nn::training_passes(config.network, config.recompute),
+                   nn::evaluation_passes(config.network));
+}
+
+}  // namespace
+
+Result<Plan> Engine::plan_for(const EngineConfig& config, int rank, int world_size) {
+  const auto network = network_of(config);
+  if (!network) return network.error();
+  return plan_of(config, *network, rank, world_size);
+}
+
 Result<std::unique_ptr<Engine>> Engine::create(const EngineConfig& config, Communicator& comm,
                                                RankRecorder& recorder) {
-  auto network = nn::Network::create(config.network, config.type, config.batch, config.tokens,
-                                     config.recompute);
+  auto network = network_of(config);
   if (!network) return network.error();
-  auto plan = make_plan({.stage = config.stage,
-                         .rank = comm.rank(),
-                         .world_size = comm.size(),
-                         .type = config.type,
-                         .micro_batches = config.micro_batches,
-                         .accumulation = config.accumulation,
-                         .prefetch_distance = config.prefetch_distance,
-                         .bucket_bytes = config.bucket_bytes,
-                         .buckets = config.buckets,
-                         .activation_bytes = network->activation_bytes(),
-                         .scratch_bytes = network->scratch_bytes(),
-                         .offload = config.offload.parts(),
-                         .offload_buffer = config.offload_buffer},
-                        nn::network_units(config.network),
-                        nn::training_passes(config.network, config.recompute),
-                        nn::evaluation_passes(config.network));
+  auto plan = plan_of(config, *network, comm.rank(), comm.size());
   if (!plan) return plan.error();
   auto memory = RankArenas::map(*plan);
   if (!memory) return memory.error();
@@ -84,6 +103,7 @@ Engine::Engine(const EngineConfig& config, Communicator& comm, RankRecorder& rec
       offload_(std::move(offload)),
       exchange_(plan_, memory_, comm, recorder, offload_.get()),
       progress_(std::make_unique<Progress>(exchange_, recorder, offload_.get())),
+      layer_times_(plan_.units.size()),
       open_(plan_.units.size(), -1),
       flags_(plan_.units.size() + 2) {
   network_->use_memory(memory_[ArenaClass::activations].bytes(),
@@ -233,7 +253,7 @@ ArenaMemory Engine::measured_memory() const {
   ArenaMemory measured = plan_.memory;
   const auto pool = [&](ArenaClass c, Bytes used) {
     ClassMemory& memory = measured[static_cast<std::size_t>(c)];
-    memory.padding = memory.arena() - used;
+    memory.unused += memory.bytes - used;
     memory.bytes = used;
   };
   pool(ArenaClass::gathered_units, exchange_.most_gathered());

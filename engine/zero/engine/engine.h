@@ -78,6 +78,9 @@ class Engine {
   [[nodiscard]] static Result<std::unique_ptr<Engine>> create(const EngineConfig& config,
                                                               Communicator& comm,
                                                               RankRecorder& recorder);
+  // The plan of a rank of such engines, without one: arithmetic. Errors: an invalid network or
+  // request.
+  [[nodiscard]] static Result<Plan> plan_for(const EngineConfig& config, int rank, int world_size);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   Engine(Engine&&) = delete;
@@ -178,6 +181,7 @@ class Engine {
                                          bool reduce);
   [[nodiscard]] Result<Done> run_pass(const Action& action, const nn::Pass& pass,
                                       const nn::MicroBatch& micro);
+  void report_layers();
   [[nodiscard]] Result<std::span<const std::byte>> parameters_of(const nn::Pass& pass);
   [[nodiscard]] std::span<std::byte> local_gradient(std::size_t unit) const;
   [[nodiscard]] Result<Agreed> agree();
@@ -227,7 +231,11 @@ class Engine {
   std::vector<std::vector<float>> read_back_;  // read from stores by state()
   std::vector<StateExtent> extents_;           // returned by state()
   bool extents_read_ = false;                  // in this step
-  std::vector<std::int64_t> open_;             // by unit: place of its gradient in the pool
+  // The pass under way: the time of each unit in forward, backward and recompute, by Activity;
+  // absent: it did not run.
+  using LayerTimes = std::array<std::optional<Ns>, 3>;
+  std::vector<LayerTimes> layer_times_;
+  std::vector<std::int64_t> open_;  // by unit: place of its gradient in the pool
   std::vector<std::int64_t> flags_;
   std::int64_t pooled_now_ = 0;
   std::int64_t most_pooled_ = 0;

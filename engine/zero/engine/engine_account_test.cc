@@ -179,6 +179,15 @@ TEST(EngineAccount, EveryPassOfAMicroBatchIsCounted) {
         EXPECT_GT(totals.time.min, Ns{0});
         passes += totals.time.total;
       }
+      // A run of a layer is all its work in a pass: the tied embedding and head run twice in
+      // backward, and recomputation is separate from it.
+      const bool recomputes = stage % 2 == 1;
+      for (const LayerTotals& layer : window.layers) {
+        const bool block = layer.name.starts_with("block");
+        EXPECT_EQ(layer.forward.count, 8U) << layer.name;
+        EXPECT_EQ(layer.backward.count, 8U) << layer.name;
+        EXPECT_EQ(layer.recompute.count, block && recomputes ? 8U : 0U) << layer.name;
+      }
       const PassTotals& updates = window.totals.passes[slot(TrainingPass::optimizer)];
       EXPECT_EQ(updates.time.count, 4U);
       passes += updates.time.total;

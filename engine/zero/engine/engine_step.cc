@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "engine/zero/engine/engine.h"
 #include "engine/zero/engine/exact_norm.h"
@@ -112,12 +114,14 @@ Result<Done> Engine::run_actions(std::span<const Action> actions, std::span<cons
   std::optional<TrainingPass> open;
   std::int64_t micro_batch = 0;
   Ns begin = recorder_.now();
+  std::ranges::fill(layer_times_, LayerTimes{});
   const auto turn_to = [&](std::optional<TrainingPass> next, std::int64_t next_micro_batch) {
     if (!reduce || (open == next && micro_batch == next_micro_batch)) return;
     const Ns now = recorder_.now();
     if (open) {
       const nn::MicroBatch& of = micro_batches[static_cast<std::size_t>(micro_batch)];
       recorder_.pass(*open, now - begin, of.batch * of.tokens);
+      report_layers();
       begin = now;
     }
     open = next;
@@ -163,6 +167,14 @@ Result<Done> Engine::run_actions(std::span<const Action> actions, std::span<cons
   return Done{};
 }
 
+// A unit that runs twice in a pass, as tied weights do, is one run of its layer.
+void Engine::report_layers() {
+  for (std::size_t unit = 0; unit < layer_times_.size(); ++unit)
+    for (const Activity run : {Activity::forward, Activity::backward, Activity::recompute})
+      if (const auto time = std::exchange(layer_times_[unit][slot(run)], std::nullopt))
+        recorder_.layer(static_cast<std::uint16_t>(unit), run, *time);
+}
+
 std::span<std::byte> Engine::local_gradient(std::size_t unit) const {
   if (plan_.places[unit].local_at >= 0) return memory_.units[unit].local;
   const auto size = static_cast<std::int64_t>(element_bytes(config_.type));
@@ -205,8 +217,8 @@ Result<Done> Engine::run_pass(const Action& action, const nn::Pass& pass,
     first_bad_ = action.micro_batch * static_cast<std::int64_t>(plan_.passes.size()) +
                  static_cast<std::int64_t>(action.pass);
   }
-  recorder_.layer(static_cast<std::uint16_t>(pass.unit), activity != Activity::forward,
-                  end - begin);
+  std::optional<Ns>& time = layer_times_[pass.unit][slot(activity)];
+  time = time.value_or(Ns{}) + (end - begin);
   if (observer_ != nullptr) observer_->range_end();
   recorder_.enter_at(before, end);
   return Done{};

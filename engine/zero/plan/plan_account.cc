@@ -61,12 +61,13 @@ std::string with_unit(Bytes bytes) {
   return text;
 }
 
-void add_row(std::string& out, std::string_view name, Bytes bytes, Bytes padding) {
+void add_row(std::string& out, std::string_view name, const ClassMemory& memory) {
   char text[160];
   std::snprintf(text, sizeof text, "  %-22.*s %14s", static_cast<int>(name.size()), name.data(),
-                with_unit(bytes).c_str());
+                with_unit(memory.bytes).c_str());
   out += text;
-  if (padding.value != 0) out += "  + " + with_unit(padding) + " padding";
+  if (memory.padding.value != 0) out += "  + " + with_unit(memory.padding) + " padding";
+  if (memory.unused.value != 0) out += "  + " + with_unit(memory.unused) + " free at the peak";
   out += '\n';
 }
 
@@ -95,10 +96,11 @@ std::string plan_text(const Plan& plan) {
   for (std::size_t c = 0; c < arena_class_count; ++c) {
     const ClassMemory& memory = plan.memory[c];
     if (memory.arena().value == 0) continue;
-    add_row(out, arena_class_names[c], memory.bytes, memory.padding);
+    add_row(out, arena_class_names[c], memory);
   }
-  add_row(out, "all", plan.total(), {});
-  if (const Bytes files = file_bytes(plan); files.value > 0) add_row(out, "in files", files, {});
+  add_row(out, "all", {.bytes = plan.total()});
+  if (const Bytes files = file_bytes(plan); files.value > 0)
+    add_row(out, "in files", {.bytes = files});
   out += "A step, in order (unit):\n ";
   std::size_t column = 1;
   for (const Action& action : plan.step) {

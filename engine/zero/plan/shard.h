@@ -7,8 +7,8 @@
 //
 // If W does not divide N, the contract contradicts the sentence "the last shard absorbs any
 // remainder": that rule makes the last shard up to W - 1 larger than floor(N / W). The contract
-// holds here. Another common rule, ceil(N / W) for each rank until nothing is left, can leave ranks
-// without elements: 9 elements on 4 ranks become 3, 3, 3, 0.
+// holds here. Another common rule, ceil(N / W) for each rank until nothing is left, violates it
+// too: 9 elements on 4 ranks become 3, 3, 3, 0, and 0 is two below floor(9 / 4).
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ struct OptimizerShard {
 
 // The layout of shards in messages: W blocks of equal length, a multiple of 16 elements (64 bytes
 // of f32), so all ranks send and receive the same amount. Block k holds shard k, then zeros.
-// Padding is never part of a norm, a checkpoint, an update or a count of bytes of the model.
+// Padding is never part of a norm, a checkpoint or an update. Memory and messages contain it.
 struct ShardLayout {
   std::int64_t world_size = 1;
   std::int64_t elements = 0;  // N

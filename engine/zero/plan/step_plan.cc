@@ -24,6 +24,8 @@ class PlacePool {
 
   [[nodiscard]] std::int64_t extent() const { return extent_; }        // of the arena
   [[nodiscard]] std::int64_t peak_used() const { return peak_used_; }  // of elements at once
+  // The padding of the places that held them.
+  [[nodiscard]] std::int64_t peak_padding() const { return peak_taken_ - peak_used_; }
 
  private:
   struct Taken {
@@ -33,7 +35,9 @@ class PlacePool {
   std::map<std::int64_t, Taken> taken_;
   std::int64_t extent_ = 0;
   std::int64_t used_ = 0;
+  std::int64_t places_ = 0;  // bytes of the places that are taken
   std::int64_t peak_used_ = 0;
+  std::int64_t peak_taken_ = 0;
 };
 
 std::int64_t PlacePool::take(std::int64_t bytes, std::int64_t used) {
@@ -46,7 +50,11 @@ std::int64_t PlacePool::take(std::int64_t bytes, std::int64_t used) {
   taken_.emplace(place, Taken{.bytes = wanted, .used = used});
   extent_ = std::max(extent_, place + wanted);
   used_ += used;
-  peak_used_ = std::max(peak_used_, used_);
+  places_ += wanted;
+  if (used_ > peak_used_) {
+    peak_used_ = used_;
+    peak_taken_ = places_;
+  }
   return place;
 }
 
@@ -54,6 +62,7 @@ void PlacePool::give_back(std::int64_t place) {
   const auto it = taken_.find(place);
   check(it != taken_.end(), "a place is given back once, after it was taken");
   used_ -= it->second.used;
+  places_ -= it->second.bytes;
   taken_.erase(it);
 }
 
@@ -111,7 +120,7 @@ UnitPlace place_unit(Plan& plan, std::int64_t elements) {
   UnitPlace place;
   place.layout = shard_layout(request.world_size, elements);
   place.shard = place.layout.shard(request.rank);
-  place.held = request.stage == 0 ? shard_layout(1, elements).shard(0) : place.shard;
+  place.held = held_shard(request, elements, request.rank);
   const std::int64_t whole = elements * size;
   ClassMemory& parameters = memory_of(plan, ArenaClass::parameters);
   if (request.stage < 3) {
@@ -300,6 +309,11 @@ void size_buckets(Plan& plan) {
 
 }  // namespace
 
+OptimizerShard held_shard(const PlanRequest& request, std::int64_t elements, int rank) {
+  return request.stage == 0 ? shard_layout(1, elements).shard(0)
+                            : shard_layout(request.world_size, elements).shard(rank);
+}
+
 std::vector<std::int64_t> held_elements(const Plan& plan) {
   std::vector<std::int64_t> counts;
   for (const UnitPlace& place : plan.places) counts.push_back(place.held.shard_size());
@@ -387,13 +401,15 @@ Result<Plan> make_plan(const PlanRequest& request, std::vector<nn::Unit> units,
   plan.evaluation = std::move(evaluation_actions);
   plan.step_fetches = fetches_of(plan.step);
   plan.evaluation_fetches = fetches_of(plan.evaluation);
-  const auto pool = [&](ArenaClass c, std::int64_t used, std::int64_t extent) {
-    memory_of(plan, c) = {.bytes = {used}, .padding = {extent - used}};
+  const auto pool = [&](ArenaClass c, const PlacePool& peak, std::int64_t extent) {
+    memory_of(plan, c) = {.bytes = {peak.peak_used()},
+                          .padding = {peak.peak_padding()},
+                          .unused = {extent - peak.peak_used() - peak.peak_padding()}};
   };
-  pool(ArenaClass::gathered_units,
-       std::max(step.gathered().peak_used(), evaluation.gathered().peak_used()),
+  const bool evaluates_more = evaluation.gathered().peak_used() > step.gathered().peak_used();
+  pool(ArenaClass::gathered_units, evaluates_more ? evaluation.gathered() : step.gathered(),
        std::max(step.gathered().extent(), evaluation.gathered().extent()));
-  pool(ArenaClass::unit_gradients, step.gradients().peak_used(), step.gradients().extent());
+  pool(ArenaClass::unit_gradients, step.gradients(), step.gradients().extent());
   return plan;
 }
 

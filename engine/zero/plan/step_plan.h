@@ -87,8 +87,9 @@ static_assert(arena_class_names[static_cast<std::size_t>(ArenaClass::scratch)] =
 // The peak of one class during a step.
 struct ClassMemory {
   Bytes bytes{};    // of elements
-  Bytes padding{};  // added by alignment, equal message lengths and gaps of the pool
-  [[nodiscard]] constexpr Bytes arena() const { return bytes + padding; }
+  Bytes padding{};  // added by alignment and equal message lengths
+  Bytes unused{};   // of a pool: places that are free at the peak, because units differ in size
+  [[nodiscard]] constexpr Bytes arena() const { return bytes + padding + unused; }
   bool operator==(const ClassMemory&) const = default;
 };
 using ArenaMemory = std::array<ClassMemory, arena_class_count>;
@@ -167,6 +168,11 @@ struct Plan {
 [[nodiscard]] constexpr bool reads_parameters(const nn::Pass& pass) {
   return pass.kind != nn::PassKind::embed_backward;
 }
+
+// The part of a unit whose optimizer states a rank holds: its shard, or all of the unit (stage 0).
+// REQUIRES: 0 <= rank < world_size.
+[[nodiscard]] OptimizerShard held_shard(const PlanRequest& request, std::int64_t elements,
+                                        int rank);
 
 // A text for people: memory by class, then the order of a step's fetches and reductions.
 [[nodiscard]] std::string plan_text(const Plan& plan);

@@ -283,6 +283,26 @@ TEST(Plan, RefusesWhatMakesNoSense) {
   EXPECT_FALSE(refused({.bucket_bytes = {0}}).empty());
 }
 
+// Blocks are larger than the embedding, whose place is free when two blocks are gathered.
+TEST(Plan, FreePlacesOfAPoolAreNoPadding) {
+  nn::NetworkConfig config = tiny();
+  config.channels = 32;  // every unit a multiple of 2 * 16
+  config.hidden = 128;
+  const auto gathered = [](const Plan& plan) {
+    return plan.memory[static_cast<std::size_t>(ArenaClass::gathered_units)];
+  };
+  const Plan even = plan_of({.stage = 3, .world_size = 2}, config);
+  const std::int64_t first = even.units.front().count;
+  ASSERT_LT(first, even.units.back().count);
+  EXPECT_EQ(gathered(even).bytes, Bytes{2 * 4 * even.units.back().count});
+  EXPECT_EQ(gathered(even).padding, Bytes{});
+  EXPECT_EQ(gathered(even).unused, Bytes{4 * first});
+  // 7 ranks divide no unit.
+  const Plan odd = plan_of({.stage = 3, .world_size = 7}, config);
+  EXPECT_EQ(gathered(odd).padding, Bytes{2 * 4 * odd.places.back().layout.padding()});
+  EXPECT_EQ(gathered(odd).bytes, gathered(even).bytes);
+}
+
 TEST(Plan, SaysItsMemoryAndOrderInWords) {
   const std::string text = plan_text(plan_of({.stage = 3, .rank = 1, .world_size = 3}));
   EXPECT_NE(text.find("rank 1 of 3: ZeRO stage 3, f32"), std::string::npos) << text;

@@ -49,9 +49,9 @@ export function train_statistics(report) {
       time('Mean', 'mean_ns'), time('Shortest', 'min_ns'), time('Median', 'p50_ns'),
       time('90 %', 'p90_ns'), time('99 %', 'p99_ns'), time('Longest', 'max_ns')]),
     table('Layers', 'Layer', stats.layers, [
-      time('Forward', 'forward_mean_ns', 'Mean of its calls'), time('Longest', 'forward_max_ns'),
-      time('Backward', 'backward_mean_ns', 'Mean of its calls'),
-      time('Longest', 'backward_max_ns'),
+      time('Forward', 'forward_mean_ns', 'Mean of a pass'), time('Longest', 'forward_max_ns'),
+      time('Recomputed', 'recompute_mean_ns', 'Mean of a pass'),
+      time('Backward', 'backward_mean_ns', 'Mean of a pass'), time('Longest', 'backward_max_ns'),
       figure_column('Slowest rank', 'slowest_rank', String)]),
     table('Messages', 'Collective, purpose', messages(stats), [
       {label: 'Ranks', value: (c) => c.group_size},
