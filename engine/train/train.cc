@@ -20,7 +20,9 @@
 #include "engine/comm/groups/thread_group.h"
 #include "engine/train/train_rank.h"
 #include "engine/train/train_settings.h"
+#include "engine/zero/engine/engine.h"
 #include "stepscope/crew/cores.h"
+#include "stepscope/face/tree/version.h"
 
 namespace stepscope {
 namespace {
@@ -94,7 +96,7 @@ Result<TrainResult> train_spawned(TrainRequest request, const TrainProgress& pro
   auto comm = join_shm_group();
   if (!comm) {
     Error error = comm.error();
-    error.code = ErrorCode::group_failed;
+    if (error.code != ErrorCode::other_rank) error.code = ErrorCode::group_failed;
     return error;
   }
   if (rank_restarts() > 0) request.resume = true;
@@ -117,6 +119,22 @@ Result<TrainResult> train_processes(const TrainRequest& request, int ranks,
   return TrainResult{.has_results = false};
 }
 
+// By arithmetic: no rank is started. If a launcher has started several processes, one has the plan.
+Result<TrainResult> plan_training(const TrainRequest& request,
+                                  const std::optional<LaunchedRank>& launched) {
+  if (launched && launched->rank > 0) return TrainResult{.has_results = false};
+  const int known = request.ranks > 0 || !launched ? request.ranks : launched->ranks;
+  const int ranks = known > 0 ? known : usable_cores();
+  const auto settings = train_settings(request, ranks);
+  if (!settings) return settings.error();
+  auto plan = zero::Engine::plan_for(settings->engine, request.plan_rank.value_or(0), ranks);
+  if (!plan) return plan.error();
+  TrainResult result{.plan = *std::move(plan), .plan_of_one_rank = request.plan_rank.has_value()};
+  result.version = version();
+  result.setup.model = request.preset;
+  return result;
+}
+
 }  // namespace
 
 Result<TrainResult> train(const TrainRequest& asked, const TrainProgress& progress) {
@@ -126,6 +144,7 @@ Result<TrainResult> train(const TrainRequest& asked, const TrainProgress& progre
                             .hint = "leave out --offload or --isolate"});
   const bool spawned = is_spawned_rank() && request.transport != "threads";
   const auto launched = spawned ? std::nullopt : launched_rank();
+  if (request.plan_only) return plan_training(request, launched);
   const auto transport =
       rank_transport(spawned ? "shm" : request.transport, request.ranks, launched);
   if (!transport) return refused_request(transport.error());

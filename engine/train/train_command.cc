@@ -11,8 +11,8 @@
 #include "engine/comm/groups/shm_group.h"
 #include "engine/train/train.h"
 #include "engine/train/train_flags.h"
+#include "engine/train/train_plan_views.h"
 #include "engine/train/train_views.h"
-#include "engine/zero/plan/step_plan.h"
 #include "stepscope/face/help/verb.h"
 #include "stepscope/face/outputs.h"
 #include "stepscope/face/terminal.h"
@@ -71,6 +71,9 @@ int ended(const Error& error) {
       return exit_interrupted;
     case ErrorCode::reported:
       return exit_failed;
+    case ErrorCode::other_rank:  // says why the group did not form
+      if (is_spawned_rank()) return lost_peer_status;
+      break;
     default:
       break;
   }
@@ -80,15 +83,23 @@ int ended(const Error& error) {
   return lost ? lost_peer_status : static_cast<int>(exit_failed);
 }
 
+int write_plan(const OutputPaths& out, const TrainResult& result, Failures& failures) {
+  const bool has_tree = out.has_tree() || !out.csv.empty();
+  const Json tree = has_tree ? train_plan_tree(result) : Json();
+  write_json_text(out.json, tree.dump(2, ' ', false, Json::error_handler_t::replace) + '\n',
+                  failures);
+  if (!out.csv.empty()) write_tables(out.csv, train_plan_tables(tree), failures);
+  if (out.prints()) print_text(train_plan_text(result, text_options()));
+  flush_output(failures);
+  return failures.any() ? static_cast<int>(exit_failed) : static_cast<int>(exit_done);
+}
+
 // `failures` of the run: what was asked for and could not be written.
 int write(const TrainFlags& flags, const TrainResult& result, Failures& failures) {
-  if (result.plan) {
-    print_text(zero::plan_text(*result.plan));
-    return exit_done;
-  }
   const int code = result.interrupted ? exit_interrupted : exit_done;
   if (!result.has_results) return failures.any() ? static_cast<int>(exit_failed) : code;
   const OutputPaths& out = flags.out;
+  if (result.plan) return write_plan(out, result, failures);
   const bool prints = out.prints();
   if (flags.request.generate > 0) fmt::print(prints ? stdout : stderr, "{}\n\n", result.generated);
   const bool has_tree = out.has_tree() || !out.csv.empty();

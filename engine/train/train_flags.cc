@@ -56,7 +56,8 @@ void declare_model(CLI::App& app, TrainFlags& f) {
 void declare_job(CLI::App& app, TrainFlags& f) {
   const char* group = "Job";
   constexpr std::int64_t most = std::int64_t{1} << 20;
-  as_count(app.add_option("--ranks", f.request.ranks, "Processes on this machine"), 1, 4096)
+  as_count(app.add_option("--ranks", f.ranks,
+                          "Processes on this machine; with --plan-only ranks of any machines"))
       ->default_str("the cores")
       ->group(group);
   as_choice(app.add_option("--transport", f.request.transport,
@@ -151,7 +152,12 @@ void declare_memory_of_ranks(CLI::App& app, TrainFlags& f) {
       ->type_name("PARTS:DIR")
       ->group(group);
   app.add_flag("--plan-only,--plan", f.request.plan_only,
-               "Print the memory and communication plan and stop")
+               "Print the plan of memory, communication and optimizer shards. Nothing is started.")
+      ->group(group);
+  as_count(
+      app.add_option("--plan-rank", f.plan_rank, "Rank whose plan and shards --plan-only shows"), 0)
+      ->default_str("rank 0, with the shards of all ranks")
+      ->type_name("R")
       ->group(group);
 }
 
@@ -389,8 +395,9 @@ void declare(CLI::App& app, TrainFlags& f) {
   mark_common(app, {"--preset", "--data", "--ranks", "--zero", "--micro-batch", "--seq", "--steps",
                     "--trace", "--json", "--html"});
   app.footer(
-      "stepscope train --zero 3 --ranks 2 --steps 30 --trace traces && stepscope analyze "
-      "traces --html report.html");
+      "stepscope train --data examples/train_tiny/record.py --zero 3 --ranks 2 --steps 10 --trace "
+      "traces && stepscope analyze traces --html report.html\n"
+      "stepscope train --plan-only --zero 3 --ranks 1024 --plan-rank 1");
 }
 
 Result<TrainRequest> request_of(const TrainFlags& f) {
@@ -422,12 +429,16 @@ Result<TrainRequest> request_of(const TrainFlags& f) {
   }
   if (f.peak_tflops > 0) r.peak = FlopRate{f.peak_tflops * 1e12};
   r.deadline = Ns{static_cast<std::int64_t>(f.deadline * 1e9)};
-  for (const auto& [flag, path] : {std::pair("--json", f.out.json), std::pair("--html", f.out.html),
-                                   std::pair("--csv", f.out.csv), std::pair("--trace", r.trace),
+  for (const auto& [flag, path] : {std::pair("--html", f.out.html), std::pair("--trace", r.trace),
                                    std::pair("--export", r.export_file)})
     if (r.plan_only && !path.empty())
-      return Error{.what = fmt::format("{} with --plan-only, which only prints the plan", flag),
+      return Error{.what = fmt::format("{} with --plan-only, which trains nothing", flag),
                    .hint = "leave one of them out"};
+  if (!r.plan_only && f.plan_rank >= 0)
+    return Error{.what = "--plan-rank without --plan-only", .hint = "add --plan-only"};
+  constexpr std::int64_t most = std::numeric_limits<int>::max();  // checked with the others
+  r.ranks = static_cast<int>(std::min(f.ranks, most));
+  if (f.plan_rank >= 0) r.plan_rank = static_cast<int>(std::min(f.plan_rank, most));
   for (const std::string& path : {f.out.json, f.out.html})
     if (!path.empty() && path != "-") r.outputs.push_back(path);
   return r;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,10 @@ struct TrainFlags {
   std::vector<std::string> offload;  // PARTS:DIR
   std::string trace_steps;
   std::vector<std::string> inject;
-  double peak_tflops = 0;  // 0: measured
-  double deadline = 60;    // seconds
+  std::int64_t ranks = 0;       // 0: the cores
+  std::int64_t plan_rank = -1;  // -1: not given
+  double peak_tflops = 0;       // 0: measured
+  double deadline = 60;         // seconds
   OutputPaths out;
 };
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace stepscope {
 namespace {
 
@@ -99,15 +101,24 @@ TEST(TrainFlags, WithoutFlagsTheRequestIsTheLibrarysOwn) {
 }
 
 TEST(TrainFlags, NameTheFlagThatCannotBeRead) {
-  for (const char* line :
-       {"--recompute some", "--offload optimizer", "--offload weights:/mnt/a",
-        "--offload optimizer,optimizer:/mnt/a", "--trace-steps 1", "--inject fast:1:5ms",
-        "--json a --plan-only", "--trace a --plan-only", "--export a --plan-only"}) {
+  for (const char* line : {"--recompute some", "--offload optimizer", "--offload weights:/mnt/a",
+                           "--offload optimizer,optimizer:/mnt/a", "--trace-steps 1",
+                           "--inject fast:1:5ms", "--html a --plan-only", "--trace a --plan-only",
+                           "--export a --plan-only", "--plan-rank 0"}) {
     const auto request = request_of(train_typed(line));
     ASSERT_FALSE(request) << line;
     EXPECT_EQ(request.error().what.substr(0, 5), std::string(line).substr(0, 5));
     EXPECT_FALSE(request.error().hint.empty()) << line;
   }
+}
+
+TEST(TrainFlags, APlanIsOfAnyNumberOfRanks) {
+  const auto request = request_of(train_typed("--plan-only --json a --ranks 4096 --plan-rank 7"));
+  ASSERT_TRUE(request) << request.error().message();
+  EXPECT_EQ(request->ranks, 4096);
+  EXPECT_EQ(request->plan_rank, 7);
+  EXPECT_EQ(request_of(train_typed("--ranks 99999999999"))->ranks, std::numeric_limits<int>::max());
+  EXPECT_FALSE(request_of(train_typed("--plan-only"))->plan_rank);
 }
 
 TEST(TraceSchedule, IsFourNumbers) {

@@ -114,11 +114,9 @@ class TrainRun {
 };
 
 Result<Done> TrainRun::prepare() {
-  if (!request_.plan_only) {
-    auto data = zero::TokenData::open(settings_.data);
-    if (!data) return data.error();
-    data_.emplace(std::move(*data));
-  }
+  auto data = zero::TokenData::open(settings_.data);
+  if (!data) return data.error();
+  data_.emplace(std::move(*data));
   const auto clock = clock_offset(comm_);
   if (!clock) return clock.error();
   to_rank_0_ = clock->offset;
@@ -341,11 +339,6 @@ Result<TrainResult> TrainRun::all() {
   observer_ = std::make_unique<FaultObserver>(faults_, comm_.rank(), progress_);
   observer_->reach(FaultPhase::start);
   if (auto done = agree_on(prepare(), "preparations"); !done) return done.error();
-  if (request_.plan_only) {
-    TrainResult planned{.has_results = speaks()};
-    if (speaks()) planned.plan = engine_->plan();
-    return planned;
-  }
   if (auto done = agree_on(places(), "places to write to"); !done) return done.error();
   if (auto done = agree_on(start_from(), "weights to start from"); !done) return done.error();
   if (auto done = agree_on(open_account(), "places for metrics"); !done) return done.error();

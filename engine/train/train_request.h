@@ -71,6 +71,9 @@ struct TrainFault {
   return fault.kind == FaultKind::kill || fault.kind == FaultKind::stop;
 }
 
+// Ranks of a run on one machine have a limit of their own (most_sharing_ranks).
+inline constexpr int most_planned_ranks = 1 << 20;
+
 struct TrainRequest {
   // The model and what it reads.
   std::string preset = "gpt2-tiny";                // a network of nn/network/presets.h
@@ -112,7 +115,10 @@ struct TrainRequest {
   int prefetch = 1;               // passes that parameters are gathered ahead
   nn::RecomputePlan recompute{};  // which activations are computed again
   zero::OffloadPlaces offload{};  // files that keep states instead of host memory
-  bool plan_only = false;         // lays out memory and communication (TrainResult::plan), no step
+  // Lays out memory and communication (TrainResult::plan) by arithmetic: no rank is started, and
+  // `ranks` may be any number up to most_planned_ranks.
+  bool plan_only = false;
+  std::optional<int> plan_rank{};  // whose plan; absent: rank 0's, with the shards of all ranks
 
   // Evaluation, checkpoints, generated text.
   std::int64_t evaluate_every = 0;    // steps; 0: never. Needs `validation`

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/comm/communicator/communicator.h"
 #include "engine/nn/network/presets.h"
 #include "stepscope/base/nearest_names.h"
 
@@ -57,7 +58,6 @@ Result<Done> check_ranges(const TrainRequest& r) {
   constexpr double no_end = std::numeric_limits<double>::max();
   const auto real = [](auto value) { return static_cast<double>(value); };
   const Range ranges[] = {
-      {"--ranks", real(r.ranks), 0, 4096},
       {"--zero", real(r.zero), 0, 3},
       {"--batch", real(r.batch), 1, many},
       {"--seq", real(r.sequence), 0, many},
@@ -91,6 +91,20 @@ Result<Done> check_ranges(const TrainRequest& r) {
   return Done{};
 }
 
+// `ranks` is the number that the run has. A launcher may have started ranks on several machines.
+Result<Done> check_ranks(const TrainRequest& r, int ranks) {
+  const bool shares = !r.plan_only && !r.transport.starts_with("mpi");
+  const int most = shares ? most_sharing_ranks : most_planned_ranks;
+  if (ranks < 1 || ranks > most)
+    return Error{
+        .what = fmt::format("--ranks {} is out of its range", ranks),
+        .hint = fmt::format("give 1 to {}{}", most, shares ? "; --plan-only plans more" : "")};
+  if (r.plan_rank && (*r.plan_rank < 0 || *r.plan_rank >= ranks))
+    return Error{.what = fmt::format("--plan-rank {}: there are {} ranks", *r.plan_rank, ranks),
+                 .hint = fmt::format("give 0 to {}", ranks - 1)};
+  return Done{};
+}
+
 Result<zero::EngineConfig> engine_of(const TrainRequest& r) {
   zero::EngineConfig e;
   const auto network = network_of(r);
@@ -120,6 +134,7 @@ Result<zero::EngineConfig> engine_of(const TrainRequest& r) {
 Result<TrainSettings> settings_of(const TrainRequest& r, int ranks) {
   TrainSettings s;
   if (auto good = check_ranges(r); !good) return good.error();
+  if (auto good = check_ranks(r, ranks); !good) return good.error();
   auto engine = engine_of(r);
   if (!engine) return engine.error();
   s.engine = *engine;

@@ -227,6 +227,40 @@ TEST_F(TrainCall, APlanNeedsNoData) {
   EXPECT_TRUE(result->steps.empty());
 }
 
+// Ranks beyond those that a machine can start.
+TEST_F(TrainCall, APlanIsArithmeticForAnyNumberOfRanks) {
+  TrainRequest request = small();
+  request.data.clear();
+  request.plan_only = true;
+  request.transport = "shm";
+  request.ranks = 100'000;
+  request.plan_rank = 99'999;
+  const auto result = train(request);
+  ASSERT_TRUE(result) << result.error().message();
+  ASSERT_TRUE(result->plan);
+  EXPECT_EQ(result->plan->request.world_size, 100'000);
+  EXPECT_EQ(result->plan->request.rank, 99'999);
+  EXPECT_TRUE(result->plan_of_one_rank);
+  const auto message = [&](int ranks, int rank) {
+    request.ranks = ranks;
+    request.plan_rank = rank;
+    const auto refused = train(request);
+    return refused ? std::string() : refused.error().message();
+  };
+  EXPECT_EQ(message(4, 4), "--plan-rank 4: there are 4 ranks; give 0 to 3");
+  EXPECT_EQ(message((1 << 20) + 1, 0), "--ranks 1048577 is out of its range; give 1 to 1048576");
+}
+
+TEST_F(TrainCall, TooManyRanksForAMachineAreRefusedBeforeAnyIsStarted) {
+  TrainRequest request = small();
+  request.ranks = 1025;
+  const auto refused = train(request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::refused);
+  EXPECT_EQ(refused.error().message(),
+            "--ranks 1025 is out of its range; give 1 to 1024; --plan-only plans more");
+}
+
 TEST_F(TrainCall, GeneratedTextGoesOnFromThePrompt) {
   TrainRequest request = small();
   request.steps = 1;

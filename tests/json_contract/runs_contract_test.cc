@@ -63,6 +63,13 @@ TEST(JsonContract, HoldsForTrainingWithFiles) {
     EXPECT_TRUE(comparison.seen.contains(path)) << path;
 }
 
+TEST(JsonContract, HoldsForAPlanOfTraining) {
+  const auto run =
+      program::run({"train", "--plan-only", "--ranks", "3", "--zero", "2", "--json", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  expect_contract("stepscope train --plan-only", run, {});
+}
+
 TEST(JsonContract, HoldsForACalibration) {
   const program::ScratchFolder scratch;
   const std::string benchmark = scratch.file("all_reduce_perf.txt");

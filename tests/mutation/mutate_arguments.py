@@ -12,7 +12,7 @@ KEPT = {"--json", "--html", "--csv", "--perfetto", "--write-machine", "--run", "
 # For train and calibrate only these flags are mutated.
 QUICK = {"--seq", "--micro-batch", "--zero", "--lr", "--data-format", "--validation", "--dropout", "--seed", "--dtype",
          "--accumulation", "--min-lr", "--lr-schedule", "--beta1", "--beta2", "--eps", "--weight-decay", "--clip",
-         "--on-nan", "--bucket", "--prefetch", "--recompute", "--plan-only", "--trace-steps", "--peak-tflops", "--prompt",
+         "--on-nan", "--bucket", "--prefetch", "--recompute", "--plan-only", "--plan-rank", "--trace-steps", "--peak-tflops", "--prompt",
          "--machine", "--nodes", "--from", "--init-from", "--transport"}
 FORMS = {
     "N": ["1", "2", "3", "8", "64"], "NUMBER": ["0.5", "2"], "TFLOPS": ["100", "0.5"], "FLOPS": ["1e12", "1e15"],

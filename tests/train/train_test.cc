@@ -311,6 +311,73 @@ TEST(Train, OptimizerStatesInFilesChangeNoLoss) {
   EXPECT_GT(waited, 0);
 }
 
+// A plan is arithmetic: it starts no rank, says nothing of the cores, and needs no data.
+TEST(Train, PlansAnyNumberOfRanksWithoutStartingThem) {
+  const ScratchFolder folder;
+  const std::string path = folder.file("plan.json");
+  const Outcome plan = run({"train", "--plan-only", "--zero", "3", "--ranks", "100000",
+                            "--plan-rank", "99999", "--json", path, "--csv", folder.file("csv")});
+  ASSERT_EQ(plan.exit_code, 0) << plan.errors;
+  EXPECT_EQ(plan.errors, "");
+  EXPECT_NE(plan.printed.find("Plan of rank 99999 of 100000"), std::string::npos) << plan.printed;
+  std::ifstream in(path);
+  const Json json = Json::parse(in);
+  std::int64_t elements = 0;
+  for (const Json& row : json["shards"]) {
+    EXPECT_EQ(row["rank"], 99999);
+    EXPECT_EQ(row["end"].get<std::int64_t>() - row["start"].get<std::int64_t>(), row["elements"]);
+    EXPECT_EQ(row["optimizer_bytes"], 8 * row["elements"].get<std::int64_t>());
+    elements += row["elements"].get<std::int64_t>();
+  }
+  EXPECT_EQ(json["ranks"][0]["elements"], elements);
+  EXPECT_TRUE(std::filesystem::exists(folder.file("csv/shards.csv")));
+  const Outcome many = run({"train", "--data", text_of_the_project(), "--ranks", "1025"});
+  EXPECT_EQ(many.exit_code, 2);
+  EXPECT_EQ(
+      many.errors,
+      "stepscope: --ranks 1025 is out of its range; give 1 to 1024; --plan-only plans more\n");
+}
+
+// The file is published about once a second, so a reader that comes once sees counters since the
+// start.
+TEST(Train, MetricsAreAnswerEnoughWhenTheyAreReadOnce) {
+  const ScratchFolder folder;
+  const std::string metrics = folder.file("m.prom");
+  const Trained trained =
+      train(folder, {"2", "--steps", "6", "--metrics", metrics, "--csv", folder.file("csv")});
+  ASSERT_EQ(trained.outcome.exit_code, 0) << trained.outcome.errors;
+  const Outcome live = run({"live", metrics, "--once", "--json", "-"});
+  ASSERT_EQ(live.exit_code, 0) << live.errors;
+  const Json seen = Json::parse(live.printed);
+  EXPECT_EQ(seen["steps"]["steps"], 6);
+  EXPECT_EQ(seen["steps"]["source"], "engine");
+  EXPECT_TRUE(seen["steps"]["p99_ns"].is_null());
+  const double mean = trained.json["stats"]["throughput"]["wall_ns"].get<double>() / 6;
+  EXPECT_NEAR(seen["steps"]["recent_ns"].get<double>(), mean, 1e-3 * mean);
+  EXPECT_EQ(seen["processes"].size(), 2U);
+  EXPECT_NE(seen["answer"]["unseen"].get<std::string>().find("read once"), std::string::npos);
+  const Outcome text = run({"live", metrics, "--once"});
+  EXPECT_NE(text.printed.find("6 steps: "), std::string::npos) << text.printed;
+  EXPECT_NE(text.printed.find(" each in the mean (from the engine's metrics)"), std::string::npos)
+      << text.printed;
+  for (const char* table : {"passes", "layers", "references"})
+    EXPECT_TRUE(std::filesystem::exists(folder.file("csv/" + std::string(table) + ".csv")))
+        << table;
+}
+
+// The line of the start is followed by one of the end.
+TEST(Train, PlainLinesOfAJobEndWithItsLastState) {
+  const ScratchFolder folder;
+  const std::string live_folder = folder.file("live");
+  const Trained trained = train(folder, {"2", "--steps", "4", "--live", live_folder});
+  ASSERT_EQ(trained.outcome.exit_code, 0) << trained.outcome.errors;
+  const Outcome seen = run({"live", live_folder, "--plain", "--interval", "0.2s", "--for", "1s"});
+  ASSERT_EQ(seen.exit_code, 0) << seen.errors;
+  const std::string last =
+      seen.printed.substr(seen.printed.rfind('\n', seen.printed.size() - 2) + 1);
+  EXPECT_NE(last.find("2 processes; step 3: "), std::string::npos) << seen.printed;
+}
+
 TEST(Train, SaysWhatIsWrongBeforeItStarts) {
   const auto complaint = [](std::vector<std::string> flags) {
     flags.insert(flags.begin(), "train");
