@@ -15,11 +15,15 @@ endif()
 find_package(nanobind CONFIG REQUIRED)
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/stepscope/binding/*.cc)
+if(NOT STEPSCOPE_ENGINE)  # classes of the engine
+  list(FILTER sources EXCLUDE REGEX "(optimizer_shard|zero3_stats)_class\\.cc$")
+endif()
 # The stable ABI serves CPython 3.12 and later with one module.
 nanobind_add_module(stepscope_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS PROTECT_STACK ${sources})
 set_target_properties(stepscope_python PROPERTIES OUTPUT_NAME _core
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/stepscope)
 target_link_libraries(stepscope_python PRIVATE stepscope_flags stepscope_cli)
+target_compile_definitions(stepscope_python PRIVATE $<$<BOOL:${STEPSCOPE_ENGINE}>:STEPSCOPE_ENGINE>)
 # Python looks for one symbol. The linker then drops what nothing here calls, and 10,000 names.
 set(exports ${PROJECT_SOURCE_DIR}/stepscope/binding/exports.map)
 target_link_options(stepscope_python PRIVATE -Wl,--version-script=${exports})

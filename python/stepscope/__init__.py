@@ -20,6 +20,9 @@ Functions, by the question they answer:
     read_traces, read_trace, digest    the rows of traces; small files that stand for them
     example                            the path of recorded traces
 
+A training loop of your own: Zero3PerformanceStats collects the times that it reports, and
+OptimizerShard says which rank holds which optimizer states.
+
 Results have the keys of their JSON as attributes. A time has two: gain_ns is integer nanoseconds, gain
 the same in seconds. What is not known is None. dir(a) lists all of them, a.tables its tables.
 
@@ -73,6 +76,7 @@ from stepscope.verbs import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from stepscope._core import OptimizerShard, Zero3PerformanceStats
     from stepscope.options import (
         Collective,
         Details,
@@ -102,6 +106,7 @@ __all__ = [
     "Launching",
     "Live",
     "Memory",
+    "OptimizerShard",
     "Plan",
     "PlanSearch",
     "Prediction",
@@ -122,6 +127,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "WhatIf",
+    "Zero3PerformanceStats",
     "__version__",
     "analyze",
     "check",
@@ -145,7 +151,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Classes of options are made when they are asked for: dataclasses take long to import."""
+    """Classes of options are made when they are asked for: dataclasses take long to import. A build
+    without the engine lacks its classes."""
+    if name in ("OptimizerShard", "Zero3PerformanceStats"):
+        from stepscope import _core
+
+        return getattr(_core, name)
     if name in __all__:
         from stepscope import options
 

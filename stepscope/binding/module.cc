@@ -14,6 +14,7 @@
 #include "stepscope/binding/trace_columns.h"
 #include "stepscope/binding/tree_columns.h"
 #include "stepscope/binding/verbs.h"
+#include "stepscope/binding/zero_classes.h"
 #include "stepscope/face/help/answer.h"
 #include "stepscope/face/tree/version.h"
 #include "stepscope/verbs/inputs/traces.h"
@@ -238,4 +239,8 @@ NB_MODULE(_core, module) {
   bind_traces(module);
   bind_flag_tables(module);
   bind_loop_rules(module);
+#ifdef STEPSCOPE_ENGINE
+  bind_optimizer_shard(module);
+  bind_zero3_stats(module);
+#endif
 }
