@@ -91,6 +91,39 @@ class WholeReport(Page):
         for warning in self.data["warnings"]:
             self.assertIn(warning, self.texts(".hero li"))
 
+    def test_quantities_are_not_torn_and_the_menu_is_one_line(self):
+        data = made()
+        data["answer"]["sentence"] = "Step 7 of rank 12 costs 445 ms (6.2 %) at 668 TFLOP/s, which is 0.5 % of its peak."
+        self.show(data)
+        browser.size(400, 800)
+        self.assertEqual(self.texts("h1"), [data["answer"]["sentence"]])
+        self.assertEqual(self.texts("h1 .whole"), ["Step 7", "rank 12", "445 ms", "(6.2 %)", "668 TFLOP/s,", "0.5 %"])
+        lines = self.js("[...document.querySelectorAll('h1 .whole')].map((e) => e.getClientRects().length)")
+        self.assertEqual(set(lines), {1})
+        for width in (400, 1280):
+            browser.size(width, 800)
+            tops = self.js("[...document.querySelectorAll('#links a')].map((a) => a.offsetTop)")
+            self.assertEqual(len(set(tops)), 1, width)
+
+    def test_a_label_of_the_bar_is_whole_or_not_seen(self):
+        for width in (400, 700, 1280):
+            browser.size(width, 900)
+            cut = self.js("[...document.querySelectorAll('.one-bar .fitting > span')].filter((e) => {"
+                          "const a = e.getBoundingClientRect(), b = e.parentNode.getBoundingClientRect();"
+                          "return a.top < b.bottom - 1 && a.right > b.right + 1; }).map((e) => e.textContent)")
+            self.assertEqual(cut, [], width)
+
+    def test_what_buys_nothing_stands_apart(self):
+        data = made()
+        for f in data["findings"]:
+            f["sort"], f["under"] = "opportunity", None
+        data["findings"][0]["gain_ns"] = 1e6
+        data["findings"][-1]["gain_ns"] = None
+        self.show(data)
+        apart = self.js("[...document.querySelectorAll('[data-sort=no_gain] .finding')].map((e) => e.dataset.key)")
+        self.assertIn(data["findings"][-1]["key"], apart)
+        self.assertNotIn(data["findings"][0]["key"], apart)
+
     def bars(self):
         return self.js("[...document.querySelectorAll('#budget .bars .stack')].map((bar) => "
                        "[...bar.children].reduce((a, e) => a + Number(e.dataset.ns), 0))")
@@ -441,8 +474,17 @@ class PoorReports(Page):
             self.assertGreater(len(states[section]), 30, section)
 
     def test_one_rank_and_one_step_are_enough(self):
-        self.show(made(ranks=1, steps=1))
+        data = made(ranks=1, steps=1)
+        self.show(data)
         self.assertEqual(self.states()["budget"], "drawn")
+        self.assertNotIn("stragglers", self.states())
+        self.assertIn("collectives", self.states())
+        data["collectives"] = []
+        for key in data["job"]["budget_ns"]:
+            if key.startswith("comm_"):
+                data["job"]["budget_ns"][key] = 0
+        self.show(data)
+        self.assertFalse({"collectives", "overlap", "stragglers"} & set(self.states()))
 
     def test_without_any_rank_the_errors_stand_alone(self):
         data = made(variant="zero_ranks")

@@ -23,6 +23,7 @@ class PredictPage(CommandPage):
         self.assertEqual(states, dict.fromkeys(
             ["account", "memory", "comparison", "roofline", "operations", "formulas"], "drawn"))
         self.assertEqual(self.js("document.querySelector('h1').textContent"), data["answer"]["sentence"])
+        self.assertIn("80\u202f%: ", self.texts(".figures small")[0])
         shown = self.js("[...document.querySelectorAll('#account [data-term]')].map((e) => e.dataset.term)")
         self.assertEqual(set(shown), {"all"} | {t["name"] for t in data["step_terms"] if t["ns"]})
         drawn = self.js("[...document.querySelectorAll('.roofline circle')].map((e) => e.dataset.operation)")

@@ -16,7 +16,7 @@ export function start_theme() {
       delete document.documentElement.dataset.theme;
     else
       document.documentElement.dataset.theme = theme;
-    button.textContent = {auto: 'Auto', light: 'Light', dark: 'Dark'}[theme];
+    button.textContent = `Colours: ${theme}`;
     redraw_all();
   };
   button.addEventListener('click', () => {

@@ -22,9 +22,21 @@ export function spoken(budget, total) {
       .join(', ');
 }
 
+// The percentages of bar and legend, rounded together: {category: text}.
+function shares_of(budget) {
+  const total = total_of(budget);
+  const there = categories().filter((c) => budget[c.key] > 0);
+  const shares = percents_to_sum(there.map((c) => budget[c.key] / total));
+  return new Map(there.map((c, i) => [c.key, shares[i]]));
+}
+
+// A line that is left out where it does not fit, and is never cut (.fitting in charts.css).
+const fitting = (tag, text) => h(tag, {class: 'fitting'}, h('span', null, text));
+
 // One stacked bar; `full` nanoseconds fill the width.
 export function stack(budget, full, name, tall) {
   const total = total_of(budget);
+  const share_of = shares_of(budget);
   const parts = visible().filter((c) => budget[c.key] > 0).map((c) => {
     const width = (100 * budget[c.key]) / full;
     return h(
@@ -38,7 +50,7 @@ export function stack(budget, full, name, tall) {
                   c.explanation,
         },
         tall && width > 5 &&
-            h('span', null, h('b', null, percent(budget[c.key] / total)), c.brief));
+            h('span', null, fitting('b', share_of.get(c.key)), fitting('i', c.brief)));
   });
   return h(
       'div', {
@@ -51,11 +63,10 @@ export function stack(budget, full, name, tall) {
 
 // The legend shows sums and filters: a click removes a category from every bar.
 export function budget_legend(budget) {
-  const total = total_of(budget);
   const there = categories().filter((c) => budget[c.key] > 0);
-  const shares = percents_to_sum(there.map((c) => budget[c.key] / total));
+  const share_of = shares_of(budget);
   const items = there.map(
-                        (c, i) =>
+                        (c) =>
                             h('button', {
                               type: 'button',
                               'aria-pressed': String(!chosen.hidden.has(c.key)),
@@ -64,7 +75,7 @@ export function budget_legend(budget) {
                               on: {click: () => toggle(c.key)},
                             },
                               swatch(c.key, c.pattern), c.label,
-                              h('span', {class: 'amount'}, shares[i])));
+                              h('span', {class: 'amount'}, share_of.get(c.key))));
   if (chosen.hidden.size) {
     items.push(
         h('button', {

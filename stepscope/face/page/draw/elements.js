@@ -21,6 +21,19 @@ export const h = (tag, props, ...children) => build(document.createElement(tag),
 export const s = (tag, props, ...children) =>
     build(document.createElementNS('http://www.w3.org/2000/svg', tag), props, children);
 
+// A text whose quantities ("6.2 %", "445 ms") and numbered names ("rank 0") stay on one line.
+export function unbroken(text) {
+  const whole = new RegExp('[(<>]*\\d[\\d.,]* (?:%|×|[nµm]?s|[kMGTP]?B|[kMGTPE]?FLOPs?|' +
+      '[GT]FLOP/s|[kMG]?B/s)(?![\\w/])[).,;:]*|\\b(?:[Rr]ank|[Ss]tep|[Ss]tage) \\d+[).,;:]*', 'g');
+  const parts = [];
+  let end = 0;
+  for (const match of text.matchAll(whole)) {
+    parts.push(text.slice(end, match.index), h('span', {class: 'whole'}, match[0]));
+    end = match.index + match[0].length;
+  }
+  return [...parts, text.slice(end)];
+}
+
 // A line in place of absent data: the reason, and the switch that records the data.
 export const missing = (...why) => h('p', {class: 'missing'}, why);
 

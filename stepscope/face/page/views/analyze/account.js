@@ -25,7 +25,9 @@ export function account_of(report) {
       whole: mfu.step_ns,
       rows,
       kept: [end].filter(Boolean),
-      priced: rows.some((r) => known(r.term.gpu_hours_per_day)),
+      // A day of one step is no day of this job.
+      priced: rows.some((r) => known(r.term.money_per_day)) ||
+          (job.steps || []).length > 1 && rows.some((r) => known(r.term.gpu_hours_per_day)),
       money: rows.some((r) => known(r.term.money_per_day))
     };
   }

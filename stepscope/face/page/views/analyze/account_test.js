@@ -9,7 +9,7 @@ import {account_of} from './account.js';
 use_terms(glossary_terms());
 
 test('with MFU the account falls from the peak to the model FLOPs', () => {
-  const account = account_of({job: {}, mfu: {
+  const account = account_of({job: {steps: [{}, {}]}, mfu: {
     mfu: 0.4, step_ns: 1000,
     terms: [{name: 'exposed_wait', ns: 600, percent: 60}, {name: 'mfu', ns: 400, percent: 40,
                                                            gpu_hours_per_day: 3}]
@@ -21,6 +21,14 @@ test('with MFU the account falls from the peak to the model FLOPs', () => {
     [['waiting for peers', 0.6], ['model FLOPs (MFU)', 0.4]]);
   assert.equal(account.priced, true);
   assert.equal(account.money, false);
+});
+
+test('a day of one step is not counted', () => {
+  const account = account_of({job: {steps: [{}]}, mfu: {
+    mfu: 0.4, step_ns: 1000,
+    terms: [{name: 'mfu', ns: 400, percent: 40, gpu_hours_per_day: 3}]
+  }});
+  assert.equal(account.priced, false);
 });
 
 test('without it the time budget falls to what computes', () => {

@@ -2,7 +2,7 @@
 // The answer comes first: the sentence, the key figures, and the data that the traces lack.
 
 import {budget_legend, stack, total_of} from '../../draw/budget_bars.js';
-import {h} from '../../draw/elements.js';
+import {h, unbroken} from '../../draw/elements.js';
 import {categories} from '../../draw/looks.js';
 import {plain, plural, runs} from '../../format/names.js';
 import {bytes, count, known, ns, percent, sum} from '../../format/numbers.js';
@@ -63,7 +63,7 @@ function key_figures(report) {
     const compute = sum([job.budget_ns.compute, job.budget_ns.comm_overlapped]);
     const beside = job.budget_ns.comm_overlapped;
     rows.push(['Computing', percent(compute / total),
-               beside > 0 ? `${percent(beside / total)} beside communication` : 'of the step']);
+               beside > 0 ? `${percent(beside / total)} during communication` : 'of the step']);
     const exposed = categories().filter((c) => c.key.startsWith('comm_exposed')).map((c) => c.key);
     const communicates = job.budget_ns.comm_overlapped > 0 ||
         exposed.some((k) => job.budget_ns[k] > 0);
@@ -116,8 +116,8 @@ function first_look(report) {
   const total = total_of(job.budget_ns || {});
   const replays = answer && answer.command;
   return [
-    answer && answer.culprit && !replays && h('p', {class: 'culprit'}, answer.culprit),
-    answer && answer.remedy && h('p', {class: 'remedy'}, `→ ${answer.remedy}`),
+    answer && answer.culprit && !replays && h('p', {class: 'culprit'}, unbroken(answer.culprit)),
+    answer && answer.remedy && h('p', {class: 'remedy'}, unbroken(`→ ${answer.remedy}`)),
     replays && command(answer.command),
     key_figures(report),
     total > 0 &&
@@ -131,7 +131,7 @@ export function analyze_hero(report) {
   const said = [...new Set([...report.warnings, ...((report.mfu && report.mfu.warnings) || [])])];
   return h(
       'header', {class: 'hero'}, h('p', {class: 'kicker'}, kicker(report)),
-      h('h1', null, headline(report)),
+      h('h1', null, unbroken(headline(report))),
       first_look(report),
       broken.length > 0 &&
           h('div', {class: 'notes broken', role: 'alert'},

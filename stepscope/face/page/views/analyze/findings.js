@@ -27,8 +27,17 @@ const sorts = [
     sort: 'bound',
     title: 'Bounds',
     lede: 'What free communication or a free host would buy: no change reaches it.'
+  },
+  {
+    sort: 'no_gain',
+    title: 'Without a gain of its own',
+    lede: 'What the answer rests on, or what to watch.'
   }
 ];
+
+// The part of the list that a finding stands in: an opportunity without a gain buys nothing.
+const part_of = (f) => (f.sort && f.sort !== 'opportunity' ? f.sort :
+  known(f.gain_ns) ? 'opportunity' : 'no_gain');
 
 // `same`: the findings under it, which recover the same time.
 function finding_item(f, same, step) {
@@ -61,7 +70,7 @@ export function findings_section(report) {
       'What a change would save is not known; the remarks on these traces say what to record.');
   const step = report.explanation ? report.explanation.baseline_ns : report.job.step_mean_ns;
   return h('div', null, sorts.map(({sort, title, lede}) => {
-    const of_sort = list.filter((f) => (f.sort || 'opportunity') === sort && !f.under);
+    const of_sort = list.filter((f) => part_of(f) === sort && !f.under);
     return of_sort.length > 0 && h('div', {class: 'findings-of-sort', 'data-sort': sort},
       h('h3', null, title, ' ', h('small', null, lede)), findings_list(of_sort, list, step));
   }));

@@ -114,7 +114,7 @@ function by_lateness(cells, whole) {
     of: (c) => c.more, least: least_shade * step, most,
     tip: (c) => `${ns(c.own)} a step without exposed communication, ${ns(Math.abs(c.more))} ${
       c.more < 0 ? 'less' : 'more'} than the median of its role`,
-    words: ['Time without exposed communication, above the median of the role',
+    words: ['A rank\'s step without exposed communication, less the median of its role',
             `${ns(most)} (${percent(most / step)} of a step). `]
   };
 }
@@ -148,7 +148,7 @@ function square(c, size, look, named) {
     }),
     size >= 18 && s('text', {
       x: c.x + size / 2, y: c.y + size / 2 + 4, 'text-anchor': 'middle', 'font-size': 10,
-      class: shade > 0.5 ? 'on-dark' : 'ink', 'pointer-events': 'none'
+      class: 'rank-number', 'pointer-events': 'none'
     }, c.rank)];
 }
 

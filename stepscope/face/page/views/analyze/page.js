@@ -36,7 +36,7 @@ const sections = [
   {
     id: 'findings',
     title: 'What to try',
-    lede: 'Largest gain first: the recorded steps replayed without it.',
+    lede: 'The recorded steps replayed without it. Each part has the largest gain first.',
     draw: findings_section
   },
   {
@@ -121,15 +121,22 @@ export function completed(report) {
   return report;
 }
 
-// The pipeline and GPUs have a section only if the run has a pipeline or a log of GPUs, the mesh
-// only if there are several ranks, the curve of steps only if there are several steps. Without
-// ranks only the inputs have a section.
+// The pipeline and GPUs have a section only if the run has a pipeline or a log of GPUs. Ranks and
+// stragglers have one only if there are several ranks, collectives and overlap also if one rank
+// communicates, and the curve of steps only if there are several steps. Without ranks only the
+// inputs have a section.
 export function analyze_page(data) {
   const report = completed(data);
+  const communicates = report.collectives.length > 0 ||
+      Object.entries(report.job.budget_ns || {})
+          .some(([key, v]) => key.startsWith('comm_') && v > 0);
   const has = {
     pipeline: report.pipeline,
     gpus: report.gpu_readings,
     mesh: report.ranks.length > 1,
+    stragglers: report.ranks.length > 1,
+    collectives: report.ranks.length > 1 || communicates,
+    overlap: report.ranks.length > 1 || communicates,
     steps: new Set(report.ranks.flatMap((r) => r.steps.map((x) => x.index))).size > 1
   };
   const shown = sections.filter((x) => !(x.id in has) || has[x.id]);

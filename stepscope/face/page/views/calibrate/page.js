@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a calibration: what the machine is, and its sections in order.
 
-import {h, missing} from '../../draw/elements.js';
+import {h, missing, unbroken} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {data_table, figure_column} from '../../draw/table.js';
 import {hyphened, notes_text, plural} from '../../format/names.js';
@@ -49,7 +49,7 @@ function calibrate_hero(report) {
   const kicker = measured ? `${report.machine.name} · ${plural(report.ranks, 'rank')} at once` :
     `${report.machine.name} · from ${plural(report.benchmarks.length, 'benchmark')}`;
   return h('header', {class: 'hero'}, h('p', {class: 'kicker'}, `${kicker} → ${report.file}`),
-    h('h1', null, report.answer.sentence), calibrate_figures(report),
+    h('h1', null, unbroken(report.answer.sentence)), calibrate_figures(report),
     remarks(report.warnings, 'this calibration'));
 }
 

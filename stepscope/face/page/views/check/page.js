@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a check: the answer, and its sections in order.
 
-import {h} from '../../draw/elements.js';
+import {h, unbroken} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {plain} from '../../format/names.js';
 import {known, ns, number, percent} from '../../format/numbers.js';
@@ -27,7 +27,8 @@ function check_hero(report) {
   ].filter(Boolean) : [];
   const kind = kinds[report.kind] || plain(report.kind);
   return h('header', {class: 'hero'}, h('p', {class: 'kicker'}, `${report.input} · ${kind}`),
-    h('h1', null, report.answer.sentence), figures(rows), remarks(report.warnings, 'this input'));
+    h('h1', null, unbroken(report.answer.sentence)), figures(rows),
+    remarks(report.warnings, 'this input'));
 }
 
 export const check_page = (report) => ({

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a comparison: the verdict, and its sections in order.
 
-import {h} from '../../draw/elements.js';
+import {h, unbroken} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {plural} from '../../format/names.js';
 import {known, ns, number, percent, signed_ns, signed_percent} from '../../format/numbers.js';
@@ -16,8 +16,8 @@ function compare_hero(report) {
     ['B against A', signed_percent(report.ratio - 1), interval &&
       `${signed_percent(interval[0] - 1)} to ${signed_percent(interval[1] - 1)}`],
     ['Difference', signed_ns(report.difference_ns), 'of the medians'],
-    ['Median of A', ns(a.median_ns), `${plural(a.steps, 'step')}, worth ${number(a.n_eff)}`],
-    ['Median of B', ns(b.median_ns), `${plural(b.steps, 'step')}, worth ${number(b.n_eff)}`],
+    ['Median of A', ns(a.median_ns), `${plural(a.steps, 'step')}, ${number(a.n_eff)} effective`],
+    ['Median of B', ns(b.median_ns), `${plural(b.steps, 'step')}, ${number(b.n_eff)} effective`],
     known(report.p) && ['p', report.p < 0.0001 ? '< 0.0001' : report.p.toFixed(4),
       `called below ${number(report.alpha)}`],
     known(report.max_regression) && ['Limit', percent(report.max_regression),
@@ -25,7 +25,7 @@ function compare_hero(report) {
   ].filter(Boolean);
   return h('header', {class: 'hero'},
     h('p', {class: 'kicker'}, `A ${a.label} · B ${b.label}`),
-    h('h1', null, report.answer.sentence), figures(rows),
+    h('h1', null, unbroken(report.answer.sentence)), figures(rows),
     remarks(report.warnings, 'this comparison'));
 }
 

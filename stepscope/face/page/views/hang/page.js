@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a hang: the answer, and its sections in order.
 
-import {h} from '../../draw/elements.js';
+import {h, unbroken} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {plural} from '../../format/names.js';
 import {bytes, count, sum} from '../../format/numbers.js';
@@ -28,7 +28,7 @@ function hang_hero(report) {
     ['Records', bytes(sum(report.inputs.map((i) => i.text_bytes)))]
   ].filter(Boolean);
   return h('header', {class: 'hero'}, h('p', {class: 'kicker'}, kicker),
-    h('h1', null, report.answer.sentence), figures(rows),
+    h('h1', null, unbroken(report.answer.sentence)), figures(rows),
     remarks(report.warnings, 'these records'));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of memory snapshots: the answer, and its sections in order.
 
-import {h} from '../../draw/elements.js';
+import {h, unbroken} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {plural} from '../../format/names.js';
 import {bytes, count, part} from '../../format/numbers.js';
@@ -28,7 +28,7 @@ function snapshot_hero(report) {
     d.out_of_memory_count > 0 && ['Failed allocations', count(d.out_of_memory_count)],
   ].filter(Boolean) : [];
   return h('header', {class: 'hero'}, h('p', {class: 'kicker'}, kicker),
-    h('h1', null, report.answer.sentence), figures(rows),
+    h('h1', null, unbroken(report.answer.sentence)), figures(rows),
     remarks(report.warnings, 'this snapshot'));
 }
 

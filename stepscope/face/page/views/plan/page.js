@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a search for plans: the fastest, and its sections in order.
 
-import {h} from '../../draw/elements.js';
-import {figures, remarks} from '../../draw/figures.js';
+import {h, unbroken} from '../../draw/elements.js';
+import {figures, interval_words, remarks} from '../../draw/figures.js';
 import {bytes, compact, count, ns, percent} from '../../format/numbers.js';
 import {plan_front} from './front.js';
 import {plan_launch} from './launch.js';
@@ -18,7 +18,8 @@ function plan_figures(report) {
   if (!best) return null;
   const spare = report.memory.capacity_bytes - best.memory_bytes.total;
   const rows = [
-    ['Step', ns(best.step_time_ns)], ['MFU', percent(best.mfu)],
+    ['Step', ns(best.step_time_ns), interval_words(best.step_interval_ns)],
+    ['MFU', percent(best.mfu)],
     [
       'Tokens a second', compact(best.tokens_per_second),
       `${compact(best.tokens_per_second / best.plan.devices)} a device`
@@ -35,8 +36,9 @@ function plan_hero(report) {
   const batch = `global batch ${count(report.global_batch)} × ${count(report.sequence)} tokens`;
   return h('header', {class: 'hero'},
     h('p', {class: 'kicker'}, `${report.model} · ${devices} × ${report.machine} · ${batch}`),
-    h('h1', null, report.answer.sentence),
+    h('h1', null, unbroken(report.answer.sentence)),
     report.answer.plan && h('p', {class: 'culprit plan'}, report.answer.plan),
+    (report.answer.remarks || []).map((r) => h('p', {class: 'remark'}, unbroken(r))),
     plan_figures(report), remarks(report.warnings, 'this search'));
 }
 

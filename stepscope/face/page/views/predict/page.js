@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a prediction: the answer, and its sections in order.
 
-import {h} from '../../draw/elements.js';
-import {figures, remarks} from '../../draw/figures.js';
+import {h, unbroken} from '../../draw/elements.js';
+import {figures, interval_words, remarks} from '../../draw/figures.js';
 import {bytes, compact, count, known, ns, number, percent} from '../../format/numbers.js';
 import {predict_comparison} from './comparison.js';
 import {predict_formulas} from './formulas.js';
@@ -15,7 +15,7 @@ import {predict_account} from './step.js';
 function predict_figures(report) {
   const spare = report.memory.headroom_bytes;
   const rows = [
-    ['Step', ns(report.step_time_ns)],
+    ['Step', ns(report.step_time_ns), interval_words(report.step_interval_ns)],
     ['MFU', percent(report.mfu), `HFU ${percent(report.hfu)}`],
     [
       'Tokens a second', compact(report.tokens_per_second),
@@ -38,7 +38,8 @@ function predict_hero(report) {
   const size = `${compact(model.parameters)} parameters`;
   const kicker = `${model.name} · ${size} · ${count(machine.devices)} × ${machine.name}`;
   return h('header', {class: 'hero'}, h('p', {class: 'kicker'}, kicker),
-    h('h1', null, report.answer.sentence), h('p', {class: 'culprit plan'}, report.answer.plan),
+    h('h1', null, unbroken(report.answer.sentence)),
+    h('p', {class: 'culprit plan'}, report.answer.plan),
     predict_figures(report), remarks(report.warnings, 'this prediction'));
 }
 

@@ -17,7 +17,7 @@ export function step_fall(terms, step_ns) {
     ns: t.ns,
     share: t.share
   });
-  const some = terms.filter((t) => t.ns !== 0).map(row);
+  const some = terms.filter((t) => Math.abs(t.ns) >= 1).map(row);  // a nanosecond
   const kept = some.filter((t) => t.name === 'matmul');
   const rest = some.filter((t) => t.name !== 'matmul').sort((a, b) => b.ns - a.ns);
   const rows = rounded_together([...rest, ...kept]);

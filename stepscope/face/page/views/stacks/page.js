@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a host profile: the threads' activities, and its sections in order.
 
-import {h} from '../../draw/elements.js';
+import {h, unbroken} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {hyphened, plain, plural} from '../../format/names.js';
 import {count, part} from '../../format/numbers.js';
@@ -34,7 +34,7 @@ function stacks_hero(report) {
   const against = report.against && h('p', {class: 'culprit plan'},
     `Compared with ${report.against.inputs.map((i) => i.path.split('/').pop()).join(', ')}.`);
   return h('header', {class: 'hero'}, h('p', {class: 'kicker'}, kicker),
-    h('h1', null, report.answer.sentence), against, figures(rows),
+    h('h1', null, unbroken(report.answer.sentence)), against, figures(rows),
     remarks(report.warnings, 'this profile'));
 }
 

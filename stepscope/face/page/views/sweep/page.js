@@ -2,7 +2,7 @@
 // The page of a sweep: the fastest value, and its sections in order.
 
 import {fitted} from '../../draw/chart.js';
-import {h, missing, note, swatch} from '../../draw/elements.js';
+import {h, missing, note, swatch, unbroken} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {line_chart} from '../../draw/line_chart.js';
 import {strip_chart, strip_of} from '../../draw/strips.js';
@@ -32,7 +32,8 @@ function sweep_hero(report) {
   ].filter(Boolean) : [];
   return h('header', {class: 'hero'},
     h('p', {class: 'kicker'}, `${plural(report.values.length, 'value')} of ${report.name}`),
-    h('h1', null, report.answer.sentence), figures(rows), remarks(report.warnings, 'this sweep'));
+    h('h1', null, unbroken(report.answer.sentence)), figures(rows),
+    remarks(report.warnings, 'this sweep'));
 }
 
 function sweep_values(report) {

@@ -2,7 +2,7 @@
 // The page of a run of training: the answer, and its sections in order.
 
 import {total_of} from '../../draw/budget_bars.js';
-import {h} from '../../draw/elements.js';
+import {h, unbroken} from '../../draw/elements.js';
 import {figures, remarks} from '../../draw/figures.js';
 import {categories} from '../../draw/looks.js';
 import {facts} from '../../draw/table.js';
@@ -54,7 +54,7 @@ function train_hero(report) {
       `${plural(s.ranks, 'rank')} × ZeRO-${s.zero} (${s.precision}, ${s.transport}) · ` +
       `${count(s.batch * s.accumulation)} sequences of ${count(s.sequence)} tokens a rank`;
   return h('header', {class: 'hero'}, h('p', {class: 'kicker'}, kicker),
-    h('h1', null, report.answer.sentence),
+    h('h1', null, unbroken(report.answer.sentence)),
     verdict && verdict.sentence && h('p', {class: 'culprit'}, of_steps ?
       `Steps ${of_steps[0]} to ${of_steps[1]}: ${verdict.sentence}` : verdict.sentence),
     report.steps.length > 0 && train_figures(report), remarks(report.warnings, 'this run'));

@@ -129,7 +129,7 @@ function curve(report, own, width) {
   const job = new Map(report.job.steps.map((step) =>
     [step.index, step.counted_ns || step.wall_ns]));
   const whole = numbers.map((n, i) => (job.has(n) ? job.get(n) : band[i] && band[i].most));
-  const marks = marked_steps(report, numbers, whole);
+  const marks = marked_steps(report, numbers, own ? band.map((b) => b && b.most) : whole);
   const many = others.length > most_lines;
   const range = band_of(others);
   const line = (l, look) => s('path', {d: path_of(l.times, frame), fill: 'none',
