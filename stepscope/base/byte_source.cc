@@ -66,7 +66,8 @@ class GzipSource final : public ByteSource {
       if (!more) return more.error();
       if (!*more && !has_pending_output()) {
         ended_ = true;
-        if (inside_member_)
+        cut_ = inside_member_;
+        if (cut_)
           damage_ = "gzip member cut after compressed byte " + std::to_string(input_.taken());
         break;
       }
@@ -77,6 +78,7 @@ class GzipSource final : public ByteSource {
   }
   [[nodiscard]] std::uint64_t position() const override { return input_.taken(); }
   [[nodiscard]] std::string damage() const override { return damage_; }
+  [[nodiscard]] bool is_cut() const override { return cut_; }
 
  private:
   void start_member() {
@@ -137,6 +139,7 @@ class GzipSource final : public ByteSource {
   bool inside_member_ = true;
   bool ended_ = false;
   std::string damage_;
+  bool cut_ = false;
 };
 
 class ZstdSource final : public ByteSource {
@@ -166,7 +169,8 @@ class ZstdSource final : public ByteSource {
                   " (" + ZSTD_getErrorName(left) + ")";
       } else if (!*more && out.pos == 0 && !full_) {
         ended_ = true;
-        if (left_in_frame_ != 0)
+        cut_ = left_in_frame_ != 0;
+        if (cut_)
           damage_ = "zstd frame cut after compressed byte " + std::to_string(input_.taken());
       } else {
         left_in_frame_ = left;
@@ -178,6 +182,7 @@ class ZstdSource final : public ByteSource {
   }
   [[nodiscard]] std::uint64_t position() const override { return input_.taken(); }
   [[nodiscard]] std::string damage() const override { return damage_; }
+  [[nodiscard]] bool is_cut() const override { return cut_; }
 
  private:
   CompressedInput input_;
@@ -188,6 +193,7 @@ class ZstdSource final : public ByteSource {
   bool full_ = false;  // the last call filled its room
   bool ended_ = false;
   std::string damage_;
+  bool cut_ = false;
 };
 
 // Ends the reading of decompression bombs.
@@ -210,6 +216,7 @@ class BoundedSource final : public ByteSource {
   }
   [[nodiscard]] std::uint64_t position() const override { return inflating_->position(); }
   [[nodiscard]] std::string damage() const override { return inflating_->damage(); }
+  [[nodiscard]] bool is_cut() const override { return inflating_->is_cut(); }
 
  private:
   std::unique_ptr<ByteSource> inflating_;

@@ -35,6 +35,8 @@ class ByteSource {
   // Why the stream ended before its format allows ("gzip member cut after byte N"), or empty. All
   // bytes before the damage were delivered.
   [[nodiscard]] virtual std::string damage() const { return {}; }
+  // Whether the damage is that the compressed file itself ends too early.
+  [[nodiscard]] virtual bool is_cut() const { return false; }
 };
 
 inline constexpr std::uint64_t most_inflation = 100;

@@ -33,6 +33,7 @@ struct InputRow {
   std::uint64_t events = 0;
   bool truncated = false;
   std::optional<std::uint64_t> cut_at{};  // byte of the (inflated) text where a truncated file ends
+  bool packed_cut = false;  // a compressed file that itself ends there, after `file_bytes`
   std::map<std::string, std::uint64_t> notes;
   std::optional<std::string> error;
 };

@@ -200,6 +200,7 @@ Culprit largest_bound(const JobResult& job) {
 
 // What to record where calls have no peers: messages, or collectives.
 Message peers_remedy(const JobResult& job) {
+  if (Message all = leave_ranks_out(job); !all.empty()) return all;
   std::array<std::size_t, 2> without{};
   for (std::size_t v = 0; v < job.collectives.times.by_view.size(); ++v) {
     const auto& calls = job.collectives.matches.ranks[v].calls;
@@ -214,6 +215,11 @@ Message peers_remedy(const JobResult& job) {
   return without[1] > without[0] && std::ranges::all_of(job.collectives.matches.groups, traced)
              ? msg::send_one_by_one()
              : msg::record_peers();
+}
+
+// The remedy with the page about it, if it is one of recording.
+Message where_to_read(const Message& remedy) {
+  return remedy.kind == MessageKind::leave_ranks_out ? remedy : msg::see_recording(remedy);
 }
 
 // What to record where delays have no cause although the launches are known.
@@ -231,7 +237,10 @@ Message repeat_remedy(const JobResult& job, const HeldOut& held_out) {
   constexpr std::size_t few_steps = 10;
   const bool chance = 4 * held_out.variation >= held_out.error;
   const std::optional<int>& world = job.collectives.matches.world_size;
-  if (world && static_cast<std::size_t>(*world) > job.ranks.size()) return msg::record_all_ranks();
+  if (world && static_cast<std::size_t>(*world) > job.ranks.size()) {
+    Message all = leave_ranks_out(job);
+    return all.empty() ? msg::record_all_ranks() : all;
+  }
   const auto lacks_launches = [](const RankResult& r) {
     return r.device.kind == "cuda" && !r.recording.has_launch_rows();
   };
@@ -249,6 +258,14 @@ Confidence replay_confidence(const Explanation& e) {
   return e.held_out ? Confidence::high : Confidence::medium;
 }
 
+Message leave_ranks_out(const JobResult& job) {
+  const CollectiveMatches& matches = job.collectives.matches;
+  if (matches.left_out == 0) return {};
+  const std::size_t there = job.ranks.size() + matches.left_out;
+  return msg::leave_ranks_out(matches.world_size &&
+                              there < static_cast<std::size_t>(*matches.world_size));
+}
+
 std::optional<NoAnswer> no_answer(const JobResult& job) {
   if (!job.explanation || !job.explanation->refused) return std::nullopt;
   const Explanation& e = *job.explanation;
@@ -262,7 +279,7 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
     const Message remedy = repeat_remedy(job, *e.held_out);
     return NoAnswer{msg::replay_misses(Percent{e.held_out->error}, e.held_out->steps,
                                        Percent{e.held_out->variation}),
-                    remedy.empty() ? Message() : msg::see_recording(remedy)};
+                    remedy.empty() ? Message() : where_to_read(remedy)};
   }
   struct Part {
     Ns time{};
@@ -280,7 +297,7 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
     if (const double share = share_of_time(p.time, e.path.length); share >= least_part)
       list.push_back(p.words(Percent{share}));
   return NoAnswer{msg::path_unexplained(Percent{e.unexplained_share}, std::move(list)),
-                  msg::see_recording(parts.front().remedy)};
+                  where_to_read(parts.front().remedy)};
 }
 
 Ns time_without_work(const JobResult& job) {

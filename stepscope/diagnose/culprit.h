@@ -85,6 +85,9 @@ struct NoAnswer {
 // Absent if it answers (Explanation::refused).
 [[nodiscard]] std::optional<NoAnswer> no_answer(const JobResult& job);
 
+// "leave --ranks out" where the traces of more ranks are there than were asked for; else nothing.
+[[nodiscard]] Message leave_ranks_out(const JobResult& job);
+
 // What the host, not the device, takes of a step on the rank where that is most: idle time of the
 // device before work that the host launches late, and waiting for ranks that do so. A free host
 // saves at most this.

@@ -155,7 +155,8 @@ Message cut_sentence(std::span<const InputRow> inputs, const JobResult& job) {
   if (files == 0 || job.steps.cut.empty()) return {};
   const InputRow& first = *std::ranges::find_if(inputs, cut);
   return msg::cut_off(value_if(files > 1, files), printable(first.path), first.cut_at,
-                      job.steps.common.empty() ? msg::no_step_left() : broken_steps(job));
+                      job.steps.common.empty() ? msg::no_step_left() : broken_steps(job),
+                      value_if(first.packed_cut, first.file_bytes));
 }
 
 Message recording_sentence(std::span<const InputRow> inputs, const JobResult& job) {

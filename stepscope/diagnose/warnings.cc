@@ -120,7 +120,7 @@ void job_warnings(const Analysis& report, Messages& out) {
     out.push_back(msg::clocks_differ());
   if (report.world_size && static_cast<std::size_t>(*report.world_size) > job.ranks.size() &&
       !job.collectives.rows.empty())
-    out.push_back(msg::ranks_absent(job.ranks.size(), *report.world_size));
+    out.push_back(msg::ranks_absent(job.ranks.size(), *report.world_size, leave_ranks_out(job)));
   if (!job.steps.missing.empty()) out.push_back(msg::steps_missing(job.steps.missing.size()));
   mismatch_warnings(job, out);
   unsure_group_warning(job, out);

@@ -133,6 +133,18 @@ TEST(Warnings, AbsentRanksAskForTheirTraces) {
   EXPECT_NE(with(warnings_of(t), "the traces of 1 of 8 ranks are here"), "");
 }
 
+TEST(Warnings, RanksThatWereGivenAndNotAskedForAreToBeAskedFor) {
+  TestReport t({{{BudgetCategory::compute, 100}}});
+  complete(t).report.world_size = t.job.collectives.matches.world_size = 8;
+  t.job.collectives.rows.emplace_back();
+  t.job.collectives.matches.left_out = 7;
+  EXPECT_TRUE(
+      with(warnings_of(t), "only 1 of 8 ranks are asked for").ends_with("leave --ranks out"));
+  t.job.collectives.matches.left_out = 3;
+  EXPECT_TRUE(with(warnings_of(t), "only 1 of 8 ranks are asked for")
+                  .ends_with("leave --ranks out and give the traces of all ranks"));
+}
+
 TEST(Warnings, ALinkThatRestsOnUnknownHostsIsNamed) {
   TestReport t({{{BudgetCategory::compute, 100}}, {{BudgetCategory::compute, 100}}});
   complete(t).report.machine = *machine_named("a100_sxm_80gb");

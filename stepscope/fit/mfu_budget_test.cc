@@ -308,7 +308,7 @@ TEST(MfuBudget, SeparatesThePipelineBubbleOnlyWhereItIsEvident) {
   std::vector<MfuRank> ranks(2, typical_rank());
   const MfuBudget without = budget_of(ranks, q);
   EXPECT_EQ(percent(without, MfuTerm::pipeline_bubble), 0);
-  EXPECT_TRUE(warns(without, "pipeline_bubble is not separated"));
+  EXPECT_TRUE(warns(without, "bubble of the pipeline is not separated"));
   MfuQuestion flat = q;
   flat.one_stage = true;
   EXPECT_FALSE(warns(budget_of(ranks, flat), "pipeline_bubble"));

@@ -115,6 +115,11 @@ constexpr std::array import_facts = {
          "calls: they have the times of its proxy or none (docs/reference/nccl-plugin.md)"},
     Fact{"no_categories",
          "no row of a file has a category (cat): nothing tells operators, calls and kernels apart"},
+    Fact{"cut_compression", "a compressed file ends before its data do: what it holds is read"},
+    Fact{"damaged_compression",
+         "the compressed data of a file are damaged: what stands before the damage is read; copy "
+         "it again"},
+    Fact{"unterminated_array", "the events of a file have no end: those before it are read"},
     Fact{"metric_of_no_rank", "{} samples of GPU metrics belong to no rank and are left out"},
 };
 

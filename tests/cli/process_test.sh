@@ -179,8 +179,8 @@ while IFS='|' read -r arguments says; do
   err_has "$says"
   [ "$(wc -l <"$dir/err")" = 1 ] || fail "more than a line for: $arguments"
 done <<EOF
-predict|the model is missing
-predict gpt3-175b|the machine is missing
+predict|the model, the machine, the number of GPUs, the batch (in sequences) and the length of the sequences are missing; give MODEL --machine NAME --gpus N --global-batch N --seq N
+predict gpt3-175b|the machine, the number of GPUs and the batch (in sequences) are missing
 predict gpt3-175 --machine a100_sxm_80gb --gpus 8 --global-batch 8|did you mean gpt3-175b
 predict gpt3-175b --machine a100_sxm --gpus 8 --global-batch 8|did you mean a100_sxm_40gb
 predict gpt3-175b --machine a100_sxm_80gb --global-batch 8|give --gpus N
@@ -275,12 +275,29 @@ for i in 1 2 3 4 5 6; do
 done
 run 1 "traces of six jobs" analyze "$dir/jobs"
 out_has "1 of 6 files: 1.json"
-err_has "left out: 2 more traces of another job"
-[ "$(wc -l <"$dir/err")" -eq 4 ] || fail "traces of six jobs: $(wc -l <"$dir/err") lines of errors"
+err_has "5 traces of other jobs are left out, as 2.json"
+[ "$(wc -l <"$dir/err")" -eq 1 ] || fail "traces of six jobs: $(wc -l <"$dir/err") lines of errors"
 
 head -c 100000 <(gzip -dc "$traces/rank0.json.gz") >"$dir/cut.json"
-run 0 "a truncated input" analyze "$dir/cut.json"
-out_has "is cut off"
+run 1 "a truncated input" analyze "$dir/cut.json"
+out_has "is cut off at byte"
+out_has "device not known"
+out_has "Copy the file again."
+err_has "copy the file again"
+grep -q '^note:' "$dir/out" && fail "a truncated input has notes on what it would hold"
+head -c 30000 "$traces/rank0.json.gz" >"$dir/cut.json.gz"
+run 1 "a truncated packed input" analyze "$dir/cut.json.gz"
+out_has "cut.json.gz is cut off after 30000 bytes (byte "
+err_has "is cut off after 30000 bytes, and no whole step is left"
+
+run 0 "all changes" whatif "$traces"
+out_has "rank_as_peers:data@1"
+grep -q '…' "$dir/out" && fail "all changes: a change is cut"
+
+run 0 "one rank of two" analyze "$traces" --ranks 0 -v
+out_has "only 1 of 2 ranks are asked for"
+out_has "leave --ranks out"
+grep -q "every rank's" "$dir/out" && fail "one rank of two: asks for traces that are given"
 
 run 0 "a quiet run" analyze "$traces" -q --html "$dir/quiet.html"
 out_empty "a quiet run"

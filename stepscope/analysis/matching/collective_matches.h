@@ -50,6 +50,7 @@ struct CollectiveMatches {
   // By view: the clock offset that matching assumed; calls keep their own instants.
   std::vector<ClockCorrection> coarse;
   std::optional<int> world_size;
+  std::size_t left_out = 0;  // ranks whose traces are there and were not asked for
   RankHosts hosts;
 
   [[nodiscard]] std::span<const CollectiveMember> members_of(const MatchedCollective& m) const {

@@ -268,7 +268,7 @@ class Reading {
     trace.metadata.texts.erase("damage");
     if (const std::string damage = source.damage(); !damage.empty()) {
       trace.notes.truncated = true;
-      trace.notes.add("damaged_compression", text_bytes);
+      trace.notes.add(source.is_cut() ? "cut_compression" : "damaged_compression", text_bytes);
       trace.metadata.texts["damage"] = damage;
     }
     if (events.place == Place::events) {

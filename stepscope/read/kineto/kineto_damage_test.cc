@@ -63,7 +63,7 @@ TEST(KinetoDamage, AGzipMemberCutAnywhereGivesWhatStandsBeforeTheCut) {
   for (std::size_t cut = packed.size() / 4; cut < packed.size(); cut += packed.size() / 16) {
     const Trace t = trace_of(packed.substr(0, cut));
     EXPECT_TRUE(t.notes.truncated);
-    EXPECT_EQ(noted(t, "damaged_compression"), 1U);
+    EXPECT_EQ(noted(t, "cut_compression"), 1U);
     EXPECT_NE(t.metadata.texts.at("damage").find("cut after"), std::string::npos);
     EXPECT_GE(t.notes.events, before);
     before = t.notes.events;

@@ -57,7 +57,8 @@ Result<std::vector<Trace>> read_perfetto_from(ByteSource& source, const std::str
   trace.metadata.file_bytes = source.position();
   if (const std::string damage = source.damage(); !damage.empty()) {
     trace.notes.truncated = true;
-    trace.notes.add("damaged_compression", packets.text_bytes());
+    trace.notes.add(source.is_cut() ? "cut_compression" : "damaged_compression",
+                    packets.text_bytes());
     trace.metadata.texts["damage"] = damage;
   }
   if (trace.notes.events == 0) return no_events(path, *count, packets.text_bytes());

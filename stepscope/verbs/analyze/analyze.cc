@@ -16,7 +16,6 @@
 #include "stepscope/fit/message_model.h"
 #include "stepscope/fit/mfu_job.h"
 #include "stepscope/read/files/input_files.h"
-#include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 #include "stepscope/say/wording.h"
 #include "stepscope/verbs/analyze/job_expectation.h"
@@ -40,6 +39,20 @@ JobOptions options_of(const AnalyzeRequest& request, const DescribedJob& describ
   options.details = request.details;
   if (described.machine) options.messages = message_model(*described.machine, options.world_size);
   return options;
+}
+
+// Whether a file ends before its first whole step, so that nothing is known.
+bool nothing_before_cut(const Analysis& a) {
+  return a.job.steps.common.empty() && !cut_sentence(a.inputs, a.job).empty();
+}
+
+// Without device rows a file that is cut may be of a CPU, or of a GPU whose rows come later.
+void forget_devices(JobResult& job) {
+  for (RankResult& r : job.ranks)
+    if (r.device.is_cpu()) {
+      r.device.kind = "unknown";
+      r.device.name = "device not known";
+    }
 }
 
 // What the recording lacks is said first. Without a whole step there is no verdict and no advice.
@@ -148,13 +161,23 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
   a.link_fits = fit_transfers(a.job.traffic.transfers);
   a.traces = words_for_shell(request.traces);
   a.answer = find_verdict(a.job, a.mfu, machine);
+  if (a.answer.culprit.kind == MessageKind::replay_without)  // a verdict knows no inputs
+    a.answer.culprit = msg::replay_without(a.answer.culprits.front().change, a.traces);
   a.answer.sentence =
       joined(msg::sentences, {impossible, a.answer.sentence, slowed_sentence(a.job)});
   a.findings = find_findings({.job = a.job,
                               .machine = machine,
                               .world_size = a.world_size,
                               .model = described.model ? &*described.model : nullptr});
+  // One cause has one confidence: a verdict may rest on less than its finding.
+  if (const Finding* said = said_finding(a))
+    a.findings[static_cast<std::size_t>(said - a.findings.data())].confidence =
+        a.answer.culprits.front().confidence;
   begin_with_recording(a);
+  if (nothing_before_cut(a)) {
+    a.answer.culprit = msg::copy_again();
+    return;
+  }
   const bool accounted = !unaccountable(a.job);
   a.warnings = analyze_warnings(a, accounted ? no_mfu : std::nullopt);
   if (!impossible.empty())
@@ -200,20 +223,22 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
     options.visit = [&](const WhatIfInputs& in) { result.program = recorded_program(in); };
   a.job = analyze_job(read->ranks, options);
   if (a.job.interrupted) return interrupted();
-  withhold_unfounded(a.job);
-  std::string unmet;  // why no asked step is here
-  if (auto none = not_in_traces(request.traces, a.job)) {
-    if (a.job.steps.common.empty()) unmet = capitalised(none->what);
-    fail(progress, result.failures, std::move(*none));
+  if (const auto none = no_such_steps(request.traces, a.job)) {
+    fail(progress, result.failures, *none);
+    return *none;
   }
+  withhold_unfounded(a.job);
+  a.job.collectives.matches.left_out = read->ranks_left_out;
+  if (auto none = not_in_traces(request.traces, a.job))
+    fail(progress, result.failures, std::move(*none));
   a.world_size = options.world_size ? options.world_size : a.job.collectives.matches.world_size;
   take_gpu_logs(request, *read, a);
   a.job.collectives.matches.hosts.given = described->domain.has_value();
   a.machine = machine_of(*described, a.job.ranks);
   judge(request, *described, read->run.world_size, progress, result);
-  if (!unmet.empty()) {
-    a.answer.sentence = msg::plain(unmet);
-    a.findings.clear();
+  if (nothing_before_cut(a)) {
+    forget_devices(a.job);
+    fail(progress, result.failures, no_whole_step(a.inputs, {}));
   }
   result.run = std::move(read->run);
   result.ranks = std::move(read->ranks);

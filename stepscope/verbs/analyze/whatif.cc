@@ -90,6 +90,7 @@ Result<std::optional<Machine>> machine_in(const WhatIfRequest& r) {
 struct ReadRanks {
   std::span<const RankInput> ranks{};
   std::optional<int> world_size{};
+  std::size_t left_out = 0;
   std::vector<InputRow> inputs{};
   std::vector<Error> failures{};
 };
@@ -101,13 +102,19 @@ Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>
   if (machine) options.messages = message_model(*machine, options.world_size);
   JobResult job = analyze_job(read.ranks, options);
   if (job.interrupted) return interrupted();
+  std::vector<Error> failures = std::move(read.failures);
+  if (const auto none = no_such_steps(r.traces, job)) {
+    fail(progress, failures, *none);
+    return *none;
+  }
   withhold_unfounded(job);
+  job.collectives.matches.left_out = read.left_out;
   WhatIfResult result{.version = std::string(version()),
                       .inputs = std::move(read.inputs),
                       .explanation = {},
                       .asked = !r.changes.empty(),
                       .warnings = replay_warnings(job),
-                      .failures = std::move(read.failures)};
+                      .failures = std::move(failures)};
   const auto absent = not_in_traces(r.traces, job);
   if (absent) fail(progress, result.failures, *absent);
   if (!job.explanation && absent) return *absent;
@@ -148,6 +155,7 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
   return replay(r, *machine,
                 {.ranks = read->ranks,
                  .world_size = read->run.world_size,
+                 .left_out = read->ranks_left_out,
                  .inputs = std::move(read->inputs),
                  .failures = std::move(read->failures)},
                 progress);
@@ -163,6 +171,7 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const AnalyzeResult& analyze
   return replay(r, *machine,
                 {.ranks = analyzed.ranks,
                  .world_size = analyzed.run.world_size,
+                 .left_out = analyzed.run.ranks.size() - analyzed.ranks.size(),
                  .inputs = analyzed.analysis.inputs},
                 progress);
 }

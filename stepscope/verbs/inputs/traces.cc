@@ -41,7 +41,8 @@ std::string_view name_of(RankSource source) {
 std::optional<std::uint64_t> cut_at(const InputReport& i) {
   std::optional<std::uint64_t> at;
   if (!i.notes.truncated) return at;
-  for (const char* reason : {"truncated_event", "damaged_compression", "unterminated_array"})
+  for (const char* reason :
+       {"truncated_event", "cut_compression", "damaged_compression", "unterminated_array"})
     if (const auto noted = i.notes.first_byte.find(reason); noted != i.notes.first_byte.end())
       at = std::min(at.value_or(noted->second), noted->second);
   return at;
@@ -62,6 +63,7 @@ std::vector<InputRow> input_rows(const Run& run) {
     row.events = i.notes.events;
     row.truncated = i.notes.truncated;
     row.cut_at = cut_at(i);
+    row.packed_cut = i.notes.counts.contains("cut_compression");
     row.notes = {i.notes.counts.begin(), i.notes.counts.end()};
     if (i.error) row.error = i.error->what;
     rows.push_back(std::move(row));
@@ -146,18 +148,20 @@ Result<Done> read_gpu_logs(const TracesRequest& request, const Progress& progres
   return Done{};
 }
 
-// Says why inputs are left out: of the traces of other jobs the first ones, and how many more.
+// Says why inputs are left out: a trace of another job with the reason, several in one line.
 void fail_inputs(const Run& run, const Progress& progress, std::vector<Error>& failures) {
-  constexpr std::size_t most_of_other_jobs = 3;
-  std::size_t of_other_jobs = 0;
-  for (const InputReport& i : run.inputs)
-    if (i.error && (!i.of_other_job || ++of_other_jobs <= most_of_other_jobs))
-      fail(progress, failures, *i.error);
-  if (of_other_jobs > most_of_other_jobs)
-    fail(progress, failures,
-         {.what = "left out: " + counted(of_other_jobs - most_of_other_jobs, "more trace") +
-                  " of another job",
-          .hint = "name the traces of one job; the JSON lists them (inputs[].error)"});
+  std::vector<const InputReport*> of_other_jobs;
+  for (const InputReport& i : run.inputs) {
+    if (i.error && i.of_other_job) of_other_jobs.push_back(&i);
+    if (i.error && !i.of_other_job) fail(progress, failures, *i.error);
+  }
+  if (of_other_jobs.size() == 1) fail(progress, failures, *of_other_jobs.front()->error);
+  if (of_other_jobs.size() < 2) return;
+  const std::string& first = of_other_jobs.front()->path;
+  fail(progress, failures,
+       {.what = fmt::format("{} traces of other jobs are left out, as {}", of_other_jobs.size(),
+                            first.substr(first.rfind('/') + 1)),
+        .hint = "name the traces of one job; the JSON says why (inputs[].error)"});
 }
 
 }  // namespace
@@ -224,6 +228,7 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
   for (RankTrace& r : read.run.ranks)
     if (request.ranks.empty() || request.ranks.contains(r.rank))
       read.ranks.push_back({r.rank, &r.trace});
+  read.ranks_left_out = read.run.ranks.size() - read.ranks.size();
   if (read.ranks.empty() && !read.run.ranks.empty())
     fail(progress, read.failures, no_such_ranks(request, read.run));
   return read;
@@ -258,13 +263,34 @@ Error no_whole_step(std::span<const InputRow> rows, const std::string& input) {
     return {.what = "the traces have no step that all ranks share",
             .file = input,
             .hint = "record the same steps on all ranks"};
+  const std::string hint = "copy the file again, or record it again";
+  if (cut->packed_cut)
+    return {.what = fmt::format("is cut off after {} bytes, and no whole step is left",
+                                cut->file_bytes),
+            .file = cut->path,
+            .hint = hint};
   return {.what = "is cut off, and no whole step is left",
           .file = cut->path,
           .byte = cut->cut_at,
-          .hint = "copy the file again, or record it again"};
+          .hint = hint};
 }
 
 namespace {
+
+// "mesh_tp, mesh_dp": the first of a job's groups.
+std::string some_groups(const CollectiveMatches& matches) {
+  constexpr std::size_t max_labels = 6;
+  std::vector<std::string> labels;
+  for (const CommGroup& group : matches.groups) {
+    std::string label = group_label(group);
+    if (std::ranges::find(labels, label) == labels.end()) labels.push_back(std::move(label));
+  }
+  const bool more = labels.size() > max_labels;
+  if (more) labels.resize(max_labels);
+  return fmt::format("{}{}", fmt::join(labels, ", "), more ? ", …" : "");
+}
+
+}  // namespace
 
 std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult& job) {
   const bool asked = request.first_step || request.last_step;
@@ -284,18 +310,7 @@ std::optional<Error> no_such_steps(const TracesRequest& request, const JobResult
                .hint = "give other steps, or leave --steps out"};
 }
 
-// "mesh_tp, mesh_dp": the first of a job's groups.
-std::string some_groups(const CollectiveMatches& matches) {
-  constexpr std::size_t max_labels = 6;
-  std::vector<std::string> labels;
-  for (const CommGroup& group : matches.groups) {
-    std::string label = group_label(group);
-    if (std::ranges::find(labels, label) == labels.end()) labels.push_back(std::move(label));
-  }
-  const bool more = labels.size() > max_labels;
-  if (more) labels.resize(max_labels);
-  return fmt::format("{}{}", fmt::join(labels, ", "), more ? ", …" : "");
-}
+namespace {
 
 std::optional<Error> no_such_group(const TracesRequest& request, const JobResult& job) {
   const CollectiveMatches& matches = job.collectives.matches;

@@ -42,6 +42,7 @@ struct ReadTraces {
   Run run;                            // owns the traces
   std::vector<InputRow> inputs;       // what became of each file
   std::vector<RankInput> ranks;       // those asked for, in `run`
+  std::size_t ranks_left_out = 0;     // of `run`, which were not asked for
   std::vector<GpuLog> gpu_logs;       // that were among the inputs
   std::vector<Error> gpu_log_errors;  // logs of GPUs that say nothing
   double seconds = 0;                 // that reading took
@@ -67,8 +68,11 @@ struct ReadTraces {
 // none; `input` is then named, or empty.
 [[nodiscard]] Error no_whole_step(std::span<const InputRow> rows, const std::string& input);
 
-// What the request asks for and the job has not: steps where some were recorded, and groups or
-// sizes of groups that the traces contradict.
+// The error of a request for steps that the job does not have, though it recorded others.
+[[nodiscard]] std::optional<Error> no_such_steps(const TracesRequest& request,
+                                                 const JobResult& job);
+
+// The same, and the error of groups or sizes of groups that the traces contradict.
 [[nodiscard]] std::optional<Error> not_in_traces(const TracesRequest& request,
                                                  const JobResult& job);
 
