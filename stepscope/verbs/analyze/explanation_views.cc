@@ -299,6 +299,36 @@ Message check_words(const Explanation& e) {
 
 }  // namespace
 
+namespace {
+
+// Rows whose first cell, a sentence, is folded where the line has no room for it. The last cell is
+// a word to be typed again and is never shortened.
+std::vector<std::vector<std::string>> folded_rows(std::vector<std::vector<std::string>> rows,
+                                                  std::span<const Column> columns,
+                                                  std::size_t width) {
+  constexpr std::size_t least = 24;  // columns of a sentence
+  std::size_t others = 2;
+  for (std::size_t c = 1; c < columns.size(); ++c) {
+    std::size_t widest = columns_of(columns[c].title);
+    for (const auto& row : rows) widest = std::max(widest, columns_of(row[c]));
+    others += 2 + widest;
+  }
+  const std::size_t room = std::max(least, width > others ? width - others : 0);
+  std::vector<std::vector<std::string>> folded;
+  for (auto& row : rows) {
+    std::string lines = wrapped(row[0], room);
+    for (std::size_t end = lines.find('\n'); end != std::string::npos; end = lines.find('\n')) {
+      row[0] = lines.substr(0, end);
+      lines.erase(0, end + 1);
+      folded.push_back(row);
+      for (std::string& cell : row) cell.clear();
+    }
+  }
+  return folded;
+}
+
+}  // namespace
+
 std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenarios,
                            std::size_t longest, std::size_t width) {
   std::vector<std::vector<std::string>> rows;
@@ -315,12 +345,14 @@ std::string scenarios_text(const Explanation& e, std::span<const WhatIf> scenari
          range_text(saved_text(w.saved), saved_text(most)),
          range_text(saved_share(w.saved, e.step), saved_share(most, e.step)), name_of(w.scenario)});
   }
-  return text_table({{.title = "if", .right = false},
-                     {.title = "step"},
-                     {.title = "saves"},
-                     {.title = "of it"},
-                     {.title = "whatif", .right = false}},
-                    std::move(rows), width);
+  constexpr std::size_t whole = 1000;
+  std::vector<Column> columns = {{.title = "if", .right = false, .longest = whole},
+                                 {.title = "step"},
+                                 {.title = "saves"},
+                                 {.title = "of it"},
+                                 {.title = "whatif", .right = false, .longest = whole}};
+  rows = folded_rows(std::move(rows), columns, width);
+  return text_table(std::move(columns), std::move(rows), whole);
 }
 
 std::string explanation_text(const std::optional<Explanation>& explanation, std::size_t width) {
@@ -346,7 +378,15 @@ std::string whatif_text(const WhatIfResult& r, std::size_t width) {
   const auto scenarios = shown_answers(r);
   std::string out =
       wrapped(msg::sentences(Messages{msg::whole_step_takes(e.step), check_words(e)}), width);
-  if (!scenarios.empty()) out += '\n' + scenarios_text(e, scenarios, scenarios.size(), width);
+  std::vector<WhatIf> shown;
+  std::vector<std::string> idle;  // changes that nobody asked for and that save nothing
+  for (const WhatIf& w : scenarios)
+    if (!r.asked && w.refused.empty() && most_saved(w) == Ns{0} && w.saved == Ns{0})
+      idle.push_back(name_of(w.scenario));
+    else
+      shown.push_back(w);
+  if (!shown.empty()) out += '\n' + scenarios_text(e, shown, shown.size(), width);
+  if (!idle.empty()) out += '\n' + wrapped(msg::saves_nothing(idle.size(), idle), width);
   for (const std::string& w : say_all(r.warnings)) out += "\nnote: " + wrapped(w, width - 6);
   return out;
 }
