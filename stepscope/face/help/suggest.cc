@@ -68,6 +68,8 @@ std::string flag_elsewhere(const CLI::App& verb, std::string_view flag) {
     return "progress is drawn on a terminal only, and --quiet leaves it out";
   if (is_one_of({"color", "colour", "no-color", "no-colour"}))
     return "colours are for a terminal only, and NO_COLOR=1 turns them off";
+  if (is_one_of({"v", "verbose"}) && has_flag(verb, "--json"))
+    return "it has no longer text: --json writes all figures";
   if (!is_one_of({"o", "out", "output", "output-dir", "format", "outfile", "save"})) return {};
   std::vector<std::string> outputs;
   for (const FlagView& f : flags_of(verb))
@@ -139,7 +141,7 @@ std::string unknown_flag(const CLI::App& verb, std::string_view flag) {
       return edit_distance(name, without_dashes(flag)) > 1;
     });
   for (std::string& name : near) name.insert(0, "--");
-  std::string remedy = near.empty() ? flag_elsewhere(verb, flag) : std::string();
+  std::string remedy = near.empty() || flag == "-v" ? flag_elsewhere(verb, flag) : std::string();
   if (!remedy.empty()) return fmt::format("{} has no flag {}; {}", verb.get_name(), flag, remedy);
   if (!there.empty()) remedy = fmt::format("it is a flag of {}", joined(there, " and "));
   if (!near.empty()) remedy += (remedy.empty() ? "" : "; ") + did_you_mean(near);

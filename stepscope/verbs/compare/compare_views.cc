@@ -76,8 +76,10 @@ Message p_in_words(double p) { return msg::p_value(value_if(p >= 0.0001, Digits{
 Message compare_sentence(const Comparison& r) {
   const RatioTest& t = r.runs.ratio;
   const double change = std::fabs(t.ratio - 1);
-  const Message differ = msg::steps_differ(Digits{change * 100}, change < 0.001, t.ratio >= 1,
-                                           Nanoseconds(std::fabs(t.b.median - t.a.median)));
+  const double longer = std::fabs(t.b.median - t.a.median);
+  const Message differ = longer == 0 ? msg::steps_alike()
+                                     : msg::steps_differ(Digits{change * 100}, change < 0.001,
+                                                         t.ratio >= 1, Nanoseconds(longer));
   switch (t.verdict) {
     case Verdict::slower:
     case Verdict::faster:
