@@ -31,7 +31,7 @@ std::string_view stem_of_table(std::string_view file) { return file.substr(0, fi
 void InstructionTable::read_comment(std::string_view line) {
   constexpr std::string_view of_sources = "# sources: ";
   constexpr std::string_view of_interpreter = "# interpreter: ";
-  if (line.starts_with(of_sources)) sources_ = line.substr(of_sources.size());
+  if (line.starts_with(of_sources)) sources_.emplace_back(line.substr(of_sources.size()));
   if (line.starts_with(of_interpreter)) interpreter_ = line.substr(of_interpreter.size());
 }
 
@@ -80,6 +80,23 @@ Result<InstructionTable> InstructionTable::parse(std::string_view text, std::str
                  .file = std::string(path),
                  .hint = "write file, function, first unit, last unit and line, separated by tabs"};
   return table;
+}
+
+Result<Done> InstructionTable::add(const InstructionTable& other) {
+  if (!interpreter_.empty() && !other.interpreter_.empty() && interpreter_ != other.interpreter_)
+    return Error{.what = "tables of " + interpreter_ + " and of " + other.interpreter_,
+                 .hint = "give the tables of the interpreter that was profiled"};
+  if (interpreter_.empty()) interpreter_ = other.interpreter_;
+  sources_.insert(sources_.end(), other.sources_.begin(), other.sources_.end());
+  const auto before = static_cast<std::uint32_t>(files_.size());
+  files_.insert(files_.end(), other.files_.begin(), other.files_.end());
+  for (const auto& [function, rows] : other.functions_)
+    for (Row row : rows) {
+      row.file += before;
+      functions_[function].push_back(row);
+    }
+  rows_ += other.rows_;
+  return Done{};
 }
 
 bool InstructionTable::knows(const Frame& frame) const {

@@ -33,9 +33,12 @@ class InstructionTable {
   // Whether the table contains the function.
   [[nodiscard]] bool knows(const Frame& frame) const;
   [[nodiscard]] std::size_t rows() const { return rows_; }
-  // "deepspeed 0.16.7" and "CPython 3.11". Empty if the table does not name them.
-  [[nodiscard]] const std::string& sources() const { return sources_; }
+  // "deepspeed 0.16.7", and "CPython 3.11". Empty if the table does not name them.
+  [[nodiscard]] const std::vector<std::string>& sources() const { return sources_; }
   [[nodiscard]] const std::string& interpreter() const { return interpreter_; }
+  // Takes the rows of another table too. A function that both have keeps the rows of both. Error:
+  // the tables are of two versions of CPython.
+  [[nodiscard]] Result<Done> add(const InstructionTable& other);
 
  private:
   struct Row {
@@ -48,7 +51,7 @@ class InstructionTable {
   std::unordered_map<std::string, std::vector<Row>> functions_;
   void read_comment(std::string_view line);
 
-  std::string sources_;
+  std::vector<std::string> sources_;
   std::string interpreter_;
   std::size_t rows_ = 0;
 };

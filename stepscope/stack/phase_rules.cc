@@ -17,7 +17,8 @@ constexpr std::string_view rule_schema = "stepscope.phases/1";
 
 class RuleReader {
  public:
-  RuleReader(PhaseRules& rules, std::string_view sources) : rules_(rules), sources_(sources) {}
+  RuleReader(PhaseRules& rules, std::span<const std::string> sources)
+      : rules_(rules), sources_(sources) {}
 
   Result<Done> read(const RuleFile& file) {
     const auto root = parse_json(file.json, file.path);
@@ -31,9 +32,9 @@ class RuleReader {
     if (fields.text("schema", std::string(rule_schema)) != rule_schema)
       fields.fail("schema", "is none that is known", std::string("write ").append(rule_schema));
     const std::string only = fields.text("sources", "");
-    if (!only.empty() && only != sources_) {  // checked, not taken
-      PhaseRules apart;
-      return RuleReader(apart, only).read(file);
+    if (!only.empty() && std::ranges::find(sources_, only) == sources_.end()) {
+      PhaseRules apart;  // checked, not taken
+      return RuleReader(apart, std::span(&only, 1)).read(file);
     }
     each(fields, "passes", problems,
          [&](JsonFields& f, const JsonValue& at) { pass(f, at, problems); });
@@ -134,7 +135,7 @@ class RuleReader {
   }
 
   PhaseRules& rules_;
-  std::string_view sources_;
+  std::span<const std::string> sources_;
   std::vector<bool> kind_known_{};
 };
 
@@ -173,7 +174,8 @@ void add_rest(PhaseRules& rules) {
 
 }  // namespace
 
-Result<PhaseRules> make_phase_rules(std::span<const RuleFile> files, std::string_view sources) {
+Result<PhaseRules> make_phase_rules(std::span<const RuleFile> files,
+                                    std::span<const std::string> sources) {
   PhaseRules rules;
   RuleReader reader(rules, sources);
   for (const RuleFile& file : files)

@@ -78,6 +78,6 @@ struct RuleFile {
 // win. A file with "sources" holds for one version of a package and takes part only if `sources`
 // names it ("deepspeed 0.16.7"). Errors name file, line and field.
 [[nodiscard]] Result<PhaseRules> make_phase_rules(std::span<const RuleFile> files = {},
-                                                  std::string_view sources = {});
+                                                  std::span<const std::string> sources = {});
 
 }  // namespace stepscope

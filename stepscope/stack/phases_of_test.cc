@@ -21,7 +21,8 @@ Told told(std::string_view text, std::string_view rules_json = {},
   EXPECT_TRUE(p) << p.error().message();
   std::vector<RuleFile> files;
   if (!rules_json.empty()) files.push_back({"rules.json", rules_json});
-  const auto rules = make_phase_rules(files, table == nullptr ? "" : table->sources());
+  const auto rules =
+      make_phase_rules(files, table == nullptr ? std::span<const std::string>() : table->sources());
   EXPECT_TRUE(rules) << rules.error().message();
   const NodePhases phases = phases_of(*p, *rules, table);
   const StackSummary s = summarize(*p, *rules, phases);
@@ -166,7 +167,7 @@ TEST(Phases, TakeInstructionsAndLines) {
 TEST(Phases, OfOneVersionNeedItsTable) {
   const auto table = open_instruction_table("deepspeed-0.16.7-cpython3.11");
   ASSERT_TRUE(table) << table.error().message();
-  EXPECT_EQ(table->sources(), "deepspeed 0.16.7");
+  EXPECT_EQ(table->sources(), (std::vector<std::string>{"deepspeed 0.16.7"}));
   EXPECT_EQ(table->interpreter(), "CPython 3.11");
   const auto with_table = [&](const std::string& stack) {
     const Told t = told(stack + " 1\n", "", &*table);

@@ -2,6 +2,7 @@
 #include "stepscope/verbs/stacks/stacks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -18,7 +19,8 @@ namespace {
 
 constexpr std::size_t drawn_nodes = 8000;
 
-Result<PhaseRules> read_rules(const std::vector<std::string>& paths, std::string_view sources) {
+Result<PhaseRules> read_rules(const std::vector<std::string>& paths,
+                              std::span<const std::string> sources) {
   std::vector<std::string> texts;
   for (const std::string& path : paths) {
     auto text = read_text(path);
@@ -32,13 +34,20 @@ Result<PhaseRules> read_rules(const std::vector<std::string>& paths, std::string
 
 Result<StacksResult> open_rules(const StacksRequest& request) {
   StacksResult result;
-  if (!request.lasti.empty()) {
-    auto table = open_instruction_table(request.lasti);
+  for (const std::string& name : request.lasti) {
+    auto table = open_instruction_table(name);
     if (!table) return table.error();
-    result.table = std::move(*table);
-    result.lasti = request.lasti;
+    if (!result.table) {
+      result.table = std::move(*table);
+    } else if (const auto added = result.table->add(*table); !added) {
+      Error error = added.error();
+      error.what = "--lasti: " + error.what;
+      return error;
+    }
+    result.lasti += (result.lasti.empty() ? "" : ", ") + name;
   }
-  auto rules = read_rules(request.rules, result.table ? result.table->sources() : "");
+  auto rules = read_rules(request.rules,
+                          result.table ? result.table->sources() : std::span<const std::string>());
   if (!rules) return rules.error();
   result.rules = std::move(*rules);
   return result;
@@ -74,6 +83,11 @@ Result<Profile> read_before(const StacksRequest& request, WeightUnit expected) {
   return before;
 }
 
+// "deepspeed 0.16.7 and torch 2.6".
+std::string in_words(const std::vector<std::string>& sources) {
+  return fmt::format("{}", fmt::join(sources, " and "));
+}
+
 // Where the lines of frames with a CPython instruction come from, and which frames have no line.
 Messages remarks_on_lines(const StacksResult& r) {
   const NodePhases& p = r.phases;
@@ -85,8 +99,8 @@ Messages remarks_on_lines(const StacksResult& r) {
   }
   Messages remarks;
   if (p.resolved > 0)
-    remarks.push_back(
-        msg::lines_of_table(p.resolved, all, r.lasti, r.table->sources(), r.table->interpreter()));
+    remarks.push_back(msg::lines_of_table(p.resolved, all, r.lasti, in_words(r.table->sources()),
+                                          r.table->interpreter()));
   if (p.unresolved > 0) remarks.push_back(msg::frames_without_line(p.unresolved, all));
   if (p.off_table > 0) remarks.push_back(msg::frames_off_table(p.off_table));
   return remarks;
@@ -107,7 +121,7 @@ Messages remarks_on_versions(const StacksRequest& request, const StacksResult& r
       if (r.profile.tree.self[n] == 0 ||
           rules->phases[phases.self[n]].name == r.rules.phases[r.phases.self[n]].name)
         continue;
-      remarks.push_back(msg::rules_of_versions(table->sources(), name));
+      remarks.push_back(msg::rules_of_versions(in_words(table->sources()), name));
       break;
     }
   }

@@ -28,9 +28,8 @@ struct StacksRequest {
   std::string format{};              // of profile_format_names(); empty: recognised
   std::string against{};             // an earlier profile to compare with; empty: none
   std::vector<std::string> rules{};  // files of phases, before the built-in ones
-  // A table of CPython instructions, for lines of frames: of instruction_table_names(), or a file.
-  // Empty: none.
-  std::string lasti{};
+  // Tables of CPython instructions, for lines of frames: of instruction_table_names(), or files.
+  std::vector<std::string> lasti{};
   // The traces of the same run, which are joined with the profiles; without inputs no traces are
   // read.
   TracesRequest traces{};
@@ -64,7 +63,7 @@ struct StacksResult {
   StackSummary summary{};
   FlameGraph flame{};  // of both profiles where there are two
   std::optional<StacksBefore> before{};
-  std::string lasti{};  // name or path of the table of instructions, or empty
+  std::string lasti{};  // names or paths of the tables of instructions ("a, b"), or empty
   std::optional<StacksTrace> trace{};
   Messages warnings{};
   std::vector<Error> failures{};  // what could not be read or joined while the rest was

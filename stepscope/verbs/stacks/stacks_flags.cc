@@ -73,9 +73,11 @@ void declare(CLI::App& app, StacksFlags& f) {
   app.add_option(
          "--lasti", f.request.lasti,
          "Table of CPython instructions, for source lines of frames like fetch [0x36a]: a file, "
-         "or one of the program's own: " +
+         "or one of the program's own; one table for each package. The program has " +
              own_tables())
       ->type_name("TABLE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(inputs);
   app.add_flag("--top-down", f.top_down, "Show the call tree, callers above callees")->group(trees);
   app.add_flag("--bottom-up", f.bottom_up, "Show the call tree, callees above callers")

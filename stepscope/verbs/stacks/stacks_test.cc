@@ -57,12 +57,17 @@ TEST(Stacks, AProfileThatCannotBeReadIsAFailureWhileAnotherCan) {
   EXPECT_EQ(none.error().file, "none.collapsed");
 }
 
+// No table without a name.
+std::vector<std::string> one(const std::string& table) {
+  return table.empty() ? std::vector<std::string>() : std::vector{table};
+}
+
 TEST(Stacks, SayWhereLinesOfInstructionsComeFrom) {
   const std::string fetch = "T;PartitionedParameterCoordinator.fetch_sub_module ";
   const std::string path = file_with("stacks_test_lasti.txt",
                                      fetch + "[0x36a] 5\n" + fetch + "[0xfff] 1\nT;mine [0x1] 1\n");
   const auto remarks = [&](const std::string& table) {
-    const auto result = stacks({.profiles = {path}, .lasti = table});
+    const auto result = stacks({.profiles = {path}, .lasti = one(table)});
     EXPECT_TRUE(result) << result.error().message();
     return say_all(result->warnings);
   };
@@ -78,13 +83,43 @@ TEST(Stacks, SayWhereLinesOfInstructionsComeFrom) {
                 "profile may be of other versions"}));
   const std::string nameless = file_with("stacks_test_table.tsv", "m.py\tmine\t0x0\t0x9\t4\n");
   EXPECT_NE(remarks(nameless)[0].find("of its versions"), std::string::npos);
-  EXPECT_FALSE(stacks({.profiles = {path}, .lasti = "none.tsv"}));
+  EXPECT_FALSE(stacks({.profiles = {path}, .lasti = {"none.tsv"}}));
+}
+
+TEST(Stacks, TablesOfSeveralPackagesAreJoinedInAnyOrder) {
+  const std::string path = file_with(
+      "stacks_test_packages.txt",
+      "T;PartitionedParameterCoordinator.fetch_sub_module [0x36a] 5\nT;Module._call [0x2] 1\n");
+  const std::string own = "deepspeed-0.16.7-cpython3.11";
+  const std::string rows = "nn/module.py\tModule._call\t0x0\t0x9\t41\n";
+  const std::string other = file_with("stacks_test_torch.tsv",
+                                      "# sources: torch 2.6\n# interpreter: CPython 3.11\n" + rows);
+  for (const std::vector<std::string>& tables :
+       {std::vector{own, other}, std::vector{other, own}}) {
+    const auto result = stacks({.profiles = {path}, .lasti = tables});
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_EQ(result->phases.resolved, 2U);
+    EXPECT_EQ(result->lasti, tables[0] + ", " + tables[1]);
+    const std::string said = say_all(result->warnings)[0];
+    EXPECT_NE(said.find("deepspeed 0.16.7"), std::string::npos) << said;
+    EXPECT_NE(said.find("torch 2.6"), std::string::npos) << said;
+    EXPECT_NE(said.find(" on CPython 3.11"), std::string::npos) << said;
+    bool throttle = false;  // by the rules of DeepSpeed 0.16.7, which name it by its line
+    for (const HostPhase& phase : result->rules.phases)
+      throttle = throttle || phase.label.find("throttle") != std::string::npos;
+    EXPECT_TRUE(throttle);
+  }
+  const std::string newer =
+      file_with("stacks_test_newer.tsv", "# interpreter: CPython 3.12\n" + rows);
+  const auto mixed = stacks({.profiles = {path}, .lasti = {own, newer}});
+  ASSERT_FALSE(mixed);
+  EXPECT_NE(mixed.error().message().find("CPython 3.11 and of CPython 3.12"), std::string::npos);
 }
 
 TEST(Stacks, RulesOfOneVersionThatWouldTellMoreAreNamed) {
   const std::string lines = "T;fetch_sub_module (deepspeed/runtime/zero/x.py:";
   const auto remarks = [](const std::string& path, const std::string& table) {
-    const auto result = stacks({.profiles = {path}, .lasti = table});
+    const auto result = stacks({.profiles = {path}, .lasti = one(table)});
     EXPECT_TRUE(result) << result.error().message();
     return say_all(result->warnings);
   };
