@@ -1,6 +1,6 @@
-# cmake -DKIND=machine -DDIR=data/machines -DOUT=machine_data.cc -P embed_catalogue.cmake: writes the JSON, text and
+# cmake -DKIND=machine -DDIR=data/machines -DOUT=machine_data.cc -P embed_catalogue.cmake: writes the JSON, text, Markdown and
 # tab-separated files of a folder as C++ string literals, and the function KIND_texts() that returns them.
-file(GLOB files ${DIR}/*.json ${DIR}/*.txt ${DIR}/*.tsv)
+file(GLOB files ${DIR}/*.json ${DIR}/*.txt ${DIR}/*.tsv ${DIR}/*.md)
 list(SORT files)
 set(text "#include \"stepscope/base/embedded_text.h\"\n\nnamespace stepscope {\nnamespace {\n")
 # With "sv" the compiler need not count the characters of a long text.

@@ -153,15 +153,18 @@ function(stepscope_nvtx module)
   endif()
 endfunction()
 
-# Embeds data/KINDs/*.json, *.txt and *.tsv in a module (stepscope/base/embedded_text.h), so that an installed program has its
-# catalogues.
+# Embeds data/KINDs/*.json, *.txt, *.tsv and *.md, or those of another folder, in a module (stepscope/base/embedded_text.h), so
+# that an installed program has its catalogues.
 function(stepscope_embed_catalogue module kind)
   set(dir ${PROJECT_SOURCE_DIR}/data/${kind}s)
+  if(ARGC GREATER 2)
+    set(dir ${PROJECT_SOURCE_DIR}/${ARGV2})
+  endif()
   set(script ${PROJECT_SOURCE_DIR}/cmake/embed_catalogue.cmake)
   set(out ${PROJECT_BINARY_DIR}/generated/${kind}_data.cc)
-  file(GLOB texts CONFIGURE_DEPENDS ${dir}/*.json ${dir}/*.txt ${dir}/*.tsv)
+  file(GLOB texts CONFIGURE_DEPENDS ${dir}/*.json ${dir}/*.txt ${dir}/*.tsv ${dir}/*.md)
   add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -DKIND=${kind} -DDIR=${dir} -DOUT=${out} -P ${script}
-                     DEPENDS ${texts} ${script} COMMENT "Embedding data/${kind}s" VERBATIM)
+                     DEPENDS ${texts} ${script} COMMENT "Embedding ${dir}" VERBATIM)
   target_sources(stepscope_${module} PRIVATE ${out})
   # The standard asks for 65,536 characters; g++ and clang take more.
   set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)

@@ -29,7 +29,8 @@ void declare_model(CLI::App& app, TrainFlags& f) {
       ->capture_default_str()
       ->type_name("PRESET")
       ->group(group);
-  app.add_option("--data", f.request.data, "Text or token files to train on")
+  app.add_option("--data", f.request.data,
+                 "Text or token files to train on; without any, pages of stepscope's own")
       ->type_name("FILE")
       ->group(group);
   as_choice(app.add_option("--data-format", f.data_format,

@@ -39,6 +39,7 @@ struct TrainNote {
     skipping,          // a checkpoint of a later step, which is damaged
     resuming,          // from a checkpoint
     metrics,           // where metrics are served
+    built_in_text,     // the run trains on it, because no file is named
     nothing_to_train,  // the checkpoint has all steps
     fault,             // a fault of the request ends or halts a rank now
     restarting         // ranks that are processes are started again, and why

@@ -138,9 +138,6 @@ Result<TrainSettings> settings_of(const TrainRequest& r, int ranks) {
   auto engine = engine_of(r);
   if (!engine) return engine.error();
   s.engine = *engine;
-  if (r.data.empty() && !r.plan_only)
-    return Error{.what = "there is nothing to train on",
-                 .hint = "give --data FILE: a text, or a file of tokens"};
   s.data = {.paths = r.data,
             .format = r.data_format,
             .sample_tokens = s.engine.tokens,

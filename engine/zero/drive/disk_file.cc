@@ -2,6 +2,7 @@
 #include "engine/zero/drive/disk_file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +32,15 @@ Result<DiskFile> DiskFile::open(const std::string& path) {
   if (::fstat(fd, &info) != 0) return file_error(path, "cannot open", errno);
   if (!S_ISREG(info.st_mode))
     return Error{.what = "is no regular file", .file = path, .hint = "write it to a file first"};
+  return file;
+}
+
+Result<DiskFile> DiskFile::of_text(std::string_view text, const std::string& name) {
+  const int fd = ::memfd_create(name.c_str(), MFD_CLOEXEC);
+  if (fd < 0) return file_error(name, "cannot hold it in memory", errno);
+  DiskFile file(name, fd);
+  if (auto written = file.write(0, std::as_bytes(std::span(text))); !written)
+    return written.error();
   return file;
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "stepscope/base/result.h"
 
@@ -19,6 +20,8 @@ namespace stepscope::zero {
 class DiskFile {
  public:
   [[nodiscard]] static Result<DiskFile> open(const std::string& path);
+  // A file without a place that holds `text`; errors call it `name`.
+  [[nodiscard]] static Result<DiskFile> of_text(std::string_view text, const std::string& name);
   // Opens an empty file for writing and reading. An existing file is emptied.
   [[nodiscard]] static Result<DiskFile> create(const std::string& path);
   DiskFile(DiskFile&& other) noexcept;

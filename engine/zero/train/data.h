@@ -29,7 +29,7 @@ enum class TokenFormat : std::uint8_t {
 [[nodiscard]] std::optional<TokenFormat> token_format(std::string_view name);
 
 struct DataConfig {
-  std::vector<std::string> paths{};
+  std::vector<std::string> paths{};     // none: built_in_text()
   std::optional<TokenFormat> format{};  // absent: llmc if the magic number fits, else text
   std::int64_t sample_tokens = 0;       // T
   std::int64_t vocabulary = 0;          // a larger or equal token is an error
@@ -40,6 +40,10 @@ struct DataConfig {
 };
 
 enum class Split : std::uint8_t { train, validation };
+
+// The project's pages of explanation, to train on where no file is named. As text, whatever
+// DataConfig::format is.
+[[nodiscard]] const std::string& built_in_text();
 
 class TokenData {
  public:
@@ -69,7 +73,7 @@ class TokenData {
     std::int64_t first_sample = 0;
   };
   explicit TokenData(const DataConfig& config) : config_(config) {}
-  [[nodiscard]] static Result<File> open_file(const std::string& path, const DataConfig& config);
+  [[nodiscard]] static Result<File> open_file(DiskFile opened, const DataConfig& config);
   [[nodiscard]] Result<Done> count_samples();
   [[nodiscard]] Result<Done> read_tokens(const File& file, std::int64_t first,
                                          std::span<std::int32_t> tokens) const;
