@@ -20,26 +20,43 @@ std::string shown(double value) {
   return text.data();
 }
 
-void resolve(const std::optional<LinkTiming>& timing, bool outer, ResolvedTiming& into,
-             std::vector<std::string>& assumptions) {
-  std::string assumed;
+// The numbers of a link's timing that other machines give.
+struct AssumedTiming {
   std::size_t count = 0;
+  std::string values{};  // "hop_ll_us 0.75, …"
+};
+
+AssumedTiming resolve(const std::optional<LinkTiming>& timing, bool outer, ResolvedTiming& into) {
+  AssumedTiming assumed;
   for (std::size_t p = 0; p < link_parameter_count; ++p) {
     const LinkParameterInfo& parameter = link_parameters[p];
     const std::optional<double> fallback = outer ? parameter.out : parameter.up;
     const std::optional<double> measured = timing ? timing->values[p] : std::nullopt;
     into[p] = measured.value_or(fallback.value_or(std::numeric_limits<double>::quiet_NaN()));
     if (measured || !fallback) continue;
-    assumed.append(assumed.empty() ? "" : ", ").append(parameter.name);
-    assumed.append(" ").append(shown(*fallback));
-    ++count;
+    assumed.values.append(assumed.values.empty() ? "" : ", ").append(parameter.name);
+    assumed.values.append(" ").append(shown(*fallback));
+    ++assumed.count;
   }
+  return assumed;
+}
+
+// One line for both links.
+void note_timing(const AssumedTiming& up, const AssumedTiming& out,
+                 std::vector<std::string>& assumptions) {
+  const std::size_t count = up.count + out.count;
   if (count == 0) return;
+  const bool both = up.count > 0 && out.count > 0;
+  std::string said = both           ? "scale_up.timing and scale_out.timing: "
+                     : up.count > 0 ? "scale_up.timing: "
+                                    : "scale_out.timing: ";
+  if (both)
+    said += std::to_string(up.count) + " and " + std::to_string(out.count) + " numbers are";
+  else
+    said += count == 1 ? "1 number is" : std::to_string(count) + " numbers are";
+  said += " taken from other machines";
   constexpr std::size_t few = 4;
-  std::string said = std::string(outer ? "scale_out" : "scale_up") + ".timing: " +
-                     (count == 1 ? "1 number is" : std::to_string(count) + " numbers are") +
-                     " taken from other machines";
-  if (count <= few) said += " (" + assumed + ")";
+  if (count <= few) said += " (" + up.values + (both ? "; " : "") + out.values + ")";
   assumptions.push_back(said + "; stepscope calibrate fits yours to output of nccl-tests");
 }
 
@@ -137,12 +154,13 @@ Result<Network> make_network(const Machine& machine, const NetworkOptions& optio
     network.oversubscription = out.oversubscription.value_or(1.0);
     if (out.reduction) network.out_reduction_from = out.reduction->group_from.value_or(2);
   }
+  const AssumedTiming up =
+      resolve(machine.scale_up ? machine.scale_up->timing : std::nullopt, false, network.up_timing);
+  const AssumedTiming out = resolve(machine.scale_out ? machine.scale_out->timing : std::nullopt,
+                                    true, network.out_timing);
   // Nothing is assumed about links that do not exist.
-  std::vector<std::string> of_no_links;
-  resolve(machine.scale_up ? machine.scale_up->timing : std::nullopt, false, network.up_timing,
-          network.domain > 1 ? network.assumptions : of_no_links);
-  resolve(machine.scale_out ? machine.scale_out->timing : std::nullopt, true, network.out_timing,
-          network.out ? network.assumptions : of_no_links);
+  note_timing(network.domain > 1 ? up : AssumedTiming{}, network.out ? out : AssumedTiming{},
+              network.assumptions);
   if (machine.scale_up && machine.scale_up->timing)
     network.up_measured_to = machine.scale_up->timing->measured_to;
   if (machine.scale_out && machine.scale_out->timing)

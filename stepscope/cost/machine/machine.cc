@@ -85,16 +85,37 @@ const Machine* find_machine(std::string_view gpu_name, std::optional<Bytes> memo
   return find_machine(machine_catalogue(), gpu_name, memory);
 }
 
+bool has_peak(const Machine& machine) {
+  return std::ranges::any_of(machine.peak_rates, [](const auto& rate) { return rate.has_value(); });
+}
+
 Result<Machine> machine_named(const std::string& name) {
   const auto texts = machine_texts();
   const auto machines = machine_catalogue();  // one per text, in the same order
-  std::vector<std::string_view> stems;
+  std::vector<std::string_view> stems;        // of machines whose steps can be predicted
+  std::vector<std::string_view> models;       // of these, the ones of the product `name`
+  const Machine* model = nullptr;
   for (std::size_t i = 0; i < machines.size(); ++i) {
-    if (same(stem(texts[i].file), name) || is_called(machines[i], name)) return machines[i];
-    stems.push_back(stem(texts[i].file));
+    const std::string_view one = stem(texts[i].file);
+    if (same(one, name) || is_called(machines[i], name)) return machines[i];
+    if (!has_peak(machines[i])) continue;
+    stems.push_back(one);
+    const bool of_product = !name.empty() && one.size() > name.size() && one[name.size()] == '_' &&
+                            same(one.substr(0, name.size()), name);
+    if (!of_product) continue;
+    models.push_back(one);
+    model = &machines[i];
   }
+  if (models.size() == 1) return *model;
   if (name.ends_with(".json") || name.find('/') != std::string::npos) return read_machine(name);
   constexpr std::size_t longest = 200;  // of a text that is still printed
+  if (models.size() > 1) {
+    std::string list;
+    for (std::size_t i = 0; i < models.size(); ++i)
+      list.append(i == 0 ? "" : i + 1 == models.size() ? " or " : ", ").append(models[i]);
+    return Error{.what = "the catalogue has several machines \"" + name + "\"",
+                 .hint = "did you mean " + list + "?"};
+  }
   return Error{.what = "no machine \"" + name.substr(0, longest) + "\" in the catalogue",
                .hint = "did you mean " + nearest_names(name, stems) +
                        "? A machine file (as data/machines/*.json) ends with .json; stepscope list "

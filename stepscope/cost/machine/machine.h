@@ -85,6 +85,9 @@ struct Machine {
 // unknown name is an error that suggests the nearest stems.
 [[nodiscard]] Result<Machine> machine_named(const std::string& name);
 
+// Whether a rate of its matrix products is known, which predictions need.
+[[nodiscard]] bool has_peak(const Machine& machine);
+
 // Dense peak of matrix products in `dtype`.
 [[nodiscard]] std::optional<FlopRate> peak(const Machine& machine, Dtype dtype);
 

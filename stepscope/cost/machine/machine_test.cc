@@ -260,10 +260,25 @@ TEST(MachineNamed, EveryMachineByTheStemOfItsFile) {
 }
 
 TEST(MachineNamed, AnUnknownNameSuggestsTheNearest) {
-  const auto machine = machine_named("h100_sxm");
+  const auto machine = machine_named("h10_sxm");
   ASSERT_FALSE(machine);
   EXPECT_NE(machine.error().message().find("h100_sxm_80gb"), std::string::npos)
       << machine.error().message();
+}
+
+TEST(MachineNamed, AProductStandsForItsOnlyMachine) {
+  const auto only = machine_named("H200");
+  ASSERT_TRUE(only) << only.error().message();
+  EXPECT_EQ(only->name, "H200 SXM");
+  // The 96 GB H100 has no known peak, so nothing can be predicted of it.
+  const auto sxm = machine_named("h100_sxm");
+  ASSERT_TRUE(sxm) << sxm.error().message();
+  EXPECT_EQ(sxm->name, "H100-80GB SXM");
+  const auto several = machine_named("h100");
+  ASSERT_FALSE(several);
+  EXPECT_EQ(several.error().hint, "did you mean h100_pcie_80gb or h100_sxm_80gb?");
+  EXPECT_FALSE(machine_named("h1")) << "not a whole word of a name";
+  EXPECT_FALSE(machine_named(""));
 }
 
 TEST(MachineNamed, AFileThatIsNotThereIsNamed) {

@@ -368,6 +368,21 @@ std::string model_of_repository(std::string_view id) {
   return name;
 }
 
+// Releases whose layers are those of a model of the catalogue: what differs (RoPE's scaling, the
+// longest context, the training) changes no cost. From their config.json.
+constexpr auto same_layers = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"llama318b", "llama-3-8b"},
+    {"llama3170b", "llama-3-70b"},
+    {"llama3370b", "llama-3-70b"},
+    {"llama31405b", "llama-3-405b"},
+});
+
+std::string_view catalogue_name(const std::string& repository) {
+  const auto* const found =
+      std::ranges::find(same_layers, repository, [](const auto& release) { return release.first; });
+  return found == same_layers.end() ? std::string_view() : found->second;
+}
+
 }  // namespace
 
 Result<Transformer> find_model(const std::string& name) {
@@ -381,8 +396,10 @@ Result<Transformer> find_model(const std::string& name) {
                     std::ranges::count(name, '/') > 1 || name.ends_with(".json");
   if (path || (name.find('/') != std::string::npos && std::filesystem::exists(name, failed)))
     return read_model(name);
+  const std::string repository = model_of_repository(name);
+  const std::string_view alike = catalogue_name(repository);
   for (const Transformer& m : model_catalogue())
-    if (model_of_repository(m.name) == model_of_repository(name)) return m;
+    if (m.name == alike || model_of_repository(m.name) == repository) return m;
   std::vector<std::string_view> names;
   for (const Transformer& m : model_catalogue()) names.push_back(m.name);
   constexpr std::size_t longest = 200;  // of a text that is still printed

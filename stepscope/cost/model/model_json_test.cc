@@ -119,6 +119,11 @@ TEST(FindModel, SuggestsTheNearestNames) {
   EXPECT_EQ(find_model("mistralai/Mistral-7B-v0.1")->name, "mistral-7b");
   EXPECT_EQ(find_model("meta-llama/Llama-2-7b-chat-hf")->name, "llama-2-7b");
   EXPECT_EQ(find_model("deepseek-ai/DeepSeek-V3")->name, "deepseek-v3");
+  EXPECT_EQ(find_model("meta-llama/Llama-3.1-8B")->name, "llama-3-8b");
+  EXPECT_EQ(find_model("meta-llama/Llama-3.1-70B-Instruct")->name, "llama-3-70b");
+  EXPECT_EQ(find_model("meta-llama/Llama-3.3-70B-Instruct")->name, "llama-3-70b");
+  EXPECT_EQ(find_model("meta-llama/Llama-3.1-405B")->name, "llama-3-405b");
+  EXPECT_EQ(find_model("llama-3.1-405b-mlperf")->name, "llama-3.1-405b-mlperf");
   EXPECT_FALSE(find_model("meta-llama/Llama-3.2-1B")) << "another model of the family";
   EXPECT_FALSE(find_model("mistralai/Mistral-7B-v0.3")) << "its vocabulary is larger";
   const auto missing = find_model("llama4-70b");

@@ -117,7 +117,14 @@ Result<ComputeModel> make_compute_model(const Machine& machine, Dtype dtype,
                                         bool vendor_attention) {
   const auto format = std::string(name(dtype));
   if (!peak(machine, dtype)) {
-    return lacks(machine, "peak_tflops." + format, "the rate of the plan's matrix products");
+    Error error = lacks(machine, "peak_tflops." + format, "the rate of the plan's matrix products");
+    for (const Dtype other : {Dtype::fp16, Dtype::bf16, Dtype::fp32})
+      if (peak(machine, other)) {
+        error.hint = "give --dtype " + std::string(name(other)) + ", whose rate it has, or " +
+                     error.hint.substr(error.hint.starts_with("give ") ? 5 : 0);
+        break;
+      }
+    return error;
   }
   if (!machine.memory_rate) return lacks(machine, "memory_gb_per_s", "the rate of its memory");
   ComputeModel model;
