@@ -77,4 +77,12 @@ std::string_view row_name(const LayerConventions& conventions, std::string_view 
   return at == conventions.names.end() ? ours : at->theirs;
 }
 
+std::string_view operation_of_row(std::string_view theirs) {
+  for (const LayerConventions& text : conventions) {
+    const auto at = std::ranges::find(text.names, theirs, &RowName::theirs);
+    if (at != text.names.end()) return at->ours;
+  }
+  return {};
+}
+
 }  // namespace stepscope

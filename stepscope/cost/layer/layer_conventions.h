@@ -32,5 +32,7 @@ struct LayerConventions {
 [[nodiscard]] const LayerConventions* find_layer_conventions(std::string_view name);
 // The text's name of a row.
 [[nodiscard]] std::string_view row_name(const LayerConventions& conventions, std::string_view ours);
+// Our name of a row that a text names; empty if no text does.
+[[nodiscard]] std::string_view operation_of_row(std::string_view theirs);
 
 }  // namespace stepscope

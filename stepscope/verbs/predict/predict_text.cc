@@ -165,6 +165,13 @@ std::vector<std::string> sum_cells(const OperationSum& s) {
           time_or_none(s.communication_backward)};
 }
 
+// With --vary the tables are of one of the plans: ", of tp=1, the first of 3 plans".
+std::string of_first_plan(const PredictResult& r) {
+  if (r.comparison.empty()) return {};
+  return fmt::format(", of {}, the first of {} plans", r.comparison.front().label,
+                     r.comparison.size());
+}
+
 std::string layers_table(const PredictResult& r, std::size_t width) {
   std::vector<Column> columns = {{"part", false},
                                  {"operation", false},
@@ -190,8 +197,10 @@ std::string layers_table(const PredictResult& r, std::size_t width) {
   std::vector<std::vector<std::string>> rows;
   for (const OperationRow& o : r.operations) rows.push_back(operation_cells(o));
   for (const OperationSum& s : operation_sums(r.operations)) rows.push_back(sum_cells(s));
-  return "Operations of one micro-batch on one device (FLOPs, bytes; times alone). Sums are over "
-         "all layers of the part:\n" +
+  return fmt::format(
+             "Operations of one micro-batch on one device{} (FLOPs, bytes; times alone). Sums are "
+             "over all layers of the part:\n",
+             of_first_plan(r)) +
          text_table(std::move(columns), std::move(rows), std::max(width, least_layers_width));
 }
 
@@ -327,9 +336,10 @@ std::string convention_tables(const PredictResult& r, std::size_t width) {
     rows.push_back(table_sum_cells(t.sum, t.layers));
     if (!out.empty()) out += '\n';
     out +=
-        wrapped(fmt::format("{} by the conventions \"{}\": one of {} layers, one micro-batch, one "
-                            "device (TFLOP, GB, ms at the rated peaks):",
-                            t.name, r.conventions->name, t.layers),
+        wrapped(fmt::format("{} by the conventions \"{}\": one of {} layers of {} ({} heads), one "
+                            "micro-batch, one device{} (TFLOP, GB, ms at the rated peaks):",
+                            t.name, r.conventions->name, t.layers, r.model.hidden, r.model.heads,
+                            of_first_plan(r)),
                 width);
     out += folded_table(table_columns(), std::move(rows), width);
   }
