@@ -2446,6 +2446,7 @@ class PredictionAttributes:
 class PlanSearchAnswer(Record):
     sentence: str
     plan: str
+    remarks: list[str]
 
 class PlanSearchMemory(Record):
     capacity_bytes: int

@@ -30,6 +30,8 @@ class PlanPage(CommandPage):
                          sum(p["near_tie"] for p in data["best"]))
         self.assertEqual(self.texts("#launch summary"), ["Megatron-LM", "DeepSpeed", "torchtitan"])
         self.assertEqual(self.texts("#launch pre"), [f["text"] for f in data["flags"]])
+        self.assertIn("80\u202f%: ", self.texts(".figures small")[0])
+        self.assertEqual(self.texts(".remark"), data["answer"]["remarks"])
 
     def test_the_front_has_every_plan_and_says_it(self):
         data = self.show(*GPT3, "--gpus", "128", "--against", "tp=8,pp=8")

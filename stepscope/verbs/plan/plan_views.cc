@@ -199,6 +199,41 @@ Json flags_list(const PlanResult& r) {
 
 }  // namespace
 
+namespace {
+
+// What the flags of the request decide and the search does not, where it may make the best plan
+// faster on this machine.
+Message not_tried(const PlanResult& r) {
+  const Plan& best = r.found.best.front().plan;
+  Messages flags;
+  const Dtype dtype = best.precision.matmul;
+  if ((dtype == Dtype::bf16 || dtype == Dtype::fp16) && peak(r.machine, Dtype::fp8))
+    flags.push_back(msg::plain("--dtype fp8"));
+  if (best.ep > 1 && !best.overlap.experts) flags.push_back(msg::plain("--ep-overlap"));
+  if (best.ep > 1 && !best.experts.narrow_dispatch)
+    flags.push_back(msg::plain("--narrow-dispatch"));
+  if (best.tp > 1 && !best.overlap.tensor) flags.push_back(msg::plain("--tp-overlap"));
+  return flags.empty() ? Message() : msg::not_tried(std::move(flags));
+}
+
+// What the fastest plan rests on.
+Messages remarks_of(const PlanResult& r) {
+  Messages out;
+  if (r.found.best.empty()) return out;
+  if (r.found.offload_searched && !r.request.offload)
+    out.push_back(msg::fits_offloaded(ByteSize{allowed_bytes(r)}));
+  if (Message more = not_tried(r); !more.empty()) out.push_back(std::move(more));
+  return out;
+}
+
+Json remarks_json(const PlanResult& r) {
+  Json out = Json::array();
+  for (const Message& remark : remarks_of(r)) out.push_back(say_stopped(remark));
+  return out;
+}
+
+}  // namespace
+
 Json plan_tree(const PlanResult& r) {
   const SearchResult& found = r.found;
   Json reasons = Json::object();
@@ -208,7 +243,8 @@ Json plan_tree(const PlanResult& r) {
           {"version", version()},
           {"answer",
            {{"sentence", say_stopped(plan_sentence(r))},
-            {"plan", found.best.empty() ? Json() : Json(say(plan_in_words(found.best[0].plan)))}}},
+            {"plan", found.best.empty() ? Json() : Json(say(plan_in_words(found.best[0].plan)))},
+            {"remarks", remarks_json(r)}}},
           {"model", r.model.name},
           {"machine", r.machine.name},
           {"devices", r.request.devices},
@@ -359,22 +395,6 @@ std::string sensitivity(const SearchResult& found) {
                            std::move(rows), 160);
 }
 
-// What the flags of the request decide and the search does not, where it may make the best plan
-// faster on this machine.
-std::string not_tried(const PlanResult& r, std::size_t width) {
-  if (r.found.best.empty()) return {};
-  const Plan& best = r.found.best.front().plan;
-  Messages flags;
-  const Dtype dtype = best.precision.matmul;
-  if ((dtype == Dtype::bf16 || dtype == Dtype::fp16) && peak(r.machine, Dtype::fp8))
-    flags.push_back(msg::plain("--dtype fp8"));
-  if (best.ep > 1 && !best.overlap.experts) flags.push_back(msg::plain("--ep-overlap"));
-  if (best.ep > 1 && !best.experts.narrow_dispatch)
-    flags.push_back(msg::plain("--narrow-dispatch"));
-  if (best.tp > 1 && !best.overlap.tensor) flags.push_back(msg::plain("--tp-overlap"));
-  return flags.empty() ? "" : wrapped(msg::not_tried(std::move(flags)), width);
-}
-
 std::string ties(const PlanResult& r) {
   const auto near = std::ranges::count(r.found.best, true, &FoundPlan::near_tie);
   if (near < 2) return {};
@@ -395,10 +415,8 @@ std::string plan_text(const PlanResult& r, const PlanTextOptions& options) {
     const FoundPlan& best = r.found.best.front();
     out += wrapped(plan_in_words(best.plan), width);
     out += wrapped(interval_in_words(best.cost), width);
-    if (r.found.offload_searched && !r.request.offload)
-      out += wrapped(msg::fits_offloaded(ByteSize{allowed_bytes(r)}), width);
   }
-  out += not_tried(r, width);
+  for (const Message& remark : remarks_of(r)) out += wrapped(remark, width);
   if (r.found.stopped) out += "The search was interrupted: this is what was found until then.\n";
   out += shown_against(r, width) + why(r.found);
   const std::size_t wide = std::max<std::size_t>(width, 120);
