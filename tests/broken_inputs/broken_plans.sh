@@ -85,7 +85,7 @@ expect "an unknown machine" 2 "did you mean" -- "$stepscope" predict gpt3-175b -
 expect "an unknown term" 2 "did you mean bubble" -- gpt3 --tp 8 --pp 16 --explain bubbles
 expect "an unknown collective" 2 "did you mean all_reduce" -- "$stepscope" predict --collective allreduce --group 8 --machine h100_sxm_80gb
 expect "a format that the machine lacks" 2 "peak_tflops.fp8" -- gpt3 --tp 8 --pp 16 --dtype fp8
-expect "no model" 2 "the model is missing" -- "$stepscope" predict
+expect "no model" 2 "the model, the machine, " -- "$stepscope" predict
 expect "no sequence" 2 "give --seq" -- "$stepscope" predict llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8
 
 echo "Files:"

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "stepscope/base/nearest_names.h"
 #include "stepscope/base/number_text.h"
 
 namespace stepscope {
@@ -51,7 +52,7 @@ Result<std::size_t> key_named(std::string_view name) {
     return static_cast<std::size_t>(found - search_key_names.begin());
   }
   return Error{.what = "the search does not vary \"" + std::string(name) + "\"",
-               .hint = "it varies " + list(search_key_names)};
+               .hint = "did you mean " + nearest_names(name, search_key_names) + "?"};
 }
 
 Result<std::int64_t> value_of(std::size_t key, std::string_view text) {

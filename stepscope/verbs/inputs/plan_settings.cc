@@ -2,8 +2,12 @@
 #include "stepscope/verbs/inputs/plan_settings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
 
 #include "stepscope/cost/plan/deepspeed_config.h"
 #include "stepscope/cost/plan/plan_fields.h"
@@ -81,17 +85,50 @@ void derive_dp(Plan& plan) {
     plan.dp = std::max<std::int64_t>(plan.devices / (ranks * plan.cp * plan.pp), 1);
 }
 
-std::optional<Error> fix_sequence(Plan& plan, const Transformer& model) {
-  if (model.patches)
-    plan.batch.sequence = image_tokens(*model.patches);
-  else if (model.positions == Positions::learned && model.max_positions > 0)
-    plan.batch.sequence = model.max_positions;
-  else
-    return Error{.what = model.name + " takes sequences of any length", .hint = "give --seq N"};
+// Absent: the model takes sequences of any length.
+std::optional<std::int64_t> length_of(const Transformer& model) {
+  if (model.patches) return image_tokens(*model.patches);
+  if (model.positions == Positions::learned && model.max_positions > 0) return model.max_positions;
   return std::nullopt;
 }
 
 }  // namespace
+
+std::optional<Error> missing_settings(const PlanSettings& s, bool machine, const Transformer* model,
+                                      bool devices, std::span<const PlanSetting> differs) {
+  const auto given = [&](std::string_view name) {
+    return names(s.fields, name) || names(differs, name);
+  };
+  const bool whole = s.plan || !s.plan_file.empty();
+  struct Missing {
+    bool is;
+    std::string_view what;
+    std::string_view flag;
+  };
+  const bool any_length = model == nullptr || !length_of(*model);
+  const auto all = std::to_array<Missing>({
+      {model == nullptr, "the model", "MODEL"},
+      {!machine, "the machine", "--machine NAME"},
+      {devices && !whole && s.gpus == 0 && s.nodes == 0, "the number of GPUs", "--gpus N"},
+      {!whole && s.ds_config.empty() && !given("global-batch"), "the batch (in sequences)",
+       "--global-batch N"},
+      {!whole && !given("seq") && any_length, "the length of the sequences", "--seq N"},
+  });
+  std::vector<std::string_view> what;
+  std::string flags;
+  for (const Missing& m : all) {
+    if (!m.is) continue;
+    what.push_back(m.what);
+    flags.append(flags.empty() ? "" : " ").append(m.flag);
+  }
+  if (what.empty()) return std::nullopt;
+  const std::string_view last = what.back();
+  what.pop_back();
+  return Error{.what = fmt::format("{}{}{} {} missing", fmt::join(what, ", "),
+                                   what.empty() ? "" : " and ", last, what.empty() ? "is" : "are"),
+               .hint = "give " + flags,
+               .code = ErrorCode::refused};
+}
 
 Result<MadePlan> make_plan(const PlanSettings& s, const Transformer& model, const Machine& machine,
                            std::span<const PlanSetting> differs) {
@@ -101,13 +138,11 @@ Result<MadePlan> make_plan(const PlanSettings& s, const Transformer& model, cons
   const auto devices = devices_of(s, machine);
   if (!devices) return devices.error();
   const bool whole = s.plan || !s.plan_file.empty();
-  if (*devices == 0 && !whole)
-    return Error{.what = "the number of GPUs is missing", .hint = "give --gpus N"};
+  if (auto missing = missing_settings(s, true, &model, true, differs)) return *std::move(missing);
   auto made = start_of(s, model, *devices);
   if (!made) return made.error();
   Plan& plan = made->plan;
-  if (!whole && !given("seq"))
-    if (const auto missing = fix_sequence(plan, model)) return *missing;
+  if (!whole && !given("seq")) plan.batch.sequence = length_of(model).value_or(0);
   if (const auto set = apply(plan, s); !set) return set.error();
   for (const PlanSetting& field : differs)
     if (const auto set = set_plan_field(plan, field.name, field.value); !set) return set.error();
@@ -115,9 +150,6 @@ Result<MadePlan> make_plan(const PlanSettings& s, const Transformer& model, cons
   const bool degrees =
       *devices > 0 || given("tp") || given("sequence-degree") || given("cp") || given("pp");
   if (!given("dp") && degrees) derive_dp(plan);
-  if (!whole && s.ds_config.empty() && !given("global-batch"))
-    return Error{.what = "the batch is missing",
-                 .hint = "give --global-batch N, the sequences of one optimizer step"};
   return made;
 }
 

@@ -49,6 +49,13 @@ struct MadePlan {
                                          const Machine& machine,
                                          std::span<const PlanSetting> differs = {});
 
+// What a request has to name and does not, as one error; `model` is null where it is not known.
+// "the machine and the batch are missing; give --machine NAME --global-batch N". `devices`: whether
+// the settings have to say how many.
+[[nodiscard]] std::optional<Error> missing_settings(const PlanSettings& settings, bool machine,
+                                                    const Transformer* model, bool devices = true,
+                                                    std::span<const PlanSetting> differs = {});
+
 // The error of a plan that check_plan refuses: it names the plan's file if that file alone is
 // refused too.
 [[nodiscard]] Error with_plan_file(const PlanSettings& settings, const Transformer& model,

@@ -31,9 +31,6 @@ Result<Done> restrict_to(SearchRequest& request, const std::vector<PlanSetting>&
 
 Result<SearchRequest> search_request(const PlanRequest& asked, const Transformer& model,
                                      const Machine& machine, Messages& notes) {
-  if (asked.devices.empty())
-    return Error{.what = "the number of GPUs is missing",
-                 .hint = "write --gpus 512 or --gpus 64:512"};
   SearchRequest request;
   PlanSettings settings = asked.base;
   settings.gpus = asked.devices.front();
@@ -50,6 +47,26 @@ Result<SearchRequest> search_request(const PlanRequest& asked, const Transformer
   if (const auto set = restrict_to(request, asked.fix, "fix", fix); !set) return set.error();
   if (const auto set = restrict_to(request, asked.most, "max", limit); !set) return set.error();
   return request;
+}
+
+// Why the values of --fix and --max leave no plan to search: that of the plan with the fixed values
+// on the first number of devices; nothing where that plan can run.
+std::optional<Error> why_none(const PlanRequest& asked, const PlanResult& result) {
+  if (asked.fix.empty()) return std::nullopt;
+  PlanSettings settings = asked.base;
+  settings.gpus = asked.devices.front();
+  std::string flags;
+  for (const PlanSetting& s : asked.fix)
+    flags += (flags.empty() ? "" : ",") + s.name + '=' + s.value;
+  const auto of_fix = [&](Error error) {
+    error.what = fmt::format("--fix {} leaves no plan of {} GPUs: {}", flags, asked.devices.front(),
+                             error.what);
+    return error;
+  };
+  const auto made = make_plan(settings, result.model, result.machine, asked.fix);
+  if (!made) return of_fix(made.error());
+  if (const auto can = check_plan(result.model, made->plan); !can) return of_fix(can.error());
+  return std::nullopt;
 }
 
 // The plans of one's own, before anything is searched.
@@ -83,12 +100,14 @@ void price(AgainstPlan& own, const PlanResult& result, const Network& network) {
 }  // namespace
 
 Result<PlanResult> plan(const PlanRequest& request, const Progress& progress) {
-  if (request.model.empty() || request.machine.empty())
-    return Error{.what = request.model.empty() ? "the model is missing" : "the machine is missing",
-                 .hint = "write stepscope plan MODEL --machine NAME --gpus N --global-batch N",
-                 .code = ErrorCode::refused};
+  const bool machine_given = !request.machine.empty();
+  if (request.model.empty())
+    return *missing_settings(request.base, machine_given, nullptr, request.devices.empty());
   auto model = find_model(request.model);
   if (!model) return model.error();
+  if (auto missing =
+          missing_settings(request.base, machine_given, &*model, request.devices.empty()))
+    return *std::move(missing);
   auto machine = machine_named(request.machine);
   if (!machine) return machine.error();
   const auto network = make_network(*machine, {.domain = domain_of(request.base)});
@@ -108,6 +127,8 @@ Result<PlanResult> plan(const PlanRequest& request, const Progress& progress) {
   result.request = std::move(*search);
   result.found = std::move(*found);
   result.against = std::move(*own);
+  if (result.found.best.empty() && result.found.candidates == 0 && !result.found.stopped)
+    if (auto why = why_none(request, result)) return *std::move(why);
   for (AgainstPlan& one : result.against) price(one, result, *network);
   result.request.stop = nullptr;  // the caller's, who need not outlive the result
   result.request.show = nullptr;

@@ -160,6 +160,8 @@ Error nothing_fits(const SearchResult& result) {
   return {.what = "no plan can run on the devices of --gpus",
           .hint = result.smallest_devices
                       ? fmt::format("give --gpus {}, where one fits", *result.smallest_devices)
+                  : result.candidates == 0
+                      ? "no way to divide the work keeps to --fix and --max: change them"
                       : "see what was rejected, and change the model or the limits"};
 }
 

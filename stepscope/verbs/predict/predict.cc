@@ -172,7 +172,10 @@ Result<std::string> explained(CostContext& context, const Plan& plan,
                               const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) {
-    const auto lines = name == "all" ? explain_all(context, plan) : explain(context, plan, name);
+    auto lines = name == "all" ? explain_all(context, plan) : explain(context, plan, name);
+    // A row of a text's tables, by its name there.
+    if (const auto ours = operation_of_row(name); !lines && !ours.empty())
+      lines = explain(context, plan, ours);
     if (!lines) return lines.error();
     for (const std::string& line : *lines) out += line + '\n';
   }
@@ -189,24 +192,23 @@ Error unknown_conventions(std::string_view name) {
 }  // namespace
 
 Result<PredictResult> predict(const PredictRequest& request, const Progress& progress) {
-  if (request.model.empty() || request.machine.empty())
-    return Error{.what = request.model.empty() ? "the model is missing" : "the machine is missing",
-                 .hint = "write stepscope predict MODEL --machine NAME --gpus N --global-batch N",
-                 .code = ErrorCode::refused};
+  if (request.model.empty())
+    return *missing_settings(request.plan, !request.machine.empty(), nullptr);
   const LayerConventions* conventions = find_layer_conventions(request.conventions);
   if (conventions == nullptr) return unknown_conventions(request.conventions);
   const auto variants = variants_of(request.compare);
   if (!variants) return variants.error();
   auto model = find_model(request.model);
   if (!model) return model.error();
+  const std::vector<PlanSetting> first =
+      variants->empty() ? std::vector<PlanSetting>{} : variants->front().settings;
+  if (request.machine.empty()) return *missing_settings(request.plan, false, &*model, true, first);
   auto machine = machine_named(request.machine);
   if (!machine) return machine.error();
   const auto network = make_network(*machine, {.domain = domain_of(request.plan)});
   if (!network) return network.error();
   PredictResult result{.model = std::move(*model), .machine = std::move(*machine)};
-  const auto made =
-      make_plan(request.plan, result.model, result.machine,
-                variants->empty() ? std::vector<PlanSetting>{} : variants->front().settings);
+  const auto made = make_plan(request.plan, result.model, result.machine, first);
   if (!made) return made.error();
   if (const auto checked = check_plan(result.model, made->plan); !checked)
     return with_plan_file(request.plan, result.model, checked.error());
