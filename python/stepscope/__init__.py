@@ -18,6 +18,8 @@ Functions, by the question they answer:
     live, follow                       a running job
     predict, plan                      a model on a machine, without a trace
     read_traces, read_trace, digest    the rows of traces; small files that stand for them
+    machines, models                   the catalogue
+    scenarios, formats                 what whatif() replays; what is read
     example                            the path of recorded traces
 
 A training loop of your own: Zero3PerformanceStats collects the times that it reports, and
@@ -37,6 +39,7 @@ from stepscope._core import __version__
 from stepscope.errors import Error, InputWarning, UsageError
 from stepscope.examples import example
 from stepscope.follow import follow
+from stepscope.lists import formats, machines, models, scenarios
 from stepscope.records import Finding, Record, Scenario, Verdict
 from stepscope.results import (
     Analysis,
@@ -135,15 +138,19 @@ __all__ = [
     "digest",
     "example",
     "follow",
+    "formats",
     "hang",
     "live",
+    "machines",
     "memory",
+    "models",
     "plan",
     "predict",
     "project",
     "read_trace",
     "read_traces",
     "runs",
+    "scenarios",
     "stacks",
     "sweep",
     "whatif",
@@ -161,7 +168,11 @@ def __getattr__(name: str) -> object:
         from stepscope import options
 
         return getattr(options, name)
-    raise AttributeError(f"module 'stepscope' has no attribute {name!r}", name=name)
+    from stepscope.inputs import likely
+
+    raise AttributeError(
+        f"module 'stepscope' has no attribute {name!r}{likely(name, __all__)}", name=name
+    )
 
 
 def __dir__() -> list[str]:

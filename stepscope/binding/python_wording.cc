@@ -137,9 +137,23 @@ std::vector<std::string> shell_words(std::string_view line) {
   return words;
 }
 
+// The function that lists what `stepscope list WHAT` and `stepscope whatif --list` print.
+std::optional<std::string> list_of(const std::vector<std::string>& words) {
+  if (words == std::vector<std::string>{"whatif", "--list"}) return "stepscope.scenarios()";
+  if (words.size() != 2 || words[0] != "list") return std::nullopt;
+  if (words[1] == "changes") return "stepscope.scenarios()";
+  for (const std::string_view what : {"machines", "models", "scenarios", "formats"})
+    if (words[1] == what) return fmt::format("stepscope.{}()", what);
+  return std::nullopt;
+}
+
 // The call that a command is: its words are the verb, then arguments and flags with their values.
 // Nothing where Python lacks one of them.
 std::optional<std::string> call_of(const std::vector<std::string>& words) {
+  if (const auto list = list_of(words)) return list;
+  // The traces of a result have no short name, and the result replays them itself.
+  if (words.size() == 4 && words[0] == "whatif" && words[1] == "TRACES" && words[2] == "--change")
+    return fmt::format("analysis.whatif({})", value_text(words[3]));
   const VerbParameters* function = words.empty() ? nullptr : parameters_of(words.front());
   if (function == nullptr) return std::nullopt;
   const Views& views = views_of(function->verb);
@@ -180,9 +194,14 @@ std::optional<std::string> call_of(const std::vector<std::string>& words) {
 std::optional<std::string> take_command(std::string_view& text) {
   std::string_view rest = text;
   const std::string_view verb = word_of(rest);
-  if (parameters_of(verb) == nullptr) return std::nullopt;
+  const bool list = verb == "list";
+  if (!list && parameters_of(verb) == nullptr) return std::nullopt;
   std::vector<std::string> words{std::string(verb)};
   rest.remove_prefix(verb.size());
+  if (list && rest.starts_with(' ')) {
+    words.emplace_back(word_of(rest.substr(1)));
+    rest.remove_prefix(1 + words.back().size());
+  }
   const Views& views = views_of(verb);
   while (rest.starts_with(' ')) {
     const std::string_view word = word_of(rest.substr(1));

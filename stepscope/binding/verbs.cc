@@ -82,7 +82,9 @@ void bind_verbs(nb::module_& module) {
   for (const Verb& verb : verb_table()) {
     CLI::App app;
     if (!verb.declare(app).answer) continue;
-    module.def(std::string(verb.name).c_str(),
+    // `list` would hide the type of that name.
+    const std::string name(verb.name == "list" ? "listed" : verb.name);
+    module.def(name.c_str(),
                [&verb](const Arguments& arguments) { return answer_of(verb, arguments); });
   }
   nb::class_<PythonFollower>(module, "Follower")

@@ -91,6 +91,13 @@ const CLI::App* parsed_verb(const CLI::App& app) {
   return verbs.empty() ? nullptr : verbs.front();
 }
 
+// "a, b or c" of "a|b|c".
+std::string words_of_choice(std::string words) {
+  for (std::size_t bar = words.find('|'); bar != std::string::npos; bar = words.find('|'))
+    words.replace(bar, 1, words.find('|', bar + 1) == std::string::npos ? " or " : ", ");
+  return words;
+}
+
 // The parser's sentence with a remedy. It names the argument or flag first.
 std::string remedied(const CLI::App& verb, const CLI::ParseError& error) {
   const std::string said = error.what();
@@ -101,7 +108,10 @@ std::string remedied(const CLI::App& verb, const CLI::ParseError& error) {
   const CLI::Option* option = verb.get_option_no_throw(name);
   const std::size_t given = option == nullptr ? 0 : option->count();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && option != nullptr)
-    return name + " is missing; " + usage();
+    return name + " is missing; " +
+           (option->get_type_name().find('|') == std::string::npos
+                ? usage()
+                : "it is one of " + words_of_choice(option->get_type_name()));
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && option != nullptr)
     return given > 1 ? name + " is given " + std::to_string(given) + " times; give it once"
                      : name + " has no value; write " + name + ' ' + option->get_type_name();

@@ -181,7 +181,7 @@ Error wrong(std::string_view text, const ChangeText* known) {
   for (const ChangeText& t : texts) names.push_back(t.name);
   return {.what = "no scenario is called " + std::string(text),
           .hint = "did you mean " + nearest_names(text.substr(0, text.find_first_of(":@")), names) +
-                  "? stepscope list scenarios explains all"};
+                  "? stepscope list changes explains all"};
 }
 
 // One field after the name; false if it is not allowed there.

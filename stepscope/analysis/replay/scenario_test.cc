@@ -76,7 +76,7 @@ TEST(Scenarios, TheHelpNamesEachWithAnExampleThatIsTaken) {
     ASSERT_TRUE(parsed) << rows[i].example;
     EXPECT_EQ(static_cast<std::size_t>(parsed->change), i);
   }
-  EXPECT_NE(unknown.error().hint.find("stepscope list scenarios"), std::string::npos);
+  EXPECT_NE(unknown.error().hint.find("stepscope list changes"), std::string::npos);
   EXPECT_NE(parse_scenario("bandwith:2").error().hint.find("did you mean bandwidth"),
             std::string::npos);
   EXPECT_EQ(parse_scenario("bandwidth").error().hint,
