@@ -77,7 +77,7 @@ KINDS = {
     "FILE": ("Named | None", "place.value_of"),
     "MODEL|FILE": ("Named | None", "place.value_of"),
     "MACHINE|FILE": ("Named | None", "place.value_of"),
-    "TABLE": ("Named | None", "place.value_of"),
+    "TABLE": ("Named | Sequence[Named] | None", "place.values_of"),
     "DIR": ("str | os.PathLike[str] | None", "os.fspath"),
     "N": ("int | None", None),
     "TFLOPS": ("float | None", None),
@@ -117,6 +117,7 @@ from stepscope.inputs import (
     files,
     flag,
     list_text,
+    named,
     options_from,
     plans_of,
     settings_text,
@@ -270,7 +271,7 @@ def verb_text(core, verb):
         sys.exit(
             f"{verb} has {count} parameters; give some a class in stepscope/binding/parameters.cc"
         )
-    lines = [f"\n\ndef {verb}("]
+    lines = [f"\n\n@named\ndef {verb}("]
     lines += [f"    {name}: {kind}," for name, kind, _ in before]
     if own or table["options"]:
         lines.append("    *,")

@@ -31,10 +31,21 @@ class Error(Exception):
         self.byte = byte
         self.remedy = remedy
         self.code = code
-        place = "" if file is None else f"{file}: "
-        if byte is not None:
-            place += f"byte {byte}: "
-        super().__init__(place + what + ("" if remedy is None else f"; {remedy}"))
+        super().__init__(self._sentence())
+
+    def _sentence(self) -> str:
+        place = "" if self.file is None else f"{self.file}: "
+        if self.byte is not None:
+            place += f"byte {self.byte}: "
+        return place + self.what + ("" if self.remedy is None else f"; {self.remedy}")
+
+    def _of_argument(self, what: str) -> None:
+        """The file at fault was made of an argument, whose path and lines nobody has seen."""
+        import re
+
+        self.what = f"{what}: " + re.sub(r"^line \d+, column \d+: ", "", self.what)
+        self.file = self.byte = None
+        self.args = (self._sentence(),)
 
     def __reduce__(self) -> tuple[type[Error], tuple[object, ...]]:
         return type(self), (self.what, self.file, self.byte, self.remedy, self.code)

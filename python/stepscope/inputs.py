@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from stepscope.errors import UsageError
+from stepscope.errors import Error, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stepscope.kinds import Axes, Input, Inputs, Named, Numbers, Settings, Span
 
     T = TypeVar("T")
+    F = TypeVar("F", bound=Callable[..., object])
 
 
 class files:
@@ -26,11 +27,14 @@ class files:
             None  # made when something is written
         )
         self._count = 0
+        self._made: dict[str, str] = {}  # what a path was made of
 
     def __enter__(self) -> files:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: object, __: object) -> None:
+        if isinstance(error, Error) and error.file in self._made:
+            error._of_argument(self._made[error.file])
         if self._folder is not None:
             self._folder.cleanup()
 
@@ -46,16 +50,24 @@ class files:
         name = getattr(source, "name", None)
         if isinstance(name, str) and os.path.isfile(name):
             return name
-        text = read()
-        return self.write(os.path.basename(name) if isinstance(name, str) else "input", text)
+        path = self.write(os.path.basename(name) if isinstance(name, str) else "input", read())
+        self._made[path] = f"the file object {name}" if isinstance(name, str) else "the file object"
+        return path
 
     def value_of(self, value: Named) -> str:
         """A name or path, or a mapping as the path of a JSON file."""
         if isinstance(value, Mapping):
             import json
 
-            return self.write("given.json", json.dumps(dict(value)))
+            path = self.write("given.json", json.dumps(dict(value)))
+            self._made[path] = _short(dict(value))
+            return path
         return os.fspath(value)
+
+    def values_of(self, values: Named | Sequence[Named]) -> list[str]:
+        """One such value, or several."""
+        given = [values] if isinstance(values, (str, os.PathLike, Mapping)) else values
+        return [self.value_of(value) for value in given]
 
     def paths_of(self, sources: Inputs) -> list[str]:
         if (
@@ -64,7 +76,10 @@ class files:
             or not isinstance(sources, Iterable)
         ):
             sources = [sources]
-        return [self.path_of(source) for source in sources]
+        paths = [self.path_of(source) for source in sources]
+        if not paths:
+            raise UsageError("the list of inputs is empty", remedy="give a path, or several")
+        return paths
 
     def folder_of(self, paths: Iterable[str]) -> str:
         """A folder with links to the paths, which are the files of one run."""
@@ -92,6 +107,39 @@ class files:
         with open(path, "wb") as file:
             file.write(text.encode() if isinstance(text, str) else text)
         return path
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def likely(name: str, known: Iterable[str]) -> str:
+    """ "; did you mean 'kernels'?" or nothing."""
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), 1, 0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def named(function: F) -> F:
+    """A function whose error about an unknown parameter says which one may be meant."""
+    import functools
+
+    code = function.__code__  # type: ignore[attr-defined]
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @functools.wraps(function)
+    def call(*args: object, **parameters: object) -> object:
+        for name in parameters:
+            if name not in names:
+                raise TypeError(
+                    f"{function.__name__}() got an unexpected keyword argument {name!r}"
+                    + likely(name, names)
+                )
+        return function(*args, **parameters)
+
+    return call  # type: ignore[return-value]
 
 
 def span_text(value: Span) -> str:
@@ -167,6 +215,16 @@ def flag(name: str, value: T | None, as_text: Callable[[T], object] | None = Non
 
 class Options:
     """Options of a group. What is None is not given."""
+
+    def __new__(cls, *_: object, **fields: object) -> Options:
+        known = getattr(cls, "__dataclass_fields__", fields)
+        for name in fields:
+            if name not in known:
+                raise TypeError(
+                    f"{cls.__name__}() got an unexpected keyword argument {name!r}"
+                    + likely(name, known)
+                )
+        return super().__new__(cls)
 
     def _arguments(self, place: files) -> dict[str, list[str]]:
         """The arguments of each field."""

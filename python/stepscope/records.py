@@ -56,7 +56,8 @@ class Record:
             if nanoseconds is not _missing:
                 return _seconds(nanoseconds)
             raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r}; it has {', '.join(self._names())}",
+                f"{type(self).__name__} has no attribute {name!r}{self._likely(name)}; it has "
+                + ", ".join(self._names()),
                 name=name,
                 obj=self,
             )
@@ -65,6 +66,11 @@ class Record:
         """The attributes that are data."""
         times = [key[:-3] for key in self._tree if key.endswith("_ns")]
         return list(dict.fromkeys([*self._tree, *times]))
+
+    def _likely(self, name: str) -> str:
+        from stepscope.inputs import likely
+
+        return likely(name, (n for n in dir(self) if not n.startswith("_")))
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._names()]

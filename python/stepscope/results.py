@@ -6,11 +6,13 @@ tables) are made when they are asked for, and are those that the command writes.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from functools import cached_property
 
 from stepscope import _core
 from stepscope.errors import Error, InputWarning
+from stepscope.inputs import named
 from stepscope.records import Finding, Record, Scenario, Verdict, record_of
 from stepscope.table import Table
 
@@ -58,7 +60,7 @@ class Result(Record):
         self._inputs = inputs  # for compare(), or None
         self._part = part or []  # the parameters by which it is of a part of its inputs
         for failure in answer.failures:
-            warnings.warn(str(failure), InputWarning, stacklevel=3)
+            warnings.warn(str(failure), InputWarning, stacklevel=_level())
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -109,6 +111,7 @@ class Result(Record):
         name parameters."""
         return self._answer.tree(command=True)
 
+    @named
     def text(
         self, *, brief: bool = False, verbose: bool = False, width: int = 100, colour: bool = False
     ) -> str:
@@ -152,6 +155,14 @@ class Result(Record):
 
     def __str__(self) -> str:
         return self.text()
+
+
+def _level() -> int:
+    """The level of the caller's first frame outside the package, for warnings."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("stepscope."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _umask() -> int:

@@ -19,6 +19,7 @@ from stepscope.inputs import (
     files,
     flag,
     list_text,
+    named,
     options_from,
     plans_of,
     settings_text,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     )
 
 
+@named
 def analyze(
     inputs: Inputs,
     *,
@@ -133,6 +135,7 @@ def analyze(
         part = [name for name, value in (("steps", steps), ("ranks", ranks), ("reading", reading)) if value is not None]
         return Analysis(_core.analyze(arguments), inputs, part)
 
+@named
 def whatif(
     inputs: Inputs,
     *,
@@ -181,6 +184,7 @@ def whatif(
         arguments += ["--", *place.paths_of(inputs)]
         return WhatIf(_core.whatif(arguments))
 
+@named
 def project(
     inputs: Inputs,
     *,
@@ -251,6 +255,7 @@ def project(
         arguments += ["--", *place.paths_of(inputs)]
         return Projection(_core.project(arguments))
 
+@named
 def check(
     inputs: Inputs,
     *,
@@ -305,6 +310,7 @@ def check(
         part = [name for name, value in (("unit", unit), ("reading", reading)) if value is not None]
         return Check(_core.check(arguments), inputs, part)
 
+@named
 def digest(
     inputs: Inputs,
     *,
@@ -334,6 +340,7 @@ def digest(
         arguments += ["--", *place.paths_of(inputs)]
         return Digest(_core.digest(arguments))
 
+@named
 def live(
     sources: Inputs,
     *,
@@ -366,6 +373,7 @@ def live(
         arguments += ["--", *place.paths_of(sources)]
         return Live(_core.live(arguments))
 
+@named
 def hang(
     inputs: Inputs,
 ) -> Hang:
@@ -387,6 +395,7 @@ def hang(
         arguments += ["--", *place.paths_of(inputs)]
         return Hang(_core.hang(arguments))
 
+@named
 def memory(
     inputs: Inputs,
     *,
@@ -413,6 +422,7 @@ def memory(
         arguments += ["--", *place.paths_of(inputs)]
         return Memory(_core.memory(arguments))
 
+@named
 def stacks(
     inputs: Inputs,
     *,
@@ -421,7 +431,7 @@ def stacks(
     steps: Span | None = None,
     format: Literal["speedscope", "pprof", "perf_script", "counted_tree", "thread_dump", "collapsed"] | None = None,
     rules: Named | None = None,
-    lasti: Named | None = None,
+    lasti: Named | Sequence[Named] | None = None,
     join: Join | Mapping[str, object] | None = None,
     trees: Trees | Mapping[str, object] | None = None,
     reading: Reading | Mapping[str, object] | None = None,
@@ -437,7 +447,8 @@ def stacks(
     format: Format of the profiles, where it is not recognised.
     rules: Phases of your own, before the built-in ones.
     lasti: Table of CPython instructions, for source lines of frames like fetch [0x36a]: a file,
-        or one of the program's own: deepspeed-0.16.7-cpython3.11.
+        or one of the program's own; one table for each package. The program has
+        deepspeed-0.16.7-cpython3.11.
     join: How a profile of stacks and a trace are joined. Give Join(rank, offset, gapless), or a
         dict.
     trees: Which call trees the text shows. Give Trees(top_down, bottom_up, min_share), or a
@@ -455,7 +466,7 @@ def stacks(
                 "steps": flag("steps", steps, span_text),
                 "format": flag("format", format),
                 "rules": flag("rules", rules, place.value_of),
-                "lasti": flag("lasti", lasti, place.value_of),
+                "lasti": flag("lasti", lasti, place.values_of),
             },
             [
                 options_from("Join", join),
@@ -467,6 +478,7 @@ def stacks(
         arguments += ["--", *place.paths_of(inputs)]
         return Stacks(_core.stacks(arguments))
 
+@named
 def compare(
     a: Launches | None = None,
     b: Launches | None = None,
@@ -526,6 +538,7 @@ def compare(
         )
         return Comparison(_core.compare(arguments))
 
+@named
 def sweep(
     command: str | Sequence[str],
     *,
@@ -568,6 +581,7 @@ def sweep(
         arguments += ["--", *words_of(command)]
         return Sweep(_core.sweep(arguments))
 
+@named
 def runs(
     folder: str | os.PathLike[str],
     *,
@@ -624,6 +638,7 @@ def runs(
         arguments += ["--", *[place.value_of(folder)]]
         return Runs(_core.runs(arguments))
 
+@named
 def predict(
     model: Named | None = None,
     *,
@@ -687,6 +702,7 @@ def predict(
         arguments += ["--", *([] if model is None else [place.value_of(model)])]
         return Prediction(_core.predict(arguments))
 
+@named
 def plan(
     model: Named,
     *,

@@ -151,7 +151,7 @@ def test_errors_say_what_where_and_what_to_do(tmp_path):
     with pytest.raises(ss.UsageError, match="^steps"):
         ss.analyze(EXAMPLE, steps="last")
     with pytest.raises(
-        ss.UsageError, match="machine is missing; .*machine=NAME, gpus=N, global_batch=N"
+        ss.UsageError, match="the machine, .* are missing; .*machine=NAME gpus=N global_batch=N"
     ):
         ss.predict("llama-3-8b")
     with pytest.raises(ss.UsageError):

@@ -117,8 +117,13 @@ def test_wrong_options_are_named():
         ss.predict("gpt2", plan=ss.Job(price=1), **JOB)
     with pytest.raises(ss.UsageError, match=r"job=3 is no Job"):
         ss.predict("gpt2", job=3, **JOB)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'tpp'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tpp'; did you mean 'tp'?"):
         ss.Plan(tpp=2)
+    with pytest.raises(TypeError, match="'stepz'; did you mean 'steps'?"):
+        ss.analyze(EXAMPLE, stepz=3)
+    with pytest.raises(ss.Error, match=r"^{'tpp': 3}: field \"tpp\" is not a field") as error:
+        ss.predict("gpt2", plan={"tpp": 3}, **JOB)
+    assert error.value.file is None and "/tmp" not in str(error.value)
 
 
 def test_options_are_values():
@@ -144,8 +149,12 @@ def test_dir_has_each_attribute_and_each_of_dir_can_be_read(analysis):
 
 
 def test_a_misspelt_attribute_is_answered_with_what_there_is(analysis):
-    with pytest.raises(AttributeError, match="it has .*kernels") as error:
+    with pytest.raises(
+        AttributeError, match="'kernel'; did you mean 'kernels'.; it has .*kernels"
+    ) as error:
         analysis.kernel
+    with pytest.raises(TypeError, match="'verbos'; did you mean 'verbose'?"):
+        analysis.text(verbos=True)
     assert (
         error.value.name == "kernel" and error.value.obj is analysis
     )  # "Did you mean: 'kernels'?"
@@ -296,6 +305,22 @@ def test_a_command_is_a_call_that_gives_the_answer(analysis):
     assert "steps='6:9'" in part and eval(part, {"stepscope": ss}).scenarios
 
 
+def test_the_verdict_and_its_finding_have_one_confidence_and_the_real_inputs(analysis):
+    assert analysis.verdict.confidence == analysis.findings[0].confidence
+    assert "TRACES" not in analysis.answer.culprit
+    assert str(EXAMPLE) in analysis.answer.culprit
+
+
+def test_the_lists_are_tables():
+    names = ss.machines()["name"]
+    assert "h100_sxm_80gb" in names and len(names) == len(set(names))
+    peaks = dict(zip(names, ss.machines()["predicts"]))
+    assert peaks["h100_sxm_80gb"] and not peaks["h100_sxm_96gb"]
+    assert "llama-3-8b" in ss.models()["name"]
+    assert any(row["name"].startswith("bandwidth") and row["meaning"] for row in ss.scenarios())
+    assert {"trace", "log of a job", "stacks"} <= set(ss.formats()["kind"])
+
+
 def test_a_file_for_programs_has_the_words_of_the_command(analysis):
     assert "stepscope whatif" in analysis.to_dict()["answer"]["command"]
     assert analysis.to_dict()["answer"]["command"] in analysis.to_json()
@@ -305,7 +330,14 @@ def test_a_file_for_programs_has_the_words_of_the_command(analysis):
     "call, what, remedy",
     [
         (lambda: ss.analyze(EXAMPLE, steps="last"), "steps last is no range", "write A:B"),
-        (lambda: ss.predict("gpt2"), "machine is missing", "stepscope.predict(MODEL, machine=NAME, gpus=N, global_batch=N)"),
+        (lambda: ss.predict("gpt2"), "the machine, the number of GPUs and the batch (in sequences) are missing",
+         "give machine=NAME gpus=N global_batch=N"),
+        (lambda: ss.predict("llama-3-8b", machine="h100_sxm_80gb", gpus=8), "the length of the sequences",
+         "give global_batch=N seq=N"),
+        (lambda: ss.predict("llama-4", **JOB), 'no model "llama-4"', "stepscope.models() shows all"),
+        (lambda: ss.predict("gpt2", **{**JOB, "machine": "h900"}), 'no machine "h900"', "stepscope.machines() shows all"),
+        (lambda: ss.whatif(EXAMPLE, change="bandwith:2"), "bandwith:2", "stepscope.scenarios()"),
+        (lambda: ss.analyze([]), "the list of inputs is empty", "give a path"),
         (lambda: ss.analyze(EXAMPLE, model="gpt2"), "model needs the batch", "give global_batch=N and seq=N"),
         (lambda: ss.predict("gpt2", details=ss.Details(conventions="notebook"), **JOB),
          "Details(conventions='notebook') without Details(layers=True)", "add Details(layers=True)"),
@@ -322,12 +354,13 @@ def test_errors_name_parameters(call, what, remedy):
 
 
 def test_warnings_name_parameters_and_the_line_of_the_call():
-    with pytest.warns(
-        ss.InputWarning, match="no step of steps='900:901' is in the traces"
-    ) as warned:
-        found = ss.analyze(EXAMPLE, steps="900:901")
+    with pytest.warns(ss.InputWarning, match="rank 13 is not in the traces") as warned:
+        ss.analyze(EXAMPLE).whatif("rank_as_peers@13")
     assert warned[0].filename == __file__
-    assert found.failures[0].remedy == "give other steps, or leave steps out"
+    assert "stepscope.scenarios() shows the changes" in str(warned[0].message)
+    with pytest.raises(ss.Error, match="no step of steps='900:901' is in the traces") as error:
+        ss.analyze(EXAMPLE, steps="900:901")
+    assert error.value.remedy == "give other steps, or leave steps out"
 
 
 def test_errors_carry_code_file_byte_and_remedy(tmp_path):
