@@ -7,6 +7,7 @@ A line of a table (*.table) is `command | texts that appear | texts that do not`
 breaks of the output count as spaces. The words of the command that name an input are made first: by the module of the
 table's name (INPUTS: name -> function that writes it to a path), or copied from inputs/. A name in INPUTS that ends with
 a slash is a folder."""
+
 import importlib
 import shutil
 import subprocess
@@ -23,8 +24,13 @@ def cases(table):
         if not line.strip() or line.startswith("#"):
             continue
         cells = [cell.strip() for cell in line.split(" | ")]
-        assert len(cells) in (2, 3), f"{table.name}:{number}: 'command | appears | does not', not {line!r}"
-        texts = [[text.strip() for text in cell.split(" ;; ") if text.strip() not in ("", "-")] for cell in cells[1:]]
+        assert len(cells) in (2, 3), (
+            f"{table.name}:{number}: 'command | appears | does not', not {line!r}"
+        )
+        texts = [
+            [text.strip() for text in cell.split(" ;; ") if text.strip() not in ("", "-")]
+            for cell in cells[1:]
+        ]
         yield f"{table.name}:{number}", cells[0], texts[0], texts[1] if len(texts) > 1 else []
 
 
@@ -59,8 +65,16 @@ def main():
                 if words and not any(word in command for word in words):
                     continue
                 make_inputs(table, command, folder)
-                run = subprocess.run([program, *command.split()], cwd=folder, stdout=subprocess.PIPE,
-                                     stderr=subprocess.STDOUT, text=True, errors="replace", timeout=60, check=False)
+                run = subprocess.run(
+                    [program, *command.split()],
+                    cwd=folder,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    errors="replace",
+                    timeout=60,
+                    check=False,
+                )
                 output = plain(run.stdout)
                 wrong = [f"does not say {text!r}" for text in appears if plain(text) not in output]
                 wrong += [f"says {text!r}" for text in absent if plain(text) in output]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of other profilers than PyTorch's: Nsight Systems, rocprofv3, XLA."""
+
 import json
 import sqlite3
 
@@ -11,6 +12,7 @@ def file(name):
     def register(make):
         INPUTS[name] = make
         return make
+
     return register
 
 
@@ -32,7 +34,9 @@ class Export:
         self.run("INSERT INTO ANALYSIS_DETAILS VALUES (100000000,5,100000005)")
         self.run("CREATE TABLE TARGET_INFO_GPU (id, name, totalMemory)")
         self.run("INSERT INTO TARGET_INFO_GPU VALUES (0,'NVIDIA A100-SXM4-40GB',42405855232)")
-        self.run("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, eventClass, globalTid, correlationId, nameId)")
+        self.run(
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, eventClass, globalTid, correlationId, nameId)"
+        )
 
     def run(self, text, values=()):
         self.db.execute(text, values)
@@ -44,18 +48,27 @@ class Export:
         return self.names[text]
 
     def call(self, start, end, name, correlation=0):
-        self.run("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,0,?,?,?)", (start, end, TID, correlation, self.name(name)))
+        self.run(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,0,?,?,?)",
+            (start, end, TID, correlation, self.name(name)),
+        )
 
     def kernels(self):
-        self.run("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId, correlationId, "
-                 "globalPid, demangledName, shortName)")
+        self.run(
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId, correlationId, "
+            "globalPid, demangledName, shortName)"
+        )
 
     def kernel(self, start, end, name, correlation):
-        self.run("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?,?,0,1,7,?,?,?,?)",
-                 (start, end, correlation, PID, self.name(name), self.name(name)))
+        self.run(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?,?,0,1,7,?,?,?,?)",
+            (start, end, correlation, PID, self.name(name), self.name(name)),
+        )
 
     def ranges(self):
-        self.run("CREATE TABLE NVTX_EVENTS (start, end, eventType, text TEXT, textId, globalTid, domainId)")
+        self.run(
+            "CREATE TABLE NVTX_EVENTS (start, end, eventType, text TEXT, textId, globalTid, domainId)"
+        )
 
     def range(self, start, end, text):
         self.run("INSERT INTO NVTX_EVENTS VALUES (?,?,59,?,NULL,?,0)", (start, end, text, TID))
@@ -94,8 +107,18 @@ def nsys(path, steps, graph=False):
         for k in range(4):
             correlation += 1
             call = begin + k * 20_000
-            export.call(call, call + 8_000, "cudaGraphLaunch_v10000" if graph else "cudaLaunchKernel_v7000", correlation)
-            export.kernel(device, device + 2 * MS, "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", correlation)
+            export.call(
+                call,
+                call + 8_000,
+                "cudaGraphLaunch_v10000" if graph else "cudaLaunchKernel_v7000",
+                correlation,
+            )
+            export.kernel(
+                device,
+                device + 2 * MS,
+                "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn",
+                correlation,
+            )
             device += 2 * MS
         if steps:
             export.range(begin, begin + 10 * MS, f"iteration {n}")
@@ -124,40 +147,91 @@ def rocpd(path):
 
 @file("nsys_export.json")
 def nsys_export(path):
-    path.write_text('{"data":["a","b"]}\n{"Type":48,"CudaEvent":{"startNs":"1","endNs":"2"}}\n', encoding="utf-8")
+    path.write_text(
+        '{"data":["a","b"]}\n{"Type":48,"CudaEvent":{"startNs":"1","endNs":"2"}}\n',
+        encoding="utf-8",
+    )
 
 
 # ---- rocprofv3 ---------------------------------------------------------------------------------------------------------
 def rocprof(path, calls=True, marks=True):
-    kinds = [{"kind": "NONE", "operations": []},
-             {"kind": "HIP_RUNTIME_API", "operations": ["hipFree", "hipLaunchKernel"]},
-             {"kind": "MARKER_CORE_API", "operations": ["roctxMarkA", "roctxRangePushA"]},
-             {"kind": "MEMORY_COPY", "operations": ["NONE", "MEMORY_COPY_HOST_TO_DEVICE"]},
-             {"kind": "KERNEL_DISPATCH", "operations": ["NONE", "KERNEL_DISPATCH_COMPLETE"]}]
+    kinds = [
+        {"kind": "NONE", "operations": []},
+        {"kind": "HIP_RUNTIME_API", "operations": ["hipFree", "hipLaunchKernel"]},
+        {"kind": "MARKER_CORE_API", "operations": ["roctxMarkA", "roctxRangePushA"]},
+        {"kind": "MEMORY_COPY", "operations": ["NONE", "MEMORY_COPY_HOST_TO_DEVICE"]},
+        {"kind": "KERNEL_DISPATCH", "operations": ["NONE", "KERNEL_DISPATCH_COMPLETE"]},
+    ]
     kernels, api, markers, texts = [], [], [], []
     correlation = 0
     for n in range(4):
         begin = (1 + 10 * n) * MS
         for k in range(4):
             correlation += 1
-            api.append({"kind": 1, "operation": 1, "thread_id": 41, "correlation_id": {"internal": correlation, "external": 0},
-                        "start_timestamp": begin + k * 20_000, "end_timestamp": begin + k * 20_000 + 8_000})
+            api.append(
+                {
+                    "kind": 1,
+                    "operation": 1,
+                    "thread_id": 41,
+                    "correlation_id": {"internal": correlation, "external": 0},
+                    "start_timestamp": begin + k * 20_000,
+                    "end_timestamp": begin + k * 20_000 + 8_000,
+                }
+            )
             start = begin + 30_000 + k * 2 * MS
-            kernels.append({"kind": 4, "operation": 1, "thread_id": 41, "stream_id": {"handle": 5},
-                            "correlation_id": {"internal": correlation, "external": 0}, "start_timestamp": start,
-                            "end_timestamp": start + 2 * MS,
-                            "dispatch_info": {"agent_id": {"handle": 92}, "queue_id": {"handle": 1}, "kernel_id": 7}})
+            kernels.append(
+                {
+                    "kind": 4,
+                    "operation": 1,
+                    "thread_id": 41,
+                    "stream_id": {"handle": 5},
+                    "correlation_id": {"internal": correlation, "external": 0},
+                    "start_timestamp": start,
+                    "end_timestamp": start + 2 * MS,
+                    "dispatch_info": {
+                        "agent_id": {"handle": 92},
+                        "queue_id": {"handle": 1},
+                        "kernel_id": 7,
+                    },
+                }
+            )
         correlation += 1
         texts.append({"key": correlation, "value": f"iteration {n}"})
-        markers.append({"kind": 2, "operation": 1, "thread_id": 41, "correlation_id": {"internal": correlation},
-                        "start_timestamp": begin, "end_timestamp": begin + 10 * MS - 1000})
-    record = {"metadata": {"pid": 40, "node": {"hostname": "n1"}}, "strings": {"buffer_records": kinds, "marker_api": texts},
-              "agents": [{"id": {"handle": 90}, "type": 1, "name": "EPYC"},
-                         {"id": {"handle": 92}, "type": 2, "name": "gfx942", "product_name": "AMD Instinct MI300X"}],
-              "kernel_symbols": [{"kernel_id": 7, "kernel_name": "gemm.kd",
-                                  "formatted_kernel_name": "Cijk_Alik_Bljk_BBS_BH_MT128x128x64_MI32x32x8x1_SN"}],
-              "buffer_records": {"kernel_dispatch": kernels, **({"hip_api": api} if calls else {}),
-                                 **({"marker_api": markers} if marks else {})}}
+        markers.append(
+            {
+                "kind": 2,
+                "operation": 1,
+                "thread_id": 41,
+                "correlation_id": {"internal": correlation},
+                "start_timestamp": begin,
+                "end_timestamp": begin + 10 * MS - 1000,
+            }
+        )
+    record = {
+        "metadata": {"pid": 40, "node": {"hostname": "n1"}},
+        "strings": {"buffer_records": kinds, "marker_api": texts},
+        "agents": [
+            {"id": {"handle": 90}, "type": 1, "name": "EPYC"},
+            {
+                "id": {"handle": 92},
+                "type": 2,
+                "name": "gfx942",
+                "product_name": "AMD Instinct MI300X",
+            },
+        ],
+        "kernel_symbols": [
+            {
+                "kernel_id": 7,
+                "kernel_name": "gemm.kd",
+                "formatted_kernel_name": "Cijk_Alik_Bljk_BBS_BH_MT128x128x64_MI32x32x8x1_SN",
+            }
+        ],
+        "buffer_records": {
+            "kernel_dispatch": kernels,
+            **({"hip_api": api} if calls else {}),
+            **({"marker_api": markers} if marks else {}),
+        },
+    }
     path.write_text(json.dumps({"rocprofiler-sdk-tool": [record]}), encoding="utf-8")
 
 
@@ -189,11 +263,19 @@ def named(field, key, text):
 
 
 def event(key, offset_ns, duration_ns, *statistics):
-    return data(4, number(1, key) + number(2, offset_ns * 1000) + number(3, duration_ns * 1000) + b"".join(statistics))
+    return data(
+        4,
+        number(1, key)
+        + number(2, offset_ns * 1000)
+        + number(3, duration_ns * 1000)
+        + b"".join(statistics),
+    )
 
 
 def line(key, text, *events):
-    return data(3, number(1, key) + data(2, text) + number(3, 1_763_900_000_000_000_000) + b"".join(events))
+    return data(
+        3, number(1, key) + data(2, text) + number(3, 1_763_900_000_000_000_000) + b"".join(events)
+    )
 
 
 def plane(text, *rest):
@@ -215,10 +297,21 @@ def xla(path, call, calls_plane, steps=True, devices=1):
         for k in range(4):
             for d in range(devices):
                 correlation += 1
-                host.append(event(2, begin + 1000 + (k * devices + d) * 20_000, 8_000, correlated(correlation)))
-                on_device[d].append(event(3, begin + 400_000 + k * 2 * MS, 2 * MS, correlated(correlation)))
-    names = [named(4, 1, "train"), named(4, 2, call), named(4, 3, "gemm_fusion_dot"), named(5, 2, "correlation_id"),
-             named(5, 5, "step_num")]
+                host.append(
+                    event(
+                        2, begin + 1000 + (k * devices + d) * 20_000, 8_000, correlated(correlation)
+                    )
+                )
+                on_device[d].append(
+                    event(3, begin + 400_000 + k * 2 * MS, 2 * MS, correlated(correlation))
+                )
+    names = [
+        named(4, 1, "train"),
+        named(4, 2, call),
+        named(4, 3, "gemm_fusion_dot"),
+        named(5, 2, "correlation_id"),
+        named(5, 5, "step_num"),
+    ]
     out = plane("/host:CPU", line(11, "main", *marks, *([] if calls_plane else host)), *names)
     if calls_plane:
         out += plane(calls_plane, line(11, "main", *host), *names)
@@ -228,17 +321,27 @@ def xla(path, call, calls_plane, steps=True, devices=1):
 
 
 INPUTS["jax_cuda.xplane.pb"] = lambda path: xla(path, "cuLaunchKernel", "/host:CUPTI")
-INPUTS["jax_rocm_calls_plane.xplane.pb"] = lambda path: xla(path, "hipModuleLaunchKernel", "/host:ROCTRACER")
+INPUTS["jax_rocm_calls_plane.xplane.pb"] = lambda path: xla(
+    path, "hipModuleLaunchKernel", "/host:ROCTRACER"
+)
 INPUTS["jax_rocm_host_plane.xplane.pb"] = lambda path: xla(path, "hipModuleLaunchKernel", None)
-INPUTS["jax_window.xplane.pb"] = lambda path: xla(path, "cuLaunchKernel", "/host:CUPTI", steps=False)
-INPUTS["jax_four_devices.xplane.pb"] = lambda path: xla(path, "cuLaunchKernel", "/host:CUPTI", devices=4)
+INPUTS["jax_window.xplane.pb"] = lambda path: xla(
+    path, "cuLaunchKernel", "/host:CUPTI", steps=False
+)
+INPUTS["jax_four_devices.xplane.pb"] = lambda path: xla(
+    path, "cuLaunchKernel", "/host:CUPTI", devices=4
+)
 
 
 @file("tpu.xplane.pb")
 def tpu(path):
-    path.write_bytes(plane("/device:TPU:0", line(1, "XLA Ops", event(1, 0, 5)), named(4, 1, "fusion")))
+    path.write_bytes(
+        plane("/device:TPU:0", line(1, "XLA Ops", event(1, 0, 5)), named(4, 1, "fusion"))
+    )
 
 
 @file("cut.xplane.pb")
 def cut(path):
-    path.write_bytes(plane("/host:CPU", line(11, "main", event(1, 0, 5)), named(4, 1, "train"))[:30])
+    path.write_bytes(
+        plane("/host:CPU", line(11, "main", event(1, 0, 5)), named(4, 1, "train"))[:30]
+    )

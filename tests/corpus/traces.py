@@ -1,48 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of one kind each, for traces.table."""
+
 import gzip
-import json
 
 import other_profilers
+import trace_files  # noqa: F401  it registers its inputs
 from recording import ADD, GEMM, H100, MI300X, MS, Recording
+from trace_inputs import INPUTS, products, recording, steps
 
-INPUTS = {}
-
-
-def recording(name):
-    """Registers a function that returns a Recording, or a text."""
-    def register(make):
-        def write(path):
-            made = make()
-            if isinstance(made, Recording):
-                made.write(path)
-            elif isinstance(made, bytes):
-                path.write_bytes(made)
-            else:
-                path.write_text(made, encoding="utf-8")
-        INPUTS[name] = write
-        return make
-    return register
-
-
-def steps(r, body, count=6, length=None, first=0, mark=True):
-    """`body(r, n)` fills each step; one of a `length` has no row where the body does not reach its end."""
-    for n in range(count):
-        begin = r.host
-        body(r, n)
-        end = max(begin + length, r.host) if length else max(r.host, r.device)
-        if mark:
-            r.step(first + n, begin, end)
-        r.host = end
-    return r
-
-
-def products(count=8, dur=1.0 * MS, **more):
-    def body(r, _):
-        for _ in range(count):
-            r.kernel(dur=dur, **more)
-        r.copy()
-    return body
+INPUTS.update(other_profilers.INPUTS)
 
 
 # ---- what binds ------------------------------------------------------------------------------------------------------
@@ -53,7 +19,10 @@ def compute_bound():
 
 @recording("compute_bound_mi300x.json")
 def compute_bound_mi300x():
-    return steps(Recording(MI300X), products(name="Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_MT256x256x64_MI16x16x1_SN"))
+    return steps(
+        Recording(MI300X),
+        products(name="Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_MT256x256x64_MI16x16x1_SN"),
+    )
 
 
 @recording("memory_bound.json")
@@ -66,6 +35,7 @@ def host_bound():
     def body(r, _):
         for _ in range(40):
             r.kernel(dur=20.0, host=240.0, dims=((256, 256), (256, 256)))
+
     return steps(Recording(), body)
 
 
@@ -78,6 +48,7 @@ def host_bound_training():
         for _ in range(20):
             r.kernel(name=ADD, dur=20.0, host=200.0, op="aten::add_", dims=((256, 256),))
         r.add("user_annotation", "Optimizer.step#AdamW.step", begin, r.host - begin)
+
     return steps(Recording(), body)
 
 
@@ -85,8 +56,15 @@ def host_bound_training():
 def host_bound_triton():
     def body(r, _):
         for n in range(40):
-            r.kernel(name=f"triton_poi_fused_add_mul_{n % 4}", dur=20.0, host=240.0, op=f"triton_poi_fused_add_mul_{n % 4}",
-                     dims=None, call="cuLaunchKernel")
+            r.kernel(
+                name=f"triton_poi_fused_add_mul_{n % 4}",
+                dur=20.0,
+                host=240.0,
+                op=f"triton_poi_fused_add_mul_{n % 4}",
+                dims=None,
+                call="cuLaunchKernel",
+            )
+
     return steps(Recording(), body)
 
 
@@ -98,6 +76,7 @@ def host_bound_graphs():
             for _ in range(4):
                 r.on_device(GEMM, 20.0)
             r.op("aten::sort", 300.0, [[64]])
+
     return steps(Recording(), body)
 
 
@@ -105,7 +84,13 @@ def host_bound_graphs():
 def host_bound_rocm():
     def body(r, _):
         for _ in range(40):
-            r.kernel(name="Cijk_Alik_Bljk_BBS_BH_MT64x64x64_MI16x16x1_SN", dur=20.0, host=240.0, dims=((256, 256), (256, 256)))
+            r.kernel(
+                name="Cijk_Alik_Bljk_BBS_BH_MT64x64x64_MI16x16x1_SN",
+                dur=20.0,
+                host=240.0,
+                dims=((256, 256), (256, 256)),
+            )
+
     return steps(Recording(MI300X), body)
 
 
@@ -116,6 +101,7 @@ def one_launch_a_step():
             r.op("aten::to", 0.2 * MS, [[64]])
         r.kernel(dur=2 * MS)
         r.copy()
+
     return steps(Recording(), body)
 
 
@@ -125,6 +111,7 @@ def cpu_random_numbers():
         r.op("aten::normal_", 6 * MS, [[4096, 4096], [], [], []], ["float", "Scalar", "Scalar", ""])
         r.kernel(dur=2 * MS)
         r.copy()
+
     return steps(Recording(), body)
 
 
@@ -133,6 +120,7 @@ def device_operator_slow_on_host():
     def body(r, _):
         for _ in range(12):
             r.kernel(dur=50.0, host=800.0, op="aten::addmm", dims=((64,), (64, 64), (64, 64)))
+
     return steps(Recording(), body)
 
 
@@ -142,6 +130,7 @@ def blocking_copies():
         for _ in range(3):
             r.kernel(dur=3 * MS)
         r.copy()
+
     return steps(Recording(), body)
 
 
@@ -151,18 +140,30 @@ def exposed_copies():
         r.copy("Memcpy HtoD (Pageable -> Device)", 4 * MS, 48 << 20, op="aten::copy_")
         for _ in range(5):
             r.kernel(dur=1 * MS)
+
     return steps(Recording(), body)
 
 
 @recording("data_loader.json")
 def data_loader():
     def body(r, _):
-        r.add("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", r.host, 6 * MS)
-        r.add("cpu_op", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", r.host, 6 * MS)
+        r.add(
+            "user_annotation",
+            "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+            r.host,
+            6 * MS,
+        )
+        r.add(
+            "cpu_op",
+            "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+            r.host,
+            6 * MS,
+        )
         r.host += 6 * MS
         for _ in range(4):
             r.kernel(dur=1 * MS)
         r.copy()
+
     return steps(Recording(), body)
 
 
@@ -172,6 +173,7 @@ def allocations():
         for _ in range(4):
             r.call("cudaMalloc", 1.5 * MS)
             r.kernel(dur=0.5 * MS, dims=((1024, 1024), (1024, 1024)))
+
     return steps(Recording(), body)
 
 
@@ -181,6 +183,7 @@ def outlier_step():
         for _ in range(25 if n == 5 else 9):
             r.kernel(dur=1 * MS)
         r.copy()
+
     return steps(Recording(), body, count=10)
 
 
@@ -191,6 +194,7 @@ def synchronizations():
             r.kernel(dur=0.5 * MS, dims=((1024, 1024), (1024, 1024)))
             r.call("cudaDeviceSynchronize", max(5.0, r.device - r.host))
             r.op("aten::to", 300.0, [[64]])
+
     return steps(Recording(), body)
 
 
@@ -199,6 +203,7 @@ def forward_only():
     def body(r, _):
         for _ in range(30):
             r.kernel(dur=20.0, host=300.0, dims=((32, 256), (256, 256)))
+
     return steps(Recording(), body)
 
 
@@ -213,6 +218,7 @@ def garbage_collections():
             r.host += 9 * MS
             r.kernel(name=ADD, dur=0.1 * MS, op="aten::add", dims=((64, 64),))
         r.copy()
+
     return steps(Recording(), body, count=12)
 
 
@@ -224,6 +230,7 @@ def pauses():
                 r.host = max(r.host, r.device) + 9 * MS
             r.kernel(dur=1 * MS)
         r.copy()
+
     return steps(Recording(), body, count=12)
 
 
@@ -237,6 +244,7 @@ def gap_in_each_of_four_steps():
     def body(r, _):
         r.host += 5 * MS
         r.kernel(dur=2 * MS)
+
     return steps(Recording(), body, count=4, length=10 * MS)
 
 
@@ -281,7 +289,13 @@ def library_handle():
     r.kernel(name=ADD, dur=30.0, op="aten::fill_", dims=((64, 64),))
     begin = r.host
     r.external += 1
-    r.add("cpu_op", "aten::mm", begin, 17.1 * MS, **{"External id": r.external, "Input Dims": [[64, 64], [64, 64]]})
+    r.add(
+        "cpu_op",
+        "aten::mm",
+        begin,
+        17.1 * MS,
+        **{"External id": r.external, "Input Dims": [[64, 64], [64, 64]]},
+    )
     for _ in range(5):
         r.call("cudaDeviceGetAttribute", 10.0)
     r.call("cudaMalloc", 15 * MS)
@@ -298,9 +312,18 @@ def library_handle():
 def lazy_loading():
     r = Recording()
     for n in range(7):
-        r.kernel(name=f"void kernel_{n}<float>(float*)", dur=30.0, host=80 * MS, launch=75 * MS, op="aten::relu", dims=((64, 64),))
+        r.kernel(
+            name=f"void kernel_{n}<float>(float*)",
+            dur=30.0,
+            host=80 * MS,
+            launch=75 * MS,
+            op="aten::relu",
+            dims=((64, 64),),
+        )
     for n in range(20):
-        r.kernel(name=f"void kernel_{n % 7}<float>(float*)", dur=30.0, op="aten::relu", dims=((64, 64),))
+        r.kernel(
+            name=f"void kernel_{n % 7}<float>(float*)", dur=30.0, op="aten::relu", dims=((64, 64),)
+        )
     return r
 
 
@@ -353,8 +376,14 @@ def first_call():
 @recording("lost_kernels.json")
 def lost_kernels():
     r = steps(Recording(), products(4, 2 * MS))
-    lost = {e["args"]["correlation"] for e in r.events if e["name"] == "cudaLaunchKernel" and e["ts"] < 12_000.0}
-    r.events = [e for e in r.events if e.get("cat") != "kernel" or e["args"]["correlation"] not in lost]
+    lost = {
+        e["args"]["correlation"]
+        for e in r.events
+        if e["name"] == "cudaLaunchKernel" and e["ts"] < 12_000.0
+    }
+    r.events = [
+        e for e in r.events if e.get("cat") != "kernel" or e["args"]["correlation"] not in lost
+    ]
     return r
 
 
@@ -369,7 +398,11 @@ def device_not_recorded():
 def calls_without_work():
     r = Recording()
     r.events = []
-    for name, dur in (("cudaGetDeviceProperties", 900.0), ("cuInit", 20 * MS), ("cudaStreamCreate", 300.0)):
+    for name, dur in (
+        ("cudaGetDeviceProperties", 900.0),
+        ("cuInit", 20 * MS),
+        ("cudaStreamCreate", 300.0),
+    ):
         r.call(name, dur)
     return r
 
@@ -403,6 +436,7 @@ def gaps_in_a_graph():
         for _ in range(6):
             r.on_device("Cijk_gemm", 1 * MS, at)
             at = r.device + 0.6 * MS
+
     return steps(Recording(MI300X), body)
 
 
@@ -439,7 +473,7 @@ def window_without_steps():
 @recording("cut.json")
 def cut():
     text = steps(Recording(), products(4, 2 * MS)).text()
-    return text[:len(text) * 3 // 4]
+    return text[: len(text) * 3 // 4]
 
 
 @recording("cut.json.gz")
@@ -474,349 +508,3 @@ def kernels_before_their_launch():
         if e["cat"] == "kernel":
             e["ts"] -= 30
     return r
-
-
-# ---- ranks -----------------------------------------------------------------------------------------------------------
-def rank_of(rank, world=2, late=0.0, slow=1.0, count=4, base=1_759_300_074_000_000_000, device=H100):
-    """A data-parallel rank: products, then an all-reduce that ends when the last rank has come."""
-    r = Recording(device, rank, world, base=base)
-    ranks = "[" + ", ".join(str(k) for k in range(world)) + "]"
-    for n in range(count):
-        begin = 1000.0 + n * 15.4 * MS
-        r.host = r.device = begin
-        if late:
-            r.op("aten::unique", late, [[64]])
-        for _ in range(8):
-            r.kernel(dur=1 * MS * slow)
-        r.add("cpu_op", "autograd::engine::evaluate_function: MmBackward0", r.host, 50.0)
-        r.host += 50.0
-        r.collective(begin + 14 * MS - r.device, r.device, seq=n, size=world, rank_list=ranks)
-        r.device = begin + 14 * MS
-        r.kernel(name=ADD, dur=1 * MS, op="aten::add_", dims=((8192, 8192),))
-        r.add("cuda_runtime", "cudaDeviceSynchronize", r.host, begin + 15.3 * MS - r.host, correlation=0)
-        r.step(n, begin, begin + 15.4 * MS)
-    return r
-
-
-@recording("one_of_two.json")
-def one_of_two():
-    return rank_of(0)
-
-
-@recording("one_of_eight.json")
-def one_of_eight():
-    return rank_of(3, 8)
-
-
-def folder(name):
-    def register(make):
-        INPUTS[name + "/"] = make
-        return make
-    return register
-
-
-@folder("two_ranks")
-def two_ranks(path):
-    for k in range(2):
-        rank_of(k).write(path / f"rank{k}.json")
-
-
-@folder("late_host")
-def late_host(path):
-    for k in range(2):
-        rank_of(k, late=4 * MS if k == 1 else 0.0).write(path / f"rank{k}.json")
-
-
-@folder("slow_kernels")
-def slow_kernels(path):
-    for k in range(2):
-        rank_of(k, slow=1.5 if k == 1 else 1.0).write(path / f"rank{k}.json")
-
-
-@recording("ranks_in_one_file.json")
-def ranks_in_one_file():
-    both = []
-    for k in range(2):
-        r = steps(Recording(), products(4, 2 * MS), first=5)
-        for e in r.events:
-            if e["pid"] == 500:
-                e["pid"] = e["tid"] = 500 + k
-        both += r.events
-    head = Recording().head
-    return json.dumps({**head, "traceEvents": both})
-
-
-@folder("two_jobs")
-def two_jobs(path):
-    for name, world in (("a", 2), ("b", 4)):
-        (path / name).mkdir()
-        for k in range(world):
-            rank_of(k, world).write(path / name / f"rank{k}.json")
-
-
-@folder("two_jobs_in_one_folder")
-def two_jobs_in_one_folder(path):
-    for k in range(3):
-        rank_of(k, 3).write(path / f"first_rank{k}.json")
-    for k in range(2):
-        rank_of(k, 2, base=1_759_300_074_000_000_000 + 3600 * 10**9).write(path / f"second_rank{k}.json")
-
-
-@folder("two_unrelated")
-def two_unrelated(path):
-    steps(Recording(), products()).write(path / "llama.json")
-    steps(Recording(MI300X), products(4, 2 * MS)).write(path / "bert.json")
-
-
-@folder("one_trace_and_others")
-def one_trace_and_others(path):
-    steps(Recording(), products()).write(path / "trace.json")
-    (path / "config.json").write_text('{"hidden_size": 64}', encoding="utf-8")
-    (path / "notes.txt").write_text("a note\n", encoding="utf-8")
-
-
-@folder("no_traces")
-def no_traces(path):
-    (path / "notes.txt").write_text("a note\n", encoding="utf-8")
-
-
-@folder("only_a_log")
-def only_a_log(path):
-    lines = [f" [2026-01-01 12:00:{n:02d}] iteration {n + 1:8d}/ 100 | consumed samples: 256 | elapsed time per iteration (ms): "
-             f"{500 + n}.0 | global batch size: 256 | lm loss: 2.5E+00 |" for n in range(12)]
-    (path / "train.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-# ---- forms of the file -----------------------------------------------------------------------------------------------
-@recording("compressed.json.gz")
-def compressed():
-    return steps(Recording(), products())
-
-
-@recording("bare_array.json")
-def bare_array():
-    return json.dumps(steps(Recording(), products()).events)
-
-
-@recording("unterminated_array.json")
-def unterminated_array():
-    return json.dumps(steps(Recording(), products()).events)[:-1]
-
-
-@recording("times_as_texts.json")
-def times_as_texts():
-    r = steps(Recording(), products())
-    for e in r.events:
-        e["ts"], e["dur"] = str(e["ts"]), str(e["dur"])
-    return r
-
-
-@recording("quotes_in_names.json")
-def quotes_in_names():
-    text = steps(Recording(), products()).text()
-    return text.replace('"name": "aten::mm"', '"name": "aten::mm" of "x""', 1)
-
-
-@recording("infinite_numbers.json")
-def infinite_numbers():
-    return steps(Recording(), products(**{"blocks per SM": float("inf")}))
-
-
-@recording("old_categories.json")
-def old_categories():
-    r = steps(Recording(), products())
-    old = {"cpu_op": "Operator", "kernel": "Kernel", "gpu_memcpy": "Memcpy", "cuda_runtime": "Runtime"}
-    for e in r.events:
-        e["cat"] = old.get(e["cat"], e["cat"])
-    return r
-
-
-@recording("begin_and_end.json")
-def begin_and_end():
-    r = steps(Recording(), products())
-    edges = []
-    for e in r.events:
-        if e["cat"] != "cpu_op":
-            edges.append(e)
-            continue
-        edges.append({**{k: v for k, v in e.items() if k != "dur"}, "ph": "B"})
-        edges.append({"ph": "E", "pid": e["pid"], "tid": e["tid"], "ts": round(e["ts"] + e["dur"] - 0.001, 3)})
-    r.events = sorted(edges, key=lambda e: e["ts"])
-    return r
-
-
-@recording("cpu_only.json")
-def cpu_only():
-    def body(r, _):
-        for _ in range(8):
-            r.op("aten::addmm", 1.1 * MS, [[512], [512, 512], [512, 512]], ["float"] * 3)
-    return steps(Recording(None), body)
-
-
-@recording("empty.json")
-def empty():
-    return ""
-
-
-@recording("empty_object.json")
-def empty_object():
-    return "{}"
-
-
-@recording("empty_events.json")
-def empty_events():
-    return '{"traceEvents": []}'
-
-
-@recording("no_json.json")
-def no_json():
-    return "hello\n"
-
-
-@recording("report.nsys-rep")
-def report():
-    return b"NSYS binary"
-
-
-@recording("ascend.json")
-def ascend():
-    r = steps(Recording(None), products(4, 2 * MS))
-    for e in r.events:
-        if e["cat"] in ("kernel", "gpu_memcpy"):
-            e.pop("cat")
-            e["pid"] = 544
-            e["args"] = {"Task Type": "AI_CORE", "Physic Stream Id": 7, "Task Id": 5, "connection_id": 77}
-    r.events.insert(0, {"ph": "M", "name": "process_name", "pid": 544, "tid": 0, "args": {"name": "Ascend Hardware"}})
-    return json.dumps(r.events)
-
-
-def xla_for_a_viewer():
-    r = steps(Recording(None), products(4, 2 * MS))
-    for e in r.events:
-        e.pop("cat")
-    r.events.insert(0, {"ph": "M", "name": "process_name", "pid": 500, "args": {"name": "/host:CPU"}})
-    return json.dumps({"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": r.events})
-
-
-recording("host.trace.json")(xla_for_a_viewer)
-
-
-@folder("jax_folder")
-def jax_folder(path):
-    other_profilers.INPUTS["jax_cuda.xplane.pb"](path / "host.xplane.pb")
-    (path / "host.trace.json.gz").write_bytes(gzip.compress(xla_for_a_viewer().encode(), mtime=0))
-
-
-@recording("xpu.json")
-def xpu():
-    r = steps(Recording(None), products())
-    for e in r.events:
-        if e["cat"] == "cuda_runtime":
-            e["cat"] = "xpu_runtime"
-            e["name"] = "urEnqueueKernelLaunch" if "Launch" in e["name"] else "urQueueFinish"
-    return r
-
-
-@recording("gaudi.json")
-def gaudi():
-    r = steps(Recording(None), products(9, 1 * MS))
-    r.events = [e for e in r.events if e["cat"] not in ("gpu_memcpy",)]
-    for e in r.events:
-        if e["cat"] == "kernel":
-            e["cat"] = "hpu_op"
-    return r
-
-
-# ---- names and number formats ----------------------------------------------------------------------------------------
-def kernels_named(names, op="aten::mm", count=12, types=None, device=H100):
-    dims = ((2048, 2048), (2048, 2048))
-
-    def body(r, _):
-        for n in range(count):
-            r.kernel(name=names[n % len(names)], dur=0.7 * MS, op=op, dims=dims, types=types)
-        r.copy()
-    return steps(Recording(device), body)
-
-
-CUTLASS = "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_{}_tn_align8"
-INPUTS_OF_NAMES = {
-    "kernel2.json": [f"void cutlass::Kernel2<{n}>({n}::Params)" for n in (CUTLASS.format("32x32_128x2"),
-                                                                         CUTLASS.format("64x64_64x6"))],
-    "kentry.json": [
-        "void ck_tile::kentry<ck_tile::gfx950_t, 2, ck_tile::FmhaFwdKernel<ck_tile::Block<std::bfloat16_t, 128> >, "
-        "ck_tile::FmhaFwdKernel<ck_tile::Block<std::bfloat16_t, 128> >::Kargs>(ck_tile::Kargs) [clone .kd]",
-        "void ck_tile::kentry<ck_tile::gfx950_t, 1, ck_tile::FmhaBwdDQDKDVKernel<ck_tile::Block<float> >, int>(int) "
-        "[clone .kd]"],
-    "enable_if.json": [
-        "std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type "
-        "vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long, float, int)"],
-    "mangled.json": ["_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16XadL_Z4siluEEEEvPT_PKS3_i"],
-    "mangled_functor.json": [
-        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIiEESt5arrayIPcLm1EEEEviT0_T1_"],
-    "device_kernel.json": [
-        "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::Mainloop<2> > > >(int)"],
-    "tensile_alike.json": ["Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x16x256_MI16x16x1_SN_LDSB1_AFC1_AG_WG16_4_4",
-                           "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x96x256_MI16x16x1_SN_LDSB1_AFC1_AG_WG16_4_4"],
-}
-for _name, _kernels in INPUTS_OF_NAMES.items():
-    recording(_name)(lambda kernels=_kernels: kernels_named(kernels))
-
-recording("fp32_ffma.json")(lambda: kernels_named(
-    ["sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__5x"],
-    types=["float", "float"]))
-recording("fp32_tf32.json")(lambda: kernels_named(
-    ["sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_stage3_warpsize2x2x1_tensor16x8x8_execute_kernel__5x"],
-    types=["float", "float"]))
-recording("fp32_simt.json")(lambda: kernels_named(["ampere_sgemm_128x64_tn"], types=["float", "float"]))
-
-
-@recording("fp32_under_graphs.json")
-def fp32_under_graphs():
-    def body(r, _):
-        r.call("cudaGraphLaunch", 60.0)
-        for _ in range(9):
-            r.on_device("ampere_sgemm_128x64_tn", 1 * MS)
-        r.copy()
-    return steps(Recording(), body)
-
-
-@recording("long_names.json")
-def long_names():
-    return kernels_named(["void f<" + "a" * 4000 + ">(int)", "void f<" + "a" * 4001 + ">(int)"])
-
-
-# ---- devices: the name that a trace writes, its memory, and its capability ---------------------------------------------
-DEVICES = {
-    "t4": ("Tesla T4", 15_843_721_216, 7, 5, 40),
-    "l4": ("NVIDIA L4", 23_686_479_872, 8, 9, 58),
-    "l40s": ("NVIDIA L40S", 47_697_362_944, 8, 9, 142),
-    "a10": ("NVIDIA A10", 23_827_841_024, 8, 6, 72),
-    "a10g": ("NVIDIA A10G", 23_827_841_024, 8, 6, 80),
-    "a40": ("NVIDIA A40", 47_850_782_720, 8, 6, 84),
-    "a6000": ("NVIDIA RTX A6000", 51_033_931_776, 8, 6, 84),
-    "a100_40": ("NVIDIA A100-SXM4-40GB", 42_405_855_232, 8, 0, 108),
-    "a100_80": ("NVIDIA A100-SXM4-80GB", 85_198_045_184, 8, 0, 108),
-    "pg509": ("NVIDIA A100-PG509-200", 42_505_273_344, 8, 0, 108),
-    "v100_pcie": ("Tesla V100-PCIE-16GB", 16_945_512_448, 7, 0, 80),
-    "v100_sxm": ("Tesla V100-SXM2-32GB", 34_089_730_048, 7, 0, 80),
-    "rtx2080ti": ("NVIDIA GeForce RTX 2080 Ti", 11_554_717_696, 7, 5, 68),
-    "rtx3090": ("NVIDIA GeForce RTX 3090", 25_438_126_080, 8, 6, 82),
-    "rtx3080": ("NVIDIA GeForce RTX 3080", 10_502_144_000, 8, 6, 68),
-    "rtx4090": ("NVIDIA GeForce RTX 4090", 25_393_692_672, 8, 9, 128),
-    "rtx4080": ("NVIDIA GeForce RTX 4080", 16_856_842_240, 8, 9, 76),
-    "rtx5090": ("NVIDIA GeForce RTX 5090", 33_668_988_928, 12, 0, 170),
-    "rtx5080": ("NVIDIA GeForce RTX 5080", 16_580_411_392, 12, 0, 84),
-    "h200": ("NVIDIA H200", 150_109_880_320, 9, 0, 132),
-    "b200": ("NVIDIA B200", 191_507_530_000, 10, 0, 148),
-    "mi210": ("AMD Instinct MI210", 68_702_699_520, 9, 0, 104),
-    "mi300x": MI300X,
-    "mi355x": ("AMD Instinct MI355X", 309_220_868_096, 9, 5, 256),
-    "unknown": ("ACME Accelerator 1", 16_000_000_000, 1, 0, 16),
-    "rtx3080_12": ("NVIDIA GeForce RTX 3080", 12_622_168_064, 8, 6, 70),
-}
-for _key, _device in DEVICES.items():
-    half = _device[0].startswith(("Tesla", "NVIDIA GeForce RTX 2"))
-    recording(f"device_{_key}.json")(lambda device=_device, half=half: steps(Recording(device), products(
-        dims=((1024, 1024), (1024, 1024)), types=["c10::Half" if half else "c10::BFloat16"] * 2)))
-
-INPUTS.update(other_profilers.INPUTS)
