@@ -1537,6 +1537,9 @@ class HangFindings(Record):
     ranks: list[HangFindingsRanks]
     unrecorded_ranks: list[object]
     others: list[HangFindingsOthers]
+    numbers: list[object]
+    other_numbers: list[object]
+    silent: bool | None
     call: Map[object]
     instead: Map[object]
     even: bool
@@ -1587,6 +1590,69 @@ class HangMessages(Record):
     text: str | None
     times: object
 
+class HangIncidentTimelineTime(Record):
+    written: object
+    of_an_earlier_line: object
+
+class HangIncidentTimeline(Record):
+    kind: str | None
+    sentence: str | None
+    ranks: list[object]
+    host: object
+    time: HangIncidentTimelineTime
+    code: object
+    text: str | None
+    events: int | None
+    follows: object
+    input: object
+    line: object
+
+class HangIncidentLastLinesTime(Record):
+    written: object
+    of_an_earlier_line: object
+
+class HangIncidentLastLines(Record):
+    rank: int | None
+    time: HangIncidentLastLinesTime
+    text: str | None
+    input: object
+    line: object
+
+class HangIncidentOutOfMemory(Record):
+    sentence: str | None
+    advice: list[object]
+    cause: str | None
+    rank: int | None
+    device: object
+    request_bytes: float | None
+    device_bytes: float | None
+    free_bytes: float | None
+    allocated_bytes: int | None
+    unallocated_bytes: float | None
+    missing_bytes: float | None
+    input: object
+    line: object
+    times: object
+
+class HangIncidentStanding(Record):
+    name: str | None
+    rank: int | None
+    phase: str | None
+    label: str | None
+    frame: str | None
+
+class HangIncident(Record):
+    cause: str | None
+    cause_is_first: object
+    timeline: list[HangIncidentTimeline]
+    left_out: int | None
+    world: object
+    silent_ranks: list[object]
+    last_lines: list[HangIncidentLastLines]
+    out_of_memory: list[HangIncidentOutOfMemory]
+    ras: list[object]
+    standing: list[HangIncidentStanding]
+
 class HangNcclCommunicatorsRingOrders(Record):
     channels: list[object]
     ranks: list[object]
@@ -1629,10 +1695,16 @@ class HangNcclCommunicators(Record):
     init: float | None
     members: list[HangNcclCommunicatorsMembers]
 
-class HangNcclWithoutCommunicatorRingOrders(Record):
+class HangNcclWithoutCommunicatorRingsRingOrders(Record):
     channels: list[object]
     ranks: list[object]
     whole: object
+
+class HangNcclWithoutCommunicatorRings(Record):
+    host: object
+    pid: int | None
+    ring_orders: list[HangNcclWithoutCommunicatorRingsRingOrders]
+    unclear_rings: object
 
 class HangNcclWithoutCommunicatorConnections(Record):
     from_host: object
@@ -1641,8 +1713,7 @@ class HangNcclWithoutCommunicatorConnections(Record):
     transports: Map[object]
 
 class HangNcclWithoutCommunicator(Record):
-    ring_orders: list[HangNcclWithoutCommunicatorRingOrders]
-    unclear_rings: object
+    rings: list[HangNcclWithoutCommunicatorRings]
     connections: list[HangNcclWithoutCommunicatorConnections]
 
 class HangNcclChoices(Record):
@@ -1672,6 +1743,7 @@ class HangAttributes:
     last_calls: list[HangLastCalls]
     timeouts: list[HangTimeouts]
     messages: list[HangMessages]
+    incident: HangIncident
     nccl: HangNccl | None
     warnings: list[str]
 
@@ -1991,12 +2063,38 @@ class MemoryDevices(Record):
     sizes_corrected: int
     findings: list[MemoryDevicesFindings]
 
+class MemoryMessagesProcesses(Record):
+    pid: int | None
+    bytes: int | None
+
+class MemoryMessages(Record):
+    sentence: str | None
+    advice: list[object]
+    cause: str | None
+    rank: int | None
+    device: object
+    backend: object
+    request_bytes: float | None
+    device_bytes: float | None
+    free_bytes: float | None
+    allowed_bytes: float | None
+    allocated_bytes: int | None
+    unallocated_bytes: float | None
+    missing_bytes: float | None
+    others_bytes: float | None
+    processes: list[MemoryMessagesProcesses]
+    where: object
+    path: str | None
+    line: object
+    times: object
+
 class MemoryAttributes:
     schema: str
     version: str
     answer: MemoryAnswer
     inputs: list[MemoryInputs]
     devices: list[MemoryDevices]
+    messages: list[MemoryMessages]
     terms: Map[object]
     warnings: list[str]
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -325,6 +326,28 @@ Messages gpu_log_warnings(const std::optional<GpuEvidence>& gpus,
   return out;
 }
 
+namespace {
+
+// Watchdogs without group names whose calls are too far apart for one group.
+void calls_apart(const CommRecords& records, Messages& out) {
+  std::set<int> ranks;
+  std::set<std::uint32_t> groups;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most = -1;
+  for (const WatchdogTimeout& t : records.timeouts) {
+    if (!records.groups[t.group].guessed || t.sequence < 0) continue;
+    groups.insert(t.group);
+    if (const auto number = records.ranks[t.rank].number) ranks.insert(*number);
+    least = std::min(least, t.sequence);
+    most = std::max(most, t.sequence);
+  }
+  if (groups.size() > 1)
+    out.push_back(msg::calls_far_apart(std::vector<int>(ranks.begin(), ranks.end()),
+                                       format_whole(most - least)));
+}
+
+}  // namespace
+
 Messages hang_warnings(const CommRecords& records, const HangAccount& account) {
   Messages out;
   const bool log_finding = std::ranges::any_of(
@@ -335,12 +358,19 @@ Messages hang_warnings(const CommRecords& records, const HangAccount& account) {
   const bool called = std::ranges::any_of(records.sequences, [&](const CommSequence& q) {
     return records.groups[q.group].from_log && !(q.collectives.empty() && q.pairs.empty());
   });
-  if (logged && !called) out.push_back(msg::logs_without_calls());
+  const bool found = !account.findings.empty() || !records.incident.events.empty();
+  if (logged && !called && !found) out.push_back(msg::logs_without_calls());
   std::size_t assumed = 0;
   for (const HangGroup& g : account.groups) {
     const RecordedGroup& group = records.groups[g.group];
-    if (!group.members_recorded && !group.from_log && g.recorded > 0) ++assumed;
+    // For watchdogs the findings say it themselves.
+    const bool told = group.members_recorded || group.from_log || group.unnamed;
+    if (!told && group.places.empty() && g.recorded > 0) ++assumed;
   }
+  calls_apart(records, out);
+  if (std::ranges::any_of(account.findings, &HangFinding::of_group))
+    out.push_back(msg::ranks_within_group());
+  if (!records.ras_counts.empty()) out.push_back(msg::ras_is_a_moment());
   if (assumed > 0) out.push_back(msg::members_assumed(assumed));
   for (const CommInput& input : records.inputs) {
     const std::string name = printable(input.path.substr(input.path.rfind('/') + 1));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of a job's communication that are not traces: rings of flight recorders, lines of NCCL
-// logs, messages of watchdogs. One table holds all of them, so that one analysis
-// (analysis/hang/hang_account.h) finds which rank is missing in which call. It holds order and
-// arguments, and few times.
+// logs, messages of watchdogs, and what else its processes wrote as it ended (incident.h). One
+// table holds all of them, so that one analysis (analysis/hang/hang_account.h) finds which rank is
+// missing in which call. It holds order and arguments, and few times.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/base/quantity.h"
 #include "stepscope/base/string_pool.h"
+#include "stepscope/event/incident.h"
 #include "stepscope/event/nccl_setup.h"
 
 namespace stepscope {
@@ -68,7 +69,13 @@ struct RecordedGroup {
   std::vector<int> members{};     // ranks of the job, in the group's order
   bool members_recorded = false;  // otherwise `members` are the ranks that recorded calls
   int size = 0;                   // 0: not recorded
+  bool size_by_elements = false;  // by the elements that an all-gather or reduce-scatter moves
   bool from_log = false;          // from an NCCL log: calls are numbered by its opCount
+  // For watchdogs, which write the number of a rank within its group ("[Rank 3]"): rank of the
+  // group → rank of the job. Ranks of a group count from 0, so each lower number is a member too.
+  std::map<int, int> places{};
+  bool unnamed = false;  // no line names the group
+  bool guessed = false;  // unnamed, and its calls are joined only because their numbers are close
 };
 
 // A rank of the job, or a process if the log has no ranks.
@@ -83,12 +90,55 @@ struct CommRank {
 struct WatchdogTimeout {
   std::uint32_t rank = 0;
   std::uint32_t group = 0;
-  std::int64_t sequence = -1;
-  std::string operation{};  // "BROADCAST"
+  std::int64_t sequence = -1;  // -1: not in the message (before PyTorch 1.13)
+  std::string operation{};     // "BROADCAST"
   std::optional<std::int64_t> in_elements{};
   std::optional<std::int64_t> out_elements{};
   std::optional<Ns> limit{};
   std::optional<Ns> ran{};
+};
+
+// Keys of the groups that stand for messages which name no group.
+inline constexpr std::string_view compared_group = "unnamed compared";
+inline constexpr std::string_view barrier_group = "unnamed barrier";
+
+// Two calls that meet and differ, as TORCH_DISTRIBUTED_DEBUG=DETAIL reports them. Ranks are those
+// of the group. `sequence` of a call is -1 if not in the message.
+struct ComparedCalls {
+  int rank = 0;
+  CommCall call{};
+  int other = 0;
+  CommCall instead{};     // the call of `other`
+  bool of_group = false;  // the launcher numbers the ranks of the job otherwise
+};
+
+// A monitored barrier that `missing` did not reach. Ranks are those of its group.
+struct MissedBarrier {
+  std::optional<int> waits{};  // the rank that reports it
+  std::vector<int> missing{};  // may be empty: not in the message
+  std::optional<Ns> limit{};
+};
+
+// Ranks of one communicator that have launched different numbers of one operation, by NCCL's RAS.
+struct RasCounts {
+  std::string communicator{};  // its hash
+  int size = 0;                // ranks; 0: not known
+  std::string operation{};     // "AllGather"; empty: collectives of any kind
+  struct Level {
+    std::int64_t count = 0;
+    int ranks = 0;              // how many
+    std::vector<int> listed{};  // those that the status names
+  };
+  std::vector<Level> levels{};  // highest count first
+};
+// Ranks that did not answer, are dead or failed, by RAS.
+struct RasAbsence {
+  std::string communicator{};  // empty: processes of the job
+  int size = 0;
+  std::string what{};  // "INCOMPLETE", "DEAD", "ERROR"
+  int count = 0;
+  std::vector<int> ranks{};
+  std::vector<std::string> processes{};  // "process 42 on node a, GPU 3"
 };
 
 struct StackFrame {
@@ -124,6 +174,11 @@ struct CommRecords {
   std::vector<LogMessage> messages{};
   std::vector<CommInput> inputs{};
   NcclSetup nccl{};
+  std::vector<ComparedCalls> compared{};
+  std::vector<MissedBarrier> barriers{};
+  std::vector<RasCounts> ras_counts{};
+  std::vector<RasAbsence> ras_absences{};
+  Incident incident{};
 
   // The index of the rank or group; a new one is added if it is missing.
   std::uint32_t rank_numbered(int number);

@@ -69,9 +69,10 @@ struct NcclSetup {
   std::map<std::string, std::uint64_t> versions{};  // "2.30.7+cuda12.9" → lines
   std::vector<NcclProcess> processes{};
   std::vector<LoggedCommunicator> communicators{};
-  // Lines without the Init lines of their communicator: the rings, as those of one communicator
-  // whose size is that of the highest rank, and the connections.
-  LoggedCommunicator loose_rings{};
+  // Lines without the Init lines of their communicator: the rings of each process, whose size is
+  // that of the highest rank (0 if a ring is not closed), and the connections. A process that logs another ring for one channel
+  // has another communicator. Nothing shows which of several processes are one communicator.
+  std::vector<LoggedCommunicator> loose_rings{};
   std::vector<LooseConnections> loose_connections{};
   std::vector<NcclChoice> choices{};
   std::map<std::string, std::uint64_t> networks{};  // "NET/IB : Using …" → processes

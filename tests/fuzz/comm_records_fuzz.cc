@@ -9,11 +9,14 @@
 #include <string_view>
 
 #include "stepscope/analysis/hang/hang_account.h"
+#include "stepscope/analysis/hang/incident_account.h"
+#include "stepscope/analysis/memory/oom_account.h"
 #include "stepscope/base/json_reader.h"
 #include "stepscope/base/text_test_source.h"
 #include "stepscope/read/bytes/pickle.h"
 #include "stepscope/read/nccl/flight_recorder.h"
 #include "stepscope/read/nccl/nccl_log.h"
+#include "stepscope/read/nccl/ras_text.h"
 
 namespace stepscope {
 namespace {
@@ -38,6 +41,14 @@ void check_result(CommRecords& records) {
   std::uint64_t calls = 0;
   for (const HangGroup& g : result.groups) calls += g.calls + g.pairs;
   expect(calls == result.calls, "calls are those of the groups");
+  const IncidentAccount incident = account_incident(records);
+  for (const IncidentRow& row : incident.rows)
+    expect(row.event < records.incident.events.size(), "a row has an event");
+  if (incident.cause) expect(*incident.cause < incident.rows.size(), "a cause is a row");
+  for (const OomMessage& message : records.incident.ooms) {
+    const OomAccount account = account_oom(message);
+    expect(account.missing.value >= 0, "nothing is missing less than not at all");
+  }
 }
 
 void try_dump(const PlainTree& tree) {
@@ -60,6 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CommLogs logs(records);
   TextSource source(text);
   const bool log = logs.add(source, input).has_value();
+  (void)add_ras_text(text, records);
   records.inputs.push_back(input);
   logs.settle();
   if (log) check_result(records);

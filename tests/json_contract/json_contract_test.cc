@@ -292,7 +292,15 @@ void write_hang(const program::ScratchFolder& scratch, std::vector<std::string>&
       << at << "NCCL INFO AllReduce: 4096 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}\n"
       << "g:9:1 [0] NCCL INFO Ring 00 : 0 -> 1 -> 0\n"
       << "g:9:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n"
-      << at << "a.cc:1 NCCL WARN Call to ibv_modify_qp failed\n";
+      << at << "a.cc:1 NCCL WARN Call to ibv_modify_qp failed\n"
+      << "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 "
+         "has a "
+         "total capacity of 79.15 GiB of which 1.00 GiB is free. Of the allocated memory 70.00 GiB "
+         "is "
+         "allocated by PyTorch, and 7.00 GiB is reserved by PyTorch but unallocated.\n";
+  words.push_back(scratch.file("threads.txt"));
+  std::ofstream(words.back()) << "Process 7: python train.py\n\nThread 7 (active): \"MainThread\"\n"
+                                 "    step (train.py:3)\n";
 }
 
 TEST(JsonContract, HoldsForAHang) {
@@ -334,7 +342,15 @@ TEST(JsonContract, HoldsForMemorySnapshots) {
       << pickled(testing::simulated_training({.expandable = true}, 1).allocator);
   std::ofstream(words[2], std::ios::binary)
       << pickled(testing::simulated_noise(1500, false, std::int64_t{400} << 20, 1).allocator);
-  const auto run = program::run(words);
+  const std::string log = scratch.file("train.log");
+  std::ofstream(log)
+      << "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of "
+         "79.15 GiB of which 1.00 GiB is free. Process 4 has 78.00 GiB memory in use. Of "
+         "the allocated memory 70.00 GiB is allocated by PyTorch, and 7.00 GiB is "
+         "reserved by PyTorch but unallocated.\n";
+  std::vector<std::string> all = words;
+  all.push_back(log);
+  const auto run = program::run(all);
   ASSERT_EQ(run.exit_code, 0) << run.errors;
   const Shape shape = documented("stepscope memory");
   Comparison comparison;

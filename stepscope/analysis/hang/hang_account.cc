@@ -116,6 +116,8 @@ std::string joined(std::string_view in, std::string_view out) {
   return std::string(in) + " → " + std::string(out);
 }
 
+}  // namespace
+
 HangCall spelled(const CommRecords& records, const CommCall& call) {
   const StringPool& s = records.strings;
   HangCall out{.name = std::string(s[call.name]),
@@ -133,6 +135,8 @@ HangCall spelled(const CommRecords& records, const CommCall& call) {
                           std::to_string(f.line));
   return out;
 }
+
+namespace {
 
 // The calls from one rank of a group to another.
 struct Channel {
@@ -152,16 +156,16 @@ bool open(const CommCall& call, bool from_log) {
 // receive belong together. If it is unknown which calls wait (logs), all calls are paired from the
 // first one, provided none before it was cut off. Reports calls left over, and pairs of different
 // sizes.
-void find_unpaired(const CommRecords& records, std::uint32_t group, HangAccount& out) {
+void find_unpaired(const CommRecords& records, std::uint32_t group,
+                   std::span<const CommSequence* const> sequences, HangAccount& out) {
   const RecordedGroup& named = records.groups[group];
   std::map<std::int32_t, const CommSequence*> by_place;  // by rank in the group
   std::map<std::pair<std::int32_t, std::int32_t>, Channel> channels;
-  for (const CommSequence& s : records.sequences) {
-    if (s.group != group) continue;
-    const auto number = records.ranks[s.rank].number;
+  for (const CommSequence* s : sequences) {
+    const auto number = records.ranks[s->rank].number;
     const auto at = number ? std::ranges::find(named.members, *number) : named.members.end();
     if (at == named.members.end()) continue;
-    by_place[static_cast<std::int32_t>(at - named.members.begin())] = &s;
+    by_place[static_cast<std::int32_t>(at - named.members.begin())] = s;
   }
   for (const auto& [place, s] : by_place)
     for (const CommCall& call : s->pairs) {
@@ -237,6 +241,8 @@ struct Group {
   std::uint32_t group = 0;
   std::vector<Member> members;  // members with a record, by rank
   std::vector<int> unrecorded;  // ranks of the job
+  // Members of a watchdog's group that wrote nothing of it, but of another group.
+  std::vector<std::uint32_t> elsewhere{};
 };
 
 // The members' calls of one number.
@@ -368,7 +374,7 @@ class GroupReader {
     const bool all_done = std::ranges::all_of(
         meeting.present, [&](std::size_t m) { return call(m).state == CallState::completed; });
     if (meeting.present.empty() || all_done) return false;
-    if (meeting.behind.empty()) {
+    if (meeting.behind.empty() && (group_.elsewhere.empty() || !unfinished(meeting))) {
       if (group_.unrecorded.empty() || !unfinished(meeting)) return false;
       HangFinding& f = add(HangKind::no_record, meeting, meeting.present.front());
       f.unrecorded = group_.unrecorded;
@@ -377,11 +383,13 @@ class GroupReader {
     }
     HangFinding& f = add(HangKind::missing, meeting, meeting.present.front());
     f.ranks = ranks(meeting.behind);
+    f.ranks.insert(f.ranks.end(), group_.elsewhere.begin(), group_.elsewhere.end());
     f.unrecorded = group_.unrecorded;
     std::vector<std::size_t> waiting = meeting.present;
     waiting.insert(waiting.end(), meeting.passed.begin(), meeting.passed.end());
     std::ranges::sort(waiting);
     f.others = ranks(waiting);
+    if (meeting.behind.empty()) return true;
     const Member& who = group_.members[meeting.behind.front()];
     if (!who.calls->collectives.empty())
       f.instead = spelled(records_, who.calls->collectives.back());
@@ -398,6 +406,14 @@ class GroupReader {
     std::vector<std::size_t> done;
     for (const std::size_t m : meeting.present) (waits(m) ? waiting : done).push_back(m);
     if (waiting.empty()) return;  // numbers that were not in order
+    const RecordedGroup& named = records_.groups[group_.group];
+    const auto seen = static_cast<int>(group_.members.size());
+    if (!named.members_recorded && (named.size == 0 || named.size > seen)) {
+      HangFinding& f = add(HangKind::waiting, meeting, waiting.front());
+      f.others = ranks(waiting);
+      f.silent = named.size > 0 ? named.size - seen : 0;
+      return;
+    }
     HangFinding& f = add(HangKind::not_finished, meeting, waiting.front());
     f.ranks = ranks(waiting);
     f.others = ranks(done);
@@ -427,6 +443,9 @@ std::vector<Group> groups_of(const CommRecords& records) {
     if (empty && !records.groups[s.group].members_recorded) continue;
     groups[s.group].members.push_back({.rank = s.rank, .calls = &s, .next = 0});
   }
+  std::set<std::uint32_t> waits;  // ranks whose watchdog wrote of any group
+  for (const CommSequence& s : records.sequences)
+    if (s.watchdog_only && (!s.collectives.empty() || s.status)) waits.insert(s.rank);
   for (Group& g : groups) {
     std::ranges::sort(g.members, {}, [&](const Member& m) {
       return std::pair(records.ranks[m.rank].number.value_or(1 << 30), m.rank);
@@ -434,12 +453,20 @@ std::vector<Group> groups_of(const CommRecords& records) {
     std::set<int> seen;
     for (const Member& m : g.members)
       if (const auto n = records.ranks[m.rank].number) seen.insert(*n);
-    for (const int rank : records.groups[g.group].members) {
+    const RecordedGroup& named = records.groups[g.group];
+    for (const int rank : named.members) {
       if (seen.contains(rank)) continue;
-      // A rank with a dump is recorded, even if it called nothing in this group.
       const auto known = records.rank_index.find(rank);
-      if (known == records.rank_index.end() || !records.ranks[known->second].has_dump)
+      if (known == records.rank_index.end()) {
         g.unrecorded.push_back(rank);
+        continue;
+      }
+      // A rank with a dump is recorded, even if it called nothing in this group.
+      if (records.ranks[known->second].has_dump) continue;
+      if (named.places.empty() || !waits.contains(known->second))
+        g.unrecorded.push_back(rank);
+      else if (!named.guessed)
+        g.elsewhere.push_back(known->second);
     }
   }
   return groups;
@@ -514,10 +541,14 @@ HangAccount find_hang(const CommRecords& records) {
   for (Group& group : groups) {
     if (group.members.empty()) continue;
     GroupReader(records, group, out).read();
-    find_unpaired(records, group.group, out);
+    std::vector<const CommSequence*> sequences;
+    for (const Member& m : group.members) sequences.push_back(m.calls);
+    find_unpaired(records, group.group, sequences, out);
     out.groups.push_back(account_of(group, records));
     out.calls += out.groups.back().calls + out.groups.back().pairs;
   }
+  find_compared(records, out);
+  find_barriers(records, out);
   find_causes(records, out);
   leftover_timeouts(records, out);
   put_causes_first(out);

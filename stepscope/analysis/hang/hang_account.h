@@ -3,6 +3,10 @@
 // come to which collective, the first call on which ranks disagree, sends without a receiver, and
 // findings that only follow from others.
 //
+// A rank without any record is missing as well: ranks of a group count from 0, so where a watchdog
+// names rank 3 there are ranks 0, 1 and 2, and an all-gather shows the size of its group by its
+// elements. Where nothing shows the size of a group, nothing is said of all of its ranks.
+//
 // In each group the calls are matched by the recorder's number. The first number with a
 // disagreement ends the comparison of that group, because later calls cannot be matched. If all
 // calls agree, the ranks with the lowest last number are missing in the next call. If a finding's
@@ -32,6 +36,9 @@ enum class HangKind : std::uint8_t {
   missing,       // the others are in a call, and this rank has not come
   no_record,     // the same, and nothing was recorded of this rank
   not_finished,  // all have come, but some or all do not finish
+  waiting,       // some are in a call, and the records do not show the others
+  number,        // calls that meet have different numbers
+  barrier,       // ranks did not reach a monitored barrier
   unpaired,      // a send without a receiver, or a receive without a sender
   pair_size,     // a send and its receive differ in size
   timeout        // a watchdog gave up, and the records do not show why
@@ -54,14 +61,21 @@ struct HangCall {
 
 struct HangFinding {
   HangKind kind = HangKind::missing;
-  std::uint32_t group = 0;               // index into CommRecords::groups
-  std::int64_t sequence = 0;             // of `call`; for pairs the receiver's or sender's number
-  std::int64_t since = 0;                // the group's first unfinished call, if recorded
-  std::optional<HangCall> call{};        // the call of the others; of one of them
-  std::optional<HangCall> instead{};     // what `ranks` call there; of missing ranks the last call
-  std::vector<std::uint32_t> ranks{};    // ranks at fault or missing; in CommRecords::ranks
-  std::vector<int> unrecorded{};         // ranks without any record (no_record)
-  std::vector<std::uint32_t> others{};   // ranks that wait, or agree
+  std::uint32_t group = 0;              // index into CommRecords::groups
+  std::int64_t sequence = 0;            // of `call`; for pairs the receiver's or sender's number
+  std::int64_t since = 0;               // the group's first unfinished call, if recorded
+  std::optional<HangCall> call{};       // the call of the others; of one of them
+  std::optional<HangCall> instead{};    // what `ranks` call there; of missing ranks the last call
+  std::vector<std::uint32_t> ranks{};   // ranks at fault or missing; in CommRecords::ranks
+  std::vector<int> unrecorded{};        // ranks without any record (no_record)
+  std::vector<std::uint32_t> others{};  // ranks that wait, or agree
+  // The same as numbers, where a message names ranks of a group that may not be those of the job
+  // (calls that PyTorch compared, barriers); then `ranks` and `others` are empty.
+  std::vector<int> numbers{};
+  std::vector<int> other_numbers{};
+  bool of_group = false;                 // these numbers are known to be those of the group
+  std::optional<Ns> limit{};             // barrier: how long it waited
+  int silent = 0;                        // waiting: ranks of the group without a record; 0: unknown
   bool tied = false;                     // the same number of ranks makes either call
   bool next_of_others = false;           // `instead` is the others' next call
   std::optional<std::size_t> follows{};  // index of the finding that causes this one
@@ -101,6 +115,14 @@ struct Deviation {
   bool next_of_others = false;
 };
 [[nodiscard]] Deviation deviation(std::span<const CommCall> mine, std::span<const CommCall> theirs);
+
+// A call with its sizes, types and frames as text.
+[[nodiscard]] HangCall spelled(const CommRecords& records, const CommCall& call);
+
+// Adds what PyTorch itself compared and found different (CommRecords::compared), and barriers that
+// ranks did not reach.
+void find_compared(const CommRecords& records, HangAccount& out);
+void find_barriers(const CommRecords& records, HangAccount& out);
 
 // Finds the findings that only follow from others.
 //

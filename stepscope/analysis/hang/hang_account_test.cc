@@ -292,5 +292,60 @@ TEST(LastCalls, AreTheLatestOverAllGroupsAndKinds) {
   EXPECT_EQ(calls[0].call.sequence, 2);
 }
 
+CommCall fingerprint(CommRecords& records, const char* name, std::int64_t sequence,
+                     std::int64_t elements) {
+  CommCall c;
+  c.name = records.strings.intern(name);
+  c.kind = collective_kind(std::string("nccl:") + name);
+  c.sequence = sequence;
+  c.in_elements = elements;
+  return c;
+}
+
+TEST(Hang, NamesTheRankWhoseComparedCallDiffers) {
+  CommRecords records;
+  records.groups[records.group_keyed(compared_group)].unnamed = true;
+  const CommCall most = fingerprint(records, "ALLREDUCE", 9, 4);
+  const CommCall odd = fingerprint(records, "ALLREDUCE", 9, 6);
+  for (const int rank : {1, 2, 3})
+    records.compared.push_back({.rank = rank, .call = most, .other = 0, .instead = odd});
+  HangAccount result = find_hang(records);
+  ASSERT_EQ(result.findings.size(), 1U);
+  EXPECT_EQ(result.findings[0].kind, HangKind::size);
+  EXPECT_EQ(result.findings[0].numbers, (std::vector<int>{0}));
+  EXPECT_EQ(result.findings[0].other_numbers, (std::vector<int>{1, 2, 3}));
+  records.compared = {{.rank = 1,
+                       .call = fingerprint(records, "ALLREDUCE", 12, 4),
+                       .other = 0,
+                       .instead = fingerprint(records, "ALLREDUCE", 9, 4)}};
+  result = find_hang(records);
+  ASSERT_EQ(result.findings.size(), 1U);
+  EXPECT_EQ(result.findings[0].kind, HangKind::number);
+}
+
+TEST(Hang, SaysNothingOfAllRanksWhereTheSizeIsNotKnown) {
+  CommRecords records;
+  const std::uint32_t g = records.group_keyed("w");
+  records.groups[g].places = {{0, 0}, {1, 1}};
+  records.groups[g].members = {0, 1};
+  for (const int rank : {0, 1}) {
+    CommSequence& s = records.sequence_of(g, records.rank_numbered(rank));
+    s.watchdog_only = true;
+    CommCall c = fingerprint(records, "ALLREDUCE", 9, 4);
+    c.state = CallState::started;
+    s.collectives.push_back(c);
+  }
+  HangAccount result = find_hang(records);
+  ASSERT_EQ(result.findings.size(), 1U);
+  EXPECT_EQ(result.findings[0].kind, HangKind::waiting);
+  EXPECT_EQ(result.findings[0].others.size(), 2U);
+  records.groups[g].size = 2;
+  EXPECT_EQ(find_hang(records).findings[0].kind, HangKind::not_finished);
+  records.groups[g].members = {0, 1, 2};
+  result = find_hang(records);
+  EXPECT_EQ(result.findings[0].kind, HangKind::no_record);
+  EXPECT_EQ(result.findings[0].unrecorded, (std::vector<int>{2}));
+}
+
 }  // namespace
 }  // namespace stepscope

@@ -38,11 +38,13 @@ std::optional<std::vector<int>> ranks_of(std::string_view text, int ranks) {
   return out;
 }
 
-// From rank 0, or from the lowest rank that nobody sends to. Absent: the hops form no ring.
+// From rank 0, or from the lowest rank that nobody sends to. Absent: the hops form no ring. With 0
+// ranks their number is not known, and a closed ring is whole.
 std::optional<NcclRing> order_of_hops(const std::map<int, int>& hops, int ranks) {
   std::set<int> receivers;
   for (const auto& [from, to] : hops)
-    if (from < 0 || from >= ranks || to < 0 || to >= ranks || !receivers.insert(to).second)
+    if (from < 0 || to < 0 || (ranks > 0 && std::max(from, to) >= ranks) ||
+        !receivers.insert(to).second)
       return std::nullopt;
   const auto start =
       std::ranges::find_if(hops, [&](const auto& hop) { return !receivers.contains(hop.first); });
@@ -52,7 +54,8 @@ std::optional<NcclRing> order_of_hops(const std::map<int, int>& hops, int ranks)
   for (; next != hops.end() && next->second != first; next = hops.find(next->second))
     out.order.push_back(next->second);
   const bool closed = next != hops.end();
-  out.whole = out.order.size() == static_cast<std::size_t>(ranks);
+  out.whole = ranks > 0 ? out.order.size() == static_cast<std::size_t>(ranks)
+                        : closed && out.order.size() == hops.size();
   if (closed && !out.whole) return std::nullopt;
   return out;
 }

@@ -246,9 +246,14 @@ std::optional<WatchdogLine> parse_watchdog(std::string_view line) {
   const bool status = line.find("ast enqueued") != std::string_view::npos;
   if (!gives_up && !status) return std::nullopt;
   WatchdogLine out;
-  if (const auto rank = number_behind(line, "Rank ")) out.rank = static_cast<int>(*rank);
-  if (out.rank < 0)
-    if (const auto rank = number_behind(line, "[rank")) out.rank = static_cast<int>(*rank);
+  const auto rank_at = [&](std::string_view key) {
+    const auto rank = number_behind(line, key);
+    return rank && *rank >= 0 && *rank < 10'000'000 ? static_cast<int>(*rank) : -1;
+  };
+  out.place = rank_at("Rank ");
+  out.rank = rank_at("[rank");
+  if (out.rank < 0) out.rank = out.place;
+  if (out.place < 0) out.place = out.rank;
   if (out.rank < 0) return std::nullopt;
   auto group = behind(line, "PG GUID ");
   if (!group) group = behind(line, "[PG ");
@@ -261,11 +266,14 @@ std::optional<WatchdogLine> parse_watchdog(std::string_view line) {
   if (gives_up) {
     const std::string_view call = work->substr(0, std::min(work->find(") ran"), work->size()));
     out.sequence = number_behind(call, "SeqNum=").value_or(-1);
-    out.timeout = out.sequence >= 0;
     if (const auto type = behind(call, "OpType="))
-      out.operation = type->substr(0, std::min(type->find_first_of(",)"), type->size()));
+      out.operation = type->substr(0, std::min(type->find_first_of(",) "), type->size()));
+    out.timeout = !out.operation.empty() || out.sequence >= 0;
     out.in_elements = number_behind(call, "NumelIn=");
     out.out_elements = number_behind(call, "NumelOut=");
+    // Until PyTorch 1.13 the shape of the first tensor.
+    if (const auto shape = behind(call, "TensorShape="); shape && !out.in_elements)
+      out.in_elements = elements_of_shape(*shape);
     out.limit_ms = number_behind(call, "Timeout(ms)=");
     out.ran_ms = number_behind(line, " ran for ");
   }
@@ -276,10 +284,112 @@ std::optional<WatchdogLine> parse_watchdog(std::string_view line) {
   out.enqueued = either("last enqueued work: ", "ast enqueued NCCL work: ");
   out.started = either("last started work: ", "ast started NCCL work: ");
   out.completed = either("last completed work: ", "ast completed NCCL work: ");
+  // Some versions print memory that nobody has set.
+  for (auto* count : {&out.started, &out.completed})
+    if (out.enqueued && *count && **count > *out.enqueued) count->reset();
   if (!out.timeout)
     out.sequence = either("work sequence id: ", "Timeout at NCCL work: ").value_or(-1);
   if (!out.timeout && !out.enqueued && !out.completed) return std::nullopt;
   return out;
+}
+
+bool is_cut_watchdog(std::string_view line) {
+  const auto rest = behind(line, "aught collective operation timeout:");
+  if (!rest) return false;
+  if (trimmed(*rest).empty()) return true;
+  const auto work = behind(*rest, "WorkNCCL(");
+  return work && work->find(" before timing out") == std::string_view::npos &&
+         work->find("timing out.") == std::string_view::npos;
+}
+
+void join_cut_line(std::string& line, std::string_view next) {
+  const auto word = [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  if (!line.empty() && !next.empty()) {
+    const auto work = behind(line, "WorkNCCL(");
+    const bool inside = work && work->find(')') == std::string_view::npos;
+    const bool digits = is_digit(line.back()) && is_digit(next.front());
+    const bool glued = word(line.back()) && word(next.front()) && (inside || digits);
+    if (!glued) line += ' ';
+  }
+  line += next;
+}
+
+std::optional<std::int64_t> elements_of_shape(std::string_view shape) {
+  if (!shape.starts_with('[')) return std::nullopt;
+  shape.remove_prefix(1);
+  std::int64_t product = 1;
+  for (bool first = true;; first = false) {
+    while (shape.starts_with(' ')) shape.remove_prefix(1);
+    if (shape.starts_with(']')) return product;
+    if (!first) {
+      if (!shape.starts_with(',')) return std::nullopt;
+      shape.remove_prefix(1);
+      while (shape.starts_with(' ')) shape.remove_prefix(1);
+    }
+    const auto size = take_number<std::int64_t>(shape);
+    if (!size || *size < 0 || __builtin_mul_overflow(product, *size, &product)) return std::nullopt;
+  }
+}
+
+namespace {
+
+// "Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=3104, OpType=ALLREDUCE,
+// TensorShape=[1, 2], TensorDtypes=BFloat16, …)".
+std::optional<FingerprintLine> fingerprint_in(std::string_view text) {
+  const auto rank = number_behind(text, "Rank ");
+  const auto print = behind(text, "is running collective: CollectiveFingerPrint(");
+  if (!rank || *rank < 0 || *rank >= 10'000'000 || !print) return std::nullopt;
+  FingerprintLine out{.rank = static_cast<int>(*rank)};
+  out.sequence = number_behind(*print, "SequenceNumber=").value_or(-1);
+  const auto word = [&](std::string_view key) -> std::string_view {
+    const auto rest = behind(*print, key);
+    return rest ? rest->substr(0, std::min(rest->find_first_of(",)"), rest->size()))
+                : std::string_view();
+  };
+  out.operation = word("OpType=");
+  if (const auto shape = behind(*print, "TensorShape="))
+    out.shape = shape->substr(0, std::min(shape->find(']') + 1, shape->size()));
+  out.type = word("TensorDtypes=");
+  return out.operation.empty() ? std::nullopt : std::optional(out);
+}
+
+}  // namespace
+
+std::optional<MismatchLine> parse_mismatch(std::string_view line) {
+  const auto rest = behind(line, "Detected mismatch between collectives on ranks. ");
+  if (!rest) return std::nullopt;
+  const std::size_t middle = rest->find(", but Rank ");
+  if (middle == std::string_view::npos) return std::nullopt;
+  const auto first = fingerprint_in(rest->substr(0, middle));
+  const auto second = fingerprint_in(rest->substr(middle));
+  if (!first || !second || first->rank == second->rank) return std::nullopt;
+  return MismatchLine{*first, *second};
+}
+
+std::optional<BarrierLine> parse_barrier(std::string_view line) {
+  const std::size_t failed = line.find(" failed to pass monitoredBarrier in ");
+  if (failed == std::string_view::npos) return std::nullopt;
+  BarrierLine out;
+  out.limit_ms = number_behind(line, "monitoredBarrier in ").value_or(-1);
+  std::string_view head = line.substr(0, failed);
+  const std::size_t many = head.rfind("Ranks ");
+  const std::size_t one = head.rfind("Rank ");
+  const std::size_t at = many != std::string_view::npos  ? many + 6
+                         : one != std::string_view::npos ? one + 5
+                                                         : std::string_view::npos;
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view list = head.substr(at);
+  while (!list.empty() && out.missing.size() < 65536) {
+    const auto rank = take_number<int>(list);
+    if (!rank || *rank < 0 || *rank >= 10'000'000) return std::nullopt;
+    out.missing.push_back(*rank);
+    while (!list.empty() && (list.front() == ',' || list.front() == ' ')) list.remove_prefix(1);
+  }
+  if (const auto waits = number_behind(head.substr(0, at), "[Rank "); waits && *waits >= 0)
+    out.waits = static_cast<int>(std::min<std::int64_t>(*waits, 10'000'000));
+  return out.missing.empty() ? std::nullopt : std::optional(std::move(out));
 }
 
 std::string_view nccl_type_name(int type) {

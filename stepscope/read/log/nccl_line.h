@@ -75,13 +75,16 @@ struct NcclChoiceLine {
 };
 [[nodiscard]] std::optional<NcclChoiceLine> parse_choice(std::string_view text);
 
-// A message of torch.distributed's watchdog about a rank and a group.
+// A message of torch.distributed's watchdog about a rank and a group (ProcessGroupNCCL.cpp of
+// PyTorch 1.9 and later).
 struct WatchdogLine {
-  int rank = -1;
+  int rank = -1;   // of the job ("[rank3]:", PyTorch 2.2 and later); without it that of the group
+  int place = -1;  // the rank of the group ("[Rank 3]", "[PG ID 0 PG GUID 0(default_pg) Rank 3]")
   std::string_view group{};  // PG GUID; empty if not in the message
   std::string_view group_name{};
-  bool timeout = false;          // a call timed out; see the fields below
-  std::int64_t sequence = -1;    // of the call, or of the call where a failure was seen
+  bool timeout = false;  // a call timed out; see the fields below
+  std::int64_t sequence =
+      -1;  // of the call, or of the call where a failure was seen; -1: not there
   std::string_view operation{};  // "BROADCAST"
   std::optional<std::int64_t> in_elements{};
   std::optional<std::int64_t> out_elements{};
@@ -92,6 +95,40 @@ struct WatchdogLine {
   std::optional<std::int64_t> completed{};
 };
 [[nodiscard]] std::optional<WatchdogLine> parse_watchdog(std::string_view line);
+
+// Whether a terminal or a page has cut the timeout of a watchdog: the rest stands on the next
+// lines.
+[[nodiscard]] bool is_cut_watchdog(std::string_view line);
+// Puts the next line behind a cut one. A break within a word or a number leaves no blank.
+void join_cut_line(std::string& line, std::string_view next);
+
+// A difference that TORCH_DISTRIBUTED_DEBUG=DETAIL reports (ProcessGroupWrapper.cpp): "Detected
+// mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(…),
+// but Rank 0 is running collective: CollectiveFingerPrint(…".
+struct FingerprintLine {
+  int rank = -1;               // of the group
+  std::int64_t sequence = -1;  // -1: not in the message (before PyTorch 2.1)
+  std::string_view operation{};
+  std::string_view shape{};  // "[195812480]"; empty: not in the message
+  std::string_view type{};   // "BFloat16"
+};
+struct MismatchLine {
+  FingerprintLine first{};
+  FingerprintLine second{};
+};
+[[nodiscard]] std::optional<MismatchLine> parse_mismatch(std::string_view line);
+
+// A monitored barrier (ProcessGroupGloo.cpp): "[Rank 0]: Rank 1 failed to pass monitoredBarrier in
+// 2000 ms", "[Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 2000 ms".
+struct BarrierLine {
+  int waits = -1;
+  std::vector<int> missing{};
+  std::int64_t limit_ms = -1;
+};
+[[nodiscard]] std::optional<BarrierLine> parse_barrier(std::string_view line);
+
+// The product of "[1024, 16]"; 1 of "[]"; absent for other texts.
+[[nodiscard]] std::optional<std::int64_t> elements_of_shape(std::string_view shape);
 
 // "float32" for 7; empty for a number that is not a type of NCCL.
 [[nodiscard]] std::string_view nccl_type_name(int type);

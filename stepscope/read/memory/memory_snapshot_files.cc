@@ -80,7 +80,8 @@ std::vector<std::string> files_in_page(std::string_view page) {
 }
 
 constexpr std::string_view how_to_record =
-    "record one with torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")";
+    "record one with torch.cuda.memory._dump_snapshot(\"snapshot.pickle\"), or give the log with "
+    "the out-of-memory message";
 
 enum class Form : std::uint8_t { pickle, json, page, other };
 
@@ -176,7 +177,7 @@ SnapshotFiles read_memory_snapshots(std::span<const std::string> inputs, const S
     for (MemorySnapshot& snapshot : *parsed) out.snapshots.push_back(std::move(snapshot));
   }
   if (out.snapshots.empty() && out.errors.empty())
-    out.errors.push_back({.what = "no memory snapshot here",
+    out.errors.push_back({.what = std::string(no_snapshot_here),
                           .file = inputs.empty() ? std::string() : inputs.front(),
                           .hint = std::string(how_to_record)});
   return out;

@@ -28,6 +28,9 @@ namespace stepscope {
 [[nodiscard]] Result<std::vector<MemorySnapshot>> parse_memory_snapshots(std::string text,
                                                                          const std::string& path);
 
+// The error of inputs without any snapshot.
+inline constexpr std::string_view no_snapshot_here = "no memory snapshot here";
+
 struct SnapshotFiles {
   std::vector<MemorySnapshot> snapshots{};
   std::vector<Error> errors{};  // one for each file that gave nothing

@@ -10,14 +10,16 @@
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/nccl/flight_recorder.h"
 #include "stepscope/read/nccl/nccl_log.h"
+#include "stepscope/read/nccl/ras_text.h"
 #include "stepscope/read/rows/rank_names.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::string_view how_to_name = "name dumps of the flight recorder or NCCL's logs";
+constexpr std::string_view how_to_name =
+    "name dumps of the flight recorder, the output of ranks and launchers, or NCCL's logs";
 
-enum class FileKind : std::uint8_t { pickle, json, log };
+enum class FileKind : std::uint8_t { pickle, json, ras, log };
 
 struct CommFile {
   std::string path;
@@ -28,7 +30,7 @@ struct CommFile {
 Result<FileKind> file_kind_of(const std::string& path) {
   auto source = open_source(path);
   if (!source) return source.error();
-  std::string head(512, '\0');
+  std::string head(4096, '\0');
   const auto got = (*source)->read(head);
   if (!got) return got.error();
   head.resize(*got);
@@ -39,13 +41,16 @@ Result<FileKind> file_kind_of(const std::string& path) {
                  .hint = "dump or log again"};
   }
   if (is_pickle(head)) return FileKind::pickle;
+  if (is_ras_text(head)) return FileKind::ras;
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   return first != std::string::npos && head[first] == '{' ? FileKind::json : FileKind::log;
 }
 
-std::vector<CommFile> find_files(std::span<const std::string> inputs, CommFiles& out) {
+std::vector<CommFile> find_files(std::span<const std::string> inputs,
+                                 std::span<const std::string> apart, CommFiles& out) {
   std::vector<CommFile> files;
   each_file(inputs, how_to_name, out.errors, [&](const std::string& path, bool inside) {
+    if (std::ranges::find(apart, path) != apart.end()) return;
     const auto kind = file_kind_of(path);
     if (kind)
       files.push_back({path, *kind, inside});
@@ -76,12 +81,23 @@ class FilesReader {
   void read(const std::vector<CommFile>& files) {
     for (const FileKind kind : {FileKind::pickle, FileKind::json}) dumps(files, kind);
     for (const CommFile& file : files)
+      if (file.kind == FileKind::ras && !stopped()) ras_text(file);
+    for (const CommFile& file : files)
       if (file.kind == FileKind::log && !stopped()) log(file);
     logs_.settle();
     settle_groups(out_.records);
+    drop_quiet_alone();
   }
 
  private:
+  // Logs without any event do not speak of the end of a job where no other file does.
+  void drop_quiet_alone() {
+    if (quiet_.empty() || out_.records.inputs.size() > quiet_.size()) return;
+    out_.records.inputs.clear();
+    out_.records.incident = {};
+    for (Error& error : quiet_) out_.errors.push_back(std::move(error));
+  }
+
   [[nodiscard]] bool stopped() const { return stop_ != nullptr && stop_->requested(); }
 
   void dumps(const std::vector<CommFile>& files, FileKind kind) {
@@ -118,6 +134,7 @@ class FilesReader {
     input.path = file.path;
     auto tree = read_dump(file, input, stop_);
     if (!tree || !is_flight_dump(tree->value())) {
+      if (file.kind == FileKind::json && ras_json(file)) return;
       // Text that begins with a brace may still be a log.
       if (file.kind == FileKind::json && log_text(file)) return;
       if (!tree)
@@ -138,6 +155,28 @@ class FilesReader {
       out_.errors.push_back(added.error());
     else
       out_.records.inputs.push_back(std::move(input));
+  }
+
+  void ras_text(const CommFile& file) {
+    const auto text = read_text_file(file.path, stop_);
+    if (!text) {
+      out_.errors.push_back(text.error());
+      return;
+    }
+    add_ras_text(*text, out_.records);
+    out_.records.inputs.push_back(
+        {.path = file.path, .format = "RAS status (text)", .bytes = text->size()});
+  }
+
+  // Returns whether the file is a status of NCCL's RAS.
+  bool ras_json(const CommFile& file) {
+    const auto text = read_text_file(file.path, stop_);
+    const auto status = text ? parse_ras_status(*text) : Result<RasStatus>(text.error());
+    if (!status) return false;
+    add_ras_status(*status, out_.records);
+    out_.records.inputs.push_back(
+        {.path = file.path, .format = "RAS status (JSON)", .bytes = text->size()});
+    return true;
   }
 
   // Returns whether the file is a log.
@@ -161,11 +200,17 @@ class FilesReader {
     CommInput input;
     input.path = file.path;
     input.format = "log";
-    const auto added = logs_.add(**source, input, stop_);
+    bool quiet = false;
+    const auto added = logs_.add(**source, input, stop_, &quiet);
     if (!added) {
       Error error = added.error();
       if (error.file.empty()) error.file = file.path;
-      if (!file.found) out_.errors.push_back(std::move(error));
+      if (quiet) {
+        quiet_.push_back(std::move(error));
+        out_.records.inputs.push_back(std::move(input));
+      } else if (!file.found) {
+        out_.errors.push_back(std::move(error));
+      }
       return;
     }
     if (const std::string damage = (*source)->damage(); !damage.empty()) {
@@ -177,17 +222,19 @@ class FilesReader {
 
   CommFiles& out_;
   CommLogs logs_;
+  std::vector<Error> quiet_;  // of the logs that are kept for their last line
   const StopFlag* stop_;
 };
 
 }  // namespace
 
-CommFiles read_comm_files(std::span<const std::string> inputs, const StopFlag* stop) {
+CommFiles read_comm_files(std::span<const std::string> inputs, const StopFlag* stop,
+                          std::span<const std::string> apart) {
   CommFiles out;
-  const std::vector<CommFile> files = find_files(inputs, out);
+  const std::vector<CommFile> files = find_files(inputs, apart, out);
   FilesReader(out, stop).read(files);
   if (out.records.inputs.empty() && out.errors.empty())
-    out.errors.push_back({.what = "nothing here tells of communication",
+    out.errors.push_back({.what = "nothing here tells of communication or of the end of a process",
                           .file = inputs.empty() ? std::string() : inputs.front(),
                           .hint = std::string(how_to_name)});
   return out;

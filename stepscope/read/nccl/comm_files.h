@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads any mixture of files about a job's communication: dumps of flight recorders (pickle or
-// JSON), logs with NCCL's lines, logs with messages of watchdogs; compressed or not.
+// Reads any mixture of files of a job that stands still or ended: dumps of flight recorders (pickle
+// or JSON), logs with NCCL's lines or messages of watchdogs, the output of ranks, launchers,
+// schedulers and kernels, the status of NCCL's RAS (text or JSON); compressed or not.
 #pragma once
 
 #include <span>
@@ -21,7 +22,10 @@ struct CommFiles {
 
 // Directories stand for the files in them; unrelated files there are skipped. The rank of a dump is
 // the number in its name (rank_names.h). If names give no ranks, their order does, with a remark.
+// A log without any event is kept for its last line, if its name has a rank and other files give
+// more. Files in `apart` are left to other readers.
 [[nodiscard]] CommFiles read_comm_files(std::span<const std::string> inputs,
-                                        const StopFlag* stop = nullptr);
+                                        const StopFlag* stop = nullptr,
+                                        std::span<const std::string> apart = {});
 
 }  // namespace stepscope

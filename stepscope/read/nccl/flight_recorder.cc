@@ -305,7 +305,47 @@ Result<Done> add_flight_dump(const PlainTree& dump, int rank, CommInput& input, 
   return Done{};
 }
 
+namespace {
+
+// The group of flight recorders in which the ranks of a watchdog's unnamed group are in the same
+// calls; absent if there is not exactly one.
+std::optional<std::uint32_t> recorded_group_of(const CommRecords& records, std::uint32_t guessed) {
+  std::set<std::uint32_t> all;
+  bool first = true;
+  for (const WatchdogTimeout& t : records.timeouts) {
+    if (t.group != guessed || t.sequence < 0 || !records.ranks[t.rank].has_dump) continue;
+    std::set<std::uint32_t> fits;
+    for (const CommSequence& s : records.sequences) {
+      if (s.rank != t.rank || !records.groups[s.group].members_recorded) continue;
+      const auto call = std::ranges::find(s.collectives, t.sequence, &CommCall::sequence);
+      if (call != s.collectives.end() && call->state != CallState::completed &&
+          call->kind == collective_kind("nccl:" + t.operation))
+        fits.insert(s.group);
+    }
+    if (first) all = fits;
+    std::erase_if(all, [&](std::uint32_t g) { return !fits.contains(g); });
+    first = false;
+  }
+  return all.size() == 1 ? std::optional(*all.begin()) : std::nullopt;
+}
+
+void name_guessed_groups(CommRecords& records) {
+  for (std::uint32_t g = 0; g < records.groups.size(); ++g) {
+    if (!records.groups[g].guessed) continue;
+    const auto to = recorded_group_of(records, g);
+    if (!to) continue;
+    const std::size_t before = records.sequences.size();
+    for (std::uint32_t s = 0; s < before; ++s)
+      if (records.sequences[s].group == g) join_sequence(records, s, *to);
+    for (WatchdogTimeout& t : records.timeouts)
+      if (t.group == g) t.group = *to;
+  }
+}
+
+}  // namespace
+
 void settle_groups(CommRecords& records) {
+  name_guessed_groups(records);
   const std::size_t before = records.sequences.size();
   for (std::uint32_t s = 0; s < before; ++s) {
     const RecordedGroup& group = records.groups[records.sequences[s].group];
@@ -325,6 +365,15 @@ void settle_groups(CommRecords& records) {
     for (const CommSequence& s : records.sequences)
       if (s.group == g && (!s.collectives.empty() || !s.pairs.empty() || s.status))
         if (const auto number = records.ranks[s.rank].number) callers.insert(*number);
+    // In a watchdog's group the lower numbers are members too, if they are those of the job.
+    const bool same = !group.places.empty() && std::ranges::all_of(group.places, [](const auto& p) {
+      return p.first == p.second;
+    });
+    constexpr int most = 1 << 20;
+    if (same)
+      for (int r = 0; r < std::min(most, std::max(group.size, group.places.rbegin()->first + 1));
+           ++r)
+        callers.insert(r);
     group.members.assign(callers.begin(), callers.end());
   }
 }

@@ -2,66 +2,166 @@
 #include "stepscope/read/nccl/nccl_log.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <set>
+#include <utility>
 
 #include "stepscope/base/line_blocks.h"
 #include "stepscope/event/name_rules.h"
+#include "stepscope/read/incident/incident_line.h"
+#include "stepscope/read/incident/incident_log.h"
 #include "stepscope/read/log/nccl_line.h"
 #include "stepscope/read/nccl/nccl_processes.h"
 
 namespace stepscope {
 namespace {
 
-constexpr std::string_view token = "NCCL";
+constexpr std::array<std::string_view, 4> comm_tokens = {
+    "NCCL", "collective operation timeout", "mismatch between collectives", "monitoredBarrier"};
 
-// "[rank3]:" at the front of a line.
-std::optional<int> launcher_rank_of(std::string_view line) {
-  if (!line.starts_with("[rank")) return std::nullopt;
-  const auto rank = number_behind(line, "[rank");
-  const std::size_t end = line.find("]:");
-  if (!rank || *rank < 0 || *rank > 10'000'000 || end > 16) return std::nullopt;
-  return static_cast<int>(*rank);
-}
+// A cut message goes on over at most this number of lines.
+constexpr int most_cut_lines = 6;
+// Ranks of one group wait in calls whose numbers differ by few: a collective ends on no rank before
+// all have come, and only the root of a broadcast runs ahead.
+constexpr std::int64_t close_calls = 16;
+constexpr std::size_t most_compared = 10000;
 
 // "ALLREDUCE", "_ALLGATHER_BASE", "BROADCAST".
-CollectiveKind kind_of(const std::string& operation) {
-  return collective_kind("nccl:" + operation);
+CollectiveKind watched_kind(std::string_view operation) {
+  return collective_kind("nccl:" + std::string(operation));
+}
+
+// The ranks of the group that an all-gather or a reduce-scatter shows; 0: none.
+int ranks_by_elements(const CommCall& call) {
+  std::int64_t whole = -1;
+  std::int64_t part = -1;
+  if (call.kind == CollectiveKind::all_gather) {
+    whole = call.out_elements;
+    part = call.in_elements;
+  } else if (call.kind == CollectiveKind::reduce_scatter) {
+    whole = call.in_elements;
+    part = call.out_elements;
+  }
+  if (part <= 0 || whole <= part || whole % part != 0 || whole / part > 10'000'000) return 0;
+  return static_cast<int>(whole / part);
 }
 
 }  // namespace
 
 struct CommLogs::State {
-  explicit State(CommRecords& records) : into(records), processes(records) {}
+  explicit State(CommRecords& records)
+      : into(records), processes(records), incident(records.incident) {}
 
   CommRecords& into;
   LogProcesses processes;
+  IncidentLog incident;
   std::vector<NcclSaying> sayings;
   std::string room;
   struct Unnamed {  // a timeout of a rank with an unknown group
     WatchdogTimeout timeout;
+    int place = 0;
     bool settled = false;
   };
   std::vector<Unnamed> unnamed;
-  std::uint64_t spoken = 0;  // lines of NCCL or a watchdog
+  std::set<std::string> timeouts;  // that are added
+  std::uint64_t spoken = 0;        // lines of NCCL or a watchdog
+  std::string cut;                 // a message that goes on in the next line
+  int cut_lines = 0;
 
+  void block(std::string_view text, CommInput& input);
   void line(std::string_view text, CommInput& input);
+  bool message(std::string_view plain);
   void watchdog(const WatchdogLine& said);
+  void mismatch(const MismatchLine& said, std::optional<int> launcher);
+  void barrier(const BarrierLine& said);
   std::uint32_t group_of(std::string_view id, std::string_view name);
+  std::uint32_t unnamed_group(const std::string& key, bool guessed);
   void name_groups(std::uint32_t rank, std::int64_t sequence, std::uint32_t group);
-  void add_timeout(const WatchdogTimeout& timeout);
+  void add_timeout(const WatchdogTimeout& timeout, int place);
+  void settle_unnamed();
+  void settle_sizes();
+  void goes_on(std::string_view text, CommInput& input);
 };
 
+// Lines with a token, and those that a cut message goes on in.
+void CommLogs::State::block(std::string_view text, CommInput& input) {
+  std::array<std::size_t, comm_tokens.size()> next{};
+  next.fill(0);
+  const auto find = [&](std::size_t token, std::size_t from) {
+    const auto* const found =
+        static_cast<const char*>(memmem(text.data() + from, text.size() - from,
+                                        comm_tokens[token].data(), comm_tokens[token].size()));
+    return found == nullptr ? text.size() : static_cast<std::size_t>(found - text.data());
+  };
+  for (std::size_t t = 0; t < next.size(); ++t) next[t] = find(t, 0);
+  for (std::size_t at = 0; at < text.size();) {
+    if (cut.empty()) {
+      for (std::size_t t = 0; t < next.size(); ++t)
+        if (next[t] < at) next[t] = find(t, at);
+      const std::size_t first = *std::ranges::min_element(next);
+      if (first == text.size()) break;
+      at = text.substr(0, first).rfind('\n') + 1;  // npos + 1 is 0
+    }
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view one = text.substr(at, end - at);
+    if (cut.empty())
+      line(one, input);
+    else
+      goes_on(one, input);
+    at = end + 1;
+  }
+  incident.take(text);
+}
+
+void CommLogs::State::goes_on(std::string_view text, CommInput& input) {
+  std::string_view plain = without_launcher(without_colours(text, room));
+  while (!plain.empty() && (plain.front() == ' ' || plain.back() == '\r')) {
+    if (plain.front() == ' ')
+      plain.remove_prefix(1);
+    else
+      plain.remove_suffix(1);
+  }
+  join_cut_line(cut, plain);
+  const bool more = is_cut_watchdog(cut) ||
+                    (!parse_mismatch(cut) && cut.find("mismatch between") != std::string::npos);
+  if (more && ++cut_lines < most_cut_lines) return;
+  const std::string whole = std::exchange(cut, {});
+  cut_lines = 0;
+  if (message(whole)) ++input.notes["messages_over_several_lines"];
+}
+
+// Messages of PyTorch. False for other lines.
+bool CommLogs::State::message(std::string_view plain) {
+  if (const auto said = parse_watchdog(plain)) {
+    watchdog(*said);
+  } else if (const auto differ = parse_mismatch(plain)) {
+    mismatch(*differ, launcher_rank(plain));
+  } else if (const auto missed = parse_barrier(plain)) {
+    barrier(*missed);
+  } else {
+    return false;
+  }
+  ++spoken;
+  return true;
+}
+
 void CommLogs::State::line(std::string_view text, CommInput& input) {
-  const std::string_view plain = without_colours(text, room);
+  std::string_view plain = without_colours(text, room);
+  if (plain.ends_with('\r')) plain.remove_suffix(1);
   split_sayings(plain, processes.hosts(), sayings);
   if (sayings.empty()) {
-    if (const auto said = parse_watchdog(plain)) {
-      ++spoken;
-      watchdog(*said);
-    }
+    const bool cut_here =
+        is_cut_watchdog(plain) ||
+        (plain.find("Detected mismatch between collectives") != std::string_view::npos &&
+         !parse_mismatch(plain));
+    if (cut_here)
+      cut = plain;
+    else
+      message(plain);
     return;
   }
-  const auto rank = launcher_rank_of(plain);
+  const auto rank = launcher_rank(plain);
   for (const NcclSaying& saying : sayings) {
     ++spoken;
     if (saying.host.empty() && saying.level != NcclLevel::version)
@@ -75,6 +175,52 @@ void CommLogs::State::line(std::string_view text, CommInput& input) {
   }
 }
 
+void CommLogs::State::mismatch(const MismatchLine& said, std::optional<int> launcher) {
+  const auto call_of = [&](const FingerprintLine& print) {
+    CommCall call;
+    call.sequence = print.sequence;
+    call.name = into.strings.intern(print.operation);
+    call.kind = watched_kind(print.operation);
+    call.state = CallState::started;
+    call.in_sizes = into.strings.intern(print.shape);
+    call.in_types = into.strings.intern(print.type);
+    call.in_elements = elements_of_shape(print.shape).value_or(-1);
+    return call;
+  };
+  ComparedCalls compared{.rank = said.first.rank,
+                         .call = call_of(said.first),
+                         .other = said.second.rank,
+                         .instead = call_of(said.second),
+                         .of_group = launcher && *launcher != said.first.rank};
+  const auto same = std::ranges::find_if(into.compared, [&](const ComparedCalls& c) {
+    return c.rank == compared.rank && c.other == compared.other &&
+           c.call.sequence == compared.call.sequence && c.call.name == compared.call.name &&
+           c.call.in_sizes == compared.call.in_sizes &&
+           c.instead.in_sizes == compared.instead.in_sizes;
+  });
+  if (same == into.compared.end() && into.compared.size() < most_compared)
+    into.compared.push_back(std::move(compared));
+}
+
+void CommLogs::State::barrier(const BarrierLine& said) {
+  MissedBarrier missed{.missing = said.missing};
+  if (said.waits >= 0) missed.waits = said.waits;
+  if (said.limit_ms >= 0 && said.limit_ms < 1'000'000'000'000)
+    missed.limit = Ns(said.limit_ms * 1'000'000);
+  const auto same = std::ranges::find_if(into.barriers, [&](const MissedBarrier& b) {
+    return b.waits == missed.waits && b.limit == missed.limit;
+  });
+  if (same == into.barriers.end()) {
+    if (into.barriers.size() < most_compared) into.barriers.push_back(std::move(missed));
+    return;
+  }
+  // With wait_all_ranks one line a rank, and then all of them.
+  for (const int rank : missed.missing)
+    if (std::ranges::find(same->missing, rank) == same->missing.end())
+      same->missing.push_back(rank);
+  std::ranges::sort(same->missing);
+}
+
 std::uint32_t CommLogs::State::group_of(std::string_view id, std::string_view name) {
   const std::uint32_t at = into.group_keyed("name " + std::string(id));
   into.groups[at].id = id;
@@ -82,8 +228,17 @@ std::uint32_t CommLogs::State::group_of(std::string_view id, std::string_view na
   return at;
 }
 
-void CommLogs::State::add_timeout(const WatchdogTimeout& timeout) {
+std::uint32_t CommLogs::State::unnamed_group(const std::string& key, bool guessed) {
+  const std::uint32_t at = into.group_keyed("unnamed " + key);
+  into.groups[at].unnamed = true;
+  into.groups[at].guessed = guessed;
+  return at;
+}
+
+void CommLogs::State::add_timeout(const WatchdogTimeout& timeout, int place) {
   into.timeouts.push_back(timeout);
+  if (const auto number = into.ranks[timeout.rank].number; number && place >= 0)
+    into.groups[timeout.group].places.try_emplace(place, *number);
   CommSequence& s = into.sequence_of(timeout.group, timeout.rank);
   if (s.collectives.empty()) s.watchdog_only = true;
   if (!s.watchdog_only) return;
@@ -93,7 +248,7 @@ void CommLogs::State::add_timeout(const WatchdogTimeout& timeout) {
   CommCall call;
   call.sequence = timeout.sequence;
   call.name = into.strings.intern(timeout.operation);
-  call.kind = kind_of(timeout.operation);
+  call.kind = watched_kind(timeout.operation);
   call.state = CallState::started;
   call.in_elements = timeout.in_elements.value_or(-1);
   call.out_elements = timeout.out_elements.value_or(-1);
@@ -108,7 +263,7 @@ void CommLogs::State::name_groups(std::uint32_t rank, std::int64_t sequence, std
     if (sequence >= 0 && u.timeout.sequence != sequence) continue;
     u.settled = true;
     u.timeout.group = group;
-    add_timeout(u.timeout);
+    add_timeout(u.timeout, u.place);
   }
 }
 
@@ -116,7 +271,10 @@ void CommLogs::State::watchdog(const WatchdogLine& said) {
   const std::uint32_t rank = into.rank_numbered(said.rank);
   into.ranks[rank].has_log = true;
   std::optional<std::uint32_t> group;
-  if (!said.group.empty()) group = group_of(said.group, said.group_name);
+  if (!said.group.empty()) {
+    group = group_of(said.group, said.group_name);
+    if (said.place >= 0) into.groups[*group].places.try_emplace(said.place, said.rank);
+  }
   if (said.timeout) {
     const auto ns = [](std::optional<std::int64_t> ms) {
       return ms && *ms >= 0 && *ms < 1'000'000'000'000 ? std::optional(Ns(*ms * 1'000'000))
@@ -130,15 +288,22 @@ void CommLogs::State::watchdog(const WatchdogLine& said) {
                                   .out_elements = said.out_elements,
                                   .limit = ns(said.limit_ms),
                                   .ran = ns(said.ran_ms)};
-    if (group)
-      add_timeout(timeout);
-    else
-      unnamed.push_back({timeout, false});
+    // One timeout is written several times: as an error, and as the exception that it throws.
+    const std::string key = std::to_string(said.rank) + ' ' + std::string(said.group) + ' ' +
+                            std::to_string(said.sequence) + ' ' + timeout.operation + ' ' +
+                            std::to_string(said.ran_ms.value_or(-1));
+    if (timeouts.insert(key).second) {
+      if (group)
+        add_timeout(timeout, said.place);
+      else
+        unnamed.push_back({timeout, said.place, false});
+    }
   } else if (group) {
     name_groups(rank, said.sequence, *group);
   }
   if (!said.enqueued && !said.completed) return;
-  if (!group) group = group_of("0", "default_pg");  // versions without group names
+  // Without the name of its group a status says nothing of a call.
+  if (!group) return;
   CommSequence& s = into.sequence_of(*group, rank);
   if (s.collectives.empty()) s.watchdog_only = true;
   GroupStatus status = s.status.value_or(GroupStatus{});
@@ -148,50 +313,92 @@ void CommLogs::State::watchdog(const WatchdogLine& said) {
   s.status = status;
 }
 
+// Timeouts whose group no line names: those with numbers close to each other are one group, and
+// those without a number one a kind of operation.
+void CommLogs::State::settle_unnamed() {
+  std::vector<Unnamed*> numbered;
+  for (Unnamed& u : unnamed) {
+    if (u.settled) continue;
+    if (u.timeout.sequence >= 0) {
+      numbered.push_back(&u);
+      continue;
+    }
+    u.timeout.group = unnamed_group("without number " + u.timeout.operation, true);
+    add_timeout(u.timeout, u.place);
+  }
+  std::ranges::stable_sort(numbered, {}, [](const Unnamed* u) { return u->timeout.sequence; });
+  std::uint32_t group = 0;
+  const Unnamed* before = nullptr;
+  for (Unnamed* u : numbered) {
+    const bool far =
+        before == nullptr || u->timeout.sequence - before->timeout.sequence > close_calls;
+    if (far) group = unnamed_group("from " + std::to_string(u->timeout.sequence), true);
+    before = u;
+    u->timeout.group = group;
+    add_timeout(u->timeout, u->place);
+  }
+}
+
+// The sizes of groups that their calls show.
+void CommLogs::State::settle_sizes() {
+  for (const CommSequence& s : into.sequences) {
+    RecordedGroup& group = into.groups[s.group];
+    if (group.size > 0 || group.from_log || group.places.empty()) continue;
+    for (const CommCall& call : s.collectives)
+      if (const int size = ranks_by_elements(call);
+          size > 0 && (group.places.empty() || group.places.rbegin()->first < size)) {
+        group.size = size;
+        group.size_by_elements = true;
+        break;
+      }
+  }
+}
+
 CommLogs::CommLogs(CommRecords& into) : state_(std::make_unique<State>(into)) {}
 CommLogs::~CommLogs() = default;
 
-Result<Done> CommLogs::add(ByteSource& source, CommInput& input, const StopFlag* asked) {
-  const std::uint64_t before = state_->spoken;
+Result<Done> CommLogs::add(ByteSource& source, CommInput& input, const StopFlag* asked,
+                           bool* quiet) {
+  State& state = *state_;
+  const std::uint64_t before = state.spoken;
+  state.cut.clear();
+  state.incident.begin(static_cast<std::uint32_t>(state.into.inputs.size()), input.path);
   const auto bytes = for_line_blocks(
       source, "\n",
       [&](std::string_view block) -> Result<Done> {
-        const char* at = block.data();
-        const char* const stop = at + block.size();
-        while (at < stop) {
-          const auto* const found = static_cast<const char*>(
-              memmem(at, static_cast<std::size_t>(stop - at), token.data(), token.size()));
-          if (found == nullptr) break;
-          // One after the last end of a line before it; npos + 1 is 0.
-          const char* const begin = at + (std::string_view(at, found).rfind('\n') + 1);
-          const auto* finish = static_cast<const char*>(
-              std::memchr(found, '\n', static_cast<std::size_t>(stop - found)));
-          if (finish == nullptr) finish = stop;
-          state_->line({begin, static_cast<std::size_t>(finish - begin)}, input);
-          at = finish == stop ? stop : finish + 1;
-        }
+        state.block(block, input);
         return Done{};
       },
       asked);
+  if (!state.cut.empty()) state.message(std::exchange(state.cut, {}));
+  const bool ended = state.incident.end();
   if (!bytes) return bytes.error();
   input.bytes += *bytes;
-  if (state_->spoken == before)
-    return Error{.what = "has no lines of NCCL and no messages of a watchdog",
+  if (state.spoken == before && !ended) {
+    const bool ranked = quiet != nullptr && rank_in_file_name(input.path).has_value();
+    if (ranked)
+      *quiet = true;
+    else
+      state.incident.drop_last_lines();
+    return Error{.what =
+                     "has no lines of NCCL, no messages of a watchdog and no error that ends a "
+                     "process",
                  .hint =
-                     "run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,TUNING,COLL, or "
-                     "give dumps of the flight recorder; where threads stand (py-spy dump) is for "
-                     "stepscope stacks"};
+                     "give the output of the ranks and their launcher, or run with NCCL_DEBUG=INFO "
+                     "NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,TUNING,COLL, or give dumps of the flight "
+                     "recorder"};
+  }
   return Done{};
 }
 
 void CommLogs::settle() {
-  for (const State::Unnamed& u : state_->unnamed) {
-    if (u.settled) continue;
-    WatchdogTimeout timeout = u.timeout;
-    timeout.group = state_->group_of("0", "default_pg");
-    state_->add_timeout(timeout);
-  }
+  for (const auto& [some, key] : {std::pair(!state_->into.compared.empty(), compared_group),
+                                  std::pair(!state_->into.barriers.empty(), barrier_group)})
+    if (some) state_->into.groups[state_->into.group_keyed(key)].unnamed = true;
+  state_->settle_unnamed();
+  state_->settle_sizes();
   state_->processes.settle();
+  state_->incident.settle();
 }
 
 }  // namespace stepscope

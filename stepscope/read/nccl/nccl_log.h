@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs with lines of NCCL and PyTorch's watchdog among other output, of one rank or of many: the
-// calls of each communicator in order (COLL lines), the connections of ranks, and timeouts. Several
-// files are read one after the other and then settled together.
+// calls of each communicator in order (COLL lines), the connections of ranks, timeouts, and what
+// ended processes (read/incident). Several files are read one after the other and then settled
+// together.
+//
+// A watchdog before PyTorch 2.2 writes no group. Its calls are joined only if their numbers are
+// close: ranks of one group that wait for each other are at most a few calls apart.
 //
 // Communicators of several processes are joined by commId (NCCL 2.19 and later). Before, the n-th
 // communicators of one size in each process are joined if together they have each rank once.
@@ -25,10 +29,12 @@ class CommLogs {
   CommLogs& operator=(const CommLogs&) = delete;
 
   // Reads one file. Memory is bounded except for the records it keeps. Lines that are not
-  // understood are counted in input.notes. Errors: those of the source; no line is NCCL's or a
-  // watchdog's.
+  // understood are counted in input.notes. Errors: those of the source; no line is NCCL's, a
+  // watchdog's or of the end of a process. `input` will be the next of CommRecords::inputs.
+  // Where the name of a file gives its rank, its last line is kept even with this error, if the
+  // caller then adds it to the inputs (`quiet` is set).
   [[nodiscard]] Result<Done> add(ByteSource& source, CommInput& input,
-                                 const StopFlag* stop = nullptr);
+                                 const StopFlag* stop = nullptr, bool* quiet = nullptr);
   // Call after the last file and before settle_groups(). Determines ranks, groups and setups.
   void settle();
 

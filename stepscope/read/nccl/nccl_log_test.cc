@@ -85,8 +85,9 @@ TEST(NcclLog, ConnectionsWithoutTheirCommunicatorAreOfTwoHosts) {
       "b:1:1 [0] NCCL INFO Channel 00/0 : 9[1] -> 2[0] [receive] via NET/IB/1\n");
   const NcclSetup& nccl = log.records.nccl;
   EXPECT_TRUE(nccl.communicators.empty());
-  EXPECT_EQ(nccl.loose_rings.ranks, 4);
-  EXPECT_EQ(nccl.loose_rings.rings, (std::map<int, std::string>{{0, "0 1 2 3"}}));
+  ASSERT_EQ(nccl.loose_rings.size(), 1U);
+  EXPECT_EQ(nccl.loose_rings[0].ranks, 4);
+  EXPECT_EQ(nccl.loose_rings[0].rings, (std::map<int, std::string>{{0, "0 1 2 3"}}));
   ASSERT_EQ(nccl.loose_connections.size(), 3U);
   const auto expect = [&](std::size_t i, const char* from, const char* to,
                           const std::map<std::string, std::uint64_t>& transports) {
@@ -103,6 +104,144 @@ TEST(NcclLog, ConnectionsWithoutTheirCommunicatorAreOfTwoHosts) {
                        "a:1:1 [0] NCCL INFO comm 0xa rank 0 nranks 2 cudaDev 0 busId 1 - Init "
                        "COMPLETE\n")
                   .records.nccl.loose_connections.empty());
+}
+
+// Nothing says whether two processes, or two rings of one channel, are of one communicator.
+TEST(NcclLog, RingsOfSeveralProcessesStayApart) {
+  const ReadLog log = read_log(
+      "a:1:1 [0] NCCL INFO Ring 00 : 0 -> 1\n"
+      "a:2:1 [1] NCCL INFO Ring 00 : 1 -> 0\n"
+      "a:1:1 [0] NCCL INFO Ring 00 : 3 -> 0 -> 1\n");
+  const auto& rings = log.records.nccl.loose_rings;
+  ASSERT_EQ(rings.size(), 3U);
+  EXPECT_EQ(rings[0].ring_hops.at(0), (std::map<int, int>{{0, 1}}));
+  EXPECT_EQ(rings[1].ring_hops.at(0), (std::map<int, int>{{3, 0}, {0, 1}}));
+  EXPECT_EQ(rings[2].ring_hops.at(0), (std::map<int, int>{{1, 0}}));
+  EXPECT_EQ(rings[2].members[0].process, 1U);
+}
+
+// A process that drives two GPUs is two ranks, each with its communicator.
+TEST(NcclLog, AProcessWithTwoCommunicatorsOfOneGroupIsTwoRanks) {
+  const auto init = [](const char* thread, const char* pointer, int rank, const char* what) {
+    return std::string("h:7:") + thread + " [" + std::to_string(rank) +
+           "] NCCL INFO ncclCommInitRankConfig comm " + pointer + " rank " + std::to_string(rank) +
+           " nranks 2 cudaDev " + std::to_string(rank) + " busId " + std::to_string(rank + 3) +
+           "000 commId 0x5 - Init " + what + "\n";
+  };
+  const auto call = [](const char* pointer, int count) {
+    return std::string("h:7:7 [0] NCCL INFO AllReduce: opCount ") + std::to_string(count) +
+           " sendbuff 0x1 recvbuff 0x2 count 8 datatype 7 op 0 root 0 comm " + pointer +
+           " [nranks=2] stream 0x1\n";
+  };
+  const ReadLog log = read_log(init("8", "0xa", 0, "START") + init("9", "0xb", 1, "START") +
+                               "h:7:9 [1] NCCL INFO Trees [0] -1/-1/-1->1->0\n"
+                               "h:7:8 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1\n" +
+                               init("9", "0xb", 1, "COMPLETE") + init("8", "0xa", 0, "COMPLETE") +
+                               call("0xa", 0) + call("0xb", 0) + call("0xa", 1) + call("0xb", 1));
+  const CommRecords& r = log.records;
+  ASSERT_EQ(r.groups.size(), 1U);
+  EXPECT_EQ(r.groups[0].members, (std::vector<int>{0, 1}));
+  ASSERT_EQ(r.sequences.size(), 2U);
+  for (const CommSequence& s : r.sequences) EXPECT_EQ(s.collectives.size(), 2U);
+  ASSERT_EQ(r.nccl.communicators.size(), 1U);
+  EXPECT_EQ(r.nccl.communicators[0].members[1].trees, "[0] -1/-1/-1->1->0");
+}
+
+std::string timeout_of(int rank, const std::string& call) {
+  return "[E ProcessGroupNCCL.cpp:457] [Rank " + std::to_string(rank) +
+         "] Watchdog caught collective operation timeout: WorkNCCL(" + call +
+         ", Timeout(ms)=1800000) ran for 1800035 milliseconds before timing out.\n";
+}
+
+TEST(NcclLog, RanksBelowAWrittenOneAreMembersOfItsGroup) {
+  std::string text;
+  for (const int rank : {3, 1, 2})
+    text += timeout_of(rank, "SeqNum=7, OpType=ALLREDUCE, NumelIn=4, NumelOut=4");
+  const ReadLog log = read_log(text);
+  ASSERT_EQ(log.records.groups.size(), 1U);
+  EXPECT_TRUE(log.records.groups[0].unnamed);
+  EXPECT_EQ(log.records.groups[0].members, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(log.records.groups[0].size, 0);
+}
+
+TEST(NcclLog, AnAllGatherSaysHowManyRanksItsGroupHas) {
+  const ReadLog log = read_log(
+      "[rank9]:" + timeout_of(2, "SeqNum=7, OpType=_ALLGATHER_BASE, NumelIn=5, NumelOut=40"));
+  ASSERT_EQ(log.records.groups.size(), 1U);
+  EXPECT_EQ(log.records.groups[0].size, 8);
+  EXPECT_EQ(log.records.groups[0].places, (std::map<int, int>{{2, 9}}));
+  EXPECT_EQ(log.records.groups[0].members, (std::vector<int>{9}));
+  const ReadLog scatter =
+      read_log(timeout_of(0, "SeqNum=7, OpType=_REDUCE_SCATTER_BASE, NumelIn=96, NumelOut=1"));
+  EXPECT_EQ(scatter.records.groups[0].size, 96);
+}
+
+TEST(NcclLog, CallsThatAreFarApartAreNotOneGroup) {
+  const ReadLog log = read_log(timeout_of(0, "SeqNum=96120, OpType=ALLREDUCE") +
+                               timeout_of(0, "SeqNum=96117, OpType=ALLREDUCE") +
+                               timeout_of(7, "SeqNum=64088, OpType=ALLREDUCE"));
+  EXPECT_EQ(log.records.groups.size(), 2U);
+  EXPECT_EQ(log.records.timeouts.size(), 3U);
+}
+
+TEST(NcclLog, ReadsWatchdogsOfEveryVersion) {
+  // PyTorch 1.9 to 1.12 write no number.
+  ReadLog log = read_log("  what():  " + timeout_of(3, "OpType=ALLREDUCE").substr(29));
+  ASSERT_TRUE(log.ok);
+  ASSERT_EQ(log.records.timeouts.size(), 1U);
+  EXPECT_EQ(log.records.timeouts[0].sequence, -1);
+  log = read_log(
+      "[Rank 2] Caught collective operation timeout: WorkNCCL(OpType=BROADCAST, TensorShape=[8, "
+      "2], "
+      "Timeout(ms)=1000) ran for 1002 milliseconds before timing out.\n");
+  ASSERT_EQ(log.records.timeouts.size(), 1U);
+  EXPECT_EQ(log.records.timeouts[0].in_elements, 16);
+  // Wrapped by a page and by a terminal, and with the prefix of Ray.
+  log = read_log(
+      "(Worker pid=3, ip=10.0.0.1) [rank3] [Rank 3] Watchdog caught collective operation timeout:\n"
+      "(Worker pid=3, ip=10.0.0.1) WorkNCCL(SeqNum=64, OpType=ALLGATHER, NumelIn=1, NumelO\n"
+      "(Worker pid=3, ip=10.0.0.1) ut=32, Timeout(ms)=6000\n"
+      "(Worker pid=3, ip=10.0.0.1) 00) ran for 600012 milliseconds before timing out.\n");
+  ASSERT_EQ(log.records.timeouts.size(), 1U);
+  EXPECT_EQ(log.records.timeouts[0].out_elements, 32);
+  EXPECT_EQ(log.records.timeouts[0].limit, Ns(600'000'000'000));
+  // Memory that nobody has set.
+  const auto status = parse_watchdog(
+      "[rank2]:[E a.cpp:1] [PG 0 Rank 2] Timeout at NCCL work: 1, last enqueued NCCL work: 1, last "
+      "completed "
+      "NCCL work: 76280750235782912.");
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->enqueued, 1);
+  EXPECT_FALSE(status->completed);
+}
+
+TEST(NcclLog, ReadsWhatADetailedCheckCompared) {
+  const auto print = [](int rank, int sequence, const char* shape) {
+    return "Rank " + std::to_string(rank) +
+           " is running collective: CollectiveFingerPrint(SequenceNumber=" +
+           std::to_string(sequence) + ", OpType=ALLREDUCE, TensorShape=" + shape +
+           ", TensorDtypes=BFloat16, TensorDeviceTypes=TensorOptions(dtype=float (default), "
+           "device=cuda))";
+  };
+  const ReadLog log =
+      read_log("[rank1]: RuntimeError: Detected mismatch between collectives on ranks. " +
+               print(1, 9, "[4, 2]") + ", but " + print(0, 9, "[6]") + ".\n" +
+               "Detected mismatch between collectives on ranks. Rank 0 is running\n");
+  ASSERT_EQ(log.records.compared.size(), 1U);
+  EXPECT_EQ(log.records.compared[0].rank, 1);
+  EXPECT_EQ(log.records.compared[0].call.in_elements, 8);
+  EXPECT_EQ(log.records.compared[0].instead.in_elements, 6);
+  EXPECT_EQ(log.records.compared[0].instead.sequence, 9);
+}
+
+TEST(NcclLog, ReadsRanksThatMissedABarrier) {
+  const ReadLog log = read_log(
+      "[E ProcessGroupGloo.cpp:138] [Rank 0]: Rank 4 failed to pass monitoredBarrier in 2000 ms\n"
+      "RuntimeError: [Rank 0]: Ranks 4, 5 failed to pass monitoredBarrier in 2000 ms\n"
+      "monitoredBarrier passed\n");
+  ASSERT_EQ(log.records.barriers.size(), 1U);
+  EXPECT_EQ(log.records.barriers[0].missing, (std::vector<int>{4, 5}));
+  EXPECT_EQ(log.records.barriers[0].waits, 0);
 }
 
 // As a book quotes them: without their process, and with bytes in the place of count and comm.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "stepscope/base/number_text.h"
 #include "stepscope/event/name_rules.h"
@@ -81,6 +82,7 @@ bool LogProcesses::take(const NcclSaying& saying, std::optional<int> launcher_ra
     return true;
   }
   const std::uint32_t process = process_of(saying);
+  tid_ = saying.tid;
   if (saying.device) processes_[process].device = saying.device;
   if (launcher_rank) processes_[process].launcher_rank = launcher_rank;
   if (saying.level == NcclLevel::warn) {
@@ -179,13 +181,13 @@ bool LogProcesses::take_comm(std::uint32_t process, const NcclCommLine& line) {
   if (!line.bus.empty()) comm.bus = line.bus;
   if (line.start) {
     p.says_start = true;
-    p.opening = at;
+    p.opening[tid_] = at;
   }
   if (line.complete) {
     comm.complete = true;
     merge_setup(comm, p.pending);
     p.pending_links.clear();
-    p.opening.reset();
+    std::erase_if(p.opening, [&](const auto& o) { return o.second == at; });
     p.latest = at;
   }
   return true;
@@ -208,11 +210,18 @@ bool LogProcesses::take_choice(const NcclChoiceLine& line) {
   return true;
 }
 
-// The communicator that connection lines without a communicator belong to: the one being opened;
-// without START lines, the next to complete; the last one if ranks connect at their first call.
+// The communicator that connection lines without a communicator belong to: the one being opened, by
+// the thread that writes; without START lines, the next to complete; the last one if ranks connect
+// at their first call.
 LocalComm& LogProcesses::target(std::uint32_t process) {
   LogProcess& p = processes_[process];
-  if (p.opening) return comms_[*p.opening];
+  if (!p.opening.empty()) {
+    const auto own = p.opening.find(tid_);
+    if (own != p.opening.end()) return comms_[own->second];
+    std::uint32_t latest = 0;
+    for (const auto& [tid, comm] : p.opening) latest = std::max(latest, comm);
+    return comms_[latest];
+  }
   if (p.says_start && p.latest) return comms_[*p.latest];
   return p.pending;
 }
@@ -231,8 +240,21 @@ bool LogProcesses::take_channel(std::uint32_t process, std::string_view text) {
       ++p.pending_links[logged_link(static_cast<int>(*number), rest, transport)];
     return true;
   }
-  comm.rings[static_cast<int>(*number)] = narrowed(rest);
+  std::string ring = narrowed(rest);
+  const auto before = comm.rings.find(static_cast<int>(*number));
+  if (before != comm.rings.end() && before->second != ring)
+    begin_loose_ring(processes_[process], comm);
+  comm.rings[static_cast<int>(*number)] = std::move(ring);
   return true;
+}
+
+// What is pending is of another communicator than the lines before.
+void LogProcesses::begin_loose_ring(LogProcess& process, LocalComm& comm) {
+  if (&comm != &process.pending || process.earlier_rings.size() >= 1000) return;
+  LocalComm earlier;
+  earlier.rings = std::exchange(comm.rings, {});
+  earlier.ring_hops = std::exchange(comm.ring_hops, {});
+  process.earlier_rings.push_back(std::move(earlier));
 }
 
 // "Ring 00 : 3 -> 0 -> 1": of one rank, or the whole ring.
@@ -243,14 +265,19 @@ bool LogProcesses::take_ring(std::uint32_t process, std::string_view text) {
   std::string_view rest = text.substr(colon + 3);
   auto from = number_behind(rest, "");
   if (!from) return false;
-  std::map<int, int>& hops = target(process).ring_hops[static_cast<int>(*channel)];
+  std::map<int, int> own;
   while (const auto next = behind(rest, "-> ")) {
     rest = *next;
     const auto to = number_behind(rest, "");
     if (!to) break;
-    hops.try_emplace(static_cast<int>(*from), static_cast<int>(*to));
+    own.try_emplace(static_cast<int>(*from), static_cast<int>(*to));
     from = to;
   }
+  LocalComm& comm = target(process);
+  const auto before = comm.ring_hops.find(static_cast<int>(*channel));
+  if (before != comm.ring_hops.end() && before->second != own)
+    begin_loose_ring(processes_[process], comm);
+  comm.ring_hops[static_cast<int>(*channel)].insert(own.begin(), own.end());
   return true;
 }
 
@@ -296,7 +323,8 @@ bool LogProcesses::take_setup(std::uint32_t process, std::string_view text) {
 // Groups communicators that are one: by id, else by size and order in each process.
 std::vector<std::vector<std::uint32_t>> LogProcesses::joined(bool& ambiguous) const {
   std::map<std::string, std::vector<std::uint32_t>> by_key;
-  std::vector<std::map<int, int>> nth(processes_.size());
+  // By GPU too: a process that drives several opens one communicator on each.
+  std::vector<std::map<std::pair<std::string, int>, int>> nth(processes_.size());
   for (std::uint32_t c = 0; c < comms_.size(); ++c) {
     const LocalComm& comm = comms_[c];
     std::string key;
@@ -306,7 +334,7 @@ std::vector<std::vector<std::uint32_t>> LogProcesses::joined(bool& ambiguous) co
       key = "alone " + std::to_string(c);
     else
       key = "of " + std::to_string(comm.ranks) + ' ' +
-            std::to_string(nth[comm.process][comm.ranks]++);
+            std::to_string(nth[comm.process][{comm.bus, comm.ranks}]++);
     by_key[key].push_back(c);
   }
   std::vector<std::vector<std::uint32_t>> groups;
@@ -326,9 +354,36 @@ std::vector<std::vector<std::uint32_t>> LogProcesses::joined(bool& ambiguous) co
   return groups;
 }
 
-// A process's rank in the job is its rank in the largest communicator if all share one, else the
+// A process is one rank, unless it has two of the ranks of a communicator: then each of its GPUs is
+// one.
+void LogProcesses::find_actors(const std::vector<std::vector<std::uint32_t>>& groups) {
+  std::set<std::uint32_t> several;
+  for (const auto& comms : groups) {
+    std::set<std::uint32_t> seen;
+    for (const std::uint32_t c : comms)
+      if (!seen.insert(comms_[c].process).second) several.insert(comms_[c].process);
+  }
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> index;
+  actor_of_.resize(comms_.size());
+  for (std::uint32_t c = 0; c < comms_.size(); ++c) {
+    const LocalComm& comm = comms_[c];
+    std::string bus;
+    if (several.contains(comm.process))
+      bus = comm.bus.empty() ? "communicator " + std::to_string(c) : comm.bus;
+    const auto [at, fresh] =
+        index.try_emplace({comm.process, bus}, static_cast<std::uint32_t>(actors_.size()));
+    if (fresh) actors_.push_back({.process = comm.process, .bus = bus});
+    actor_of_[c] = at->second;
+  }
+  std::set<std::uint32_t> present;
+  for (const LogActor& a : actors_) present.insert(a.process);
+  for (std::uint32_t p = 0; p < processes_.size(); ++p)
+    if (!present.contains(p)) actors_.push_back({.process = p});
+}
+
+// An actor's rank in the job is its rank in the largest communicator if all share one, else the
 // launcher's prefix of its lines.
-std::vector<std::uint32_t> LogProcesses::ranks_of_processes(
+std::vector<std::uint32_t> LogProcesses::ranks_of_actors(
     const std::vector<std::vector<std::uint32_t>>& groups) {
   int world = 0;
   for (const LocalComm& c : comms_)
@@ -340,7 +395,7 @@ std::vector<std::uint32_t> LogProcesses::ranks_of_processes(
     for (const std::uint32_t c : comms) {
       const LocalComm& comm = comms_[c];
       if (comm.ranks != world || comm.rank < 0) continue;
-      const auto [at, fresh] = numbers.try_emplace(comm.process, comm.rank);
+      const auto [at, fresh] = numbers.try_emplace(actor_of_[c], comm.rank);
       if (fresh) one = one && taken.insert(comm.rank).second;
     }
   if (!one) numbers.clear();
@@ -349,18 +404,21 @@ std::vector<std::uint32_t> LogProcesses::ranks_of_processes(
   for (const LogProcess& p : processes_)
     if (p.launcher_rank) launchers = launchers && launched.insert(*p.launcher_rank).second;
   std::vector<std::uint32_t> ranks;
-  for (std::uint32_t p = 0; p < processes_.size(); ++p) {
+  for (std::uint32_t a = 0; a < actors_.size(); ++a) {
+    const LogProcess& p = processes_[actors_[a].process];
     std::optional<int> number;
-    if (const auto at = numbers.find(p); at != numbers.end())
+    if (const auto at = numbers.find(a); at != numbers.end())
       number = at->second;
-    else if (numbers.empty() && launchers)
-      number = processes_[p].launcher_rank;
+    else if (numbers.empty() && launchers && actors_[a].bus.empty())
+      number = p.launcher_rank;
     if (number) {
       ranks.push_back(into_.rank_numbered(*number));
     } else {
-      std::string label =
-          "process " + std::to_string(processes_[p].pid) + " on " + processes_[p].host;
-      if (processes_[p].device) label += ", device " + std::to_string(*processes_[p].device);
+      std::string label = "process " + std::to_string(p.pid) + " on " + p.host;
+      if (!actors_[a].bus.empty())
+        label += ", GPU " + actors_[a].bus;
+      else if (p.device)
+        label += ", device " + std::to_string(*p.device);
       ranks.push_back(static_cast<std::uint32_t>(into_.ranks.size()));
       into_.ranks.push_back({.number = std::nullopt, .label = std::move(label)});
     }
@@ -380,8 +438,7 @@ void LogProcesses::add_group(const std::vector<std::uint32_t>& comms,
   group.size = first.ranks;
   std::map<int, int> members;  // index → rank of the job
   for (const std::uint32_t c : comms)
-    if (const auto number = into_.ranks[ranks[comms_[c].process]].number;
-        number && comms_[c].rank >= 0)
+    if (const auto number = into_.ranks[ranks[actor_of_[c]]].number; number && comms_[c].rank >= 0)
       members[comms_[c].rank] = *number;
   if (members.size() == static_cast<std::size_t>(first.ranks)) {
     for (const auto& [place, number] : members) group.members.push_back(number);
@@ -389,7 +446,7 @@ void LogProcesses::add_group(const std::vector<std::uint32_t>& comms,
   }
   for (const std::uint32_t c : comms) {
     LocalComm& comm = comms_[c];
-    CommSequence& s = into_.sequence_of(at, ranks[comm.process]);
+    CommSequence& s = into_.sequence_of(at, ranks[actor_of_[c]]);
     s.collectives = std::move(comm.collectives);
     s.pairs = std::move(comm.pairs);
     s.from_start = comm.first_op_count <= 0;
@@ -429,22 +486,34 @@ void LogProcesses::add_setup(const std::vector<std::uint32_t>& comms) {
 std::uint64_t LogProcesses::add_loose() {
   std::uint64_t lines = 0;
   std::vector<std::pair<std::string, LoggedLinks>> links;
-  LoggedCommunicator& out = into_.nccl.loose_rings;
-  const auto count_rank = [&](std::int64_t rank) {
-    if (rank >= out.ranks && rank < 10'000'000) out.ranks = static_cast<int>(rank) + 1;
-  };
-  for (LogProcess& p : processes_) {
-    lines += p.pending.rings.size() + p.pending.ring_hops.size();
-    for (const auto& [transport, count] : p.pending.transports) lines += count;
-    for (const auto& [channel, ring] : p.pending.rings) {
-      out.rings.try_emplace(channel, ring);
+  const auto add_rings = [&](std::uint32_t process, LocalComm& comm) {
+    lines += comm.rings.size() + comm.ring_hops.size();
+    for (const auto& [transport, count] : comm.transports) lines += count;
+    if (comm.rings.empty() && comm.ring_hops.empty()) return;
+    LoggedCommunicator out;
+    const auto count_rank = [&](std::int64_t rank) {
+      if (rank >= out.ranks && rank < 10'000'000) out.ranks = static_cast<int>(rank) + 1;
+    };
+    for (const auto& [channel, ring] : comm.rings)
       for (std::optional<std::string_view> rest = ring; rest; rest = behind(*rest, " "))
         count_rank(leading_number<std::int64_t>(*rest).value_or(-1));
-    }
-    for (const auto& [channel, hops] : p.pending.ring_hops) {
-      out.ring_hops[channel].insert(hops.begin(), hops.end());
+    for (const auto& [channel, hops] : comm.ring_hops)
       for (const auto& [from, to] : hops) count_rank(std::max(from, to));
-    }
+    // A ring that is not closed may have more ranks than its lines name.
+    const bool closed = std::ranges::all_of(comm.ring_hops, [](const auto& channel) {
+      return std::ranges::all_of(
+          channel.second, [&](const auto& hop) { return channel.second.contains(hop.second); });
+    });
+    if (comm.rings.empty() && !closed) out.ranks = 0;
+    out.rings = std::move(comm.rings);
+    out.ring_hops = std::move(comm.ring_hops);
+    out.members.push_back({.process = process});
+    into_.nccl.loose_rings.push_back(std::move(out));
+  };
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+    LogProcess& p = processes_[i];
+    for (LocalComm& earlier : p.earlier_rings) add_rings(i, earlier);
+    add_rings(i, p.pending);
     if (!p.pending_links.empty()) links.emplace_back(p.host, std::move(p.pending_links));
   }
   into_.nccl.loose_connections = loose_connections(links);
@@ -454,7 +523,8 @@ std::uint64_t LogProcesses::add_loose() {
 void LogProcesses::settle() {
   bool ambiguous = false;
   const auto groups = joined(ambiguous);
-  const std::vector<std::uint32_t> ranks = ranks_of_processes(groups);
+  find_actors(groups);
+  const std::vector<std::uint32_t> ranks = ranks_of_actors(groups);
   for (const LogProcess& p : processes_)
     into_.nccl.processes.push_back({.host = p.host,
                                     .pid = p.pid,
@@ -465,8 +535,15 @@ void LogProcesses::settle() {
     add_setup(comms);
     add_group(comms, ranks);
   }
+  // A message names its process. In a process with several ranks it names no rank.
+  std::vector<std::optional<std::uint32_t>> rank_of(processes_.size());
+  std::vector<int> actors(processes_.size());
+  for (std::uint32_t a = 0; a < actors_.size(); ++a) {
+    rank_of[actors_[a].process] = ranks[a];
+    ++actors[actors_[a].process];
+  }
   for (LogMessage& m : into_.messages)
-    if (m.rank) m.rank = ranks[*m.rank];
+    if (m.rank) m.rank = actors[*m.rank] == 1 ? rank_of[*m.rank] : std::nullopt;
   if (into_.inputs.empty()) return;
   auto& notes = into_.inputs.back().notes;
   if (ambiguous) notes["communicators_of_one_size_that_cannot_be_told_apart"] = 1;

@@ -50,11 +50,20 @@ struct LogProcess {
   std::map<std::string, std::string> environment{};
   std::string network{};
   std::unordered_map<std::uint64_t, std::uint32_t> open{};  // pointer → comms
-  std::optional<std::uint32_t> opening{};                   // index since its START line
+  // Indices since their START lines, by the thread that opens them.
+  std::map<std::int64_t, std::uint32_t> opening{};
   std::optional<std::uint32_t> latest{};
   std::uint32_t calls = 0;
   LocalComm pending{};  // data of lines before COMPLETE, without a START line
   LoggedLinks pending_links{};
+  // Rings of earlier communicators without other lines: a channel of them came again.
+  std::vector<LocalComm> earlier_rings{};
+};
+
+// A rank as a log shows it: a process, or one GPU of a process that drives several.
+struct LogActor {
+  std::uint32_t process = 0;
+  std::string bus{};  // empty: the only one of its process
 };
 
 class LogProcesses {
@@ -76,9 +85,11 @@ class LogProcesses {
   bool take_ring(std::uint32_t process, std::string_view text);
   LocalComm& target(std::uint32_t process);
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> joined(bool& ambiguous) const;
-  [[nodiscard]] std::vector<std::uint32_t> ranks_of_processes(
+  void find_actors(const std::vector<std::vector<std::uint32_t>>& groups);
+  [[nodiscard]] std::vector<std::uint32_t> ranks_of_actors(
       const std::vector<std::vector<std::uint32_t>>& groups);
   void add_group(const std::vector<std::uint32_t>& comms, const std::vector<std::uint32_t>& ranks);
+  void begin_loose_ring(LogProcess& process, LocalComm& comm);
   void add_setup(const std::vector<std::uint32_t>& comms);
   [[nodiscard]] std::uint64_t add_loose();
 
@@ -88,7 +99,10 @@ class LogProcesses {
   std::unordered_map<std::int64_t, std::vector<std::uint32_t>> by_pid_;
   HostNames hosts_;
   std::vector<LocalComm> comms_;
+  std::vector<LogActor> actors_;
+  std::vector<std::uint32_t> actor_of_;  // by index of comms_
   std::map<std::string, std::size_t> choices_;
+  std::int64_t tid_ = 0;  // of the current message
   std::string name_;
   std::string arguments_;
 };

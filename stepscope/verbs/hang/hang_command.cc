@@ -24,11 +24,13 @@ struct HangFlags {
 
 void declare(CLI::App& app, HangFlags& f) {
   app.description(
-      "Finds why a job stands still: which collective hangs, which ranks did not come, and what "
-      "they did instead.");
-  app.add_option("FILES", f.request.files,
-                 "Dumps of PyTorch's flight recorder (pickle or JSON), logs with NCCL_DEBUG lines, "
-                 "logs with messages of the watchdog, of one rank or several; or directories")
+      "Finds why a job stands still or ended: which collective hangs, which ranks did not come, "
+      "what they did instead, and which error came first.");
+  app.add_option(
+         "FILES", f.request.files,
+         "What the job left: dumps of PyTorch's flight recorder, output of ranks and "
+         "launchers, NCCL_DEBUG lines, NCCL's RAS status, py-spy dumps, kernel messages; or "
+         "directories")
       ->required()
       ->type_name("PATH");
   declare_json(app, f.out.json);
@@ -46,7 +48,7 @@ VerbRun declare_hang(CLI::App& app) { return declare_answering<HangFlags>(app, a
 
 }  // namespace
 
-extern const Verb hang_verb{"hang", "Find why a job stands still, from dumps and NCCL logs",
+extern const Verb hang_verb{"hang", "Find why a job stands still, from all that it left",
                             "Understand a run", "how-to/diagnose-a-hang.md", declare_hang};
 
 }  // namespace stepscope

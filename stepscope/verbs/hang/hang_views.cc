@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "stepscope/analysis/hang/hang_account.h"
-#include "stepscope/analysis/hang/nccl_shape.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/version.h"
 #include "stepscope/say/format.h"
 #include "stepscope/say/phrases.h"
 #include "stepscope/say/say.h"
 #include "stepscope/say/wording.h"
+#include "stepscope/verbs/hang/incident_views.h"
+#include "stepscope/verbs/hang/nccl_json.h"
 #include "stepscope/verbs/hang/nccl_shape_text.h"
 
 namespace stepscope {
@@ -37,36 +38,59 @@ Value who(const HangResult& r, const std::vector<std::uint32_t>& ranks) {
   return numbers.size() == ranks.size() ? Value(numbers) : Value(labels);
 }
 
-// "all_reduce 78 of default_pg".
+// Who a finding is about, and the others.
+Value they_of(const HangResult& r, const HangFinding& f) {
+  return f.numbers.empty() ? who(r, f.ranks) : Value(f.numbers);
+}
+Value others_of(const HangResult& r, const HangFinding& f) {
+  return f.other_numbers.empty() ? who(r, f.others) : Value(f.other_numbers);
+}
+
+// The number of a call as its source writes it: NCCL's logs have hexadecimal ones. Nothing if the
+// source lacks it.
+Value number_of_call(const HangResult& r, std::uint32_t group, std::int64_t sequence) {
+  if (sequence < 0) return {};
+  if (r.records.groups[group].from_log) return msg::number_in_log(fmt::format("{:x}", sequence));
+  return sequence;
+}
+
+// Nothing if no line names the group.
+Value group_value(const HangResult& r, std::uint32_t group) {
+  return r.records.groups[group].unnamed ? Value() : Value(group_in_words(r, group));
+}
+
+// "all_reduce 78 of default_pg", "AllReduce (opCount 2a) of the communicator 0x1f of 8 ranks".
 Message place(const HangResult& r, const HangFinding& f) {
-  return msg::call_in_group(f.call ? Value(printable(f.call->name)) : Value(), f.sequence,
-                            group_in_words(r, f.group));
+  return msg::call_in_group(f.call ? Value(printable(f.call->name)) : Value(),
+                            number_of_call(r, f.group, f.sequence), group_value(r, f.group));
 }
 
 Message mismatch(const HangResult& r, const HangFinding& f) {
-  const Value they = who(r, f.ranks);
-  const Value others = who(r, f.others);
-  const Message group = group_in_words(r, f.group);
+  const Value they = they_of(r, f);
+  const Value others = others_of(r, f);
+  const Value group = group_value(r, f.group);
+  const Value number = number_of_call(r, f.group, f.sequence);
   switch (f.kind) {
     case HangKind::size:
-      return f.ranks.empty() ? msg::sizes_differ(place(r, f))
-                             : msg::call_of_size(they, place(r, f), printable(f.instead->sizes),
-                                                 others, printable(f.call->sizes));
+      return f.ranks.empty() && f.numbers.empty()
+                 ? msg::sizes_differ(place(r, f))
+                 : msg::call_of_size(they, place(r, f), printable(f.instead->sizes), others,
+                                     printable(f.call->sizes));
     case HangKind::type:
       return msg::call_of_type(they, place(r, f), printable(f.instead->types), others,
                                printable(f.call->types));
     case HangKind::argument:
-      return msg::call_with_argument(they, printable(f.instead->name), f.sequence, group, others,
+      return msg::call_with_argument(they, printable(f.instead->name), number, group, others,
                                      printable(f.call->name));
     case HangKind::order:
-      return msg::calls_in_other_order(they, printable(f.instead->name), f.sequence,
+      return msg::calls_in_other_order(they, printable(f.instead->name), number,
                                        printable(f.call->name), group, others);
     case HangKind::left_out:
       return msg::call_left_out(they, place(r, f), others);
     case HangKind::additional:
-      return msg::additional_call(they, printable(f.instead->name), f.sequence, group, others);
+      return msg::additional_call(they, printable(f.instead->name), number, group, others);
     default:
-      return msg::other_call(they, printable(f.instead->name), f.sequence, group, others,
+      return msg::other_call(they, printable(f.instead->name), number, group, others,
                              printable(f.call->name));
   }
 }
@@ -96,16 +120,44 @@ Message unseen_ranks(const HangResult& r) {
 
 Message group_in_words(const HangResult& r, std::uint32_t group) {
   const RecordedGroup& g = r.records.groups[group];
+  if (g.unnamed) return msg::group_unnamed();
   if (g.from_log) return msg::communicator(printable(g.id), value_if(g.size > 0, g.size));
   return g.name.empty() || g.name == "undefined" ? msg::group_number(printable(g.id))
                                                  : msg::plain(printable(g.name));
 }
 
-Message finding_in_words(const HangResult& r, const HangFinding& f) {
+namespace {
+
+// Whether a rank that a finding lacks wrote anything at all.
+bool wrote_something(const HangResult& r, const std::vector<int>& ranks) {
+  const auto wrote = [&](int rank) {
+    const auto known = r.records.rank_index.find(rank);
+    return r.records.incident.last_lines.contains(rank) ||
+           (known != r.records.rank_index.end() && r.records.ranks[known->second].has_log);
+  };
+  return std::ranges::any_of(ranks, wrote);
+}
+
+Message words_of(const HangResult& r, const HangFinding& f) {
+  const RecordedGroup& group = r.records.groups[f.group];
+  if (!f.numbers.empty() && f.call && f.instead && f.call->sequence != f.instead->sequence)
+    return msg::other_number(they_of(r, f), printable(f.instead->name), f.instead->sequence,
+                             others_of(r, f), printable(f.call->name), f.call->sequence);
   switch (f.kind) {
+    case HangKind::waiting:
+      if (f.silent > 0)
+        return msg::silent_others(who(r, f.others), place(r, f), group.size, group.size_by_elements,
+                                  f.silent, false);
+      return msg::waits_alone(who(r, f.others), place(r, f));
+    case HangKind::barrier:
+      return msg::barrier_missed(f.numbers, f.limit,
+                                 f.other_numbers.empty() ? Value() : Value(f.other_numbers));
     case HangKind::missing:
       return msg::rank_missing(who(r, f.ranks), place(r, f), who(r, f.others), f.unrecorded);
     case HangKind::no_record:
+      if (!group.places.empty() || wrote_something(r, f.unrecorded))
+        return msg::silent_ranks(who(r, f.others), place(r, f), f.unrecorded,
+                                 wrote_something(r, f.unrecorded));
       return msg::rank_without_record(who(r, f.others), place(r, f), f.unrecorded);
     case HangKind::not_finished:
       return f.others.empty()
@@ -124,18 +176,41 @@ Message finding_in_words(const HangResult& r, const HangFinding& f) {
   }
 }
 
+}  // namespace
+
+Message finding_in_words(const HangResult& r, const HangFinding& f) {
+  const bool certain = f.kind == HangKind::waiting || f.kind == HangKind::no_record ||
+                       f.kind == HangKind::not_finished || f.kind == HangKind::timeout;
+  Message words = words_of(r, f);
+  return r.records.groups[f.group].guessed && !certain ? msg::if_one_group(std::move(words))
+                                                       : words;
+}
+
 Message hang_sentence(const HangResult& r) {
   const auto& findings = r.account.findings;
-  if (findings.empty())
-    return r.account.calls == 0 ? msg::no_calls() : msg::nothing_stands_still(unseen_ranks(r));
-  const auto causes =
-      std::ranges::count_if(findings, [](const HangFinding& f) { return !f.follows; });
-  Message more;
-  if (findings.front().circular)
-    more = msg::wait_in_circle(false);
-  else if (causes > 1)
-    more = msg::other_causes(causes - 1);
-  return joined(msg::sentences, {msg::sentence(finding_in_words(r, findings.front())), more});
+  const Message cause = cause_in_words(r);
+  Messages parts = {cause};
+  if (!findings.empty()) {
+    parts.push_back(msg::sentence(finding_in_words(r, findings.front())));
+    const auto causes =
+        std::ranges::count_if(findings, [](const HangFinding& f) { return !f.follows; });
+    if (findings.front().circular)
+      parts.push_back(msg::wait_in_circle(false));
+    else if (causes > 1)
+      parts.push_back(msg::other_causes(causes - 1));
+  }
+  for (Message& status : ras_in_words(r)) {
+    if (parts.size() > 3) break;
+    parts.push_back(msg::sentence(std::move(status)));
+  }
+  if (Message stands = standing_in_words(r); !stands.empty())
+    parts.push_back(msg::sentence(std::move(stands)));
+  for (const Message& warning : r.warnings)
+    if (warning.kind == MessageKind::calls_far_apart) parts.push_back(warning);
+  Message all = joined(msg::sentences, std::move(parts));
+  if (all.empty()) all = first_event_in_words(r);
+  if (!all.empty()) return all;
+  return r.account.calls == 0 ? msg::no_calls() : msg::nothing_stands_still(unseen_ranks(r));
 }
 
 namespace {
@@ -167,6 +242,9 @@ Json finding_json(const HangResult& r, const HangFinding& f) {
           {"ranks", ranks_json(r, f.ranks)},
           {"unrecorded_ranks", f.unrecorded},
           {"others", ranks_json(r, f.others)},
+          {"numbers", f.numbers},
+          {"other_numbers", f.other_numbers},
+          {"silent", f.silent},
           {"call", call_json(f.call)},
           {"instead", call_json(f.instead)},
           {"even", f.tied},
@@ -232,17 +310,6 @@ Json messages_json(const HangResult& r) {
   return out;
 }
 
-// A variable's values over all processes; several where they differ.
-Json environment_json(const NcclSetup& n) {
-  std::map<std::string, std::vector<std::string>> all;
-  for (const NcclProcess& p : n.processes)
-    for (const auto& [name, text] : p.environment) {
-      std::vector<std::string>& values = all[name];
-      if (std::ranges::find(values, text) == values.end()) values.push_back(text);
-    }
-  return all;
-}
-
 Json last_calls_json(const HangResult& r) {
   Json out = Json::array();
   for (const LastCall& last : last_calls(r.records)) {
@@ -260,96 +327,6 @@ Json last_calls_json(const HangResult& r) {
   return out;
 }
 
-Json ring_orders_json(const NcclShape& shape) {
-  Json out = Json::array();
-  for (const NcclRing& ring : shape.rings)
-    out.push_back({{"channels", ring.channels}, {"ranks", ring.order}, {"whole", ring.whole}});
-  return out;
-}
-
-Json tree_shapes_json(const NcclShape& shape) {
-  Json out = Json::array();
-  for (const NcclTree& tree : shape.trees) {
-    Json ranks = Json::array();
-    for (const NcclTreeRank& r : tree.ranks)
-      ranks.push_back(
-          {{"rank", r.rank}, {"up", r.up >= 0 ? Json(r.up) : Json(nullptr)}, {"down", r.down}});
-    out.push_back(
-        {{"channels", tree.channels}, {"ranks", std::move(ranks)}, {"whole", tree.whole}});
-  }
-  return out;
-}
-
-// What the log gives no communicator; null without any.
-Json loose_json(const NcclSetup& n) {
-  const NcclShape shape = nccl_shape(n.loose_rings);
-  if (n.loose_connections.empty() && shape == NcclShape{}) return nullptr;
-  Json connections = Json::array();
-  for (const LooseConnections& c : n.loose_connections)
-    connections.push_back({{"from_host", text_or_null(c.from)},
-                           {"to_host", text_or_null(c.to)},
-                           {"channels", c.channels},
-                           {"transports", c.transports}});
-  return {{"ring_orders", ring_orders_json(shape)},
-          {"unclear_rings", shape.unclear_rings},
-          {"connections", std::move(connections)}};
-}
-
-Json ring_lines_json(const LoggedCommunicator& c) {
-  Json out = Json::array();
-  for (const auto& [channel, line] : c.rings) out.push_back(line);
-  return out;
-}
-
-Json nccl_json(const NcclSetup& n) {
-  if (n.processes.empty() && n.versions.empty()) return nullptr;
-  Json communicators = Json::array();
-  for (const LoggedCommunicator& c : n.communicators) {
-    Json members = Json::array();
-    for (const NcclMember& m : c.members) {
-      const NcclProcess& p = n.processes[m.process];
-      members.push_back({{"rank", m.rank >= 0 ? Json(m.rank) : Json(nullptr)},
-                         {"host", p.host},
-                         {"pid", p.pid},
-                         {"device", value(p.device)},
-                         {"bus", text_or_null(m.bus)},
-                         {"complete", m.complete},
-                         {"ended", m.ended}});
-    }
-    const NcclShape shape = nccl_shape(c);
-    communicators.push_back(
-        {{"id", text_or_null(c.id)},
-         {"ranks", c.ranks},
-         {"nodes", c.nodes > 0 ? Json(c.nodes) : Json(nullptr)},
-         {"parent", value(c.parent)},
-         {"channels", c.channels > 0 ? Json(c.channels) : Json(nullptr)},
-         {"pair_channels", c.pair_channels > 0 ? Json(c.pair_channels) : Json(nullptr)},
-         {"rings", ring_lines_json(c)},
-         {"trees", c.trees},
-         {"ring_orders", ring_orders_json(shape)},
-         {"tree_shapes", tree_shapes_json(shape)},
-         {"unclear_rings", shape.unclear_rings},
-         {"unclear_trees", shape.unclear_trees},
-         {"transports", c.transports},
-         {"init_ns", c.init_seconds ? Json(*c.init_seconds * 1e9) : Json(nullptr)},
-         {"members", std::move(members)}});
-  }
-  Json choices = Json::array();
-  for (const NcclChoice& c : n.choices)
-    choices.push_back({{"operation", text_or_null(c.operation)},
-                       {"algorithm", c.algorithm},
-                       {"protocol", text_or_null(c.protocol)},
-                       {"calls", c.calls},
-                       {"least_bytes", c.least_bytes},
-                       {"most_bytes", c.most_bytes}});
-  return {{"versions", n.versions},
-          {"networks", n.networks},
-          {"environment", environment_json(n)},
-          {"communicators", std::move(communicators)},
-          {"without_communicator", loose_json(n)},
-          {"choices", std::move(choices)}};
-}
-
 }  // namespace
 
 Json hang_tree(const HangResult& r) {
@@ -365,6 +342,7 @@ Json hang_tree(const HangResult& r) {
           {"last_calls", last_calls_json(r)},
           {"timeouts", timeouts_json(r)},
           {"messages", messages_json(r)},
+          {"incident", incident_json(r)},
           {"nccl", nccl_json(r.records.nccl)},
           {"warnings", say_all(r.warnings)}};
 }
@@ -376,8 +354,11 @@ constexpr std::size_t shown_frames = 4;
 constexpr std::size_t shown_groups = 12;
 constexpr std::size_t shown_messages = 6;
 
-std::string call_line(std::string_view label, const HangCall& call) {
-  std::string line = fmt::format("  {:<11} {} {}", label, printable(call.name), call.sequence);
+std::string call_line(const HangResult& r, std::uint32_t group, std::string_view label,
+                      const HangCall& call) {
+  std::string line = fmt::format("  {:<11} {}", label, printable(call.name));
+  if (const Value number = number_of_call(r, group, call.sequence); number != Value())
+    line += ' ' + say(msg::plain(number));
   if (!call.sizes.empty()) line += ' ' + printable(call.sizes);
   if (!call.types.empty()) line += ' ' + printable(call.types);
   if (call.state != CallState::unknown) line += fmt::format(", {}", name_of(call.state));
@@ -387,20 +368,25 @@ std::string call_line(std::string_view label, const HangCall& call) {
   return line;
 }
 
-std::string finding_text(const HangResult& r, const HangFinding& f, std::size_t width) {
+// The sentence of the only finding stands in the answer above.
+std::string finding_text(const HangResult& r, const HangFinding& f, bool only, std::size_t width) {
   Message why;
   if (f.circular)
     why = msg::wait_in_circle(true);
   else if (f.follows)
     why = msg::follows_from(*f.follows + 1);
-  std::string out =
-      wrapped(joined(msg::sentences, {msg::sentence(finding_in_words(r, f)), why}), width);
-  const bool absent = f.kind == HangKind::missing;
+  std::string out;
+  if (!only)
+    out = wrapped(joined(msg::sentences, {msg::sentence(finding_in_words(r, f)), why}), width);
+  const bool absent =
+      f.kind == HangKind::missing || f.kind == HangKind::no_record || f.kind == HangKind::waiting;
   const bool pair = f.kind == HangKind::unpaired;
-  if (f.call) out += call_line(absent || pair ? "waiting in" : "most call", *f.call);
-  if (f.instead) out += call_line(absent ? "came last to" : "instead", *f.instead);
+  if (f.call) out += call_line(r, f.group, absent || pair ? "waiting in" : "most call", *f.call);
+  if (f.instead) out += call_line(r, f.group, absent ? "came last to" : "instead", *f.instead);
   return out;
 }
+
+std::string printed(const Message& message) { return printable(say_stopped(message)); }
 
 std::string headline(const HangResult& r) {
   const CommRecords& c = r.records;
@@ -412,19 +398,20 @@ std::string headline(const HangResult& r) {
     bytes += static_cast<double>(i.bytes);
   }
   std::vector<std::string> parts;
-  parts.push_back(counted(c.ranks.size(), "rank"));
+  if (!c.ranks.empty()) parts.push_back(counted(c.ranks.size(), "rank"));
   const auto groups = std::ranges::count_if(
       r.account.groups, [](const HangGroup& g) { return g.calls + g.pairs > 0 || g.furthest; });
-  parts.push_back(counted(static_cast<std::uint64_t>(groups), "group"));
-  parts.push_back(counted(r.account.calls, "call"));
+  if (groups > 0) parts.push_back(counted(static_cast<std::uint64_t>(groups), "group"));
+  if (r.account.calls > 0) parts.push_back(counted(r.account.calls, "call"));
   if (dumps > 0) parts.push_back(counted(dumps, "dump"));
   if (logs > 0) parts.push_back(counted(logs, "log"));
   parts.push_back(format_bytes(bytes));
   return fmt::format("{}\n\n", fmt::join(parts, " · "));
 }
 
-std::string number_or_dash(const std::optional<std::int64_t>& n) {
-  return n ? std::to_string(*n) : "-";
+std::string number_or_dash(const std::optional<std::int64_t>& n, bool from_log) {
+  if (!n || *n < 0) return "-";
+  return from_log ? fmt::format("{:x}", *n) : std::to_string(*n);
 }
 
 std::string groups_table(const HangResult& r, std::size_t width) {
@@ -434,10 +421,12 @@ std::string groups_table(const HangResult& r, std::size_t width) {
   for (const HangGroup& g : r.account.groups) {
     if (g.calls + g.pairs == 0 && !g.furthest) continue;
     if (rows.size() == shown_groups) break;
+    const bool from_log = r.records.groups[g.group].from_log;
     rows.push_back({say(group_in_words(r, g.group)), g.size > 0 ? std::to_string(g.size) : "-",
                     std::to_string(g.recorded), std::to_string(g.calls),
-                    g.pairs > 0 ? std::to_string(g.pairs) : "-", number_or_dash(g.all_reached),
-                    number_or_dash(g.furthest), g.finding ? std::to_string(*g.finding + 1) : "-"});
+                    g.pairs > 0 ? std::to_string(g.pairs) : "-",
+                    number_or_dash(g.all_reached, from_log), number_or_dash(g.furthest, from_log),
+                    g.finding ? std::to_string(*g.finding + 1) : "-"});
   }
   if (rows.empty()) return {};
   return "\nGroups, by the numbers of their calls:\n" +
@@ -511,11 +500,18 @@ std::string hang_text(const HangResult& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
   std::string out = headline(r);
   const auto& findings = r.account.findings;
-  if (findings.empty()) out += wrapped(hang_sentence(r), width);
-  for (std::size_t i = 0; i < std::min(findings.size(), shown_findings); ++i) {
+  out += wrapped(hang_sentence(r), width);
+  for (const Message& suspect : suspects_in_words(r)) out += wrapped(printed(suspect), width);
+  out += timeline_text(r, width);
+  const Messages ooms = ooms_in_words(r);
+  if (!ooms.empty()) out += "\nOut of memory:\n";
+  for (const Message& oom : ooms) out += wrapped("- " + printed(oom), width);
+  const bool details = findings.size() > 1 || (!findings.empty() && findings.front().call);
+  if (details) out += '\n';
+  for (std::size_t i = 0; details && i < std::min(findings.size(), shown_findings); ++i) {
     if (i > 0) out += '\n';
     if (findings.size() > 1) out += fmt::format("{}. ", i + 1);
-    out += finding_text(r, findings[i], width);
+    out += finding_text(r, findings[i], findings.size() == 1, width);
   }
   if (findings.size() > shown_findings)
     out += fmt::format("\nand {} more {}\n", findings.size() - shown_findings,
@@ -526,8 +522,10 @@ std::string hang_text(const HangResult& r, const TextOptions& options) {
   out += loose_links_text(r.records.nccl, width);
   out += choices_table(r, width);
   out += messages_text(r);
-  if (!r.warnings.empty()) out += '\n';
-  return out + notes_text(r.warnings, width) + details_line(options);
+  Messages notes = r.warnings;
+  std::erase_if(notes, [](const Message& m) { return m.kind == MessageKind::calls_far_apart; });
+  if (!notes.empty()) out += '\n';
+  return out + notes_text(notes, width) + details_line(options);
 }
 
 }  // namespace stepscope

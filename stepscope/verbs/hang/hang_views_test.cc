@@ -52,6 +52,57 @@ TEST(HangSentence, SaysEachKindInOneSentence) {
             "rank 0 waits in send 57 of default_pg for rank 3, which does not receive it");
 }
 
+TEST(HangSentence, NamesTheRanksThatWroteNothing) {
+  HangResult r{.records = four_ranks()};
+  HangFinding f = hang_finding(HangKind::no_record);
+  f.unrecorded = {7};
+  r.records.groups[0].places = {{0, 0}};
+  r.records.groups[0].unnamed = true;
+  EXPECT_EQ(say(finding_in_words(r, f)),
+            "ranks 0, 1, 2 wait in all_reduce 57, and rank 7 wrote nothing: it is missing, or its "
+            "log is; "
+            "look there first");
+  r.records.incident.last_lines[7] = {};
+  EXPECT_EQ(
+      say(finding_in_words(r, f)),
+      "ranks 0, 1, 2 wait in all_reduce 57, and rank 7 wrote no timeout: it did not come, or was "
+      "stopped before; look there first");
+  f = hang_finding(HangKind::waiting);
+  EXPECT_EQ(say(finding_in_words(r, f)),
+            "ranks 0, 1, 2 wait in all_reduce 57, and no file tells which ranks it waits for: give "
+            "the logs "
+            "of all ranks");
+  r.records.groups[0].guessed = true;
+  EXPECT_EQ(say(finding_in_words(r, hang_finding(HangKind::missing))),
+            "if these calls are of one group, which no line tells, rank 3 is missing in all_reduce "
+            "57, where "
+            "ranks 0, 1, 2 wait");
+}
+
+TEST(HangSentence, WritesTheNumbersOfALogAsTheLogDoes) {
+  HangResult r{.records = four_ranks()};
+  r.records.groups[0].from_log = true;
+  r.records.groups[0].id = "0x1f";
+  EXPECT_EQ(say(finding_in_words(r, hang_finding(HangKind::missing))),
+            "rank 3 is missing in all_reduce (opCount 39) of the communicator 0x1f, where ranks 0, "
+            "1, 2 wait");
+}
+
+TEST(HangSentence, BeginsWithTheFirstError) {
+  HangResult r{.records = four_ranks()};
+  r.records.inputs.push_back({.path = "a/train.log"});
+  r.records.incident.events = {
+      {.kind = IncidentKind::network, .host = "n1", .code = 12, .text = "x"},
+      {.kind = IncidentKind::timeout, .rank = 1, .text = "ALLREDUCE 5"}};
+  r.incident = account_incident(r.records);
+  r.account.findings = {hang_finding(HangKind::missing)};
+  EXPECT_EQ(say(hang_sentence(r)).substr(0, 60),
+            "Host n1 got InfiniBand status 12: transport retry counter ex");
+  const std::string text = hang_text(r, {.width = 160});
+  EXPECT_NE(text.find("gave up on ALLREDUCE 5"), std::string::npos) << text;
+  EXPECT_NE(text.find("train.log:0"), std::string::npos) << text;
+}
+
 TEST(HangSentence, OpensWithTheCause) {
   HangResult result{.records = four_ranks()};
   HangAccount& account = result.account;

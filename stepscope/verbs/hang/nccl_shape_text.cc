@@ -70,7 +70,7 @@ std::string ring_line(const NcclRing& ring, int size, std::size_t width) {
       fmt::format("{}: {}", channels_in_words(ring.channels), fmt::join(stops, " → "));
   if (shown < ring.order.size())
     line += fmt::format(" ({} ranks; {})", ring.order.size(), worded("--json has all"));
-  else if (!ring.whole)
+  else if (!ring.whole && size > 0)
     line += fmt::format(" (the log has {} of {} ranks)", ring.order.size(), size);
   return indented(line, width);
 }
@@ -160,8 +160,7 @@ std::string nccl_shapes_text(const HangResult& result, std::size_t width) {
 }
 
 std::string loose_links_text(const NcclSetup& nccl, std::size_t width) {
-  const NcclShape shape = nccl_shape(nccl.loose_rings);
-  if (nccl.loose_connections.empty() && shape == NcclShape{}) return {};
+  if (nccl.loose_connections.empty() && nccl.loose_rings.empty()) return {};
   const auto host = [](const std::string& name) {
     return name.empty() ? std::string("not recorded") : printable(name);
   };
@@ -172,10 +171,22 @@ std::string loose_links_text(const NcclSetup& nccl, std::size_t width) {
                     transports_in_words(c.transports)});
   }
   std::string out = "\nCommunicator not recorded (no Init line):\n";
-  for (const NcclRing& ring : shape.rings) out += ring_line(ring, nccl.loose_rings.ranks, width);
-  if (shape.unclear_rings > 0)
-    out += fmt::format("  {}: lines are damaged or contradict each other\n",
-                       counted(shape.unclear_rings, "other ring"));
+  std::size_t shown = 0;
+  for (const LoggedCommunicator& c : nccl.loose_rings) {
+    const NcclShape shape = nccl_shape(c);
+    if (shape == NcclShape{}) continue;
+    if (++shown > shown_pairs) continue;
+    // Nothing shows which of several processes are one communicator: each has its own lines.
+    if (nccl.loose_rings.size() > 1) {
+      const NcclProcess& p = nccl.processes[c.members.front().process];
+      out += fmt::format("  process {} on {}:\n", p.pid, host(p.host));
+    }
+    for (const NcclRing& ring : shape.rings) out += ring_line(ring, c.ranks, width);
+    if (shape.unclear_rings > 0)
+      out += fmt::format("  {}: lines are damaged or contradict each other\n",
+                         counted(shape.unclear_rings, "other ring"));
+  }
+  if (shown > shown_pairs) out += left_out(shown - shown_pairs, "process");
   if (!rows.empty())
     out += text_table(
         {{"from host", false}, {"to host", false}, {"channels"}, {"connections", false, 60}},

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stepscope/analysis/hang/hang_account.h"
+
+namespace stepscope {
+namespace {
+
+// The group that stands for messages of one kind; absent without such messages.
+std::optional<std::uint32_t> group_of_messages(const CommRecords& records, std::string_view key) {
+  const auto at = records.group_index.find(key);
+  return at == records.group_index.end() ? std::nullopt : std::optional(at->second);
+}
+
+bool same_call(const CommCall& a, const CommCall& b) {
+  return a.sequence == b.sequence && !difference(a, b);
+}
+
+}  // namespace
+
+// Calls that PyTorch itself compared and found different. Messages belong to one meeting as long as
+// no rank has two calls.
+void find_compared(const CommRecords& records, HangAccount& out) {
+  const auto group = group_of_messages(records, compared_group);
+  if (!group) return;
+  struct Met {
+    std::map<int, CommCall> calls;
+    bool of_group = false;
+  };
+  std::vector<Met> meetings;
+  for (const ComparedCalls& c : records.compared) {
+    const auto fits = [&](const Met& m) {
+      const auto agrees = [&](int rank, const CommCall& call) {
+        const auto at = m.calls.find(rank);
+        return at == m.calls.end() || same_call(at->second, call);
+      };
+      return agrees(c.rank, c.call) && agrees(c.other, c.instead);
+    };
+    if (meetings.empty() || !fits(meetings.back())) meetings.emplace_back();
+    Met& met = meetings.back();
+    met.calls.try_emplace(c.rank, c.call);
+    met.calls.try_emplace(c.other, c.instead);
+    met.of_group = met.of_group || c.of_group;
+  }
+  for (const Met& met : meetings) {
+    std::vector<std::vector<int>> classes;
+    for (const auto& [rank, call] : met.calls) {
+      const auto same = std::ranges::find_if(
+          classes, [&](const auto& c) { return same_call(met.calls.at(c.front()), call); });
+      if (same == classes.end())
+        classes.push_back({rank});
+      else
+        same->push_back(rank);
+    }
+    std::ranges::stable_sort(classes, std::ranges::greater{},
+                             [](const auto& c) { return c.size(); });
+    const CommCall& most = met.calls.at(classes.front().front());
+    for (std::size_t c = 1; c < classes.size(); ++c) {
+      const CommCall& own = met.calls.at(classes[c].front());
+      HangFinding f{.kind = difference(own, most).value_or(HangKind::number),
+                    .group = *group,
+                    .sequence = most.sequence,
+                    .since = most.sequence,
+                    .call = spelled(records, most),
+                    .instead = spelled(records, own)};
+      f.numbers = classes[c];
+      f.other_numbers = classes.front();
+      f.of_group = met.of_group;
+      f.tied = classes[c].size() == classes.front().size();
+      out.findings.push_back(std::move(f));
+    }
+  }
+}
+
+void find_barriers(const CommRecords& records, HangAccount& out) {
+  const auto group = group_of_messages(records, barrier_group);
+  if (!group) return;
+  for (const MissedBarrier& b : records.barriers) {
+    HangFinding f{.kind = HangKind::barrier, .group = *group, .sequence = -1, .since = -1};
+    f.numbers = b.missing;
+    if (b.waits) f.other_numbers = {*b.waits};
+    f.limit = b.limit;
+    out.findings.push_back(std::move(f));
+  }
+}
+
+}  // namespace stepscope

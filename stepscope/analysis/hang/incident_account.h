@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// One account of what the files of a job say of its end: a timeline, the first event that nothing
+// else explains, and the ranks without any line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "stepscope/event/comm_records.h"
+
+namespace stepscope {
+
+// Events of one kind and text on several ranks.
+struct IncidentRow {
+  std::uint32_t event = 0;     // the first, in Incident::events
+  std::vector<int> ranks{};    // of the job, ascending
+  std::uint64_t unranked = 0;  // events whose rank is not known
+  std::uint64_t events = 0;    // of all
+  std::optional<WrittenTime> last{};
+};
+
+struct IncidentAccount {
+  std::vector<IncidentRow> rows{};  // by time; events without one come last, in the order of files
+  // The first row that neither follows from another event by its own words nor is a wait of a
+  // watchdog or barrier.
+  std::optional<std::size_t> cause{};
+  bool cause_is_first = false;  // times show it, or it is the only one
+  std::optional<int> world{};   // ranks of the job, if the files agree on it
+  std::vector<int> silent{};    // ranks below `world`, or between others, that no file names
+};
+
+[[nodiscard]] IncidentAccount account_incident(const CommRecords& records);
+
+// The first event of a rank that is more than a wait.
+[[nodiscard]] const IncidentEvent* first_error_of(const Incident& incident, int rank);
+
+}  // namespace stepscope

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/analysis/hang/incident_account.h"
+
+#include <gtest/gtest.h>
+
+namespace stepscope {
+namespace {
+
+IncidentEvent event(IncidentKind kind, int rank, std::optional<int> second) {
+  IncidentEvent e{.kind = kind, .rank = rank};
+  if (second) e.time = WrittenTime{.time = std::chrono::seconds(*second)};
+  return e;
+}
+
+TEST(Incident, FindsTheFirstEventThatNothingElseExplains) {
+  CommRecords records;
+  auto& events = records.incident.events;
+  events = {event(IncidentKind::timeout, 0, 30), event(IncidentKind::exception, 1, 20),
+            event(IncidentKind::device_memory, 2, 25), event(IncidentKind::timeout, 3, 31)};
+  events[1].follows = true;
+  const IncidentAccount account = account_incident(records);
+  ASSERT_EQ(account.rows.size(), 3U);
+  EXPECT_EQ(account.rows[0].event, 1U);
+  EXPECT_EQ(account.rows[2].ranks, (std::vector<int>{0, 3}));
+  ASSERT_TRUE(account.cause);
+  EXPECT_EQ(*account.cause, 1U);
+  EXPECT_TRUE(account.cause_is_first);
+  EXPECT_EQ(first_error_of(records.incident, 2)->kind, IncidentKind::device_memory);
+  EXPECT_EQ(first_error_of(records.incident, 0), nullptr);
+}
+
+TEST(Incident, DoesNotBlameWhatComesAfterTheTimeout) {
+  CommRecords records;
+  records.incident.events = {event(IncidentKind::timeout, 0, 30),
+                             event(IncidentKind::cancelled, 1, 40)};
+  EXPECT_FALSE(account_incident(records).cause);
+  records.incident.events[1].time->time = std::chrono::seconds(20);
+  EXPECT_TRUE(account_incident(records).cause);
+}
+
+TEST(Incident, DoesNotOrderWhatHasNoTime) {
+  CommRecords records;
+  records.incident.events = {event(IncidentKind::exception, 1, std::nullopt),
+                             event(IncidentKind::device_memory, 2, 25)};
+  records.incident.events[0].input = 1;
+  EXPECT_FALSE(account_incident(records).cause_is_first);
+  records.incident.events.pop_back();
+  EXPECT_TRUE(account_incident(records).cause_is_first);
+}
+
+TEST(Incident, NamesRanksWithoutAnyLine) {
+  CommRecords records;
+  records.incident.last_lines[0] = {};
+  records.incident.last_lines[3] = {};
+  EXPECT_EQ(account_incident(records).silent, (std::vector<int>{1, 2}));
+  EXPECT_EQ(account_incident(records).world, std::nullopt);
+  records.incident.world_sizes[6] = "a";
+  EXPECT_EQ(account_incident(records).silent, (std::vector<int>{1, 2, 4, 5}));
+  EXPECT_EQ(account_incident(records).world, 6);
+  records.incident.world_sizes[8] = "b";  // files disagree
+  EXPECT_EQ(account_incident(records).world, std::nullopt);
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why an allocation found no room, by the sizes in the message of the allocator.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "stepscope/base/enum_names.h"
+#include "stepscope/event/oom_message.h"
+
+namespace stepscope {
+
+enum class OomCause : std::uint8_t {
+  unknown,     // the message has no sizes
+  too_large,   // the request alone exceeds the device
+  limited,     // a limit of the program holds, and the device has more
+  fragmented,  // what the allocator has reserved and does not use, with the device's free memory,
+               // would be enough
+  other_process,  // other processes hold what is missing
+  missing,        // the process itself holds too much
+  free_enough     // the device has more free than was asked for
+};
+inline constexpr auto oom_cause_names = enum_names<OomCause::free_enough>;
+[[nodiscard]] constexpr std::string_view name_of(OomCause cause) {
+  return oom_cause_names[static_cast<std::size_t>(cause)];
+}
+
+struct OomAccount {
+  OomCause cause = OomCause::unknown;
+  Bytes missing{};             // request − free − unallocated; 0 if that is enough
+  std::optional<Bytes> used;   // by the process itself, of its allocator or in all
+  Bytes others{};              // held by other processes that the message names
+  std::int64_t other_pid = 0;  // of the largest of them
+};
+
+// In a container the driver names the process itself by a number that it does not know as its own.
+// A process that holds what the allocator has reserved, and at most a context more, is taken for
+// the process itself.
+[[nodiscard]] OomAccount account_oom(const OomMessage& message);
+
+}  // namespace stepscope

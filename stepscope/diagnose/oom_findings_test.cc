@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/diagnose/oom_findings.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "stepscope/say/say.h"
+
+namespace stepscope {
+namespace {
+
+Bytes gib(std::int64_t n) { return Bytes{n << 30}; }
+
+std::string first_advice(const OomMessage& m) {
+  const Messages all = oom_advice(m, account_oom(m));
+  return all.empty() ? std::string() : say(all.front());
+}
+
+TEST(OomFindings, AdviseExpandableSegmentsFirstWhereTheMemoryIsInPieces) {
+  OomMessage m{.backend = "HIP",
+               .device = 1,
+               .request = gib(36),
+               .total = gib(80),
+               .free = gib(26),
+               .allocated = gib(12),
+               .unallocated = gib(40)};
+  EXPECT_EQ(
+      say(oom_sentence(m, account_oom(m))),
+      "Device 1 had no room for 38.7 GB, although 42.9 GB are reserved and unused and 27.9 GB are "
+      "free on the device: the memory is in pieces");
+  EXPECT_EQ(first_advice(m).substr(0, 27), "Set PYTORCH_HIP_ALLOC_CONF=");
+  m.unallocated = gib(1);
+  m.allocated = gib(70);
+  m.free = gib(2);
+  m.rank = 3;
+  EXPECT_EQ(
+      say(oom_sentence(m, account_oom(m))),
+      "Rank 3, device 1 had no room for 38.7 GB: 35.4 GB are missing, where 75.2 GB are in use of "
+      "85.9 GB");
+  EXPECT_EQ(first_advice(m).substr(0, 28), "Make the micro-batch smaller");
+}
+
+TEST(OomFindings, GiveTheCommandThatPredictsTheJobOfTheLog) {
+  using Settings = std::map<std::string, std::string, std::less<>>;
+  EXPECT_EQ(predict_command({{"tensor_model_parallel_size", "2"}}, 8), "");
+  EXPECT_EQ(predict_command(Settings{{"tensor_model_parallel_size", "2"},
+                                     {"micro_batch_size", "4"},
+                                     {"recompute_granularity", "full"},
+                                     {"model_name_or_path", "org/model-7b"}},
+                            8),
+            "stepscope predict org/model-7b --machine MACHINE --gpus 8 --tp 2 --micro-batch 4 "
+            "--recompute "
+            "full");
+  EXPECT_EQ(predict_command(Settings{{"tensor_model_parallel_size", "2"},
+                                     {"train_batch_size", "64"},
+                                     {"_name_or_path", "a;rm"}},
+                            0),
+            "stepscope predict MODEL --machine MACHINE --tp 2 --global-batch 64");
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a framework says as a device has no room for an allocation. All sizes are bytes; those that
+// the message does not give are absent.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepscope/base/quantity.h"
+
+namespace stepscope {
+
+// A process in the message, with what it holds on the device.
+struct OomProcess {
+  std::int64_t pid = 0;
+  Bytes bytes{};
+};
+
+struct OomMessage {
+  std::string backend{};  // "CUDA", "HIP", "XPU"; empty if the message names none
+  std::optional<int> rank{};
+  std::optional<int> device{};
+  std::optional<Bytes> request{};
+  std::optional<Bytes> total{};    // of the device
+  std::optional<Bytes> free{};     // of the device, as the driver says
+  std::optional<Bytes> allowed{};  // a limit that the program has set
+  std::optional<Bytes> allocated{};
+  std::optional<Bytes> private_pools{};  // part of `allocated` in pools of CUDA graphs
+  std::optional<Bytes> unallocated{};    // reserved by the allocator, but not in use
+  std::optional<Bytes> own{};            // of the process itself, with what is not the allocator's
+  std::vector<OomProcess> processes{};   // in a container the process itself may be one of them
+  std::string where{};                   // "train.py:120", from the traceback
+  std::uint32_t input = 0;               // of the list of files
+  std::uint64_t line = 0;                // from 1
+  std::uint64_t times = 1;               // the same message of the same rank
+};
+
+}  // namespace stepscope

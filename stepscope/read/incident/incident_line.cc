@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/incident/incident_line.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "stepscope/base/ascii.h"
+#include "stepscope/base/number_text.h"
+#include "stepscope/read/log/log_line.h"
+#include "stepscope/read/log/nccl_line.h"
+
+namespace stepscope {
+namespace {
+
+bool is_name_char(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
+}
+
+std::string_view word_at(std::string_view text) {
+  return text.substr(0, std::min(text.find_first_of(" ,;:)]"), text.size()));
+}
+
+IncidentEvent event_of(IncidentKind kind) { return {.kind = kind}; }
+
+// "Out of memory: Killed process 123 (python) total-vm:…" of the kernel (mm/oom_kill.c), also
+// "Memory cgroup out of memory: Killed process"; Slurm's "Detected 1 oom_kill event in StepId=…"
+// and "task 3: Out Of Memory"; Kubernetes' "OOMKilled".
+std::optional<IncidentEvent> host_memory(std::string_view line) {
+  const bool kernel = contains(line, "ut of memory: Kill");
+  const bool scheduler = (contains(line, "oom_kill event") || contains(line, "oom-kill event")) &&
+                         contains(line, "etected");
+  if (!kernel && !scheduler && !contains(line, "OOMKilled")) return std::nullopt;
+  IncidentEvent e = event_of(IncidentKind::host_memory);
+  if (kernel) {
+    e.pid = number_behind(line, "illed process ");
+    if (!e.pid) e.pid = number_behind(line, "ill process ");
+    if (!e.pid) return std::nullopt;
+  }
+  return e;
+}
+
+// "NVRM: Xid (PCI:0000:3b:00): 79, pid=…, GPU has fallen off the bus." of NVIDIA's driver.
+std::optional<IncidentEvent> driver_error(std::string_view line) {
+  const auto rest = behind(line, "NVRM: Xid (");
+  if (!rest) return std::nullopt;
+  const auto code = number_behind(*rest, "): ");
+  if (!code || *code < 1 || *code > 1000) return std::nullopt;
+  IncidentEvent e = event_of(IncidentKind::device_error);
+  e.code = code;
+  e.pid = number_behind(*rest, "pid=");
+  return e;
+}
+
+// "NET/IB : Got completion from peer 10.0.0.2<1234> with status=12 opcode=0 …" of NCCL's
+// net_ib.cc; "with error 12," before 2.21, "status=IBV_WC_RETRY_EXC_ERR(12)" since 2.29.
+std::optional<IncidentEvent> adapter_error(std::string_view line) {
+  const auto rest = behind(line, "Got completion from peer ");
+  if (!rest) return std::nullopt;
+  auto code = number_behind(*rest, "with error ");
+  if (!code) code = number_behind(*rest, "status=");
+  if (!code)
+    if (const auto name = behind(*rest, "status=IBV_WC_")) code = number_behind(*name, "(");
+  if (!code || *code < 0 || *code > 100) return std::nullopt;
+  IncidentEvent e = event_of(IncidentKind::network);
+  e.code = code;
+  e.follows = *code == 5;  // flushed after an earlier error
+  return e;
+}
+
+// torchrun: "failed (exitcode: -9) local_rank: 3 (pid: 1234) of binary: …"; the table of its
+// ChildFailedError: "  exitcode  : 1 (pid: 1234)".
+std::optional<IncidentEvent> elastic_exit(std::string_view line) {
+  const bool api = contains(line, "failed (exitcode: ");
+  const bool table = trimmed(without_launcher(line)).starts_with("exitcode  : ");
+  if (!api && !table) return std::nullopt;
+  const auto code = number_behind(line, api ? "failed (exitcode: " : "exitcode  : ");
+  if (!code || *code < -64 || *code > 255 || *code == 0) return std::nullopt;
+  IncidentEvent e = event_of(*code < 0 ? IncidentKind::signal : IncidentKind::exit);
+  e.code = *code < 0 ? -*code : *code;
+  e.follows = e.kind == IncidentKind::signal && *e.code == 15;  // the launcher stops the others
+  e.pid = number_behind(line, "(pid: ");
+  if (const auto local = number_behind(line, "local_rank: "))
+    e.local_rank = static_cast<int>(std::clamp<std::int64_t>(*local, 0, 1'000'000));
+  return e;
+}
+
+// "mpirun noticed that process rank 3 with PID 99 on node n1 exited on signal 9 (Killed)."
+std::optional<IncidentEvent> mpirun_exit(std::string_view line) {
+  const auto rest = behind(line, "process rank ");
+  if (!rest) return std::nullopt;
+  const auto rank = leading_number<int>(*rest);
+  const auto signal = number_behind(*rest, "exited on signal ");
+  if (!rank || *rank < 0 || !signal || *signal < 1 || *signal > 64) return std::nullopt;
+  IncidentEvent e = event_of(IncidentKind::signal);
+  e.rank = rank;
+  e.code = signal;
+  e.pid = number_behind(*rest, "with PID ");
+  if (const auto host = behind(*rest, " on node ")) e.host = word_at(*host);
+  return e;
+}
+
+struct SignalName {
+  std::string_view name;
+  int number;
+};
+// As strsignal() of the C library writes them, which srun and DataLoader use.
+constexpr std::array<SignalName, 7> signal_names = {{{"Killed", 9},
+                                                     {"Segmentation fault", 11},
+                                                     {"Bus error", 7},
+                                                     {"Aborted", 6},
+                                                     {"Terminated", 15},
+                                                     {"Floating point exception", 8},
+                                                     {"Illegal instruction", 4}}};
+
+std::optional<int> signal_at(std::string_view text) {
+  for (const SignalName& s : signal_names)
+    if (text.starts_with(s.name)) return s.number;
+  return std::nullopt;
+}
+
+// "srun: error: n3: task 17: Killed", "…: tasks 0-7: Exited with exit code 1", "…: Out Of Memory".
+std::optional<IncidentEvent> srun_exit(std::string_view line) {
+  const auto rest = behind(line, "srun: error: ");
+  if (!rest) return std::nullopt;
+  const std::size_t colon = rest->find(": task");
+  if (colon == std::string_view::npos) return std::nullopt;
+  std::string_view tasks = rest->substr(colon + 6);
+  if (tasks.starts_with('s')) tasks.remove_prefix(1);
+  if (!tasks.starts_with(' ')) return std::nullopt;
+  tasks.remove_prefix(1);
+  const std::size_t end = tasks.find(": ");
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view what = tasks.substr(end + 2);
+  IncidentEvent e = event_of(IncidentKind::exit);
+  e.host = rest->substr(0, colon);
+  const std::string_view list = tasks.substr(0, end);
+  if (!list.empty() && std::ranges::all_of(list, is_digit)) e.rank = leading_number<int>(list);
+  if (what.starts_with("Out Of Memory")) {
+    e.kind = IncidentKind::host_memory;
+  } else if (const auto code = number_behind(what, "Exited with exit code ")) {
+    e.code = code;
+  } else if (const auto signal = signal_at(what)) {
+    e.kind = IncidentKind::signal;
+    e.code = signal;
+    e.follows = *signal == 15;
+  } else {
+    return std::nullopt;
+  }
+  return e;
+}
+
+// "slurmstepd: error: *** STEP 12.0 ON n1 CANCELLED AT 2026-11-30T12:00:00 DUE TO TIME LIMIT ***".
+std::optional<IncidentEvent> cancelled(std::string_view line) {
+  if (!contains(line, " CANCELLED AT ") || !contains(line, "***")) return std::nullopt;
+  IncidentEvent e = event_of(IncidentKind::cancelled);
+  if (const auto host = behind(line, " ON ")) e.host = word_at(*host);
+  return e;
+}
+
+// "DataLoader worker (pid 7) is killed by signal: Killed."; "Fatal Python error: Segmentation
+// fault"; "Caught signal 11 (Segmentation fault: …)" of UCX; a shell's "Segmentation fault (core
+// dumped)".
+std::optional<IncidentEvent> ended_by_signal(std::string_view line) {
+  IncidentEvent e = event_of(IncidentKind::signal);
+  if (const auto rest = behind(line, "is killed by signal: ")) {
+    const auto signal = signal_at(*rest);
+    if (!signal) return std::nullopt;
+    e.code = signal;
+    e.pid = number_behind(line, "(pid ");
+    return e;
+  }
+  if (const auto rest = behind(line, "Fatal Python error: ")) {
+    const auto signal = signal_at(*rest);
+    if (!signal) return std::nullopt;
+    e.code = signal;
+    return e;
+  }
+  if (const auto rest = behind(line, "aught signal ")) {
+    const auto signal = leading_number<std::int64_t>(*rest);
+    if (!signal || *signal < 1 || *signal > 64 || !contains(*rest, "(")) return std::nullopt;
+    e.code = signal;
+    return e;
+  }
+  if (contains(line, "(core dumped)"))
+    for (const SignalName& s : signal_names)
+      if (contains(line, s.name)) {
+        e.code = s.number;
+        return e;
+      }
+  return std::nullopt;
+}
+
+// Errors of the device in "what():", which end a process without a Python traceback.
+std::optional<IncidentEvent> device_failure(std::string_view line) {
+  if (!contains(line, "what():")) return std::nullopt;
+  if (!contains_any(line, {"CUDA error: ", "HIP error: "})) return std::nullopt;
+  return event_of(IncidentKind::device_error);
+}
+
+// PyTorch's heartbeat monitor (ProcessGroupNCCL.cpp): "…watchdog got stuck for 600 seconds without
+// making progress in monitoring enqueued collectives".
+std::optional<IncidentEvent> stuck_watchdog(std::string_view line) {
+  const auto rest = behind(line, "watchdog got stuck for ");
+  if (!rest) return std::nullopt;
+  const auto seconds = leading_number<std::int64_t>(*rest);
+  if (!seconds || *seconds < 0 || *seconds >= 100'000'000) return std::nullopt;
+  IncidentEvent e = event_of(IncidentKind::stuck);
+  e.code = *seconds * 1000;
+  return e;
+}
+
+constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
+std::optional<int> month_at(std::string_view text) {
+  for (std::size_t m = 0; m < months.size(); ++m)
+    if (text.starts_with(months[m])) return static_cast<int>(m) + 1;
+  return std::nullopt;
+}
+
+// "05:06:30.9" at the front, as time of the day. Sets `rest` behind it.
+std::optional<Ns> day_time(std::string_view text, std::string_view& rest) {
+  int part[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    if (text.size() < 2 || !is_digit(text[0]) || !is_digit(text[1])) return std::nullopt;
+    part[i] = (text[0] - '0') * 10 + (text[1] - '0');
+    text.remove_prefix(2);
+    if (i == 2) break;
+    if (!text.starts_with(':')) return std::nullopt;
+    text.remove_prefix(1);
+  }
+  if (part[0] > 23 || part[1] > 59 || part[2] > 60) return std::nullopt;
+  Ns out =
+      std::chrono::hours(part[0]) + std::chrono::minutes(part[1]) + std::chrono::seconds(part[2]);
+  if (text.size() > 1 && text.front() == '.' && is_digit(text[1])) {
+    text.remove_prefix(1);
+    for (Ns unit{100'000'000}; !text.empty() && is_digit(text.front()); unit /= 10) {
+      out += unit * (text.front() - '0');
+      text.remove_prefix(1);
+    }
+  }
+  rest = text;
+  return out;
+}
+
+std::optional<WrittenTime> on_day(std::optional<int> year, int month, int day, Ns time) {
+  const std::chrono::year_month_day date{std::chrono::year(year.value_or(1972)),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok() || (year && (*year < 1970 || *year > 2200))) return std::nullopt;
+  return WrittenTime{.time = std::chrono::sys_days(date).time_since_epoch() + time,
+                     .no_year = !year};
+}
+
+// "E626 05:06:30.9", "W1218 20:27:21.4", at the front: month and day without a separator (c10's
+// logging writes no leading zero), then the time.
+std::optional<WrittenTime> glog_time(std::string_view text) {
+  if (text.empty() || !contains("EWIF", text.substr(0, 1))) return std::nullopt;
+  text.remove_prefix(1);
+  std::size_t digits = 0;
+  while (digits < text.size() && is_digit(text[digits])) ++digits;
+  if (digits < 3 || digits > 4 || digits >= text.size() || text[digits] != ' ') return std::nullopt;
+  const int number = *leading_number<int>(text);
+  std::string_view rest;
+  const auto time = day_time(text.substr(digits + 1), rest);
+  if (!time) return std::nullopt;
+  return on_day(std::nullopt, number / 100, number % 100, *time);
+}
+
+// "Nov 30 12:00:00", "Nov 30 12:00:00 2026", at the front.
+std::optional<WrittenTime> syslog_time(std::string_view text) {
+  const auto month = month_at(text);
+  if (!month || text.size() < 15 || text[3] != ' ') return std::nullopt;
+  text.remove_prefix(4);
+  if (text.starts_with(' ')) text.remove_prefix(1);
+  const auto day = take_number<int>(text);
+  if (!day || *day < 1 || !text.starts_with(' ')) return std::nullopt;
+  std::string_view rest;
+  const auto time = day_time(text.substr(1), rest);
+  if (!time) return std::nullopt;
+  std::optional<int> year;
+  if (rest.starts_with(' ')) {
+    std::string_view digits = rest.substr(1, 4);
+    if (digits.size() == 4 && std::ranges::all_of(digits, is_digit))
+      year = leading_number<int>(digits);
+    if (year && (*year < 1990 || *year > 2200)) year.reset();
+  }
+  return on_day(year, *month, *day, *time);
+}
+
+// "3: " at the front.
+std::optional<int> label_of(std::string_view text) {
+  std::string_view rest = text.substr(std::min(text.find_first_not_of(' '), text.size()));
+  const auto rank = take_number<int>(rest);
+  if (rank && *rank >= 0 && *rank < 10'000'000 && rest.starts_with(":")) return rank;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<IncidentEvent> parse_incident(std::string_view line) {
+  constexpr std::array all = {host_memory,    driver_error,  adapter_error, elastic_exit,
+                              mpirun_exit,    srun_exit,     cancelled,     ended_by_signal,
+                              device_failure, stuck_watchdog};
+  for (const auto& of : all)
+    if (auto event = of(line)) return event;
+  return std::nullopt;
+}
+
+bool is_exception_line(std::string_view text) {
+  if (text.empty() || is_digit(text.front()) || text.front() == '.') return false;
+  std::size_t end = 0;
+  while (end < text.size() && is_name_char(text[end])) ++end;
+  const std::string_view name = text.substr(0, end);
+  if (name.size() < 3 || (end < text.size() && !text.substr(end).starts_with(":"))) return false;
+  const std::size_t dot = name.rfind('.');
+  const std::string_view last = dot == std::string_view::npos ? name : name.substr(dot + 1);
+  if (last.empty() || last.front() < 'A' || last.front() > 'Z') return false;
+  return contains_any(last, {"Error", "Exception", "Interrupt", "Exit", "Fault", "Timeout",
+                             "StopIteration", "Failure", "Died"});
+}
+
+bool is_consequence(std::string_view text) {
+  return contains_any(text, {"Connection closed by peer",
+                             "Connection reset by peer",
+                             "Connection refused",
+                             "Broken pipe",
+                             "ConnectionResetError",
+                             "BrokenPipeError",
+                             "ncclRemoteError",
+                             "remote process exit",
+                             "communicator was aborted",
+                             "ChildFailedError",
+                             "SignalException",
+                             "CalledProcessError",
+                             "DistNetworkError",
+                             "DistStoreError",
+                             "RayActorError",
+                             "ActorDiedError",
+                             "WorkerCrashedError",
+                             "ProcessExitedException",
+                             "Socket Timeout",
+                             "recvValue failed",
+                             "sendBytes failed",
+                             "recvVector failed",
+                             "Watchdog caught collective operation",
+                             "watchdog thread terminated",
+                             "failed to pass monitoredBarrier",
+                             "successfully reached monitoredBarrier",
+                             "Timed out waiting",
+                             "RendezvousConnectionError",
+                             "RendezvousClosedError",
+                             "Some NCCL operations have failed or timed out",
+                             "EngineDeadError",
+                             "destroyed or aborted",
+                             "SIGTERM"});
+}
+
+std::optional<WrittenTime> written_time(std::string_view line) {
+  line = line.substr(0, 400);
+  if (const auto at = stamp_of_line(line)) return WrittenTime{.time = *at};
+  for (std::size_t at = 0; at < line.size() && at < 200; ++at) {
+    const bool begins =
+        at == 0 || line[at - 1] == '[' || line[at - 1] == ' ' || line[at - 1] == ':';
+    if (!begins) continue;
+    std::string_view rest = line.substr(at);
+    if (const auto time = glog_time(rest)) return time;
+    if (const auto time = syslog_time(rest)) return time;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> launcher_rank(std::string_view line, bool labelled) {
+  const std::string_view front = line.substr(0, 160);
+  if (const std::size_t at = front.find("[rank"); at != std::string_view::npos) {
+    std::string_view rest = front.substr(at + 5);
+    const auto rank = take_number<int>(rest);
+    if (rank && *rank >= 0 && *rank < 10'000'000 && rest.starts_with("]")) return rank;
+  }
+  return labelled ? label_of(front) : std::nullopt;
+}
+
+bool is_labelled(std::string_view text) {
+  int lines = 0;
+  int labels = 0;
+  for (; !text.empty() && lines < 40; ++lines) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (label_of(text.substr(0, std::min<std::size_t>(end, 32)))) ++labels;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines >= 4 && labels * 10 >= lines * 9;
+}
+
+std::optional<int> launcher_local_rank(std::string_view line) {
+  const std::string_view front = line.substr(0, 160);
+  const std::size_t at = front.find("[default");
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = front.substr(at + 8);
+  const auto rank = take_number<int>(rest);
+  if (rank && *rank >= 0 && *rank < 1'000'000 && rest.starts_with("]:")) return rank;
+  return std::nullopt;
+}
+
+std::string_view without_launcher(std::string_view line) {
+  if (line.starts_with('(')) {
+    const std::size_t close = line.find(") ");
+    if (close != std::string_view::npos && contains(line.substr(0, close), "pid="))
+      line.remove_prefix(close + 2);
+  }
+  for (const std::string_view key : {"[rank", "[default"}) {
+    const std::size_t at = line.substr(0, 64).find(key);
+    if (at == std::string_view::npos) continue;
+    std::string_view rest = line.substr(at + key.size());
+    const auto rank = take_number<int>(rest);
+    if (!rank || !rest.starts_with("]:")) continue;
+    rest.remove_prefix(2);
+    if (rest.starts_with(' ')) rest.remove_prefix(1);
+    return rest;
+  }
+  std::string_view rest = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+  const auto rank = take_number<int>(rest);
+  return rank && *rank >= 0 && rest.starts_with(": ") ? rest.substr(2) : line;
+}
+
+}  // namespace stepscope

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines as torchrun, srun, Slurm, mpirun, NVIDIA's driver, the kernel, NCCL and Python write them,
+// with other values.
+#include "stepscope/read/incident/incident_log.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "stepscope/read/incident/incident_line.h"
+
+namespace stepscope {
+namespace {
+
+Incident incident_in(std::string_view text, std::string_view path = "train.log") {
+  Incident out;
+  IncidentLog log(out);
+  log.begin(0, path);
+  log.take(text);
+  log.end();
+  log.settle();
+  return out;
+}
+
+TEST(IncidentLine, HasTheEndOfAProcessInEveryDialect) {
+  struct Case {
+    const char* line;
+    IncidentKind kind;
+    std::optional<std::int64_t> code;
+    std::optional<int> rank;
+    bool follows = false;
+  };
+  using enum IncidentKind;
+  const std::vector<Case> cases = {
+      {"E0612 11:30:42.8 33 torch/distributed/elastic/multiprocessing/api.py:869] failed "
+       "(exitcode: -9) "
+       "local_rank: 3 (pid: 44) of binary: /usr/bin/python",
+       signal, 9, std::nullopt},
+      {"failed (exitcode: -15) local_rank: 1 (pid: 45) of binary: python", signal, 15, std::nullopt,
+       true},
+      {"failed (exitcode: 2) local_rank: 1 (pid: 45) of binary: python", exit, 2, std::nullopt},
+      {"srun: error: n7: task 17: Killed", signal, 9, 17},
+      {"srun: error: n7: tasks 0-7: Exited with exit code 1", exit, 1, std::nullopt},
+      {"srun: error: n7: task 4: Out Of Memory", host_memory, std::nullopt, 4},
+      {"slurmstepd: error: *** STEP 5.0 ON n1 CANCELLED AT 2026-11-30T12:00:00 DUE TO TIME LIMIT "
+       "***",
+       cancelled, std::nullopt, std::nullopt},
+      {"slurmstepd: error: Detected 1 oom_kill event in StepId=5.0. Some of the step tasks have "
+       "been OOM "
+       "Killed.",
+       host_memory, std::nullopt, std::nullopt},
+      {"mpirun noticed that process rank 3 with PID 99 on node n2 exited on signal 11 "
+       "(Segmentation "
+       "fault).",
+       signal, 11, 3},
+      {"[  815.1] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen "
+       "off the "
+       "bus.",
+       device_error, 79, std::nullopt},
+      {"[ 9.5] Out of memory: Killed process 812 (python) total-vm:90kB, anon-rss:80kB",
+       host_memory, std::nullopt, std::nullopt},
+      {"n3:7:9 [1] transport/net_ib.cc:2300 NCCL WARN NET/IB : Got completion from peer "
+       "10.1.0.2<5555> "
+       "with status=12 opcode=0 len=0 vendor err 129 (Recv) hca mlx5_1",
+       network, 12, std::nullopt},
+      {"NET/IB: Got completion from peer 10.1.0.2<5555> with status=IBV_WC_RETRY_EXC_ERR(12) "
+       "opcode=x",
+       network, 12, std::nullopt},
+      {"NET/IB : Got completion from peer 10.1.0.2<5555> with error 5, opcode 1, len 0", network, 5,
+       std::nullopt, true},
+      {"RuntimeError: DataLoader worker (pid 5) is killed by signal: Bus error.", signal, 7,
+       std::nullopt},
+      {"Fatal Python error: Segmentation fault", signal, 11, std::nullopt},
+      {"ProcessGroupNCCL's watchdog got stuck for 600 seconds without making progress", stuck,
+       600000, std::nullopt}};
+  for (const Case& c : cases) {
+    const auto event = parse_incident(c.line);
+    ASSERT_TRUE(event) << c.line;
+    EXPECT_EQ(event->kind, c.kind) << c.line;
+    EXPECT_EQ(event->code, c.code) << c.line;
+    EXPECT_EQ(event->rank, c.rank) << c.line;
+    EXPECT_EQ(event->follows, c.follows) << c.line;
+  }
+}
+
+TEST(IncidentLine, IsNoneInOrdinaryOutput) {
+  for (const char* line : {"step 12 loss 2.3", "exit code 0", "the watchdog got stuck for us",
+                           "NVRM: Xid is a number", "failed (exitcode: 0) local_rank: 1",
+                           "srun: error: Unable to create job step", "process rank 3 is ready",
+                           "Killed 3 birds", "caught signal lamps", "CANCELLED AT noon", ""})
+    EXPECT_FALSE(parse_incident(line)) << line;
+  EXPECT_TRUE(is_exception_line("torch.cuda.OutOfMemoryError: CUDA out of memory."));
+  EXPECT_TRUE(is_exception_line("KeyboardInterrupt"));
+  for (const char* line : {"loss: 2", "Error", "0.5Error: x", "the Error: x", "warnings.warn: x"})
+    EXPECT_FALSE(is_exception_line(line) && std::string_view(line) != "Error") << line;
+}
+
+TEST(IncidentLine, HasTheTimeOfEveryWriter) {
+  const auto of_day = [](std::string_view line) {
+    const auto t = written_time(line);
+    return t ? t->time % std::chrono::days(1) : Ns{-1};
+  };
+  const Ns five_past_six =
+      std::chrono::hours(6) + std::chrono::minutes(5) + std::chrono::seconds(4);
+  for (const char* line :
+       {"2026-11-30 06:05:04,000 INFO x", "[2026-11-30T06:05:04] x",
+        "[rank2]:[E1130 06:05:04.000 a.cpp:1]", "W1130 06:05:04.000000 33 b.py:1] x",
+        "Nov 30 06:05:04 n1 kernel: x", "[Mon Nov 30 06:05:04 2026] NVRM: x"})
+    EXPECT_EQ(of_day(line), five_past_six) << line;
+  EXPECT_TRUE(written_time("[rank2]:[E810 06:05:04.1 a.cpp:1]")->no_year);
+  EXPECT_FALSE(written_time("[Mon Nov 30 06:05:04 2026] NVRM: x")->no_year);
+  EXPECT_FALSE(written_time("E9930 06:05:04.1 x"));
+  EXPECT_FALSE(written_time("took 06:05:04"));
+}
+
+TEST(IncidentLog, KeepsTheTracebacksOfRanksApart) {
+  const Incident found = incident_in(
+      "[rank1]: Traceback (most recent call last):\n"
+      "[rank0]: Traceback (most recent call last):\n"
+      "[rank1]:   File \"/w/train.py\", line 20, in main\n"
+      "[rank1]:     step()\n"
+      "[rank0]:   File \"/w/train.py\", line 30, in main\n"
+      "[rank0]:   File \"/usr/lib/python3.12/site-packages/torch/nn.py\", line 9, in f\n"
+      "[rank1]: ValueError: a bad batch\n"
+      "[rank0]: torch.distributed.DistBackendError: NCCL error, remote process exited or there was "
+      "a "
+      "network error\n");
+  ASSERT_EQ(found.events.size(), 2U);
+  EXPECT_EQ(found.events[0].rank, 1);
+  EXPECT_EQ(found.events[0].text, "ValueError: a bad batch");
+  EXPECT_EQ(found.events[0].where, "train.py:20");
+  EXPECT_EQ(found.events[0].line, 7U);
+  EXPECT_FALSE(found.events[0].follows);
+  EXPECT_EQ(found.events[1].rank, 0);
+  EXPECT_EQ(found.events[1].where, "train.py:30");
+  EXPECT_TRUE(found.events[1].follows);
+  EXPECT_EQ(found.last_lines.at(1).line, 7U);
+}
+
+TEST(IncidentLog, HasTheLastErrorOfNccl) {
+  const Incident found = incident_in(
+      "Traceback (most recent call last):\n"
+      "  File \"/w/train.py\", line 20, in main\n"
+      "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2000, unhandled "
+      "system "
+      "error, NCCL version 2.21.5\n"
+      "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting "
+      "prematurely.\n"
+      "Last error:\n"
+      "socketProgress: Connection closed by remote peer n2<4444>\n"
+      "\n");
+  ASSERT_EQ(found.events.size(), 1U);
+  EXPECT_TRUE(found.events[0].follows);
+  EXPECT_NE(found.events[0].text.find("ncclRemoteError"), std::string::npos);
+}
+
+TEST(IncidentLog, JoinsAMessageThatATerminalHasCut) {
+  const Incident found = incident_in(
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a\n"
+      "total capacity of 79.15 GiB of which 1.00 GiB is free. Including non-PyTorch memory,\n"
+      "this process has 78.00 GiB memory in use. Of the allocated memory 70.00 GiB is\n"
+      "allocated by PyTorch, and 7.00 GiB is reserved by PyTorch but unallocated.\n",
+      "logs/rank_6.log");
+  ASSERT_EQ(found.ooms.size(), 1U);
+  EXPECT_EQ(found.ooms[0].rank, 6);
+  EXPECT_EQ(found.ooms[0].unallocated, Bytes{std::int64_t{7} << 30});
+  ASSERT_EQ(found.events.size(), 1U);
+  EXPECT_EQ(found.events[0].kind, IncidentKind::device_memory);
+}
+
+TEST(IncidentLog, HasRankHostAndTimeOfTheRootCause) {
+  const Incident found = incident_in(
+      "Root Cause (first observed failure):\n[0]:\n"
+      "  time      : 2026-11-30_06:05:04\n"
+      "  host      : n9\n"
+      "  rank      : 11 (local_rank: 3)\n"
+      "  exitcode  : -7 (pid: 123)\n"
+      "  error_file: <N/A>\n");
+  ASSERT_EQ(found.events.size(), 1U);
+  const IncidentEvent& e = found.events[0];
+  EXPECT_EQ(e.kind, IncidentKind::signal);
+  EXPECT_EQ(e.code, 7);
+  EXPECT_EQ(e.rank, 11);
+  EXPECT_EQ(e.host, "n9");
+  ASSERT_TRUE(e.time);
+}
+
+TEST(IncidentLog, CountsOneTimeoutOnce) {
+  const std::string line =
+      "[rank2]:[E626 05:06:30.9 ProcessGroupNCCL.cpp:632] [Rank 2] Watchdog caught collective "
+      "operation "
+      "timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=1000) ran "
+      "for "
+      "1001 milliseconds before timing out.\n";
+  const Incident found = incident_in(line + "x\n" + line);
+  ASSERT_EQ(found.events.size(), 1U);
+  EXPECT_EQ(found.events[0].times, 2U);
+  EXPECT_EQ(found.events[0].text, "ALLREDUCE 9");
+  EXPECT_EQ(found.events[0].code, 1001);
+}
+
+TEST(IncidentLog, ReadsTheJobThatALogDescribes) {
+  const Incident found = incident_in(
+      "  world_size ................ 64\n  micro_batch_size .......... 2\n"
+      "  tensor_model_parallel_size  4\n  max_micro_batch_size 8\n");
+  ASSERT_EQ(found.world_sizes.size(), 1U);
+  EXPECT_EQ(found.world_sizes.begin()->first, 64);
+  EXPECT_EQ(found.settings.at("micro_batch_size"), "2");
+  EXPECT_EQ(found.settings.at("tensor_model_parallel_size"), "4");
+}
+
+TEST(IncidentLog, TakesLabelsOfSrunOnlyWhereAllLinesHaveThem) {
+  const std::string fatal = "Fatal Python error: Segmentation fault\n";
+  EXPECT_EQ(incident_in("0: a\n1: b\n0: c\n5: " + fatal).events[0].rank, 5);
+  EXPECT_EQ(incident_in("begin\nx\ny\n120: " + fatal).events[0].rank, std::nullopt);
+}
+
+TEST(IncidentLog, DoesNotTakeTheNameOfAFileForTheRankOfLinesOfOthers) {
+  const std::string fatal = "Fatal Python error: Segmentation fault\n";
+  EXPECT_EQ(incident_in(fatal, "rank_4.log").events[0].rank, 4);
+  const Incident found = incident_in(fatal + "[rank1]: x\n[rank2]: y\n", "rank_4_is_lost.log");
+  EXPECT_EQ(found.events[0].rank, std::nullopt);
+  EXPECT_FALSE(found.last_lines.contains(4));
+  EXPECT_TRUE(found.last_lines.contains(2));
+}
+
+TEST(IncidentLog, HasTheRankInANameOfAFile) {
+  EXPECT_EQ(rank_in_file_name("a/rank_3.log"), 3);
+  EXPECT_EQ(rank_in_file_name("out-rank12.txt.gz"), 12);
+  EXPECT_EQ(rank_in_file_name("rank_3/train.log"), std::nullopt);
+  EXPECT_EQ(rank_in_file_name("ranks.txt"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace stepscope

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A line in which a framework says that a device had no room for an allocation: PyTorch's allocator
+// of every version (c10/cuda/CUDACachingAllocator.cpp, also for HIP, XPU and NPU), errors of CUDA
+// and HIP without sizes, XLA.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "stepscope/base/quantity.h"
+#include "stepscope/event/oom_message.h"
+
+namespace stepscope {
+
+// Other text may stand around the message. Rank, place and count are not set.
+[[nodiscard]] std::optional<OomMessage> parse_oom(std::string_view line);
+
+// Whether the message has its request, but ends before the sizes of the device: the rest may stand
+// on the next lines.
+[[nodiscard]] bool is_cut_oom(const OomMessage& message);
+
+// "35.60 GiB", "512.00 MiB", "0 bytes", "1234 bytes", at the front of `text`.
+[[nodiscard]] std::optional<Bytes> size_at_front(std::string_view text);
+
+}  // namespace stepscope

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/read/incident/oom_line.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+
+namespace stepscope {
+namespace {
+
+constexpr double mib = 1048576;
+constexpr double gib = 1024 * mib;
+
+Bytes of(double bytes) { return Bytes{static_cast<std::int64_t>(std::llround(bytes))}; }
+
+// PyTorch 2.1 and later, c10/cuda/CUDACachingAllocator.cpp.
+TEST(OomLine, HasTheSizesOfTheSentences) {
+  const auto m = parse_oom(
+      "[rank5]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.25 GiB. GPU 2 has "
+      "a "
+      "total capacity of 44.40 GiB of which 1.50 GiB is free. Process 77 has 512.00 MiB memory in "
+      "use. Including non-PyTorch memory, this process has 42.25 GiB memory in use. 40.00 GiB "
+      "allowed; Of the allocated memory 30.00 GiB is allocated by PyTorch, with 128.00 MiB "
+      "allocated "
+      "in private pools (e.g., CUDA Graphs), and 11.75 GiB is reserved by PyTorch but unallocated. "
+      "If "
+      "reserved but unallocated memory is large try setting "
+      "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.");
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->backend, "CUDA");
+  EXPECT_EQ(m->device, 2);
+  EXPECT_EQ(m->request, of(3.25 * gib));
+  EXPECT_EQ(m->total, of(44.40 * gib));
+  EXPECT_EQ(m->free, of(1.5 * gib));
+  EXPECT_EQ(m->own, of(42.25 * gib));
+  EXPECT_EQ(m->allowed, of(40 * gib));
+  EXPECT_EQ(m->allocated, of(30 * gib));
+  EXPECT_EQ(m->private_pools, of(128 * mib));
+  EXPECT_EQ(m->unallocated, of(11.75 * gib));
+  ASSERT_EQ(m->processes.size(), 1U);
+  EXPECT_EQ(m->processes[0].pid, 77);
+  EXPECT_FALSE(is_cut_oom(*m));
+}
+
+TEST(OomLine, HasTheSizesOfTheOlderList) {
+  const auto m = parse_oom(
+      "RuntimeError: HIP out of memory. Tried to allocate 740.00 MiB (GPU 3; 63.98 GiB total "
+      "capacity; "
+      "60.50 GiB already allocated; 0 bytes free; 62.25 GiB reserved in total by PyTorch) If "
+      "reserved "
+      "memory is >> allocated memory try setting max_split_size_mb");
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->backend, "HIP");
+  EXPECT_EQ(m->device, 3);
+  EXPECT_EQ(m->free, Bytes{0});
+  EXPECT_EQ(m->unallocated, of(1.75 * gib));
+  const auto cached = parse_oom(
+      "CUDA out of memory. Tried to allocate 98.00 MiB (GPU 0; 11.91 GiB total capacity; 11.23 GiB "
+      "already allocated; 19.12 MiB free; 127.04 MiB cached)");
+  ASSERT_TRUE(cached);
+  EXPECT_EQ(cached->unallocated, of(127.04 * mib));
+}
+
+TEST(OomLine, HasTheSizesOfTheMisspelledSentence) {
+  const auto m = parse_oom(
+      "CUDA out of memory. Tried to allocate 1.75 GiB. GPU 1 has a total capacty of 8.00 GiB of "
+      "which 0 "
+      "bytes is free. Of the allocated memory 3.00 GiB is allocated by PyTorch, and 2.50 GiB is "
+      "reserved "
+      "by PyTorch but unallocated.");
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->total, of(8 * gib));
+  EXPECT_EQ(m->free, Bytes{0});
+}
+
+TEST(OomLine, WithoutSizesIsStillOne) {
+  for (const char* line : {"RuntimeError: CUDA error: out of memory", "hipErrorOutOfMemory",
+                           "ncclUnhandledCudaError: Cuda failure 2 'out of memory'",
+                           "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"}) {
+    const auto m = parse_oom(line);
+    ASSERT_TRUE(m) << line;
+    EXPECT_FALSE(m->request);
+  }
+  const auto xla = parse_oom(
+      "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
+      "allocate "
+      "2147483648 bytes.");
+  ASSERT_TRUE(xla);
+  EXPECT_EQ(xla->request, Bytes{2147483648});
+}
+
+TEST(OomLine, IsNoneWhereTheWordsAreTalkedAbout) {
+  for (const char* line :
+       {"avoid CUDA out of memory errors", "CUDA out of memory. Tried to allocate much",
+        "Out of memory: Killed process 12 (python) total-vm:1kB", "out of memory",
+        "Tried to allocate 3.00 GiB", ""})
+    EXPECT_FALSE(parse_oom(line)) << line;
+  EXPECT_TRUE(is_cut_oom(*parse_oom("CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has")));
+}
+
+}  // namespace
+}  // namespace stepscope
