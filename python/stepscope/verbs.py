@@ -377,11 +377,12 @@ def live(
 def hang(
     inputs: Inputs,
 ) -> Hang:
-    """Finds why a job stands still: which collective hangs, which ranks did not come, and what
-    they did instead.
+    """Finds why a job stands still or ended: which collective hangs, which ranks did not come,
+    what they did instead, and which error came first.
 
-    inputs: Dumps of PyTorch's flight recorder (pickle or JSON), logs with NCCL_DEBUG lines,
-        logs with messages of the watchdog, of one rank or several; or directories.
+    inputs: What the job left: dumps of PyTorch's flight recorder, output of ranks and
+        launchers, NCCL_DEBUG lines, NCCL's RAS status, py-spy dumps, kernel messages; or
+        directories.
     """
     with files() as place:
         arguments = arguments_of(
@@ -402,11 +403,11 @@ def memory(
     top: int | None = None,
 ) -> Memory:
     """Shows what holds a GPU's memory: by place in the code, at the peak and over time, and how
-    much lies idle in the allocator.
+    much lies idle in the allocator. Of an out-of-memory message it says why there was no room.
 
     inputs: Snapshots of PyTorch's allocator, of one rank or several: pickles of
-        torch.cuda.memory._dump_snapshot, JSON, or pages of torch.cuda._memory_viz; or
-        directories.
+        torch.cuda.memory._dump_snapshot, JSON, or pages of torch.cuda._memory_viz; logs
+        with out-of-memory messages; or directories.
     top: Places that the terminal lists. Default: 10.
     """
     with files() as place:

@@ -1,22 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/verbs/memory/memory.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "stepscope/base/files/open_source.h"
+#include "stepscope/base/line_blocks.h"
 #include "stepscope/diagnose/memory_findings.h"
+#include "stepscope/read/bytes/whole_file.h"
+#include "stepscope/read/incident/incident_log.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
 #include "stepscope/read/rows/rank_names.h"
 #include "stepscope/verbs/inputs/other_verbs.h"
 
 namespace stepscope {
 
+namespace {
+
+// Adds the messages of a log. False without any message.
+bool add_log(const std::string& path, const StopFlag* stop, MemoryResult& result) {
+  Incident found;
+  IncidentLog log(found);
+  log.begin(static_cast<std::uint32_t>(result.logs.size()), path);
+  const auto source = open_source(path);
+  if (!source) return false;
+  const auto read = for_line_blocks(
+      **source, "\n",
+      [&](std::string_view block) -> Result<Done> {
+        log.take(block);
+        return Done{};
+      },
+      stop);
+  if (!read || found.ooms.empty()) return false;
+  result.logs.push_back(path);
+  for (OomMessage& message : found.ooms) result.ooms.push_back(std::move(message));
+  result.settings.merge(found.settings);
+  if (found.world_sizes.size() == 1) result.world = found.world_sizes.begin()->first;
+  return true;
+}
+
+// What is no snapshot may be a log: its error goes if it is.
+void add_logs(const MemoryRequest& request, const StopFlag* stop, MemoryResult& result) {
+  std::vector<Error> ignored;
+  each_file(request.snapshots, {}, ignored, [&](const std::string& path, bool inside) {
+    const auto same = std::ranges::find(result.failures, path, &Error::file);
+    const bool refused = same != result.failures.end();
+    if ((!refused && !inside) || (stop != nullptr && stop->requested())) return;
+    if (add_log(path, stop, result) && refused) result.failures.erase(same);
+  });
+  if (result.ooms.empty()) return;
+  // A directory without snapshots is no failure if its logs have messages.
+  std::erase_if(result.failures, [](const Error& e) { return e.what == no_snapshot_here; });
+}
+
+}  // namespace
+
 Result<MemoryResult> memory(const MemoryRequest& request, const Progress& progress) {
   SnapshotFiles files = read_memory_snapshots(request.snapshots, progress.stop);
   if (progress.stopped()) return interrupted();
-  for (Error& error : files.errors) error = with_analyze(std::move(error));
   MemoryResult result{.failures = std::move(files.errors)};
+  add_logs(request, progress.stop, result);
+  if (progress.stopped()) return interrupted();
+  for (Error& error : result.failures) error = with_analyze(std::move(error));
   progress.report(result.failures);
-  if (files.snapshots.empty())
+  if (files.snapshots.empty() && result.ooms.empty())
     return result.failures.empty()
                ? Error{.what = "no memory snapshot is named", .hint = "name one"}
                : result.failures.front();

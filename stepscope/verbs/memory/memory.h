@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds a GPU's memory: the account of each of PyTorch's memory snapshots.
+// What holds a GPU's memory: the account of each of PyTorch's memory snapshots, and the messages of
+// allocators that found no room, in any log.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,13 +12,15 @@
 #include "stepscope/base/progress.h"
 #include "stepscope/base/result.h"
 #include "stepscope/event/memory_snapshot.h"
+#include "stepscope/event/oom_message.h"
 #include "stepscope/say/message.h"
 
 namespace stepscope {
 
 struct MemoryRequest {
   // Pickles of torch.cuda.memory._dump_snapshot, the same as JSON, or pages of
-  // torch.cuda._memory_viz, compressed or not. A directory stands for the snapshots in it.
+  // torch.cuda._memory_viz, or logs with out-of-memory messages, compressed or not. A directory
+  // stands for the files in it.
   std::vector<std::string> snapshots{};
 };
 
@@ -27,12 +31,17 @@ struct AccountedSnapshot {
 };
 
 struct MemoryResult {
-  std::vector<AccountedSnapshot> snapshots{};  // at least one
-  Messages warnings{};                         // what they cannot show or is not understood in them
-  std::vector<Error> failures{};               // one an input that gave nothing
+  std::vector<AccountedSnapshot> snapshots{};  // one, or one message, at least
+  std::vector<OomMessage> ooms{};              // in the order of files; `input` is in `logs`
+  std::vector<std::string> logs{};             // paths of the files with messages
+  std::map<std::string, std::string, std::less<>> settings{};  // of the job, that logs print
+  std::optional<int> world{};                                  // ranks of the job, that logs print
+  Messages warnings{};            // what they cannot show or is not understood in them
+  std::vector<Error> failures{};  // one an input that gave nothing
 };
 
-// Errors: no input gave a snapshot (the first of the failures, which are reported); interrupted.
+// Errors: no input gave a snapshot or a message (the first of the failures, which are reported);
+// interrupted.
 [[nodiscard]] Result<MemoryResult> memory(const MemoryRequest& request,
                                           const Progress& progress = {});
 

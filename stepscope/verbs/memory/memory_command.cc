@@ -27,11 +27,12 @@ struct MemoryFlags {
 void declare(CLI::App& app, MemoryFlags& f) {
   app.description(
       "Shows what holds a GPU's memory: by place in the code, at the peak and over time, and how "
-      "much lies idle in the allocator.");
+      "much lies idle in the allocator. Of an out-of-memory message it says why there was no "
+      "room.");
   app.add_option("SNAPSHOT", f.request.snapshots,
                  "Snapshots of PyTorch's allocator, of one rank or several: pickles of "
-                 "torch.cuda.memory._dump_snapshot, JSON, or pages of torch.cuda._memory_viz; or "
-                 "directories")
+                 "torch.cuda.memory._dump_snapshot, JSON, or pages of torch.cuda._memory_viz; logs "
+                 "with out-of-memory messages; or directories")
       ->required()
       ->type_name("PATH");
   as_count(app.add_option("--top", f.top, "Places that the terminal lists"), 1, 100000)

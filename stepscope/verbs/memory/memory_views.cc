@@ -7,8 +7,10 @@
 #include <array>
 #include <vector>
 
+#include "stepscope/analysis/memory/oom_account.h"
 #include "stepscope/base/enum_names.h"
 #include "stepscope/diagnose/memory_findings.h"
+#include "stepscope/diagnose/oom_findings.h"
 #include "stepscope/face/text/text_table.h"
 #include "stepscope/face/tree/json_values.h"
 #include "stepscope/face/tree/version.h"
@@ -52,6 +54,7 @@ Message device_memory_sentence(const AccountedSnapshot& s, const DeviceMemoryAcc
 }
 
 Message memory_sentence(const MemoryResult& r) {
+  if (!r.ooms.empty()) return oom_sentence(r.ooms.front(), account_oom(r.ooms.front()));
   const AccountedSnapshot* most = nullptr;
   const DeviceMemoryAccount* device = nullptr;
   for (const AccountedSnapshot& s : r.snapshots)
@@ -228,6 +231,44 @@ Json settings_json(const AllocatorSettings& a) {
 
 }  // namespace
 
+namespace {
+
+Json optional_size(const std::optional<Bytes>& bytes) {
+  return bytes ? value(*bytes) : Json(nullptr);
+}
+
+Json messages_json(const MemoryResult& r) {
+  Json out = Json::array();
+  for (const OomMessage& m : r.ooms) {
+    const OomAccount a = account_oom(m);
+    Json processes = Json::array();
+    for (const OomProcess& p : m.processes)
+      processes.push_back({{"pid", p.pid}, {"bytes", value(p.bytes)}});
+    out.push_back({{"sentence", say_stopped(oom_sentence(m, a))},
+                   {"advice", say_all(oom_advice(m, a))},
+                   {"cause", name_of(a.cause)},
+                   {"rank", value(m.rank)},
+                   {"device", value(m.device)},
+                   {"backend", text_or_null(m.backend)},
+                   {"request_bytes", optional_size(m.request)},
+                   {"device_bytes", optional_size(m.total)},
+                   {"free_bytes", optional_size(m.free)},
+                   {"allowed_bytes", optional_size(m.allowed)},
+                   {"allocated_bytes", optional_size(m.allocated)},
+                   {"unallocated_bytes", optional_size(m.unallocated)},
+                   {"missing_bytes", value(a.missing)},
+                   {"others_bytes", value(a.others)},
+                   {"processes", std::move(processes)},
+                   {"where", text_or_null(m.where)},
+                   {"path", r.logs[m.input]},
+                   {"line", m.line},
+                   {"times", m.times}});
+  }
+  return out;
+}
+
+}  // namespace
+
 Json memory_tree_json(const MemoryResult& r) {
   Json inputs = Json::array();
   Json devices = Json::array();
@@ -247,6 +288,7 @@ Json memory_tree_json(const MemoryResult& r) {
           {"answer", {{"sentence", say_stopped(memory_sentence(r))}}},
           {"inputs", std::move(inputs)},
           {"devices", std::move(devices)},
+          {"messages", messages_json(r)},
           {"terms", terms_json({"allocator", "memory_use"})},
           {"warnings", say_all(r.warnings)}};
 }
@@ -355,9 +397,50 @@ std::string device_text(const AccountedSnapshot& s, const DeviceMemoryAccount& d
 
 }  // namespace
 
+namespace {
+
+constexpr std::size_t shown_ooms = 8;
+
+// Messages of one reason and size on several ranks stand in one line of the table.
+std::string messages_text(const MemoryResult& r, std::size_t width) {
+  if (r.ooms.empty()) return {};
+  const OomMessage& first = r.ooms.front();
+  const OomAccount account = account_oom(first);
+  std::string out = wrapped(printable(say_stopped(oom_sentence(first, account))), width);
+  for (const Message& advice : oom_advice(first, account))
+    out += wrapped("- " + printable(say_stopped(advice)), width);
+  if (const std::string command = predict_command(r.settings, r.world.value_or(0));
+      !command.empty())
+    out += wrapped("- " + printable(say(msg::predict_job(command))), width);
+  std::vector<std::vector<std::string>> rows;
+  const auto size = [](const std::optional<Bytes>& bytes) {
+    return bytes ? format_bytes(*bytes) : std::string("-");
+  };
+  for (const OomMessage& m : r.ooms) {
+    if (rows.size() == shown_ooms) break;
+    rows.push_back({say(msg::oom_place(m.rank, m.device)), size(m.request), size(m.free),
+                    size(m.unallocated), size(m.allocated), size(m.total),
+                    m.where.empty() ? "-" : printable(m.where),
+                    file_name(r.logs[m.input]) + ":" + std::to_string(m.line)});
+  }
+  out += "\nOut-of-memory messages:\n" + text_table({{"where", false, 24},
+                                                     {"asked"},
+                                                     {"free"},
+                                                     {"unused"},
+                                                     {"in use"},
+                                                     {"device"},
+                                                     {"line of the program", false, 24},
+                                                     {"line of the log", false, 28}},
+                                                    std::move(rows), width);
+  if (r.ooms.size() > shown_ooms) out += fmt::format("  and {} more\n", r.ooms.size() - shown_ooms);
+  return out;
+}
+
+}  // namespace
+
 std::string memory_text(const MemoryResult& r, const MemoryTextOptions& options) {
   const auto width = static_cast<std::size_t>(options.text.width);
-  std::string out;
+  std::string out = messages_text(r, width);
   for (const AccountedSnapshot& s : r.snapshots)
     for (const DeviceMemoryAccount& d : s.account.devices) {
       if (!out.empty()) out += '\n';
