@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "stepscope/diagnose/findings/stacks_findings.h"
 #include "stepscope/diagnose/thresholds.h"
+#include "stepscope/read/rows/rank_names.h"
 #include "stepscope/say/format.h"
 #include "stepscope/stack/flame.h"
+#include "stepscope/stack/standing.h"
 
 namespace stepscope {
 namespace {
@@ -89,7 +93,46 @@ Message stacks_trace_sentence(const StacksResult& r) {
   return {};
 }
 
+namespace {
+
+// Where the processes of several dumps stand: those in one phase together, the most first.
+Message processes_stand(const StacksResult& r) {
+  const std::vector<Standing> all = standing_of(r.profile, r.rules, r.phases);
+  if (all.size() < 2) return {};
+  std::map<std::uint32_t, std::vector<const Standing*>> by_phase;
+  for (const Standing& s : all) by_phase[s.phase].push_back(&s);
+  std::vector<const std::vector<const Standing*>*> classes;
+  for (const auto& [phase, of] : by_phase) classes.push_back(&of);
+  std::ranges::stable_sort(classes, std::ranges::greater{},
+                           [](const auto* c) { return c->size(); });
+  std::vector<std::string> paths;
+  for (const ProfileInput& input : r.profile.inputs) paths.push_back(input.path);
+  const auto ranks = ranks_from_names(paths, std::nullopt);
+  const bool one_each = all.size() == paths.size();
+  Messages parts;
+  for (const auto* c : classes) {
+    std::vector<int> numbers;
+    std::vector<std::string> names;
+    std::set<std::string> frames;
+    for (const Standing* s : *c) {
+      if (one_each && ranks[s->input]) numbers.push_back(*ranks[s->input]);
+      names.push_back(printable(thread_label(r.profile, s->thread)));
+      frames.insert(printable(s->frame));
+    }
+    std::ranges::sort(numbers);
+    const bool same = frames.size() == 1 && !frames.begin()->empty();
+    parts.push_back(msg::stands_in(numbers.size() == names.size() ? Value(numbers) : Value(names),
+                                   r.rules.phases[c->front()->phase].label,
+                                   value_if(same, *frames.begin())));
+  }
+  return msg::sentence(msg::clauses(std::move(parts)));
+}
+
+}  // namespace
+
 Message stacks_sentence(const StacksResult& r) {
+  if (Message stand = processes_stand(r); !stand.empty())
+    return joined(msg::sentences, {std::move(stand), stacks_trace_sentence(r)});
   Messages parts;
   for (const ThreadSummary& t : r.summary.threads) {
     if (parts.size() == 2 || t.busy < 0.2 * r.summary.threads.front().busy) break;
