@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What jobs leave as they hang or end: lines in the formats of PyTorch, NCCL, launchers, schedulers and kernels
+(docs/reference/inputs.md), with made-up values."""
+import json
+
+INPUTS = {}
+
+
+def text(name, lines):
+    INPUTS[name] = lambda path: path.write_text(lines, encoding="utf-8")
+
+
+def folder(name, files):
+    def write(path):
+        for file, lines in files.items():
+            (path / file).write_text(lines, encoding="utf-8")
+    INPUTS[name + "/"] = write
+
+
+def timeout(rank, call, time="", prefix=True, ran=600_012):
+    front = f"[rank{rank}]:[E1130 {time or '03:14:05.1'} ProcessGroupNCCL.cpp:683] " if prefix else "[E ProcessGroupNCCL.cpp:457] "
+    return (f"{front}[Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL({call}, Timeout(ms)=600000) "
+            f"ran for {ran} milliseconds before timing out.\n")
+
+
+# ---- watchdogs -------------------------------------------------------------------------------------------------------
+REDUCE = "SeqNum=77, OpType=ALLREDUCE, NumelIn=640, NumelOut=640"
+text("rank_0_is_silent.log", "".join(timeout(r, REDUCE, prefix=False) for r in (2, 1, 3)))
+text("all_that_wrote.log", "".join(timeout(r, REDUCE) for r in (0, 1)))
+text("gather_of_eight.log", timeout(2, "SeqNum=5, OpType=_ALLGATHER_BASE, NumelIn=100, NumelOut=800"))
+text("far_apart.log", timeout(0, "SeqNum=90120, OpType=ALLREDUCE", prefix=False) +
+     timeout(5, "SeqNum=50110, OpType=ALLREDUCE", prefix=False))
+text("without_numbers.log", "".join("  what():  " + timeout(r, "OpType=ALLREDUCE", prefix=False)[28:] for r in (3, 1)))
+text("wrapped.log", "(Worker pid=7, ip=10.0.0.3) [rank1] Watchdog caught collective operation timeout:\n"
+     "(Worker pid=7, ip=10.0.0.3) WorkNCCL(SeqNum=64, OpType=ALLGATHER, NumelIn=1, NumelOut=4, Timeout(ms)=6000\n"
+     "(Worker pid=7, ip=10.0.0.3) 00) ran for 600012 milliseconds before timing out.\n")
+
+# ---- what PyTorch compares -------------------------------------------------------------------------------------------
+PRINT = ("Rank {} is running collective: CollectiveFingerPrint(SequenceNumber={}, OpType={}, TensorShape=[{}], "
+         "TensorDtypes=Float, TensorDeviceTypes=TensorOptions(dtype=float (default), device=cuda))")
+text("compared_sizes.log", "[rank1]: RuntimeError: Detected mismatch between collectives on ranks. " +
+     PRINT.format(1, 31, "ALLREDUCE", 4096) + ", but " + PRINT.format(0, 31, "ALLREDUCE", 512) + ".\n")
+text("compared_numbers.log", "RuntimeError: Detected mismatch between collectives on ranks. " +
+     PRINT.format(3, 18, "ALLREDUCE", 8) + ", but " + PRINT.format(0, 22, "ALLREDUCE", 8) + ".\n")
+text("barrier.log", "RuntimeError: [Rank 0]: Ranks 4, 5 failed to pass monitoredBarrier in 60000 ms\n")
+
+# ---- NCCL ------------------------------------------------------------------------------------------------------------
+RAS = ("NCCL version 2.27.3 compiled with CUDA 12.9\n\nJob summary\n===========\n\n\nCommunicators... (0.00s)\n"
+       "=============\n\nGroup     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors\n"
+       "    0         1         2         4         8         8   RUNNING  MISMATCH\n\nErrors\n======\n\n")
+text("ras_behind.txt", RAS + "Warnings\n========\n\n#0-0 (27a079) MISMATCH\n"
+     "  Communicator ranks have different AllReduce operation counts\n"
+     "  7 ranks have launched up to operation 65\n"
+     "  Rank 6 has launched up to operation 60 -- GPU 2 managed by process 9 on node n1\n")
+text("ras_dead.txt", RAS + "DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
+     "  Process 4 on node n1 managing GPU 5\n\n")
+text("adapter.log", "n2:900:950 [3] transport/net_ib.cc:2453 NCCL WARN NET/IB: Got completion from peer 10.9.9.63<511> with "
+     "status=12 opcode=0 len=0 vendor err 129 (Recv) hca mlx5_1\n")
+text("rings_of_two.log", "a:1:1 [0] NCCL INFO Ring 00 : 0 -> 1\na:2:2 [1] NCCL INFO Ring 00 : 1 -> 0\n")
+CALL = "h:7:7 [0] NCCL INFO AllReduce: opCount {} sendbuff 0x1 recvbuff 0x2 count {} datatype 7 op 0 root 0 comm {} [nranks=2] stream 0x1\n"
+INIT = "h:7:{} [{}] NCCL INFO ncclCommInitRankConfig comm {} rank {} nranks 2 cudaDev {} busId {}000 commId 0x5 - Init COMPLETE\n"
+text("one_process.log", INIT.format(8, 0, "0xa", 0, 0, 3) + INIT.format(9, 1, "0xb", 1, 1, 4) +
+     CALL.format("2a", 8, "0xa") + CALL.format("2a", 9, "0xb"))
+
+# ---- memory ----------------------------------------------------------------------------------------------------------
+OOM = ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {}. GPU 0 has a total capacity of 79.15 GiB of which {} is "
+       "free. {}Of the allocated memory {} is allocated by PyTorch, and {} is reserved by PyTorch but unallocated.\n")
+text("oom_pieces.log", OOM.format("30.00 GiB", "20.00 GiB", "", "18.00 GiB", "40.00 GiB"))
+text("oom_full.log", "  micro_batch_size ...... 4\n  tensor_model_parallel_size ...... 2\n" +
+     OOM.format("6.00 GiB", "1.00 GiB", "", "74.00 GiB", "3.00 GiB"))
+text("oom_others.log", OOM.format("9.00 GiB", "1.00 GiB", "Process 77 has 50.00 GiB memory in use. ", "20.00 GiB", "1.00 GiB"))
+text("oom_at_once.log", OOM.format("99.00 GiB", "70.00 GiB", "", "5.00 GiB", "1.00 GiB"))
+text("oom_old.log", "RuntimeError: HIP out of memory. Tried to allocate 2.00 GiB (GPU 1; 63.98 GiB total capacity; 50.00 GiB already "
+     "allocated; 1.00 GiB free; 62.00 GiB reserved in total by PyTorch)\n")
+
+# ---- launchers, schedulers, kernels ------------------------------------------------------------------------------------
+text("torchrun.log", "  time      : 2026-11-30_09:15:01\n  host      : n3\n  rank      : 9 (local_rank: 1)\n"
+     "  exitcode  : -11 (pid: 3121)\n")
+text("slurm_memory.log", "srun: error: n7: task 4: Out Of Memory\n")
+text("xid.txt", "[Mon Nov 30 09:14:58 2026] NVRM: Xid (PCI:0000:3b:00): 79, pid=3121, name=python, GPU has fallen off the bus.\n")
+text("host_memory.txt", "Nov 30 09:14:58 n3 kernel: Out of memory: Killed process 812 (python) total-vm:90kB, anon-rss:80kB\n")
+text("ordinary.log", "step 1 loss 2.0\nout of memory is a topic\nexit code 0\n")
+
+# ---- dumps of threads --------------------------------------------------------------------------------------------------
+DUMP = 'Process 1{0}: python fit.py\n\nThread 1{0} (active): "MainThread"\n{1}'
+COLLECTIVE = "    all_reduce (torch/distributed/distributed_c10d.py:2501)\n    step (fit.py:120)\n"
+LOADER = ("    wait (threading.py:324)\n    get (queue.py:180)\n    _try_get_data (torch/utils/data/dataloader.py:1133)\n"
+          "    main (fit.py:190)\n")
+for rank in range(3):
+    text(f"threads_rank{rank}.txt", DUMP.format(rank, LOADER if rank == 1 else COLLECTIVE))
+
+
+# ---- whole incidents ---------------------------------------------------------------------------------------------------
+def recorder(last):
+    entries = [{"process_group": ["0", "default_pg"], "collective_seq_id": s, "profiling_name": "nccl:all_reduce",
+                "input_sizes": [[640]], "output_sizes": [[640]], "input_dtypes": ["Float"],
+                "state": "completed" if s < last else "started"} for s in range(70, last + 1)]
+    return json.dumps({"version": "2.5", "entries": entries,
+                       "pg_config": {"0": {"desc": "default_pg", "ranks": str(list(range(8)))}}})
+
+
+folder("no_room_on_rank_5", {
+    "train.log": "[rank5]: 2026-11-30 03:03:00 step 3 loss 2.2\n[rank5]: Traceback (most recent call last):\n"
+                 '[rank5]:   File "/w/pretrain.py", line 212, in train_step\n'
+                 "[rank5]: " + OOM.format("6.00 GiB", "1.00 GiB", "", "74.00 GiB", "3.00 GiB") +
+                 "".join(timeout(r, REDUCE) for r in range(8) if r != 5),
+    "torchrun.err": "E1130 03:04:12.0 41 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: 1) local_rank: 5 "
+                    "(pid: 45) of binary: python\n",
+    "slurm.out": "srun: error: n1: task 0: Exited with exit code 1\n",
+    "nccl_trace_rank_0.json": recorder(77),
+    "nccl_trace_rank_1.json": recorder(77),
+    "dmesg.txt": "[Mon Nov 30 02:00:00 2026] usb 1-1: new device\n"})
+folder("loader_on_rank_2", {
+    **{f"threads_rank{r}.txt": DUMP.format(r, LOADER if r == 2 else COLLECTIVE) for r in range(4)},
+    "out.log": "world size: 4\n" + "".join(timeout(r, REDUCE, f"11:40:0{r}.1") for r in (0, 1, 3)),
+    "rank2.log": "2026-11-30 11:29:55 step 5 loss 1.7\n2026-11-30 11:29:59 reading shard 93\n",
+    "slurm.err": "slurmstepd: error: *** STEP 9.0 ON n7 CANCELLED AT 2026-11-30T11:45:00 DUE TO TIME LIMIT ***\n",
+    "nccl.log": "n7:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB\n"})
+folder("gpu_lost_on_rank_9", {
+    "dmesg_n3.txt": "[Mon Nov 30 09:14:58 2026] NVRM: Xid (PCI:0000:3b:00): 79, pid=3121, name=python, GPU has fallen off the bus.\n",
+    "nccl_n2.log": "[2026-11-30 09:15:20] n2:900:950 [3] net_ib.cc:2453 NCCL WARN NET/IB: Got completion from peer 10.9.9.63<5> with "
+                   "status=12 opcode=0 len=0 vendor err 129 (Recv) hca mlx5_1\n",
+    "train.err": "".join(timeout(r, "SeqNum=64, OpType=_ALLGATHER_BASE, NumelIn=10, NumelOut=160", f"09:25:{10 + r}.1")
+                         for r in range(16) if r != 9),
+    "srun.log": "srun: error: n2: tasks 0-7: Terminated\n",
+    "torchrun_n3.log": "  time      : 2026-11-30_09:15:01\n  host      : n3\n  rank      : 9 (local_rank: 1)\n"
+                       "  exitcode  : -6 (pid: 3121)\n",
+    "rank9.log": "2026-11-30 09:14:57 step 63 loss 3.2\n"})
