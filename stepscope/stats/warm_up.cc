@@ -20,6 +20,7 @@ constexpr double slow = 1.05;
 // Fewer later values show no spread.
 constexpr std::size_t few_later = 4;
 constexpr double slow_beside_few = 1.5;
+constexpr double slow_beside_two = 2;
 
 std::size_t slow_first(std::span<const double> values) {
   const auto rest = values.subspan(values.size() / 2);
@@ -83,7 +84,12 @@ bool still_moves(std::span<const double> head, std::span<const double> tail) {
 
 WarmUp find_warm_up(std::span<const double> values) {
   WarmUp found;
-  if (values.size() < 4) return found;
+  if (values.size() < 3) return found;
+  if (values.size() == 3) {
+    const auto [least, most] = std::minmax(values[1], values[2]);
+    found.count = values[0] > slow_beside_two * most && most <= slow_beside_few * least ? 1 : 0;
+    return found;
+  }
   found.count = slow_first(values);
   const std::vector<double> y = medians_of_five(values.subspan(found.count));
   if (y.size() < fewest_groups) return found;

@@ -33,7 +33,13 @@ TEST(WarmUp, TheFirstStepsThatAreFarSlowerAreLeftOut) {
   EXPECT_EQ(find_warm_up(x).count, 2U);
 }
 
-TEST(WarmUp, OfAFewStepsIsFoundToo) { EXPECT_EQ(find_warm_up(Doubles{9, 1, 1, 1}).count, 1U); }
+TEST(WarmUp, OfAFewStepsIsFoundToo) {
+  EXPECT_EQ(find_warm_up(Doubles{9, 1, 1, 1}).count, 1U);
+  EXPECT_EQ(find_warm_up(Doubles{1100, 100, 100}).count, 1U);
+  EXPECT_EQ(find_warm_up(Doubles{100, 1100, 100}).count, 0U);
+  EXPECT_EQ(find_warm_up(Doubles{1100, 100, 300}).count, 0U);
+  EXPECT_EQ(find_warm_up(Doubles{150, 100, 100}).count, 0U);
+}
 
 // Two later steps that happen to be alike do not show that the first one is slow.
 TEST(WarmUp, OfAFewStepsIsNotMadeOfNoise) {
@@ -76,7 +82,7 @@ TEST(WarmUp, WithoutAnEndIsSaid) {
 
 TEST(WarmUp, EqualOrFewStepsHaveNone) {
   EXPECT_EQ(find_warm_up(Doubles(200, 3.0)).count, 0U);
-  EXPECT_EQ(find_warm_up(Doubles{9, 1, 1}).count, 0U);
+  EXPECT_EQ(find_warm_up(Doubles{9, 1}).count, 0U);
   EXPECT_EQ(find_warm_up(Doubles{}).count, 0U);
 }
 

@@ -29,6 +29,8 @@ ComparedLaunch describe_launch(const LaunchSteps& launch, const CompareOptions& 
     d.unsettled = found.unsettled;
   }
   const Series kept = kept_steps(launch, d);
+  for (const double ns : Series(launch.wall_ns).first(d.warm_up))
+    d.slowest_warm_up_ns = std::max(d.slowest_warm_up_ns, ns);
   d.changes = find_changes(kept);
   for (ChangePoint& c : d.changes) c.at += d.warm_up;
   d.sorted_ns.assign(kept.begin(), kept.end());
@@ -245,6 +247,16 @@ ComparedArm arm_of(std::span<const LaunchSteps> launches, const CompareOptions& 
 }
 
 }  // namespace
+
+ArmWarmUp warm_up_of(const ComparedArm& arm) {
+  ArmWarmUp out;
+  for (const ComparedLaunch& l : arm.launches) {
+    out.steps += l.warm_up;
+    if (arm.median_ns > 0)
+      out.times_as_long = std::max(out.times_as_long, l.slowest_warm_up_ns / arm.median_ns);
+  }
+  return out;
+}
 
 ComparedArm describe_arm(std::span<const LaunchSteps> launches, const CompareOptions& options) {
   ComparedArm arm = arm_of(launches, options);

@@ -47,9 +47,10 @@ struct OutlierGroup {
 struct ComparedLaunch {
   std::string name;
   std::string source;
-  std::size_t steps = 0;    // all steps
-  std::size_t warm_up = 0;  // steps left out
-  bool unsettled = false;   // no end of the warm-up was found
+  std::size_t steps = 0;          // all steps
+  std::size_t warm_up = 0;        // steps left out
+  double slowest_warm_up_ns = 0;  // of those; 0 without
+  bool unsettled = false;         // no end of the warm-up was found
   // Lasting changes of level among the remaining steps; `at` counts from the first of all steps.
   // Few of such steps are independent, so they say little of one level.
   std::vector<ChangePoint> changes{};
@@ -70,6 +71,14 @@ struct ComparedArm {
   double correlation_time = 1;           // number of steps worth one independent step
   std::vector<OutlierGroup> outliers{};  // most time first
 };
+
+// The steps that an arm leaves out as warm-up, and how many times as long as its median step the
+// longest of them is (0 without).
+struct ArmWarmUp {
+  std::size_t steps = 0;
+  double times_as_long = 0;
+};
+[[nodiscard]] ArmWarmUp warm_up_of(const ComparedArm& arm);
 
 struct PartDifference {
   PartKind kind = PartKind::budget;

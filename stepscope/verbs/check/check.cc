@@ -451,13 +451,15 @@ CheckLine not_known(const char* name, Message why) {
 
 CheckLine steps_line(const ComparedArm& arm, double least_effective) {
   const bool enough = arm.n_eff >= least_effective;
+  const ArmWarmUp warm_up = warm_up_of(arm);
   return {.name = "steps",
           .status = good_if(enough),
           .value = arm.n_eff,
           .sentence = msg::steps_counted(
               arm.steps, Nanoseconds(arm.median_ns),
               arm.stdev_ns ? Value(Percent{*arm.stdev_ns / arm.mean_ns}) : Value(),
-              Digits{arm.n_eff}, value_if(!enough, Digits{least_effective}))};
+              Digits{arm.n_eff}, value_if(!enough, Digits{least_effective}),
+              value_if(warm_up.steps > 0, warm_up.steps), Digits{warm_up.times_as_long})};
 }
 
 CheckLine mfu_line(const CheckResult& c) {

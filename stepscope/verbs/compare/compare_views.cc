@@ -48,9 +48,15 @@ Message why_not_called(const Comparison& r) {
 Message too_few(const Comparison& r) {
   const RatioTest& t = r.runs.ratio;
   const std::size_t least = std::min(r.runs.a.steps, r.runs.b.steps);
-  if (!t.p) return msg::too_few_for_spread(r.runs.a.steps == least ? "A" : "B", least);
-  return msg::few_effective(Digits{r.runs.a.n_eff}, Digits{r.runs.b.n_eff}, interval_in_words(r),
-                            p_in_words(*t.p));
+  if (!t.p) {
+    const bool of_a = r.runs.a.steps == least;
+    const auto warm_up = warm_up_of(of_a ? r.runs.a : r.runs.b);
+    return msg::too_few_for_spread(of_a ? "A" : "B", least,
+                                   value_if(warm_up.steps > 0, warm_up.steps),
+                                   Digits{warm_up.times_as_long});
+  }
+  return msg::few_effective(Digits{r.runs.a.n_eff}, Digits{r.runs.b.n_eff},
+                            t.interval ? interval_in_words(r) : Message(), p_in_words(*t.p));
 }
 
 // Why arms without a common step are not distinguished: that is exact for steps that are
@@ -326,7 +332,13 @@ std::string arms_table(const Comparison& r, std::size_t width) {
 
 std::string throughput_text(const Comparison& r) {
   const auto& [a, b] = std::pair(r.runs.a.tokens_per_s, r.runs.b.tokens_per_s);
-  if (!a || !b) return {};
+  if (!a || !b) {
+    const double rate_a = giga / r.runs.a.mean_ns;
+    const double rate_b = giga / r.runs.b.mean_ns;
+    return say_stopped(msg::step_rates_of_arms(format_digits(rate_a), format_digits(rate_b),
+                                               format_signed_percent(rate_b / rate_a - 1))) +
+           '\n';
+  }
   return say_stopped(msg::throughput_of_arms(format_count(*a), format_count(*b),
                                              format_signed_percent(*b / *a - 1))) +
          '\n';

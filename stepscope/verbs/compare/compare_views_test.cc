@@ -88,6 +88,24 @@ TEST(CompareText, ThroughputIsShownWhereBothArmsTellTheirTokens) {
   EXPECT_FALSE(compare_tree(both)["b"]["tokens_per_s"].is_null());
 }
 
+TEST(CompareText, ListsOfTimesTellTheStepsASecond) {
+  const std::string text =
+      compare_text(compared(launch_of_steps(20, 100), launch_of_steps(20, 200)));
+  EXPECT_NE(text.find("Steps a second: "), std::string::npos) << text;
+  EXPECT_NE(text.find(" in B (-50."), std::string::npos) << text;
+}
+
+TEST(CompareSentence, AColdFirstStepIsNamed) {
+  const LaunchSteps a{.wall_ns = {1100e6, 100e6, 100e6}};
+  const LaunchSteps b{.wall_ns = {100e6, 101e6, 100e6, 101e6}};
+  const Comparison c = compared(a, b);
+  EXPECT_FALSE(c.runs.ratio.interval);
+  const std::string said = say_stopped(compare_sentence(c));
+  EXPECT_NE(said.find("A has 2 steps without the first one, up to 11.0 times as long"),
+            std::string::npos)
+      << said;
+}
+
 TEST(CompareSentence, ArmsThatFewStepsSeparateAreToldWhatLacks) {
   const LaunchSteps a{.wall_ns = {99.06e6, 101.3e6, 100.5e6, 103.2e6, 102.3e6, 99.1e6, 100.7e6,
                                   103.5e6, 98.9e6, 100.9e6}};
