@@ -102,12 +102,20 @@ MeanEstimate by_steps(std::span<const Series> launches, const LongRun& run) {
 }
 
 // The difference of arms of few steps. With as many steps in each, the test is exact enough for
-// arms of different variances, too, and the variances count as equal.
+// arms of different variances, too, and the variances count as equal. Outliers hide the correlation
+// of the other steps, so the larger bound counts, with them and without.
 MeanEstimate of_few_steps(std::span<const Series> a, std::span<const Series> b) {
-  const double lag1 = lag1_bound(a, b);
+  const Launches smooth_a = without_outliers(a);
+  const Launches smooth_b = without_outliers(b);
+  const double lag1 = std::max(lag1_bound(a, b), lag1_bound(views(smooth_a), views(smooth_b)));
   return difference_of(mean_estimate(a, lag1), mean_estimate(b, lag1),
                        all_of(a).size() == all_of(b).size());
 }
+
+// More steps show their correlation well enough, and the bound would only cost time.
+constexpr std::size_t most_few = 200;
+// Beyond this ratio an interval says that nothing is known.
+constexpr double widest = 100;
 
 // What two arms of an AR(1) with a coefficient of up to 0.99 show at most. Welch's test has too few
 // degrees of freedom for strongly correlated steps to ever call a change; this bound needs none.
@@ -283,21 +291,24 @@ RatioTest test_ratio(std::span<const Series> a, std::span<const Series> b,
   if (t.a.run.count < 2 || t.b.run.count < 2) return t;
   t.few = std::min(t.a.run.effective, t.b.run.effective) < options.least_effective;
   if (std::min(t.a.run.count, t.b.run.count) < 3) return t;
-  const MeanEstimate steps = t.few
-                                 ? of_few_steps(log_a, log_b)
-                                 : difference_of(by_steps(in_a, t.a.run), by_steps(in_b, t.b.run));
+  const bool bounded = t.few || std::min(t.a.run.count, t.b.run.count) <= most_few;
+  const MeanEstimate few = bounded ? of_few_steps(log_a, log_b) : MeanEstimate();
+  const MeanEstimate steps =
+      t.few ? few : difference_of(by_steps(in_a, t.a.run), by_steps(in_b, t.b.run));
   const FarApart far = far_apart(in_a, t.a.run, in_b, t.b.run, steps.mean, options.alpha);
   const double centre = std::log(t.ratio);
   auto apart_by = separated(in_a, in_b);
   if (apart_by) t.p_separated = apart_by->p;
   if (apart_by && (std::fabs(centre) < std::log(options.large) || apart_by->p >= options.alpha))
     apart_by.reset();
-  t.p_steps = std::min({p_of(steps), far.p, apart_by ? apart_by->p : 1.0});
+  t.p_steps =
+      std::min({p_of(steps), bounded ? p_of(few) : 1.0, far.p, apart_by ? apart_by->p : 1.0});
   t.p = t.p_steps;
-  LogInterval logs = {centre - half_of(steps, options.alpha),
-                      centre + half_of(steps, options.alpha)};
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  LogInterval logs = {-infinite, infinite};
   if (!t.few) logs = interval_of_medians(log_a, log_b, t, steps.degrees, options);
-  logs = {std::max(logs.first, centre - far.half), std::min(logs.second, centre + far.half)};
+  const double reach = std::min(far.half, bounded ? half_of(few, options.alpha) : infinite);
+  logs = {std::max(logs.first, centre - reach), std::min(logs.second, centre + reach)};
   if (apart_by)
     logs = {std::max(logs.first, apart_by->shifts.first),
             std::min(logs.second, apart_by->shifts.second)};
@@ -307,7 +318,8 @@ RatioTest test_ratio(std::span<const Series> a, std::span<const Series> b,
     const double half = half_of(*launches, options.alpha);
     logs = wider(logs, {centre - half, centre + half});
   }
-  t.interval = LogInterval{std::exp(logs.first), std::exp(logs.second)};
+  if (std::max(-logs.first, logs.second) <= std::log(widest))
+    t.interval = LogInterval{std::exp(logs.first), std::exp(logs.second)};
   t.verdict = verdict_of(t, options);
   return t;
 }

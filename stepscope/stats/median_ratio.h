@@ -23,7 +23,9 @@
 // an experiment with 2,700 pairs of four steps from 25 equal launches, during ten compilations on
 // two cores, 4.3 % were separated with medians that differ by a half, and 30 % by a fifth.
 // *Few steps*: with fewer than `least_effective` effective steps the correlation is hardly known.
-// The test and the interval then follow from a bound of it (few_steps.h) instead of an estimate.
+// The test and the interval then follow from a bound of it (few_steps.h) instead of an estimate. Up
+// to 200 steps an arm the bound counts in addition to the estimate: the smaller p, and what both
+// intervals hold. So a high estimate takes nothing back that fewer steps have shown.
 // *Launches*: with two or more launches an arm, the same statistics are computed on launch means,
 // with n = the number of launches. The wider interval and the larger p are used.
 #pragma once
@@ -67,6 +69,7 @@ struct RatioTest {
   RatioArm b;
   double ratio = 1;                                   // median of B / median of A
   std::optional<std::pair<double, double>> interval;  // of the ratio; absent below 3 values an arm
+                                                      // and where it would reach beyond 100 times
   std::optional<double> p_steps;      // steps as the unit, corrected; the smallest that counts
   std::optional<double> p_separated;  // of exchangeable steps (*separated*); absent: arms overlap
   std::optional<double> p_launches;   // launches as the unit
