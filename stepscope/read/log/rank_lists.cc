@@ -33,11 +33,26 @@ std::optional<int> take_rank(std::string_view& text) {
   return take_number<int>(text);
 }
 
+// Removes the rank of "Rank 0: …", which may stand behind the prefix of a launcher or a logger:
+// "[default0]:", "[rank0]:", "0: ", "2026-01-01 12:00:00 INFO ".
+std::optional<int> take_printed_rank(std::string_view& line) {
+  constexpr std::size_t longest_prefix = 120;
+  for (std::size_t at = 0; at < std::min(line.size(), longest_prefix); ++at) {
+    if (at > 0 && std::string_view(" \t:]|").find(line[at - 1]) == std::string_view::npos) continue;
+    std::string_view rest = line.substr(at);
+    const auto rank = take_rank(rest);
+    if (!rank || !rest.starts_with(':')) continue;
+    line = rest;
+    return rank;
+  }
+  return std::nullopt;
+}
+
 // A rank's list of a printed line.
 std::optional<RankList> printed_list(std::string_view line) {
   std::string_view rest = trimmed(line);
-  RankList list{.rank = take_rank(rest)};
-  if (!list.rank || !rest.starts_with(':')) return std::nullopt;
+  RankList list{.rank = take_printed_rank(rest)};
+  if (!list.rank) return std::nullopt;
   constexpr std::string_view key = "times=[";
   const std::size_t times = rest.find(key);
   if (times == std::string_view::npos) return std::nullopt;
@@ -131,7 +146,10 @@ Result<std::vector<RankList>> json_lists(std::string_view text, std::string_view
   return lists;
 }
 
-bool is_json(std::string_view text) { return text.starts_with('[') || text.starts_with('{'); }
+bool begins_json_lists(std::string_view text) {
+  if (begins_numbers(text) || begins_lists_by_rank(text)) return true;
+  return text.starts_with('[') && begins_numbers(without_blanks(text.substr(1)));
+}
 
 }  // namespace
 
@@ -145,9 +163,8 @@ std::optional<RankName> rank_name(std::string_view name) {
 }
 
 bool begins_rank_lists(std::string_view head) {
-  if (begins_numbers(head) || begins_lists_by_rank(head)) return true;
-  if (head.starts_with('[') && begins_numbers(without_blanks(head.substr(1)))) return true;
-  if (is_json(head)) return false;
+  if (begins_json_lists(head)) return true;
+  if (head.starts_with('{')) return false;
   StepLines lines(head);
   for (std::string_view line; lines.next(line);)
     if (printed_list(line)) return true;
@@ -156,7 +173,7 @@ bool begins_rank_lists(std::string_view head) {
 
 Result<std::vector<RankList>> parse_rank_lists(std::string_view text, std::string_view path) {
   text = without_blanks(text);
-  if (is_json(text)) return json_lists(text, path);
+  if (begins_json_lists(text)) return json_lists(text, path);
   std::vector<RankList> lists;
   StepLines lines(text);
   for (std::string_view line; lines.next(line);)

@@ -2,7 +2,8 @@
 // The step times of every rank at once, as a health check of a few steps gathers and prints them:
 //   [[100.1, 100.3], [100.2, 99.9]]               one list a rank, from rank 0 on
 //   {"rank0": [100.1, 100.3], "rank1": […]}       lists by rank
-//   Rank 0: avg=99.7ms, times=['100.7', '98.7']   one line a rank, in the unit of the mean
+//   Rank 0: avg=99.7ms, times=['100.7', '98.7']   one line a rank, in the unit of the mean, also
+//                                                 behind the prefix of a launcher or a logger
 // and [100.1, 100.3], which is one list without ranks.
 #pragma once
 

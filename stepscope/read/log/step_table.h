@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "stepscope/base/result.h"
 #include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
@@ -33,12 +35,30 @@ void split_cells(std::string_view line, char separator, std::vector<std::string_
 // The separator of a header line: tab, else semicolon, else comma.
 [[nodiscard]] char separator_of(std::string_view line);
 
+// "forward_ms" as "forward" and ms; without a unit the whole name.
+struct NameAndUnit {
+  std::string_view name;
+  std::optional<TimeUnit> unit{};
+};
+[[nodiscard]] NameAndUnit name_and_unit(std::string_view column);
+
 // A column name for step times: its priority among such names (0 = the best) and its unit.
 struct TimeColumn {
   std::size_t preference = 0;
   std::optional<TimeUnit> unit;
 };
 [[nodiscard]] std::optional<TimeColumn> time_column(std::string_view name);
+
+// Appends the shortest text that reads back as this number.
+void append_number(std::string& text, double number);
+
+// A JSON table as CSV: a list of objects, whose keys are columns, or one object of lists (or of
+// single numbers). Text loses its quotes, separators and line ends. Errors: JSON that does not
+// parse, or is something else.
+[[nodiscard]] Result<std::string> csv_of_json(std::string_view text, std::string_view path);
+// The keys of the first object at the beginning of JSON, as far as `head` shows it. Empty where a
+// value is an object, or the text is no JSON.
+[[nodiscard]] std::vector<std::string_view> first_keys(std::string_view head);
 
 // The step time of "step_time_ms=412" in a line, in ns.
 [[nodiscard]] std::optional<double> named_time(std::string_view line, TimeUnit assumed);

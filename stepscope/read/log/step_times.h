@@ -4,12 +4,17 @@
 // docs/explanation/compare.md says how they are distinguished.
 //
 //   column or key   step_time, iteration_time, iter_time, wall, wall_time, duration, elapsed, time,
-//                   each with the suffix _ns, _us, _ms or _s, or without (then `unit` decides)
+//                   each with the suffix _ns, _us, _ms or _s, or without (then `unit` decides);
+//                   step_ms and the like
 //   cause           a column `cause`, `tag` or `event`: a note on the step, such as "checkpoint"
-//   step and rank   with columns of both names, the time of a step is its slowest rank's, and the
-//                   times of each rank are kept. Several rows of one rank and step are added up
-//                   where a column `phase`, `part`, `operation`, `op`, `op_type` or `optype` says
-//                   that they follow each other (forward, backward, optimizer), else refused
+//   rank            with a column of this name, the time of a step is its slowest rank's, and the
+//                   times of each rank are kept. A column `step`, `index` or `iteration` numbers
+//                   the steps; without it the n-th row of a rank is its n-th step
+//   phases          columns such as forward_ms and allreduce_ms (step_parts.h), or rows with the
+//                   name of the phase in a column `phase` or `part`. Without times of whole steps
+//                   the step is the sum of its phases. Rows of a column `operation`, `op`,
+//                   `op_type` or `optype` are added up where they are parts that follow each other
+//                   (forward, backward, optimizer), else refused
 //   rank0, rank1, … columns of one rank each, with or without a column of the step; rank_lists.h
 //                   has the same as JSON and as printed lines
 #pragma once
@@ -22,6 +27,7 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
+#include "stepscope/read/log/step_parts.h"
 #include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {
@@ -39,6 +45,7 @@ struct StepTimes {
   std::vector<std::int64_t> iterations{};
   std::vector<double> tokens{};  // parallel, > 0; empty unless the input gives it for each step
   std::vector<RankStepTime> ranks{};  // of each rank and numbered step; empty without ranks
+  StepParts parts{};                  // of tables that have phases; else empty
   // "column wall_ns", "Megatron-LM: elapsed time per iteration", "stepscope train", "numbers"
   std::string source{};
   bool unit_assumed = false;           // the input names no unit

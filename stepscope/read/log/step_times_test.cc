@@ -145,6 +145,14 @@ TEST(StepTimes, AFileIsToldByItsFirstBytes) {
   };
   EXPECT_EQ(kind("\n {\"traceEvents\": []}"), StepFileKind::trace);
   EXPECT_EQ(kind("[{\"ph\": \"X\"}]"), StepFileKind::trace);
+  EXPECT_EQ(kind("[{\"name\": \"step\", \"args\": {\"forward\": 1}}]"), StepFileKind::trace);
+  EXPECT_EQ(kind("{\"forward\": [1, 2], \"backward\": [3"), StepFileKind::list);
+  EXPECT_EQ(kind("{\"forward\": [1, 2, 3"), StepFileKind::list);
+  EXPECT_EQ(kind("{\"forward_ms\": 1, \"comm_ms\": 2, \"step_ms\": 3}\n"), StepFileKind::list);
+  EXPECT_EQ(kind("{\"forward_ms\": 1, \"comm_ms\": 2, \"step_time_ms\": 3}\n{\"forward_ms\": 1"),
+            StepFileKind::log);
+  EXPECT_EQ(kind("{\"forward\": 1, \"x\": {}}"), StepFileKind::trace);
+  EXPECT_EQ(kind("[{\"step\": 1, \"step_time_ms\": 7.5}]"), StepFileKind::list);
   EXPECT_EQ(kind("{\"schema\":\"stepscope.train/1\"}"), StepFileKind::train_json);
   EXPECT_EQ(kind("{\"step\": 1, \"step_time_ms\": 7.5}\n"), StepFileKind::log);
   EXPECT_EQ(kind("[rank0]: {'loss': 1.0}\n"), StepFileKind::log);
@@ -175,10 +183,126 @@ TEST(StepTimes, RowsThatMayOverlapAreNoSteps) {
   for (const char* text : {"rank,step,time_ms\n0,1,30\n0,1,60\n",
                            "rank,step,op,time_ms\n0,1,forward,30\n0,1,all_reduce,60\n",
                            "rank,step,op,time_ms\n0,1,forward,30\n0,1,forward,60\n",
-                           "step,op,time_ms\n1,forward-send,30\n1,backward,60\n",
-                           "phase,time_ms\nforward,30\nbackward,60\n"})
+                           "rank,op,time_ms\n0,forward,30\n0,backward,60\n",
+                           "rank,step,phase,time_ms\n0,1,forward,30\n0,1,forward,60\n",
+                           "step,op,time_ms\n1,forward-send,30\n1,backward,60\n"})
     EXPECT_NE(error_of(text).find(remedy), std::string::npos) << text << error_of(text);
   EXPECT_EQ(ns_of("phase,time_ms\ntrain,30\neval,60\n"), (Doubles{30e6, 60e6}));
+}
+
+TEST(StepTimes, WithoutAColumnOfStepsTheRowsOfARankAreItsSteps) {
+  const auto one = parse_step_times("rank,time_s\n0,0.9\n1,0.9\n2,1.2\n", "list");
+  ASSERT_TRUE(one) << one.error().message();
+  EXPECT_EQ(one->wall_ns, Doubles{1.2e9});
+  ASSERT_EQ(one->ranks.size(), 3U);
+  EXPECT_EQ(one->ranks[2].rank, 2);
+  EXPECT_EQ(one->ranks[2].iteration, 0);
+  const auto two = parse_step_times(
+      "rank,step_time_ms\nrank1,5\nrank0,4\nrank1,nan\nrank0,6\nrank1,7\nx,3\n", "list");
+  ASSERT_TRUE(two) << two.error().message();
+  EXPECT_EQ(two->wall_ns, (Doubles{5e6, 6e6, 7e6}));
+  EXPECT_EQ(two->ranks.back().iteration, 2);
+  EXPECT_EQ(two->left_out, 2U);
+}
+
+Texts part_names(const StepTimes& times) {
+  Texts names;
+  for (const StepPartName& part : times.parts.names) names.push_back(part.name);
+  return names;
+}
+
+TEST(StepTimes, RowsOfPhasesAreSteps) {
+  const auto times = parse_step_times(
+      "rank,step,phase,time_ms\n0,4,forward,40\n0,4,all-reduce,160\n1,4,forward,44\n"
+      "1,4,all-reduce,150\n0,5,forward,41\n0,5,my_phase,2\n0,5,x,-1\n",
+      "list");
+  ASSERT_TRUE(times) << times.error().message();
+  EXPECT_EQ(times->wall_ns, (Doubles{200e6, 43e6}));
+  EXPECT_EQ(times->iterations, (std::vector<std::int64_t>{4, 5}));
+  EXPECT_EQ(times->ranks.size(), 3U);
+  EXPECT_EQ(part_names(*times), (Texts{"forward", "all-reduce", "my_phase"}));
+  EXPECT_EQ(times->parts.names[1].kind, StepPartKind::communication);
+  EXPECT_EQ(times->parts.names[2].kind, StepPartKind::other);
+  EXPECT_TRUE(times->parts.summed);
+  EXPECT_EQ(times->left_out, 1U);
+  ASSERT_EQ(times->remarks.size(), 1U);
+  EXPECT_NE(times->remarks[0].find("sum of its phases"), std::string::npos);
+  const auto whole = parse_step_times(
+      "phase,time_s\nforward,1\nbackward,2\nstep,3.5\nforward,2\nbackward,2\nstep,4\n", "list");
+  ASSERT_TRUE(whole) << whole.error().message();
+  EXPECT_EQ(whole->wall_ns, (Doubles{3.5e9, 4e9}));
+  EXPECT_FALSE(whole->parts.summed);
+}
+
+TEST(StepTimes, ColumnsOfPhasesAreKeptAndOthersAreNamed) {
+  const auto times = parse_step_times(
+      "step,forward_ms,Backward_time_ms,comm_ms,step_ms,loss\n7,10,20,5,33,2.5\n8,11,21,,34,2.4\n",
+      "list");
+  ASSERT_TRUE(times) << times.error().message();
+  EXPECT_EQ(times->wall_ns, (Doubles{33e6, 34e6}));
+  EXPECT_EQ(part_names(*times), (Texts{"forward", "Backward_time", "comm"}));
+  EXPECT_FALSE(times->parts.summed);
+  ASSERT_EQ(times->parts.rows.size(), 2U);
+  EXPECT_EQ(times->parts.rows[1].ns, (Doubles{11e6, 21e6, 0}));
+  EXPECT_EQ(times->remarks, Texts{"columns not used: loss"});
+  const auto summed = parse_step_times("forward,backward\n1,2\n2,3\n", "list", TimeUnit::s);
+  ASSERT_TRUE(summed) << summed.error().message();
+  EXPECT_EQ(summed->wall_ns, (Doubles{3e9, 5e9}));
+  EXPECT_TRUE(summed->parts.summed && summed->unit_assumed && summed->remarks.empty());
+  const auto ranks =
+      parse_step_times("rank,compute_ms,comm_ms\n0,8,4\n1,9,4\n0,7,4\n1,7,5\n", "list");
+  ASSERT_TRUE(ranks) << ranks.error().message();
+  EXPECT_EQ(ranks->wall_ns, (Doubles{13e6, 12e6}));
+  EXPECT_EQ(ranks->parts.rows.size(), 4U);
+}
+
+// A column "data" may be anything, and a sentence is no table.
+TEST(StepTimes, OneNameOfAPhaseIsNoTable) {
+  const auto times = parse_step_times("step_time_ms,data,x\n5,3,1\n", "list");
+  ASSERT_TRUE(times);
+  EXPECT_TRUE(times->parts.names.empty());
+  EXPECT_EQ(times->remarks, Texts{"columns not used: data, x"});
+  EXPECT_NE(error_of("forward\n1\n").find("names no step time"), std::string::npos);
+  EXPECT_NE(error_of("data,other\n1,2\n").find("names no step time"), std::string::npos);
+  EXPECT_NE(error_of("Forward, then backward\n").find("names no step time"), std::string::npos);
+}
+
+TEST(StepTimes, JsonTablesAreReadLikeCsv) {
+  EXPECT_EQ(ns_of(R"({"step_time_ms": [5, 6.5]})"), (Doubles{5e6, 6.5e6}));
+  EXPECT_EQ(ns_of(R"([{"step": 1, "step_time_s": 0.5}, {"step": 2, "step_time_s": 0.25}])"),
+            (Doubles{0.5e9, 0.25e9}));
+  const auto phases = parse_step_times(
+      R"({"compute_ms": [850, 851], "comm_ms": [400, 401], "step_ms": [950, 951]})", "list");
+  ASSERT_TRUE(phases) << phases.error().message();
+  EXPECT_EQ(phases->wall_ns, (Doubles{950e6, 951e6}));
+  EXPECT_EQ(part_names(*phases), (Texts{"compute", "comm"}));
+  const auto one = parse_step_times(R"({"compute": 15, "comm": 20, "step_ms": 24})", "list");
+  ASSERT_TRUE(one) << one.error().message();
+  EXPECT_EQ(one->wall_ns, Doubles{24e6});
+  const auto rows = parse_step_times(
+      R"([{"phase": "forward", "time_ms": 3}, {"phase": "backward", "time_ms": 6}])", "list");
+  ASSERT_TRUE(rows) << rows.error().message();
+  EXPECT_EQ(rows->wall_ns, Doubles{9e6});
+  EXPECT_NE(error_of(R"([{"step_time_ms": 4}, 5])").find("no table of times"), std::string::npos);
+}
+
+// Lines of a health check behind the prefixes of launchers and loggers.
+TEST(StepTimes, PrintedListsOfRanksMayStandBehindAPrefix) {
+  for (const std::string prefix :
+       {"", "[default0]:", "[rank0]:", "[rank0]: ", "0: ", "2026-01-02 03:04:05 INFO ",
+        "[2026-01-02 03:04:05,678] [INFO] ", "INFO:root:", "[1,0]<stdout>: "}) {
+    const auto times =
+        parse_step_times(prefix + "Rank 0: avg=100.2ms, times=['101.1', '99.3']\n" + prefix + "\n" +
+                             prefix + "Rank 1: avg=119.9ms, times=['120.1', '119.7']\n",
+                         "list");
+    ASSERT_TRUE(times) << prefix << times.error().message();
+    EXPECT_EQ(times->wall_ns, (Doubles{120.1e6, 119.7e6})) << prefix;
+    EXPECT_EQ(times->ranks.size(), 4U) << prefix;
+  }
+  // No list of a rank, although words of one are there.
+  for (const char* text : {"Frank 0: avg=1ms, times=['1.0']\n", "[rank0]: times=['1.0']\n",
+                           "Rank 0 is slow: times=['1.0']\n", "Rank 0: times=['fast']\n"})
+    EXPECT_NE(error_of(text).find("names no step time"), std::string::npos) << text;
 }
 
 TEST(StepTimes, TimesByTheSizeOfAMessageAreNoSteps) {
