@@ -1331,6 +1331,36 @@ class CheckStepTimes(Record):
     columns: list[CheckStepTimesColumns]
     map: list[CheckStepTimesMap]
 
+class CheckPhasesRows(Record):
+    name: str | None
+    kind: str | None
+    count: int | None
+    mean_ns: float | None
+    mean: float | None
+    stdev_ns: float | None
+    stdev: float | None
+    max_ns: float | None
+    max: float | None
+    share: float | None
+
+class CheckPhasesOverlap(Record):
+    computation_ns: float | None
+    computation: float | None
+    communication_ns: float | None
+    communication: float | None
+    efficiency: float | None
+    without_ns: float | None
+    without: float | None
+    perfect_ns: float | None
+    perfect: float | None
+
+class CheckPhases(Record):
+    step_ns: float | None
+    step: float | None
+    summed: object
+    rows: list[CheckPhasesRows]
+    overlap: CheckPhasesOverlap
+
 class CheckLogTools(Record):
     name: str | None
     lines: int | None
@@ -1481,6 +1511,7 @@ class CheckAttributes:
     kind: str
     steps: CheckSteps
     step_times: CheckStepTimes
+    phases: CheckPhases | None
     mfu_convention: str | None
     log: CheckLog | None
     checks: list[CheckChecks]

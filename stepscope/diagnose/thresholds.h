@@ -82,6 +82,7 @@ inline constexpr double large_memory_use = 0.3;
 inline constexpr double much_imbalance = 0.05;
 inline constexpr double much_exposed = 0.10;
 inline constexpr double much_idle = 0.10;
+inline constexpr double little_overlap = 0.5;  // of what could overlap
 inline constexpr double much_data = 0.05;
 inline constexpr double much_memory_bound = 0.3;  // of the kernels' time
 inline constexpr double little_mfu = 0.30;

@@ -471,11 +471,12 @@ TEST(JsonContract, HoldsForAHistory) {
     EXPECT_TRUE(comparison.seen.contains(path)) << path;
 }
 
-// What `stepscope check` cannot show of an input without ranks.
+// What `stepscope check` cannot show of an input without ranks and phases.
 std::set<std::string> of_ranks() {
   std::set<std::string> some;
   for (const std::string& path : paths(documented("stepscope check")))
-    if (path.starts_with("step_times.ranks.") || path.starts_with("step_times.map."))
+    if (path.starts_with("step_times.ranks.") || path.starts_with("step_times.map.") ||
+        path.starts_with("phases"))
       some.insert(path);
   return some;
 }
@@ -500,6 +501,21 @@ TEST(JsonContract, HoldsForACheck) {
   for (const char* path : {"step_times.job", "step_times.ranks.deviation",
                            "step_times.columns.median_ns", "step_times.map.deviations"})
     EXPECT_TRUE(comparison.seen.contains(path)) << path;
+}
+
+TEST(JsonContract, HoldsForACheckOfPhases) {
+  const program::ScratchFolder scratch;
+  const std::string path = scratch.file("phases.csv");
+  std::ofstream(path) << "compute_ms,comm_ms,step_ms\n15,20,24\n15,21,25\n";
+  const auto run = program::run({"check", path, "--json", "-"});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  Comparison comparison;
+  compare(documented("stepscope check"), nlohmann::json::parse(run.printed), comparison);
+  EXPECT_EQ(comparison.problems, std::vector<std::string>{});
+  for (const char* key :
+       {"phases.step_ns", "phases.summed", "phases.rows.kind", "phases.rows.share",
+        "phases.overlap.efficiency", "phases.overlap.perfect_ns"})
+    EXPECT_TRUE(comparison.seen.contains(key)) << key;
 }
 
 // Forty records of Megatron-DeepSpeed, a restart, a slower end, and other lines of logs.

@@ -239,6 +239,7 @@ Result<Done> check_times(const CheckRequest& r, const DescribedJob& described, S
   std::vector<RankOfStep> ranks;
   for (const RankStepTime& t : times->ranks)
     ranks.push_back({.rank = t.rank, .number = t.iteration, .wall_ns = t.wall_ns});
+  const StepParts parts = std::move(times->parts);
   const LaunchSteps launch = launch_of(std::move(*times), c.input, c.warnings);
   const bool list = kind == StepFileKind::list;
   c.kind = list ? CheckedKind::list : CheckedKind::train;
@@ -250,6 +251,7 @@ Result<Done> check_times(const CheckRequest& r, const DescribedJob& described, S
   }
   c.facts.arm = describe_arm({&launch, 1});
   take_times(steps, ranks, c);
+  c.phases = phase_times(parts, c.times.counted_from);
   for (Message& slow : slow_ranks(c.times)) c.late.push_back(std::move(slow));
   if (list) take_rates_of_times(r, described, c);
   return Done{};
@@ -560,6 +562,7 @@ std::vector<CheckLine> check_lines(const CheckResult& c) {
       share_line(f, "idle", idle, threshold::much_idle, msg::share_is_idle),
       headroom_line(f, c.log ? &*c.log : nullptr)};
   if (c.gpu_use) lines.push_back(gpu_line(*c.gpu_use));
+  if (c.phases) std::ranges::move(phase_lines(*c.phases), std::back_inserter(lines));
   return lines;
 }
 

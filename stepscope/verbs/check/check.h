@@ -19,7 +19,9 @@
 #include "stepscope/fit/log_rates.h"
 #include "stepscope/read/log/step_times.h"
 #include "stepscope/say/message.h"
+#include "stepscope/verbs/check/check_line.h"
 #include "stepscope/verbs/check/gpu_use.h"
+#include "stepscope/verbs/check/phase_times.h"
 #include "stepscope/verbs/inputs/job_description.h"
 #include "stepscope/verbs/inputs/traces.h"
 
@@ -27,17 +29,6 @@ namespace stepscope {
 
 enum class CheckedKind : std::uint8_t { trace, train, log, list };
 inline constexpr auto checked_kind_names = enum_names<CheckedKind::list>;
-
-enum class CheckStatus : std::uint8_t { good, look, unknown };
-inline constexpr auto check_status_names = enum_names<CheckStatus::unknown>;
-
-struct CheckLine {
-  std::string name;  // "steps", "mfu", "rank_balance", "stragglers", "communication",
-                     // "idle", "headroom", "gpu_utilization"
-  CheckStatus status = CheckStatus::unknown;
-  std::optional<double> value;  // share of one; steps: effective ones
-  Message sentence;
-};
 
 // `stepscope check`: what do a few steps show already, of a trace, a log, the JSON of `stepscope
 // train` or a list of step times?
@@ -60,10 +51,12 @@ struct CheckResult {
   StepTimesByRank times{};         // steps are numbered from 0 on if the input does not number them
   std::optional<JobResult> job{};  // of traces
   std::optional<LogFacts> log{};   // of a log
+  std::optional<PhaseTimes> phases{};   // of a table that has them
   std::optional<GpuUse> gpu_use{};      // of logs of GPUs
   Messages late{};                      // the ranks that are late
   Message why_no_mfu{};                 // where the facts have no MFU
   Message impossible_mfu{};             // where it would be above the peak; the facts have no MFU
+  bool recompute_needs_model = false;   // for HFU: FLOPs do not show what is repeated
   bool model_given = false;             // or its FLOPs
   double least_effective = 8;           // steps that a comparison needs
   std::vector<CheckLine> lines{};       // what each figure means
@@ -74,7 +67,8 @@ struct CheckResult {
   Run run{};                      // owns the names that `job` refers to
 };
 
-// In that order; the last one only if a log of GPUs is among the inputs.
+// In that order; gpu_utilization only if a log of GPUs is among the inputs, phases and overlap only
+// of a table that has them.
 [[nodiscard]] std::vector<CheckLine> check_lines(const CheckResult& result);
 // What another recording should have that this one lacks.
 [[nodiscard]] Messages record_next(const CheckResult& result);

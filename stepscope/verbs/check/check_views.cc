@@ -82,6 +82,30 @@ Json step_times_tree(const StepTimesByRank& t) {
           {"map", std::move(map)}};
 }
 
+Json phases_tree(const std::optional<PhaseTimes>& phases) {
+  if (!phases) return nullptr;
+  Json rows = Json::array();
+  for (const PhaseRow& row : phases->rows)
+    rows.push_back({{"name", row.name},
+                    {"kind", name_of(step_part_kind_names, row.kind)},
+                    {"count", row.count},
+                    {"mean_ns", row.mean_ns},
+                    {"stdev_ns", real(row.stdev_ns)},
+                    {"max_ns", row.max_ns},
+                    {"share", row.share}});
+  Json overlap = nullptr;
+  if (const auto& o = phases->overlap)
+    overlap = {{"computation_ns", o->computation_ns},
+               {"communication_ns", o->communication_ns},
+               {"efficiency", real(o->efficiency)},
+               {"without_ns", o->computation_ns + o->communication_ns},
+               {"perfect_ns", std::max(o->computation_ns, o->communication_ns)}};
+  return {{"step_ns", phases->step_ns},
+          {"summed", phases->summed},
+          {"rows", std::move(rows)},
+          {"overlap", std::move(overlap)}};
+}
+
 Json checklists_tree(const std::vector<Checklist>& lists) {
   if (lists.empty()) return nullptr;
   Json out = Json::array();
@@ -112,6 +136,7 @@ Json check_tree(const CheckResult& r) {
           {"kind", name_of(checked_kind_names, r.kind)},
           {"steps", arm_tree(r.input, r.facts.arm)},
           {"step_times", step_times_tree(r.times)},
+          {"phases", phases_tree(r.phases)},
           {"mfu_convention", text_or_null(r.facts.mfu_convention)},
           {"log", !r.log ? Json(nullptr) : log_tree(*r.log)},
           {"checks", std::move(checks)},
@@ -180,6 +205,21 @@ std::string step_times_table(const StepTimesByRank& t, std::size_t width) {
   return out;
 }
 
+std::string phases_table(const PhaseTimes& phases, std::size_t width) {
+  std::vector<std::vector<std::string>> rows;
+  for (const PhaseRow& row : phases.rows)
+    rows.push_back({printable(row.name), std::to_string(row.count), format_time(row.mean_ns),
+                    row.stdev_ns ? format_time(*row.stdev_ns) : "-", format_time(row.max_ns),
+                    format_percent(row.share)});
+  return "\nPhases:\n" + text_table({{"", false},
+                                     {"steps"},
+                                     {"mean a step"},
+                                     {"stdev"},
+                                     {"max"},
+                                     {phases.summed ? "of their sum" : "of the step"}},
+                                    std::move(rows), width);
+}
+
 // The evidence of long lines goes on below its begin.
 std::string checklists_text(const std::vector<Checklist>& lists, std::size_t width) {
   constexpr std::size_t indent = 34;
@@ -217,6 +257,7 @@ std::string check_text(const CheckResult& r, const TextOptions& options) {
   out += checklists_text(r.checklists, width);
   out += outlier_text(r.kind == CheckedKind::list ? "the list" : "these steps", r.facts.arm);
   out += step_times_table(r.times, width);
+  if (r.phases) out += phases_table(*r.phases, width);
   if (r.log) out += log_text(*r.log, options);
   if (!r.record_next.empty()) out += "\nRecord next:\n";
   for (const Message& what : r.record_next) out += "  " + say(what) + '\n';
