@@ -395,6 +395,8 @@ Checklist stragglers(const ChecklistInput& in) {
     out.lines.push_back(judged(name, false, msg::clauses(in.late)));
   else if (in.facts.arrivals_known)
     out.lines.push_back(judged(name, true, msg::no_rank_stands_out()));
+  else if (in.times_compared)
+    out.lines.push_back(judged(name, true, msg::no_rank_stands_out_by_times()));
   else
     out.lines.push_back(unknown(name, in.facts.why_arrivals_unknown.empty()
                                           ? msg::arrivals_unknown()

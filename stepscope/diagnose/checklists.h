@@ -41,9 +41,10 @@ struct ChecklistInput {
   const Machine* machine = nullptr;     // of the ranks' GPU, null: unknown
   std::optional<int> world_size{};
   std::optional<double> memory_share{};  // of the device's memory at the peak, if a log gives it
-  Message lacking{};    // without a job: why the input gives no answer, and the remedy
-  Message no_device{};  // the same for kernels and memory of a GPU; empty: as `lacking`
-  Messages late{};      // the ranks that are late
+  Message lacking{};            // without a job: why the input gives no answer, and the remedy
+  Message no_device{};          // the same for kernels and memory of a GPU; empty: as `lacking`
+  Messages late{};              // the ranks that are late
+  bool times_compared = false;  // of the steps of two ranks or more
 };
 
 // The five lists, in the order of their names above.

@@ -46,7 +46,8 @@ void take_checklists(const DescribedJob& r, CheckResult& c) {
                              .findings = findings,
                              .machine = known,
                              .world_size = c.run.world_size,
-                             .late = c.late});
+                             .late = c.late,
+                             .times_compared = c.times.ranks.size() > 1});
 }
 
 // Fills the checklists of an input that is no trace.
@@ -55,7 +56,10 @@ void take_checklists(CheckResult& c) {
                           : c.kind == CheckedKind::log ? msg::log_lacks()
                                                        : msg::list_lacks();
   const double used = c.log ? c.log->account.memory_share.value_or(0) : 0;
-  ChecklistInput input{.facts = c.facts, .lacking = lacking, .late = c.late};
+  ChecklistInput input{.facts = c.facts,
+                       .lacking = lacking,
+                       .late = c.late,
+                       .times_compared = c.times.ranks.size() > 1};
   if (c.kind == CheckedKind::train) input.no_device = msg::train_has_no_device();
   if (used > 0 && used <= 1) input.memory_share = used;
   c.checklists = checklists(input);
@@ -197,12 +201,17 @@ Messages slow_ranks(const StepTimesByRank& times) {
   return sentences;
 }
 
-// FLOPs that a step repeats; absent if nobody says whether it repeats any.
+// FLOPs that a step repeats; absent if nobody says whether it repeats any, or which. Without a
+// model full recomputation repeats the forward pass: a third of `given`, the FLOPs of the model.
 std::optional<Flops> repeated_flops(std::optional<Recompute> how, const Transformer* model,
-                                    std::int64_t batch, std::int64_t sequence) {
+                                    std::int64_t batch, std::int64_t sequence,
+                                    std::optional<Flops> given) {
   if (!how) return std::nullopt;
   if (*how == Recompute::none) return Flops{};
-  if (model == nullptr || batch <= 0 || sequence <= 0) return std::nullopt;
+  if (model == nullptr || batch <= 0 || sequence <= 0) {
+    if (*how != Recompute::full || !given) return std::nullopt;
+    return Flops{given->value / 3};
+  }
   Plan plan;
   plan.batch.global = batch;
   plan.batch.sequence = sequence;
@@ -227,9 +236,10 @@ void take_rates_of_times(const CheckRequest& request, const DescribedJob& r, Che
   const Flops model = r.model_flops.front().per_step;
   c.facts.mfu = model.value / at_peak;
   c.facts.mfu_convention = r.model_flops.front().convention;
-  if (const auto again = repeated_flops(request.recompute, r.model ? &*r.model : nullptr,
-                                        r.global_batch, r.sequence))
-    c.facts.hfu = (model + *again).value / at_peak;
+  const auto again = repeated_flops(request.recompute, r.model ? &*r.model : nullptr,
+                                    r.global_batch, r.sequence, model);
+  if (again) c.facts.hfu = (model + *again).value / at_peak;
+  c.recompute_needs_model = request.recompute && !again;
 }
 
 Result<Done> check_times(const CheckRequest& r, const DescribedJob& described, StepFileKind kind,
@@ -292,8 +302,10 @@ std::optional<Recompute> recompute_of(const CheckRequest& request, const LogFact
 
 void take_hfu(const CheckRequest& request, const LogFacts& of, FlopRate peak, CheckResult& c) {
   const LogModel& m = of.model;
-  const auto again = repeated_flops(recompute_of(request, of), m.model ? &*m.model : nullptr,
-                                    m.batch.value_or(0), m.sequence.value_or(0));
+  const auto how = recompute_of(request, of);
+  const auto again = repeated_flops(how, m.model ? &*m.model : nullptr, m.batch.value_or(0),
+                                    m.sequence.value_or(0), m.flops_per_step);
+  c.recompute_needs_model = how && !again;
   if (again && m.devices && of.account.median_ns > 0)
     c.facts.hfu =
         *c.facts.mfu + again->value / (of.account.median_ns / 1e9 * *m.devices * peak.value);
@@ -476,7 +488,9 @@ CheckLine mfu_line(const CheckResult& c) {
           .status = good_if(*f.mfu >= threshold::little_mfu),
           .value = f.mfu,
           .sentence = f.hfu ? msg::mfu_and_hfu(Percent{*f.mfu}, f.mfu_convention, Percent{*f.hfu})
-                            : msg::mfu_alone(Percent{*f.mfu}, f.mfu_convention)};
+                      : c.recompute_needs_model
+                          ? msg::mfu_recompute_unknown(Percent{*f.mfu}, f.mfu_convention)
+                          : msg::mfu_alone(Percent{*f.mfu}, f.mfu_convention)};
 }
 
 CheckLine balance_line(const StepFacts& f) {

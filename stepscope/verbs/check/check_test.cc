@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -326,6 +327,84 @@ TEST_F(CheckInput, ATableOfMessagesIsNoListOfSteps) {
   ASSERT_FALSE(c);
   EXPECT_NE(c.error().message().find("stepscope calibrate"), std::string::npos)
       << c.error().message();
+}
+
+const CheckLine& line_of(const CheckResult& c, const std::string& name) {
+  for (const CheckLine& l : c.lines)
+    if (l.name == name) return l;
+  ADD_FAILURE() << name;
+  return c.lines.front();
+}
+
+TEST_F(CheckInput, OneTimeOfEachRankNamesTheSlowOne) {
+  const CheckResult c = check_of("rank,time_s\n0,0.967\n1,0.967\n2,0.967\n3,1.234\n");
+  EXPECT_EQ(say_all(c.late), std::vector<std::string>{"a step of rank 3 takes 27.6 % longer than "
+                                                      "that of the median rank"});
+}
+
+TEST_F(CheckInput, TheFirstOfThreeStepsMayBeCold) {
+  const CheckResult c = check_of("step_time_ms\n1100\n100\n100\n");
+  EXPECT_EQ(c.facts.arm.steps, 2U);
+  EXPECT_NE(say(line_of(c, "steps").sentence)
+                .find("; the first step takes up to 11.0 times as long: left out as warm-up"),
+            std::string::npos)
+      << say(line_of(c, "steps").sentence);
+}
+
+// 2.2 exaFLOP in 60 s on 1,024 devices of 312 TFLOP/s, and a third of it again.
+TEST_F(CheckInput, HfuOfGivenFlopsCountsTheRepeatedForwardPass) {
+  CheckRequest r{.unit = TimeUnit::s, .recompute = Recompute::full};
+  r.job.model_flops_per_step = 2.2020096e18;
+  r.job.peak_tflops = 312;
+  r.job.devices = 1024;
+  const CheckResult full = check_of("60\n60\n60\n", r);
+  ASSERT_TRUE(full.facts.mfu && full.facts.hfu);
+  EXPECT_NEAR(*full.facts.mfu, 0.11487, 1e-4);
+  EXPECT_NEAR(*full.facts.hfu / *full.facts.mfu, 8.0 / 6, 1e-9);
+  r.recompute = Recompute::selective;
+  const CheckResult selective = check_of("60\n60\n60\n", r);
+  EXPECT_FALSE(selective.facts.hfu);
+  EXPECT_NE(say(line_of(selective, "mfu").sentence).find("HFU is not known"), std::string::npos);
+}
+
+TEST_F(CheckInput, TheListOfChecksSaysOfRanksWhatTheHeadSays) {
+  CheckRequest r;
+  r.list = true;
+  const CheckResult c = check_of(table_of(4, 0), r);
+  for (const Checklist& list : c.checklists)
+    if (list.name == "stragglers") {
+      EXPECT_EQ(list.lines.front().evidence, line_of(c, "stragglers").sentence);
+    }
+}
+
+TEST_F(CheckInput, ThePhaseThatTakesMostIsNamed) {
+  const CheckResult c = check_of(
+      "rank,step,phase,time_ms\n0,0,forward,40\n0,0,backward,80\n0,0,allreduce,160\n"
+      "0,0,optimizer,10\n0,0,data_loading,10\n0,1,forward,42\n0,1,backward,82\n"
+      "0,1,allreduce,164\n0,1,optimizer,10\n0,1,data_loading,10\n");
+  ASSERT_TRUE(c.phases);
+  EXPECT_EQ(c.phases->rows.front().name, "allreduce");
+  EXPECT_NEAR(c.phases->rows.front().share, 162.0 / 304, 1e-9);
+  EXPECT_NEAR(*c.phases->rows.front().stdev_ns, std::sqrt(8.0) * 1e6, 1);
+  EXPECT_FALSE(c.phases->overlap);
+  EXPECT_EQ(say(line_of(c, "phases").sentence),
+            "allreduce takes most: 162 ms a step, 53.3 % of the sum of the phases; communication "
+            "takes 1.33 times as long as forward and backward");
+  EXPECT_FALSE(check_of("5\n6\n").phases);
+}
+
+TEST_F(CheckInput, OverlapFollowsFromThreeTimes) {
+  const CheckResult c = check_of("compute_ms,comm_ms,step_ms\n15,20,24\n");
+  EXPECT_NEAR(*line_of(c, "overlap").value, 11.0 / 15, 1e-9);
+  EXPECT_EQ(
+      say(line_of(c, "overlap").sentence),
+      "73.3 % of the possible overlap: 15.0 ms of computation and 20.0 ms of communication in "
+      "a step of 24.0 ms; without overlap 35.0 ms, with perfect overlap 20.0 ms. Idle time "
+      "counts against it");
+  const CheckResult none = check_of("compute_ms,comm_ms,step_ms\n15,20,36\n");
+  EXPECT_EQ(*line_of(none, "overlap").value, 0);
+  const CheckResult wrong = check_of("compute_ms,comm_ms,step_ms\n15,20,19\n");
+  EXPECT_EQ(line_of(wrong, "overlap").status, CheckStatus::unknown);
 }
 
 }  // namespace
