@@ -26,11 +26,16 @@ int (*measuring)(const CalibrateFlags& flags) = nullptr;
 
 int fit_benchmarks_of(const CalibrateFlags& flags) {
   const auto given = [](int n) { return n > 0 ? std::optional(n) : std::nullopt; };
+  const auto kind = collective_named(flags.collective);
+  if (!kind)
+    return refused({.what = fmt::format("--collective: {} is no collective", flags.collective),
+                    .hint = "give all_reduce, all_gather, reduce_scatter, all_to_all, …"});
   Failures failures;
   const auto result =
       calibrate_from({.files = flags.from,
                       .machine = flags.machine,
-                      .place = {.ranks = given(flags.ranks), .hosts = given(flags.hosts)}},
+                      .place = {.ranks = given(flags.ranks), .hosts = given(flags.hosts)},
+                      .table = {.kind = *kind, .unit = *time_unit(flags.unit)}},
                      progress_of(failures));
   if (!result) return refused(result.error());
   if (!result->machine) return exit_failed;
@@ -80,9 +85,9 @@ void declare(CLI::App& app, CalibrateFlags& f) {
   app.add_flag("--quick", f.quick, "Take seconds instead of half a minute, and be coarser")
       ->group(measuring);
   app.add_option("--from", f.from,
-                 "Outputs of nccl-tests or OSU micro-benchmarks, to which the machine's links are "
-                 "fitted instead of measuring, and of python -m stepscope.torch.kernels, to which "
-                 "its compute curves are fitted")
+                 "Outputs of nccl-tests or OSU micro-benchmarks, or tables of sizes and times "
+                 "(CSV, JSON), to which the machine's links are fitted instead of measuring, and "
+                 "of python -m stepscope.torch.kernels, to which its compute curves are fitted")
       ->type_name("FILE")
       ->group(benchmarks);
   declare_machine(app, f.machine,
@@ -94,6 +99,13 @@ void declare(CLI::App& app, CalibrateFlags& f) {
            1, 100000)
       ->default_str("1")
       ->group(benchmarks);
+  app.add_option("--collective", f.collective, "Collective of a table of --from that names none")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group(benchmarks);
+  as_choice(app.add_option("--unit", f.unit, "Unit of a table's times whose header names none"),
+            {"ns", "us", "ms", "s"})
+      ->group(benchmarks);
   declare_json(app, f.out.json);
   declare_html(app, f.out.html);
   mark_common(app, {"--ranks", "--drive", "--quick", "--from", "--machine", "--json", "--html"});
@@ -101,6 +113,7 @@ void declare(CLI::App& app, CalibrateFlags& f) {
       "stepscope calibrate here.json && stepscope predict gpt2 --machine here.json "
       "--gpus 2 --global-batch 16 --seq 128 --dtype fp32\n"
       "stepscope calibrate cluster.json --from nccl_tests.txt --machine h100_sxm_80gb\n"
+      "stepscope calibrate cluster.json --from sizes.csv --machine h100_sxm_80gb --ranks 8\n"
       "stepscope calibrate gpu.json --from kernels.jsonl");
 }
 

@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/kernels/read_kernel_times.h"
 #include "stepscope/read/nccl/read_comm_benchmark.h"
+#include "stepscope/read/nccl/size_time_table.h"
 
 namespace stepscope {
 namespace {
@@ -75,6 +78,13 @@ Result<CalibrateFromResult> calibrate_from(const CalibrateFromRequest& request,
         result.kernels.push_back(std::move(*kernels));
       } else {
         fail(progress, result.failures, kernels.error());
+      }
+    } else if (looks_like_size_times(*text)) {
+      if (auto tables = parse_size_times(*text, path, request.table)) {
+        files.push_back({path, {}});
+        std::ranges::move(*tables, std::back_inserter(read));
+      } else {
+        fail(progress, result.failures, tables.error());
       }
     } else if (auto benchmark = parse_comm_benchmark(*text, path)) {
       files.push_back({path, benchmark->device});

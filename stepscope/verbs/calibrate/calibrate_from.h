@@ -11,15 +11,18 @@
 #include "stepscope/base/result.h"
 #include "stepscope/fit/benchmark_fit.h"
 #include "stepscope/fit/kernels/kernel_fit.h"
+#include "stepscope/read/nccl/size_time_table.h"
 
 namespace stepscope {
 
 struct CalibrateFromRequest {
-  // Outputs of nccl-tests, of OSU micro-benchmarks, or of python -m stepscope.torch.kernels.
+  // Outputs of nccl-tests, of OSU micro-benchmarks, or of python -m stepscope.torch.kernels; tables
+  // of messages' sizes and times.
   std::vector<std::string> files{};
   // That they ran on: of the catalogue, or a machine file. Empty: by the first device they name.
   std::string machine{};
-  BenchmarkPlace place{};  // where a file does not say: ranks, and hosts (one)
+  BenchmarkPlace place{};   // where a file does not say: ranks, and hosts (one)
+  SizeTimeOptions table{};  // where a table does not say: collective, unit of times
 };
 
 struct CalibrateFromResult {

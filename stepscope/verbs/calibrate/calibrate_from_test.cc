@@ -38,5 +38,28 @@ TEST(CalibrateFrom, WithoutADeviceAMachineHasToBeGiven) {
   EXPECT_EQ(known->benchmarks.size(), 1U);
 }
 
+// 20 us + size / 100 GB/s on eight ranks.
+TEST(CalibrateFrom, ATableOfSizesAndTimesIsFitted) {
+  const std::string path = testing::TempDir() + "sizes.csv";
+  std::ofstream table(path);
+  table << "size,time\n";
+  for (double size = 1024; size <= 1 << 28; size *= 4)
+    table << size << ',' << 20e-6 + size / 100e9 << '\n';
+  table.close();
+  const auto result =
+      calibrate_from({.files = {path}, .machine = "h100_sxm_80gb", .place = {.ranks = 8}});
+  ASSERT_TRUE(result) << result.error().message();
+  ASSERT_TRUE(result->fit) << (result->failures.empty() ? "" : result->failures[0].message());
+  const auto& fit = result->fit->transfers.front();
+  EXPECT_EQ(fit.kind, CollectiveKind::all_reduce);
+  ASSERT_TRUE(fit.answer.fit);
+  EXPECT_NEAR(fit.answer.fit->pieces.front().start, 20e-6, 1e-6);
+  EXPECT_TRUE(
+      result->benchmarks.front().benchmark.notes.contains("times_without_a_unit_taken_as_s"));
+  const auto no_ranks = calibrate_from({.files = {path}, .machine = "h100_sxm_80gb"});
+  ASSERT_TRUE(no_ranks);
+  EXPECT_NE(no_ranks->failures.front().message().find("--ranks"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace stepscope
