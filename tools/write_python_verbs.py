@@ -21,7 +21,19 @@ VERBS = {
     "analyze": ("Analysis", [("inputs", "Inputs", None)], "place.paths_of(inputs)"),
     "whatif": ("WhatIf", [("inputs", "Inputs", None)], "place.paths_of(inputs)"),
     "project": ("Projection", [("inputs", "Inputs", None)], "place.paths_of(inputs)"),
-    "check": ("Check", [("inputs", "Inputs", None)], "place.paths_of(inputs)"),
+    "check": (
+        "Check",
+        [
+            (
+                "inputs",
+                "Inputs | StepTimes",
+                "Traces of one run, a training log, the JSON of stepscope train, or step times: a file, one file of each "
+                "rank, numbers, a list of numbers for each rank, or a dict of lists by rank or phase (seconds unless "
+                "`unit` is given). Logs of nvidia-smi or DCGM with them.",
+            )
+        ],
+        "checked_paths(inputs, unit, place)",
+    ),
     "digest": ("Digest", [("inputs", "Inputs", None)], "place.paths_of(inputs)"),
     "live": ("Live", [("sources", "Inputs", None)], "place.paths_of(sources)"),
     "hang": ("Hang", [("inputs", "Inputs", None)], "place.paths_of(inputs)"),
@@ -148,7 +160,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Literal
 
-    from stepscope.kinds import Axes, Inputs, Launches, Named, Numbers, Settings, Span
+    from stepscope.kinds import (
+        Axes,
+        Inputs,
+        Launches,
+        Named,
+        Numbers,
+        Settings,
+        Span,
+        StepTimes,
+    )
     from stepscope.options import (
         Collective,
         Details,
@@ -314,6 +335,8 @@ def verb_text(core, verb):
     lines.append("    with files() as place:")
     if verb == "compare":
         lines.append("        from stepscope.launches import label_of, launches_of\n")
+    if verb == "check":
+        lines.append("        from stepscope.launches import checked_paths\n")
     lines.append("        arguments = arguments_of(")
     lines.append(f'            "{verb}",')
     lines.append(wrapped_text(" ".join(takes)))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compare() takes as the launches of a side: paths, results, and lists of numbers."""
+"""What compare() takes as the launches of a side, and check() as its inputs: paths, results, numbers."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from stepscope.errors import UsageError
 from stepscope.results import Result
@@ -13,7 +13,7 @@ from stepscope.results import Result
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from stepscope.inputs import files
-    from stepscope.kinds import Launches
+    from stepscope.kinds import Inputs, Launches, StepTimes
 
 
 def launches_of(side: str, given: Launches | None, unit: str | None, place: files) -> list[str]:
@@ -43,6 +43,74 @@ def label_of(given: Launches | None) -> str | None:
     return None if hasattr(given, "read") else "step times"
 
 
+def checked_paths(inputs: Inputs | StepTimes, unit: str | None, place: files) -> list[str]:
+    """The paths of what check() reads. Numbers become a table: a column for each rank or phase."""
+    columns = _columns_of(inputs)
+    if columns is None:
+        return place.paths_of(inputs)  # type: ignore[arg-type]
+    rows = max(len(times) for times in columns.values())
+    lines = [",".join(f"{name}_{unit or 's'}" for name in columns)]
+    for i in range(rows):
+        lines.append(
+            ",".join(
+                _cell(name, i, times[i]) if i < len(times) else ""
+                for name, times in columns.items()
+            )
+        )
+    return [place.write("step_times.csv", "\n".join(lines) + "\n")]
+
+
+def _columns_of(inputs: object) -> dict[str, list[object]] | None:
+    """Lists of numbers by column; None where the inputs are paths or file objects."""
+    if isinstance(inputs, (str, os.PathLike)) or hasattr(inputs, "read"):
+        return None
+    if isinstance(inputs, Mapping):
+        return {
+            f"rank{name}" if isinstance(name, int) else _header(name): _list_of(times)
+            for name, times in inputs.items()
+        } or None
+    if not isinstance(inputs, (list, tuple)) and not hasattr(inputs, "__array__"):
+        return None
+    items = list(inputs)  # type: ignore[arg-type]
+    if items and all(map(_is_number, items)):
+        return {"step_time": items}
+    if items and all(_is_list(item) for item in items):
+        return {f"rank{rank}": _list_of(times) for rank, times in enumerate(items)}
+    return None
+
+
+def _header(name: object) -> str:
+    if not isinstance(name, str) or not name or set(name) & set(',;\t"\r\n'):
+        raise UsageError(
+            f"{name!r} is no name of a rank or a phase", remedy='name them "rank0" or "forward"'
+        )
+    return name
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not (
+        isinstance(value, (str, bytes, os.PathLike, Mapping)) or hasattr(value, "read")
+    )
+
+
+def _list_of(times: object) -> list[object]:
+    return list(times) if _is_list(times) else [times]  # type: ignore[call-overload]
+
+
+def _cell(column: str, at: int, time: object) -> str:
+    return repr(_step_time(f"{column}[{at}]", time))
+
+
+def _step_time(name: str, time: object) -> float:
+    number = float(time) if _is_number(time) else math.nan  # type: ignore[arg-type]
+    if not number > 0 or math.isinf(number):
+        raise UsageError(
+            f"{name} is {time!r}, which is no step time",
+            remedy="give positive numbers: seconds, or another unit with unit='ms'",
+        )
+    return number
+
+
 def _is_number(value: object) -> bool:
     return hasattr(value, "__float__") and not getattr(value, "ndim", 0)
 
@@ -70,14 +138,7 @@ def _path_of(side: str, launch: object, unit: str | None, place: files) -> str:
 def _path_of_numbers(side: str, times: list[object], unit: str | None, place: files) -> str:
     """A list of step times. Seconds, or in `unit`."""
     lines = [f"step_time_{unit or 's'}"]
-    for i, time in enumerate(times):
-        number = float(time) if _is_number(time) else math.nan  # type: ignore[arg-type]
-        if not number > 0 or math.isinf(number):
-            raise UsageError(
-                f"{side}[{i}] is {time!r}, which is no step time",
-                remedy="give positive numbers: seconds, or another unit with unit='ms'",
-            )
-        lines.append(repr(number))
+    lines += [repr(_step_time(f"{side}[{i}]", time)) for i, time in enumerate(times)]
     return place.write(f"{side}.csv", "\n".join(lines) + "\n")
 
 
@@ -96,6 +157,8 @@ def _path_of_result(side: str, result: Result, place: files) -> str:
             remedy="give a result without these, or step times: a.steps['wall_ns'] with unit='ns'",
         )
     inputs = result._inputs
+    if _columns_of(inputs) is not None:
+        return checked_paths(inputs, None, place)[0]
     sources = (
         [inputs]
         if isinstance(inputs, (str, os.PathLike)) or hasattr(inputs, "read")

@@ -50,7 +50,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Literal
 
-    from stepscope.kinds import Axes, Inputs, Launches, Named, Numbers, Settings, Span
+    from stepscope.kinds import (
+        Axes,
+        Inputs,
+        Launches,
+        Named,
+        Numbers,
+        Settings,
+        Span,
+        StepTimes,
+    )
     from stepscope.options import (
         Collective,
         Details,
@@ -257,7 +266,7 @@ def project(
 
 @named
 def check(
-    inputs: Inputs,
+    inputs: Inputs | StepTimes,
     *,
     model: Named | None = None,
     machine: Named | None = None,
@@ -272,8 +281,10 @@ def check(
     """Says what a few steps, a training log or a list of step times tell already, how sure that
     is, and what to record next.
 
-    inputs: Traces of one run, a training log, the JSON of stepscope train, or step times: one
-        list, or one file of each rank; logs of nvidia-smi or DCGM with them.
+    inputs: Traces of one run, a training log, the JSON of stepscope train, or step times: a
+        file, one file of each rank, numbers, a list of numbers for each rank, or a dict of
+        lists by rank or phase (seconds unless `unit` is given). Logs of nvidia-smi or DCGM with
+        them.
     model: Model of the run, for its FLOPs and the expected step: a name, a file of ours or a
         Hugging Face config.json.
     machine: Device of the run: a machine of the catalogue or a file.
@@ -288,6 +299,8 @@ def check(
         kernel_rules), or a dict.
     """
     with files() as place:
+        from stepscope.launches import checked_paths
+
         arguments = arguments_of(
             "check",
             "step-annotation kernel-rules model-flops-per-step peak-tflops",
@@ -306,7 +319,7 @@ def check(
             ],
             place,
         )
-        arguments += ["--", *place.paths_of(inputs)]
+        arguments += ["--", *(checked_paths(inputs, unit, place))]
         part = [name for name, value in (("unit", unit), ("reading", reading)) if value is not None]
         return Check(_core.check(arguments), inputs, part)
 

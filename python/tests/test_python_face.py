@@ -407,6 +407,34 @@ def test_compare_takes_results_and_paths(analysis, tmp_path):
     assert wall.a.steps == len(analysis.steps)
 
 
+def test_check_takes_numbers_of_ranks_and_phases():
+    one = ss.check([60.0] * 4, model="gpt3-175b", global_batch=1024, seq=2048, machine="a100_sxm_80gb", gpus=1024)  # fmt: skip
+    assert one.steps.median == 60
+    assert "of the peak" in next(line.sentence for line in one.checks if line.name == "mfu")
+    ranks = ss.check([[0.1, 0.1], [0.1, 0.1], [0.12, 0.12]])
+    assert [row.rank for row in ranks.step_times.ranks] == [0, 1, 2]
+    named = ss.check({"rank0": [100, 100], "rank1": [100, 101]}, unit="ms")
+    assert named.steps.median == pytest.approx(0.1005)
+    assert ss.check({0: [0.1], 1: [0.1]}).step_times.steps == 1
+    phases = ss.check({"compute": 0.015, "comm": 0.020, "step": 0.024})
+    assert phases.phases.overlap.efficiency == pytest.approx(11 / 15)
+    assert ss.compare(ss.check([0.1, 0.1, 0.1]), [0.1, 0.1, 0.1]).ratio == 1
+    numpy = pytest.importorskip("numpy")
+    assert ss.check(numpy.array([[0.1, 0.2], [0.1, 0.2]])).steps.steps == 2
+
+
+def test_check_refuses_what_is_no_time():
+    for inputs, what in [
+        ([0.1, -1], "step_time[1] is -1, which is no step time"),
+        ([[0.1], ["a"]], "rank1[0] is 'a'"),
+        ({"a,b": [1]}, "'a,b' is no name of a rank or a phase"),
+        ([3, "x.csv"], "3 is no input"),
+    ]:
+        with pytest.raises(ss.UsageError) as caught:
+            ss.check(inputs)
+        assert what in str(caught.value)
+
+
 def test_compare_refuses_what_is_no_launch(analysis):
     for a, what in [
         (3, "a is int, which is no launch"),
