@@ -5,6 +5,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "stepscope/analysis/budget/cpu_budget.h"
 #include "stepscope/analysis/steps/interval_sweep.h"
 #include "stepscope/analysis/steps/steps.h"
 #include "stepscope/analysis/work/device_memory.h"
@@ -247,7 +248,14 @@ CallWork device_work(const Trace& trace, std::span<const DeviceWork> group) {
 class Table {
  public:
   Table(const Trace& trace, bool cpu_only, std::span<const Step> steps, const OpWork& work)
-      : trace_(trace), cpu_only_(cpu_only), steps_(steps), work_(work) {}
+      : trace_(trace), cpu_only_(cpu_only), steps_(steps), work_(work) {
+    if (cpu_only) operators_ = operator_names(trace.strings);
+  }
+
+  // Whether an operator of this name computes with everything that it calls.
+  [[nodiscard]] bool computes(SliceId op) const {
+    return cpu_only_ && operators_[index(trace_.slices.name[index(op)])];
+  }
 
   // The device work of one call. Calls must be requested in the order of their ids.
   std::span<const DeviceWork> next_group(SliceId op) {
@@ -258,13 +266,14 @@ class Table {
     return std::span(device).subspan(first, next_ - first);
   }
 
-  void book(SliceId op, Ns self, std::span<const DeviceWork> group) {
+  // `works`: without a device, the self time is work, not waiting.
+  void book(SliceId op, Ns self, bool works, std::span<const DeviceWork> group) {
     CallWork call = device_work(trace_, group);
     const bool inside = call.operations > 0
                             ? step_at(steps_, call.first).has_value()
                             : step_of_host(steps_, trace_.slices.start[index(op)]).has_value();
     if (!inside) return;
-    if (cpu_only_) call = {1, trace_.slices.start[index(op)], self, self, self, {}, {}};
+    if (cpu_only_ && works) call = {1, trace_.slices.start[index(op)], self, self, self, {}, {}};
     const std::size_t at = place_of(op, call.over_host());
     OperatorRow& row = rows_[at];
     ++row.calls;
@@ -327,6 +336,7 @@ class Table {
 
   const Trace& trace_;
   bool cpu_only_;
+  std::vector<bool> operators_;  // operator_names(); empty with a device
   std::span<const Step> steps_;
   const OpWork& work_;
   std::size_t next_ = 0;  // in work_.device
@@ -338,8 +348,10 @@ class Table {
 struct Open {
   SliceId op = no_slice;
   Ns end{};
-  Ns covered_until{};  // by the operators seen inside so far
-  Ns inside{};         // their time, as a union
+  Ns covered_until{};     // by the operators seen inside so far
+  Ns inside{};            // their time, as a union
+  bool computes = false;  // it or an operator around it computes with everything that it calls
+  bool calls = false;     // an operator inside
   std::span<const DeviceWork> group;
 };
 
@@ -349,7 +361,8 @@ void book_thread(const Trace& trace, const Track& track, Table& table) {
   const auto close_until = [&](Ns now) {
     while (!open.empty() && open.back().end <= now) {
       const Open& call = open.back();
-      table.book(call.op, s.dur[index(call.op)] - call.inside, call.group);
+      table.book(call.op, s.dur[index(call.op)] - call.inside, call.computes || !call.calls,
+                 call.group);
       open.pop_back();
     }
   };
@@ -357,14 +370,21 @@ void book_thread(const Trace& trace, const Track& track, Table& table) {
     if (s.category[i] != Category::cpu_op) continue;
     close_until(s.start[i]);
     const Ns end = s.end(SliceId{i});
+    bool computes = table.computes(SliceId{i});
     if (!open.empty()) {
       Open& parent = open.back();
+      parent.calls = true;
+      computes = computes || parent.computes;
       const Ns from = std::max(s.start[i], parent.covered_until);
       const Ns to = std::min(end, parent.end);
       parent.inside += std::max(to - from, Ns{});
       parent.covered_until = std::max(parent.covered_until, to);
     }
-    open.push_back({SliceId{i}, end, s.start[i], Ns{}, table.next_group(SliceId{i})});
+    open.push_back({.op = SliceId{i},
+                    .end = end,
+                    .covered_until = s.start[i],
+                    .computes = computes,
+                    .group = table.next_group(SliceId{i})});
   }
   close_until(Ns::max());
 }

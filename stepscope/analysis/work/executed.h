@@ -61,7 +61,8 @@ struct Executed {
 // work belongs to a step if it starts inside the step's annotation. Self time is the call without
 // the operators inside it on the same thread; it includes runtime calls. Device time is the sum
 // over the operations launched directly inside. On a trace without a device the device time of an
-// operator is its self time.
+// operator is its self time, if the time budget counts that as compute: a node of the backward
+// graph that calls operators waits between them.
 
 struct OperatorRow {
   StringId name = empty_string;

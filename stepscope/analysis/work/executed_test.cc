@@ -156,6 +156,19 @@ TEST(operators, never_subtract_more_than_the_overlap_of_rows_that_do_not_nest) {
   EXPECT_EQ(t.row("late").host_self, Ns{45});
 }
 
+// A node of the backward graph that calls operators waits between them, as in the time budget.
+TEST(operators, of_a_cpu_do_not_work_where_they_wait) {
+  WorkBuilder b;
+  b.op("RegisterPostBackwardFunctionBackward", 0, 100);
+  b.op("aten::copy_", 10, 20);
+  b.op("AddBackward0", 100, 130);
+  const OperatorRows t(b, {step(0, 1000)});
+  EXPECT_EQ(t.row("RegisterPostBackwardFunctionBackward").host_self, Ns{90});
+  EXPECT_EQ(t.row("RegisterPostBackwardFunctionBackward").device, Ns{0});
+  EXPECT_EQ(t.row("aten::copy_").device, Ns{10});
+  EXPECT_EQ(t.row("AddBackward0").device, Ns{30}) << "it calls nothing";
+}
+
 TEST(operators, keep_shapes_apart_and_rate_each) {
   WorkBuilder b;
   b.mm(0, 20);
