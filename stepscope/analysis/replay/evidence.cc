@@ -2,6 +2,7 @@
 #include "stepscope/analysis/replay/evidence.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "stepscope/analysis/collectives/collective_times.h"
+#include "stepscope/analysis/steps/counted_steps.h"
 #include "stepscope/stats/summary.h"
 
 namespace stepscope {
@@ -133,6 +135,42 @@ std::vector<std::pair<std::int64_t, double>> step_lengths(const WhatIfInputs& in
                            static_cast<double>((next->second.second - at->second.second).count()));
   }
   return lengths;
+}
+
+Ns LongStep::most_saved() const {
+  return Ns{std::llround(std::max(0.0, length - usual) / static_cast<double>(steps))};
+}
+
+Ns LongStep::excess(Ns gain) const { return gain * static_cast<std::int64_t>(steps); }
+
+double LongStep::ratio(Ns gain) const {
+  const double without = length - static_cast<double>(excess(gain).count());
+  return without > 0 ? length / without : 1;
+}
+
+std::optional<LongStep> compared_step(const WhatIfInputs& in, std::int64_t number) {
+  const std::vector<Step> steps = count_steps(in.views, in.replay.graph->clocks_comparable).of_job;
+  const Step* longest = nullptr;
+  for (const Step& s : steps)
+    if (s.index >= number - 1 && s.index <= number + 1 &&
+        (longest == nullptr || s.end - s.start > longest->end - longest->start))
+      longest = &s;
+  if (longest == nullptr || steps.size() < 2) return std::nullopt;
+  std::vector<double> others;
+  for (const Step& s : steps)
+    if (&s != longest) others.push_back(static_cast<double>((s.end - s.start).count()));
+  return LongStep{.length = static_cast<double>((longest->end - longest->start).count()),
+                  .usual = median(others).value_or(0),
+                  .steps = steps.size()};
+}
+
+std::optional<std::int64_t> step_of_work(const WhatIfInputs& in, std::uint32_t node) {
+  const StepGraph& graph = *in.replay.graph;
+  if (graph.kind[node] != NodeKind::host) return std::nullopt;
+  const RankView& view = in.views[graph.view[node]];
+  const Ns middle = graph.origin + in.replay.start(node) + graph.graph.duration[node] / 2;
+  const std::int32_t step = last_step_of_host(view.steps, middle);
+  return step < 0 ? std::nullopt : std::optional(view.steps[static_cast<std::size_t>(step)].index);
 }
 
 bool loads_in_workers(const RankView& view) {

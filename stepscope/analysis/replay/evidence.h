@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -44,6 +45,29 @@ using RankParts = std::array<PartTimes, work_part_names.size()>;
 // a device (`cpu`) by the rows of the steps. Empty if the clocks of the ranks differ.
 [[nodiscard]] std::vector<std::pair<std::int64_t, double>> step_lengths(const WhatIfInputs& inputs,
                                                                         bool cpu);
+
+// A step compared with the others that count (counted_steps.h).
+struct LongStep {
+  double length = 0;      // ns
+  double usual = 0;       // the median of the others
+  std::size_t steps = 0;  // that count
+
+  // The gain of a mean step at most: a step with the work of the others is no shorter than they
+  // are.
+  [[nodiscard]] Ns most_saved() const;
+  // What the step takes more, and its length over its length without that, where a mean step gains
+  // `gain`.
+  [[nodiscard]] Ns excess(Ns gain) const;
+  [[nodiscard]] double ratio(Ns gain) const;
+};
+// The longest of the counted steps next to and at this number (Step::index): what holds a step may
+// be work of its neighbour. Absent if none of them counts, or no other step does.
+[[nodiscard]] std::optional<LongStep> compared_step(const WhatIfInputs& inputs,
+                                                    std::int64_t number);
+
+// Number of the step in whose annotation the middle of a host node lies.
+[[nodiscard]] std::optional<std::int64_t> step_of_work(const WhatIfInputs& inputs,
+                                                       std::uint32_t node);
 
 // Worker processes load while the rank waits for its peers, so what the peers' take is not seen.
 [[nodiscard]] bool loads_in_workers(const RankView& view);

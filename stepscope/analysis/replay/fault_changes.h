@@ -53,6 +53,7 @@ struct StepFault {
   std::vector<FaultPlace> places{};  // of the pauses
   std::string between{};             // the place of unseen work: UnseenWork::between
   bool at_most = false;              // the peers may be as slow, hidden while they wait
+  std::size_t lacks_steps = 0;  // steps that count, if too few to show whether it lasts; else 0
 };
 
 // A fault must give back this share of the step.

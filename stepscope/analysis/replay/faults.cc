@@ -41,6 +41,7 @@ constexpr double long_cpu_step = 1.3;       // than the median step, on shared c
 constexpr double least_of_cores = 0.04;     // of the step: the gain of a rank on shared cores
 constexpr double least_weak = 0.06;         // of the step: the gain where peers are missing
 constexpr double least_unseen_gain = 0.10;  // of the step: the gain of unseen work on CPUs
+constexpr double least_of_one = 0.25;       // of the step: excess and gain where one step counts
 constexpr double alike_share = 0.75;        // of the mean: each rank has at least this much of it
 constexpr double long_step_deviations = 5;  // median deviations of step times
 constexpr double more_data = 2;             // than the other ranks that load data
@@ -63,6 +64,7 @@ struct Candidate {
   StepFault fault;
   std::vector<NodeChange> changes;  // undo it
   Ns left{};                        // what it gains once the faults named before are undone
+  std::optional<LongStep> step{};   // of an outlier
 };
 
 // Causes of a narrower place explain wider ones: the pauses of a rank its late host, one rank's
@@ -112,8 +114,7 @@ class FaultFinder {
   void suspect_data();
   void suspect_pauses();
   void suspect_steps();
-  void suspect_step(std::int64_t number, double length, double median);
-  [[nodiscard]] std::optional<std::int64_t> step_of_work(std::uint32_t node) const;
+  void suspect_step(std::int64_t number);
   void suspect_groups();
   void suspect_stages();
   void suspect_syncs();
@@ -138,8 +139,9 @@ class FaultFinder {
   [[nodiscard]] std::int64_t step_number(std::size_t view, std::size_t step) const {
     return in_.views[view].steps[step].index;
   }
-  void suspect(StepFault fault, std::vector<NodeChange> changes) {
-    if (!changes.empty()) suspects_.push_back({std::move(fault), std::move(changes), {}});
+  void suspect(StepFault fault, std::vector<NodeChange> changes,
+               std::optional<LongStep> step = {}) {
+    if (!changes.empty()) suspects_.push_back({std::move(fault), std::move(changes), {}, step});
   }
   void suspect(StepFault fault) {
     std::vector<NodeChange> changes = changes_of(in_, fault.scenario);
@@ -179,7 +181,9 @@ void FaultFinder::suspect_part(std::size_t view, WorkPart part) {
   const bool throttled = begin < all.size();
   const std::size_t since = throttled ? begin : first_step(view);
   const Values excess = throttled ? times.excess(first_step(view)) : times.usual_excess(since);
-  if (!throttled && !stands_out(excess)) return;
+  const bool lacks_steps =
+      !throttled && excess.size() == 1 && share(excess.front()) >= least_of_one;
+  if (!throttled && !lacks_steps && !stands_out(excess)) return;
   const double own = sum_from(throttled ? times.own : times.usual, since);
   const double peers = sum_from(throttled ? times.peers : times.usual_peers, since);
   StepFault f{.kind = StepFaultKind::slow_rank,
@@ -188,6 +192,7 @@ void FaultFinder::suspect_part(std::size_t view, WorkPart part) {
               .excess = Ns{std::llround(std::max(mean_of(excess), mean_of(times.excess(since))))},
               .ratio = peers > 0 ? own / peers : 1};
   if (part == WorkPart::host) f.kind = StepFaultKind::late_host;
+  if (lacks_steps) f.lacks_steps = excess.size();
   if (part == WorkPart::data) {
     f.kind = StepFaultKind::data_loader;
     f.at_most = loads_in_workers(in_.views[view]);
@@ -244,7 +249,7 @@ void FaultFinder::suspect_early_waits() {
   if (ranks.size() < in_.views.size()) f.ranks.assign(ranks.begin(), ranks.end());
   if (share(static_cast<double>(f.gain.count())) < least_fault_share) return;
   const Ns gain = f.gain;
-  suspects_.push_back({std::move(f), {}, gain});
+  suspects_.push_back({std::move(f), {}, gain, {}});
 }
 
 void FaultFinder::suspect_lone_loaders() {
@@ -327,12 +332,12 @@ void FaultFinder::suspect_steps() {
   // The host may run a step ahead: what holds the device in a step may be work of the one before.
   // Without a device, host work is of the step of the row that it comes before.
   for (const auto& [length, number] : outliers) {
-    suspect_step(number, length, usual);
-    suspect_step(cpu_ ? number + 1 : number - 1, length, usual);
+    suspect_step(number);
+    suspect_step(cpu_ ? number + 1 : number - 1);
   }
 }
 
-void FaultFinder::suspect_step(std::int64_t number, double length, double median) {
+void FaultFinder::suspect_step(std::int64_t number) {
   std::vector<NodeChange> changes = step_like_others(in_, number);
   const StepGraph& graph = *in_.replay.graph;
   Values more(in_.views.size(), 0);  // by view: what the step has more work than the others
@@ -357,21 +362,9 @@ void FaultFinder::suspect_step(std::int64_t number, double length, double median
   if (most <= 0 || (few && !(of_host && has_own_rows(in_.views[graph.view[largest.node]], number))))
     return;
   suspect({.kind = StepFaultKind::outlier_step,
-           .steps = {step_of_work(largest.node).value_or(number)},
-           .scenario = {.change = Change::step_as_others, .step = number},
-           .excess = Ns{std::llround(length - median)},
-           .ratio = length / median},
-          std::move(changes));
-}
-
-// Number of the step in whose annotation the middle of a host node lies.
-std::optional<std::int64_t> FaultFinder::step_of_work(std::uint32_t node) const {
-  const StepGraph& graph = *in_.replay.graph;
-  if (graph.kind[node] != NodeKind::host) return std::nullopt;
-  const RankView& view = in_.views[graph.view[node]];
-  const Ns middle = graph.origin + in_.replay.start(node) + graph.graph.duration[node] / 2;
-  const std::int32_t step = last_step_of_host(view.steps, middle);
-  return step < 0 ? std::nullopt : std::optional(view.steps[static_cast<std::size_t>(step)].index);
+           .steps = {step_of_work(in_, largest.node).value_or(number)},
+           .scenario = {.change = Change::step_as_others, .step = number}},
+          std::move(changes), compared_step(in_, number));
 }
 
 void FaultFinder::suspect_groups() {
@@ -489,6 +482,7 @@ std::vector<Ns> FaultFinder::gains_of(std::span<const std::vector<NodeChange>> c
 
 // A share of the step. Other programs may share the cores of a job without a device.
 double FaultFinder::least_gain(const StepFault& fault) const {
+  if (fault.lacks_steps > 0) return least_of_one;
   if (!cpu_) return least_fault_share;
   switch (fault.kind) {
     case StepFaultKind::late_host:
@@ -517,8 +511,16 @@ void FaultFinder::replay_suspects(std::span<const NodeChange> undone) {
   const std::vector<Ns> gains = gains_of(changes, undone);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     asked[i]->changes = std::move(changes[i]);
-    asked[i]->left = gains[i];
-    if (undone.empty()) asked[i]->fault.gain = gains[i];
+    const auto& step = asked[i]->step;
+    const Ns gain = step ? std::min(gains[i], step->most_saved()) : gains[i];
+    asked[i]->left = gain;
+    if (!undone.empty()) continue;
+    StepFault& fault = asked[i]->fault;
+    fault.gain = gain;
+    if (step) {
+      fault.excess = step->excess(gain);
+      fault.ratio = step->ratio(gain);
+    }
   }
   std::erase_if(suspects_, [&](const Candidate& s) {
     // Else it is mostly hidden: the host may have waited for the device unseen.

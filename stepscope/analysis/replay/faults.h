@@ -16,8 +16,9 @@
 namespace stepscope {
 
 // Sorted by gain, largest first. Calls that wait too often count with a third of their gain: they
-// are habit, not a difference. Faults that are judged by the variation of steps need at least three
-// steps. O(nodes log nodes), and a replay for each suspect (a few dozen at most).
+// are habit, not a difference. Faults that are judged by the variation of steps need at least two
+// steps that count; where one counts, a quarter of the step (StepFault::lacks_steps). O(nodes log
+// nodes), and a replay for each suspect (a few dozen at most).
 [[nodiscard]] std::vector<StepFault> find_faults(const WhatIfInputs& inputs, const Workers& workers,
                                                  const StopFlag* stop = nullptr);
 

@@ -12,7 +12,6 @@ namespace stepscope {
 namespace {
 
 constexpr std::int64_t us = 1000;
-constexpr int steps = 8;
 
 // What one rank does in one step, in µs.
 struct StepOfRank {
@@ -25,7 +24,7 @@ using Program = std::function<StepOfRank(int rank, int step)>;
 // Four data-parallel ranks. A step: the host works, launches a kernel, another one and the
 // all-reduce of the gradients, and waits for the device. The all-reduce takes 100 µs after the last
 // rank has come.
-std::vector<TestRank> ranks_of(const Program& program) {
+std::vector<TestRank> ranks_of(const Program& program, int steps) {
   constexpr int count = 4;
   std::vector<TestRank> ranks(count);
   std::int64_t begin = 1000 * us;
@@ -62,9 +61,11 @@ std::vector<TestRank> ranks_of(const Program& program) {
   return ranks;
 }
 
-std::vector<StepFault> faults_of(const Program& program, const std::vector<std::string>& roles = {
-                                                             "all", "all", "all", "all"}) {
-  const TestJob job(ranks_of(program));
+std::vector<StepFault> faults_of(const Program& program,
+                                 const std::vector<std::string>& roles = {"all", "all", "all",
+                                                                          "all"},
+                                 int steps = 8) {
+  const TestJob job(ranks_of(program, steps));
   const Collectives collectives = analyze_collectives(job.views());
   const StepGraph graph = build_step_graph(job.views(), collectives);
   const Replay replay = make_replay(graph, job.views());
@@ -137,6 +138,34 @@ TEST(Faults, AStepThatIsLongOnAllRanksIsAnOutlier) {
   EXPECT_EQ(faults[0].kind, StepFaultKind::outlier_step);
   EXPECT_EQ(faults[0].steps, std::vector<std::int64_t>{6});
   EXPECT_EQ(faults[0].gain, Ns{3000 * us / 7});
+  EXPECT_EQ(faults[0].excess, faults[0].gain * 7) << "of the seven steps that count";
+  const double usual = 20 + 5 + 800 + 100 + 10;
+  EXPECT_NEAR(faults[0].ratio, (usual + 3000) / usual, 0.01);
+}
+
+// The host of another rank is late in each other step, so the pieces of the long step are shortened
+// to medians that no step has together.
+TEST(Faults, AStepWithTheWorkOfTheOthersIsNoShorterThanTheyAre) {
+  const auto faults = faults_of([](int rank, int step) {
+    const bool late = rank == step % 4;
+    return StepOfRank{.host = step == 6 ? 3020 : late ? 420 : 20};
+  });
+  ASSERT_FALSE(faults.empty());
+  EXPECT_EQ(faults[0].kind, StepFaultKind::outlier_step);
+  EXPECT_LE(faults[0].gain, Ns{2600 * us / 7 + 1});
+}
+
+TEST(Faults, WhereOneStepCountsALargeExcessIsNamedWithoutItsVariation) {
+  const auto faults =
+      faults_of([](int rank, int) { return StepOfRank{.host = rank == 3 ? 2020 : 20}; },
+                {"all", "all", "all", "all"}, 2);
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].kind, StepFaultKind::late_host);
+  EXPECT_EQ(faults[0].ranks, std::vector<int>{3});
+  EXPECT_EQ(faults[0].lacks_steps, 1U);
+  EXPECT_TRUE(faults_of([](int rank, int) { return StepOfRank{.host = rank == 3 ? 220 : 20}; },
+                        {"all", "all", "all", "all"}, 2)
+                  .empty());
 }
 
 // One rank writes the checkpoint: a row says so.

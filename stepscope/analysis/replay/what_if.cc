@@ -13,6 +13,7 @@
 #include "stepscope/analysis/collectives/overlap.h"
 #include "stepscope/analysis/replay/bucket_change.h"
 #include "stepscope/analysis/replay/early_waits.h"
+#include "stepscope/analysis/replay/evidence.h"
 #include "stepscope/analysis/replay/fault_changes.h"
 #include "stepscope/analysis/replay/stage_balance.h"
 #include "stepscope/analysis/steps/counted_steps.h"
@@ -225,6 +226,13 @@ bool changes_communication(Change change) {
          change == Change::latency;
 }
 
+// A step with the work of the others is no shorter than they are.
+Ns shortest_step(const WhatIfInputs& in, const Scenario& scenario) {
+  if (scenario.change != Change::step_as_others) return Ns{0};
+  const auto step = compared_step(in, scenario.step.value_or(-1));
+  return step ? in.replay.step - step->most_saved() : Ns{0};
+}
+
 // Scenarios that change the work of nodes. Few enough to be replayed at once; `results` is parallel
 // to them.
 void answer_changes(const WhatIfInputs& in, const Asked& asked, std::span<WhatIf> results) {
@@ -254,7 +262,9 @@ void answer_changes(const WhatIfInputs& in, const Asked& asked, std::span<WhatIf
     r.step = replay.step;
     if (r.nodes > 0) add(i, {changes[i]});
   }
-  ask(replay.measured.work, [&](std::size_t i, Ns step) { results[i].step = step; });
+  ask(replay.measured.work, [&](std::size_t i, Ns step) {
+    results[i].step = std::max(step, shortest_step(in, results[i].scenario));
+  });
   for (std::size_t i = 0; i < results.size(); ++i) {
     WhatIf& r = results[i];
     r.saved = replay.step - r.step;
