@@ -36,6 +36,8 @@ using enum BudgetCategory;
 //     first_row_delay: the stream waited for work from before the recording.
 //   - After the launch call of an operation whose stream has to wait for an event, if the
 //     recording has no call that recorded an event until then.
+//   - Before the first row of the rank, and after its last: the job's step lasts longer than its
+//     recording.
 
 // A kernel that is queued behind another of its stream begins soon after that ends. Kernels in
 // shared traces without waits between streams begin within 20 µs on V100 (34,000 kernels), and
@@ -51,6 +53,7 @@ struct IdleContext {
   const std::vector<ThreadWaits>& waits;
   const EventWaits& events;
   std::vector<Ns> earlier{};  // waits_for_earlier_work()
+  RowSpan rows{};
 };
 
 // Appends pieces of one gap.
@@ -186,7 +189,17 @@ void explain_gap(const IdleContext& context, Ns start, Ns end, SliceId before, S
     pieces.before_launch(index(s.track[index(lost)]), start, from);
     return pieces.add(from, end, not_recorded, index(s.track[index(lost)]), lost);
   }
-  if (op == no_slice) return pieces.after_last(start, end);
+  if (before == no_slice && start < context.rows.first) {
+    const Ns recorded = std::min(context.rows.first, end);
+    pieces.add(start, recorded, not_recorded, no_row);
+    if (recorded == end) return;
+    start = recorded;
+  }
+  if (op == no_slice) {
+    const Ns recorded = std::clamp(context.rows.last, start, end);
+    pieces.after_last(start, recorded);
+    return pieces.add(recorded, end, not_recorded, no_row);
+  }
   const SliceId call = context.rank.launch(op);
   if (call == no_slice) return pieces.add(start, end, idle_unexplained, no_row);
 
@@ -311,7 +324,7 @@ Ns work(const DeviceBudget& device) {
 }  // namespace
 
 TimeBudget time_budget(const Trace& trace, const RankIndex& rank, std::span<const Step> steps,
-                       const CommSplit& split) {
+                       const CommSplit& split, RowSpan rows) {
   TimeBudget budget;
   if (steps.empty()) return budget;
   if (rank.cpu_only()) {
@@ -319,7 +332,8 @@ TimeBudget time_budget(const Trace& trace, const RankIndex& rank, std::span<cons
   } else {
     const std::vector<ThreadWaits> waits = host_waits(trace, rank);
     const EventWaits events = event_waits(trace, rank);
-    const IdleContext context{trace, rank, waits, events, waits_for_earlier_work(trace, rank)};
+    const IdleContext context{trace, rank, waits, events, waits_for_earlier_work(trace, rank),
+                              rows};
     for (const DeviceLane& lane : rank.devices)
       budget.devices.push_back(device_budget(context, lane, steps, split));
   }

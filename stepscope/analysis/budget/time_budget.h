@@ -30,8 +30,16 @@
 
 namespace stepscope {
 
+// The first and the last instant of a rank's rows. Steps of a job may begin before a rank's
+// recording and end after it.
+struct RowSpan {
+  Ns first = Ns::min();
+  Ns last = Ns::max();
+};
+
 [[nodiscard]] TimeBudget time_budget(const Trace& trace, const RankIndex& rank,
-                                     std::span<const Step> steps, const CommSplit& split = {});
+                                     std::span<const Step> steps, const CommSplit& split = {},
+                                     RowSpan rows = {});
 
 // The timeline of a device of the budget: pieces in time order that tile the steps. Adjacent pieces
 // of one category are merged. Their sums by category equal the device's budget. Pass the same

@@ -200,6 +200,21 @@ TEST(TimeBudget, AfterTheLastOperationTheMainThreadTells) {
   expect_budget(BudgetCase(b).budget().total, {{compute, 10}, {idle_sync, 10}, {idle_host, 70}});
 }
 
+// A step of the job lasts from the first rank's begin to the last rank's end.
+TEST(TimeBudget, OutsideTheRowsOfTheRankNothingIsRecorded) {
+  TraceBuilder b;
+  b.step("ProfilerStep#0", 0, 100);
+  b.launch(1, 45, 47);
+  b.kernel("a", 50, 60, 1);
+  const BudgetCase c(b);
+  const TimeBudget budget = time_budget(c.trace, c.rank, c.steps, {}, {Ns{40}, Ns{70}});
+  expect_budget(budget.total, {{compute, 10},
+                               {idle_host, 5},
+                               {idle_launch, 5},
+                               {idle_unexplained, 10},
+                               {not_recorded, 70}});
+}
+
 TEST(TimeBudget, AGapAtAStepsEndBelongsToTheOperationThatFollowsIt) {
   TraceBuilder b;
   b.step("ProfilerStep#0", 0, 100);

@@ -19,7 +19,14 @@ namespace {
 // shows again there. It has waited for calls that have ended. Calls in flight together share their
 // waits, and the longest wait counts; from one start to the next no wait is longer than the time
 // between them.
-void find_carried(const Collectives& job, std::vector<LateArrival>& arrivals) {
+// So does the delay with which a rank begins its first recorded step: what it did before has no
+// rows.
+void find_carried(std::span<const RankView> views, const Collectives& job,
+                  std::vector<LateArrival>& arrivals) {
+  const auto begin = [&](CollectiveMember m) {
+    const RankView& view = views[m.view];
+    return view.steps.empty() ? Ns{0} : view.steps.front().start;
+  };
   std::map<std::uint32_t, std::vector<LateArrival*>> by_view;
   for (LateArrival& arrival : arrivals) by_view[arrival.member.view].push_back(&arrival);
   struct Wait {
@@ -29,7 +36,7 @@ void find_carried(const Collectives& job, std::vector<LateArrival>& arrivals) {
   for (auto& [view, mine] : by_view) {
     std::ranges::stable_sort(
         mine, {}, [&](const LateArrival* a) { return job.matches.call(a->member).start; });
-    Ns outstanding{};
+    Ns outstanding = std::max(Ns{0}, begin(mine.front()->member) - begin(mine.front()->median));
     Ns before{};              // the start of the last median call
     std::vector<Wait> waits;  // of the median calls in flight
     for (LateArrival* arrival : mine) {
@@ -50,7 +57,8 @@ void find_carried(const Collectives& job, std::vector<LateArrival>& arrivals) {
 
 // Excludes messages (a receive is late because of its sender's schedule), calls outside the steps,
 // and roles with a single member. Differences up to `noise` count as 0.
-std::vector<LateArrival> late_arrivals(const Collectives& job, const Roles& roles, Ns noise) {
+std::vector<LateArrival> late_arrivals(std::span<const RankView> views, const Collectives& job,
+                                       const Roles& roles, Ns noise) {
   const CollectiveMatches& matches = job.matches;
   std::vector<LateArrival> arrivals;
   for (std::uint32_t i = 0; i < matches.matched.size(); ++i) {
@@ -75,7 +83,7 @@ std::vector<LateArrival> late_arrivals(const Collectives& job, const Roles& role
       }
     }
   }
-  find_carried(job, arrivals);
+  find_carried(views, job, arrivals);
   return arrivals;
 }
 
@@ -187,7 +195,7 @@ std::vector<Straggler> find_stragglers(std::span<const RankView> views, const Co
                                        const StragglerOptions& options) {
   const Roles roles = find_roles(views, job.matches, job.dimension_of, options.sizes);
   const Ns noise = job.times.clock_uncertainty.value_or(Ns{0});
-  const std::vector<LateArrival> arrivals = late_arrivals(job, roles, noise);
+  const std::vector<LateArrival> arrivals = late_arrivals(views, job, roles, noise);
   Tallies tallies = tally(views, roles, arrivals);
   const RoleSteps role_steps = steps_of_roles(tallies);
   const MatchedRows matched = matched_rows(job.matches);
