@@ -36,7 +36,8 @@ std::int64_t sum(const Json& values) {
 
 class RankCheck {
  public:
-  explicit RankCheck(const Json& rank) : rank_(rank) {}
+  // `counted`: steps of the job that count.
+  RankCheck(const Json& rank, std::int64_t counted) : rank_(rank), counted_(counted) {}
 
   std::vector<std::string> problems() && {
     steps();
@@ -104,8 +105,9 @@ class RankCheck {
   }
 
   // Each row is within its extremes; rows and classes have the same sum. The table holds rows that
-  // start inside the steps. Except for a row that starts before, it takes at least the time in
-  // which something runs. A row without runs is a kernel that only hardware counters mention.
+  // start inside the steps that count. Except for a row a step that starts before, it takes at
+  // least the time in which something runs. A row without runs is a kernel that only hardware
+  // counters mention.
   void kernels() {
     std::int64_t total = 0;
     std::int64_t longest = 0;
@@ -125,13 +127,15 @@ class RankCheck {
     equal(classes, total, "kernel classes");
     if (windows().empty()) return;
     std::int64_t running = 0;
-    for (const auto& [category, ns] : rank_.at("budget_ns").items())
+    for (const auto& [category, ns] : rank_.at("mean_budget_ns").items())
       if (!category.starts_with("idle") && category != "not_recorded")
-        running += ns.get<std::int64_t>();
-    hold(total + longest >= running, "kernels and copies take the time in which any runs");
+        running += counted_ * (ns.get<std::int64_t>() - 1);  // the mean is rounded
+    hold(total + counted_ * longest >= running,
+         "kernels and copies take the time in which any runs");
   }
 
   const Json& rank_;
+  std::int64_t counted_;
   std::vector<std::string> problems_;
 };
 
@@ -191,7 +195,9 @@ void measure_unexplained(const Json& answer, RunAccount& account) {
 
 }  // namespace
 
-std::vector<std::string> rank_problems(const Json& rank) { return RankCheck(rank).problems(); }
+std::vector<std::string> rank_problems(const Json& rank, std::int64_t counted) {
+  return RankCheck(rank, counted).problems();
+}
 
 RunAccount account_for(const TracedRun& run) {
   RunAccount account;
@@ -210,9 +216,12 @@ RunAccount account_for(const TracedRun& run) {
   account.warnings = answer.at("warnings").size();
   for (const Json& input : answer.at("inputs"))
     account.events += input.at("events").get<std::uint64_t>();
+  const std::int64_t counted = std::ranges::count_if(
+      answer.at("job").at("steps"), [](const Json& s) { return !s.at("counted_ns").is_null(); });
   for (const Json& rank : answer.at("ranks")) {
     account.steps = std::max(account.steps, rank.at("steps").size());
-    for (std::string& problem : rank_problems(rank)) account.problems.push_back(std::move(problem));
+    for (std::string& problem : rank_problems(rank, counted))
+      account.problems.push_back(std::move(problem));
   }
   check_windows(run, answer, account.problems);
   check_step(answer, account.problems);

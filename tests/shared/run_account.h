@@ -31,7 +31,8 @@ struct RunAccount {
 [[nodiscard]] RunAccount account_for(const TracedRun& run);
 
 // The inconsistencies of one rank in the JSON.
-[[nodiscard]] std::vector<std::string> rank_problems(const nlohmann::json& rank);
+[[nodiscard]] std::vector<std::string> rank_problems(const nlohmann::json& rank,
+                                                     std::int64_t counted);
 
 // Markdown.
 [[nodiscard]] std::string runs_table(const std::vector<RunAccount>& accounts);

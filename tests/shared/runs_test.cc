@@ -44,16 +44,17 @@ TEST(RankProblems, AreFoundInABrokenAnswer) {
     "steps": [{"index": 1, "wall_ns": 100, "budget_ns": {"compute": 60, "idle_host": 40},
                "phases_ns": {"forward": 100}}],
     "budget_ns": {"compute": 60, "idle_host": 40}, "phases_ns": {"forward": 100},
+    "mean_budget_ns": {"compute": 60, "idle_host": 40},
     "outside_ns": {"before": 20, "between": 0, "after": 0},
     "gpu_window": {"start_ns": 20, "end_ns": 120, "busy_ns": 60, "idle_ns": 40, "compute_ns": 60,
                    "comm_ns": 0, "copy_ns": 0, "overlap_ns": 0},
     "kernels": [{"name": "k", "count": 2, "total_ns": 60, "min_ns": 20, "max_ns": 40}],
     "kernel_classes": [{"class": "matmul", "total_ns": 60}]})");
-  EXPECT_EQ(rank_problems(good), std::vector<std::string>{});
+  EXPECT_EQ(rank_problems(good, 1), std::vector<std::string>{});
   const auto broken = [&](const char* pointer, int value) {
     auto bad = good;
     bad[nlohmann::json::json_pointer(pointer)] = value;
-    return !rank_problems(bad).empty();
+    return !rank_problems(bad, 1).empty();
   };
   EXPECT_TRUE(broken("/steps/0/budget_ns/compute", 61));
   EXPECT_TRUE(broken("/steps/0/phases_ns/forward", 99));

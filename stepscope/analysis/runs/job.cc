@@ -121,6 +121,10 @@ CollectiveMatches align(Draft& draft, std::vector<CommGroup> sized, ClockAlignme
   return matches;
 }
 
+bool clocks_comparable(const Draft& draft, const JobResult& job) {
+  return job.collectives.matches.clocks_comparable || draft.views.size() == 1;
+}
+
 void match(Draft& draft, JobResult& job) {
   std::vector<CommGroup> sized = sized_groups(draft.ranks, draft.options);
   CollectiveMatches matches = align(draft, sized, job.clocks);
@@ -129,6 +133,8 @@ void match(Draft& draft, JobResult& job) {
                                         {.dimensions = draft.options.dimensions,
                                          .sized = std::move(sized),
                                          .threads = draft.options.threads});
+  draft.counted =
+      count_steps(draft.views, clocks_comparable(draft, job), draft.options.threads.threads);
 }
 
 void account_ranks(Draft& draft, JobResult& job) {
@@ -141,10 +147,10 @@ void account_ranks(Draft& draft, JobResult& job) {
              Distribution::blocks, [&](std::size_t i) {
                if (draft.stopped()) return;
                const bool with_graph = i == 0 && draft.options.explain && !side_by_side;
-               accounted[i] =
-                   account_rank(draft.views[i], draft.prepared[i].incomplete.lost,
-                                job.collectives.splits[i], side_by_side ? 1 : workers.threads,
-                                with_graph ? std::function<void()>(build_graph) : nullptr);
+               accounted[i] = account_rank(
+                   draft.views[i], draft.prepared[i].incomplete.lost, draft.counted.of_view[i],
+                   job.collectives.splits[i], side_by_side ? 1 : workers.threads,
+                   with_graph ? std::function<void()>(build_graph) : nullptr);
              });
   for (std::size_t i = 0; i < count; ++i) {
     accounted[i].rank.strings = &draft.views[i].trace->strings;
@@ -167,9 +173,7 @@ void ask_of_all(Draft& draft, JobResult& job) {
   const std::span<const RankView> views = draft.views;
   const Collectives& collectives = job.collectives;
   const JobOptions& options = draft.options;
-  const bool clocks_comparable = collectives.matches.clocks_comparable || views.size() == 1;
-  join_steps(job.ranks, clocks_comparable, job.steps);
-  draft.counted = count_steps(views, clocks_comparable, options.threads.threads);
+  join_steps(job.ranks, clocks_comparable(draft, job), job.steps);
   job.collectives.of_activations = find_activations(views, collectives.matches, draft.phases);
   draft.roles = find_roles(views, collectives.matches, collectives.dimension_of, options.sizes);
   std::vector<std::size_t> devices;
@@ -238,7 +242,9 @@ void account_counted(Draft& draft, JobResult& job) {
         return;
       }
       TimeBudget& budget = mine.budget;
-      budget = time_budget(*view.trace, *view.index, mine.steps, job.collectives.splits[i]);
+      const RankRecording& recording = job.ranks[i].recording;
+      budget = time_budget(*view.trace, *view.index, mine.steps, job.collectives.splits[i],
+                           {recording.start, recording.end});
       for (DeviceBudget& device : budget.devices) release(device.idle);
       if (budget.devices.empty()) return;
       budget.chosen = chosen;

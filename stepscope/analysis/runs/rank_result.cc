@@ -25,6 +25,17 @@ AccountedSteps accounted_steps(const RankResult& r) {
 
 CategoryMeans mean_step_of(const RankResult& r) { return mean_budget(accounted_steps(r).budgets); }
 
+std::size_t accounted_count(const RankResult& r) {
+  return r.counted.steps.empty() ? r.steps.size() : r.counted.steps.size();
+}
+
+Budget accounted_budget(const RankResult& r) {
+  if (r.counted.steps.empty()) return r.budget.total;
+  Budget sum;
+  for (const Budget& step : accounted_steps(r).budgets) sum += step;
+  return sum;
+}
+
 bool on_cpu(std::span<const RankResult> ranks) {
   return !ranks.empty() && ranks.front().device.is_cpu();
 }
@@ -89,11 +100,13 @@ RankDevice device_of(const Trace& trace, const RankIndex& index, std::size_t cho
 }  // namespace
 
 // Questions of one list are independent and may run in parallel.
-AccountedRank account_rank(const RankView& view, std::span<const Step> lost, const CommSplit& split,
-                           unsigned threads, const std::function<void()>& meanwhile) {
+AccountedRank account_rank(const RankView& view, std::span<const Step> lost,
+                           std::span<const Step> counted, const CommSplit& split, unsigned threads,
+                           const std::function<void()>& meanwhile) {
   const Trace& trace = *view.trace;
   const RankIndex& index = *view.index;
   const std::span<const Step> steps = view.steps;
+  const std::span<const Step> accounted = counted.empty() ? steps : counted;
   AccountedRank account;
   RankResult& r = account.rank;
   HostPhases& phases = account.phases;
@@ -117,16 +130,16 @@ AccountedRank account_rank(const RankView& view, std::span<const Step> lost, con
   ask({[&] {
          if (meanwhile) meanwhile();
        },
-       [&] { r.work.kernels = kernel_table(trace, index, steps, work); },
+       [&] { r.work.kernels = kernel_table(trace, index, accounted, work); },
        [&] { r.work.samples = counter_samples(trace, steps); },
-       [&] { r.work.operators = operator_table(trace, index, steps, work); },
+       [&] { r.work.operators = operator_table(trace, index, accounted, work); },
        [&] { r.work.executed = executed_work(trace, index, steps, work); },
        [&] { r.phases = phase_budget(trace, index, steps, phases, r.budget.chosen); },
        [&] { r.work.ranges = range_tree(trace, index, steps, phases); },
        [&] { r.work.overlap = overlap(trace, index, steps, r.budget); },
        [&] {
-         r.host = host_table(trace, index, steps);
-         r.host.retries = allocation_retries(trace, index, steps, r.recording.start_up);
+         r.host = host_table(trace, index, accounted);
+         r.host.retries = allocation_retries(trace, index, accounted, r.recording.start_up);
          if (!steps.empty()) r.host.gil = gil_waits(trace, index, steps, r.budget.rank());
        },
        [&] { r.memory = memory_table(trace, index, steps, phases.host); },

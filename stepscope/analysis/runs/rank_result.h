@@ -38,7 +38,8 @@ struct RankDevice {
   [[nodiscard]] const std::string& label() const { return name.empty() ? kind : name; }
 };
 
-// What the rank executed in its steps.
+// What the rank executed. Kernels, operators and the host's calls are those of the steps that
+// count, else of all (accounted_steps()).
 struct RankWork {
   KernelTable kernels;
   std::vector<OperatorRow> operators;
@@ -83,6 +84,9 @@ struct AccountedSteps {
   std::span<const StepPhases> phases;
 };
 [[nodiscard]] AccountedSteps accounted_steps(const RankResult& rank);
+// Their number and their sum.
+[[nodiscard]] std::size_t accounted_count(const RankResult& rank);
+[[nodiscard]] Budget accounted_budget(const RankResult& rank);
 // Their mean. REQUIRES: steps.
 [[nodiscard]] CategoryMeans mean_step_of(const RankResult& rank);
 
@@ -106,9 +110,10 @@ struct AccountedRank {
   HostPhases phases;
 };
 // Answers the questions about one rank, all but its role and the account of its counted steps.
-// `lost`: IncompleteSteps::lost. `meanwhile` runs in parallel; may be empty.
+// `lost`: IncompleteSteps::lost. `counted`: CountedSteps::of_view. `meanwhile` runs in parallel;
+// may be empty.
 [[nodiscard]] AccountedRank account_rank(const RankView& view, std::span<const Step> lost,
-                                         const CommSplit& split, unsigned threads,
-                                         const std::function<void()>& meanwhile);
+                                         std::span<const Step> counted, const CommSplit& split,
+                                         unsigned threads, const std::function<void()>& meanwhile);
 
 }  // namespace stepscope

@@ -81,6 +81,18 @@ std::vector<Step> between_ends(std::span<const CommonStep> common,
   return steps;
 }
 
+// Each with the annotation of the view's own step.
+std::vector<Step> annotated(std::vector<Step> steps, std::span<const Step> own) {
+  for (Step& s : steps) {
+    const auto at = std::ranges::find(own, s.index, &Step::index);
+    if (at == own.end()) continue;
+    s.name = at->name;
+    s.host_start = at->host_start;
+    s.host_end = at->host_end;
+  }
+  return steps;
+}
+
 // The steps of a view from the first begin to the last end, each up to the begin of the next.
 std::vector<Step> whole_steps(const RankView& view, Ns first, Ns last) {
   std::vector<Step> steps(view.steps.begin(), view.steps.end());
@@ -168,7 +180,7 @@ CountedSteps count_steps(std::span<const RankView> views, bool together, unsigne
   });
   const auto count = [&](std::span<const std::size_t> of) {
     const std::vector<Step> steps = between_ends(common, ends, of);
-    for (const std::size_t v : of) counted.of_view[v] = steps;
+    for (const std::size_t v : of) counted.of_view[v] = annotated(steps, views[v].steps);
     if (!steps.empty() || !as_many) return;
     Window all;
     for (const std::size_t v : of) {

@@ -172,6 +172,20 @@ void find_precision(FindingList& list) {
                    msg::by_half_of_products());
 }
 
+bool is_fusable(const KernelRow& k) {
+  switch (k.kind) {
+    case NameClass::elementwise:
+    case NameClass::norm:
+    case NameClass::softmax:
+    case NameClass::reduction:
+    case NameClass::quantize:
+    case NameClass::loss:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // The share of the device time that a compiler could fuse and has fused already: kernels that
 // torch.compile generates, and those of XLA, which fuses what it can.
 double fused_share(const FindingList& list) {
@@ -179,17 +193,7 @@ double fused_share(const FindingList& list) {
   Ns fused{};
   for (const RankResult& r : list.job().ranks)
     for (const KernelRow& k : r.work.kernels.kernels) {
-      switch (k.kind) {
-        case NameClass::elementwise:
-        case NameClass::norm:
-        case NameClass::softmax:
-        case NameClass::reduction:
-        case NameClass::quantize:
-        case NameClass::loss:
-          break;
-        default:
-          continue;
-      }
+      if (!is_fusable(k)) continue;
       all += k.total;
       if (r.recording.format == "xplane" || (*r.strings)[k.name].starts_with("triton_"))
         fused += k.total;
@@ -209,9 +213,7 @@ void find_fusable(FindingList& list) {
             .place = list.place_on_path("elementwise"),
             .advice = msg::fuse(list.pytorch() && !compiles, list.trains())};
   const RankResult& first = list.job().ranks.front();
-  const auto most = std::ranges::find_if(first.work.kernels.kernels, [](const KernelRow& k) {
-    return k.kind == NameClass::elementwise || k.kind == NameClass::norm;
-  });
+  const auto most = std::ranges::find_if(first.work.kernels.kernels, is_fusable);
   if (most != first.work.kernels.kernels.end())
     f.evidence.push_back(
         msg::most_in(short_kernel_name((*first.strings)[most->name]), most->count, most->total));

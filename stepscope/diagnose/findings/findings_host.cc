@@ -73,7 +73,7 @@ Message launch_advice(const FindingList& list, const RankResult& r) {
   if (const std::string name = computing_operator(r); !name.empty())
     return msg::run_on_device(printable(name));
   const bool graphs = r.recording.graph_launches > 0;
-  const std::uint64_t steps = std::max<std::uint64_t>(1, r.steps.size());
+  const std::uint64_t steps = std::max<std::uint64_t>(1, accounted_count(r));
   const bool many = r.host.launches >= few_launches * steps;
   Messages advice;
   const bool xla = r.recording.format == "xplane";  // which makes graphs itself
@@ -93,7 +93,7 @@ void find_launch_bound(FindingList& list) {
             .sort = FindingSort::bound,
             .what = msg::found_launch_bound(),
             .evidence = {msg::launches_find_idle_for(r.host.empty_queue_launches, r.host.launches,
-                                                     r.rank, r.host.starved, r.steps.size())},
+                                                     r.rank, r.host.starved, accounted_count(r))},
             .advice = launch_advice(list, r)};
   std::string culprit;
   f.place = longest_idle(list.job(), BudgetCategory::idle_host, culprit);
@@ -135,7 +135,7 @@ void find_syncs(FindingList& list) {
 
 void find_rows(FindingList& list) {
   const auto per_step = [&](const RankResult& r, Ns t) {
-    return r.steps.empty() ? Ns{0} : t / std::ssize(r.steps);
+    return t / std::max<std::int64_t>(1, static_cast<std::int64_t>(accounted_count(r)));
   };
   const RankResult& loads = rank_with_most(list.job().ranks, [](auto& x) { return x.host.data; });
   std::string culprit;
@@ -243,9 +243,10 @@ void find_lock_rows(FindingList& list) {
 
 Messages most_calls(const RankResult& r, std::span<const CallSum> calls, MessageMaker<5> line) {
   Messages lines;
+  const std::size_t steps = accounted_count(r);
   for (const CallSum& call : calls.first(std::min<std::size_t>(2, calls.size())))
     lines.push_back(
-        line(r.rank, call.count, printable((*r.strings)[call.name]), call.total, r.steps.size()));
+        line(r.rank, call.count, printable((*r.strings)[call.name]), call.total, steps));
   return lines;
 }
 

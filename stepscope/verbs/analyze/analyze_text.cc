@@ -60,7 +60,12 @@ std::string with_rest(std::string table, std::size_t shown, std::size_t all) {
   return table;
 }
 
-double wall_of(const RankResult& r) { return static_cast<double>(r.budget.total.sum().count()); }
+// A row of the table of ranks: of the steps that count, as the time budget above it.
+struct RankRow {
+  const RankResult* rank = nullptr;
+  Budget budget;
+  std::size_t steps = 0;
+};
 
 struct Share {
   std::string title;
@@ -85,23 +90,23 @@ const std::vector<Share>& shares() {
   return all;
 }
 
-double percent_of(const RankResult& r, const Share& share) {
+double percent_of(const RankRow& r, const Share& share) {
   double sum = 0;
-  for (const BudgetCategory c : share.categories)
-    sum += static_cast<double>(r.budget.total[c].count());
-  return wall_of(r) > 0 ? sum / wall_of(r) * 100 : 0;
+  for (const BudgetCategory c : share.categories) sum += static_cast<double>(r.budget[c].count());
+  const auto wall = static_cast<double>(r.budget.sum().count());
+  return wall > 0 ? sum / wall * 100 : 0;
 }
 
 // The ranks to list: of many those that wait least, because the others wait for them.
-std::vector<const RankResult*> listed_ranks(const JobResult& job) {
-  std::vector<const RankResult*> listed;
-  for (const RankResult& r : job.ranks) listed.push_back(&r);
+std::vector<RankRow> listed_ranks(const JobResult& job) {
+  std::vector<RankRow> listed;
+  for (const RankResult& r : job.ranks)
+    listed.push_back({&r, accounted_budget(r), accounted_count(r)});
   if (listed.size() <= most_ranks) return listed;
-  std::ranges::stable_sort(listed, {}, [](const RankResult* r) {
-    return r->budget.total[BudgetCategory::comm_exposed_wait];
-  });
+  std::ranges::stable_sort(
+      listed, {}, [](const RankRow& r) { return r.budget[BudgetCategory::comm_exposed_wait]; });
   listed.resize(most_ranks);
-  std::ranges::sort(listed, {}, &RankResult::rank);
+  std::ranges::sort(listed, {}, [](const RankRow& r) { return r.rank->rank; });
   return listed;
 }
 
@@ -113,7 +118,7 @@ std::string ranks(const Analysis& report, std::size_t width) {
   std::vector<Share> shown = shares();
   std::erase_if(shown, [&](const Share& share) {
     return std::ranges::none_of(listed,
-                                [&](const RankResult* r) { return percent_of(*r, share) >= 0.05; });
+                                [&](const RankRow& r) { return percent_of(r, share) >= 0.05; });
   });
   const bool roles =
       std::ranges::any_of(job.ranks, [](const RankResult& r) { return r.role != "all"; });
@@ -121,12 +126,12 @@ std::string ranks(const Analysis& report, std::size_t width) {
   if (roles) columns.insert(columns.begin() + 1, {"role", false});
   for (const Share& share : shown) columns.push_back({share.title});
   Rows rows;
-  for (const RankResult* r : listed) {
-    const auto steps = static_cast<double>(std::max<std::size_t>(r->steps.size(), 1));
-    std::vector<std::string> row = {std::to_string(r->rank), std::to_string(r->steps.size()),
-                                    format_time(wall_of(*r) / steps)};
-    if (roles) row.insert(row.begin() + 1, printable(r->role));
-    for (const Share& share : shown) row.push_back(fmt::format("{:.1f}", percent_of(*r, share)));
+  for (const RankRow& r : listed) {
+    const auto steps = static_cast<std::int64_t>(std::max<std::size_t>(r.steps, 1));
+    std::vector<std::string> row = {std::to_string(r.rank->rank), std::to_string(r.steps),
+                                    format_time(r.budget.sum() / steps)};
+    if (roles) row.insert(row.begin() + 1, printable(r.rank->role));
+    for (const Share& share : shown) row.push_back(fmt::format("{:.1f}", percent_of(r, share)));
     rows.push_back(std::move(row));
   }
   const bool some = listed.size() < job.ranks.size();
@@ -149,7 +154,8 @@ std::string gaps(const Analysis& report, std::size_t width) {
   for (const RankResult& r : report.job.ranks)
     for (const IdleCause& c : r.device.idle)
       for (const IdleInstance& i : c.largest)
-        all.push_back({r.rank, r.device.is_cpu(), c.cause, &i});
+        if (counts_in_length(report.job, i.step))
+          all.push_back({r.rank, r.device.is_cpu(), c.cause, &i});
   std::ranges::stable_sort(all, std::greater<>(), [](const Gap& g) { return g.instance->wall; });
   std::set<std::tuple<int, BudgetCategory, std::string>> seen;
   Rows rows;
@@ -305,7 +311,7 @@ std::string host(const Analysis& report, std::size_t width) {
   const RankResult& r = *std::ranges::max_element(
       report.job.ranks, {}, [](const RankResult& rank) { return rank.host.starved; });
   const HostTable& h = r.host;
-  const double wall = wall_of(r);
+  const auto wall = static_cast<double>(accounted_budget(r).sum().count());
   const auto matters = [&](Ns t) { return static_cast<double>(t.count()) > wall / 100; };
   Messages parts;
   if (h.launches > 0 && (h.launch_bound || matters(h.starved))) {
@@ -316,7 +322,7 @@ std::string host(const Analysis& report, std::size_t width) {
   if (matters(h.allocator)) parts.push_back(msg::in_allocator_calls(h.allocator));
   if (matters(h.gc)) parts.push_back(msg::in_collection(h.gc));
   if (parts.empty()) return {};
-  return wrapped(say(msg::host_of_rank(r.rank, r.steps.size(), std::move(parts))), width);
+  return wrapped(say(msg::host_of_rank(r.rank, accounted_count(r), std::move(parts))), width);
 }
 
 // The uses of the memory at the peak, largest first. Empty if they are not known.

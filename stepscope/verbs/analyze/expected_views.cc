@@ -89,7 +89,7 @@ Message expected_step_sentence(const StepComparison& step) {
 // What takes less than a hundredth of the steps is not worth a sentence.
 Message expected_operators_sentence(const Analysis& report, const ExpectedOperators& operators) {
   const RankResult& rank = rank_of(report, operators);
-  const double matters = 0.01 * seconds(rank.budget.total.sum()).count();
+  const double matters = 0.01 * seconds(accounted_budget(rank).sum()).count();
   Messages parts;
   std::vector<std::string> faster;
   for (const ExpectedOperatorClass& c : operators.classes) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,12 +40,18 @@ bool unseen(const RankResult& r) {
   return r.recording.device_unseen() || r.recording.without_work();
 }
 
+std::string calls_a_step(std::uint64_t calls, std::int64_t steps) {
+  const auto all = static_cast<std::int64_t>(calls);
+  return all % steps == 0 ? std::to_string(all / steps)
+                          : format_digits(static_cast<double>(all) / static_cast<double>(steps));
+}
+
 // The kernels, on a CPU the operators that compute, which take most of the steps.
 std::string costliest(const Analysis& report, std::size_t width) {
   const RankResult& r = report.job.ranks.front();
   const bool cpu = r.device.is_cpu();
-  const auto steps = static_cast<std::int64_t>(std::max<std::size_t>(r.steps.size(), 1));
-  const auto wall = static_cast<double>(r.budget.total.sum().count());
+  const auto steps = static_cast<std::int64_t>(std::max<std::size_t>(accounted_count(r), 1));
+  const auto wall = static_cast<double>(accounted_budget(r).sum().count());
   const auto devices = cpu ? 1 : std::max<std::int64_t>(1, std::ssize(r.device.windows));
   struct Cost {
     StringId name = empty_string;
@@ -79,7 +86,7 @@ std::string costliest(const Analysis& report, std::size_t width) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Cost& cost = costs[i];
     const Ns total = cost.total / devices;
-    rows.push_back({names[i], std::to_string(cost.calls),
+    rows.push_back({names[i], calls_a_step(cost.calls, steps),
                     format_time(cost.total / static_cast<std::int64_t>(cost.calls)),
                     format_time(total / steps),
                     wall > 0 ? format_percent(static_cast<double>(total.count()) / wall) : "-"});
@@ -88,7 +95,7 @@ std::string costliest(const Analysis& report, std::size_t width) {
   if (unseen(r)) title = "host " + title;  // which cost time, and say nothing of the device
   if (devices > 1) title += fmt::format(", mean of {} devices", devices);
   return text_table(
-      {{std::move(title), false, longest}, {"calls"}, {"mean"}, {"a step"}, {"of step"}},
+      {{std::move(title), false, longest}, {"calls a step"}, {"mean"}, {"a step"}, {"of step"}},
       std::move(rows), width);
 }
 
@@ -130,6 +137,29 @@ std::string name_of_file(const std::string& path, const std::vector<InputRow>& i
     return std::filesystem::path(i.path).filename() == file.filename();
   });
   return (alike > 1 ? file.parent_path().filename() / file.filename() : file.filename()).string();
+}
+
+// "steps 5–6 (4 fills the queues)": those that every figure is of.
+std::string steps_in_words(const JobSteps& steps) {
+  const std::int64_t first = steps.common.front().index;
+  const std::int64_t last = steps.common.back().index;
+  const auto counts = [&](std::int64_t index) {
+    return std::ranges::find(steps.counted, index, &Step::index) != steps.counted.end();
+  };
+  if (last - first + 1 != std::ssize(steps.common))
+    return fmt::format("{} steps of {}–{}", steps.common.size(), first, last);
+  if (counts(first) || !counts(steps.common[1].index))
+    return fmt::format("steps {}–{}", first, last);
+  const std::int64_t second = steps.common[1].index;
+  return second == last ? fmt::format("step {} ({} fills the queues)", last, first)
+                        : fmt::format("steps {}–{} ({} fills the queues)", second, last, first);
+}
+
+// The first thing to know of a short recording, if nothing on the screen says it.
+Message few_steps(const Analysis& report, const Finding* first) {
+  const auto found =
+      std::ranges::find(report.findings, std::string_view("too_few_steps"), &Finding::id);
+  return found == report.findings.end() || first == &*found ? Message() : found->what;
 }
 
 }  // namespace
@@ -175,13 +205,9 @@ std::string headline(const Analysis& report) {
   for (const RankResult& r : job.ranks)
     devices.insert(unseen(r) ? "device not recorded" : r.device.label());
   for (const std::string& d : devices) parts.push_back(printable(d));
-  if (job.steps.common.size() > 1) {
-    const std::int64_t first = job.steps.common.front().index;
-    const std::int64_t last = job.steps.common.back().index;
-    const bool all = last - first + 1 == std::ssize(job.steps.common);
-    parts.push_back(all ? fmt::format("steps {}–{}", first, last)
-                        : fmt::format("{} steps of {}–{}", job.steps.common.size(), first, last));
-  } else if (job.steps.common.size() == 1)
+  if (job.steps.common.size() > 1)
+    parts.push_back(steps_in_words(job.steps));
+  else if (job.steps.common.size() == 1)
     parts.push_back(job.ranks[0].steps[0].name == "window"
                         ? "one window, no steps"
                         : fmt::format("step {}", job.steps.common[0].index));
@@ -276,7 +302,9 @@ std::string first_screen_text(const Analysis& report, const TextOptions& options
   out += tries;
   // A doubt is printed; another note is if it fits.
   std::size_t left = 0;
-  for (const Message& w : notes(report)) {
+  Messages said = notes(report);
+  if (Message few = few_steps(report, first); !few.empty()) said.insert(said.begin(), few);
+  for (const Message& w : said) {
     if (is_answered(w, report.answer)) continue;
     const std::string text = note_text(w, width);
     if (is_doubt(w) || lines(out) + lines(text) < first_screen)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/verbs/analyze/rank_json.h"
 
+#include <cmath>
+
 #include "stepscope/fit/roofline.h"
 
 namespace stepscope {
@@ -27,6 +29,15 @@ Json steps(const RankResult& r, Ns origin) {
                    {"phases_ns", step_phases(r.phases.steps[i])}});
   }
   return out;
+}
+
+// The mean of the steps that count, as job.budget_ns.
+Json mean_budget_json(const RankResult& r) {
+  const CategoryMeans means = mean_step_of(r);
+  Budget budget;
+  for (std::size_t c = 0; c < budget_category_count; ++c)
+    budget.time[c] = Ns{std::llround(means[c])};
+  return budget_json(budget);
 }
 
 Json gpu_window(const RankResult& r, Ns origin) {
@@ -284,6 +295,7 @@ Json rank_json(const Analysis& report, const RankResult& r, const std::string& s
           {"window_end_ns", value(r.recording.end - origin)},
           {"steps", steps(r, origin)},
           {"budget_ns", budget_json(r.budget.total)},
+          {"mean_budget_ns", mean_budget_json(r)},
           {"phases_ns", step_phases(r.phases.total)},
           {"outside_ns",
            {{"before", value(r.recording.outside.before)},

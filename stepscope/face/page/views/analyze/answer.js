@@ -27,7 +27,8 @@ function kicker(report) {
       [plural(job.ranks, 'rank') +
        (job.world_size > job.ranks ? ` of ${count(job.world_size)}` : '')];
   if (report.ranks.length) parts.push(devices_of(report.ranks));
-  const steps = job.steps.map((x) => x.index);
+  const counted = job.steps.filter((x) => known(x.counted_ns));
+  const steps = (counted.length ? counted : job.steps).map((x) => x.index);
   if (one_window(report.ranks)) parts.push('one window, no steps marked');
   else if (steps.length) parts.push(`${steps.length === 1 ? 'step' : 'steps'} ${runs(steps)}`);
   else parts.push('no steps');
