@@ -22,12 +22,21 @@ constexpr double least_part = 0.01;  // of the critical path, to be listed
 // The share of the step up to which other programs on the cores of a job make differences.
 // Experiment: in 316 recorded captures, wrong verdicts of faults beyond it are fewer than 1 in 50.
 constexpr double sure_on_cores = 0.10;
+constexpr double alike = 1.02;  // two figures of one cause differ by less, so one of them says it
 
 // "4.65 ms (12.3 %) of each step of 37.9 ms".
 Message of_steps(Ns gain, const JobResult& job) {
   const Ns step = job.explanation->step;
   return msg::of_steps(gain, Percent{share_of_time(gain, step)}, is_window(job), step);
 }
+
+}  // namespace
+
+Message cost_of(Ns at_most, const JobResult& job) {
+  return msg::costs(true, of_steps(at_most, job));
+}
+
+namespace {
 
 // Names of groups may be hashes of 40 letters: the beginning of such a name is enough.
 Message group_words(const CommGroup& group, const std::string& dim) {
@@ -80,7 +89,9 @@ Message sentence_of(const StepFault& f, const Culprit& v, const JobResult& job) 
 }
 
 // The confidence in a fault that gains this share of the step.
-Confidence confidence_of(double share, bool at_most, const JobResult& job) {
+Confidence confidence_of(double share, bool at_most, const JobResult& job,
+                         bool lacks_steps = false) {
+  if (lacks_steps) return Confidence::low;
   const Confidence replay = replay_confidence(*job.explanation);
   const bool doubtful = at_most || (on_cpu(job.ranks) && share < sure_on_cores);
   return doubtful ? std::min(replay, Confidence::medium) : replay;
@@ -94,7 +105,7 @@ Culprit verdict_of(const StepFault& f, const JobResult& job) {
             .steps = f.steps,
             .gain = f.gain,
             .share = share,
-            .confidence = confidence_of(share, f.at_most, job),
+            .confidence = confidence_of(share, f.at_most, job, f.lacks_steps > 0),
             .peers_alike = f.at_most,
             .places = f.places,
             .change = name_of(f.scenario)};
@@ -103,6 +114,8 @@ Culprit verdict_of(const StepFault& f, const JobResult& job) {
     v.dim = dimension_names[static_cast<std::size_t>(job.collectives.dimension_of[*f.group])];
   }
   v.sentence = sentence_of(f, v, job);
+  if (f.lacks_steps > 0)
+    v.sentence = msg::sentences(Messages{std::move(v.sentence), msg::lasts_unknown(f.lacks_steps)});
   if (f.ranks.size() == 1 &&
       (f.kind == StepFaultKind::slow_rank || f.kind == StepFaultKind::throttling))
     v.clock = clock_cause(
@@ -128,10 +141,18 @@ std::optional<Culprit> shared_device(const JobResult& job) {
             .share = share_of_time(alone->saved, job.explanation->step),
             .confidence = replay_confidence(*job.explanation),
             .change = name_of(alone->scenario)};
-  for (const HeldDevice& held : job.explanation->held)
-    if (held.slice) v.ranks.push_back(held.rank);
+  Ns slices{};  // on the rank with most
+  for (const HeldDevice& held : job.explanation->held) {
+    if (!held.slice) continue;
+    v.ranks.push_back(held.rank);
+    slices = std::max(slices, held.total);
+  }
   if (v.ranks.empty()) return std::nullopt;
+  slices /= std::max<std::int64_t>(1, std::ssize(job.steps.counted));
   v.sentence = msg::device_shared(v.ranks, msg::costs(false, of_steps(v.gain, job)));
+  if (static_cast<double>(slices.count()) > alike * static_cast<double>(v.gain.count()))
+    v.sentence = msg::sentences(
+        Messages{std::move(v.sentence), msg::slices_in_all(slices, slices - v.gain)});
   return v;
 }
 
@@ -150,6 +171,12 @@ std::optional<Culprit> retried_allocations(const JobResult& job) {
   v.share = share_of_time(v.gain, job.explanation->step);
   if (v.share < threshold::least_retries) return std::nullopt;
   v.sentence = msg::allocation_retries(v.ranks, msg::costs(true, of_steps(v.gain, job)));
+  // Its change frees all of them.
+  if (static_cast<double>(free->saved.count()) > alike * static_cast<double>(v.gain.count()))
+    v.sentence = msg::sentences(
+        Messages{std::move(v.sentence),
+                 msg::allocator_in_all(
+                     free->saved, Percent{share_of_time(free->saved, job.explanation->step)})});
   return v;
 }
 
@@ -302,15 +329,13 @@ std::optional<NoAnswer> no_answer(const JobResult& job) {
 
 Ns time_without_work(const JobResult& job) {
   using enum BudgetCategory;
-  return most_of(job, {idle_host, idle_launch, idle_sync, comm_exposed_wait, comm_exposed_unsplit});
+  return most_of(job, {idle_host, idle_launch, idle_sync});
 }
 
 Ns cost_of_retries(const JobResult& job, const RankResult& rank) {
-  // A replay counts from the end of the first step on.
-  const bool replayed = replay_tells(job);
   const Ns cost = rank.host.retries.total /
-                  std::max<std::int64_t>(1, std::ssize(rank.steps) - (replayed ? 1 : 0));
-  const WhatIf* free = replayed ? answer_of(job, Change::allocator_free) : nullptr;
+                  std::max<std::int64_t>(1, static_cast<std::int64_t>(accounted_count(rank)));
+  const WhatIf* free = replay_tells(job) ? answer_of(job, Change::allocator_free) : nullptr;
   return free == nullptr ? cost : std::min(cost, free->saved);
 }
 
@@ -324,8 +349,8 @@ bool replay_tells(const JobResult& job) {
 }
 
 bool counts_in_length(const JobResult& job, std::int64_t step) {
-  const auto& common = job.steps.common;
-  return !replay_tells(job) || common.size() < 2 || step != common.front().index;
+  const auto& counted = job.steps.counted;
+  return counted.empty() || std::ranges::find(counted, step, &Step::index) != counted.end();
 }
 
 Ns step_length(const JobResult& job) {

@@ -60,13 +60,14 @@ struct Culprit {
   std::vector<FaultPlace> places{};   // of pauses
   std::optional<ClockCause> clock{};  // of a rank whose kernels are slow, if its clock was read
   std::string change{};               // for `stepscope whatif --change`; empty: none
+  std::string_view cause{};           // of a bound: id of the finding that explains most of it
 };
 
 // Whether the replay gives the cost of each cause. Then only its faults accuse: a rank that is late
 // may be a victim.
 [[nodiscard]] bool replay_tells(const JobResult& job);
-// Whether the step of this index is part of what a step takes by the replay: the first of several
-// is not (step_time() of the replay).
+// Whether the step of this index counts (JobSteps::counted): the first of several does not on a
+// device.
 [[nodiscard]] bool counts_in_length(const JobResult& job, std::int64_t step);
 
 // The verdict first, then its alternatives: other faults, largest gain first. Empty if the steps
@@ -89,9 +90,12 @@ struct NoAnswer {
 [[nodiscard]] Message leave_ranks_out(const JobResult& job);
 
 // What the host, not the device, takes of a step on the rank where that is most: idle time of the
-// device before work that the host launches late, and waiting for ranks that do so. A free host
-// saves at most this.
+// device before work that the host launches late. Peers wait during the same time. What a host
+// costs is at most this.
 [[nodiscard]] Ns time_without_work(const JobResult& job);
+
+// "this costs at most 98.3 ms (51.0 %) of each step of 193 ms".
+[[nodiscard]] Message cost_of(Ns at_most, const JobResult& job);
 
 // What the retries of allocations on a rank take of a step, at most what a free allocator saves.
 [[nodiscard]] Ns cost_of_retries(const JobResult& job, const RankResult& rank);

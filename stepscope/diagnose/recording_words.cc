@@ -101,6 +101,27 @@ Message not_recorded_sentence(const JobResult& job) {
   return msg::time_not_recorded(part_of_step(time, most), Percent{share}, is_window(job), in_graph);
 }
 
+// Ranks whose recordings begin so far apart that much of the step is no work of anyone.
+Message begins_apart_sentence(const JobResult& job) {
+  const auto& common = job.steps.common;
+  if (job.ranks.size() < 2 || common.empty() || !job.collectives.matches.clocks_comparable ||
+      !counts_in_length(job, common.front().index))
+    return {};
+  const auto begin = [&](const RankResult& r) {
+    const auto at = std::ranges::find(r.steps, common.front().index, &Step::index);
+    return at == r.steps.end() ? common.front().start : at->start;
+  };
+  const RankResult& last = rank_with_most(job.ranks, begin);
+  const Ns first = begin(*std::ranges::min_element(job.ranks, {}, begin));
+  const Ns apart = begin(last) - first;
+  const double share = share_of_time(apart, step_length(job));
+  // Rows before the step would give the reason.
+  if (share < threshold::much_not_recorded * static_cast<double>(common.size()) ||
+      2 * (last.recording.start - first) < apart)
+    return {};
+  return msg::begins_apart(apart, Percent{share});
+}
+
 Message start_up_in_words(const StartUpSpan& span) {
   const std::string what = printable(short_kernel_name(span.what));
   switch (span.kind) {
@@ -162,7 +183,7 @@ Message cut_sentence(std::span<const InputRow> inputs, const JobResult& job) {
 Message recording_sentence(std::span<const InputRow> inputs, const JobResult& job) {
   for (Message said : {merged_sentence(job), nameless_sentence(job), workless_sentence(job),
                        cut_sentence(inputs, job), lost_sentence(job), not_recorded_sentence(job),
-                       start_up_sentence(job), span_sentence(job)})
+                       begins_apart_sentence(job), start_up_sentence(job), span_sentence(job)})
     if (!said.empty()) return said;
   return {};
 }

@@ -51,6 +51,18 @@ TEST(RecordingWords, ADeviceThatWasNotRecordedIsSaid) {
             "known.");
 }
 
+TEST(RecordingWords, RanksWhoseRecordingsBeginApartAreSaid) {
+  TestReport t({{{compute, 100}}, {{compute, 70}, {comm_exposed_wait, 30}}});
+  t.rank(1).steps.front().start = Ns{30'000'000};
+  t.rank(1).recording.start = Ns{29'000'000};
+  t.job.steps.counted = {Step{.index = 5, .end = Ns{100'000'000}}};
+  EXPECT_EQ(said_of(t),
+            "The ranks begin the first recorded step up to 30.0 ms (30.0 % of a step) apart, and "
+            "what the last did before is not recorded.");
+  t.rank(1).recording.start = Ns{1'000'000};
+  EXPECT_EQ(said_of(t), "") << "rows before the step give the reason";
+}
+
 TEST(RecordingWords, TimeThatIsNotRecordedIsSaidWhereItIsMuch) {
   TestReport little({{{compute, 95}, {not_recorded, 5}}});
   EXPECT_EQ(said_of(little), "");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepscope/cost/time/collective_cost.h"
+#include "stepscope/diagnose/judged_transfers.h"
 #include "stepscope/fit/collective_link.h"
 
 namespace stepscope {
@@ -36,6 +38,21 @@ void add_overlap(const Analysis& analysis, StepRates& rates) {
   if (possible > 0) rates.overlap_efficiency = hidden / possible;
 }
 
+// By the yardstick of slow links: what a transfer of the row's size should take there over what it
+// took.
+std::optional<double> share_of_links(const Analysis& analysis, const CollectiveRow& row) {
+  const auto of_row = [&](const std::vector<ExpectedCollective>& list) -> std::optional<double> {
+    for (const ExpectedCollective& e : list)
+      if (e.row == &row && !e.with_wait && e.measured > 0) return e.expected / e.measured;
+    return std::nullopt;
+  };
+  const Collectives& job = analysis.job.collectives;
+  if (const auto judged = of_row(judged_transfers(job, *analysis.machine, analysis.world_size)))
+    return judged;
+  const auto network = make_network(*analysis.machine);
+  return network ? of_row(expected_collectives(job, *network, analysis.world_size)) : std::nullopt;
+}
+
 void add_link(const Analysis& analysis, StepRates& rates) {
   for (const CollectiveRow& row : analysis.job.collectives.rows) {
     if (!row.busbw || !row.transfer) continue;
@@ -43,8 +60,7 @@ void add_link(const Analysis& analysis, StepRates& rates) {
       rates.collective = &row;
   }
   if (rates.collective == nullptr || !analysis.machine) return;
-  const auto share = link_share(*analysis.machine, *rates.collective,
-                                analysis.job.collectives.matches, analysis.world_size);
+  const auto share = share_of_links(analysis, *rates.collective);
   if (share && *share <= most_link_share) rates.link_share = share;
 }
 

@@ -25,7 +25,8 @@ struct StepRates {
   // Exposed communication over the counted steps, by Dimension, of all ranks with a device. Empty:
   // no such rank.
   std::vector<double> exposed{};
-  std::optional<double> link_share{};  // its busbw over its link; absent: not known, or impossible
+  // The time that the links allow for its size over its time; absent: not known, or impossible.
+  std::optional<double> link_share{};
 };
 
 [[nodiscard]] StepRates step_rates(const Analysis& analysis);

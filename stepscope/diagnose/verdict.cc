@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stepscope/diagnose/judged_transfers.h"
 #include "stepscope/diagnose/labels.h"
 #include "stepscope/diagnose/straggler_words.h"
 #include "stepscope/diagnose/thresholds.h"
@@ -146,8 +147,7 @@ Message straggler_text(const JobResult& job, const Straggler& s) {
   double lost = 0;
   for (const RankResult& r : job.ranks) {
     if (r.rank == s.rank || r.steps.empty()) continue;
-    const double waiting = static_cast<double>(r.budget.total.time[wait].count()) /
-                           static_cast<double>(r.steps.size());
+    const double waiting = mean_step_of(r)[wait];
     if (waiting < threshold::share_of_lateness * static_cast<double>(s.upper_bound.count()))
       continue;
     losers.push_back(r.rank);
@@ -234,12 +234,27 @@ Message shared_device_text(const JobResult& job) {
   return {};
 }
 
+// As in the table of the costliest kernels: the mean of the devices.
+double share_of_step(Ns total, const RankResult& r) {
+  const auto devices =
+      r.device.is_cpu() ? 1 : std::max<std::int64_t>(1, std::ssize(r.device.windows));
+  return share_of_time(total / devices, accounted_budget(r).sum());
+}
+
+// As an integer where it is one.
+Value calls_a_step(std::uint64_t calls, std::size_t steps) {
+  const double mean =
+      static_cast<double>(calls) / static_cast<double>(std::max<std::size_t>(1, steps));
+  return mean == std::floor(mean) ? Value(static_cast<std::uint64_t>(mean)) : Value(Digits{mean});
+}
+
 Message copy_text(const JobResult& job) {
   const RankResult& r = job.ranks.front();
   const auto at = std::ranges::find(r.work.kernels.kernels, NameClass::copy, &KernelRow::kind);
   if (at == r.work.kernels.kernels.end() || at->count == 0) return {};
   const std::string name = printable((*r.strings)[at->name]);
-  return msg::copies_take(shorten(name, 60), Percent{at->share}, at->count,
+  return msg::copies_take(shorten(name, 60), Percent{share_of_step(at->total, r)},
+                          calls_a_step(at->count, accounted_count(r)),
                           name.find("Pageable") != std::string::npos,
                           name.find("-> Pageable") != std::string::npos);
 }
@@ -249,14 +264,11 @@ Message collective_text(const JobResult& job) {
   if (job.collectives.rows.empty() || job.steps.common.empty()) return {};
   const CollectiveRow& row = job.collectives.rows.front();
   if (row.exposed.count() <= 0) return {};
-  const auto groups = static_cast<double>(std::max<std::size_t>(row.groups.size(), 1));
-  const double calls =
-      static_cast<double>(row.count) / groups / static_cast<double>(job.steps.common.size());
+  const std::size_t groups = std::max<std::size_t>(row.groups.size(), 1);
   return msg::most_exposed(
       collective_kind_names[static_cast<std::size_t>(row.kind)], row.bytes,
       value_if(row.group != "unknown", printable(row.group)), row.groups.size() > 1,
-      calls == std::floor(calls) ? Value(static_cast<std::uint64_t>(calls)) : Value(Digits{calls}),
-      !is_window(job));
+      calls_a_step(row.count, groups * job.steps.common.size()), !is_window(job));
 }
 
 bool is_product(NameClass kind) {
@@ -280,7 +292,7 @@ Message kernel_text(const JobResult& job, BoundBy bound, const Machine* machine)
       memory && at->kind != NameClass::copy && at->bandwidth && machine && machine->memory_rate;
   return msg::costliest_kernel(
       memory, shorten(short_kernel_name(printable((*r.strings)[at->name])), 60),
-      name_class_names[static_cast<std::size_t>(at->kind)], Percent{at->share},
+      name_class_names[static_cast<std::size_t>(at->kind)], Percent{share_of_step(at->total, r)},
       value_if(job.ranks.size() > 1, r.rank),
       reaches ? Value(Percent{at->bandwidth->value / machine->memory_rate->value}) : Value(),
       bound == BoundBy::compute && at->rate ? Value(Digits{at->rate->value / 1e12}) : Value());
@@ -292,13 +304,12 @@ Message operator_text(const JobResult& job) {
   const auto at = std::ranges::find_if(
       r.work.operators, [&](const OperatorRow& o) { return o.kind != NameClass::communication; });
   if (at == r.work.operators.end() || at->device.count() <= 0) return {};
-  const double wall = static_cast<double>(r.budget.total.sum().count());
   Ns time{};
   for (const OperatorRow& o : r.work.operators)
     if (o.name == at->name) time += o.device;
-  if (wall <= 0) return {};
+  if (accounted_budget(r).sum() <= Ns{0}) return {};
   return msg::costliest_operator(shorten(printable((*r.strings)[at->name]), 60),
-                                 Percent{static_cast<double>(time.count()) / wall},
+                                 Percent{share_of_step(time, r)},
                                  value_if(job.ranks.size() > 1, r.rank));
 }
 
@@ -406,6 +417,26 @@ Message bound_sentence(const Culprit& c, const JobResult& job) {
   }
 }
 
+// What free communication saves at most; 0 where the replay does not show it.
+Ns most_of_free_communication(const JobResult& job) {
+  for (const WhatIf& w : job.explanation->what_ifs)
+    if (w.scenario.change == Change::communication_free && !w.scenario.kind) return most_saved(w);
+  return Ns{0};
+}
+
+// The slow links of the job that cost enough to be named.
+std::vector<SlowLinks> costly_links(const JobResult& job, const Machine* machine,
+                                    std::optional<int> world_size) {
+  if (machine == nullptr || !replay_tells(job) || only_communication(job)) return {};
+  std::vector<SlowLinks> links = slow_links(job, *machine, world_size);
+  const Ns most = most_of_free_communication(job);
+  for (SlowLinks& slow : links) slow.lost = std::min(slow.lost, most);
+  std::erase_if(links, [&](const SlowLinks& slow) {
+    return share_of_time(slow.lost, step_length(job)) < threshold::least_gain;
+  });
+  return links;
+}
+
 }  // namespace
 
 bool only_communication(const JobResult& job) {
@@ -419,7 +450,7 @@ bool only_communication(const JobResult& job) {
 }
 
 JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mfu,
-                        const Machine* machine) {
+                        const Machine* machine, std::optional<int> world_size) {
   JobVerdict verdict;
   const double step = mean_step(job);
   if (job.ranks.empty() || step <= 0) {
@@ -434,6 +465,7 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
     return verdict;
   }
   const auto none = no_answer(job);
+  const std::vector<SlowLinks> links = costly_links(job, machine, world_size);
   verdict.culprits = find_culprits(job);
   const bool window = is_window(job);
   const Ns length = replay_tells(job) ? step_length(job) : Ns{std::llround(step)};
@@ -469,10 +501,19 @@ JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mf
       if (verdict.bound_by == BoundBy::memory) first.kind = CulpritKind::memory_bound;
     } else {
       verdict.bound_by = bound_of(first.kind);
-      said = {msg::step_takes(window, length), bound_sentence(first, job), mfu_text(mfu)};
+      said = {msg::step_takes(window, length), bound_sentence(first, job)};
+      // Transfers that the links should carry in a part of the time are the cause of what is
+      // exposed.
+      if (first.kind == CulpritKind::exposed_communication && !links.empty() &&
+          2 * links.front().lost >= first.gain) {
+        first.cause = "slow_link";
+        said.push_back(msg::slow_links_cost(slow_links_sentence(links.front(), *machine),
+                                            cost_of(links.front().lost, job)));
+      }
+      said.push_back(mfu_text(mfu));
     }
-    if (job.ranks.size() > 1 && job.explanation->held.empty() && verdict.culprits.size() == 1 &&
-        job.explanation->unexplained_share <= unexplained_doubtful)
+    if (job.ranks.size() > 1 && links.empty() && job.explanation->held.empty() &&
+        verdict.culprits.size() == 1 && job.explanation->unexplained_share <= unexplained_doubtful)
       said.push_back(msg::none_stands_out());
     first.sentence = verdict.sentence = joined(msg::sentences, std::move(said));
     // Nothing that a replay removes binds the step, and neither does compute: no verdict.

@@ -46,8 +46,9 @@ struct JobVerdict {
 // (memory, where other kernels than products run longer), communication (transfer, and what cannot
 // be split), host (host, launches), data, sync, copies; waiting is a straggler's where one rank is
 // late, else communication; a pipeline's where it is receiving between stages. `machine` (null:
-// unknown) gives what share of the memory bandwidth a kernel reaches.
+// unknown) gives what share of the memory bandwidth a kernel reaches, and which links are slow.
 [[nodiscard]] JobVerdict find_verdict(const JobResult& job, const std::optional<MfuBudget>& mfu,
-                                      const Machine* machine = nullptr);
+                                      const Machine* machine = nullptr,
+                                      std::optional<int> world_size = std::nullopt);
 
 }  // namespace stepscope

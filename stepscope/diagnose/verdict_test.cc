@@ -359,6 +359,11 @@ TEST(Verdict, ADeviceThatAnotherProcessSharesIsAFault) {
   EXPECT_EQ(say_stopped(verdict.sentence),
             "Another process takes time slices of the device of rank 1: this costs 30.0 ms "
             "(30.0 %) of each step of 100 ms.");
+  t.job.explanation->held.front().total = Ns{50'000'000};
+  EXPECT_TRUE(says(say_stopped(find_verdict(t.job, std::nullopt).sentence),
+                   "The slices take 50.0 ms a step; without them the step waits for other work in "
+                   "20.0 ms of that time"))
+      << say_stopped(find_verdict(t.job, std::nullopt).sentence);
   t.job.explanation->held.front().slice.reset();
   EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.front().kind, CulpritKind::sync_calls);
 }
@@ -404,6 +409,9 @@ TEST(Verdict, AllocationsThatFreeMemoryFirstAreAFaultIfTheyCostMuch) {
   EXPECT_EQ(verdict.culprits.front().kind, CulpritKind::allocation_retries);
   EXPECT_TRUE(says(say_stopped(verdict.sentence), "costs at most 20.0 ms (20.0 %)"))
       << say_stopped(verdict.sentence);
+  EXPECT_TRUE(says(say_stopped(verdict.sentence),
+                   "All calls of the allocator together cost 25.0 ms (25.0 %)"))
+      << "what the printed change saves: " << say_stopped(verdict.sentence);
   t.rank(0).host.retries.total = Ns{4'000'000};
   EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.size(), 1U);
 }
@@ -440,6 +448,30 @@ TEST(Verdict, AFreeHostSavesNoMoreThanTheDeviceIsWithoutWork) {
   EXPECT_EQ(verdict.culprits.front().gain, Ns{25'000'000});
 }
 
+// The peers wait while the host of one rank is late: that is the same time.
+TEST(Verdict, WaitingForAHostIsNotCountedTwice) {
+  Replayed t({{{compute, 50}, {idle_host, 30}, {comm_exposed_wait, 20}},
+              {{compute, 50}, {idle_host, 20}, {comm_exposed_wait, 30}}});
+  t.saves(Change::host_free, 45);
+  EXPECT_EQ(find_verdict(t.job, std::nullopt).culprits.front().gain, Ns{30'000'000});
+}
+
+TEST(Verdict, AFaultOfOneStepSaysThatItMayNotLast) {
+  Replayed t({{{compute, 60}, {idle_host, 40}}, {{compute, 60}, {comm_exposed_wait, 40}}});
+  t.job.explanation->faults = {{.kind = StepFaultKind::late_host,
+                                .ranks = {0},
+                                .gain = Ns{40'000'000},
+                                .excess = Ns{40'000'000},
+                                .lacks_steps = 1}};
+  const JobVerdict verdict = find_verdict(t.job, std::nullopt);
+  ASSERT_FALSE(verdict.culprits.empty());
+  EXPECT_EQ(verdict.culprits.front().confidence, Confidence::low);
+  EXPECT_TRUE(says(say_stopped(verdict.sentence),
+                   "1 step that counts does not show whether that "
+                   "lasts"))
+      << say_stopped(verdict.sentence);
+}
+
 TEST(Verdict, WhatNoReplayRemovesIsNoVerdictOfCompute) {
   Replayed t({{{compute, 30}, {idle_host, 70}}});
   t.saves(Change::host_free, 1);
@@ -468,6 +500,7 @@ TEST(Verdict, TheFirstOfSeveralReplayedStepsHasNotTheLongestGap) {
   t.gap(idle_host, 5'000'000, "aten::copy_");
   t.rank(0).device.idle.back().largest.front().step = 6;
   t.job.steps.common.push_back({6, Ns{}, Ns{}, {0}});
+  t.job.steps.counted = {Step{.index = 6}};
   const JobVerdict verdict = find_verdict(t.job, std::nullopt);
   ASSERT_FALSE(verdict.culprit.empty());
   EXPECT_TRUE(says(say(verdict.culprit), "the longest gap takes 5.00 ms while"))

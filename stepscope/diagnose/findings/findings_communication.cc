@@ -56,13 +56,25 @@ Message advice_for(CollectiveKind kind, Dimension dimension, bool activations, b
   }
 }
 
-// Over all steps, mean over the ranks.
-Ns exposed_of(const Collectives& job, CollectiveKind kind) {
+// A step that counts, mean over the ranks.
+Ns exposed_of(const JobResult& job, CollectiveKind kind) {
   Ns sum{};
-  for (std::size_t v = 0; v < job.exposed.size(); ++v)
-    for (std::size_t c = 0; c < job.exposed[v].size(); ++c)
-      if (job.matches.ranks[v].calls[c].kind == kind) sum += job.exposed[v][c];
-  return sum / std::max<std::int64_t>(1, std::ssize(job.exposed));
+  const Collectives& all = job.collectives;
+  for (std::size_t v = 0; v < all.exposed.size(); ++v) {
+    const RankResult& r = job.ranks[v];
+    const std::vector<Step>& counted = r.counted.steps.empty() ? r.steps : r.counted.steps;
+    const auto counts = [&](std::optional<std::size_t> step) {
+      return step &&
+             std::ranges::find(counted, r.steps[*step].index, &Step::index) != counted.end();
+    };
+    Ns of_rank{};
+    for (std::size_t c = 0; c < all.exposed[v].size(); ++c)
+      if (const CollectiveCall& call = all.matches.ranks[v].calls[c];
+          call.kind == kind && counts(call.step))
+        of_rank += all.exposed[v][c];
+    sum += of_rank / std::max<std::int64_t>(1, std::ssize(counted));
+  }
+  return sum / std::max<std::int64_t>(1, std::ssize(all.exposed));
 }
 
 void find_exposed(FindingList& list) {
@@ -77,7 +89,7 @@ void find_exposed(FindingList& list) {
               .sort = FindingSort::bound,
               .key = fmt::format("exposed_communication:{}", kind_name(kind)),
               .what = msg::found_exposed_communication(kind_name(kind)),
-              .evidence = {msg::exposed_a_step(exposed_of(list.job().collectives, kind) / steps)},
+              .evidence = {msg::exposed_a_step(exposed_of(list.job(), kind))},
               .place = list.place_on_path(kind_name(kind)),
               .reasons = {"slow_link", "sync_calls", "bucket_too_small", "bucket_too_large",
                           "prefetch_miss", "congestion", "algorithm_not_best"}};
@@ -197,59 +209,23 @@ void find_congestion(FindingList& list) {
 
 Ns whole_ns(double s) { return Ns{std::llround(s * 1e9)}; }
 
-// By group: what the machine's links would take for these bytes.
 void find_slow_links(FindingList& list) {
   const FindingContext& context = list.context();
   if (context.machine == nullptr) return;
-  struct Slow {
-    std::vector<const ExpectedCollective*> rows;  // largest gap first
-    double lost = 0;                              // seconds, exposed
-    double measured = 0;
-    double expected = 0;
-  };
-  std::map<std::string, Slow> groups;
-  const auto judged =
-      judged_transfers(list.job().collectives, *context.machine, context.world_size);
-  for (const ExpectedCollective& e : judged) {
-    Slow& slow = groups[e.row->group];
-    slow.rows.push_back(&e);
-    slow.measured += e.measured;
-    slow.expected += e.expected;
-    // What is exposed may be waiting: a faster link takes at most the transfer's part away.
-    const double exposed = std::min(seconds(e.row->exposed).count(), e.measured);
-    slow.lost += std::max(0.0, exposed * (1 - e.expected / e.measured));
-  }
-  // Siblings that are all slow are one finding.
-  std::map<std::string, std::vector<const Slow*>> alike;
-  for (const auto& [name, slow] : groups)
-    if (slow.expected < threshold::slow_link_share * slow.measured) {
-      const Dimension dimension = slow.rows.front()->row->dimension;
-      alike[dimension == Dimension::unknown
-                ? name
-                : std::string(dimension_names[static_cast<std::size_t>(dimension)])]
-          .push_back(&slow);
-    }
-  for (const auto& [name, slow_ones] : alike) {
-    const Slow& slow = **std::ranges::max_element(slow_ones, {}, &Slow::lost);
-    const bool several = slow_ones.size() > 1;
-    const std::string& group = slow.rows.front()->row->group;
-    Finding f{
-        .id = "slow_link",
-        .sort = FindingSort::fault,
-        .key = fmt::format("slow_link:{}", several ? name : group),
-        .what = msg::found_slow_link(several ? msg::several_groups(slow_ones.size(), name)
-                                             : msg::one_group(printable(group)),
-                                     Digits{slow.measured / slow.expected}, context.machine->name),
-        .advice = msg::check_transport()};
-    for (const ExpectedCollective* e : slow.rows) {
+  for (const SlowLinks& slow : slow_links(list.job(), *context.machine, context.world_size)) {
+    Finding f{.id = "slow_link",
+              .sort = FindingSort::fault,
+              .key = fmt::format("slow_link:{}", slow.name),
+              .what = slow_links_sentence(slow, *context.machine),
+              .advice = msg::check_transport()};
+    for (const ExpectedCollective& e : slow.rows) {
       if (f.evidence.size() == 3) break;
-      const double calls = static_cast<double>(e->calls);
+      const double calls = static_cast<double>(e.calls);
       f.evidence.push_back(msg::call_beside_machine(
-          kind_name(e->row->kind), e->row->bytes, whole_ns(e->measured / calls),
-          whole_ns(e->expected / calls), context.machine->name));
+          kind_name(e.row->kind), e.row->bytes, whole_ns(e.measured / calls),
+          whole_ns(e.expected / calls), context.machine->name));
     }
-    const Ns lost = whole_ns(slow.lost / static_cast<double>(most_steps(list.job().ranks)));
-    list.add_bounded(std::move(f), std::min(lost, most_of_free(list)), msg::by_links());
+    list.add_bounded(std::move(f), std::min(slow.lost, most_of_free(list)), msg::by_links());
   }
 }
 

@@ -160,7 +160,7 @@ void judge(const AnalyzeRequest& request, const DescribedJob& described,
     no_mfu = mfu.error();
   a.link_fits = fit_transfers(a.job.traffic.transfers);
   a.traces = words_for_shell(request.traces);
-  a.answer = find_verdict(a.job, a.mfu, machine);
+  a.answer = find_verdict(a.job, a.mfu, machine, a.world_size);
   if (a.answer.culprit.kind == MessageKind::replay_without)  // a verdict knows no inputs
     a.answer.culprit = msg::replay_without(a.answer.culprits.front().change, a.traces);
   a.answer.sentence =

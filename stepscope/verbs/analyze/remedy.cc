@@ -21,6 +21,7 @@ bool is_said(const Finding& f, const Culprit& verdict) {
       "low_matmul_efficiency", "tensor_cores_unused", "fp32_matmuls", "small_matmuls"};
   if (verdict.kind == CulpritKind::compute_bound)
     return std::ranges::find(of_products, f.id) != of_products.end();
+  if (!verdict.cause.empty()) return f.id == verdict.cause;
   return f.id == name_of(culprit_kind_names, verdict.kind) &&
          (!is_fault(verdict.kind) || (f.sort == FindingSort::fault && f.change == verdict.change));
 }
