@@ -136,6 +136,26 @@ std::optional<Error> add_scale_up(const Machine& machine, const NetworkOptions& 
   return std::nullopt;
 }
 
+std::string rate_text(ByteRate rate) {
+  std::string text = std::to_string(rate.value / giga);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text + " GB/s";
+}
+
+// Links that a server may lack are an assumption, and so is the network next to them.
+void tell_optional_links(const Machine& machine, Network& network) {
+  if (!machine.scale_up || !machine.scale_up->optional || network.domain < 2) return;
+  std::string said = "links are assumed: " +
+                     (machine.scale_up->name.empty() ? "scale_up" : machine.scale_up->name) +
+                     " joins each " + std::to_string(network.domain) + " devices (" +
+                     rate_text(network.up) + " each way)";
+  if (network.out) said += ", the network gives a device " + rate_text(*network.out);
+  network.assumptions.push_back(said +
+                                "; for a server with other links, PCIe alone for example, give "
+                                "--machine FILE with its scale_up and scale_out");
+}
+
 int group_span(int size, int stride) { return (size - 1) * stride + 1; }
 
 }  // namespace
@@ -154,6 +174,7 @@ Result<Network> make_network(const Machine& machine, const NetworkOptions& optio
     network.oversubscription = out.oversubscription.value_or(1.0);
     if (out.reduction) network.out_reduction_from = out.reduction->group_from.value_or(2);
   }
+  tell_optional_links(machine, network);
   const AssumedTiming up =
       resolve(machine.scale_up ? machine.scale_up->timing : std::nullopt, false, network.up_timing);
   const AssumedTiming out = resolve(machine.scale_out ? machine.scale_out->timing : std::nullopt,

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace stepscope {
 namespace {
 
@@ -44,6 +46,22 @@ TEST(Network, TakesMeasuredTimingAndSaysWhatItAssumes) {
   EXPECT_TRUE(n.assumptions[0].starts_with("scale_up.timing and scale_out.timing: "))
       << n.assumptions[0];
   EXPECT_NE(n.assumptions[0].find("stepscope calibrate"), std::string::npos) << n.assumptions[0];
+}
+
+TEST(Network, NamesLinksThatAServerMayLack) {
+  const std::string link =
+      R"("scale_up": {"name": "bridge", "gb_per_s_per_direction": 300, "domain": 2,
+      "topology": "mesh")";
+  const auto told = [](const Network& n) {
+    return std::ranges::any_of(n.assumptions, [](const std::string& a) {
+      return a.starts_with(
+          "links are assumed: bridge joins each 2 devices (300 GB/s each way), the "
+          "network gives a device 25 GB/s");
+    });
+  };
+  const std::string out = R"(, "scale_out": {"gb_per_s_per_direction": 25})";
+  EXPECT_TRUE(told(network(link + R"(, "optional": true})" + out)));
+  EXPECT_FALSE(told(network(link + "}" + out)));
 }
 
 TEST(Network, NamesTheFewTimingsThatLack) {

@@ -41,6 +41,7 @@ struct ScaleUp {
   std::optional<ByteRate> peer_to_peer;   // one device to one peer
   std::optional<int> domain;              // devices
   std::optional<Topology> topology;
+  bool optional = false;  // many servers with this device lack these links (bridges)
   std::vector<ByteRate>
       peers;  // of a hybrid mesh: to the device 1, 2, ... places further; or empty
   std::optional<SwitchReduction> reduction;

@@ -142,9 +142,15 @@ std::optional<Bytes> read_gb(const Json& object, const std::string& at, const ch
   return Bytes{static_cast<std::int64_t>(std::llround(*gb * giga))};
 }
 
-constexpr std::array<std::string_view, 8> scale_up_fields = {
-    "name",     "gb_per_s_per_direction",       "p2p_gb_per_s_per_direction", "domain",
-    "topology", "peers_gb_per_s_per_direction", "switch_reduction",           "timing"};
+constexpr std::array<std::string_view, 9> scale_up_fields = {"name",
+                                                             "gb_per_s_per_direction",
+                                                             "p2p_gb_per_s_per_direction",
+                                                             "domain",
+                                                             "topology",
+                                                             "peers_gb_per_s_per_direction",
+                                                             "optional",
+                                                             "switch_reduction",
+                                                             "timing"};
 constexpr std::array<std::string_view, 9> scale_out_fields = {"name",
                                                               "gb_per_s_per_direction",
                                                               "ports_per_node",
@@ -229,6 +235,7 @@ std::optional<ScaleUp> read_scale_up(const Json& root, Fields& fields) {
                  .peer_to_peer = fields.rate(*it, at, "p2p_gb_per_s_per_direction"),
                  .domain = fields.whole(*it, at, "domain"),
                  .topology = read_topology(*it, at, fields),
+                 .optional = fields.truth(*it, at, "optional").value_or(false),
                  .peers = read_peers(*it, at, fields),
                  .reduction = read_reduction(*it, at, fields),
                  .timing = read_timing(*it, at, false, fields)};

@@ -96,6 +96,7 @@ OrderedJson scale_up_json(const ScaleUp& up) {
   put(json, "p2p_gb_per_s_per_direction", up.peer_to_peer);
   put(json, "domain", up.domain);
   if (up.topology) json["topology"] = topology_names[static_cast<std::size_t>(*up.topology)];
+  if (up.optional) json["optional"] = true;
   if (!up.peers.empty()) {
     OrderedJson peers = OrderedJson::array();
     for (const ByteRate peer : up.peers)

@@ -23,10 +23,14 @@ constexpr std::string_view unknown = "is not understood and may change the cost"
 constexpr std::string_view take_out =
     "take it out if it costs nothing, or write a plan file (docs/reference/plans.md)";
 
-// The trainer replaces "auto" by its own arguments, which are not in this file.
-bool is_auto(JsonFields& in, std::string_view key) {
+bool says_auto(JsonFields& in, std::string_view key) {
   const JsonValue* value = in.find(key);
-  if (value == nullptr || value->text != "auto") return false;
+  return value != nullptr && value->text == "auto";
+}
+
+// Where no trainer is known to replace it.
+bool is_auto(JsonFields& in, std::string_view key) {
+  if (!says_auto(in, key)) return false;
   in.fail(key, "is \"auto\"", "write the value that the trainer puts there");
   return true;
 }
@@ -55,6 +59,13 @@ bool enabled(JsonFields& in, std::string_view key) {
   if (part == nullptr) return false;
   JsonFields inner = in.inner(key, *part);
   return flag(inner, "enabled", false);
+}
+
+bool enabled_by_trainer(JsonFields& in, std::string_view key) {
+  const JsonValue* part = in.find(key);
+  if (part == nullptr) return false;
+  JsonFields inner = in.inner(key, *part);
+  return says_auto(inner, "enabled");
 }
 
 class Reading {
@@ -114,10 +125,22 @@ class Reading {
 
   // Two of the three determine the third, as in DeepSpeed's _set_batch_related_parameters.
   void read_batch() {
-    const auto batch = optional_integer(in_, "train_batch_size");
-    const auto micro = optional_integer(in_, "train_micro_batch_size_per_gpu");
-    const auto steps = optional_integer(in_, "gradient_accumulation_steps");
     const Int dp = std::max(plan().dp, Int{1});
+    auto batch = batch_part("train_batch_size", run_.global_batch);
+    auto micro = batch_part("train_micro_batch_size_per_gpu", run_.micro_batch);
+    const auto steps = batch_part("gradient_accumulation_steps", {});
+    const bool by_trainer = says_auto(in_, "train_batch_size") ||
+                            says_auto(in_, "train_micro_batch_size_per_gpu") ||
+                            says_auto(in_, "gradient_accumulation_steps");
+    // The Trainer's arguments are the sequences of a pass and the passes of a step.
+    if (by_trainer && !micro && !(batch && steps)) {
+      micro = 1;
+      note(
+          "train_micro_batch_size_per_gpu is \"auto\": one sequence a pass is assumed "
+          "(micro_batch)");
+    }
+    if (by_trainer && !batch && !steps)
+      note("the batch is \"auto\": one pass a step is assumed (global_batch)");
     if (!batch && !micro) {
       in_.fail("train_batch_size", "and train_micro_batch_size_per_gpu are both missing",
                "give one of them");
@@ -139,6 +162,11 @@ class Reading {
                  " is not micro batch * accumulation * dp = " + std::to_string(plan().batch.micro) +
                  " * " + std::to_string(passes) + " * " + std::to_string(dp),
              "change one of them; DeepSpeed refuses it, too");
+  }
+
+  // A number of the file, or what was given for "auto".
+  std::optional<Int> batch_part(std::string_view key, std::optional<Int> given) {
+    return says_auto(in_, key) ? given : optional_integer(in_, key);
   }
 
   std::optional<Dtype> dtype(std::string_view key, JsonFields& in) {
@@ -171,9 +199,22 @@ class Reading {
     inner.finish(std::string(unknown), std::string(take_out));
   }
 
+  bool says_enabled(std::string_view key) {
+    return !enabled_by_trainer(in_, key) && enabled(in_, key);
+  }
+
   void read_precision() {
-    const bool bf16 = enabled(in_, "bf16") || enabled(in_, "bfloat16");
-    const bool fp16 = enabled(in_, "fp16");
+    bool bf16 = says_enabled("bf16") || says_enabled("bfloat16");
+    bool fp16 = says_enabled("fp16");
+    const bool may_bf16 = enabled_by_trainer(in_, "bf16") || enabled_by_trainer(in_, "bfloat16");
+    const bool may_fp16 = enabled_by_trainer(in_, "fp16");
+    if (!bf16 && !fp16 && (may_bf16 || may_fp16)) {
+      const Dtype wanted = run_.dtype.value_or(may_bf16 ? Dtype::bf16 : Dtype::fp16);
+      bf16 = may_bf16 && wanted == Dtype::bf16;
+      fp16 = may_fp16 && wanted == Dtype::fp16;
+      if (!run_.dtype)
+        note(std::string(bf16 ? "bf16" : "fp16") + ".enabled is \"auto\" and assumed (dtype)");
+    }
     if (bf16 && fp16) in_.fail("fp16", "and bf16 are both enabled");
     Precision& p = plan().precision;
     p.matmul = bf16 ? Dtype::bf16 : fp16 ? Dtype::fp16 : Dtype::fp32;
@@ -257,11 +298,8 @@ class Reading {
     read_overlap(zero);
     const Int mics = mics_size(zero);
     if (mics > 0) plan().shard_group = mics;
-    if (integer(zero, "zero_hpz_partition_size", any, 1) > 1) {
-      zero.fail("zero_hpz_partition_size",
-                "keeps a second copy of the parameters, which is not modelled",
-                "mics_shard_size, which shards all states within a group, is");
-    }
+    if (const Int hpz = integer(zero, "zero_hpz_partition_size", any, 1); hpz > 1)
+      plan().secondary_group = hpz;
     must_be(zero, "zero_quantized_weights", false);
     must_be(zero, "zero_quantized_gradients", false);
     must_be(zero, "stage3_use_all_reduce_for_fetch_params", false);
@@ -302,10 +340,16 @@ class Reading {
     const bool stage3 = plan().zero == 3;
     plan().overlap.gradient_reduce = flag(zero, "overlap_comm", stage3);
     plan().batch.reduce_each_micro = plan().zero >= 2;
-    const Int elements = integer(zero, "reduce_bucket_size", {1, Int{1} << 50}, 500'000'000);
+    // The Trainer's values, in elements: hidden^2, and 0.9 of it.
+    const Int square = model_.hidden * model_.hidden;
+    const Int elements = says_auto(zero, "reduce_bucket_size")
+                             ? std::max(square, Int{1})
+                             : integer(zero, "reduce_bucket_size", {1, Int{1} << 50}, 500'000'000);
     plan().overlap.bucket =
         Bytes{std::min(elements, Int{1} << 46) * plan().precision.gradient_bytes};
-    const Int prefetch = integer(zero, "stage3_prefetch_bucket_size", any, 50'000'000);
+    const Int prefetch = says_auto(zero, "stage3_prefetch_bucket_size")
+                             ? square / 10 * 9
+                             : integer(zero, "stage3_prefetch_bucket_size", any, 50'000'000);
     const Int layer =
         layer_parameters(model_, model_.layers - 1).total() / std::max(plan().tp, Int{1});
     plan().overlap.parameter_gather = stage3 && prefetch > 0;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a DeepSpeed ds_config.json as a Plan. A key that changes the cost is understood, or it is
-// an error that names the key. "auto" is an error, because its value is elsewhere. Source of keys
-// and defaults: deepspeed/runtime/config.py, zero/config.py, zero/offload_config.py at edaa722
-// (2026-08).
+// an error that names the key. "auto" is a value that the Trainer of transformers puts there from
+// its own arguments (transformers/integrations/deepspeed.py, trainer_config_process and _finalize):
+// the batch and the number format are given with the file, buckets follow from the hidden size. At
+// other keys it is an error. Source of keys and defaults: deepspeed/runtime/config.py,
+// zero/config.py, zero/offload_config.py at edaa722 (2026-08).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +27,11 @@ struct DeepSpeedRun {
   std::int64_t ep = 1;
   std::int64_t sequence = 2048;
   Recompute recompute = Recompute::none;
+  // For "auto". Absent: what the other two leave, one sequence a pass, one pass a step, bf16; then
+  // a note says so.
+  std::optional<std::int64_t> micro_batch{};
+  std::optional<std::int64_t> global_batch{};
+  std::optional<Dtype> dtype{};
 };
 
 struct DeepSpeedPlan {

@@ -85,17 +85,53 @@ TEST(DeepSpeed, DerivesTheBatchAsItsEngineDoes) {
             std::string::npos);
 }
 
-TEST(DeepSpeed, AsksForWhatAutoStandsFor) {
-  EXPECT_EQ(complaint("{\n  \"train_batch_size\": \"auto\"\n}"),
-            "ds.json: line 2, column 3: field \"train_batch_size\" is \"auto\"; write the value "
-            "that the trainer puts there");
+constexpr std::string_view all_auto = R"({
+  "bf16": {"enabled": "auto"}, "fp16": {"enabled": "auto", "loss_scale": 0},
+  "gradient_accumulation_steps": "auto", "gradient_clipping": "auto",
+  "train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto",
+  "zero_optimization": {"stage": 3, "reduce_bucket_size": "auto",
+    "stage3_prefetch_bucket_size": "auto", "stage3_param_persistence_threshold": "auto"}})";
+
+TEST(DeepSpeed, TakesWhatAutoStandsForFromTheRun) {
+  const DeepSpeedRun run{
+      .devices = 16, .micro_batch = 2, .global_batch = 128, .dtype = Dtype::fp16};
+  const Plan p = plan_of(all_auto, run);
+  EXPECT_EQ(p.batch.micro, 2);
+  EXPECT_EQ(p.batch.global, 128);
+  EXPECT_EQ(p.precision.matmul, Dtype::fp16);
+}
+
+TEST(DeepSpeed, AutoWithoutAValueIsAssumedAndSaid) {
+  const auto parsed = parse_deepspeed(all_auto, "ds.json", {.devices = 16}, llama());
+  ASSERT_TRUE(parsed) << parsed.error().message();
+  EXPECT_EQ(parsed->plan.batch.micro, 1);
+  EXPECT_EQ(parsed->plan.batch.global, 16);
+  EXPECT_EQ(parsed->plan.precision.matmul, Dtype::bf16);
+  std::string notes;
+  for (const std::string& n : parsed->notes) notes += n + '\n';
+  for (const char* part : {"train_micro_batch_size_per_gpu is \"auto\"", "one pass a step",
+                           "bf16.enabled is \"auto\""})
+    EXPECT_NE(notes.find(part), std::string::npos) << notes;
+}
+
+TEST(DeepSpeed, TheBucketsOfAutoFollowFromTheHiddenSize) {
+  const Transformer& m = llama();
+  const Plan p = plan_of(all_auto, {.devices = 16, .global_batch = 16});
+  EXPECT_EQ(p.overlap.bucket.value, m.hidden * m.hidden * p.precision.gradient_bytes);
+}
+
+TEST(DeepSpeed, AutoThatNoTrainerReplacesIsAnError) {
   EXPECT_NE(complaint(R"({"train_batch_size": 64,
-                          "zero_optimization": {"stage": 3, "reduce_bucket_size": "auto"}})")
-                .find("\"zero_optimization.reduce_bucket_size\" is \"auto\""),
+                          "zero_optimization": {"stage": 3, "overlap_comm": "auto"}})")
+                .find("\"zero_optimization.overlap_comm\" is \"auto\""),
             std::string::npos);
-  EXPECT_NE(complaint(R"({"train_batch_size": 64, "bf16": {"enabled": "auto"}})")
-                .find("\"bf16.enabled\" is \"auto\""),
-            std::string::npos);
+}
+
+TEST(DeepSpeed, ReadsTheSecondCopyOfZeroPlusPlus) {
+  const Plan p = plan_of(R"({"train_batch_size": 16,
+                             "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}})");
+  EXPECT_EQ(p.secondary_group, 8);
+  EXPECT_EQ(p.shard_group, 0);
 }
 
 TEST(DeepSpeed, KnowsItsPrecisions) {
@@ -157,7 +193,6 @@ TEST(DeepSpeed, RefusesWhatChangesTheCostAndIsNotModelled) {
         {R"("new_feature": 1)", "\"new_feature\" is not understood"},
         {R"("zero_optimization": {"stage": 2, "new_key": 1})", "\"zero_optimization.new_key\""},
         {R"("zero_optimization": {"stage": 4})", "\"zero_optimization.stage\""},
-        {R"("zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8})", "hpz"},
         {R"("zero_optimization": {"stage": 3, "zero_quantized_weights": true})", "quantized"},
         {R"("zero_optimization": {"stage": 2, "reduce_scatter": false})", "reduce_scatter"},
         {R"("zero_optimization": {"stage": 2, "offload_param": {"device": "cpu"}})",

@@ -110,6 +110,7 @@ class Config {
         lacks("shard_group: MiCS shards within a group at ZeRO-3 only");
       }
     }
+    if (plan_.secondary_group > 0) zero["zero_hpz_partition_size"] = plan_.secondary_group;
     if (plan_.batch.reduce_each_micro != (plan_.zero >= 2) && micro_batches(plan_) > 1) {
       lacks(plan_.zero >= 2 ? "reduce_each_micro_batch false: ZeRO-2 and 3 reduce after each"
                             : "reduce_each_micro_batch: below ZeRO-2 once a step");

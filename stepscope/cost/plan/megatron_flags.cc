@@ -80,6 +80,7 @@ void data(const Plan& p, Flags& out) {
   if (p.shard_group > 0 && p.shard_group < p.dp * p.cp) {
     out.add("--num-distributed-optimizer-instances", p.dp * p.cp / p.shard_group);
   }
+  if (p.secondary_group > 0) out.lacks("secondary_group: Megatron-FSDP keeps no second copy");
   if (p.overlap.gradient_reduce) out.add("--overlap-grad-reduce");
   if (p.zero > 0 && p.overlap.parameter_gather) {
     if (p.overlap.gradient_reduce) {

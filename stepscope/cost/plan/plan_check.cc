@@ -105,10 +105,25 @@ Problem degrees(const Transformer&, const Plan& p) {
                 ", and " + decimal(model_ranks) + " does not");
 }
 
-constexpr std::array<Rule*, 18> rules = {
-    &numbers,           &degrees,  &tokens,        &grid,          &context,  &tensor,
-    &sequence_division, &exchange, &states,        &experts,       &stages,   &batch,
-    &schedule,          &sharding, &recomputation, &narrow_copies, &training, &images};
+constexpr std::array<Rule*, 19> rules = {&numbers,
+                                         &degrees,
+                                         &tokens,
+                                         &grid,
+                                         &context,
+                                         &tensor,
+                                         &sequence_division,
+                                         &exchange,
+                                         &states,
+                                         &experts,
+                                         &stages,
+                                         &batch,
+                                         &schedule,
+                                         &sharding,
+                                         &secondary_sharding,
+                                         &recomputation,
+                                         &narrow_copies,
+                                         &training,
+                                         &images};
 
 }  // namespace
 }  // namespace plan_rules

@@ -317,6 +317,10 @@ constexpr std::array fields = {
     PlanField{"shard-group", "shard_group", "N", groups::memory,
               "Devices of a group that splits states. Groups hold copies.", AT(&p.shard_group), 0,
               by_devices},
+    PlanField{"secondary-group", "secondary_group", "N", groups::memory,
+              "Devices of a group that keeps a second copy of the parameters, which backward "
+              "gathers (ZeRO-3, hpZ)",
+              AT(&p.secondary_group), 0, by_devices},
     PlanField{"seq", "sequence", "N", groups::batch, "Tokens of a sequence", AT(&p.batch.sequence),
               1, most_tokens},
     PlanField{"images", "images", "N", groups::batch,

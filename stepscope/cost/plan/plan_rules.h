@@ -33,7 +33,7 @@ inline constexpr Int most_devices = 10'000'000;
 // plan_rules_layer.cc
 [[nodiscard]] Rule grid, context, tensor, sequence_division, exchange, states;
 // plan_rules_stages.cc
-[[nodiscard]] Rule experts, stages, batch, schedule, sharding;
+[[nodiscard]] Rule experts, stages, batch, schedule, sharding, secondary_sharding;
 // plan_rules_model.cc
 [[nodiscard]] Rule tokens, recomputation, narrow_copies, images;
 // plan_rules_trained.cc

@@ -138,6 +138,21 @@ Problem schedule(const Transformer&, const Plan& p) {
                      decimal(p.dp * p.batch.micro * p.pp));
 }
 
+Problem secondary_sharding(const Transformer&, const Plan& p) {
+  if (p.secondary_group == 0) return std::nullopt;
+  const std::string given = flag_with_value(p, &p.secondary_group);
+  if (p.zero != 3)
+    return problem(given + " with " + flag_with_value(p, &p.zero) + ", which gathers no parameters",
+                   "take " + flag_of(p, &p.zero) + " 3");
+  if (gathers_singly(p))
+    return problem(given + " with " + flag_with_value(p, &p.overlap.gather_singly),
+                   "that version of DeepSpeed has no second copy");
+  const std::int64_t all = p.shard_group > 0 ? p.shard_group : p.dp * p.cp;
+  if (all % p.secondary_group == 0) return std::nullopt;
+  return problem(given + " does not divide the " + decimal(all) + " devices that split states",
+                 "it may be " + divisors(all));
+}
+
 Problem sharding(const Transformer&, const Plan& p) {
   if (p.shard_group == 0) return std::nullopt;
   const std::string given = flag_with_value(p, &p.shard_group);

@@ -70,6 +70,7 @@ void data(const Plan& p, Toml& out) {
               decimal_text(p.cp));
     shard = p.dp;
   }
+  if (p.secondary_group > 0) out.lacks("secondary_group: FSDP keeps no second copy");
   out.add("data_parallel_replicate_degree", p.dp / shard);
   out.add("data_parallel_shard_degree", shard);
   if (p.zero > 0) {

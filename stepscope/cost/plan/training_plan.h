@@ -40,6 +40,9 @@ struct Plan {
   // Hybrid sharding: states are sharded over this many of the dp * cp ranks that hold the same
   // weights, and replicated beyond. 0: sharded over all.
   std::int64_t shard_group = 0;
+  // ZeRO-3: backward gathers parameters within this many neighbouring ranks, which keep a second
+  // copy of them for it (hpZ of ZeRO++). 0: it gathers as forward does.
+  std::int64_t secondary_group = 0;
   TensorDivision tensor{};
   ExpertDivision experts{};
   PipelineDivision pipeline{};

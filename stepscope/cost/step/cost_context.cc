@@ -110,29 +110,37 @@ void count_ends(CostContext& context, const Rates& rates, const LayerRun& run) {
   }
 }
 
-// Times of a unit that is gathered and reduced by itself, in one call each.
+double passes_of(const Plan& plan) {
+  return static_cast<double>(std::max<std::int64_t>(micro_batches(plan), 1));
+}
+
+// Times of a unit that is gathered and reduced by itself, in one call each. The average between
+// shard groups follows the last micro-batch; its time is spread over all of them.
 UnitTime unit_time(const DataTimes& times, const Plan& plan, const LayerCost& cost) {
   const double dense = cost.parameters;
   const double expert = cost.expert_parameters;
   const auto& precision = plan.precision;
-  const auto gather = [&](const StateTimes& t, double parameters) {
-    return t.gather.once(parameters * precision.parameter_bytes);
+  const auto gather = [&](const PieceTime& t, double parameters) {
+    return t.once(parameters * precision.parameter_bytes);
   };
   const auto reduce = [&](const StateTimes& t, double parameters) {
     const double bytes = parameters * precision.gradient_bytes;
-    return t.reduce.once(bytes) + t.average.once(bytes);
+    return t.reduce.once(bytes) + t.average.once(bytes) / passes_of(plan);
   };
   const auto copying = [](const PieceTime& t, double parameters, int width) {
     return t.copying(parameters * width);
   };
   const auto reduce_copying = [&](const StateTimes& t, double parameters) {
     return copying(t.reduce, parameters, precision.gradient_bytes) +
-           copying(t.average, parameters, precision.gradient_bytes);
+           copying(t.average, parameters, precision.gradient_bytes) / passes_of(plan);
   };
-  return {.gather = gather(times.dense, dense) + gather(times.expert, expert),
+  return {.gather = gather(times.dense.gather, dense) + gather(times.expert.gather, expert),
+          .regather = gather(times.dense.regather, dense) + gather(times.expert.regather, expert),
           .reduce = reduce(times.dense, cost.trained) + reduce(times.expert, cost.trained_experts),
           .gather_copying = copying(times.dense.gather, dense, precision.parameter_bytes) +
                             copying(times.expert.gather, expert, precision.parameter_bytes),
+          .regather_copying = copying(times.dense.regather, dense, precision.parameter_bytes) +
+                              copying(times.expert.regather, expert, precision.parameter_bytes),
           .reduce_copying = reduce_copying(times.dense, cost.trained) +
                             reduce_copying(times.expert, cost.trained_experts)};
 }
@@ -159,13 +167,15 @@ Result<UnitTime> time_singly(const CostContext& context, const Plan& plan, const
     if (gathered)
       time.gather += calls * (times->dense.gather.once(sent) + pieces +
                               memory_time(context.compute, 3 * sent).count());
-    time.reduce += calls * (times->dense.reduce.once(made) + times->dense.average.once(made) +
-                            pieces + memory_time(context.compute, 2 * made).count());
+    time.reduce += calls * (times->dense.reduce.once(made) +
+                            times->dense.average.once(made) / passes_of(plan) + pieces +
+                            memory_time(context.compute, 2 * made).count());
     return Done{};
   };
   const Result<Done> weights = add(cost.weights, elements, true);
   const Result<Done> vectors = add(cost.vectors, cost.vector_elements, false);
   if (!weights || !vectors) return (weights ? vectors : weights).error();
+  time.regather = time.gather;
   return time;
 }
 
@@ -252,7 +262,9 @@ Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan) {
   const bool sharded = plan.zero > 0;
   for (const DataEntry& entry : context.data) {
     if (entry.dp == plan.dp && entry.pp == plan.pp && entry.shard_group == plan.shard_group &&
-        entry.sharded == sharded && entry.bucket == plan.overlap.bucket.value &&
+        entry.secondary_group == plan.secondary_group && entry.sharded == sharded &&
+        entry.bucket == plan.overlap.bucket.value &&
+        (plan.shard_group == 0 || entry.passes == micro_batches(plan)) &&
         entry.singly == gathers_singly(plan)) {
       return &entry;
     }
@@ -263,6 +275,8 @@ Result<const DataEntry*> data_entry(CostContext& context, const Plan& plan) {
   entry.dp = plan.dp;
   entry.pp = plan.pp;
   entry.shard_group = plan.shard_group;
+  entry.secondary_group = plan.secondary_group;
+  entry.passes = micro_batches(plan);
   entry.bucket = plan.overlap.bucket.value;
   entry.sharded = sharded;
   entry.singly = gathers_singly(plan);

@@ -28,9 +28,11 @@ inline constexpr std::size_t most_layer_kinds = 16;
 
 // Seconds of a unit (a layer, the embedding, the head) that ZeRO-3 gathers and reduces as a whole.
 struct UnitTime {
-  double gather = 0;
+  double gather = 0;    // before forward
+  double regather = 0;  // before backward
   double reduce = 0;
   double gather_copying = 0;  // part of these, as PieceTime::copying
+  double regather_copying = 0;
   double reduce_copying = 0;
 };
 
@@ -82,7 +84,7 @@ struct StageCost {
 // stage. Plans that differ only elsewhere (ZeRO 0 and 1, time of reduction, place of the optimizer)
 // share them.
 struct StageKey {
-  std::array<std::int64_t, 11> numbers{};
+  std::array<std::int64_t, 12> numbers{};
   std::array<std::uint8_t, 9> choices{};
 
   bool operator==(const StageKey&) const = default;
@@ -116,6 +118,8 @@ struct DataEntry {
   std::int64_t dp = 0;
   std::int64_t pp = 0;
   std::int64_t shard_group = 0;
+  std::int64_t secondary_group = 0;
+  std::int64_t passes = 1;  // micro-batches of a step; only shard groups need it
   std::int64_t bucket = 0;
   bool sharded = false;
   bool singly = false;  // gathers_singly

@@ -27,7 +27,7 @@ struct Volume {
 
 template <formula::Number N>
 Volume<N> volume(const Plan& plan, double parameters, double trained, std::int64_t replicas,
-                 std::int64_t shards) {
+                 std::int64_t shards, std::int64_t secondary) {
   using formula::bytes;
   using formula::count;
   // Below ZeRO-3 only what the optimizer changed is gathered.
@@ -38,6 +38,7 @@ Volume<N> volume(const Plan& plan, double parameters, double trained, std::int64
   const N m = count<N>(micro_batches(plan), "m");
   N gradients = count<N>(trained, some ? "trained weights" : "weights") *
                 bytes<N>(plan.precision.gradient_bytes, "G");
+  const N averaged = averages_each_micro_batch(plan) ? gradients * m : gradients;
   if (reduces_each_micro_batch(plan)) gradients = gradients * m;
   const N weights = all * bytes<N>(plan.precision.parameter_bytes, "P");
   if (plan.zero == 0) {
@@ -47,20 +48,22 @@ Volume<N> volume(const Plan& plan, double parameters, double trained, std::int64
   }
   const N part = count<N>(share(shards), "(k - 1) / k");
   return {.reduced = part * gradients,
-          .averaged = count<N>(2 * share(replicas / shards), "2 (n / k - 1) / (n / k)") *
-                      gradients / count<N>(shards, "k"),
-          .gathered = plan.zero == 3
+          .averaged = count<N>(2 * share(replicas / shards), "2 (n / k - 1) / (n / k)") * averaged /
+                      count<N>(shards, "k"),
+          .gathered = plan.zero != 3 ? part * weights
+                      : secondary == shards
                           ? part * weights * (static_cast<double>(1 + backward_gathers(plan)) * m)
-                          : part * weights};
+                          : (part + count<N>(share(secondary), "(j - 1) / j")) * weights * m};
 }
 
 template <formula::Number N>
 std::array<Volume<N>, 2> volumes(const Plan& plan, const HeldWeights& held) {
   const ShardCounts shards = shard_counts(plan);
+  const ShardCounts again = secondary_counts(plan);
   const std::int64_t replicas = plan.dp * plan.cp;
-  return {
-      volume<N>(plan, held.dense, held.trained, replicas, shards.dense),
-      volume<N>(plan, held.experts, held.trained_experts, expert_replicas(plan), shards.expert)};
+  return {volume<N>(plan, held.dense, held.trained, replicas, shards.dense, again.dense),
+          volume<N>(plan, held.experts, held.trained_experts, expert_replicas(plan), shards.expert,
+                    again.expert)};
 }
 
 // Two sizes a little apart give the time per byte near a piece. The rest is the start.
@@ -105,7 +108,8 @@ class Groups {
 };
 
 StateTimes state_times(const Plan& plan, const Network& network, Groups& groups,
-                       std::int64_t replicas, std::int64_t shards, std::int64_t stride) {
+                       std::int64_t replicas, std::int64_t shards, std::int64_t secondary,
+                       std::int64_t stride) {
   const auto bucket = static_cast<double>(plan.overlap.bucket.value);
   StateTimes times;
   if (plan.zero == 0) {
@@ -117,6 +121,10 @@ StateTimes state_times(const Plan& plan, const Network& network, Groups& groups,
   const auto between = groups("data parallelism", replicas / shards, stride * shards);
   times.reduce = piece_time(network, CollectiveKind::reduce_scatter, shard, bucket);
   times.gather = piece_time(network, CollectiveKind::all_gather, shard, bucket);
+  times.regather = secondary == shards
+                       ? times.gather
+                       : piece_time(network, CollectiveKind::all_gather,
+                                    groups("the second copy", secondary, stride), bucket);
   const auto k = static_cast<double>(shards);
   times.average =
       piece_time(network, CollectiveKind::all_reduce, between, std::max(1.0, bucket / k));
@@ -147,9 +155,11 @@ Result<DataTimes> data_times(const Plan& plan, const Network& network) {
   const std::int64_t tensor = tensor_ranks(plan);
   Groups groups(network);
   DataTimes times;
-  times.dense = state_times(plan, network, groups, replicas, shards.dense, tensor);
+  const ShardCounts again = secondary_counts(plan);
+  times.dense = state_times(plan, network, groups, replicas, shards.dense, again.dense, tensor);
   const std::int64_t apart = (whole_experts(plan) ? 1 : tensor) * plan.ep;
-  times.expert = state_times(plan, network, groups, expert_replicas(plan), shards.expert, apart);
+  times.expert =
+      state_times(plan, network, groups, expert_replicas(plan), shards.expert, again.expert, apart);
   const std::int64_t stage = tensor * replicas;
   constexpr double activation = 16e6;  // size in bytes near which sends are timed
   if (plan.pp > 1) {

@@ -5,8 +5,9 @@
 // and f = (n - 1) / n: stage 0 sends 2 f g Psi, ZeRO-1 f (g + p) Psi, ZeRO-2 f (m g + p) Psi,
 // ZeRO-3 f m (2 p + g) Psi (3 p if it gathers weights singly and recomputes all). ZeRO-1 that
 // reduces after every pass sends f (m g + p) Psi. In a shard group of k of the n ranks f is
-// (k - 1) / k. In addition 1/k of the gradients is summed over the n / k replicas:
-// 2 (n/k - 1)/(n/k) g Psi / k each time gradients are reduced.
+// (k - 1) / k; backward's gathers within a secondary group of j ranks send (j - 1) / j. In addition
+// 1/k of the gradients is summed over the n / k replicas: 2 (n/k - 1)/(n/k) g Psi / k once a step
+// (ZeRO-1 that reduces after every pass: m times).
 #pragma once
 
 #include <cstdint>
@@ -70,6 +71,7 @@ struct StateTimes {
   PieceTime reduce;   // ZeRO: reduce-scatter in the shard group; else all-reduce over all
   PieceTime average;  // all-reduce of a shard between shard groups; takes the bytes before sharding
   PieceTime gather;   // all-gather in the shard group
+  PieceTime regather;  // all-gather in backward: in the shard group, or where its second copy is
 };
 
 struct DataTimes {

@@ -70,6 +70,29 @@ TEST(DataVolume, AShardGroupGathersLessAndAveragesBetweenGroups) {
   EXPECT_DOUBLE_EQ(v.averaged, 2 * 3.0 / 4 * 2e9 / 8);
 }
 
+TEST(DataVolume, ShardGroupsAverageOnceAStep) {
+  Plan plan;
+  plan.dp = 32;
+  plan.zero = 3;
+  plan.shard_group = 8;
+  plan.batch.global = 32 * 4;
+  const DataVolume v = data_volume(plan, {.dense = 1e9, .trained = 1e9});
+  EXPECT_DOUBLE_EQ(v.reduced, 7.0 / 8 * 4 * 2e9) << "within the group after each of 4 passes";
+  EXPECT_DOUBLE_EQ(v.averaged, 2 * 3.0 / 4 * 2e9 / 8);
+}
+
+TEST(DataVolume, ASecondCopyShortensTheGathersOfBackward) {
+  Plan plan;
+  plan.dp = 32;
+  plan.zero = 3;
+  plan.secondary_group = 8;
+  plan.batch.global = 32;
+  const DataVolume v = data_volume(plan, {.dense = 1e9, .trained = 1e9});
+  EXPECT_DOUBLE_EQ(v.gathered, (31.0 / 32 + 7.0 / 8) * 2e9);
+  EXPECT_DOUBLE_EQ(v.reduced, 31.0 / 32 * 2e9);
+  EXPECT_EQ(v.averaged, 0);
+}
+
 TEST(DataVolume, ExpertsAreReducedOverTheirReplicasOnly) {
   Plan plan;
   plan.dp = 32;

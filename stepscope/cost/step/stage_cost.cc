@@ -104,9 +104,9 @@ struct UnitCalls {
   [[nodiscard]] N backward(const UnitTime& unit, double work) const {
     using formula::seconds;
     const N beside_it = seconds<N>(work, "B");
-    const Call ahead = prefetches ? Call{unit.gather, unit.gather_copying} : Call{};
+    const Call ahead = prefetches ? Call{unit.regather, unit.regather_copying} : Call{};
     const Call reduced = overlaps_reduction ? Call{unit.reduce, unit.reduce_copying} : Call{};
-    return formula::count<N>(gathers, "gathers") * seconds<N>(prefetches ? 0 : unit.gather, "C") +
+    return formula::count<N>(gathers, "gathers") * seconds<N>(prefetches ? 0 : unit.regather, "C") +
            seconds<N>(overlaps_reduction ? 0 : unit.reduce, "R") +
            formula::count<N>(latest, "jitter sqrt(2 ln n)") * beside_it +
            beside(ahead + reduced, beside_it, contention, "(C + R)");
@@ -315,7 +315,7 @@ StageKey stage_key(const Plan& p) {
   const int sharded = p.zero < 2 ? 0 : p.zero;  // parameters or the gradients' sum
   return {.numbers = {p.devices, p.pp, p.pipeline.virtual_stages, p.dp, p.batch.sequence,
                       p.batch.micro, p.batch.global, p.memory.recompute_every, p.overlap.prefetch,
-                      p.overlap.bucket.value, sharded == 0 ? 0 : p.shard_group},
+                      p.overlap.bucket.value, sharded == 0 ? 0 : p.shard_group, p.secondary_group},
           .choices = {number(sharded), number(p.pipeline.schedule), number(p.memory.recompute),
                       number(p.memory.optimizer_at), number(p.memory.gradients_at),
                       number(p.memory.parameters_at), number(p.overlap.gradient_reduce),

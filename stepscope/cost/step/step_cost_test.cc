@@ -225,6 +225,22 @@ TEST(StepCost, AShardGroupWithinADomainGathersFasterAndHoldsMore) {
   EXPECT_NEAR(hybrid.memory[MemoryTerm::optimizer], 8 * all.memory[MemoryTerm::optimizer], 1);
 }
 
+// Links between domains are the bottleneck: both ways of hybrid sharding leave them.
+TEST(StepCost, HybridShardingSavesTimeWhereTheNetworkIsSlow) {
+  const Bench bench(deep(8));
+  Plan plan = plan_of(1, 1, 64, 64 * 4);
+  plan.zero = 3;
+  const StepCost all = bench.cost(plan);
+  plan.secondary_group = 8;
+  const StepCost second = bench.cost(plan);
+  EXPECT_LT(second[StepTerm::data], all[StepTerm::data]);
+  EXPECT_GT(second.memory[MemoryTerm::gathered], all.memory[MemoryTerm::gathered]);
+  EXPECT_EQ(second.memory[MemoryTerm::optimizer], all.memory[MemoryTerm::optimizer]);
+  plan.secondary_group = 0;
+  plan.shard_group = 8;
+  EXPECT_LT(bench.cost(plan)[StepTerm::data], all[StepTerm::data]);
+}
+
 TEST(StepCost, UnevenStagesWaitForTheLongest) {
   const Bench bench(deep(16));
   Plan even = plan_of(4, 4, 1, 32);

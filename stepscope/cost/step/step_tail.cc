@@ -42,16 +42,20 @@ struct Calls {
 };
 
 template <Number N>
-Calls<N> reductions(const DataEntry& data, const Plan& plan, const PipelineWork& work) {
+Calls<N> reductions(const DataEntry& data, const Plan& plan, const PipelineWork& work,
+                    bool averages = true) {
   const double width = plan.precision.gradient_bytes;
   const N dense = bytes<N>(work.trained * width, "gradients");
   const N expert = bytes<N>(work.trained_experts * width, "expert gradients");
   const StateTimes& d = data.times.dense;
   const StateTimes& e = data.times.expert;
-  return {d.reduce.of(dense) + d.average.of(dense) + e.reduce.of(expert) + e.average.of(expert),
-          d.reduce.copying(value(dense)) + d.average.copying(value(dense)) +
-              e.reduce.copying(value(expert)) + e.average.copying(value(expert)),
-          value(dense) + value(expert)};
+  Calls<N> calls{d.reduce.of(dense) + e.reduce.of(expert),
+                 d.reduce.copying(value(dense)) + e.reduce.copying(value(expert)),
+                 value(dense) + value(expert)};
+  if (!averages) return calls;
+  calls.all = calls.all + d.average.of(dense) + e.average.of(expert);
+  calls.copying += d.average.copying(value(dense)) + e.average.copying(value(expert));
+  return calls;
 }
 
 template <Number N>
@@ -112,9 +116,12 @@ DeviceTail<N> device_tail(const CostContext& context, const DataEntry& data, con
     if (reduces_each_micro_batch(plan)) {
       // The others can also hide in the next forward.
       const N window = seconds<N>(work.backward + work.forward, "(B + F)");
+      const Calls<N> earlier = reductions<N>(data, plan, work, averages_each_micro_batch(plan));
+      const N sent = earlier.told("R");
       const N each = plan.overlap.gradient_reduce
-                         ? max(seconds<N>(0), all - window) + slowdown * min(all, window)
-                         : all;
+                         ? max(seconds<N>(0), sent - window) +
+                               earlier.slowdown(contention, "R") * min(sent, window)
+                         : sent;
       tail.reduce_earlier = count<N>(micro_batches(plan) - 1, "(m - 1)") * each;
     }
   }

@@ -101,7 +101,12 @@ void each_part(const Plan& plan, const StageLoad& load, Put put) {
                            ? bytes<N>(0, "none but the master's")
                            : weights<N>(own, n, plan.zero == 3) * bytes<N>(p.parameter_bytes, "P");
   put(MemoryTerm::parameters, plan.memory.parameters_at, parameters);
-  put(MemoryTerm::gathered, device, gathered_bytes<N>(plan, load));
+  if (plan.secondary_group > 0)
+    put(MemoryTerm::gathered, device,
+        gathered_bytes<N>(plan, load) + weights<N>(every(load), secondary_counts(plan), true) *
+                                            bytes<N>(p.parameter_bytes, "P"));
+  else
+    put(MemoryTerm::gathered, device, gathered_bytes<N>(plan, load));
   N summed = weights<N>(states, n, plan.zero >= 2);
   if (reduces_apart(plan)) summed = summed + weights<N>(states, n, true);
   put(MemoryTerm::gradients, plan.memory.gradients_at,
@@ -121,12 +126,22 @@ void each_part(const Plan& plan, const StageLoad& load, Put put) {
 
 }  // namespace
 
-ShardCounts shard_counts(const Plan& plan) {
+namespace {
+
+ShardCounts counts_within(const Plan& plan, std::int64_t ranks) {
   const std::int64_t replicas = plan.dp * plan.cp;
-  if (plan.shard_group == 0) return {.dense = replicas, .expert = expert_replicas(plan)};
-  const std::int64_t group = std::min(plan.shard_group, replicas);
+  if (ranks == 0) return {.dense = replicas, .expert = expert_replicas(plan)};
+  const std::int64_t group = std::min(ranks, replicas);
   const std::int64_t of_experts = group * (whole_experts(plan) ? plan.tp : 1) / plan.ep;
   return {.dense = group, .expert = std::max<std::int64_t>(1, of_experts)};
+}
+
+}  // namespace
+
+ShardCounts shard_counts(const Plan& plan) { return counts_within(plan, plan.shard_group); }
+
+ShardCounts secondary_counts(const Plan& plan) {
+  return plan.secondary_group > 0 ? counts_within(plan, plan.secondary_group) : shard_counts(plan);
 }
 
 bool gathers_from_master(const Plan& plan) {

@@ -102,6 +102,9 @@ struct ShardCounts {
 };
 [[nodiscard]] ShardCounts shard_counts(const Plan& plan);
 
+// The groups whose members hold the second copy of the parameters between them (hpZ).
+[[nodiscard]] ShardCounts secondary_counts(const Plan& plan);
+
 // The effects of torch_buffers: ZeRO-3 holds no shards but the master's; weights pass through
 // gather buffers; gradients are reduced into memory of their own.
 [[nodiscard]] bool gathers_from_master(const Plan& plan);
@@ -112,6 +115,13 @@ struct ShardCounts {
 // other rank has memory for them.
 [[nodiscard]] constexpr bool reduces_each_micro_batch(const Plan& plan) {
   return plan.zero >= 2 || plan.batch.reduce_each_micro;
+}
+// A shard group that keeps the sum of its gradients averages it with the other groups once a step,
+// with the last pass: MiCS' second hop (Zhang et al. 2022 §3.4; deepspeed/runtime/zero/mics.py,
+// allreduce_mics_shard_grads), Megatron's optimizer instances, and FSDP2 with
+// set_requires_all_reduce(False) before.
+[[nodiscard]] constexpr bool averages_each_micro_batch(const Plan& plan) {
+  return plan.zero < 2 && plan.batch.reduce_each_micro;
 }
 
 // Bytes that a plan needs beyond the capacity of one device, its share of the host, or of the

@@ -61,13 +61,19 @@ Result<MadePlan> start_of(const PlanSettings& s, const Transformer& model, std::
   } else if (!s.ds_config.empty()) {
     Plan said;  // by fields, of what the file does not know
     if (const auto set = apply(said, s); !set) return set.error();
+    const auto given_by = [&](std::string_view name, auto value) {
+      return names(s.fields, name) ? std::optional(value) : std::nullopt;
+    };
     auto read = read_deepspeed(s.ds_config,
                                {.devices = devices,
                                 .tp = said.tp,
                                 .pp = said.pp,
                                 .ep = said.ep,
                                 .sequence = said.batch.sequence,
-                                .recompute = said.memory.recompute},
+                                .recompute = said.memory.recompute,
+                                .micro_batch = given_by("micro-batch", said.batch.micro),
+                                .global_batch = given_by("global-batch", said.batch.global),
+                                .dtype = given_by("dtype", said.precision.matmul)},
                                model);
     if (!read) return read.error();
     made = {std::move(read->plan), std::move(read->notes)};

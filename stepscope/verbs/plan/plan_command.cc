@@ -39,17 +39,28 @@ struct PlanFlags {
 };
 
 // Fields without a flag here: the search chooses them, or does not take them.
-constexpr std::array<std::string_view, 21> not_taken = {"tp",           "tensor-layout",
-                                                        "tp-rows",      "tp-columns",
-                                                        "tp-depth",     "sequence-parallel",
-                                                        "cp",           "context-exchange",
-                                                        "ep",           "pp",
-                                                        "schedule",     "virtual-stages",
-                                                        "stage-layers", "dp",
-                                                        "zero",         "shard-group",
-                                                        "micro-batch",  "reduce-each-micro-batch",
-                                                        "recompute",    "offload",
-                                                        "gather-singly"};
+constexpr std::array<std::string_view, 22> not_taken = {"tp",
+                                                        "tensor-layout",
+                                                        "tp-rows",
+                                                        "tp-columns",
+                                                        "tp-depth",
+                                                        "sequence-parallel",
+                                                        "cp",
+                                                        "context-exchange",
+                                                        "ep",
+                                                        "pp",
+                                                        "schedule",
+                                                        "virtual-stages",
+                                                        "stage-layers",
+                                                        "dp",
+                                                        "zero",
+                                                        "shard-group",
+                                                        "micro-batch",
+                                                        "reduce-each-micro-batch",
+                                                        "recompute",
+                                                        "offload",
+                                                        "gather-singly",
+                                                        "secondary-group"};
 
 // As typed, and as its flags are named.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> frameworks = {

@@ -116,6 +116,7 @@ Message plan_in_words(const Plan& p) {
                        stages_of(p.pipeline.stage_layers)));
   parts.push_back(msg::dp_degree(p.dp, value_if(p.zero > 0, p.zero),
                                  value_if(p.shard_group > 0, p.shard_group)));
+  if (p.secondary_group > 0) parts.push_back(msg::secondary_group(p.secondary_group));
   parts.push_back(msg::batch_division(micro_batches(p), p.batch.micro, p.batch.sequence));
   if (p.memory.recompute == Recompute::every_k)
     parts.push_back(msg::recompute_all_but(p.memory.recompute_every));
@@ -154,6 +155,7 @@ std::string plan_in_brief(const Plan& p) {
   if (p.pipeline.virtual_stages > 1) out += fmt::format("×{}", p.pipeline.virtual_stages);
   out += fmt::format(" dp{} zero{}", p.dp, p.zero);
   if (p.shard_group > 0) out += fmt::format("/{}", p.shard_group);
+  if (p.secondary_group > 0) out += fmt::format(" hpz{}", p.secondary_group);
   out += fmt::format(" {}×{}", p.batch.micro, micro_batches(p));
   if (p.memory.recompute != Recompute::none)
     out += fmt::format(" recompute {}", name_of(recompute_names, p.memory.recompute));
