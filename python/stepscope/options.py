@@ -68,6 +68,8 @@ class Plan(Options):
     zero: States split over data-parallel devices: 1 optimizer, 2 gradients, 3 parameters.
         Default: 0.
     shard_group: Devices of a group that splits states. Groups hold copies.
+    secondary_group: Devices of a group that keeps a second copy of the parameters, which
+        backward gathers (ZeRO-3, hpZ).
     recompute: Recomputation in backward. With every:K the first of each K layers stays whole.
         Default: none.
     recompute_modules: Parts of layers computed again: core_attention, norms, expert_activation,
@@ -156,6 +158,7 @@ class Plan(Options):
     dp: int | None = None
     zero: int | None = None
     shard_group: int | None = None
+    secondary_group: int | None = None
     seq: int | None = None
     images: int | None = None
     image_patches: int | None = None
@@ -223,6 +226,7 @@ class Plan(Options):
             "dp": flag("dp", self.dp),
             "zero": flag("zero", self.zero),
             "shard-group": flag("shard-group", self.shard_group),
+            "secondary-group": flag("secondary-group", self.secondary_group),
             "seq": flag("seq", self.seq),
             "images": flag("images", self.images),
             "image-patches": flag("image-patches", self.image_patches),
@@ -329,6 +333,8 @@ class Reading(Options):
     gpu_log_zone: Zone of the times in logs of GPUs that name none: UTC, +01:00, -03:30. Without
         it the zone in which log and capture overlap, if there is only one.
     unit: Unit of lists of step times whose header names none. Default: ms.
+    log_pattern: Text of the log's lines that report on a step, with {step} and {ms} or {s} for
+        its numbers and * for other text: 'iter {step}: * took {ms} ms'.
 
     groups: Dimension of each process group: lines 'group dp|tp|sp|pp|cp|ep'.
 
@@ -349,6 +355,7 @@ class Reading(Options):
     pp: int | None = None
     dp: int | None = None
     unit: Literal["ns", "us", "ms", "s"] | None = None
+    log_pattern: str | None = None
     threads: int | None = None
 
     def _arguments(self, place: files) -> dict[str, list[str]]:
@@ -362,6 +369,7 @@ class Reading(Options):
             "pp": flag("pp", self.pp),
             "dp": flag("dp", self.dp),
             "unit": flag("unit", self.unit),
+            "log-pattern": flag("log-pattern", self.log_pattern),
             "threads": flag("threads", self.threads),
         }
 

@@ -17,7 +17,8 @@ constexpr auto classes = std::to_array<OptionClass>({
      "peak-tflops peak-dtype price gpus-per-node nodes model-flops-per-step recorded-machine model "
      "machine global-batch seq"},
     {"Reading", "reading", "How traces, logs and lists of step times are read.",
-     "filter-time step-annotation kernel-rules gpu-log-zone groups tp pp dp unit threads"},
+     "filter-time step-annotation kernel-rules gpu-log-zone groups tp pp dp unit log-pattern "
+     "threads"},
     {"Statistics", "statistics", "Bounds of a comparison.", "warm-up alpha floor"},
     {"Launching", "launching", "How a command is launched.", "timeout keep"},
     {"Search", "search", "Bounds and outputs of a search of plans.",

@@ -263,12 +263,6 @@ Messages log_warnings(const LogFacts& r) {
   notes("records_cut", msg::step_lines_cut);
   notes("comm_lines_cut", msg::comm_lines_cut);
   if (r.steps.left_out > 0) out.push_back(msg::records_without_time(r.steps.left_out));
-  for (const LogChange& c : r.account.changes)
-    if (c.after_ns > c.before_ns) {
-      out.push_back(msg::step_became_longer(Digits{100 * (c.after_ns / c.before_ns - 1)},
-                                            step_name(c.iteration)));
-      break;
-    }
   if (r.account.drift && r.account.drift->last > r.account.drift->first)
     out.push_back(msg::step_becomes_longer(Digits{percent_longer(*r.account.drift)}));
   if (r.log.truncated) out.push_back(msg::end_damaged());

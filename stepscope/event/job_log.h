@@ -103,7 +103,8 @@ struct LogRecord {
 struct LogTimer {
   std::string name;
   const LogTool* tool = nullptr;
-  std::vector<double> ms;  // the largest over ranks if a line gives several
+  std::vector<double> ms{};              // the largest over ranks if a line gives several
+  std::vector<std::uint32_t> records{};  // parallel: how many records were before that time
 };
 
 // DeepSpeed's comms logger: one operation and message size.
@@ -174,7 +175,7 @@ struct JobLog {
 struct LogStep {
   std::int64_t iteration = -1;
   std::int64_t steps = 1;  // number of steps that `wall_ns` is the mean of
-  double wall_ns = 0;      // of the slowest rank
+  double wall_ns = 0;      // of the slowest rank; of one token if LogSteps says so
   std::size_t record = 0;  // index in JobLog::records
   std::string cause{};     // "restart", "checkpoint", "eval": the log's note on the step
 };
@@ -186,6 +187,8 @@ struct LogSteps {
   std::vector<std::size_t> launches{};  // the first step of each launch, beginning with 0
   std::vector<std::int32_t> ranks{};    // ranks that lines name
   std::uint64_t left_out = 0;           // records without a positive time
+  // The log gives rates and no time of a step: each `wall_ns` is the time of one token of a device.
+  bool of_tokens = false;
 };
 
 }  // namespace stepscope

@@ -151,7 +151,7 @@ void convert(LogRate& rate, const std::vector<Counting>& ways, const LogModel& m
 void add_printed(const JobLog& log, const LogSteps& steps, const LogAccount& a, const LogModel& m,
                  std::optional<FlopRate> peak, LogRates& out) {
   const auto add = [&](OptionalReal LogRecord::* figure, std::string_view name, bool is_mfu) {
-    const auto printed = typical(log, steps, a.warm_up, figure);
+    const auto printed = typical(log, steps, a.settled, figure);
     if (!printed || !(*printed > 0)) return;
     LogRate rate{
         .tool = steps.tool, .name = std::string(name), .is_mfu = is_mfu, .printed = printed};

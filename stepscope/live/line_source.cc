@@ -30,7 +30,8 @@ LineKind kind_of(std::string_view line) {
   if (is_step_line(line)) return LineKind::steps;
   if (is_plugin_line(line)) return LineKind::nccl_plugin;
   if (is_torchtitan_line(line)) return LineKind::torchtitan;
-  return line.starts_with('{') ? LineKind::unknown : LineKind::log;
+  const bool json = line.starts_with('{') && !line.starts_with("{'");  // a Python dict is a log's
+  return json ? LineKind::unknown : LineKind::log;
 }
 
 CollectiveKind plugin_kind(std::string_view name) {

@@ -45,7 +45,7 @@ std::int64_t usual_steps(const LogSteps& steps) {
 
 void take_throughput(const JobLog& log, const LogSteps& steps, LogAccount& a) {
   const auto figure = [&](OptionalReal LogRecord::* f) {
-    return typical(log, steps, a.warm_up, f);
+    return typical(log, steps, a.settled, f);
   };
   a.batch = figure(&LogRecord::batch);
   if (!a.batch) a.batch = setting_of(log, "global_batch_size");
@@ -85,6 +85,7 @@ void take_loss(const JobLog& log, LogAccount& a) {
   bool any = false;
   for (const LogRecord& r : log.records) {
     a.skipped += r.skipped;
+    if (loss.not_finite == 0 && r.not_finite > 0) loss.first_not_finite = r.iteration;
     loss.not_finite += r.not_finite;
     if (!r.loss || !std::isfinite(*r.loss)) continue;
     if (!any) loss.first = loss.least = *r.loss;
@@ -95,6 +96,7 @@ void take_loss(const JobLog& log, LogAccount& a) {
     }
     any = true;
   }
+  loss.finite = any;
   if (any || loss.not_finite > 0) a.loss = loss;
 }
 
@@ -105,13 +107,54 @@ void take_memory(const JobLog& log, LogAccount& a) {
   }
 }
 
-void take_timers(const JobLog& log, LogAccount& a) {
+// The times of a timer in steps whose records have these indices.
+std::vector<double> times_between(const LogTimer& timer, std::size_t first, std::size_t last) {
+  std::vector<double> ms;
+  for (std::size_t i = 0; i < std::min(timer.ms.size(), timer.records.size()); ++i)
+    if (timer.records[i] > first && timer.records[i] <= last) ms.push_back(timer.ms[i]);
+  return ms;
+}
+
+std::size_t record_of(const LogSteps& steps, std::size_t step) {
+  return step < steps.steps.size() ? steps.steps[step].record : SIZE_MAX;
+}
+
+// A tool prints its timers before or behind the line of their step, so those next to the change
+// itself are left out.
+void take_causes(const JobLog& log, const LogSteps& steps, LogAccount& a) {
+  constexpr std::size_t least_times = 3;
+  for (std::size_t i = 0; i < a.changes.size(); ++i) {
+    LogChange& change = a.changes[i];
+    const std::size_t from = record_of(steps, i == 0 ? a.warm_up : a.changes[i - 1].record);
+    const std::size_t at = record_of(steps, change.record);
+    const std::size_t to =
+        i + 1 < a.changes.size() ? record_of(steps, a.changes[i + 1].record) : SIZE_MAX;
+    double most = 1;
+    for (const LogTimer& timer : log.timers) {
+      std::vector<double> before = times_between(timer, from, at);
+      std::vector<double> after = times_between(timer, at + 1, to);
+      if (before.size() < least_times || after.size() < least_times) continue;
+      const double was = lower_median(before) * 1e6;
+      const double is = lower_median(after) * 1e6;
+      const double of_step = (is - was) / (change.after_ns - change.before_ns);
+      const double factor = is > was ? is / std::max(was, 1.0) : was / std::max(is, 1.0);
+      if (!(of_step >= 0.5 && of_step <= 1.5) || factor <= most) continue;
+      most = factor;
+      change.cause = LogCause{.timer = timer.name, .before_ns = was, .after_ns = is};
+    }
+  }
+}
+
+void take_timers(const JobLog& log, const LogSteps& steps, LogAccount& a) {
+  const std::size_t since = a.changes.empty() ? 0 : record_of(steps, a.changes.back().record) + 1;
   for (const LogTimer& timer : log.timers) {
-    LogTimerRow row{.name = timer.name,
-                    .tool = timer.tool,
-                    .count = timer.ms.size(),
-                    .median_ns = *median(timer.ms) * 1e6,
-                    .share = {}};
+    LogTimerRow row{.name = timer.name, .tool = timer.tool, .count = timer.ms.size()};
+    std::vector<double> now = since == 0 ? timer.ms : times_between(timer, since, SIZE_MAX);
+    if (std::vector<double> before = times_between(timer, 0, since == 0 ? 0 : since - 1);
+        !before.empty() && !now.empty())
+      row.before_ns = lower_median(before) * 1e6;
+    if (now.empty()) now = timer.ms;
+    row.median_ns = lower_median(now) * 1e6;
     // Work done once per run is not part of a step.
     if (a.median_ns > 0 && row.count > 1) row.share = row.median_ns / a.median_ns;
     a.timers.push_back(std::move(row));
@@ -183,10 +226,10 @@ std::optional<double> setting_of(const JobLog& log, std::string_view name) {
   return value && *value > 0 ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
 
-std::optional<double> typical(const JobLog& log, const LogSteps& steps, std::size_t warm_up,
+std::optional<double> typical(const JobLog& log, const LogSteps& steps, std::size_t first,
                               OptionalReal LogRecord::* figure) {
   std::vector<double> values;
-  for (std::size_t i = std::min(warm_up, steps.steps.size()); i < steps.steps.size(); ++i) {
+  for (std::size_t i = std::min(first, steps.steps.size()); i < steps.steps.size(); ++i) {
     const std::size_t at = steps.steps[i].record;
     if (at >= log.records.size()) continue;
     const OptionalReal value = log.records[at].*figure;
@@ -201,7 +244,6 @@ LogAccount account_of(const JobLog& log, const LogSteps& steps) {
   if (!walls.empty()) {
     a.warm_up = find_warm_up(walls).count;
     const std::span<const double> settled = std::span(walls).subspan(a.warm_up);
-    a.median_ns = *median(settled);
     a.first_iteration = steps.steps.front().iteration;
     a.last_iteration = steps.steps.back().iteration;
     a.steps_per_record = usual_steps(steps);
@@ -214,11 +256,14 @@ LogAccount account_of(const JobLog& log, const LogSteps& steps) {
                            .after_ns = c.after});
     }
     if (a.changes.empty()) a.drift = find_drift(settled);
+    a.settled = a.changes.empty() ? a.warm_up : a.changes.back().record;
+    if (!steps.of_tokens) a.median_ns = *median(std::span(walls).subspan(a.settled));
   }
   take_throughput(log, steps, a);
   take_loss(log, a);
   take_memory(log, a);
-  take_timers(log, a);
+  take_causes(log, steps, a);
+  take_timers(log, steps, a);
   take_communication(log, a);
   take_profiles(log, a);
   return a;

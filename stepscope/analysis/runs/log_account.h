@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The facts in a training job's log beyond its step times: throughput, loss, memory, permanent
 // changes of the step time, and the tools' own timers and tables with their known faults corrected.
-// Figures "of the steps" are medians over the records after the warm-up.
+// Figures "of the steps" are medians over the records after the warm-up and the last change.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,40 @@ struct LogLaunch {  // between two restarts
   double median_ns = 0;
 };
 
+// A timer whose time changed with that of the step: by 50 % to 150 % of the step's change. If
+// several did, the one that changed by the largest factor counts, because timers hold each other.
+struct LogCause {
+  std::string timer{};
+  double before_ns = 0;  // medians that are one of the times
+  double after_ns = 0;
+};
+
 struct LogChange {
   std::int64_t iteration = -1;  // first iteration whose step takes `after_ns`
   std::size_t record = 0;       // its index among the steps
   double before_ns = 0;
   double after_ns = 0;
+  std::optional<LogCause> cause{};
 };
 
 struct LogLoss {
+  bool finite = false;  // some step has a finite one; else the next four say nothing
   double first = 0;
   double last = 0;
   double least = 0;
   std::int64_t least_iteration = -1;
-  std::int64_t not_finite = 0;  // number of steps
+  std::int64_t not_finite = 0;         // number of steps
+  std::int64_t first_not_finite = -1;  // iteration of the first of them
 };
 
+// If the step time changed, of the steps from the last change on: times that occurred together.
 struct LogTimerRow {
   std::string name;
   const LogTool* tool = nullptr;
   std::size_t count = 0;
-  double median_ns = 0;
-  std::optional<double> share{};  // of the median step
+  double median_ns = 0;               // one of the times
+  std::optional<double> before_ns{};  // the median before the last change
+  std::optional<double> share{};      // of the median step
 };
 
 // DeepSpeed prints twice the algbw of an all-reduce, in Gbit/s, and computes busbw with the size of
@@ -69,7 +82,8 @@ struct LogAccount {
   std::int64_t last_iteration = -1;
   std::int64_t steps_per_record = 1;  // most common
   std::size_t warm_up = 0;            // records
-  double median_ns = 0;
+  std::size_t settled = 0;            // the first step behind the warm-up and the last change
+  double median_ns = 0;  // of the steps from the last change on; 0 if the log has rates only
   std::vector<LogLaunch> launches{};
   std::vector<LogChange> changes{};
   std::optional<Drift> drift{};      // of the step in ns, if no change was found
@@ -91,10 +105,10 @@ struct LogAccount {
 
 [[nodiscard]] LogAccount account_of(const JobLog& log, const LogSteps& steps);
 
-// The median of a figure over the records after the warm-up, from the tool that provides the steps.
-// Absent if no record has it.
+// The median of a figure over the records from step `first` on, from the tool that provides the
+// steps. Absent if no record has it.
 [[nodiscard]] std::optional<double> typical(const JobLog& log, const LogSteps& steps,
-                                            std::size_t warm_up, OptionalReal LogRecord::* figure);
+                                            std::size_t first, OptionalReal LogRecord::* figure);
 // A whole number among the settings; absent if it is missing or not a whole number.
 [[nodiscard]] std::optional<double> setting_of(const JobLog& log, std::string_view name);
 

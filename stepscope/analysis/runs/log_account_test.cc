@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace stepscope {
 namespace {
@@ -58,7 +60,7 @@ TEST(LogAccount, StepsThroughputLossAndMemory) {
   EXPECT_EQ(a.last_iteration, 600);
   EXPECT_EQ(a.steps_per_record, 10);
   EXPECT_EQ(a.warm_up, 1U);
-  EXPECT_NEAR(a.median_ns, 504e6, 2e6);
+  EXPECT_NEAR(a.median_ns, 602e6, 2e6);  // of the steps since the change
   EXPECT_DOUBLE_EQ(*a.batch, 256);
   EXPECT_DOUBLE_EQ(*a.devices, 8);
   EXPECT_FALSE(setting_of(m.log, "hidden_size"));
@@ -68,6 +70,8 @@ TEST(LogAccount, StepsThroughputLossAndMemory) {
   EXPECT_NEAR(a.loss->last, 4.1, 1e-9);
   EXPECT_EQ(a.loss->least_iteration, 600);
   EXPECT_EQ(a.loss->not_finite, 2);
+  EXPECT_EQ(a.loss->first_not_finite, 80);
+  EXPECT_TRUE(a.loss->finite);
   EXPECT_EQ(a.skipped, 3);
   EXPECT_DOUBLE_EQ(*a.memory_bytes, 3e9);
 }
@@ -116,6 +120,59 @@ TEST(LogAccount, DeepSpeedsSamplesPerSecondAreOfOneStep) {
   EXPECT_DOUBLE_EQ(*a.printed_samples_per_s, 442.95);
   m.log.records.back().samples_per_s = *a.samples_per_s * 1.01;
   EXPECT_FALSE(account_of(m.log, m.steps).printed_samples_per_s);
+}
+
+// Three timers of each step, printed behind its line: one explains the change, one holds it.
+TEST(LogAccount, ATimerExplainsAChange) {
+  Made m = made();
+  LogTimer input{.name = "batch_input", .tool = &deepspeed_tool};
+  LogTimer whole{.name = "train_batch", .tool = &deepspeed_tool};
+  LogTimer forward{.name = "forward", .tool = &deepspeed_tool};
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    const double slow = i < 40 ? 0 : 98;
+    const double jitter = (i * 7) % 5;
+    for (auto [timer, ms] : {std::pair(&input, 12 + slow), std::pair(&whole, 480 + slow + jitter),
+                             std::pair(&forward, 250 + jitter)}) {
+      timer->ms.push_back(ms);
+      timer->records.push_back(i + 1);
+    }
+  }
+  m.log.timers = {whole, input, forward};
+  const LogAccount a = account_of(m.log, m.steps);
+  ASSERT_EQ(a.changes.size(), 1U);
+  ASSERT_TRUE(a.changes[0].cause);
+  EXPECT_EQ(a.changes[0].cause->timer, "batch_input");
+  EXPECT_DOUBLE_EQ(a.changes[0].cause->before_ns, 12e6);
+  EXPECT_DOUBLE_EQ(a.changes[0].cause->after_ns, 110e6);
+  const auto row = std::ranges::find(a.timers, "batch_input", &LogTimerRow::name);
+  ASSERT_NE(row, a.timers.end());
+  EXPECT_DOUBLE_EQ(row->median_ns, 110e6) << "of the steps since the change";
+  EXPECT_DOUBLE_EQ(*row->before_ns, 12e6);
+}
+
+TEST(LogAccount, NoTimerExplainsAChangeThatNoneShares) {
+  Made m = made();
+  LogTimer timer{.name = "forward", .tool = &deepspeed_tool};
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    timer.ms.push_back(i < 40 ? 250 : 260);
+    timer.records.push_back(i + 1);
+  }
+  m.log.timers = {timer};
+  const LogAccount a = account_of(m.log, m.steps);
+  ASSERT_EQ(a.changes.size(), 1U);
+  EXPECT_FALSE(a.changes[0].cause);
+}
+
+TEST(LogAccount, ALossThatIsNeverANumber) {
+  Made m = made();
+  for (LogRecord& r : m.log.records) {
+    r.loss = std::nan("");
+    r.not_finite = 1;
+  }
+  const LogAccount a = account_of(m.log, m.steps);
+  EXPECT_FALSE(a.loss->finite);
+  EXPECT_EQ(a.loss->not_finite, 60);
+  EXPECT_EQ(a.loss->first_not_finite, 10);
 }
 
 TEST(LogAccount, TimersByTheirShareOfAStep) {

@@ -249,10 +249,10 @@ bool take_timers(const LogLine& line, LogState& state) {
 }
 
 LogSteps deepspeed_steps(const JobLog& log) {
-  LogSteps steps = place_steps(log, deepspeed_log, true, "time stamps of its lines",
+  LogSteps steps = place_steps(log, deepspeed_log, StepsBy::stamps, by_stamps,
                                [](const LogRecord& r) { return r.iteration >= 0 && !r.wall_ns; });
   if (!steps.steps.empty()) return steps;
-  return place_steps(log, deepspeed_log, false, "fwd + bwd + step of its timers",
+  return place_steps(log, deepspeed_log, StepsBy::lines, "fwd + bwd + step of its timers",
                      [](const LogRecord& r) { return r.wall_ns.has_value(); });
 }
 

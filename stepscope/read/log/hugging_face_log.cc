@@ -34,31 +34,15 @@ void take_means(JobLog& log, auto value) {
   keep("total_flos", log.run_flops);
 }
 
-// "01:23", "1:02:03" in seconds.
-std::optional<double> clock_time(std::string_view text) {
-  double seconds = 0;
-  for (bool more = true; more;) {
-    const std::size_t colon = text.find(':');
-    more = colon != std::string_view::npos;
-    const auto part = clean_integer(text.substr(0, colon));
-    if (!part || *part < 0 || *part > 1'000'000) return std::nullopt;
-    seconds = seconds * 60 + static_cast<double>(*part);
-    if (more) text.remove_prefix(colon + 1);
-  }
-  return seconds;
-}
-
-// The epoch of a bar that restarts with each epoch: "Epoch 3:  10%|█  | 100/1000", "Epoch 3/10: …".
-std::int64_t epoch_of_bar(std::string_view before) {
-  constexpr std::string_view key = "Epoch ";
-  constexpr std::int64_t most = 1'000'000;
-  const std::size_t at = before.find(key);
-  if (at == std::string_view::npos) return 0;
-  const std::string_view rest = before.substr(at + key.size());
-  std::size_t digits = 0;
-  while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
-  return std::clamp<std::int64_t>(clean_integer(rest.substr(0, digits)).value_or(0), 0, most);
-}
+// What TRL's trainers (step_time in trl/trainer/grpo_trainer.py) and axolotl
+// (axolotl/utils/callbacks/tokens_per_second.py, core/trainers/mixins) add to the Trainer's dict.
+constexpr std::array<LogField, 5> dict_fields = {{
+    {"'step_time':", &LogRecord::wall_ns, 1e9},
+    {"'tokens_per_second_per_gpu':", &LogRecord::tokens_per_s_device},
+    {"'tokens/train_per_sec_per_gpu':", &LogRecord::tokens_per_s_device},
+    {"'memory/max_allocated (GiB)':", &LogRecord::memory_bytes, gib_bytes},
+    {"'memory/max_mem_allocated(gib)':", &LogRecord::memory_bytes, gib_bytes},
+}};
 
 // "{'loss': 1.2345, …}", "{'train_runtime': …}".
 bool take_hugging_face_dict(const LogLine& line, LogState& state) {
@@ -88,75 +72,20 @@ bool take_hugging_face_dict(const LogLine& line, LogState& state) {
   }
   LogRecord& record = state.add(hugging_face_log.tool, line);
   set_loss(record, loss);
-  return true;
-}
-
-// " 10%|█  | 100/1000 [01:23<12:30,  1.20it/s]".
-bool take_progress_bar(const LogLine& line, LogState& state) {
-  // "100/1000 [01:23<12:30,  1.20it/s", parsed backwards from the unit.
-  const std::string_view text = line.text;
-  bool fast = false;
-  std::size_t unit = std::string_view::npos;
-  for (std::size_t at = text.rfind('/'); unit == std::string_view::npos;
-       at = text.rfind('/', at - 1)) {
-    if (at == std::string_view::npos || at == 0) return false;
-    fast = at >= 2 && text.substr(at - 2, 4) == "it/s";
-    if (fast)
-      unit = at - 2;
-    else if (text.substr(at - 1, 4) == "s/it")
-      unit = at - 1;
+  for (const LogField& field : dict_fields) {
+    const auto value = value_of(dict, field.name);
+    if (value && *value > 0) set_amount(record, field, value);
   }
-  const std::size_t open = text.substr(0, unit).rfind('[');
-  if (open == std::string_view::npos) return false;
-  const std::string_view inside = text.substr(open + 1, unit - open - 1);
-  const std::size_t comma = inside.find(',');
-  const std::size_t left = inside.find('<');
-  if (comma == std::string_view::npos || left == std::string_view::npos || left > comma)
-    return false;
-  const auto rate = clean_number(inside.substr(comma + 1));
-  const auto elapsed = clock_time(trimmed(inside.substr(0, left)));
-  const std::string_view before = trimmed(text.substr(0, open));
-  const std::size_t slash = before.rfind('/');
-  if (!rate || !elapsed || !(*rate > 0) || !std::isfinite(*rate) || slash == std::string_view::npos)
-    return false;  // "?it/s": no rate is known yet
-  std::size_t number = slash;
-  while (number > 0 && before[number - 1] != ' ' && before[number - 1] != '|') --number;
-  const auto done = clean_integer(before.substr(number, slash - number));
-  const auto total = clean_integer(before.substr(slash + 1));
-  constexpr std::int64_t most_log_steps = 1'000'000'000'000;
-  if (!done || !total || *done < 1 || *total < *done || *total > most_log_steps) return false;
-  LogRecord& record = state.add(hugging_face_log.tool, line);
-  record.iteration = epoch_of_bar(before) * *total + *done;
-  record.of_steps = *total;
-  record.elapsed_s = *elapsed;
-  record.wall_ns = fast ? 1e9 / *rate : 1e9 * *rate;
-  count_line(state.log, hugging_face_log.tool);
   return true;
-}
-
-// The training bar is the one that runs longest. Lines without a number are placed by its position.
-void settle_bars(JobLog& log) {
-  std::int64_t total = 0;
-  double longest = -1;
-  for (const LogRecord& r : log.records)
-    if (r.of_steps > 0 && r.elapsed_s.value_or(0) > longest) {
-      longest = *r.elapsed_s;
-      total = r.of_steps;
-    }
-  const std::size_t others = std::erase_if(
-      log.records, [&](const LogRecord& r) { return r.of_steps > 0 && r.of_steps != total; });
-  if (others > 0) log.notes["lines_of_other_progress_bars"] += others;
-  std::int64_t done = -1;
-  for (LogRecord& r : log.records) {
-    if (r.tool != &hugging_face_log.tool) continue;
-    if (r.of_steps > 0) done = r.iteration;
-    if (r.iteration < 0) r.iteration = done;
-  }
 }
 
 LogSteps hugging_face_steps(const JobLog& log) {
-  LogSteps steps = place_steps(log, hugging_face_log, false, "the moving mean of its progress bar",
-                               [](const LogRecord& r) { return r.wall_ns.has_value(); });
+  const auto of_bar = [](const LogRecord& r) { return r.wall_ns && r.of_steps > 0; };
+  const auto of_dict = [](const LogRecord& r) { return r.wall_ns && r.of_steps == 0; };
+  LogSteps steps = place_steps(log, hugging_face_log, StepsBy::lines, "step_time", of_dict);
+  if (steps.steps.empty())
+    steps = place_steps(log, hugging_face_log, StepsBy::lines,
+                        "the moving mean of its progress bar", of_bar);
   if (!steps.steps.empty() || !log.run_s || !log.run_steps_per_s) return steps;
   const double count = std::round(*log.run_s * *log.run_steps_per_s);
   if (!is_step(1e9 / *log.run_steps_per_s)) return steps;
@@ -171,22 +100,16 @@ LogSteps hugging_face_steps(const JobLog& log) {
   return steps;
 }
 
-constexpr std::array hugging_face_words = {
-    LogWord{"{'loss'", take_hugging_face_dict},
-    LogWord{"{'eval_", take_hugging_face_dict},
-    LogWord{"{'train_", take_hugging_face_dict},
-    LogWord{"it/s]", take_progress_bar},
-    LogWord{"s/it]", take_progress_bar},
-    LogWord{"it/s, ", take_progress_bar},  // the text behind it is the program's
-    LogWord{"s/it, ", take_progress_bar}};
+constexpr std::array hugging_face_words = {LogWord{"{'loss'", take_hugging_face_dict},
+                                           LogWord{"{'eval_", take_hugging_face_dict},
+                                           LogWord{"{'train_", take_hugging_face_dict}};
 
 }  // namespace
 
 const LogDialect hugging_face_log = {
     .tool = {.name = "hugging_face", .label = "Hugging Face Trainer"},
     .words = hugging_face_words,
-    .steps = hugging_face_steps,
-    .settle = settle_bars};
+    .steps = hugging_face_steps};
 
 bool is_trainer_state(std::string_view head) {
   return trimmed(head).starts_with('{') &&

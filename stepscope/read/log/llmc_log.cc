@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs of llm.c, its Python twin, and nanoGPT.
+// Logs of llm.c and its Python twin.
 #include <algorithm>
 #include <array>
 
@@ -64,25 +64,6 @@ bool take_llmc_setting(const LogLine& line, LogState& state) {
   return true;
 }
 
-// "iter 100: loss 3.2145, time 135.12ms, mfu 17.51%".
-constexpr std::array<LogField, 3> nanogpt_fields = {{
-    {"ms, mfu ", &LogRecord::wall_ns, 1e6, LogPlace::before},
-    {"loss ", &LogRecord::loss},
-    {"mfu ", &LogRecord::mfu, percent},
-}};
-constexpr LogPattern nanogpt_pattern = {.word = "ms, mfu ",
-                                        .step = "iter ",
-                                        .fields = nanogpt_fields,
-                                        .ends = " ,",
-                                        .positive = true,
-                                        .shared = true};
-
-bool take_nanogpt_record(const LogLine& line, LogState& state) {
-  if (take_record(nanogpt_log.tool, nanogpt_pattern, line, state) == nullptr) return false;
-  state.log.settings.try_emplace("mfu_peak", "312000000000000");  // for every device
-  return true;
-}
-
 constexpr std::array llmc_words = {LogWord{"| sequence length T", take_llmc_setting},
                                    LogWord{"| total batch size", take_llmc_setting},
                                    LogWord{"| peak TFlops", take_llmc_setting},
@@ -91,7 +72,6 @@ constexpr std::array llmc_words = {LogWord{"| sequence length T", take_llmc_sett
                                    LogWord{"| num_heads NH", take_llmc_setting},
                                    LogWord{"| channels C", take_llmc_setting},
                                    LogWord{"| num_p", take_llmc_setting}};  // parameters, processes
-constexpr std::array nanogpt_words = {LogWord{nanogpt_pattern.word, take_nanogpt_record}};
 
 }  // namespace
 
@@ -99,11 +79,6 @@ const LogDialect llmc_log = {
     .tool = {.name = "llm_c", .label = "llm.c", .counting = FlopCounting::llm_c},
     .words = llmc_words,
     .patterns = llmc_patterns,
-    .how = "the step's time"};
-
-const LogDialect nanogpt_log = {
-    .tool = {.name = "nanogpt", .label = "nanoGPT", .counting = FlopCounting::nanogpt},
-    .words = nanogpt_words,
     .how = "the step's time"};
 
 }  // namespace stepscope

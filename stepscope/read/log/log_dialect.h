@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools whose logs are read, one object per tool in a file of its own. To add one, write
-// x_log.cc (nemo_log.cc is the shortest) and add a line to STEPSCOPE_LOG_DIALECTS.
+// x_log.cc (prime_rl_log.cc is short) and add a line to STEPSCOPE_LOG_DIALECTS.
 // docs/reference/inputs.md shows the lines of each tool.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -23,11 +24,12 @@ struct LogWord {
 
 struct LogDialect {
   LogTool tool;
-  std::span<const LogWord> words{};                // lines that a function reads
-  std::span<const LogPattern> patterns{};          // lines that a table describes
-  std::string_view how{};                          // source of the step times
+  std::span<const LogWord> words{};        // lines that a function reads
+  std::span<const LogPattern> patterns{};  // lines that a table describes
+  // Source of the times that its lines print. Without any they are differences of time stamps, else
+  // of the time since the begin.
+  std::string_view how{};
   bool is_tool = true;                             // false: lines of any program
-  bool by_stamps = false;                          // step times are differences of time stamps
   bool means = false;                              // a record may be the mean of several steps
   LogSteps (*steps)(const JobLog& log) = nullptr;  // used if `how` is not enough
   void (*settle)(JobLog& log) = nullptr;           // after the last line
@@ -35,17 +37,36 @@ struct LogDialect {
 
 // Most trusted first. If a log has steps of several tools, the first one's count.
 #define STEPSCOPE_LOG_DIALECTS(DIALECT) \
+  DIALECT(pattern_log)                  \
   DIALECT(megatron_log)                 \
+  DIALECT(primus_log)                   \
   DIALECT(nemo_log)                     \
   DIALECT(mlperf_log)                   \
   DIALECT(maxtext_log)                  \
   DIALECT(stepscope_log)                \
+  DIALECT(nanotron_log)                 \
+  DIALECT(prime_rl_log)                 \
+  DIALECT(prime_rl_orchestrator_log)    \
+  DIALECT(verl_log)                     \
+  DIALECT(colossal_ai_log)              \
+  DIALECT(pith_train_log)               \
+  DIALECT(easydel_log)                  \
   DIALECT(program_log)                  \
   DIALECT(llmc_log)                     \
   DIALECT(nanogpt_log)                  \
+  DIALECT(nanochat_log)                 \
+  DIALECT(modded_nanogpt_log)           \
+  DIALECT(fairseq_log)                  \
+  DIALECT(olmo_log)                     \
+  DIALECT(composer_log)                 \
   DIALECT(torchtitan_log)               \
+  DIALECT(internlm_log)                 \
   DIALECT(deepspeed_log)                \
-  DIALECT(hugging_face_log)
+  DIALECT(hugging_face_log)             \
+  DIALECT(lightning_log)                \
+  DIALECT(levanter_log)                 \
+  DIALECT(progress_bar_log)             \
+  DIALECT(torchtune_log)
 
 #define STEPSCOPE_DECLARED(name) extern const LogDialect name;
 STEPSCOPE_LOG_DIALECTS(STEPSCOPE_DECLARED)
@@ -53,9 +74,14 @@ STEPSCOPE_LOG_DIALECTS(STEPSCOPE_DECLARED)
 
 [[nodiscard]] std::span<const LogDialect* const> log_dialects();
 
+// What gives the time of a step: its line, or the difference of two lines' time stamps or times
+// since the begin; or, without any time, the rate of a device, which gives that of a token.
+enum class StepsBy : std::uint8_t { lines, stamps, elapsed, rates };
+
 // The steps of the `wanted` records, in the order they ran.
-[[nodiscard]] LogSteps place_steps(const JobLog& log, const LogDialect& dialect, bool by_stamps,
+[[nodiscard]] LogSteps place_steps(const JobLog& log, const LogDialect& dialect, StepsBy by,
                                    std::string_view how, bool (*wanted)(const LogRecord&));
+inline constexpr std::string_view by_stamps = "time stamps of its lines";
 
 // trainer_state.json of the Hugging Face Trainer: whether a file with these first bytes is one, and
 // its records. Error: it has no log_history.

@@ -82,7 +82,7 @@ std::optional<std::int32_t> rank_behind(std::string_view text, std::size_t at) {
 
 std::optional<double> clean_number(std::string_view text) {
   text = trimmed(text);
-  if (text == "nan" || text == "NaN") return std::nan("");
+  if (text == "nan" || text == "NaN" || text == "-nan") return std::nan("");
   if (text == "inf" || text == "Infinity") return HUGE_VAL;
   if (text == "-inf") return -HUGE_VAL;
   const auto value = take_amount(text);
@@ -193,10 +193,11 @@ void LogState::time(const LogTool& tool, std::string_view name, double ms) {
       log.timers, [&](const LogTimer& t) { return t.tool == &tool && t.name == name; });
   if (found == log.timers.end()) {
     if (log.timers.size() == most_timers) return note("timers_beyond_1000");
-    log.timers.push_back({.name = std::string(name), .tool = &tool, .ms = {}});
+    log.timers.push_back({.name = std::string(name), .tool = &tool});
     found = log.timers.end() - 1;
   }
   found->ms.push_back(ms);
+  found->records.push_back(static_cast<std::uint32_t>(log.records.size()));
 }
 
 }  // namespace stepscope

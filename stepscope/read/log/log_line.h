@@ -78,7 +78,8 @@ struct LogState {
   TakeLine follow = nullptr;
   std::size_t table_lines = 0;
   std::string table_name{};
-  std::map<const LogTool*, std::any> kept{};  // what a tool's reader remembers, of its own type
+  std::map<const LogTool*, std::any> kept{};   // what a tool's reader remembers, of its own type
+  std::map<const LogTool*, LogRecord> open{};  // records whose lines may follow (log_pattern.h)
 
   // Adds the record of a line that reports on a step.
   LogRecord& add(const LogTool& tool, const LogLine& line);

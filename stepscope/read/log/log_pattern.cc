@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/log/log_pattern.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace stepscope {
@@ -42,49 +43,167 @@ std::string_view last_word(std::string_view text) {
   return text.substr(at);
 }
 
-// Behind a name, '=' or ':', and blanks.
+// Behind a name, '=' or ':', and blanks. numpy's scalars print their type: "np.float64(1.5)".
 std::string_view value_behind(std::string_view text, std::string_view name) {
   std::string_view rest = text.substr(name.size());
   if (rest.starts_with('=') || rest.starts_with(':')) rest.remove_prefix(1);
   while (!rest.empty() && is_blank(rest.front())) rest.remove_prefix(1);
+  if (rest.starts_with("np.float")) rest.remove_prefix(std::min(rest.find('(') + 1, rest.size()));
   return rest;
+}
+
+// "4.71K" in ones.
+std::optional<double> lettered(std::string_view text) {
+  const auto value = number_and_unit(text);
+  if (!value || value->unit.empty()) return value ? std::optional(value->number) : std::nullopt;
+  constexpr std::string_view letters = "KMGTPE";
+  const std::size_t power = letters.find(value->unit.front());
+  if (power == npos || value->unit.size() > 1) return std::nullopt;
+  return value->number * std::pow(1e3, static_cast<double>(power + 1));
 }
 
 // The amount of a field with its name at `at`.
 std::optional<double> amount_at(std::string_view text, std::size_t at, const LogField& field,
-                                std::string_view ends) {
+                                const LogPattern& pattern) {
   if (at == npos) return std::nullopt;
   if (field.place == LogPlace::before) return clean_number(last_word(text.substr(0, at)));
-  return clean_number(up_to(value_behind(text.substr(at), field.name), ends));
+  const std::string_view rest = value_behind(text.substr(at), field.name);
+  if (field.after.empty()) {
+    const std::string_view number = up_to(rest, pattern.ends);
+    return pattern.letters ? lettered(number) : clean_number(number);
+  }
+  constexpr std::size_t longest = 40;
+  const std::string_view near = rest.substr(0, longest);
+  const std::size_t end = near.find(field.after);
+  if (end == npos || near.substr(0, end).find(' ') != npos) return std::nullopt;
+  return clean_number(near.substr(0, end));
 }
 
 std::optional<std::int64_t> step_of(std::string_view text, const LogPattern& pattern) {
   const std::string_view rest = value_behind(text, pattern.step);
-  const std::string_view number = up_to(up_to(rest, pattern.ends), "/:");  // "3/18865", "100:"
+  const std::string_view number = up_to(up_to(rest, pattern.ends), "/:]");  // "3/18865", "100:"
   const auto step = clean_number(number);
   const bool whole = step && *step >= 0 && *step < 1e15 && *step == std::floor(*step);
   if (!whole || !rest.substr(number.size()).starts_with(pattern.behind_step)) return std::nullopt;
   return static_cast<std::int64_t>(*step);
 }
 
+// "FWD time: " as the name of a timer.
+std::string_view timer_name(std::string_view name) {
+  const std::size_t end = name.find_last_not_of(" :=,|'\"");
+  const std::size_t begin = name.find_first_not_of(" :=,|'\"");
+  return begin == npos ? name : name.substr(begin, end + 1 - begin);
+}
+
+void take_amount_of(const LogTool& tool, const LogField& field, std::optional<double> amount,
+                    LogRecord& record, LogState& state) {
+  if (field.into != nullptr) return set_amount(record, field, amount);
+  if (amount && std::isfinite(*amount))
+    state.time(tool, timer_name(field.name), *amount * field.unit);
+}
+
+// "timing_s/gen:51.0 - timing_s/step:102.0": all but the first field, which is the step.
+void take_named_timers(const LogTool& tool, const LogPattern& pattern, std::string_view text,
+                       LogState& state) {
+  if (pattern.timers.empty()) return;
+  for (std::size_t at = text.find(pattern.timers); at != npos;
+       at = text.find(pattern.timers, at + 1)) {
+    const std::string_view rest = text.substr(at);
+    const std::size_t colon = rest.find(':');
+    if (colon == npos) return;
+    const std::string_view name = rest.substr(0, colon);
+    if (name.find(' ') != npos || rest.starts_with(pattern.fields.front().name)) continue;
+    const auto seconds = clean_number(up_to(value_behind(rest, name), pattern.ends));
+    if (seconds && std::isfinite(*seconds))
+      state.time(tool, name.substr(pattern.timers.size()), *seconds * 1e3);
+  }
+}
+
+// A letter of a longer name: "timing_s/step:" is not the step's number.
+bool belongs_to_name(char c) {
+  const char low = static_cast<char>(c | 0x20);
+  return is_digit(c) || (low >= 'a' && low <= 'z') || c == '_' || c == '/';
+}
+
+LogRecord* cut(LogState& state) {
+  state.note("records_cut");
+  return nullptr;
+}
+
+// Whether a record needs this field: it says how long the step took.
+bool is_measured(const LogField& field, std::optional<double> amount) {
+  return amount && *amount > 0 && (field.into != &LogRecord::wall_ns || std::isfinite(*amount));
+}
+
+void open_record(const LogTool& tool, const LogPattern& pattern, const LogLine& line,
+                 LogState& state) {
+  const std::size_t at = line.text.find(pattern.step);
+  const auto step = step_of(line.text.substr(at), pattern);
+  close_record(tool, state);
+  if (!step) return;
+  LogRecord& record = state.open[&tool];
+  record.rank = line.rank;
+  record.iteration = *step;
+  if (pattern.stamped) record.stamp = stamp_of_line(line.text);
+}
+
+void fill_record(const LogTool& tool, const LogPattern& pattern, const LogLine& line,
+                 LogState& state) {
+  const auto record = state.open.find(&tool);
+  if (record == state.open.end()) return;  // another program's line, or the head was cut
+  for (const LogField& field : pattern.fields) {
+    const auto amount = amount_at(line.text, first_place(line.text, field.name), field, pattern);
+    const bool known =
+        !pattern.positive || field.into == &LogRecord::loss || (amount && *amount > 0);
+    if (known) take_amount_of(tool, field, amount, record->second, state);
+  }
+}
+
 }  // namespace
+
+void close_record(const LogTool& tool, LogState& state) {
+  const auto open = state.open.find(&tool);
+  if (open == state.open.end()) return;
+  const LogRecord filled = open->second;
+  state.open.erase(open);
+  const bool says = filled.wall_ns || filled.tokens_per_s_device || filled.tokens_per_s ||
+                    filled.elapsed_s || filled.loss;
+  if (!says) return;  // another program's head
+  LogRecord& record = state.add(tool, {.text = {}, .rank = filled.rank});
+  const LogRecord added = record;
+  record = filled;
+  record.tool = added.tool;
+  record.launch = added.launch;
+  record.evaluated = added.evaluated;
+  record.saved = added.saved;
+  count_line(state.log, tool);
+}
 
 void set_amount(LogRecord& record, const LogField& field, std::optional<double> amount) {
   if (field.into == &LogRecord::loss) return set_loss(record, amount);
-  if (amount) record.*field.into = field.unit == percent ? *amount / 100 : *amount * field.unit;
+  if (!amount) return;
+  if (field.unit == per_second)
+    record.*field.into = *amount > 0 ? std::optional(-field.unit / *amount) : std::nullopt;
+  else
+    record.*field.into = field.unit == percent ? *amount / 100 : *amount * field.unit;
 }
 
 LogRecord* take_record(const LogTool& tool, const LogPattern& pattern, const LogLine& line,
                        LogState& state) {
+  if (pattern.fields.empty()) return open_record(tool, pattern, line, state), nullptr;
+  if (pattern.step.empty()) return fill_record(tool, pattern, line, state), nullptr;
   const LogField& first = pattern.fields.front();
   const std::size_t at = first_place(line.text, first.name);
-  const std::size_t begin = last_place(line.text, pattern.step, at);
-  const auto amount = begin == npos ? std::nullopt : amount_at(line.text, at, first, pattern.ends);
-  const bool measured =
-      amount && *amount > 0 && (first.into != &LogRecord::wall_ns || std::isfinite(*amount));
+  const std::size_t step_at = pattern.step_in_line ? first_place(line.text, pattern.step)
+                                                   : last_place(line.text, pattern.step, at);
+  const bool in_line = pattern.step_in_line && step_at != npos;
+  if (in_line && step_at > 0 && belongs_to_name(line.text[step_at - 1])) return cut(state);
+  const std::size_t begin = in_line ? 0 : step_at;
+  const auto amount = begin == npos ? std::nullopt : amount_at(line.text, at, first, pattern);
+  const bool measured = is_measured(first, amount);
   if (pattern.shared && !measured) return nullptr;
-  const auto step = measured ? step_of(line.text.substr(begin), pattern) : std::nullopt;
-  if (!step) return state.note("records_cut"), nullptr;
+  const auto step = measured ? step_of(line.text.substr(step_at), pattern) : std::nullopt;
+  if (!step) return cut(state);
   LogRecord& record = state.add(tool, line);
   record.iteration = *step;
   if (pattern.stamped) record.stamp = stamp_of_line(line.text);
@@ -92,10 +211,11 @@ LogRecord* take_record(const LogTool& tool, const LogPattern& pattern, const Log
   for (const LogField& field : pattern.fields.subspan(1)) {
     const std::string_view text =
         field.place == LogPlace::in_line ? line.text : line.text.substr(begin);
-    const auto value = amount_at(text, first_place(text, field.name), field, pattern.ends);
+    const auto value = amount_at(text, first_place(text, field.name), field, pattern);
     const bool known = !pattern.positive || field.into == &LogRecord::loss || (value && *value > 0);
-    if (known) set_amount(record, field, value);
+    if (known) take_amount_of(tool, field, value, record, state);
   }
+  take_named_timers(tool, pattern, line.text.substr(begin), state);
   count_line(state.log, tool);
   return &record;
 }

@@ -15,8 +15,8 @@ namespace {
 struct RankPlace {
   std::int32_t launch = 0;  // launch of the record
   std::int64_t iteration = -1;
-  std::int32_t segment = 0;  // number of restarts of the numbering
-  std::optional<Ns> stamp{};
+  std::int32_t segment = 0;            // number of restarts of the numbering
+  std::optional<double> instant_ns{};  // of the line
   bool any = false;
 };
 
@@ -25,11 +25,11 @@ struct PlacedStep {
   std::int32_t segment = 0;
 };
 
-// Builds the steps of one tool. `by_stamps`: step times are differences between two of its lines.
+// Builds the steps of one tool.
 class StepPlacing {
  public:
-  StepPlacing(const JobLog& log, const LogDialect& dialect, bool by_stamps)
-      : log_(log), dialect_(dialect), by_stamps_(by_stamps) {}
+  StepPlacing(const JobLog& log, const LogDialect& dialect, StepsBy by)
+      : log_(log), dialect_(dialect), by_(by) {}
 
   void take(std::size_t index) {
     const LogRecord& r = log_.records[index];
@@ -40,20 +40,20 @@ class StepPlacing {
     const RankPlace before = place;
     place.launch = r.launch;
     place.iteration = std::max<std::int64_t>(r.iteration, back ? -1 : place.iteration);
-    place.stamp = r.stamp;
+    place.instant_ns = instant_of(r);
     place.any = true;
     LogStep step{.iteration = r.iteration, .steps = 1, .wall_ns = 0, .record = index, .cause = {}};
     const bool follows = before.any && !back;
     if (follows && r.iteration > before.iteration && before.iteration >= 0)
       step.steps = r.iteration - before.iteration;
-    else if (by_stamps_)
+    else if (of_two_lines())
       return;  // no earlier line, so its time is unknown
-    if (by_stamps_) {
-      if (!r.stamp || !before.stamp) return;
-      step.wall_ns =
-          static_cast<double>((*r.stamp - *before.stamp).count()) / static_cast<double>(step.steps);
+    if (of_two_lines()) {
+      if (!place.instant_ns || !before.instant_ns) return;
+      step.wall_ns = (*place.instant_ns - *before.instant_ns) / static_cast<double>(step.steps);
     } else {
-      step.wall_ns = r.wall_ns.value_or(0);
+      const double rate = r.tokens_per_s_device.value_or(0);
+      step.wall_ns = by_ == StepsBy::lines ? r.wall_ns.value_or(0) : rate > 0 ? 1e9 / rate : 0;
       if (!follows) step.steps = 0;  // the usual number, set below
       if (!dialect_.means) step.steps = 1;
     }
@@ -86,6 +86,17 @@ class StepPlacing {
   }
 
  private:
+  [[nodiscard]] bool of_two_lines() const {
+    return by_ == StepsBy::stamps || by_ == StepsBy::elapsed;
+  }
+  // Since a begin that all lines of a launch share. Stamps are differences of whole nanoseconds.
+  [[nodiscard]] std::optional<double> instant_of(const LogRecord& r) {
+    if (by_ == StepsBy::elapsed && r.elapsed_s) return *r.elapsed_s * giga;
+    if (by_ != StepsBy::stamps || !r.stamp) return std::nullopt;
+    if (!first_stamp_) first_stamp_ = r.stamp;
+    return static_cast<double>((*r.stamp - *first_stamp_).count());
+  }
+
   bool segment_begins(std::int32_t rank, std::int32_t segment) {
     std::int32_t& told = told_[rank];
     if (told == segment) return false;
@@ -125,7 +136,8 @@ class StepPlacing {
 
   const JobLog& log_;
   const LogDialect& dialect_;
-  bool by_stamps_;
+  StepsBy by_;
+  std::optional<Ns> first_stamp_{};
   std::map<std::int32_t, RankPlace> places_;
   std::map<std::int32_t, std::int32_t> told_;
   std::map<std::pair<std::int32_t, std::int64_t>, std::size_t> index_;
@@ -145,9 +157,9 @@ std::span<const LogDialect* const> log_dialects() {
   return all;
 }
 
-LogSteps place_steps(const JobLog& log, const LogDialect& dialect, bool by_stamps,
-                     std::string_view how, bool (*wanted)(const LogRecord&)) {
-  StepPlacing placing(log, dialect, by_stamps);
+LogSteps place_steps(const JobLog& log, const LogDialect& dialect, StepsBy by, std::string_view how,
+                     bool (*wanted)(const LogRecord&)) {
+  StepPlacing placing(log, dialect, by);
   for (std::size_t i = 0; i < log.records.size(); ++i)
     if (log.records[i].tool == &dialect.tool && wanted(log.records[i])) placing.take(i);
   LogSteps steps = placing.finish();
@@ -155,12 +167,30 @@ LogSteps place_steps(const JobLog& log, const LogDialect& dialect, bool by_stamp
   return steps;
 }
 
+namespace {
+
+bool any_record(const LogRecord& /*record*/) { return true; }
+
+// By what its lines print, else by two of its lines.
+LogSteps timed_steps(const JobLog& log, const LogDialect& dialect) {
+  if (dialect.steps != nullptr) return dialect.steps(log);
+  LogSteps steps = place_steps(log, dialect, StepsBy::lines, dialect.how, any_record);
+  if (!steps.steps.empty()) return steps;
+  steps = place_steps(log, dialect, StepsBy::stamps, by_stamps, any_record);
+  if (!steps.steps.empty()) return steps;
+  return place_steps(log, dialect, StepsBy::elapsed, "differences of the time since its begin",
+                     any_record);
+}
+
+}  // namespace
+
 LogSteps steps_of(const JobLog& log) {
+  for (const LogDialect* dialect : log_dialects())
+    if (LogSteps steps = timed_steps(log, *dialect); !steps.steps.empty()) return steps;
   for (const LogDialect* dialect : log_dialects()) {
-    LogSteps steps = dialect->steps != nullptr
-                         ? dialect->steps(log)
-                         : place_steps(log, *dialect, dialect->by_stamps, dialect->how,
-                                       [](const LogRecord&) { return true; });
+    LogSteps steps = place_steps(log, *dialect, StepsBy::rates,
+                                 "1 / tokens/s of a device, the time of a token", any_record);
+    steps.of_tokens = true;
     if (!steps.steps.empty()) return steps;
   }
   return {};

@@ -42,8 +42,9 @@ std::int32_t count(double value) {
   return value >= 0 && value < 2e9 ? static_cast<std::int32_t>(value) : 0;
 }
 
-constexpr std::array<LogField, 7> megatron_fields = {{
+constexpr std::array<LogField, 8> megatron_fields = {{
     {"lm loss", &LogRecord::loss},
+    {"lm_loss", &LogRecord::loss},  // GPT-NeoX
     {"global batch size", &LogRecord::batch},
     {"throughput per GPU (TFLOP/s/GPU)", &LogRecord::flops_per_s, 1e12},
     {"samples per second", &LogRecord::samples_per_s},
@@ -70,6 +71,29 @@ void take_figure(std::string_view key, double value, LogRecord& record, LogState
              field != megatron_fields.end()) {
     set_amount(record, *field, value);
   }
+}
+
+// Primus prints the last step's figure and a mean: "9480.0/9500.0". The first one is the step's.
+bool take_twofold(std::string_view field, LogRecord& record, LogState& state) {
+  const std::size_t colon = field.rfind(": ");
+  if (colon == std::string_view::npos) return false;
+  const std::string_view key = trimmed(field.substr(0, colon));
+  const std::string_view value = field.substr(colon + 2);
+  const std::size_t slash = value.find('/');
+  if (slash == std::string_view::npos) return false;
+  if (key.find("mem usage/free/total/usage_ratio") != std::string_view::npos) {
+    const auto used = number_and_unit(value.substr(0, slash));
+    if (!used || used->unit != "GB" || !(used->number >= 0)) return false;
+    record.memory_bytes = used->number * gib_bytes;
+    if (const auto share = clean_number(value.substr(value.rfind('/') + 1)))
+      record.memory_share = *share / 100;
+    return true;
+  }
+  const auto first = clean_number(value.substr(0, slash));
+  if (!first || !clean_number(value.substr(slash + 1))) return false;
+  if (unit_of(key)) record.tool = &primus_log.tool;
+  take_figure(key, *first, record, state);
+  return true;
 }
 
 // A record needs an iteration and a time. Records without them are counted.
@@ -117,6 +141,7 @@ bool take_megatron_record(const LogLine& line, LogState& state) {
       record->stamp = stamp_of_line(field);
       continue;
     }
+    if (record != nullptr && take_twofold(field, *record, state)) continue;
     const auto [key, value] = named_number(field);
     if (!value) {
       if (!field.empty()) state.note("fields_not_understood");
@@ -130,7 +155,7 @@ bool take_megatron_record(const LogLine& line, LogState& state) {
   }
   if (record == nullptr) return false;
   close(*record, state);
-  count_line(state.log, megatron_log.tool);
+  count_line(state.log, *record->tool);
   return true;
 }
 

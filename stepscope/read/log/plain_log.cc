@@ -68,7 +68,7 @@ bool take_named_time(const LogLine& line, LogState& state) {
   LogRecord& record = state.add(program_log.tool, line);
   record.wall_ns = *ns;
   record.iteration = number_of_step(line.text);
-  if (const auto loss = clean_number_behind(line.text, "loss=", " ,;}")) record.loss = loss;
+  if (const auto loss = clean_number_behind(line.text, "loss=", " ,;}")) set_loss(record, loss);
   count_line(state.log, program_log.tool);
   return true;
 }

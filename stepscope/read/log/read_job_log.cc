@@ -10,8 +10,10 @@
 #include "stepscope/read/bytes/token_scan.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/log/follow_log.h"
+#include "stepscope/read/log/line_pattern.h"
 #include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/nccl_line.h"
+#include "stepscope/read/log/pattern_offer.h"
 
 namespace stepscope {
 namespace {
@@ -69,10 +71,42 @@ const WordScan& word_scan() {
 
 class LogReader {
  public:
-  LogReader(JobLog& log, TimeUnit assumed) : state_{.log = log, .assumed = assumed} {}
+  LogReader(JobLog& log, TimeUnit assumed, const LinePattern* pattern = nullptr)
+      : state_{.log = log, .assumed = assumed}, pattern_(pattern) {}
 
   // Takes whole lines.
   void feed(std::string_view text) {
+    if (pattern_ == nullptr) return search(text);
+    while (!text.empty()) {
+      const std::size_t end = line_end(text, 0);
+      const std::string_view line = text.substr(0, end);
+      if (!take_by_pattern(line)) search(line);
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+
+  // Behind the last line.
+  void finish() {
+    for (const LogDialect* dialect : log_dialects()) close_record(dialect->tool, state_);
+  }
+
+ private:
+  // The line of a program that the user describes.
+  bool take_by_pattern(std::string_view text) {
+    const std::string_view line = without_colours(text, room_);
+    const auto match = match_line(*pattern_, line);
+    if (!match) return false;
+    LogRecord& record = state_.add(pattern_log.tool, {.text = line, .rank = rank_of_line(line)});
+    record.iteration = match->step;
+    record.wall_ns = match->wall_ns;
+    record.tokens_per_s = match->tokens_per_s;
+    if (match->loss) set_loss(record, match->loss);
+    count_line(state_.log, pattern_log.tool);
+    return true;
+  }
+
+  // Reads the lines that have a word of a tool.
+  void search(std::string_view text) {
     std::size_t at = 0;
     while (at < text.size()) {
       if (state_.follow != nullptr) {
@@ -91,7 +125,6 @@ class LogReader {
     }
   }
 
- private:
   // Searches piece by piece: lines of a progress bar end in '\r', and the next '\n' may be far.
   static std::size_t line_end(std::string_view text, std::size_t from) {
     constexpr std::size_t piece = 512;
@@ -132,18 +165,22 @@ class LogReader {
   }
 
   LogState state_;
+  const LinePattern* pattern_;
   std::string room_;
 };
 
-Error no_step(std::string_view path) {
+Error no_step(std::string_view path, const std::optional<PatternOffer>& offer) {
   std::string tools;
   for (const LogDialect* dialect : log_dialects())
     if (dialect->is_tool) tools += (tools.empty() ? "" : ", ") + std::string(dialect->tool.label);
+  const std::string others =
+      "give a log of one of these: " + tools +
+      "; or lines with step_time_ms=…, one number a line, a CSV with a column such as "
+      "step_time_ms, what stepscope train --json writes, or --log-pattern for lines of another "
+      "program";
   return {.what = "names no step time",
           .file = std::string(path),
-          .hint = "give a log of one of these: " + tools +
-                  "; or lines with step_time_ms=…, one number a line, a CSV with a column such as "
-                  "step_time_ms, or what stepscope train --json writes"};
+          .hint = offer ? in_words(*offer) + "; or " + others : others};
 }
 
 JobLog empty_log() {
@@ -170,14 +207,60 @@ void leave_out_impossible(JobLog& log) {
     }
 }
 
-Result<JobLog> settled(JobLog log, std::string_view path) {
+bool any_of_pattern(const JobLog& log) {
+  return std::ranges::any_of(log.records,
+                             [](const LogRecord& r) { return r.tool == &pattern_log.tool; });
+}
+
+// Absent: no line reports on a step.
+std::optional<JobLog> settled(JobLog log) {
   leave_out_impossible(log);
   for (const LogDialect* dialect : log_dialects())
     if (dialect->settle != nullptr) dialect->settle(log);
   const bool runs = log.run_s && log.run_steps_per_s;
   if (log.records.empty() && !runs && log.communication.empty() && log.profiles.empty())
-    return no_step(path);
+    return std::nullopt;
   return log;
+}
+
+// The pattern of a reading; absent without one.
+Result<std::optional<LinePattern>> pattern_of(const StepReading& reading) {
+  if (reading.pattern.empty()) return std::optional<LinePattern>();
+  auto pattern = parse_line_pattern(reading.pattern);
+  if (!pattern) return pattern.error();
+  return std::optional(*std::move(pattern));
+}
+
+Error not_matched(std::string_view path) {
+  return {.what = "has no line of the given pattern",
+          .file = std::string(path),
+          .hint = "the words between its places must be those of the line"};
+}
+
+// Reads everything but the JSON of a trainer. Absent: no line reports on a step.
+Result<std::optional<JobLog>> read_lines(ByteSource& source, std::string_view path,
+                                         const StepReading& reading, const StopFlag* stop) {
+  const auto pattern = pattern_of(reading);
+  if (!pattern) return pattern.error();
+  JobLog log = empty_log();
+  LogReader reader(log, reading.unit, *pattern ? &**pattern : nullptr);
+  std::uint64_t taken = 0;
+  const auto take = [&](std::string_view block) -> Result<Done> {
+    reader.feed(block);
+    taken += block.size();
+    if (log.records.size() <= most_log_steps) return Done{};
+    return Error{.what = "reports more than " + std::to_string(most_log_steps) + " steps",
+                 .file = std::string(path),
+                 .byte = taken,
+                 .hint = "give the log of one rank, or a part of it"};
+  };
+  const auto bytes = for_line_blocks(source, "\r\n", take, stop);
+  if (!bytes) return bytes.error();
+  reader.finish();
+  log.text_bytes += *bytes;
+  log.truncated = !source.damage().empty();
+  if (*pattern && !any_of_pattern(log)) return not_matched(path);
+  return settled(std::move(log));
 }
 
 }  // namespace
@@ -200,6 +283,7 @@ std::vector<LogStep> LogFollower::take_steps() {
   if (log.records.size() > next_record_) {
     leave_out_impossible(log);
     LogSteps all = steps_of(log);
+    if (all.of_tokens) all.steps.clear();  // rates without a time
     for (LogStep& step : all.steps) {
       if (step.record < next_record_) continue;
       const bool again = step.cause == "restart";
@@ -223,52 +307,62 @@ std::vector<LogStep> LogFollower::take_steps() {
   return fresh;
 }
 
-Result<JobLog> parse_job_log(std::string_view text, std::string_view path, TimeUnit assumed) {
+Result<JobLog> parse_job_log(std::string_view text, std::string_view path,
+                             const StepReading& reading) {
+  const auto pattern = pattern_of(reading);
+  if (!pattern) return pattern.error();
   JobLog log = empty_log();
-  if (is_trainer_state(text.substr(0, 4096))) {
+  if (!*pattern && is_trainer_state(text.substr(0, 4096))) {
     if (auto taken = take_trainer_state(text, path, log); !taken) return taken.error();
-    return settled(std::move(log), path);
+  } else {
+    log.text_bytes = text.size();
+    LogReader reader(log, reading.unit, *pattern ? &**pattern : nullptr);
+    reader.feed(text);
+    reader.finish();
   }
-  log.text_bytes = text.size();
-  LogReader(log, assumed).feed(text);
-  return settled(std::move(log), path);
+  if (*pattern && !any_of_pattern(log)) return not_matched(path);
+  auto done = settled(std::move(log));
+  if (!done) return no_step(path, offer_pattern(text));
+  return *std::move(done);
 }
 
-Result<JobLog> read_job_log(ByteSource& source, std::string_view path, TimeUnit assumed,
+Result<JobLog> read_job_log(ByteSource& source, std::string_view path, const StepReading& reading,
                             const StopFlag* stop) {
-  JobLog log = empty_log();
-  LogReader reader(log, assumed);
-  std::uint64_t taken = 0;
-  const auto take = [&](std::string_view block) -> Result<Done> {
-    reader.feed(block);
-    taken += block.size();
-    if (log.records.size() <= most_log_steps) return Done{};
-    return Error{.what = "reports more than " + std::to_string(most_log_steps) + " steps",
-                 .file = std::string(path),
-                 .byte = taken,
-                 .hint = "give the log of one rank, or a part of it"};
-  };
-  const auto bytes = for_line_blocks(source, "\r\n", take, stop);
-  if (!bytes) return bytes.error();
-  log.text_bytes += *bytes;
-  log.truncated = !source.damage().empty();
-  return settled(std::move(log), path);
+  auto log = read_lines(source, path, reading, stop);
+  if (!log) return log.error();
+  if (!*log) return no_step(path, std::nullopt);
+  return **std::move(log);
 }
 
-Result<JobLog> read_job_log(const std::string& path, TimeUnit assumed, const StopFlag* stop) {
+Result<JobLog> read_job_log(const std::string& path, const StepReading& reading,
+                            const StopFlag* stop) {
   auto source = open_source(path);
   if (!source) return source.error();
   std::array<char, 4096> head{};
   const auto got = (*source)->read(head);
   if (!got) return got.error();
   const std::string_view first(head.data(), *got);
-  if (is_trainer_state(first)) {
+  if (reading.pattern.empty() && is_trainer_state(first)) {
     const auto text = read_text_file(path, stop);
-    return text ? parse_job_log(*text, path, assumed) : Result<JobLog>(text.error());
+    return text ? parse_job_log(*text, path, reading) : Result<JobLog>(text.error());
   }
   source = open_source(path);
   if (!source) return source.error();
-  return read_job_log(**source, path, assumed, stop);
+  auto log = read_lines(**source, path, reading, stop);
+  if (!log) return log.error();
+  if (*log) return **std::move(log);
+  source = open_source(path);
+  return no_step(path, source ? offer_pattern(**source) : std::nullopt);
+}
+
+Error no_step_time(const std::string& path) {
+  Error error{.what = "reports on a job and tells no step time",
+              .file = path,
+              .hint = "log throughput or time stamps too (docs/reference/inputs.md)"};
+  const auto source = open_source(path);
+  if (const auto offer = source ? offer_pattern(**source) : std::nullopt)
+    error.hint = in_words(*offer);
+  return error;
 }
 
 }  // namespace stepscope

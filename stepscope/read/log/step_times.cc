@@ -85,6 +85,9 @@ Result<StepTimes> times_of(const JobLog& log, std::string_view path) {
               rate ? std::optional(*rate * step.wall_ns / giga) : std::nullopt);
   }
   if (!steps.steps.empty()) take_remarks(log, steps, times);
+  if (steps.of_tokens)
+    times.remarks.emplace_back(
+        "it prints rates and no time of a step: each time is that of one token of a device");
   return finished_steps(std::move(times), path);
 }
 
@@ -150,7 +153,14 @@ bool is_list(std::string_view text) {
 
 }  // namespace
 
-Result<StepTimes> parse_step_times(std::string_view text, std::string_view path, TimeUnit assumed) {
+Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
+                                   const StepReading& reading) {
+  const TimeUnit assumed = reading.unit;
+  const auto as_log = [&]() -> Result<StepTimes> {
+    const auto log = parse_job_log(text, path, reading);
+    return log ? times_of(*log, path) : log.error();
+  };
+  if (!reading.pattern.empty()) return as_log();
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
   if (is_train_json(text)) return train_steps(text, path);
   if (begins_rank_lists(trimmed(text.substr(0, head_size))))
@@ -182,9 +192,20 @@ Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
     return no_step_times("line " + std::to_string(lines.number()) +
                              ": a table without names; which column is the step's time?",
                          path);
-  const auto log = parse_job_log(text, path, assumed);
-  return log ? times_of(*log, path) : log.error();
+  return as_log();
 }
+
+namespace {
+
+// "{" and a name in quotes, or nothing: Python's dicts have other quotes.
+bool begins_object(std::string_view text) {
+  if (!text.starts_with('{')) return false;
+  text.remove_prefix(1);
+  text.remove_prefix(std::min(text.find_first_not_of(" \n\r\t"), text.size()));
+  return text.empty() || text.front() == '"' || text.front() == '}';
+}
+
+}  // namespace
 
 Result<StepFileKind> step_file_kind(const std::string& path) {
   auto source = open_source(path);
@@ -204,28 +225,29 @@ Result<StepFileKind> step_file_kind(const std::string& path) {
   const std::string_view line = text.substr(0, text.find('\n'));
   const bool bracket =
       text.size() > 1 && text[0] == '[' && std::isalnum(static_cast<unsigned char>(text[1])) != 0;
-  const bool json = text.starts_with('{') || (text.starts_with('[') && !bracket);
+  const bool json = begins_object(text) || (text.starts_with('[') && !bracket);
   if (json && !named_time(line, TimeUnit::ms)) return StepFileKind::trace;
   return is_list(text) ? StepFileKind::list : StepFileKind::log;
 }
 
-Result<StepTimes> read_step_times(const std::string& path, TimeUnit assumed, const StopFlag* stop) {
+Result<StepTimes> read_step_times(const std::string& path, const StepReading& reading,
+                                  const StopFlag* stop) {
   const auto kind = step_file_kind(path);
-  if (kind && *kind == StepFileKind::log) {
-    const auto log = read_job_log(path, assumed, stop);
+  if (!reading.pattern.empty() || (kind && *kind == StepFileKind::log)) {
+    const auto log = read_job_log(path, reading, stop);
     return log ? times_of(*log, path) : log.error();
   }
   const auto text = read_text_file(path, stop);
   if (!text) return text.error();
-  return parse_step_times(*text, path, assumed);
+  return parse_step_times(*text, path, reading);
 }
 
-Result<StepTimes> read_rank_files(std::span<const std::string> paths, TimeUnit assumed,
+Result<StepTimes> read_rank_files(std::span<const std::string> paths, const StepReading& reading,
                                   const StopFlag* stop) {
   const std::vector<std::optional<int>> names = ranks_from_names(paths, std::nullopt);
   StepTimes times;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const auto one = read_step_times(paths[i], assumed, stop);
+    const auto one = read_step_times(paths[i], reading, stop);
     if (!one) return one.error();
     if (!one->ranks.empty())
       return Error{.what = "has the times of several ranks beside other lists",

@@ -28,7 +28,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/read/log/step_parts.h"
-#include "stepscope/read/log/time_unit.h"
+#include "stepscope/read/log/step_reading.h"
 
 namespace stepscope {
 
@@ -53,21 +53,22 @@ struct StepTimes {
   std::vector<std::string> remarks{};  // warnings about a log's times
 };
 
-// Times without a unit are in `assumed`. Errors name the line and the expected content.
+// Errors name the line and the expected content. With a pattern the text is a log.
 [[nodiscard]] Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,
-                                                 TimeUnit assumed = TimeUnit::ms);
+                                                 const StepReading& reading = {});
 
-// The kind of a file, by its first inflated bytes.
+// The kind of a file, by its first inflated bytes. A trace is what begins as JSON and as no list;
+// the lines of a log may begin so, too (verbs/inputs/step_inputs.h asks the readers).
 enum class StepFileKind : std::uint8_t { list, log, train_json, trace };
 [[nodiscard]] Result<StepFileKind> step_file_kind(const std::string& path);
 
 [[nodiscard]] Result<StepTimes> read_step_times(const std::string& path,
-                                                TimeUnit assumed = TimeUnit::ms,
+                                                const StepReading& reading = {},
                                                 const StopFlag* stop = nullptr);
 
 // Lists of one rank each as one list of all ranks: step i of each is step i of the job. Ranks are
 // the numbers in the files' names if each has another, else the order of the files.
 [[nodiscard]] Result<StepTimes> read_rank_files(std::span<const std::string> paths,
-                                                TimeUnit assumed, const StopFlag* stop);
+                                                const StepReading& reading, const StopFlag* stop);
 
 }  // namespace stepscope

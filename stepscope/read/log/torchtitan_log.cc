@@ -90,8 +90,6 @@ const LogDialect torchtitan_log = {.tool = {.name = "torchtitan",
                                             .label = "torchtitan",
                                             .counting = FlopCounting::torchtitan,
                                             .rate_name = "tflops"},
-                                   .words = torchtitan_words,
-                                   .how = "time stamps of its lines",
-                                   .by_stamps = true};
+                                   .words = torchtitan_words};
 
 }  // namespace stepscope

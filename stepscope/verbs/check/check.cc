@@ -27,8 +27,10 @@
 #include "stepscope/read/log/read_job_log.h"
 #include "stepscope/read/log/train_summary.h"
 #include "stepscope/say/say.h"
+#include "stepscope/verbs/check/check_lines.h"
 #include "stepscope/verbs/inputs/launches.h"
 #include "stepscope/verbs/inputs/other_verbs.h"
+#include "stepscope/verbs/inputs/step_inputs.h"
 
 namespace stepscope {
 namespace {
@@ -311,17 +313,31 @@ void take_hfu(const CheckRequest& request, const LogFacts& of, FlopRate peak, Ch
         *c.facts.mfu + again->value / (of.account.median_ns / 1e9 * *m.devices * peak.value);
 }
 
+// Where a log has rates only, the batch gives the time of a step.
+void take_time_of_steps(const DescribedJob& r, const JobLog& log, LogSteps& steps) {
+  if (!steps.of_tokens) return;
+  const auto given = [&](std::int64_t flag, std::string_view setting) {
+    return flag > 0 ? std::optional(static_cast<double>(flag)) : setting_of(log, setting);
+  };
+  const auto batch = given(r.global_batch, "global_batch_size");
+  const auto sequence = given(r.sequence, "seq_length");
+  const auto devices =
+      r.devices ? std::optional(static_cast<double>(*r.devices)) : setting_of(log, "world_size");
+  if (!batch || !sequence || !devices) return;
+  for (LogStep& step : steps.steps) step.wall_ns *= *batch * *sequence / *devices;
+  steps.of_tokens = false;
+  steps.how = "the batch's tokens / tokens/s of all devices";
+}
+
 Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const StopFlag* stop,
                        CheckResult& c) {
-  auto log = read_job_log(c.input, request.unit, stop);
+  auto log = read_job_log(c.input, request.reading, stop);
   if (!log) return log.error();
   LogFacts& of = c.log.emplace();
   of.log = std::move(*log);
   of.steps = steps_of(of.log);
-  if (of.steps.steps.empty())
-    return Error{.what = "reports on a job and tells no step time",
-                 .file = c.input,
-                 .hint = "log throughput or time stamps too (docs/reference/inputs.md)"};
+  if (of.steps.steps.empty()) return no_step_time(c.input);
+  take_time_of_steps(r, of.log, of.steps);
   of.account = account_of(of.log, of.steps);
   of.model = log_model(r, of.log, of.account);
   const auto peak = log_peak(r, of.log);
@@ -346,6 +362,7 @@ Result<Done> check_log(const CheckRequest& request, const DescribedJob& r, const
   c.why_no_mfu = msg::clauses(std::move(needs));
   c.kind = CheckedKind::log;
   c.warnings = log_warnings(of);
+  c.lead = log_findings(of);
   return Done{};
 }
 
@@ -406,29 +423,45 @@ Result<Done> take_gpu_logs(std::span<const std::string> paths, const StopFlag* s
   return Done{};
 }
 
+// The batch alone makes times of a log's rates. With other inputs it is of a model.
+Result<DescribedJob> described_for(const CheckRequest& r, std::span<const std::string> inputs,
+                                   const StopFlag* stop) {
+  if (inputs.size() != 1 || !may_be_file(inputs.front()) || !r.job.model.empty())
+    return described_job(r.job);
+  const auto kind = kind_of_steps(inputs.front(), r.reading, stop);
+  if (!kind || *kind != StepFileKind::log) return described_job(r.job);
+  JobDescription without_batch = r.job;
+  without_batch.global_batch = without_batch.sequence = 0;
+  auto described = described_job(without_batch);
+  if (!described) return described;
+  described->global_batch = r.job.global_batch;
+  described->sequence = r.job.sequence;
+  return described;
+}
+
 Result<Done> look(const CheckRequest& r, const Progress& progress, CheckResult& c) {
-  const auto described = described_job(r.job);
-  if (!described) return described.error();
-  c.model_given = !described->model_flops.empty();
   std::vector<std::string> inputs = r.traces.inputs;
   const std::vector<std::string> gpu_logs = find_gpu_logs(inputs);
   std::erase_if(inputs, [&](const std::string& input) {
     return std::ranges::find(gpu_logs, input) != gpu_logs.end();
   });
+  const auto described = described_for(r, inputs, progress.stop);
+  if (!described) return described.error();
+  c.model_given = !described->model_flops.empty();
   if (!inputs.empty()) c.input = inputs.front();
   if (inputs.size() > 1 || !may_be_file(c.input)) {
     const std::vector<std::string> lists = rank_files(inputs);
     if (lists.empty()) return check_traces(r, *described, progress, c);
     if (const auto logs = take_gpu_logs(gpu_logs, progress.stop, c); !logs) return logs.error();
     return check_times(r, *described, StepFileKind::list,
-                       read_rank_files(lists, r.unit, progress.stop), c);
+                       read_rank_files(lists, r.reading, progress.stop), c);
   }
-  const auto kind = step_file_kind(c.input);
+  const auto kind = kind_of_steps(c.input, r.reading, progress.stop);
   if (!kind) return kind.error();
   if (*kind == StepFileKind::trace) return check_traces(r, *described, progress, c);
   if (const auto logs = take_gpu_logs(gpu_logs, progress.stop, c); !logs) return logs.error();
   if (*kind == StepFileKind::log) return check_log(r, *described, progress.stop, c);
-  return check_times(r, *described, *kind, read_step_times(c.input, r.unit, progress.stop), c);
+  return check_times(r, *described, *kind, read_step_times(c.input, r.reading, progress.stop), c);
 }
 
 }  // namespace
@@ -446,153 +479,6 @@ Result<CheckResult> check(const CheckRequest& request, const Progress& progress)
   c.lines = check_lines(c);
   c.record_next = record_next(c);
   return c;
-}
-
-namespace {
-
-using enum BudgetCategory;
-
-constexpr std::array exposed = {comm_exposed_wait, comm_exposed_transfer, comm_exposed_unsplit};
-
-constexpr std::array idle = {idle_data,   idle_host,       idle_sync,
-                             idle_launch, idle_dependency, idle_unexplained};
-
-CheckStatus good_if(bool ok) { return ok ? CheckStatus::good : CheckStatus::look; }
-
-CheckLine not_known(const char* name, Message why) {
-  return {.name = name, .value = std::nullopt, .sentence = msg::not_known(std::move(why))};
-}
-
-CheckLine steps_line(const ComparedArm& arm, double least_effective) {
-  const bool enough = arm.n_eff >= least_effective;
-  const ArmWarmUp warm_up = warm_up_of(arm);
-  return {.name = "steps",
-          .status = good_if(enough),
-          .value = arm.n_eff,
-          .sentence = msg::steps_counted(
-              arm.steps, Nanoseconds(arm.median_ns),
-              arm.stdev_ns ? Value(Percent{*arm.stdev_ns / arm.mean_ns}) : Value(),
-              Digits{arm.n_eff}, value_if(!enough, Digits{least_effective}),
-              value_if(warm_up.steps > 0, warm_up.steps), Digits{warm_up.times_as_long})};
-}
-
-CheckLine mfu_line(const CheckResult& c) {
-  const StepFacts& f = c.facts;
-  if (!c.impossible_mfu.empty())
-    return {.name = "mfu",
-            .status = CheckStatus::look,
-            .value = std::nullopt,
-            .sentence = c.impossible_mfu};
-  if (!f.mfu) return not_known("mfu", c.why_no_mfu);
-  return {.name = "mfu",
-          .status = good_if(*f.mfu >= threshold::little_mfu),
-          .value = f.mfu,
-          .sentence = f.hfu ? msg::mfu_and_hfu(Percent{*f.mfu}, f.mfu_convention, Percent{*f.hfu})
-                      : c.recompute_needs_model
-                          ? msg::mfu_recompute_unknown(Percent{*f.mfu}, f.mfu_convention)
-                          : msg::mfu_alone(Percent{*f.mfu}, f.mfu_convention)};
-}
-
-CheckLine balance_line(const StepFacts& f) {
-  const auto balance = rank_balance(f.ranks);
-  if (!balance) return not_known("rank_balance", msg::needs_two_of_a_role());
-  return {.name = "rank_balance",
-          .status = good_if(balance->excess <= threshold::much_imbalance),
-          .value = balance->excess,
-          .sentence = msg::computes_more(balance->rank, Percent{balance->excess})};
-}
-
-CheckLine straggler_line(const StepFacts& f, const Messages& late, const StepTimesByRank& times) {
-  if (late.empty() && !f.arrivals_known && times.ranks.size() > 1)
-    return {.name = "stragglers",
-            .status = CheckStatus::good,
-            .value = std::nullopt,
-            .sentence = msg::no_rank_stands_out_by_times()};
-  if (late.empty() && !f.arrivals_known)
-    return not_known("stragglers", f.why_arrivals_unknown.empty()
-                                       ? msg::needs_two_clocks()
-                                       : msg::plain(f.why_arrivals_unknown));
-  return {.name = "stragglers",
-          .status = good_if(late.empty()),
-          .value = std::nullopt,
-          .sentence = late.empty() ? msg::no_rank_stands_out() : msg::clauses(late)};
-}
-
-CheckLine share_line(const StepFacts& f, const char* name,
-                     std::span<const BudgetCategory> categories, double much, MessageMaker<1> is) {
-  const auto share = budget_share(f.ranks, categories);
-  if (!share) return not_known(name, msg::needs_trace());
-  return {.name = name,
-          .status = good_if(*share <= much),
-          .value = share,
-          .sentence = is(Percent{*share})};
-}
-
-CheckLine headroom_line(const StepFacts& f, const LogFacts* log) {
-  if (const double used = log == nullptr ? 0 : log->account.memory_share.value_or(0);
-      used > 0 && used <= 1)
-    return {.name = "headroom",
-            .status = good_if(1 - used >= threshold::little_headroom),
-            .value = 1 - used,
-            .sentence = msg::stays_free_by_log(Percent{1 - used})};
-  if (!f.headroom || !f.capacity || f.capacity->value <= 0)
-    return not_known("headroom", msg::needs_allocator());
-  const double share =
-      static_cast<double>(f.headroom->value) / static_cast<double>(f.capacity->value);
-  return {.name = "headroom",
-          .status = good_if(share >= threshold::little_headroom),
-          .value = share,
-          .sentence = msg::stay_free(*f.headroom, *f.capacity)};
-}
-
-CheckLine gpu_line(const GpuUse& use) {
-  const bool apart = use.gpus > 1 && use.least < use.mean - threshold::much_idle;
-  return {.name = "gpu_utilization",
-          .status = good_if(use.mean >= 1 - threshold::much_idle && !apart),
-          .value = use.mean,
-          .sentence = msg::gpus_in_use(
-              Percent{use.mean}, use.gpus, use.readings, use.of_steps,
-              value_if(apart && use.of_steps, use.least_gpu),
-              value_if(apart && !use.of_steps && use.least_gpu >= 0, use.least_gpu),
-              Percent{use.least})};
-}
-
-void ask_of_traces(const JobResult& job, Messages& out) {
-  for (const MissingFact& m : missing_facts(job))
-    if (!m.record.empty() && m.fact != Fact::stream_waits)
-      out.push_back(msg::fact_gives(m.what, m.record, m.gives));
-}
-
-}  // namespace
-
-std::vector<CheckLine> check_lines(const CheckResult& c) {
-  const StepFacts& f = c.facts;
-  std::vector<CheckLine> lines = {
-      steps_line(f.arm, c.least_effective),
-      mfu_line(c),
-      balance_line(f),
-      straggler_line(f, c.late, c.times),
-      share_line(f, "communication", exposed, threshold::much_exposed, msg::share_is_exposed),
-      share_line(f, "idle", idle, threshold::much_idle, msg::share_is_idle),
-      headroom_line(f, c.log ? &*c.log : nullptr)};
-  if (c.gpu_use) lines.push_back(gpu_line(*c.gpu_use));
-  if (c.phases) std::ranges::move(phase_lines(*c.phases), std::back_inserter(lines));
-  return lines;
-}
-
-Messages record_next(const CheckResult& c) {
-  Messages out;
-  const ComparedArm& arm = c.facts.arm;
-  if (arm.n_eff < c.least_effective)
-    out.push_back(msg::next_more_steps(
-        Digits{std::ceil(c.least_effective * std::max(arm.correlation_time, 1.0))}));
-  if (c.kind == CheckedKind::list || c.kind == CheckedKind::log)
-    out.push_back(msg::next_trace_of_ranks());
-  if (c.kind == CheckedKind::train) out.push_back(msg::next_trace());
-  if (c.job) ask_of_traces(*c.job, out);
-  if (!c.facts.mfu && !c.model_given && c.kind != CheckedKind::list)
-    out.push_back(msg::next_model());
-  return out;
 }
 
 }  // namespace stepscope

@@ -36,8 +36,8 @@ inline constexpr auto checked_kind_names = enum_names<CheckedKind::list>;
 struct CheckRequest {
   // The inputs: one file of any kind, or traces of one run; logs of its GPUs with them.
   TracesRequest traces{};
-  TimeUnit unit = TimeUnit::ms;  // of lists whose header names none
-  JobDescription job{};          // for MFU; where a log says something else, this counts
+  StepReading reading{};  // of logs and lists
+  JobDescription job{};   // for MFU; where a log says something else, this counts
   // For HFU of logs and lists: none, selective or full. Absent: what the log says.
   std::optional<Recompute> recompute{};
   bool list = false;  // the checklists too; of traces they need a replay
@@ -59,6 +59,7 @@ struct CheckResult {
   bool recompute_needs_model = false;   // for HFU: FLOPs do not show what is repeated
   bool model_given = false;             // or its FLOPs
   double least_effective = 8;           // steps that a comparison needs
+  Messages lead{};                      // what went wrong in the job, the worst first
   std::vector<CheckLine> lines{};       // what each figure means
   std::vector<Checklist> checklists{};  // empty unless requested
   Messages record_next{};               // what another recording should have
@@ -66,12 +67,6 @@ struct CheckResult {
   std::vector<Error> failures{};  // inputs that could not be read
   Run run{};                      // owns the names that `job` refers to
 };
-
-// In that order; gpu_utilization only if a log of GPUs is among the inputs, phases and overlap only
-// of a table that has them.
-[[nodiscard]] std::vector<CheckLine> check_lines(const CheckResult& result);
-// What another recording should have that this one lacks.
-[[nodiscard]] Messages record_next(const CheckResult& result);
 
 // Errors: nothing could be read (the first failure), no step, interrupted.
 [[nodiscard]] Result<CheckResult> check(const CheckRequest& request, const Progress& progress = {});

@@ -37,6 +37,7 @@ void declare(CLI::App& app, CheckFlags& f) {
       ->required()
       ->type_name("PATH");
   declare_unit(app, f.unit);
+  declare_log_pattern(app, f.request.reading.pattern);
   declare_step_annotation(app, f.request.traces.step_annotation, "Inputs");
   declare_kernel_rules(app, f.request.traces.kernel_rules, "Inputs");
   declare_job(app, f.request.job);
@@ -63,7 +64,7 @@ void declare(CLI::App& app, CheckFlags& f) {
 // As understood. The errors say what is wrong and what to write.
 Result<CheckRequest> check_request(const CheckFlags& flags) {
   CheckRequest request = flags.request;
-  request.unit = *time_unit(flags.unit);
+  request.reading.unit = *time_unit(flags.unit);
   if (flags.recompute == "none") request.recompute = Recompute::none;
   if (flags.recompute == "selective") request.recompute = Recompute::selective;
   if (flags.recompute == "full") request.recompute = Recompute::full;

@@ -16,7 +16,8 @@ inline constexpr auto check_status_names = enum_names<CheckStatus::unknown>;
 
 struct CheckLine {
   std::string name;  // "steps", "mfu", "rank_balance", "stragglers", "communication",
-                     // "idle", "headroom", "gpu_utilization", "phases", "overlap"
+                     // "idle", "headroom", "gpu_utilization", "phases", "overlap"; of logs
+                     // "step_time", "loss"
   CheckStatus status = CheckStatus::unknown;
   std::optional<double> value;  // share of one; steps: effective ones
   Message sentence;

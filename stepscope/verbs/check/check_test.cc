@@ -353,7 +353,7 @@ TEST_F(CheckInput, TheFirstOfThreeStepsMayBeCold) {
 
 // 2.2 exaFLOP in 60 s on 1,024 devices of 312 TFLOP/s, and a third of it again.
 TEST_F(CheckInput, HfuOfGivenFlopsCountsTheRepeatedForwardPass) {
-  CheckRequest r{.unit = TimeUnit::s, .recompute = Recompute::full};
+  CheckRequest r{.reading = TimeUnit::s, .recompute = Recompute::full};
   r.job.model_flops_per_step = 2.2020096e18;
   r.job.peak_tflops = 312;
   r.job.devices = 1024;
@@ -405,6 +405,70 @@ TEST_F(CheckInput, OverlapFollowsFromThreeTimes) {
   EXPECT_EQ(*line_of(none, "overlap").value, 0);
   const CheckResult wrong = check_of("compute_ms,comm_ms,step_ms\n15,20,19\n");
   EXPECT_EQ(line_of(wrong, "overlap").status, CheckStatus::unknown);
+}
+
+TEST_F(CheckInput, ALogMayBeginWithADict) {
+  std::string text;
+  for (int i = 1; i < 5; ++i)
+    text += "{'loss': 1.2" + std::to_string(i) + ", 'learning_rate': 2e-05, 'epoch': 0.01}\n  " +
+            std::to_string(i) + "%|  | " + std::to_string(i) + "/100 [00:0" +
+            std::to_string(2 * i) + "<04:00,  2.50s/it]\n";
+  const CheckResult c = check_of(text);
+  EXPECT_EQ(c.kind, CheckedKind::log);
+  EXPECT_DOUBLE_EQ(c.facts.arm.median_ns, 2.5e9);
+}
+
+TEST_F(CheckInput, ALogMayBeginWithAJsonObject) {
+  std::string text = "{\"event\": \"start\"}\n";
+  for (int i = 1; i < 5; ++i)
+    text += "{\"step\": " + std::to_string(i) + ", \"step_time_ms\": 12.5}\n";
+  EXPECT_DOUBLE_EQ(check_of(text).facts.arm.median_ns, 12.5e6);
+}
+
+TEST_F(CheckInput, ALossThatIsNoNumberIsSaidFirst) {
+  std::string text;
+  for (int i = 3; i < 9; ++i)
+    text += "iter " + std::to_string(i) + ": loss " + (i < 5 ? "2.5" : "nan") +
+            ", time 135.12ms, mfu 17.51%\n";
+  const CheckResult c = check_of(text);
+  ASSERT_EQ(c.lead.size(), 1U);
+  EXPECT_EQ(say_stopped(c.lead.front()),
+            "The loss is no finite number in 4 steps, first in step 5.");
+}
+
+TEST_F(CheckInput, RatesBecomeStepsByTheBatch) {
+  std::string text;
+  for (int i = 1; i < 9; ++i)
+    text +=
+        "Step " + std::to_string(i) + " | loss:1.4 lr:2e-05 tokens_per_second_per_gpu:5000.0 \n";
+  const CheckResult rates = check_of(text);
+  EXPECT_TRUE(rates.log->steps.of_tokens);
+  EXPECT_EQ(rates.log->account.median_ns, 0);
+  EXPECT_NE(say(rates.lines.front().sentence).find("for a token of a device ("), std::string::npos)
+      << say(rates.lines.front().sentence);
+  CheckRequest request;
+  request.job.global_batch = 32;
+  request.job.sequence = 2500;
+  request.job.devices = 8;
+  const CheckResult steps = check_of(text, request);
+  EXPECT_FALSE(steps.log->steps.of_tokens);
+  EXPECT_DOUBLE_EQ(steps.facts.arm.median_ns, 2e9);
+}
+
+TEST_F(CheckInput, APatternReadsAnUnknownLog) {
+  std::string text;
+  for (int i = 1; i < 9; ++i)
+    text += "batch " + std::to_string(i) + " needed " + (i % 2 ? "40.5" : "41.5") + " msec\n";
+  CheckRequest request;
+  request.traces.inputs = {path_};
+  std::ofstream(path_) << text;
+  const auto refused = check(request);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("--log-pattern 'batch {step} needed {ms} msec'"),
+            std::string::npos)
+      << refused.error().message();
+  request.reading.pattern = "batch {step} needed {ms} msec";
+  EXPECT_DOUBLE_EQ(check_of(text, request).facts.arm.median_ns, 41e6);
 }
 
 }  // namespace

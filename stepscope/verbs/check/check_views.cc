@@ -18,15 +18,17 @@
 
 namespace stepscope {
 
-Message check_sentence(const std::vector<CheckLine>& lines) {
+std::string check_answer(const CheckResult& r) {
+  std::string out;
+  for (const Message& lead : r.lead) out += say_stopped(lead) + ' ';
   std::vector<std::string> names;
   std::size_t known = 0;
-  for (const CheckLine& l : lines) {
+  for (const CheckLine& l : r.lines) {
     if (l.status == CheckStatus::look) names.push_back(spaced(l.name));
     if (l.status != CheckStatus::unknown) ++known;
   }
-  return names.empty() ? msg::nothing_to_look_at(known, lines.size())
-                       : msg::worth_a_look(names, known, lines.size());
+  return out + say_stopped(names.empty() ? msg::nothing_to_look_at(known, r.lines.size())
+                                         : msg::worth_a_look(names, known, r.lines.size()));
 }
 
 namespace {
@@ -131,7 +133,7 @@ Json check_tree(const CheckResult& r) {
                       {"sentence", say(l.sentence)}});
   return {{"schema", "stepscope.check/1"},
           {"version", r.version},
-          {"answer", {{"sentence", say_stopped(check_sentence(r.lines))}}},
+          {"answer", {{"sentence", check_answer(r)}}},
           {"input", r.input},
           {"kind", name_of(checked_kind_names, r.kind)},
           {"steps", arm_tree(r.input, r.facts.arm)},
@@ -179,8 +181,9 @@ std::vector<std::string> times_row(std::string name, const StepStatistics& s,
           deviation ? deviation_text(*deviation) : "-"};
 }
 
-std::string step_times_table(const StepTimesByRank& t, std::size_t width) {
-  if (!t.job) return {};
+std::string step_times_table(const StepTimesByRank& t, bool changes, std::size_t width) {
+  // A median over both sides of a change is a time that no step took.
+  if (!t.job || (changes && t.ranks.empty())) return {};
   std::vector<std::vector<std::string>> rows;
   rows.push_back(times_row(t.ranks.empty() ? "all" : "job", *t.job, std::nullopt));
   const auto shown = ranks_to_show(t);
@@ -247,7 +250,7 @@ std::string checklists_text(const std::vector<Checklist>& lists, std::size_t wid
 
 std::string check_text(const CheckResult& r, const TextOptions& options) {
   const auto width = static_cast<std::size_t>(options.width);
-  std::string out = wrapped(check_sentence(r.lines), width) + '\n';
+  std::string out = wrapped(check_answer(r), width) + '\n';
   for (const CheckLine& l : r.lines) {
     const char* mark = l.status == CheckStatus::good   ? "ok"
                        : l.status == CheckStatus::look ? "look"
@@ -256,7 +259,7 @@ std::string check_text(const CheckResult& r, const TextOptions& options) {
   }
   out += checklists_text(r.checklists, width);
   out += outlier_text(r.kind == CheckedKind::list ? "the list" : "these steps", r.facts.arm);
-  out += step_times_table(r.times, width);
+  out += step_times_table(r.times, r.log && !r.log->account.changes.empty(), width);
   if (r.phases) out += phases_table(*r.phases, width);
   if (r.log) out += log_text(*r.log, options);
   if (!r.record_next.empty()) out += "\nRecord next:\n";

@@ -13,8 +13,8 @@
 
 namespace stepscope {
 
-// "Worth a look: idle (6 of 7 checks could be made)."
-[[nodiscard]] Message check_sentence(const std::vector<CheckLine>& lines);
+// "From step 41 on a step takes … Worth a look: idle (6 of 7 checks could be made)."
+[[nodiscard]] std::string check_answer(const CheckResult& result);
 
 [[nodiscard]] Json check_tree(const CheckResult& report);
 

@@ -53,6 +53,7 @@ Json timers_tree(const LogAccount& a) {
                    {"tool", t.tool->name},
                    {"count", t.count},
                    {"median_ns", t.median_ns},
+                   {"before_ns", real(t.before_ns)},
                    {"share", real(t.share)}});
   return out;
 }
@@ -106,7 +107,11 @@ Json changes_tree(const LogAccount& a) {
   for (const LogChange& c : a.changes)
     out.push_back({{"iteration", iteration(c.iteration)},
                    {"before_ns", c.before_ns},
-                   {"after_ns", c.after_ns}});
+                   {"after_ns", c.after_ns},
+                   {"timer", c.cause ? Json({{"name", c.cause->timer},
+                                             {"before_ns", c.cause->before_ns},
+                                             {"after_ns", c.cause->after_ns}})
+                                     : Json(nullptr)}});
   return out;
 }
 
@@ -145,17 +150,21 @@ Json run_tree(const JobLog& log) {
 Json log_tree(const LogFacts& r) {
   const LogAccount& a = r.account;
   Json loss = nullptr;
-  if (a.loss)
-    loss = {{"first", a.loss->first},
-            {"last", a.loss->last},
-            {"least", a.loss->least},
+  if (a.loss) {
+    const auto figure = [&](double v) { return a.loss->finite ? Json(v) : Json(nullptr); };
+    loss = {{"first", figure(a.loss->first)},
+            {"last", figure(a.loss->last)},
+            {"least", figure(a.loss->least)},
             {"least_iteration", iteration(a.loss->least_iteration)},
-            {"not_finite", a.loss->not_finite}};
+            {"not_finite", a.loss->not_finite},
+            {"first_not_finite", iteration(a.loss->first_not_finite)}};
+  }
   Json notes = Json::object();
   for (const auto& [reason, count] : r.log.notes) notes[reason] = count;
   return {{"tools", tools_tree(r.log)},
           {"steps_from", r.steps.tool->name},
           {"how", r.steps.how},
+          {"of_tokens", r.steps.of_tokens},
           {"records", r.steps.steps.size()},
           {"steps_per_record", a.steps_per_record},
           {"first_iteration", iteration(a.first_iteration)},
@@ -294,11 +303,14 @@ void account_lines(const LogFacts& r, std::size_t width, std::string& out) {
   throughput_line(r, width, out);
   for (const LogRate& rate : r.rates.rates) add_line(out, "rate", rate_text(rate), width);
   if (a.loss) {
-    std::string text = fmt::format("{:.4g} to {:.4g}, least {:.4g} at {}", a.loss->first,
-                                   a.loss->last, a.loss->least, step_name(a.loss->least_iteration));
+    std::string text;
+    if (a.loss->finite)
+      text = fmt::format("{:.4g} to {:.4g}, least {:.4g} at {}", a.loss->first, a.loss->last,
+                         a.loss->least, step_name(a.loss->least_iteration));
     if (a.loss->not_finite > 0)
-      text += fmt::format("; no number in {}",
-                          counted(static_cast<std::uint64_t>(a.loss->not_finite), "step"));
+      text += fmt::format("{}no finite number in {}, first in {}", text.empty() ? "" : "; ",
+                          counted(static_cast<std::uint64_t>(a.loss->not_finite), "step"),
+                          step_name(a.loss->first_not_finite));
     if (a.skipped > 0)
       text += fmt::format("; {} skipped", counted(static_cast<std::uint64_t>(a.skipped), "step"));
     add_line(out, "loss", text, width);
@@ -340,11 +352,18 @@ std::string timers_table(const LogAccount& a, std::size_t width) {
     if (rows.size() == max_rows) break;
     rows.push_back({printable(t.name), std::string(t.tool->label), std::to_string(t.count),
                     format_time(t.median_ns), t.share ? format_percent(*t.share) : "-"});
+    if (!a.changes.empty()) rows.back().push_back(t.before_ns ? format_time(*t.before_ns) : "-");
   }
   if (rows.empty()) return {};
-  return "\nTimers (median; they may hold one another):\n" +
-         text_table({{"timer", false}, {"of", false}, {"times"}, {"median"}, {"of a step"}},
-                    std::move(rows), width);
+  std::vector<Column> columns = {
+      {"timer", false}, {"of", false}, {"times"}, {"median"}, {"of a step"}};
+  std::string since;
+  if (!a.changes.empty()) {
+    since = " from " + step_name(a.changes.back().iteration) + " on";
+    columns.push_back({"before"});
+  }
+  return "\nTimers" + since + " (median; they may hold one another):\n" +
+         text_table(columns, std::move(rows), width);
 }
 
 std::string communication_table(const LogAccount& a, std::size_t width) {

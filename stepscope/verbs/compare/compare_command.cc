@@ -34,6 +34,7 @@ struct CompareFlags {
   LaunchFlags launching{.launches = 3};
   std::string order;
   std::string unit = "ms";
+  std::string log_pattern;
   std::string step_annotation;
   std::string kernel_rules;
   StatisticsFlags statistics;
@@ -105,6 +106,7 @@ void declare(CLI::App& app, CompareFlags& f) {
       ->type_name("LETTERS")
       ->group(inputs);
   declare_unit(app, f.unit);
+  declare_log_pattern(app, f.log_pattern);
   declare_step_annotation(app, f.step_annotation, inputs);
   declare_kernel_rules(app, f.kernel_rules, inputs);
   declare_statistics(app, f.statistics);
@@ -136,7 +138,7 @@ Result<CompareRequest> compare_request(CompareFlags f) {
                    .label_a = f.label_a,
                    .label_b = f.label_b,
                    .limits = limits_of(f.launching),
-                   .reading = {.unit = *time_unit(f.unit),
+                   .reading = {.steps = reading_of(f.unit, f.log_pattern),
                                .step_annotation = f.step_annotation,
                                .kernel_rules = f.kernel_rules},
                    .order = std::move(*order)};

@@ -27,6 +27,7 @@ struct SweepFlags {
   std::vector<std::string> command;
   LaunchFlags launching{.launches = 2};
   std::string unit = "ms";
+  std::string log_pattern;
   std::string step_annotation;
   std::string kernel_rules;
   StatisticsFlags statistics;
@@ -48,6 +49,7 @@ void declare(CLI::App& app, SweepFlags& f) {
       ->group("Launches");
   declare_launches(app, f.launching, "Launches of each value, in turn");
   declare_unit(app, f.unit);
+  declare_log_pattern(app, f.log_pattern);
   declare_step_annotation(app, f.step_annotation, "Inputs");
   declare_kernel_rules(app, f.kernel_rules, "Inputs");
   declare_statistics(app, f.statistics);
@@ -70,7 +72,7 @@ Result<SweepRequest> sweep_request(const SweepFlags& f) {
   SweepRequest r{.name = f.vary.substr(0, equals),
                  .command = f.command,
                  .limits = limits_of(f.launching),
-                 .reading = {.unit = *time_unit(f.unit),
+                 .reading = {.steps = reading_of(f.unit, f.log_pattern),
                              .step_annotation = f.step_annotation,
                              .kernel_rules = f.kernel_rules}};
   for (std::string_view rest = std::string_view(f.vary).substr(equals + 1);;) {

@@ -23,6 +23,7 @@
 #include "stepscope/say/format.h"
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/inputs/other_verbs.h"
+#include "stepscope/verbs/inputs/step_inputs.h"
 #include "stepscope/verbs/inputs/traces.h"
 
 namespace stepscope {
@@ -94,10 +95,10 @@ Result<LaunchSteps> steps_written(const LaunchOrder& order, const std::string& p
                                   const LaunchReading& reading, const Progress& progress,
                                   Messages& remarks) {
   if (may_be_file(path)) {
-    const auto kind = step_file_kind(path);
+    const auto kind = kind_of_steps(path, reading.steps, progress.stop);
     if (!kind) return kind.error();
     if (*kind != StepFileKind::trace) {
-      auto times = read_step_times(path, reading.unit, progress.stop);
+      auto times = read_step_times(path, reading.steps, progress.stop);
       if (!times) return times.error();
       return launch_of(std::move(*times), order.name, remarks);
     }
@@ -139,14 +140,14 @@ std::optional<LaunchSteps> read_launch(const std::string& input, const LaunchRea
                                        const Progress& progress, Messages& remarks,
                                        std::vector<Error>& failures) {
   if (!may_be_file(input)) return launch_of_traces(input, reading, progress, remarks, failures);
-  const auto kind = step_file_kind(input);
+  const auto kind = kind_of_steps(input, reading.steps, progress.stop);
   if (!kind) {
     fail(progress, failures, kind.error());
     return std::nullopt;
   }
   if (*kind == StepFileKind::trace)
     return launch_of_traces(input, reading, progress, remarks, failures);
-  auto times = read_step_times(input, reading.unit, progress.stop);
+  auto times = read_step_times(input, reading.steps, progress.stop);
   if (!times) {
     fail(progress, failures, with_other_verbs(times.error(), progress.stop));
     return std::nullopt;
@@ -209,7 +210,7 @@ Result<LaunchSteps> run_launch(const LaunchOrder& order, const LaunchReading& re
     if (!path) return path.error();
     return steps_written(order, *path, reading, progress, remarks);
   }
-  auto times = read_step_times(log, reading.unit, progress.stop);
+  auto times = read_step_times(log, reading.steps, progress.stop);
   if (!times)
     return Error{.what = fmt::format("launch {} names no step times", order.name),
                  .file = words.back(),

@@ -22,7 +22,7 @@ namespace stepscope {
 
 // How the inputs of launches are read.
 struct LaunchReading {
-  TimeUnit unit = TimeUnit::ms;   // of lists whose header names none
+  StepReading steps{};            // of logs and lists
   std::string step_annotation{};  // the annotation that marks steps in traces; empty: ProfilerStep
   std::string kernel_rules{};     // file of the user's rules of names; empty: none
   unsigned threads = 0;           // 0: all cores

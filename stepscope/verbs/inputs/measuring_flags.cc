@@ -23,6 +23,20 @@ void declare_unit(CLI::App& app, std::string& unit) {
       ->group("Inputs");
 }
 
+void declare_log_pattern(CLI::App& app, std::string& pattern) {
+  app.add_option("--log-pattern", pattern,
+                 "Text of the log's lines that report on a step, with {step} and {ms} or {s} for "
+                 "its numbers and * for other text: 'iter {step}: * took {ms} ms'")
+      ->type_name("TEXT")
+      ->group("Inputs");
+}
+
+StepReading reading_of(const std::string& unit, const std::string& pattern) {
+  StepReading reading(*time_unit(unit));
+  reading.pattern = pattern;
+  return reading;
+}
+
 void declare_statistics(CLI::App& app, StatisticsFlags& f) {
   const char* group = "Statistics";
   as_count(app.add_option("--warm-up", f.warm_up, "Steps of each launch to leave out"), 0)

@@ -27,6 +27,7 @@ struct StatisticsFlags {
 // --launches, --timeout and --keep; `what` describes the first.
 void declare_launches(CLI::App& app, LaunchFlags& flags, const char* what);
 void declare_unit(CLI::App& app, std::string& unit);
+void declare_log_pattern(CLI::App& app, std::string& pattern);
 // --max-regression, which `what` describes, and --inconclusive.
 void declare_regression(CLI::App& app, std::optional<double>& max_regression,
                         std::string& inconclusive, const char* what);
@@ -34,5 +35,6 @@ void declare_regression(CLI::App& app, std::optional<double>& max_regression,
 void declare_statistics(CLI::App& app, StatisticsFlags& flags);
 
 [[nodiscard]] LaunchLimits limits_of(const LaunchFlags& flags);
+[[nodiscard]] StepReading reading_of(const std::string& unit, const std::string& pattern);
 
 }  // namespace stepscope

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/files/open_source.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
@@ -19,6 +20,7 @@
 #include "stepscope/read/nccl/comm_files.h"
 #include "stepscope/read/nccl/read_comm_benchmark.h"
 #include "stepscope/stack/read_profile.h"
+#include "stepscope/verbs/inputs/step_inputs.h"
 
 namespace stepscope {
 namespace {
@@ -40,7 +42,9 @@ bool is_trace(const std::string& path) {
   const auto got = (*source)->read(head);
   if (!got) return false;
   const std::string_view text = std::string_view(head).substr(0, *got);
-  return text.find("\"traceEvents\"") != std::string_view::npos;
+  const std::string_view begin = trimmed(text);
+  const bool json = begin.starts_with('{') || begin.starts_with('[');
+  return json && text.find("\"traceEvents\"") != std::string_view::npos;
 }
 
 }  // namespace
@@ -73,7 +77,8 @@ std::vector<std::string> commands_that_read(const std::string& path, const StopF
     if (measured) add("calibrate MACHINE.json --from " + path);
   }
   if (commands.empty() && is_profile(path)) add("stacks " + path);
-  if (read_step_times(path, TimeUnit::ms, stop)) add("check " + path);
+  const auto kind = kind_of_steps(path, {}, stop);
+  if (kind && *kind != StepFileKind::trace && read_step_times(path, {}, stop)) add("check " + path);
   if (!commands.empty() || !path.ends_with(".json")) return commands;
   if (machine_named(path)) add("predict MODEL --machine " + path);
   if (find_model(path)) add("predict " + path);

@@ -19,6 +19,7 @@
 #include "stepscope/say/say.h"
 #include "stepscope/verbs/analyze/analyze.h"
 #include "stepscope/verbs/digest/digest.h"
+#include "stepscope/verbs/inputs/step_inputs.h"
 #include "stepscope/verbs/inputs/traces.h"
 
 namespace stepscope {
@@ -157,7 +158,7 @@ bool read_traces_of(Reading& in, const RunFiles& files, const std::vector<Digest
 }
 
 bool read_steps_of(Reading& in, const RunFiles& files, PastRun& run) {
-  auto times = read_step_times(files.path, in.request.reading.unit, in.progress.stop);
+  auto times = read_step_times(files.path, in.request.reading.steps, in.progress.stop);
   if (!times) {
     // A folder of runs may hold notes and pictures.
     if (times.error().code != ErrorCode::interrupted)
@@ -168,9 +169,9 @@ bool read_steps_of(Reading& in, const RunFiles& files, PastRun& run) {
   return true;
 }
 
-bool is_trace(const RunFiles& files) {
+bool is_trace(const Reading& in, const RunFiles& files) {
   if (files.folder) return true;
-  const auto kind = step_file_kind(files.path);
+  const auto kind = kind_of_steps(files.path, in.request.reading.steps, in.progress.stop);
   return kind && *kind == StepFileKind::trace;
 }
 
@@ -187,7 +188,7 @@ Result<std::optional<PastRun>> add_run(Reading& in, HistoryFile& history, const 
   if (known != nullptr && run.tag.empty()) run.tag = known->tag;
   std::vector<DigestFile> digests;
   std::optional<LaunchFolder> scratch;  // until they are stored
-  if (is_trace(files)) {
+  if (is_trace(in, files)) {
     auto folder = LaunchFolder::make({});
     if (!folder) return folder.error();
     scratch.emplace(std::move(*folder));

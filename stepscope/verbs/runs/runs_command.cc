@@ -61,6 +61,7 @@ void declare(CLI::App& app, RunsFlags& f) {
       ->type_name("NAME")
       ->group(history);
   declare_unit(app, f.unit);
+  declare_log_pattern(app, f.request.reading.steps.pattern);
   declare_step_annotation(app, f.request.reading.step_annotation, "Inputs");
   declare_kernel_rules(app, f.request.reading.kernel_rules, "Inputs");
   declare_threads(app, f.request.reading.threads, "Inputs");
@@ -97,7 +98,7 @@ Result<RunsRequest> runs_request(const RunsFlags& f) {
     return Error{.what = "--out needs --restore",
                  .hint = "write stepscope runs DIR --restore RUN --out FOLDER"};
   RunsRequest r = f.request;
-  r.reading.unit = *time_unit(f.unit);
+  r.reading.steps.unit = *time_unit(f.unit);
   r.options.ratio.alpha = f.statistics.alpha;
   r.options.ratio.floor = f.statistics.floor;
   r.options.warm_up = f.statistics.warm_up;

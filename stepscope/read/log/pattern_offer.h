@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of an unknown program that look like reports on steps, as a pattern that a user may confirm
+// (line_pattern.h): they repeat, one of their numbers grows with each, and one has the unit or the
+// name of a time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "stepscope/base/byte_source.h"
+#include "stepscope/read/log/line_pattern.h"
+
+namespace stepscope {
+
+struct PatternOffer {
+  std::string pattern{};
+  std::string line{};  // one that it reads, without blanks at its ends
+  LineMatch read{};
+  bool unit_known = true;  // false: the time has no unit, and seconds are assumed
+};
+
+// Memory is bounded, and at most 64 MiB are read. Absent if nothing looks like steps.
+[[nodiscard]] std::optional<PatternOffer> offer_pattern(std::string_view text);
+[[nodiscard]] std::optional<PatternOffer> offer_pattern(ByteSource& source);
+
+// "the line 'it 3 took 412ms' reads as step 3 in 412 ms; give --log-pattern 'it {step} took {ms}ms'
+// to confirm".
+[[nodiscard]] std::string in_words(const PatternOffer& offer);
+
+}  // namespace stepscope

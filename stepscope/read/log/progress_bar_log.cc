@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Progress bars: tqdm's own line (tqdm/std.py, format_meter), Lightning's bar of rich
+// (lightning/pytorch/callbacks/progress/rich_progress.py), and tqdm as lines of a log
+// (tqdm_loggable/tqdm_logging.py), which levanter uses.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "stepscope/read/log/log_dialect.h"
+
+namespace stepscope {
+namespace {
+
+// "01:23", "1:02:03" in seconds.
+std::optional<double> clock_time(std::string_view text) {
+  double seconds = 0;
+  for (bool more = true; more;) {
+    const std::size_t colon = text.find(':');
+    more = colon != std::string_view::npos;
+    const auto part = clean_integer(text.substr(0, colon));
+    if (!part || *part < 0 || *part > 1'000'000) return std::nullopt;
+    seconds = seconds * 60 + static_cast<double>(*part);
+    if (more) text.remove_prefix(colon + 1);
+  }
+  return seconds;
+}
+
+// The epoch of a bar that restarts with each epoch: "Epoch 3:  10%|█  | 100/1000", "Epoch 3/10: …".
+std::int64_t epoch_of_bar(std::string_view before) {
+  constexpr std::string_view key = "Epoch ";
+  constexpr std::int64_t most = 1'000'000;
+  const std::size_t at = before.find(key);
+  if (at == std::string_view::npos) return 0;
+  const std::string_view rest = before.substr(at + key.size());
+  std::size_t digits = 0;
+  while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
+  return std::clamp<std::int64_t>(clean_integer(rest.substr(0, digits)).value_or(0), 0, most);
+}
+
+struct BarPlace {
+  std::string_view before;  // the bar's description
+  std::int64_t done = 0;
+  std::int64_t total = 0;
+};
+
+LogRecord& add_bar(const LogTool& tool, const LogLine& line, const BarPlace& place,
+                   LogState& state) {
+  LogRecord& record = state.add(tool, line);
+  record.iteration = epoch_of_bar(place.before) * place.total + place.done;
+  record.of_steps = place.total;
+  count_line(state.log, tool);
+  return record;
+}
+
+constexpr std::int64_t most_bar_steps = 1'000'000'000'000;
+
+// " 10%|█  | 100/1000 [01:23<12:30,  1.20it/s]".
+bool take_progress_bar(const LogLine& line, LogState& state) {
+  // "100/1000 [01:23<12:30,  1.20it/s", parsed backwards from the unit.
+  const std::string_view text = line.text;
+  bool fast = false;
+  std::size_t unit = std::string_view::npos;
+  for (std::size_t at = text.rfind('/'); unit == std::string_view::npos;
+       at = text.rfind('/', at - 1)) {
+    if (at == std::string_view::npos || at == 0) return false;
+    fast = at >= 2 && text.substr(at - 2, 4) == "it/s";
+    if (fast)
+      unit = at - 2;
+    else if (text.substr(at - 1, 4) == "s/it")
+      unit = at - 1;
+  }
+  const std::size_t open = text.substr(0, unit).rfind('[');
+  if (open == std::string_view::npos) return false;
+  const std::string_view inside = text.substr(open + 1, unit - open - 1);
+  const std::size_t comma = inside.find(',');
+  const std::size_t left = inside.find('<');
+  if (comma == std::string_view::npos || left == std::string_view::npos || left > comma)
+    return false;
+  const auto rate = clean_number(inside.substr(comma + 1));
+  const auto elapsed = clock_time(trimmed(inside.substr(0, left)));
+  const std::string_view before = trimmed(text.substr(0, open));
+  const std::size_t slash = before.rfind('/');
+  if (!rate || !elapsed || !(*rate > 0) || !std::isfinite(*rate) || slash == std::string_view::npos)
+    return false;  // "?it/s": no rate is known yet
+  std::size_t number = slash;
+  while (number > 0 && before[number - 1] != ' ' && before[number - 1] != '|') --number;
+  const auto done = clean_integer(before.substr(number, slash - number));
+  const auto total = clean_integer(before.substr(slash + 1));
+  if (!done || !total || *done < 1 || *total < *done || *total > most_bar_steps) return false;
+  const LogTool& tool = contains(text, "v_num=") ? lightning_log.tool : progress_bar_log.tool;
+  LogRecord& record =
+      add_bar(tool, line, {.before = before, .done = *done, .total = *total}, state);
+  record.elapsed_s = *elapsed;
+  record.wall_ns = fast ? 1e9 / *rate : 1e9 * *rate;
+  return true;
+}
+
+// The last word of a text, which is cut off.
+std::string_view take_last_word(std::string_view& text) {
+  text = trimmed(text);
+  const std::size_t blank = text.rfind(' ');
+  const std::string_view word = blank == std::string_view::npos ? text : text.substr(blank + 1);
+  text.remove_suffix(word.size());
+  return word;
+}
+
+// "Epoch 0/2 ━━━━━━ 100/938 0:00:02 • 0:00:17 49.55it/s v_num: 0.000 train_loss: 0.512". The rate
+// has two decimals: that of slow steps has too few digits, and the time since the begin has more.
+bool take_rich_bar(const LogLine& line, LogState& state) {
+  constexpr std::string_view dot = "•";
+  const std::size_t speed = line.text.find("it/s");
+  const std::size_t middle = line.text.find(dot);
+  if (speed == std::string_view::npos || middle == std::string_view::npos || middle > speed)
+    return false;
+  std::string_view behind = line.text.substr(middle + dot.size(), speed - middle - dot.size());
+  std::string_view before = line.text.substr(0, middle);
+  const auto rate = clean_number(take_last_word(behind));
+  const auto elapsed = clock_time(take_last_word(before));
+  const std::string_view place = take_last_word(before);
+  const std::size_t slash = place.find('/');
+  if (!rate || !elapsed || slash == std::string_view::npos) return false;
+  const auto done = clean_integer(place.substr(0, slash));
+  const auto total = clean_integer(place.substr(slash + 1));
+  if (!done || !total || *done < 1 || *total < *done || *total > most_bar_steps) return false;
+  LogRecord& record =
+      add_bar(lightning_log.tool, line, {.before = before, .done = *done, .total = *total}, state);
+  record.elapsed_s = *elapsed;
+  constexpr double least_rate = 0.2;
+  if (*rate >= least_rate && std::isfinite(*rate)) record.wall_ns = 1e9 / *rate;
+  if (const auto loss = clean_number_behind(line.text, "train_loss: ", " ")) set_loss(record, loss);
+  return true;
+}
+
+// "19.0it", "1.23kit" as a count.
+std::optional<std::int64_t> bar_count(std::string_view text) {
+  const auto value = number_and_unit(text);
+  if (!value || !(value->number >= 0)) return std::nullopt;
+  double factor = 1;
+  if (value->unit == "kit")
+    factor = 1e3;
+  else if (value->unit == "Mit")
+    factor = 1e6;
+  else if (value->unit != "it")
+    return std::nullopt;
+  const double count = std::round(value->number * factor);
+  return count <= static_cast<double>(most_bar_steps)
+             ? std::optional(static_cast<std::int64_t>(count))
+             : std::nullopt;
+}
+
+// "Progress on:train 19.0it/70.0it rate:76.8s/it remaining:1:05:15 elapsed:31:40
+// postfix:loss=2.31". Older versions print every rate per second, with one decimal: of slow steps
+// it says nothing.
+bool take_loggable_bar(const LogLine& line, LogState& state) {
+  constexpr std::string_view title = "Progress on:";
+  const std::string_view text = line.text.substr(line.text.find(title) + title.size());
+  const std::size_t rate_at = text.find(" rate:");
+  if (rate_at == std::string_view::npos) return false;
+  std::string_view before = text.substr(0, rate_at);
+  const std::string_view place = take_last_word(before);
+  const std::size_t slash = place.find('/');
+  const auto done = bar_count(place.substr(0, slash));
+  const auto total =
+      slash == std::string_view::npos ? std::nullopt : bar_count(place.substr(slash + 1));
+  const std::size_t elapsed_at = text.find(" elapsed:");
+  if (!done || *done < 1 || elapsed_at == std::string_view::npos) return false;
+  const std::string_view clock = text.substr(elapsed_at + 9);
+  const auto elapsed = clock_time(clock.substr(0, clock.find(' ')));
+  if (!elapsed) return false;
+  const bool training = trimmed(before) == "train";
+  LogRecord& record = add_bar(training ? levanter_log.tool : progress_bar_log.tool, line,
+                              {.before = {}, .done = *done, .total = total.value_or(0)}, state);
+  record.elapsed_s = *elapsed;
+  const auto rate = number_and_unit(text.substr(rate_at + 6, elapsed_at - rate_at - 6));
+  constexpr double least = 1;  // one decimal: within 5 %
+  if (rate && rate->number >= least && std::isfinite(rate->number)) {
+    if (rate->unit.starts_with("s/it")) record.wall_ns = rate->number * 1e9;
+    if (rate->unit.starts_with("it/s")) record.wall_ns = 1e9 / rate->number;
+  }
+  if (const auto loss = clean_number_behind(text, "loss=", " ,")) set_loss(record, loss);
+  return true;
+}
+
+// The training bar is the one that runs longest. Other lines show whose bar it is: the Trainer
+// prints dicts, and those without a number are placed by the bar's position; Lightning prints v_num
+// in some of its lines.
+void settle_bars(JobLog& log) {
+  std::int64_t total = 0;
+  double longest = -1;
+  for (const LogRecord& r : log.records)
+    if (r.of_steps > 0 && r.elapsed_s.value_or(0) > longest) {
+      longest = *r.elapsed_s;
+      total = r.of_steps;
+    }
+  const std::size_t others = std::erase_if(
+      log.records, [&](const LogRecord& r) { return r.of_steps > 0 && r.of_steps != total; });
+  if (others > 0) log.notes["lines_of_other_progress_bars"] += others;
+  const LogTool& trainer = hugging_face_log.tool;
+  const auto lines_of = [&](const LogTool& tool) -> std::uint64_t& {
+    return std::ranges::find(log.tools, &tool, &LogToolLines::tool)->lines;
+  };
+  const bool of_trainer = lines_of(trainer) > 0;
+  if (!of_trainer && lines_of(lightning_log.tool) == 0) return;
+  const LogTool& owner = of_trainer ? trainer : lightning_log.tool;
+  lines_of(owner) += std::exchange(lines_of(progress_bar_log.tool), 0);
+  std::int64_t done = -1;
+  for (LogRecord& r : log.records) {
+    if (r.tool == &progress_bar_log.tool) r.tool = &owner;
+    if (r.tool != &trainer) continue;
+    if (r.of_steps > 0) done = r.iteration;
+    if (r.iteration < 0) r.iteration = done;
+  }
+}
+
+constexpr std::array progress_bar_words = {
+    LogWord{"it/s]", take_progress_bar},       LogWord{"s/it]", take_progress_bar},
+    LogWord{"it/s, ", take_progress_bar},  // the text behind it is the program's
+    LogWord{"s/it, ", take_progress_bar},      LogWord{" • ", take_rich_bar},
+    LogWord{"Progress on:", take_loggable_bar}};
+
+constexpr std::string_view bar_mean = "the moving mean of its progress bar";
+
+}  // namespace
+
+const LogDialect lightning_log = {.tool = {.name = "lightning", .label = "Lightning"},
+                                  .how = bar_mean};
+
+const LogDialect levanter_log = {.tool = {.name = "levanter", .label = "levanter"},
+                                 .how = bar_mean};
+
+const LogDialect progress_bar_log = {.tool = {.name = "progress_bar", .label = "a progress bar"},
+                                     .words = progress_bar_words,
+                                     .how = bar_mean,
+                                     .is_tool = false,
+                                     .settle = settle_bars};
+
+}  // namespace stepscope

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepscope/verbs/inputs/step_inputs.h"
+
+#include "stepscope/base/ascii.h"
+#include "stepscope/base/files/open_source.h"
+#include "stepscope/read/log/read_job_log.h"
+
+namespace stepscope {
+namespace {
+
+// Chrome's JSON has events with a phase.
+bool has_events(std::string_view head) {
+  return contains(head, "\"traceEvents\"") || contains(head, "\"ph\"");
+}
+
+}  // namespace
+
+Result<StepFileKind> kind_of_steps(const std::string& path, const StepReading& reading,
+                                   const StopFlag* stop) {
+  if (!reading.pattern.empty()) return StepFileKind::log;
+  const auto kind = step_file_kind(path);
+  if (!kind || *kind != StepFileKind::trace) return kind;
+  const auto source = open_source(path);
+  if (!source) return source.error();
+  std::string head(64 << 10, '\0');
+  const auto got = (*source)->read(head);
+  if (!got) return got.error();
+  const std::string_view text = trimmed(std::string_view(head).substr(0, *got));
+  const bool json = text.starts_with('{') || text.starts_with('[');
+  if (!json || has_events(text)) return StepFileKind::trace;
+  const auto log = read_job_log(path, reading, stop);
+  return log && !steps_of(*log).steps.empty() ? StepFileKind::log : StepFileKind::trace;
+}
+
+}  // namespace stepscope
