@@ -74,7 +74,7 @@ expect "an absurd micro-batch" 2 "micro" -- gpt3 --micro-batch 90000000000000000
 expect "an absurd sequence" 2 "--seq\|positions" -- "$stepscope" predict llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 9000000000000000000
 expect "an absurd product" 2 "tp" -- gpt3 --tp 4000000000 --pp 4000000000 --cp 4000000000
 expect "a range backwards" 2 "no number of devices" -- plan llama-3-8b --machine a100_sxm_80gb --gpus 64:8 --global-batch 8 --seq 2048
-expect "--fix of no field" 2 "the search does not vary \"tpp\"; it varies tp, " -- plan llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 2048 --fix tpp=2
+expect "--fix of no field" 2 "the search does not vary \"tpp\"; did you mean " -- plan llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 2048 --fix tpp=2
 expect "--fix of no number" 2 "tp" -- plan llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 2048 --fix tp=x
 expect "--max of a word" 2 "schedule" -- plan llama-3-8b --machine a100_sxm_80gb --gpus 8 --global-batch 8 --seq 2048 --max schedule=2
 expect "bytes of no unit" 2 "write 1KB:1GB" -- "$stepscope" predict --collective all_reduce --group 8 --machine h100_sxm_80gb --bytes 1KX:1GB

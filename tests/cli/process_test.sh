@@ -291,7 +291,7 @@ out_has "cut.json.gz is cut off after 30000 bytes (byte "
 err_has "is cut off after 30000 bytes, and no whole step is left"
 
 run 0 "all changes" whatif "$traces"
-out_has "rank_as_peers:data@1"
+out_has "rank_as_peers@1"
 grep -q '…' "$dir/out" && fail "all changes: a change is cut"
 
 run 0 "one rank of two" analyze "$traces" --ranks 0 -v
