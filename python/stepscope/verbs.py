@@ -416,11 +416,12 @@ def memory(
     top: int | None = None,
 ) -> Memory:
     """Shows what holds a GPU's memory: by place in the code, at the peak and over time, and how
-    much lies idle in the allocator. Of an out-of-memory message it says why there was no room.
+    much lies idle in the allocator. Of an out-of-memory message it says why there was no
+    room.
 
     inputs: Snapshots of PyTorch's allocator, of one rank or several: pickles of
-        torch.cuda.memory._dump_snapshot, JSON, or pages of torch.cuda._memory_viz; logs
-        with out-of-memory messages; or directories.
+        torch.cuda.memory._dump_snapshot, JSON, or pages of torch.cuda._memory_viz; logs with
+        out-of-memory messages; or directories.
     top: Places that the terminal lists. Default: 10.
     """
     with files() as place:
