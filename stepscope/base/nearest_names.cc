@@ -35,6 +35,16 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// Names may be given without their last words ("h100_sxm" for "h100_sxm_80gb").
+std::size_t distance_from(const std::string& letters, std::string_view known) {
+  constexpr std::string_view between = "-_ .";
+  std::size_t least = distance(letters, letters_of(known));
+  for (std::size_t end = known.find_first_of(between); end != std::string_view::npos;
+       end = known.find_first_of(between, end + 1))
+    least = std::min(least, distance(letters, letters_of(known.substr(0, end))) + 1);
+  return least;
+}
+
 }  // namespace
 
 std::string nearest_names(std::string_view name, std::span<const std::string_view> known) {
@@ -42,7 +52,7 @@ std::string nearest_names(std::string_view name, std::span<const std::string_vie
   std::vector<std::tuple<bool, std::size_t, std::string_view>> near;
   for (const std::string_view k : known) {
     const std::string other = letters_of(k);
-    near.emplace_back(!other.starts_with(letters), distance(letters, other), k);
+    near.emplace_back(!other.starts_with(letters), distance_from(letters, k), k);
   }
   std::ranges::sort(near);
   // Where one name is surely meant, names that are farther are not.

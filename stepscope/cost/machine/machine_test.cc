@@ -170,13 +170,14 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Known{"NVIDIA H100 80GB HBM3", 85'028'634'624, Dtype::bf16, 989},
                       Known{"Tesla V100-SXM2-16GB", 16'945'709'056, Dtype::fp16, 125},
                       Known{"Tesla V100-SXM2-32GB", 34'079'899'648, Dtype::fp16, 125},
+                      Known{"Tesla V100-PCIE-32GB", 34'079'899'648, Dtype::fp16, 112},
                       Known{"NVIDIA A100-SXM4-40GB", 42'314'694'656, Dtype::bf16, 312},
                       Known{"AMD Instinct MI300X", 206'141'652'992, Dtype::bf16, 1307},
                       Known{"NVIDIA H200", 150'111'027'200, Dtype::fp8, 1979},
                       Known{"AMD Instinct MI250X", 68'702'699'520, Dtype::fp16, 191.5}));
 
 TEST(Catalogue, DoesNotTakeOneProductForAnother) {
-  EXPECT_EQ(find_machine("Tesla V100-PCIE-32GB"), nullptr);
+  EXPECT_EQ(find_machine("Tesla V100S-PCIE-32GB"), nullptr);
   EXPECT_EQ(find_machine("NVIDIA A100-PCIE-40GB"), nullptr);
   EXPECT_EQ(find_machine("NVIDIA H100 NVL"), nullptr);
   EXPECT_EQ(find_machine("NVIDIA A100-SXM4-40GB MIG 1g.5gb"), nullptr);
