@@ -12,6 +12,7 @@ namespace stepscope {
 namespace {
 
 constexpr std::int64_t us = 1000;
+constexpr int usual_steps = 8;
 
 // What one rank does in one step, in µs.
 struct StepOfRank {
@@ -64,7 +65,7 @@ std::vector<TestRank> ranks_of(const Program& program, int steps) {
 std::vector<StepFault> faults_of(const Program& program,
                                  const std::vector<std::string>& roles = {"all", "all", "all",
                                                                           "all"},
-                                 int steps = 8) {
+                                 int steps = usual_steps) {
   const TestJob job(ranks_of(program, steps));
   const Collectives collectives = analyze_collectives(job.views());
   const StepGraph graph = build_step_graph(job.views(), collectives);
@@ -198,7 +199,7 @@ std::vector<TestRank> ranks_that_wait(int waits, std::string_view call) {
   for (TestRank& rank : ranks) {
     std::int64_t at = 1000 * us;
     std::uint32_t id = 0;
-    for (int s = 0; s < steps; ++s) {
+    for (int s = 0; s < usual_steps; ++s) {
       const std::int64_t begin = at;
       for (int k = 0; k < 20; ++k) {
         at += 50 * us;  // of the host
@@ -260,7 +261,7 @@ TEST(Faults, WhatOneRankDoesUnseenMakesItLate) {
 TEST(Faults, UnseenHostTimeThatTheDeviceHidesIsNone) {
   std::vector<TestRank> ranks(2);
   for (TestRank& rank : ranks)
-    for (int s = 0; s < steps; ++s) {
+    for (int s = 0; s < usual_steps; ++s) {
       const std::int64_t at = (1000 + 3000 * s) * us;
       const std::int64_t start = (4000 + 9000 * s) * us;
       const auto id = static_cast<std::uint32_t>(s + 1);

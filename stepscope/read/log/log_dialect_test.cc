@@ -14,7 +14,7 @@
 namespace stepscope {
 namespace {
 
-JobLog log_of(std::string_view text) {
+JobLog parsed_dialect(std::string_view text) {
   auto log = parse_job_log(text, "log");
   EXPECT_TRUE(log) << log.error().message();
   return log ? std::move(*log) : JobLog{};
@@ -27,7 +27,7 @@ struct Expected {
 };
 
 JobLog expect_steps(std::string_view text, const Expected& expected) {
-  JobLog log = log_of(text);
+  JobLog log = parsed_dialect(text);
   const LogSteps steps = steps_of(log);
   EXPECT_EQ(steps.tool->name, expected.tool) << text;
   EXPECT_EQ(steps.steps.size(), expected.seconds.size()) << text;
@@ -108,7 +108,7 @@ TEST(LogDialect, OfComposer) {
 }
 
 TEST(LogDialect, OfTorchtuneGivesTheTimeOfAToken) {
-  const JobLog log = log_of(
+  const JobLog log = parsed_dialect(
       "Step 3 | loss:1.1327591419219971 lr:2e-05 tokens_per_second_per_gpu:5000.0 "
       "peak_memory_active:21.6 peak_memory_reserved:23.5 \n"
       "Step 4 | loss:1.12 lr:2e-05 tokens_per_second_per_gpu:4000.0 peak_memory_active:21.6 \n"
@@ -327,7 +327,7 @@ TEST(LogDialect, OfTheTrainersOfTrlAndAxolotl) {
       "  2%|1  | 2/100 [00:24<20:00, 12.50s/it]\n",
       {"hugging_face", {-1, 1}, {12.25, 11.75}});
   EXPECT_EQ(log.records.size(), 4U);
-  const JobLog axolotl = log_of(
+  const JobLog axolotl = parsed_dialect(
       "{'loss': '0.7157', 'grad_norm': '12.79', 'learning_rate': '0', 'ppl': '2.046', "
       "'memory/max_allocated (GiB)': '2.5', 'tokens/train_per_sec_per_gpu': '812.5'}\n");
   EXPECT_TRUE(steps_of(axolotl).of_tokens);
