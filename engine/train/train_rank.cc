@@ -118,9 +118,10 @@ Result<Done> TrainRun::prepare() {
   if (!data) return data.error();
   data_.emplace(std::move(*data));
   if (settings_.data.paths.empty() && speaks())
-    progress_.say(TrainNote::Kind::built_in_text,
-                  fmt::format("no --data: trains on a built-in text, stepscope's own pages ({} bytes)",
-                              zero::built_in_text().size()));
+    progress_.say(
+        TrainNote::Kind::built_in_text,
+        fmt::format("no --data: trains on a built-in text, stepscope's own pages ({} bytes)",
+                    zero::built_in_text().size()));
   const auto clock = clock_offset(comm_);
   if (!clock) return clock.error();
   to_rank_0_ = clock->offset;

@@ -70,8 +70,9 @@ struct NcclSetup {
   std::vector<NcclProcess> processes{};
   std::vector<LoggedCommunicator> communicators{};
   // Lines without the Init lines of their communicator: the rings of each process, whose size is
-  // that of the highest rank (0 if a ring is not closed), and the connections. A process that logs another ring for one channel
-  // has another communicator. Nothing shows which of several processes are one communicator.
+  // that of the highest rank (0 if a ring is not closed), and the connections. A process that logs
+  // another ring for one channel has another communicator. Nothing shows which of several processes
+  // are one communicator.
   std::vector<LoggedCommunicator> loose_rings{};
   std::vector<LooseConnections> loose_connections{};
   std::vector<NcclChoice> choices{};
