@@ -12,9 +12,9 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/read/log/rank_lists.h"
+#include "stepscope/read/log/step_list.h"
 #include "stepscope/read/log/step_parts.h"
 #include "stepscope/read/log/step_table.h"
-#include "stepscope/read/log/step_times.h"
 #include "stepscope/read/log/time_unit.h"
 
 namespace stepscope {

@@ -27,31 +27,10 @@
 
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
-#include "stepscope/read/log/step_parts.h"
+#include "stepscope/read/log/step_list.h"  // IWYU pragma: export
 #include "stepscope/read/log/step_reading.h"
 
 namespace stepscope {
-
-struct RankStepTime {
-  int rank = 0;
-  std::int64_t iteration = 0;
-  double wall_ns = 0;  // finite and > 0
-};
-
-struct StepTimes {
-  std::vector<double> wall_ns{};      // in time order, finite and > 0
-  std::vector<std::string> causes{};  // parallel, or empty: "checkpoint", "eval", …
-  // Parallel, -1 without a number; empty if the input does not number its steps.
-  std::vector<std::int64_t> iterations{};
-  std::vector<double> tokens{};  // parallel, > 0; empty unless the input gives it for each step
-  std::vector<RankStepTime> ranks{};  // of each rank and numbered step; empty without ranks
-  StepParts parts{};                  // of tables that have phases; else empty
-  // "column wall_ns", "Megatron-LM: elapsed time per iteration", "stepscope train", "numbers"
-  std::string source{};
-  bool unit_assumed = false;           // the input names no unit
-  std::uint64_t left_out = 0;          // rows without a positive number
-  std::vector<std::string> remarks{};  // warnings about a log's times
-};
 
 // Errors name the line and the expected content. With a pattern the text is a log.
 [[nodiscard]] Result<StepTimes> parse_step_times(std::string_view text, std::string_view path,

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "stepscope/base/result.h"
-#include "stepscope/read/log/step_times.h"
+#include "stepscope/read/log/step_list.h"
 
 namespace stepscope {
 

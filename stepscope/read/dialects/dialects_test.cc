@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines as each tool's source formats them (named in the tool's own file), and lines that only
 // resemble them.
-#include "stepscope/read/log/log_dialect.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "stepscope/read/log/log_dialect.h"
 #include "stepscope/read/log/read_job_log.h"
 
 namespace stepscope {
