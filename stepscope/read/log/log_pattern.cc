@@ -18,6 +18,11 @@ std::size_t first_place(std::string_view text, std::string_view name) {
   return at == npos ? npos : at - blank;
 }
 
+std::size_t next_place(std::string_view text, std::string_view name, std::size_t at) {
+  const std::size_t next = first_place(text.substr(at + 1), name);
+  return next == npos ? npos : at + 1 + next;
+}
+
 // The last one that begins at `most` or before.
 std::size_t last_place(std::string_view text, std::string_view name, std::size_t most) {
   std::size_t at = text.rfind(name.front(), most);
@@ -193,13 +198,21 @@ LogRecord* take_record(const LogTool& tool, const LogPattern& pattern, const Log
   if (pattern.fields.empty()) return open_record(tool, pattern, line, state), nullptr;
   if (pattern.step.empty()) return fill_record(tool, pattern, line, state), nullptr;
   const LogField& first = pattern.fields.front();
-  const std::size_t at = first_place(line.text, first.name);
-  const std::size_t step_at = pattern.step_in_line ? first_place(line.text, pattern.step)
-                                                   : last_place(line.text, pattern.step, at);
-  const bool in_line = pattern.step_in_line && step_at != npos;
-  if (in_line && step_at > 0 && belongs_to_name(line.text[step_at - 1])) return cut(state);
-  const std::size_t begin = in_line ? 0 : step_at;
-  const auto amount = begin == npos ? std::nullopt : amount_at(line.text, at, first, pattern);
+  std::size_t at = first_place(line.text, first.name);
+  std::size_t begin = npos;
+  std::size_t step_at = npos;
+  std::optional<double> amount;
+  // A line may begin with the heads of others, which were cut where this one was written.
+  constexpr int most_heads = 4;
+  for (int heads = 0;; ++heads, at = next_place(line.text, first.name, at)) {
+    step_at = pattern.step_in_line ? first_place(line.text, pattern.step)
+                                   : last_place(line.text, pattern.step, at);
+    const bool in_line = pattern.step_in_line && step_at != npos;
+    if (in_line && step_at > 0 && belongs_to_name(line.text[step_at - 1])) return cut(state);
+    begin = in_line ? 0 : step_at;
+    amount = begin == npos ? std::nullopt : amount_at(line.text, at, first, pattern);
+    if (at == npos || heads == most_heads || is_measured(first, amount)) break;
+  }
   const bool measured = is_measured(first, amount);
   if (pattern.shared && !measured) return nullptr;
   const auto step = measured ? step_of(line.text.substr(step_at), pattern) : std::nullopt;
