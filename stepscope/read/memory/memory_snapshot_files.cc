@@ -130,22 +130,36 @@ Result<std::vector<MemorySnapshot>> snapshots_in_page(const std::string& page,
   return out;
 }
 
+constexpr std::size_t head_bytes = 512;
+
+Result<std::string> head_of(const std::string& path) {
+  auto source = open_source(path);
+  if (!source) return source.error();
+  std::string head(head_bytes, '\0');
+  const auto got = (*source)->read(head);
+  if (!got) return got.error();
+  head.resize(*got);
+  return head;
+}
+
+// The first bytes of a file that cannot be a snapshot, else all of it.
+Result<std::string> text_of(const std::string& path, const StopFlag* stop) {
+  auto head = head_of(path);
+  if (!head || (head->size() == head_bytes && form_of(*head) == Form::other)) return head;
+  return read_text_file(path, stop);
+}
+
 // Whether a file found in a directory may be a snapshot.
 bool promising(const std::string& path) {
-  auto source = open_source(path);
-  if (!source) return false;
-  std::string head(512, '\0');
-  const auto got = (*source)->read(head);
-  if (!got) return false;
-  head.resize(*got);
-  return form_of(head) != Form::other;
+  const auto head = head_of(path);
+  return head && form_of(*head) != Form::other;
 }
 
 }  // namespace
 
 Result<std::vector<MemorySnapshot>> parse_memory_snapshots(std::string text,
                                                            const std::string& path) {
-  const Form form = form_of(std::string_view(text).substr(0, 512));
+  const Form form = form_of(std::string_view(text).substr(0, head_bytes));
   if (form == Form::page) return snapshots_in_page(text, path);
   if (form == Form::other)
     return Error{.what = text.empty() ? "the file is empty" : "is no memory snapshot",
@@ -167,7 +181,7 @@ SnapshotFiles read_memory_snapshots(std::span<const std::string> inputs, const S
   for (const auto& [path, inside] : files) {
     if (stop != nullptr && stop->requested()) break;
     if (inside && !promising(path)) continue;
-    auto text = read_text_file(path, stop);
+    auto text = text_of(path, stop);
     auto parsed = text ? parse_memory_snapshots(std::move(*text), path)
                        : Result<std::vector<MemorySnapshot>>(text.error());
     if (!parsed) {

@@ -47,6 +47,41 @@ bool is_trace(const std::string& path) {
   return json && text.find("\"traceEvents\"") != std::string_view::npos;
 }
 
+constexpr std::uint64_t most_bytes = 64 << 20;        // of a file that is looked at
+constexpr std::uint64_t most_table_bytes = 16 << 20;  // … by readers that hold its text
+
+bool is_measured(const std::string& path, const StopFlag* stop) {
+  const auto text = read_text_file(path, stop);
+  if (!text) return false;
+  return looks_like_kernel_times(*text) ? static_cast<bool>(parse_kernel_times(*text, path))
+                                        : static_cast<bool>(parse_comm_benchmark(*text, path));
+}
+
+bool has_step_times(const std::string& path, const StopFlag* stop) {
+  const auto kind = kind_of_steps(path, {}, stop);
+  return kind && *kind != StepFileKind::trace && read_step_times(path, {}, stop);
+}
+
+// The commands, that of `check` only where `check_too`.
+std::vector<std::string> commands_of(const std::string& path, bool check_too,
+                                     const StopFlag* stop) {
+  const auto bytes = file_size(path);
+  if (!bytes || *bytes > most_bytes) return {};
+  const std::span<const std::string> one(&path, 1);
+  std::vector<std::string> commands;
+  const auto add = [&](const std::string& verb) { commands.push_back("stepscope " + verb); };
+  if (read_comm_files(one, stop).errors.empty()) add("hang " + path);
+  if (read_memory_snapshots(one, stop).errors.empty()) add("memory " + path);
+  if (*bytes <= most_table_bytes && is_measured(path, stop))
+    add("calibrate MACHINE.json --from " + path);
+  if (commands.empty() && is_profile(path)) add("stacks " + path);
+  if (check_too && has_step_times(path, stop)) add("check " + path);
+  if (!commands.empty() || !path.ends_with(".json")) return commands;
+  if (machine_named(path)) add("predict MODEL --machine " + path);
+  if (find_model(path)) add("predict " + path);
+  return commands;
+}
+
 }  // namespace
 
 Error with_analyze(Error error) {
@@ -62,33 +97,12 @@ Error with_analyze(Error error) {
 }
 
 std::vector<std::string> commands_that_read(const std::string& path, const StopFlag* stop) {
-  constexpr std::uint64_t most = 64 << 20;
-  const auto bytes = file_size(path);
-  if (!bytes || *bytes > most) return {};
-  const std::span<const std::string> one(&path, 1);
-  std::vector<std::string> commands;
-  const auto add = [&](const std::string& verb) { commands.push_back("stepscope " + verb); };
-  if (read_comm_files(one, stop).errors.empty()) add("hang " + path);
-  if (read_memory_snapshots(one, stop).errors.empty()) add("memory " + path);
-  if (const auto text = read_text_file(path, stop)) {
-    const bool measured = looks_like_kernel_times(*text)
-                              ? static_cast<bool>(parse_kernel_times(*text, path))
-                              : static_cast<bool>(parse_comm_benchmark(*text, path));
-    if (measured) add("calibrate MACHINE.json --from " + path);
-  }
-  if (commands.empty() && is_profile(path)) add("stacks " + path);
-  const auto kind = kind_of_steps(path, {}, stop);
-  if (kind && *kind != StepFileKind::trace && read_step_times(path, {}, stop)) add("check " + path);
-  if (!commands.empty() || !path.ends_with(".json")) return commands;
-  if (machine_named(path)) add("predict MODEL --machine " + path);
-  if (find_model(path)) add("predict " + path);
-  return commands;
+  return commands_of(path, true, stop);
 }
 
 std::vector<std::string> commands_for_folder(const std::string& folder, const StopFlag* stop) {
   constexpr std::size_t most_files = 16;
   constexpr std::size_t most_commands = 3;
-  constexpr std::uint64_t most_bytes = 16 << 20;  // of a file: several readers try it
   std::vector<std::string> files;
   std::error_code code;
   for (std::filesystem::directory_iterator at(folder, code), end; !code && at != end;
@@ -101,7 +115,7 @@ std::vector<std::string> commands_for_folder(const std::string& folder, const St
   std::vector<std::string> commands;
   for (const std::string& file : files) {
     const auto bytes = file_size(file);
-    if (commands.size() == most_commands || !bytes || *bytes > most_bytes) continue;
+    if (commands.size() == most_commands || !bytes || *bytes > most_table_bytes) continue;
     std::vector<std::string> of_file = commands_that_read(file, stop);
     if (!of_file.empty()) commands.push_back(std::move(of_file.front()));
   }
@@ -112,9 +126,8 @@ Error with_other_verbs(Error error, const StopFlag* stop) {
   if (error.file.empty() || error.code == ErrorCode::interrupted || !may_be_file(error.file))
     return error;
   std::string others;
-  for (const std::string& command : commands_that_read(error.file, stop))
-    if (!command.starts_with("stepscope check "))
-      others += (others.empty() ? "" : ", or ") + command;
+  for (const std::string& command : commands_of(error.file, false, stop))
+    others += (others.empty() ? "" : ", or ") + command;
   if (!others.empty()) error.hint = others + " reads it";
   return error;
 }

@@ -11,7 +11,7 @@
 namespace stepscope {
 
 // The commands that read the file: "stepscope hang FILE". Each is proved by its own reader. Empty:
-// none reads it, or it has more than 64 MiB.
+// none reads it, or it has more than 64 MiB (16 MiB for `calibrate`). Logs are read as streams.
 [[nodiscard]] std::vector<std::string> commands_that_read(const std::string& path,
                                                           const StopFlag* stop = nullptr);
 
