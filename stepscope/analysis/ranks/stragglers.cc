@@ -19,13 +19,14 @@ namespace {
 // shows again there. It has waited for calls that have ended. Calls in flight together share their
 // waits, and the longest wait counts; from one start to the next no wait is longer than the time
 // between them.
-// So does the delay with which a rank begins its first recorded step: what it did before has no
-// rows.
+// So does the part of the median rank's first step in which the late rank has no rows yet: what it
+// did there was not recorded.
 void find_carried(std::span<const RankView> views, const Collectives& job,
                   std::vector<LateArrival>& arrivals) {
-  const auto begin = [&](CollectiveMember m) {
-    const RankView& view = views[m.view];
-    return view.steps.empty() ? Ns{0} : view.steps.front().start;
+  const auto not_recorded = [&](CollectiveMember late, CollectiveMember median) {
+    const std::span<const Step> steps = views[median.view].steps;
+    return steps.empty() ? Ns{0}
+                         : std::max(Ns{0}, views[late.view].index->start - steps.front().start);
   };
   std::map<std::uint32_t, std::vector<LateArrival*>> by_view;
   for (LateArrival& arrival : arrivals) by_view[arrival.member.view].push_back(&arrival);
@@ -36,7 +37,7 @@ void find_carried(std::span<const RankView> views, const Collectives& job,
   for (auto& [view, mine] : by_view) {
     std::ranges::stable_sort(
         mine, {}, [&](const LateArrival* a) { return job.matches.call(a->member).start; });
-    Ns outstanding = std::max(Ns{0}, begin(mine.front()->member) - begin(mine.front()->median));
+    Ns outstanding = not_recorded(mine.front()->member, mine.front()->median);
     Ns before{};              // the start of the last median call
     std::vector<Wait> waits;  // of the median calls in flight
     for (LateArrival* arrival : mine) {

@@ -214,6 +214,30 @@ TEST(Stragglers, ADelayAtCollectivesInFlightTogetherCountsOnce) {
   EXPECT_EQ(found[0].upper_bound, Ns{60 * ms});
 }
 
+// Two recordings of a step; that of rank 1 begins 40 ms later, and so do its kernel and all-reduce.
+TEST(Stragglers, WhatARankDidBeforeItsFirstRowIsNoDelay) {
+  for (const bool recorded : {false, true}) {
+    std::vector<TestRank> ranks(2);
+    for (std::size_t r = 0; r < 2; ++r) {
+      TraceBuilder& rows = ranks[r].rows();
+      const std::int64_t t = r == 1 ? 40 * ms : 0;
+      rows.step("ProfilerStep#0", recorded ? 0 : t, 100 * ms);
+      rows.op("aten::mm", t, t + 2 * ms);
+      rows.launch(1, t, t + ms);
+      rows.kernel("gemm", t + ms, t + 20 * ms, 1);
+      rows.launch(2, t + ms, t + 2 * ms);
+      ranks[r].annotate(ranks[r].comm(all_reduce_kernel, t + 20 * ms, 70 * ms, 2),
+                        {.name = "allreduce", .size = 2, .seq = 0});
+    }
+    const auto found = stragglers_of(TestJob(std::move(ranks)));
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].rank, 1);
+    EXPECT_EQ(found[0].late, Ns{40 * ms});
+    // The step of rank 0 begins with its kernel, 1 ms after its first row.
+    EXPECT_EQ(found[0].upper_bound, Ns{(recorded ? 40 : 1) * ms});
+  }
+}
+
 TEST(Stragglers, ARankThatLoadsDataLongerIsSaidToDoSo) {
   const auto found = stragglers_of(hidden_delay(true));
   ASSERT_EQ(found.size(), 1U);

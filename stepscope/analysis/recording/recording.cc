@@ -162,7 +162,7 @@ namespace {
 
 // What a call of the runtime does, by its name.
 enum class SetUp : std::uint8_t {
-  nothing,   // launches, waits or copies
+  nothing,   // launches, waits, copies, or begins and ends the capture of a graph
   queries,   // properties of the device
   reserves,  // allocates, frees or maps memory
   loads,     // code
@@ -172,8 +172,8 @@ enum class SetUp : std::uint8_t {
 SetUp set_up_of(std::string_view name) {
   if (contains_any(name, {"ModuleLoad", "LibraryLoad", "LinkAdd", "LinkCreate", "LinkComplete"}))
     return SetUp::loads;
-  if (is_launch_call(name) ||
-      contains_any(name, {"Synchronize", "Wait", "Memcpy", "Memset", "Query"}))
+  if (is_launch_call(name) || contains_any(name, {"Synchronize", "Wait", "Memcpy", "Memset",
+                                                  "Query", "BeginCapture", "EndCapture"}))
     return SetUp::nothing;
   if (contains_any(name, {"DeviceGetAttribute", "GetDeviceProperties", "DeviceGetProperties"}))
     return SetUp::queries;

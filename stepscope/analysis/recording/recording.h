@@ -53,7 +53,7 @@ struct StartUp {
 //   first_launch  the first launch of a kernel's name, if the device has no work for half of the
 //                 call. A launch into a full queue takes long, too, but then the device works.
 //   first_call    other calls, the first of their name on their thread, that neither wait nor copy
-//                 nor allocate.
+//                 nor allocate, nor begin or end a capture.
 //   capture       a graph is captured: what is launched meanwhile runs nothing. Not where each of
 //                 several steps captures one.
 // O(rows). `idle` is zero.
