@@ -141,11 +141,13 @@ std::vector<Pause> find_pauses(const WhatIfInputs& in) {
   std::map<std::uint32_t, Ns> longest;  // by view
   for (const Pause& p : found) longest[p.view] = std::max(longest[p.view], p.excess);
   std::erase_if(found, [&](const Pause& p) { return small_pause * p.excess < longest[p.view]; });
-  // What a rank does in many steps is no pause.
+  // What a rank does in many steps is no pause. The first step does not count, and one that counts
+  // does not show what is rare.
   std::map<std::uint32_t, std::set<std::int32_t>> steps_of;  // by view
   for (const Pause& p : found) steps_of[p.view].insert(p.step);
   std::erase_if(found, [&](const Pause& p) {
-    return rare_steps * steps_of[p.view].size() > in.views[p.view].steps.size();
+    const std::size_t recorded = in.views[p.view].steps.size();
+    return recorded <= rare_steps || rare_steps * steps_of[p.view].size() > recorded;
   });
   keep_guilty(in, found);
   std::ranges::sort(found, {}, &Pause::node);

@@ -61,7 +61,8 @@ inline constexpr double least_fault_share = 0.02;
 
 // Host work that took much longer than the same piece usually takes: by at least 0.3 ms and three
 // times its median over the steps and ranks of the role. A row that at most half of these have,
-// counting the two at the ends of the recording as having it, usually takes no time.
+// counting the two at the ends of the recording as having it, usually takes no time. Two recorded
+// steps show none.
 struct Pause {
   std::uint32_t node = 0;
   std::uint32_t view = 0;

@@ -144,15 +144,16 @@ TEST(Faults, AStepThatIsLongOnAllRanksIsAnOutlier) {
   EXPECT_NEAR(faults[0].ratio, (usual + 3000) / usual, 0.01);
 }
 
-// The host of another rank is late in each other step, so the pieces of the long step are shortened
-// to medians that no step has together.
+// Another rank computes longer in each other step, so the pieces of the long step are shortened to
+// medians that no step has together.
 TEST(Faults, AStepWithTheWorkOfTheOthersIsNoShorterThanTheyAre) {
   const auto faults = faults_of([](int rank, int step) {
-    const bool late = rank == step % 4;
-    return StepOfRank{.host = step == 6 ? 3020 : late ? 420 : 20};
+    if (step == 6) return StepOfRank{.host = 3020};
+    return StepOfRank{.compute = rank == step % 4 ? 600 : 400};
   });
   ASSERT_FALSE(faults.empty());
   EXPECT_EQ(faults[0].kind, StepFaultKind::outlier_step);
+  EXPECT_EQ(faults[0].steps, std::vector<std::int64_t>{6});
   EXPECT_LE(faults[0].gain, Ns{2600 * us / 7 + 1});
 }
 
