@@ -6,7 +6,7 @@
 
 #include "stepscope/fit/log_rates.h"
 #include "stepscope/say/message.h"
-#include "stepscope/verbs/check/check.h"
+#include "stepscope/verbs/check/check_result.h"
 
 namespace stepscope {
 

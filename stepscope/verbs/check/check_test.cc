@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stepscope/say/say.h"
+#include "stepscope/verbs/check/check_lines.h"
 
 namespace stepscope {
 namespace {
