@@ -228,7 +228,7 @@ TEST_F(TrainCall, WithoutDataItTrainsOnTheBuiltInTextAndSaysSo) {
   request.batch = 4'000;
   const auto too_large = train(request);
   ASSERT_FALSE(too_large);
-  EXPECT_NE(too_large.error().message().find("the built-in text: too few tokens"),
+  EXPECT_NE(too_large.error().message().find("the built-in text: rank 0: too few tokens"),
             std::string::npos)
       << too_large.error().message();
 }

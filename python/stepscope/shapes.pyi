@@ -630,7 +630,7 @@ class AnalysisMfuTerms(Record):
     ns: int
     percent: float
     gpu_hours_per_day: float
-    money_per_day: object
+    money_per_day: float | None
 
 class AnalysisMfu(Record):
     convention: str | None
@@ -1372,12 +1372,20 @@ class CheckLogLaunches(Record):
     median_ns: float | None
     median: float | None
 
+class CheckLogChangesTimer(Record):
+    name: str | None
+    before_ns: float | None
+    before: float | None
+    after_ns: float | None
+    after: float | None
+
 class CheckLogChanges(Record):
     iteration: object
     before_ns: float | None
     before: float | None
     after_ns: float | None
     after: float | None
+    timer: CheckLogChangesTimer
 
 class CheckLogDrift(Record):
     first_ns: float | None
@@ -1403,6 +1411,7 @@ class CheckLogLoss(Record):
     least: object
     least_iteration: object
     not_finite: object
+    first_not_finite: object
 
 class CheckLogTimers(Record):
     name: str | None
@@ -1410,6 +1419,8 @@ class CheckLogTimers(Record):
     count: int | None
     median_ns: float | None
     median: float | None
+    before_ns: float | None
+    before: float | None
     share: float | None
 
 class CheckLogCommunication(Record):
@@ -1459,6 +1470,7 @@ class CheckLog(Record):
     tools: list[CheckLogTools]
     steps_from: str
     how: str
+    of_tokens: bool
     records: int
     steps_per_record: int
     first_iteration: int | None
@@ -1570,17 +1582,17 @@ class HangFindings(Record):
     others: list[HangFindingsOthers]
     numbers: list[object]
     other_numbers: list[object]
-    silent: bool | None
+    silent: int
     call: Map[object]
     instead: Map[object]
     even: bool
     next_of_others: bool
-    follows: object
+    follows: bool | None
     circular: bool
 
 class HangGroups(Record):
     group: int
-    id: str
+    id: str | None
     name: str
     source: str
     size: int
@@ -1622,32 +1634,32 @@ class HangMessages(Record):
     times: object
 
 class HangIncidentTimelineTime(Record):
-    written: object
-    of_an_earlier_line: object
+    written: str
+    of_an_earlier_line: bool
 
 class HangIncidentTimeline(Record):
-    kind: str | None
-    sentence: str | None
-    ranks: list[object]
+    kind: str
+    sentence: str
+    ranks: list[int]
     host: object
     time: HangIncidentTimelineTime
-    code: object
-    text: str | None
-    events: int | None
-    follows: object
-    input: object
-    line: object
+    code: int
+    text: str
+    events: int
+    follows: bool
+    input: int
+    line: int
 
 class HangIncidentLastLinesTime(Record):
-    written: object
-    of_an_earlier_line: object
+    written: str
+    of_an_earlier_line: bool
 
 class HangIncidentLastLines(Record):
-    rank: int | None
+    rank: int
     time: HangIncidentLastLinesTime
-    text: str | None
-    input: object
-    line: object
+    text: str
+    input: int
+    line: int
 
 class HangIncidentOutOfMemory(Record):
     sentence: str | None
@@ -1662,7 +1674,7 @@ class HangIncidentOutOfMemory(Record):
     unallocated_bytes: float | None
     missing_bytes: float | None
     input: object
-    line: object
+    line: int | None
     times: object
 
 class HangIncidentStanding(Record):
@@ -1674,9 +1686,9 @@ class HangIncidentStanding(Record):
 
 class HangIncident(Record):
     cause: str | None
-    cause_is_first: object
+    cause_is_first: bool
     timeline: list[HangIncidentTimeline]
-    left_out: int | None
+    left_out: int
     world: object
     silent_ranks: list[object]
     last_lines: list[HangIncidentLastLines]
@@ -1959,7 +1971,7 @@ class MemoryDevicesPeakHolders(Record):
     place: object
     function: str | None
     file: object
-    line: object
+    line: int | None
     operator: object
     stack: list[object]
 
@@ -1996,7 +2008,7 @@ class MemoryDevicesEndHolders(Record):
     place: object
     function: str | None
     file: object
-    line: object
+    line: int | None
     operator: object
     stack: list[object]
 
@@ -2116,7 +2128,7 @@ class MemoryMessages(Record):
     processes: list[MemoryMessagesProcesses]
     where: object
     path: str | None
-    line: object
+    line: int | None
     times: object
 
 class MemoryAttributes:
@@ -2173,7 +2185,7 @@ class StacksFunctions(Record):
     frame: str
     function: str
     file: object
-    line: object
+    line: int | None
     line_by_table: bool
     kind: str
     phase: str | None
@@ -2497,6 +2509,14 @@ class PredictionComparison(Record):
     data_bytes: float
     error: object
 
+class PredictionEqualStages(Record):
+    bubble_share: float | None
+    efficiency: float | None
+    formula: str | None
+    own_share: float | None
+    busiest_device: object
+    busiest_ratio: object
+
 class PredictionSizesAlgorithms(Record):
     name: str
     protocol: str
@@ -2512,14 +2532,6 @@ class PredictionSizesAlgorithms(Record):
     algbw_gb_per_s: float
     busbw_gb_per_s: float
     formula: str
-
-class PredictionEqualStages(Record):
-    bubble_share: object
-    efficiency: object
-    formula: object
-    own_share: object
-    busiest_device: object
-    busiest_ratio: object
 
 class PredictionSizes(Record):
     bytes: int

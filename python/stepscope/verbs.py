@@ -117,7 +117,7 @@ def analyze(
             "dp threads model-flops-per-step peak-dtype price gpus-per-node plan "
             "tensor-layout tp-rows tp-columns tp-depth sequence-parallel sequence-degree cp "
             "context-exchange ep expert-tp expert-dispatch expert-load narrow-dispatch "
-            "schedule virtual-stages stage-layers zero shard-group recompute "
+            "schedule virtual-stages stage-layers zero shard-group secondary-group recompute "
             "recompute-modules narrow-swiglu narrow-attention-output offload torch-buffers "
             "images image-patches micro-batch reduce-each-micro-batch attention "
             "vendor-attention narrow-attention fp8-rowwise narrow-head grouped-experts "
@@ -238,13 +238,13 @@ def project(
             "nodes gpus-per-node recorded-machine tensor-layout tp-rows tp-columns tp-depth "
             "sequence-parallel sequence-degree cp context-exchange ep expert-tp "
             "expert-dispatch expert-load narrow-dispatch schedule virtual-stages stage-layers "
-            "dp shard-group recompute recompute-modules narrow-swiglu narrow-attention-output "
-            "offload torch-buffers seq images image-patches micro-batch "
-            "reduce-each-micro-batch attention vendor-attention narrow-attention fp8-rowwise "
-            "narrow-head grouped-experts fused-experts fused-pointwise compiled fused-loss "
-            "loss-in-place fused-gradient-sum cuda-graphs vocabulary-multiple no-overlap "
-            "prefetch gather-singly bucket tp-overlap ep-overlap expert-sms lora-rank "
-            "lora-targets freeze freeze-layers dtype grad-dtype accumulate-dtype "
+            "dp shard-group secondary-group recompute recompute-modules narrow-swiglu "
+            "narrow-attention-output offload torch-buffers seq images image-patches "
+            "micro-batch reduce-each-micro-batch attention vendor-attention narrow-attention "
+            "fp8-rowwise narrow-head grouped-experts fused-experts fused-pointwise compiled "
+            "fused-loss loss-in-place fused-gradient-sum cuda-graphs vocabulary-multiple "
+            "no-overlap prefetch gather-singly bucket tp-overlap ep-overlap expert-sms "
+            "lora-rank lora-targets freeze freeze-layers dtype grad-dtype accumulate-dtype "
             "moments-dtype",
             {
                 "gpus": flag("gpus", gpus),
@@ -295,15 +295,15 @@ def check(
     unit: Unit of lists of step times whose header names none. Default: ms.
     job: What traces and model do not say of a job: its machines, FLOPs and prices. Give
         Job(model_flops_per_step, peak_tflops), or a dict.
-    reading: How traces, logs and lists of step times are read. Give Reading(step_annotation,
-        kernel_rules), or a dict.
+    reading: How traces, logs and lists of step times are read. Give Reading(log_pattern,
+        step_annotation, kernel_rules), or a dict.
     """
     with files() as place:
         from stepscope.launches import checked_paths
 
         arguments = arguments_of(
             "check",
-            "step-annotation kernel-rules model-flops-per-step peak-tflops",
+            "log-pattern step-annotation kernel-rules model-flops-per-step peak-tflops",
             {
                 "model": flag("model", model, place.value_of),
                 "machine": flag("machine", machine, place.value_of),
@@ -462,8 +462,7 @@ def stacks(
     format: Format of the profiles, where it is not recognised.
     rules: Phases of your own, before the built-in ones.
     lasti: Table of CPython instructions, for source lines of frames like fetch [0x36a]: a file,
-        or one of the program's own; one table for each package. The program has
-        deepspeed-0.16.7-cpython3.11.
+        or one of the program's own (deepspeed-0.16.7-cpython3.11); one table for each package.
     join: How a profile of stacks and a trace are joined. Give Join(rank, offset, gapless), or a
         dict.
     trees: Which call trees the text shows. Give Trees(top_down, bottom_up, min_share), or a
@@ -524,15 +523,15 @@ def compare(
     unit: Unit of lists of step times whose header names none. Default: ms.
     launching: How a command is launched. Give Launching(timeout, keep), or a dict.
     statistics: Bounds of a comparison. Give Statistics(warm_up, alpha, floor), or a dict.
-    reading: How traces, logs and lists of step times are read. Give Reading(step_annotation,
-        kernel_rules), or a dict.
+    reading: How traces, logs and lists of step times are read. Give Reading(log_pattern,
+        step_annotation, kernel_rules), or a dict.
     """
     with files() as place:
         from stepscope.launches import label_of, launches_of
 
         arguments = arguments_of(
             "compare",
-            "timeout keep step-annotation kernel-rules warm-up alpha floor",
+            "timeout keep log-pattern step-annotation kernel-rules warm-up alpha floor",
             {
                 "a": flag("a", launches_of("a", a, unit, place)),
                 "label-a": flag("label-a", label_of(a)),
@@ -574,13 +573,13 @@ def sweep(
     unit: Unit of lists of step times whose header names none. Default: ms.
     launching: How a command is launched. Give Launching(timeout, keep), or a dict.
     statistics: Bounds of a comparison. Give Statistics(warm_up, alpha, floor), or a dict.
-    reading: How traces, logs and lists of step times are read. Give Reading(step_annotation,
-        kernel_rules), or a dict.
+    reading: How traces, logs and lists of step times are read. Give Reading(log_pattern,
+        step_annotation, kernel_rules), or a dict.
     """
     with files() as place:
         arguments = arguments_of(
             "sweep",
-            "timeout keep step-annotation kernel-rules warm-up alpha floor",
+            "timeout keep log-pattern step-annotation kernel-rules warm-up alpha floor",
             {
                 "vary": flag("vary", vary, axes_of),
                 "launches": flag("launches", launches),
@@ -627,14 +626,14 @@ def runs(
     job: What traces and model do not say of a job: its machines, FLOPs and prices. Give
         Job(model, global_batch, seq, model_flops_per_step, machine, peak_tflops), or a dict.
     statistics: Bounds of a comparison. Give Statistics(warm_up, alpha, floor), or a dict.
-    reading: How traces, logs and lists of step times are read. Give Reading(step_annotation,
-        kernel_rules, threads), or a dict.
+    reading: How traces, logs and lists of step times are read. Give Reading(log_pattern,
+        step_annotation, kernel_rules, threads), or a dict.
     """
     with files() as place:
         arguments = arguments_of(
             "runs",
-            "step-annotation kernel-rules threads model global-batch seq model-flops-per-step "
-            "machine peak-tflops warm-up alpha floor",
+            "log-pattern step-annotation kernel-rules threads model global-batch seq "
+            "model-flops-per-step machine peak-tflops warm-up alpha floor",
             {
                 "history": flag("history", history, place.value_of),
                 "commit": flag("commit", commit),
@@ -691,13 +690,13 @@ def predict(
             "tp pp zero nodes gpus-per-node price plan ds-config tensor-layout tp-rows "
             "tp-columns tp-depth sequence-parallel sequence-degree cp context-exchange ep "
             "expert-tp expert-dispatch expert-load narrow-dispatch schedule virtual-stages "
-            "stage-layers dp shard-group recompute recompute-modules narrow-swiglu "
-            "narrow-attention-output offload torch-buffers images image-patches micro-batch "
-            "reduce-each-micro-batch attention vendor-attention narrow-attention fp8-rowwise "
-            "narrow-head grouped-experts fused-experts fused-pointwise compiled fused-loss "
-            "loss-in-place fused-gradient-sum cuda-graphs vocabulary-multiple no-overlap "
-            "prefetch gather-singly bucket tp-overlap ep-overlap expert-sms lora-rank "
-            "lora-targets freeze freeze-layers dtype grad-dtype accumulate-dtype "
+            "stage-layers dp shard-group secondary-group recompute recompute-modules "
+            "narrow-swiglu narrow-attention-output offload torch-buffers images image-patches "
+            "micro-batch reduce-each-micro-batch attention vendor-attention narrow-attention "
+            "fp8-rowwise narrow-head grouped-experts fused-experts fused-pointwise compiled "
+            "fused-loss loss-in-place fused-gradient-sum cuda-graphs vocabulary-multiple "
+            "no-overlap prefetch gather-singly bucket tp-overlap ep-overlap expert-sms "
+            "lora-rank lora-targets freeze freeze-layers dtype grad-dtype accumulate-dtype "
             "moments-dtype explain layers conventions collective bytes group",
             {
                 "machine": flag("machine", machine, place.value_of),

@@ -132,7 +132,7 @@ def test_traces_are_tables_on_the_memory_of_the_reader():
         "overhead",
     }
     assert ss.read_trace(EXAMPLE, rank=1).rank == 1
-    with pytest.raises(ss.Error, match="the inputs hold no trace"):
+    with pytest.raises(ss.Error, match="the list of inputs is empty"):
         ss.read_traces([])
     with pytest.raises(ss.UsageError, match="2 ranks"):
         ss.read_trace(EXAMPLE)

@@ -171,7 +171,7 @@ TEST(Verdict, CommunicationThatCannotBeSplitSaysWhy) {
   TestReport t({{{comm_exposed_unsplit, 80}, {compute, 20}}});
   t.job.collectives.matches.world_size = 8;
   EXPECT_TRUE(says(say_stopped(find_verdict(t.job, std::nullopt).sentence),
-                   "waiting and transfer cannot be distinguished: the traces of 1 of 8 ranks"));
+                   "waiting and transfer cannot be distinguished: 1 of 8 ranks are analysed"));
   TestReport apart({{{comm_exposed_unsplit, 80}}, {{comm_exposed_unsplit, 80}}});
   apart.job.collectives.matches.clocks_comparable = false;
   EXPECT_TRUE(says(say_stopped(find_verdict(apart.job, std::nullopt).sentence),
@@ -185,23 +185,27 @@ TEST(Verdict, TheCulpritOfComputeIsAProductAndNotCommunication) {
   executed(t, 60, 30);
   t.kernel("ncclDevKernel_SendRecv()", NameClass::communication, 0.5);
   t.kernel("softmax", NameClass::elementwise, 0.3);
-  t.kernel("void gemm<float>(int)", NameClass::matmul, 0.2).rate = FlopRate{5e12};
+  KernelRow& gemm = t.kernel("void gemm<float>(int)", NameClass::matmul, 0.3);
+  gemm.rate = FlopRate{5e12};
+  gemm.total = Ns{20'000'000};
   const JobVerdict verdict = find_verdict(t.job, std::nullopt);
   ASSERT_FALSE(verdict.culprit.empty());
   EXPECT_EQ(say(verdict.culprit),
-            "the costliest kernel, gemm (matmul), takes 20.0 % of the device time at 5.00 TFLOP/s");
+            "the costliest kernel, gemm (matmul), takes 20.0 % of the step at 5.00 TFLOP/s");
 }
 
 TEST(Verdict, TheCulpritOfMemoryTellsItsShareOfTheBandwidth) {
   TestReport t({{{compute, 90}, {idle_host, 10}}});
   executed(t, 30, 60);
   t.kernel("gemm", NameClass::matmul, 0.5);
-  t.kernel("softmax", NameClass::elementwise, 0.3).bandwidth = ByteRate{1e12};
+  KernelRow& softmax = t.kernel("softmax", NameClass::elementwise, 0.4);
+  softmax.bandwidth = ByteRate{1e12};
+  softmax.total = Ns{30'000'000};
   Machine machine;
   machine.memory_rate = ByteRate{4e12};
   const JobVerdict verdict = find_verdict(t.job, std::nullopt, &machine);
   ASSERT_FALSE(verdict.culprit.empty());
-  EXPECT_TRUE(says(say(verdict.culprit), "softmax (elementwise), takes 30.0 %"))
+  EXPECT_TRUE(says(say(verdict.culprit), "softmax (elementwise), takes 30.0 % of the step"))
       << say(verdict.culprit);
   EXPECT_TRUE(says(say(verdict.culprit), "25.0 % of the memory bandwidth")) << say(verdict.culprit);
 }

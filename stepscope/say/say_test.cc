@@ -31,7 +31,7 @@ constexpr auto catalogue = std::to_array<CatalogueRow>({
 std::set<std::size_t> places_in(std::string_view text, std::string_view name) {
   constexpr auto formats = std::to_array<std::string_view>(
       {":.0f}", ":.1f}", ":.2f}", ":.3f}", ":.4f}", ":.2g}", ":.3g}", ":g}", ":listed}",
-       ":processes}", ":^}", ":; }", ":. }", ": and }", ": + }", ": · }"});
+       ":processes}", ":^}", ":, }", ":; }", ":. }", ": and }", ": + }", ": · }"});
   std::set<std::size_t> places;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '{') continue;

@@ -88,7 +88,12 @@ trace 0 2 3 >again0.json
 ranks=1 expect "two files for one rank" 1 "again0.json: claims rank 0, and so does good0.json" -- analyze good0.json again0.json
 size=$(wc -c <good0.json)
 dd if=good0.json of=truncated.json bs=1 count=$((size - 400)) status=none
-ranks=1 says='"truncated":true' expect "truncated file" 0 -- analyze truncated.json
+ranks=1 says='truncated.json is cut off at byte [0-9]*: no whole step is left' expect "truncated file" 1 \
+  "truncated.json: byte [0-9]*: is cut off, and no whole step is left; copy the file again" -- analyze truncated.json
+trace 0 2 6 >six.json
+dd if=six.json of=cutsteps.json bs=1 count=$(($(wc -c <six.json) - 400)) status=none
+ranks=1 says='cutsteps.json is cut off at byte [0-9]*: steps 4, 5, 6 of rank 0 .*"truncated":true' \
+  expect "truncated file with whole steps" 0 -- analyze cutsteps.json
 gzip -c good0.json >whole.gz
 dd if=whole.gz of=truncated.json.gz bs=1 count=$(($(wc -c <whole.gz) - 20)) status=none
 ranks=1 says='"truncated":true' expect "truncated gzip" 0 -- analyze truncated.json.gz

@@ -63,7 +63,9 @@ TEST(Spawn, ranks_die_with_the_process_that_started_them) {
 TEST(Spawn, a_program_that_is_not_there_is_an_error) {
   Launch launch(2, "nowhere");
   EXPECT_EQ(launch.finish(), 9);
-  EXPECT_EQ(launch.line("error "), "/no/such/program: cannot run it: No such file or directory");
+  EXPECT_EQ(launch.line("error "),
+            "/no/such/program: rank 0 of 2 could not be started: cannot run it: No such file or "
+            "directory");
 }
 
 TEST(Spawn, too_little_shared_memory_is_an_error) {

@@ -205,14 +205,25 @@ TEST(JsonContract, HoldsForAPlan) {
   EXPECT_TRUE(comparison.seen.contains("against.gains.term"));
 }
 
+// A machine of the catalogue, and one whose file says up to which size its links were measured.
 TEST(JsonContract, HoldsForACollective) {
-  const auto run =
-      program::run({"predict", "--collective", "all_reduce", "--group", "64", "--bytes", "1KB:1GB",
-                    "--machine", "h100_sxm_80gb", "--json", "-"});
-  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  const program::ScratchFolder scratch;
+  const std::string measured = scratch.file("measured.json");
+  std::ifstream catalogue(source / "data" / "machines" / "h100_sxm_80gb.json");
+  auto machine = nlohmann::json::parse(catalogue);
+  machine["scale_up"]["timing"]["measured_to_gb"] = 0.5;
+  std::ofstream(measured) << machine;
   const Shape shape = documented("stepscope predict --collective");
   Comparison comparison;
-  compare(shape, nlohmann::json::parse(run.printed), comparison);
+  for (const auto& [of, group] : {std::pair<std::string, const char*>{"h100_sxm_80gb", "64"},
+                                  std::pair<std::string, const char*>{measured, "8"}}) {
+    const auto run = program::run({"predict", "--collective", "all_reduce", "--group", group,
+                                   "--bytes", "1KB:1GB", "--machine", of, "--json", "-"});
+    ASSERT_EQ(run.exit_code, 0) << run.errors;
+    const auto json = nlohmann::json::parse(run.printed);
+    compare(shape, json, comparison);
+    EXPECT_EQ(json["measured_to_bytes"].is_number(), of == measured);
+  }
   EXPECT_EQ(comparison.problems, std::vector<std::string>{});
   std::set<std::string> unseen = paths(shape);
   for (const std::string& path : comparison.seen) unseen.erase(path);
@@ -297,8 +308,9 @@ void write_hang(const program::ScratchFolder& scratch, std::vector<std::string>&
          "has a "
          "total capacity of 79.15 GiB of which 1.00 GiB is free. Of the allocated memory 70.00 GiB "
          "is "
-         "allocated by PyTorch, and 7.00 GiB is reserved by PyTorch but unallocated.\n";
-  words.push_back(scratch.file("threads.txt"));
+         "allocated by PyTorch, and 7.00 GiB is reserved by PyTorch but unallocated.\n"
+      << "srun: error: n3: task 1: Exited with exit code 1\n";
+  words.push_back(scratch.file("threads_rank0.txt"));
   std::ofstream(words.back()) << "Process 7: python train.py\n\nThread 7 (active): \"MainThread\"\n"
                                  "    step (train.py:3)\n";
 }
@@ -347,7 +359,14 @@ TEST(JsonContract, HoldsForMemorySnapshots) {
       << "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of "
          "79.15 GiB of which 1.00 GiB is free. Process 4 has 78.00 GiB memory in use. Of "
          "the allocated memory 70.00 GiB is allocated by PyTorch, and 7.00 GiB is "
-         "reserved by PyTorch but unallocated.\n";
+         "reserved by PyTorch but unallocated.\n"
+      << "[rank3]: Traceback (most recent call last):\n"
+         "[rank3]:   File \"/home/train.py\", line 20, in <module>\n"
+         "[rank3]:     loss.backward()\n"
+         "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 "
+         "has a total capacity of 79.15 GiB of which 30.00 GiB is free. 40.00 GiB allowed; Of the "
+         "allocated memory 38.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch "
+         "but unallocated.\n";
   std::vector<std::string> all = words;
   all.push_back(log);
   const auto run = program::run(all);
@@ -518,7 +537,8 @@ TEST(JsonContract, HoldsForACheckOfPhases) {
     EXPECT_TRUE(comparison.seen.contains(key)) << key;
 }
 
-// Forty records of Megatron-DeepSpeed, a restart, a slower end, and other lines of logs.
+// Forty records of Megatron-DeepSpeed, a restart, an end that a timer makes slower, a loss that is
+// not finite, and other lines of logs.
 std::string log_of_training(const std::string& path) {
   std::ofstream out(path);
   for (const char* line :
@@ -537,8 +557,8 @@ std::string log_of_training(const std::string& path) {
     out << "[rank0]: iteration " << step << "/ 1000 | elapsed time per iteration (ms): "
         << (i < 40 ? 500 : 600) + (i == 20 ? 900 : (i * 7) % 5)
         << ".0 | throughput per GPU (TFLOP/s/GPU): 10.0 | global batch size:   256 | lm loss: "
-        << 9 - 0.1 * i << " | number of nan iterations:   0 |\n"
-        << "time (ms) | optimizer: " << 10 + i % 3 << '\n'
+        << (i == 50 ? "nan" : std::to_string(9 - 0.1 * i)) << " | number of nan iterations:   0 |\n"
+        << "time (ms) | optimizer: " << (i < 40 ? 10 : 110) + i % 3 << '\n'
         << "[2026-01-01 12:00:00,000] 0/" << step
         << ", RunningAvgSamplesPerSec=1.0, CurrSamplesPerSec=2.0, MaxMemAllocated=2.0GB\n";
   }

@@ -73,6 +73,19 @@ TEST(Differences, AreNamedByTheirPlace) {
   EXPECT_EQ(differences(left, right, 2).size(), 2U);
 }
 
+TEST(Differences, OfTheReplayThatACulpritNamesAreAllButItsFiles) {
+  const auto answer = [](const std::string& culprit) {
+    return json{{"answer", {{"culprit", culprit}, {"command", culprit}}}};
+  };
+  const json left = answer("to replay it: stepscope whatif a b.json --change data_free@0");
+  EXPECT_TRUE(
+      differences(left, answer("to replay it: stepscope whatif /c --change data_free@0")).empty());
+  for (const char* other : {"to replay it: stepscope whatif a b.json --change data_free@1",
+                            "not to replay it: stepscope whatif a b.json --change data_free@0",
+                            "to replay it: stepscope whatif a b.json"})
+    EXPECT_EQ(differences(left, answer(other)).size(), 1U) << other;
+}
+
 ChromeFile inspect_text(const std::string& text) {
   const program::ScratchFolder scratch;
   std::ofstream(scratch.file("a.json")) << text;

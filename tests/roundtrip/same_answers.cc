@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace stepscope::roundtrip {
 namespace {
@@ -54,10 +57,26 @@ class Comparison {
   std::vector<std::string> found_;
 };
 
-// Formats differ, and with them the switches that record more. Commands name the files.
+// Commands name the files: the answer's command, and the command in the sentence of a culprit that
+// is replayed. The rest of that sentence is kept.
+void erase_names_in_commands(Json& answer) {
+  if (!answer.contains("answer") || !answer["answer"].is_object()) return;
+  Json& said = answer["answer"];
+  said.erase("command");
+  if (!said.contains("culprit") || !said["culprit"].is_string()) return;
+  std::string culprit = said["culprit"].get<std::string>();
+  constexpr std::string_view command = "stepscope whatif ";
+  const std::size_t at = culprit.find(command);
+  const std::size_t end = culprit.rfind(" --change ");
+  if (at == std::string::npos || end == std::string::npos || end < at + command.size()) return;
+  culprit.replace(at + command.size(), end - at - command.size(), "TRACES");
+  said["culprit"] = std::move(culprit);
+}
+
+// Formats differ, and with them the switches that record more.
 Json without_inputs(Json answer) {
   answer.erase("inputs");
-  if (answer.contains("answer") && answer["answer"].is_object()) answer["answer"].erase("command");
+  erase_names_in_commands(answer);
   if (answer.contains("recording")) {
     for (Json& rank : answer["recording"]["ranks"]) rank.erase("format");
     for (Json& lacking : answer["recording"]["lacks"]) lacking.erase("record");
@@ -83,7 +102,7 @@ std::vector<std::string> differences(const Json& left, const Json& right, std::s
 }
 
 nlohmann::json without_file_sizes(nlohmann::json answer) {
-  if (answer.contains("answer") && answer["answer"].is_object()) answer["answer"].erase("command");
+  erase_names_in_commands(answer);
   if (answer.contains("inputs"))
     for (nlohmann::json& input : answer["inputs"])
       for (const char* key : {"path", "bytes", "text_bytes"}) input.erase(key);

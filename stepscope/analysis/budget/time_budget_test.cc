@@ -203,10 +203,11 @@ TEST(TimeBudget, AfterTheLastOperationTheMainThreadTells) {
 // A step of the job lasts from the first rank's begin to the last rank's end.
 TEST(TimeBudget, OutsideTheRowsOfTheRankNothingIsRecorded) {
   TraceBuilder b;
-  b.step("ProfilerStep#0", 0, 100);
+  b.op("aten::mm", 40, 48);
   b.launch(1, 45, 47);
   b.kernel("a", 50, 60, 1);
-  const BudgetCase c(b);
+  BudgetCase c(b);
+  c.steps = {Step{.start = Ns{0}, .end = Ns{100}}};
   const TimeBudget budget = time_budget(c.trace, c.rank, c.steps, {}, {Ns{40}, Ns{70}});
   expect_budget(budget.total, {{compute, 10},
                                {idle_host, 5},

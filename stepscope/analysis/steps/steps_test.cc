@@ -278,13 +278,22 @@ TEST(Steps, WithoutProfilerStepsRangesNamedAsIterationsAreTheSteps) {
 }
 
 TEST(Steps, NumberedRangesOfXlaAreStepsUnderAnyName) {
-  TraceBuilder b;
-  for (const int n : {3, 4}) b.step("train#" + std::to_string(n), 100 * n, 100 * n + 90);
-  EXPECT_EQ(steps_of(b)[0].name, "window");
-  b.trace().metadata.format = "xplane";
-  ASSERT_EQ(steps_of(b).size(), 2u);
-  EXPECT_EQ(steps_of(b)[1].index, 4);
+  for (const char* format : {"kineto", "xplane"}) {
+    TraceBuilder b;
+    b.trace().metadata.format = format;
+    for (const int n : {3, 4}) b.step("train#" + std::to_string(n), 100 * n, 100 * n + 90);
+    const std::vector<Step> steps = steps_of(b);
+    if (std::string_view(format) != "xplane") {
+      ASSERT_EQ(steps.size(), 1u);
+      EXPECT_EQ(steps[0].name, "window");
+      continue;
+    }
+    ASSERT_EQ(steps.size(), 2u);
+    EXPECT_EQ(steps[0].index, 3);
+    EXPECT_EQ(steps[1].index, 4);
+  }
 }
+
 TEST(Steps, OneRangeAndRangesThatOnlyBeginLikeAnIterationAreNoSteps) {
   TraceBuilder once;
   once.step("iteration 1", 0, 100);

@@ -74,8 +74,9 @@ TEST(ExposedCommunication, IsTheMeanOverTheRanks) {
     const Ns exposed{ms * 1'000'000};
     t.job.collectives.exposed.push_back({exposed});
     t.job.collectives.times.by_view.emplace_back(1);
-    t.job.collectives.matches.ranks.emplace_back().calls.emplace_back().kind =
-        CollectiveKind::all_reduce;
+    CollectiveCall& call = t.job.collectives.matches.ranks.emplace_back().calls.emplace_back();
+    call.kind = CollectiveKind::all_reduce;
+    call.step = 0;
     CollectiveRow& row = t.job.collectives.rows.emplace_back();
     row.kind = CollectiveKind::all_reduce;
     row.dimension = Dimension::tp;

@@ -78,8 +78,9 @@ class Job {
 };
 
 TEST(SequenceImbalance, IsWorkThatDiffersAndComputeThatFollows) {
-  const Job job(
-      ranks_of({.tokens = {{1000, 2000, 1000}, {2000, 1000, 2000}}, .us_per_token = {1, 1}}));
+  // The first step does not count.
+  const Job job(ranks_of(
+      {.tokens = {{2000, 1000, 2000, 1000}, {1000, 2000, 1000, 2000}}, .us_per_token = {1, 1}}));
   const Finding* f = job.finding("sequence_imbalance");
   ASSERT_NE(f, nullptr);
   ASSERT_TRUE(f->gain);

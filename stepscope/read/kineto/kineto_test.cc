@@ -375,8 +375,8 @@ TEST(Kineto, TextBehindTheDocumentIsNamed) {
 TEST(Kineto, ATraceOfAscendIsRefused) {
   const std::string npu =
       R"({"ph": "M", "name": "process_name", "pid": 544, "tid": 0, "args": {"name": "Ascend )"
-      R"(Hardware"}}, {"ph": "X", "name": "MatMulV2", "pid": 544, "tid": 2, "ts": "3.5", "dur": 9, )"
-      R"("args": {"Task Type": "AI_CORE"}})";
+      R"(Hardware"}}, {"ph": "X", "name": "MatMulV2", "pid": 544, "tid": 2, "ts": "3.5", )"
+      R"("dur": 9, "args": {"Task Type": "AI_CORE"}})";
   const auto read = test::read_text(joined({"[", op("a"), ",", npu, "]"}));
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message().find("a trace of Ascend NPUs"), std::string::npos);

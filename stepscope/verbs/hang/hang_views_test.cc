@@ -69,9 +69,8 @@ TEST(HangSentence, NamesTheRanksThatWroteNothing) {
       "stopped before; look there first");
   f = hang_finding(HangKind::waiting);
   EXPECT_EQ(say(finding_in_words(r, f)),
-            "ranks 0, 1, 2 wait in all_reduce 57, and no file tells which ranks it waits for: give "
-            "the logs "
-            "of all ranks");
+            "ranks 0, 1, 2 wait in all_reduce 57, and no file tells which ranks they wait for: "
+            "give the logs of all ranks");
   r.records.groups[0].guessed = true;
   EXPECT_EQ(say(finding_in_words(r, hang_finding(HangKind::missing))),
             "if these calls are of one group, which no line tells, rank 3 is missing in all_reduce "

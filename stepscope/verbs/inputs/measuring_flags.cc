@@ -27,7 +27,7 @@ void declare_log_pattern(CLI::App& app, std::string& pattern) {
   app.add_option("--log-pattern", pattern,
                  "Text of the log's lines that report on a step, with {step} and {ms} or {s} for "
                  "its numbers and * for other text: 'iter {step}: * took {ms} ms'")
-      ->type_name("TEXT")
+      ->type_name("PATTERN")
       ->group("Inputs");
 }
 

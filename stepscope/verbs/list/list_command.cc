@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stepscope/analysis/replay/scenario.h"
+#include "stepscope/base/quantity.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/machine/machine_stems.h"
 #include "stepscope/cost/model/model_json.h"
@@ -42,9 +43,6 @@ void declare(CLI::App& app, ListFlags& f) {
       ->required();
   app.footer("stepscope list machines");
 }
-
-constexpr double tera = 1e12;
-constexpr double giga = 1e9;
 
 // In `unit`; null where the machine does not say it.
 template <class Quantity>

@@ -73,8 +73,8 @@ void declare(CLI::App& app, StacksFlags& f) {
   app.add_option(
          "--lasti", f.request.lasti,
          "Table of CPython instructions, for source lines of frames like fetch [0x36a]: a file, "
-         "or one of the program's own; one table for each package. The program has " +
-             own_tables())
+         "or one of the program's own (" +
+             own_tables() + "); one table for each package")
       ->type_name("TABLE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
