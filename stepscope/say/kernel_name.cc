@@ -182,8 +182,8 @@ std::vector<std::string_view> words_of(std::string_view name) {
   return words;
 }
 
-// The words in which names differ, for each: as many as it takes that no two are alike, three
-// at most.
+// For each name the words in which it differs from the others: enough to distinguish all of them,
+// three at most.
 std::vector<std::string> differences(const std::vector<std::string_view>& names) {
   std::vector<std::vector<std::string_view>> words;
   for (const std::string_view name : names) words.push_back(words_of(name));

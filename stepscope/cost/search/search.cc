@@ -339,6 +339,11 @@ std::optional<Error> kept_problem(const Transformer& model, const Plan& base) {
   return can ? std::nullopt : std::optional(can.error());
 }
 
+// Bytes of a device that a plan may fill.
+double capacity_of(const Machine& machine, const SearchRequest& request) {
+  return static_cast<double>(machine.memory->value) * (1 - request.memory_headroom);
+}
+
 bool can_offload(const Machine& machine) {
   return machine.host && machine.host->per_direction && machine.host->memory_rate;
 }
@@ -398,8 +403,7 @@ Result<SearchResult> search_plans(const Transformer& model, const Machine& machi
                                   const Network& network, const SearchRequest& request) {
   if (auto error = problem(model, machine, request)) return *std::move(error);
   const auto begin = std::chrono::steady_clock::now();
-  const double free = 1 - request.memory_headroom;
-  const double capacity = static_cast<double>(machine.memory->value) * free;
+  const double capacity = capacity_of(machine, request);
   const Search search{
       .model = model,
       .machine = machine,
@@ -431,8 +435,7 @@ Result<Fitting> find_fitting(const Transformer& model, const Machine& machine,
                              const Network& network, const SearchRequest& request) {
   if (auto error = problem(model, machine, request)) return *std::move(error);
   constexpr std::int64_t most_evaluated = 20'000;
-  const double capacity =
-      static_cast<double>(machine.memory->value) * (1 - request.memory_headroom);
+  const double capacity = capacity_of(machine, request);
   const auto search_of = [&](const SearchRequest& asked) {
     return Search{.model = model,
                   .machine = machine,
@@ -441,6 +444,7 @@ Result<Fitting> find_fitting(const Transformer& model, const Machine& machine,
                   .limits = {.capacity = capacity, .extended = capacity, .slowest = 1, .top = 1}};
   };
   const std::int64_t devices = request.devices.front();
+  bool all_tried = true;
   for (const bool offload : {false, true}) {
     if (offload && !can_offload(machine)) break;
     for (const bool other_groups : {false, true}) {
@@ -450,8 +454,10 @@ Result<Fitting> find_fitting(const Transformer& model, const Machine& machine,
       if (!have_room(search, offload, devices)) break;
       const CountOutcome outcome = search.of(devices, offload, most_evaluated);
       if (outcome.feasible > 0) return Fitting{best_of(outcome.found).front().plan, std::nullopt};
+      all_tried = all_tried && outcome.evaluated <= most_evaluated;
     }
   }
+  if (!all_tried) return Fitting{};
   const SearchRequest asked = near_base(request, true);
   return Fitting{std::nullopt, smallest_count(search_of(asked), false, most_evaluated)};
 }
@@ -463,8 +469,7 @@ Result<PlanRank> rank_plan(const Transformer& model, const Machine& machine, con
                  .hint = "give it in a machine file (--machine FILE)"};
   }
   constexpr std::size_t round = 128;
-  const double capacity =
-      static_cast<double>(machine.memory->value) * (1 - request.memory_headroom);
+  const double capacity = capacity_of(machine, request);
   const ShapeSearch search{.machine = &machine,
                            .network = &network,
                            .space = {.model = &model,

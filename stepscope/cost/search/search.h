@@ -65,8 +65,8 @@ struct SearchResult {
 // What would fit where `request.base` does not.
 struct Fitting {
   std::optional<Plan> plan;  // on its devices
-  // Else a number of devices that is enough; absent: no count up to 65,536 is, or that takes too
-  // long.
+  // Else a number of devices that is enough. Absent: no count up to 65,536 is, or not all of these
+  // plans could be tried.
   std::optional<std::int64_t> devices;
 };
 

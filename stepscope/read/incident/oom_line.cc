@@ -68,7 +68,7 @@ void take_processes(std::string_view text, OomMessage& out) {
   }
 }
 
-// PyTorch 2.1 and later: "GPU 0 has a total capacity of 79.33 GiB of which 26.16 GiB is free. …".
+// PyTorch 2.1 and later: "GPU 0 has a total capacity of 79.33 GiB …", then the free memory.
 // PyTorch 2.1.0 writes "capacty".
 void take_sentences(std::string_view text, OomMessage& out) {
   std::string_view capacity = " has a total capacity of ";
