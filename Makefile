@@ -37,10 +37,11 @@ check-page: setup-gate
 check-bench: setup-check
 	@tools/build.sh release bench/all
 
-# Needs the flags that clang compiles with, so any target of that build comes first.
+# Every source by itself, so a missing include is found here. Needs the flags of each source, so any target of that build
+# comes first.
 check-tidy: setup-check
-	@tools/build.sh clang stepscope_stats
-	@tools/check_tidy.sh build/clang
+	@tools/build.sh tidy stepscope_stats
+	@tools/check_tidy.sh build/tidy
 
 check-clang check-asan check-tsan: check-%: setup-check
 	@tools/build.sh $*
