@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs body(i) for i in [0, count) on up to `threads` threads, the caller among them. Indices are
-// handed out in order, one at a time, so each needs enough work. Returns when all have run. body
-// must not throw.
+// handed out in order, one at a time, so each needs enough work. Returns when all have run. What
+// body throws first is thrown to the caller; the indices that are left are then not run.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <iterator>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -29,14 +32,29 @@ void parallel_for(std::size_t count, unsigned threads, Body&& body) {
     return;
   }
   std::atomic<std::size_t> next{0};
+  std::exception_ptr thrown;
+  std::mutex guard;
   const auto work = [&] {
-    for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) body(i);
+    try {
+      for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) body(i);
+    } catch (...) {
+      next = count;
+      const std::lock_guard lock(guard);
+      if (!thrown) thrown = std::current_exception();
+    }
   };
-  std::vector<std::jthread> others;
-  const std::size_t extra = (count < threads ? count : threads) - 1;
-  others.reserve(extra);
-  for (std::size_t t = 0; t < extra; ++t) others.emplace_back(work);
-  work();
+  {
+    std::vector<std::jthread> others;
+    const std::size_t extra = (count < threads ? count : threads) - 1;
+    others.reserve(extra);
+    try {
+      for (std::size_t t = 0; t < extra; ++t) others.emplace_back(work);
+    } catch (const std::system_error&) {
+      // The system grants no more threads: those that run do the work.
+    }
+    work();
+  }
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 // Runs body(first, last) for stretches [first, last) of [0, count), each of 65,536 or fewer.

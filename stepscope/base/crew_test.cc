@@ -106,6 +106,26 @@ TEST(Crew, WithoutOthersTheThreadsComputeAll) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(results[static_cast<std::size_t>(i)], i);
 }
 
+TEST(ParallelFor, ThrowsWhatAnIndexThrewAndRunsNoFurtherOnes) {
+  for (const unsigned threads : {1U, 4U}) {
+    std::atomic<int> ran{0};
+    const auto body = [&](std::size_t i) {
+      ++ran;
+      work_on_input(i, [&] { check(i != 7, "seven is impossible"); });
+    };
+    try {
+      parallel_for(100, threads, body);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Bug& bug) {
+      const std::string_view what = bug.what();
+      EXPECT_EQ(bug.input, 7U);
+      EXPECT_TRUE(what.starts_with("stepscope/base/crew_test.cc:")) << what;
+      EXPECT_TRUE(what.ends_with(": seven is impossible")) << what;
+    }
+    if (threads == 1) EXPECT_EQ(ran, 8);
+  }
+}
+
 }  // namespace
 
 }  // namespace stepscope

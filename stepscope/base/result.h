@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Result<T>: a value, or the reason why an input or the system failed. The names are a subset of
-// std::expected's. A bug of ours is not an Error but a failed check().
+// std::expected's. A bug of ours is not an Error but a failed check(), which throws a Bug.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -43,9 +45,48 @@ struct Error {
   return {.what = "interrupted", .file = std::move(file), .code = ErrorCode::interrupted};
 }
 
-// Aborts with the source location and the text if `ok` is false. Only for our own bugs.
+// A failed check(). Who works on several inputs refuses the one that it names and goes on with the
+// others.
+class Bug : public std::exception {
+ public:
+  explicit Bug(std::string text) : text_(std::move(text)) {}
+  // "stepscope/analysis/budget/time_budget.cc:120: the categories of a step sum to its wall time"
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+
+  std::optional<std::size_t> input{};  // its position, if the work was about one input
+
+ private:
+  std::string text_;
+};
+
+// Throws a Bug with the place in the source tree and the text if `ok` is false. Only for our own
+// bugs.
 void check(bool ok, std::string_view what,
            std::source_location where = std::source_location::current());
+
+// The error of a file on which a check failed.
+[[nodiscard]] Error refused_for(const Bug& bug, std::string file);
+
+// The Result of work() on a file. The file is refused if a check fails.
+template <class Work>
+auto or_refused(const std::string& file, Work&& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const Bug& bug) {
+    return refused_for(bug, file);
+  }
+}
+
+// Runs work(). A check that fails in it is about this input.
+template <class Work>
+void work_on_input(std::size_t input, Work&& work) {
+  try {
+    work();
+  } catch (Bug& bug) {
+    if (!bug.input) bug.input = input;
+    throw;
+  }
+}
 
 template <class T>
 class [[nodiscard]] Result {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <new>
@@ -177,7 +178,29 @@ CommandLine declare_command_line(std::size_t width) {
   return line;
 }
 
+namespace {
+
+// Says why the command ends. It allocates nothing where memory is out.
+int say_failure(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    std::fputs(
+        "stepscope: out of memory; give a part of the input, or a machine with more memory\n",
+        stderr);
+  } catch (const std::exception& error) {
+    say("stepscope: {}; this is a bug of stepscope, please report it\n", printable(error.what()));
+  }
+  return exit_failed;
+}
+
+// A thread that lives beside the command has thrown.
+[[noreturn]] void end_command() { std::_Exit(say_failure(std::current_exception())); }
+
+}  // namespace
+
 int run_command_line(int argc, char** argv) try {
+  std::set_terminate(end_command);
   if (const auto limit = isa_limit_from_environment(); !limit)
     return wrong_usage(limit.error().message());
   const CommandLine line = declare_command_line(help_width());
@@ -206,13 +229,8 @@ int run_command_line(int argc, char** argv) try {
   for (std::size_t i = 0; i < verbs.size(); ++i)
     if (app.got_subcommand(std::string(verbs[i].name))) return line.runs[i].command();
   return exit_usage;
-} catch (const std::bad_alloc&) {
-  std::fputs("stepscope: out of memory; give a part of the input, or a machine with more memory\n",
-             stderr);
-  return exit_failed;
-} catch (const std::exception& error) {
-  say("stepscope: {}; this is a bug of stepscope, please report it\n", printable(error.what()));
-  return exit_failed;
+} catch (...) {
+  return say_failure(std::current_exception());
 }
 
 }  // namespace stepscope

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <map>
 #include <span>
@@ -79,7 +80,10 @@ class ProcessCrew final : public Crew {
         peers_(std::move(peers)),
         failed_(std::move(failed)) {}
   ~ProcessCrew() override {
-    if (host_) std::ignore = meet(*host_, peers_);
+    if (std::uncaught_exceptions() > 0)
+      leave_crew();
+    else if (host_)
+      std::ignore = meet(*host_, peers_);
   }
   [[nodiscard]] std::size_t rank() const override {
     return static_cast<std::size_t>(leaders_->rank());

@@ -37,6 +37,13 @@ analyze() { "$stepscope" analyze "$@" --json out.json; }
 trace 0 2 3 >good0.json
 trace 1 2 3 >good1.json
 
+# Two steps overlap, and with them the passes of a stage whose clock nothing confirms.
+send() { printf '{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_SendRecv", "ts": %s, "dur": 5, "args": {"Collective name": "send", "Process Group Ranks": "[2, 6]"}},' "$1"; }
+{ head 2 8; send 1100; send 1400
+  for at in 1100 1300; do event kernel sgemm 0 7 $at 1000 '"device": 0, "stream": 7'; done
+  event user_annotation ProfilerStep#5 10 11 1000 1000; event user_annotation ProfilerStep#7 10 11 1200 1000; tail; } >overlapping.json
+expect "steps of a stage that overlap" 0 -- analyze overlapping.json
+
 ranks=2 expect "sound input" 0 -- analyze good0.json good1.json
 : >empty.json
 expect "empty file" 1 "empty.json.*the file is empty; record" -- analyze empty.json

@@ -308,7 +308,8 @@ class Builder {
     find_shape();
     find_missing();
     shared_for(out_.ranks, in_.workers, Distribution::blocks, [&](std::size_t i) {
-      measure(in_, in_.devices[out_.ranks[i].view], out_.ranks[i]);
+      const std::uint32_t view = out_.ranks[i].view;
+      work_on_input(view, [&] { measure(in_, in_.devices[view], out_.ranks[i]); });
     });
     std::ranges::stable_sort(out_.ranks, {}, [](const StageBubble& s) {
       return std::tuple(s.pipeline, s.stage, s.rank);
@@ -333,12 +334,24 @@ class Builder {
     passes_.push_back(std::move(passes));
   }
 
-  // Bounds of each pipeline's step over all its stages, if their clocks can be compared.
+  // Bounds of each pipeline's step: over all its stages if their clocks can be compared.
   void find_bounds() {
-    if (!in_.collectives.matches.clocks_comparable) {
+    if (in_.collectives.matches.clocks_comparable)
+      bound_by_pipeline();
+    else
       out_.warnings.push_back(msg::stage_clocks_differ());
-      return;
-    }
+    for (StageBubble& stage : out_.ranks) keep_apart(stage.steps);
+  }
+
+  // A step's last computation may end after the next step's first has begun.
+  static void keep_apart(std::vector<StageStep>& steps) {
+    for (std::size_t i = 1; i < steps.size(); ++i)
+      steps[i - 1].end = std::min(steps[i - 1].end, steps[i].begin);
+    for (StageStep& s : steps)
+      s.last_backward = std::clamp(s.last_backward, s.first_forward, s.end);
+  }
+
+  void bound_by_pipeline() {
     std::map<std::pair<std::uint32_t, std::int64_t>, std::pair<Ns, Ns>> bounds;
     for (const StageBubble& stage : out_.ranks)
       for (const StageStep& s : stage.steps) {
@@ -355,10 +368,6 @@ class Builder {
         s.begin = std::min(std::max(s.begin, after), s.first_forward);
         after = s.end;
       }
-      for (std::size_t i = 1; i < stage.steps.size(); ++i)
-        stage.steps[i - 1].end = std::min(stage.steps[i - 1].end, stage.steps[i].begin);
-      for (StageStep& s : stage.steps)
-        s.last_backward = std::clamp(s.last_backward, s.first_forward, s.end);
     }
   }
 

@@ -2,6 +2,7 @@
 #include "stepscope/analysis/runs/job.h"
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 
 #include "stepscope/analysis/matching/host_clock.h"
@@ -52,11 +53,17 @@ std::vector<Step> wanted_steps(std::vector<Step> steps, const JobOptions& option
   return steps;
 }
 
+// A check that fails names the view.
+template <class Body>
+void for_each_view(std::size_t views, unsigned threads, const Body& body) {
+  parallel_for(views, threads, [&](std::size_t i) { work_on_input(i, [&] { body(i); }); });
+}
+
 // Index, classes and steps of each rank; the steps that are not whole.
 void prepare(Draft& draft, JobResult& job) {
   const JobOptions& options = draft.options;
   draft.prepared.resize(draft.ranks.size());
-  parallel_for(draft.ranks.size(), options.threads, [&](std::size_t i) {
+  for_each_view(draft.ranks.size(), options.threads, [&](std::size_t i) {
     Trace& trace = *draft.ranks[i].trace;
     Prepared& p = draft.prepared[i];
     p.index = index_rank(trace);
@@ -111,7 +118,7 @@ CollectiveMatches align(Draft& draft, std::vector<CommGroup> sized, ClockAlignme
     how.across_clocks = false;  // without confirmation it joins no ranks
     return match_collectives(draft.views, how);
   }
-  parallel_for(draft.ranks.size(), options.threads, [&](std::size_t i) {
+  for_each_view(draft.ranks.size(), options.threads, [&](std::size_t i) {
     const ClockCorrection& correction = clocks.by_view[i];
     apply_clock(*draft.ranks[i].trace, correction);
     apply_clock(draft.prepared[i].index, correction);
@@ -141,17 +148,27 @@ void account_ranks(Draft& draft, JobResult& job) {
   const Workers& workers = draft.options.threads;
   const std::size_t count = draft.views.size();
   const bool side_by_side = count >= workers.threads || !workers.alone();
-  const auto build_graph = [&] { draft.graph = build_step_graph(draft.views, job.collectives); };
+  std::exception_ptr graph_failed;  // the graph is of all ranks, though one rank's work builds it
+  const auto build_graph = [&] {
+    try {
+      draft.graph = build_step_graph(draft.views, job.collectives);
+    } catch (...) {
+      graph_failed = std::current_exception();
+    }
+  };
   std::vector<AccountedRank> accounted(count);
   shared_for(accounted, Workers(side_by_side ? workers.threads : 1, workers.crew),
              Distribution::blocks, [&](std::size_t i) {
                if (draft.stopped()) return;
                const bool with_graph = i == 0 && draft.options.explain && !side_by_side;
-               accounted[i] = account_rank(
-                   draft.views[i], draft.prepared[i].incomplete.lost, draft.counted.of_view[i],
-                   job.collectives.splits[i], side_by_side ? 1 : workers.threads,
-                   with_graph ? std::function<void()>(build_graph) : nullptr);
+               work_on_input(i, [&] {
+                 accounted[i] = account_rank(
+                     draft.views[i], draft.prepared[i].incomplete.lost, draft.counted.of_view[i],
+                     job.collectives.splits[i], side_by_side ? 1 : workers.threads,
+                     with_graph ? std::function<void()>(build_graph) : nullptr);
+               });
              });
+  if (graph_failed) std::rethrow_exception(graph_failed);
   for (std::size_t i = 0; i < count; ++i) {
     accounted[i].rank.strings = &draft.views[i].trace->strings;
     job.ranks.push_back(std::move(accounted[i].rank));
@@ -182,7 +199,7 @@ void ask_of_all(Draft& draft, JobResult& job) {
     devices.push_back(job.ranks[i].budget.chosen);
   }
   job.units.waits.resize(views.size());
-  parallel_for(views.size(), options.threads, [&](std::size_t i) {
+  for_each_view(views.size(), options.threads, [&](std::size_t i) {
     job.units.waits[i] = find_unit_waits(views[i], collectives.matches.ranks[i],
                                          collectives.times.by_view[i], draft.phases[i]);
   });
@@ -225,6 +242,32 @@ void replay(Draft& draft, JobResult& job) {
 
 // The account of the steps that count, so that the table, what a change saves and what two runs
 // differ in have one denominator.
+void account_counted(const Draft& draft, const JobResult& job, std::size_t i, unsigned threads,
+                     CountedAccount& mine) {
+  const std::size_t chosen = job.ranks[i].budget.chosen;
+  const RankView& view = draft.views[i];
+  parallel_for(2, threads, [&](std::size_t question) {
+    if (question == 1) {
+      mine.phases = phase_budget(*view.trace, *view.index, mine.steps, draft.phases[i], chosen);
+      return;
+    }
+    TimeBudget& budget = mine.budget;
+    const RankRecording& recording = job.ranks[i].recording;
+    budget = time_budget(*view.trace, *view.index, mine.steps, job.collectives.splits[i],
+                         {recording.start, recording.end});
+    for (DeviceBudget& device : budget.devices) release(device.idle);
+    if (budget.devices.empty()) return;
+    budget.chosen = chosen;
+    mine.classes = class_times(*view.trace, {.rank = *view.index,
+                                             .steps = mine.steps,
+                                             .phases = draft.phases[i],
+                                             .split = job.collectives.splits[i],
+                                             .calls = job.collectives.matches.ranks[i],
+                                             .dimensions = job.collectives.dimension_of,
+                                             .budget = budget});
+  });
+}
+
 void account_counted(Draft& draft, JobResult& job) {
   const std::span<const RankView> views = draft.views;
   const Workers& workers = draft.options.threads;
@@ -233,29 +276,7 @@ void account_counted(Draft& draft, JobResult& job) {
   for (std::size_t i = 0; i < views.size(); ++i)
     counted[i].steps = std::move(draft.counted.of_view[i]);
   shared_for(counted, workers, Distribution::blocks, [&](std::size_t i) {
-    const std::size_t chosen = job.ranks[i].budget.chosen;
-    const RankView& view = views[i];
-    CountedAccount& mine = counted[i];
-    parallel_for(2, few ? 2 : 1, [&](std::size_t question) {
-      if (question == 1) {
-        mine.phases = phase_budget(*view.trace, *view.index, mine.steps, draft.phases[i], chosen);
-        return;
-      }
-      TimeBudget& budget = mine.budget;
-      const RankRecording& recording = job.ranks[i].recording;
-      budget = time_budget(*view.trace, *view.index, mine.steps, job.collectives.splits[i],
-                           {recording.start, recording.end});
-      for (DeviceBudget& device : budget.devices) release(device.idle);
-      if (budget.devices.empty()) return;
-      budget.chosen = chosen;
-      mine.classes = class_times(*view.trace, {.rank = *view.index,
-                                               .steps = mine.steps,
-                                               .phases = draft.phases[i],
-                                               .split = job.collectives.splits[i],
-                                               .calls = job.collectives.matches.ranks[i],
-                                               .dimensions = job.collectives.dimension_of,
-                                               .budget = budget});
-    });
+    work_on_input(i, [&] { account_counted(draft, job, i, few ? 2 : 1, counted[i]); });
   });
   for (std::size_t i = 0; i < views.size(); ++i) job.ranks[i].counted = std::move(counted[i]);
 }

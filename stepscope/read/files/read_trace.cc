@@ -160,9 +160,9 @@ Files read_files(std::span<const std::string> paths, const ReadOptions& options,
   const ProgressReporter reporter(options, done, total);
   std::vector<FileRead> reads(paths.size());
   const auto read_one = [&](std::size_t i, unsigned threads) {
-    auto result = read_file(
-        paths[i],
-        {.threads = threads, .stop = options.stop, .bytes_read = &done, .window = options.window});
+    const ReadControl control{
+        .threads = threads, .stop = options.stop, .bytes_read = &done, .window = options.window};
+    auto result = or_refused(shown_name(paths[i]), [&] { return read_file(paths[i], control); });
     if (!result) {
       reads[i].error = result.error();
       return;

@@ -205,9 +205,16 @@ void take_gpu_logs(const AnalyzeRequest& request, const ReadTraces& read, Analys
 Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& progress) {
   const auto described = described_job(request.job);
   if (!described) return described.error();
-  auto read = read_traces(request.traces, progress);
-  if (!read) return read.error();
   AnalyzeResult result;
+  auto analyzed = analyze_traces(request.traces, progress, [&](const ReadTraces& read) {
+    keep_host_names(read.ranks);
+    JobOptions options = options_of(request, *described, progress, read.run.world_size);
+    if (request.program)
+      options.visit = [&](const WhatIfInputs& in) { result.program = recorded_program(in); };
+    return options;
+  });
+  if (!analyzed) return analyzed.error();
+  ReadTraces* const read = &analyzed->read;
   Analysis& a = result.analysis;
   a.version = version();
   a.inputs = std::move(read->inputs);
@@ -217,12 +224,7 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
   a.peak_override = described->peak;
   a.price_per_gpu_hour = described->price;
   result.failures = std::move(read->failures);
-  keep_host_names(read->ranks);
-  JobOptions options = options_of(request, *described, progress, read->run.world_size);
-  if (request.program)
-    options.visit = [&](const WhatIfInputs& in) { result.program = recorded_program(in); };
-  a.job = analyze_job(read->ranks, options);
-  if (a.job.interrupted) return interrupted();
+  a.job = std::move(analyzed->job);
   if (const auto none = no_such_steps(request.traces, a.job)) {
     fail(progress, result.failures, *none);
     return *none;
@@ -231,7 +233,8 @@ Result<AnalyzeResult> analyze(const AnalyzeRequest& request, const Progress& pro
   a.job.collectives.matches.left_out = read->ranks_left_out;
   if (auto none = not_in_traces(request.traces, a.job))
     fail(progress, result.failures, std::move(*none));
-  a.world_size = options.world_size ? options.world_size : a.job.collectives.matches.world_size;
+  const auto world = job_options(request.traces, progress, read->run.world_size).world_size;
+  a.world_size = world ? world : a.job.collectives.matches.world_size;
   take_gpu_logs(request, *read, a);
   a.job.collectives.matches.hosts.given = described->domain.has_value();
   a.machine = machine_of(*described, a.job.ranks);

@@ -89,19 +89,21 @@ Result<std::optional<Machine>> machine_in(const WhatIfRequest& r) {
 // What is read of a run.
 struct ReadRanks {
   std::span<const RankInput> ranks{};
-  std::optional<int> world_size{};
   std::size_t left_out = 0;
   std::vector<InputRow> inputs{};
   std::vector<Error> failures{};
 };
 
-Result<WhatIfResult> replay(const WhatIfRequest& r, const std::optional<Machine>& machine,
-                            ReadRanks read, const Progress& progress) {
-  JobOptions options = job_options(r.traces, progress, read.world_size);
+JobOptions replay_options(const WhatIfRequest& r, const std::optional<Machine>& machine,
+                          std::optional<int> world_size, const Progress& progress) {
+  JobOptions options = job_options(r.traces, progress, world_size);
   options.scenarios = r.changes;
   if (machine) options.messages = message_model(*machine, options.world_size);
-  JobResult job = analyze_job(read.ranks, options);
-  if (job.interrupted) return interrupted();
+  return options;
+}
+
+Result<WhatIfResult> answer_of(const WhatIfRequest& r, JobResult job, ReadRanks read,
+                               const Progress& progress) {
   std::vector<Error> failures = std::move(read.failures);
   if (const auto none = no_such_steps(r.traces, job)) {
     fail(progress, failures, *none);
@@ -149,16 +151,18 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const Progress& progress) {
   const auto machine = machine_in(r);
   if (!machine) return machine.error();
   if (r.traces.inputs.empty()) return Error{.what = "no trace is named", .hint = "name one"};
-  auto read = read_traces(r.traces, progress);
-  if (!read) return read.error();
-  if (read->ranks.empty()) return no_ranks(read->failures, r.traces.inputs.front());
-  return replay(r, *machine,
-                {.ranks = read->ranks,
-                 .world_size = read->run.world_size,
-                 .left_out = read->ranks_left_out,
-                 .inputs = std::move(read->inputs),
-                 .failures = std::move(read->failures)},
-                progress);
+  auto analyzed = analyze_traces(r.traces, progress, [&](const ReadTraces& read) {
+    return replay_options(r, *machine, read.run.world_size, progress);
+  });
+  if (!analyzed) return analyzed.error();
+  ReadTraces& read = analyzed->read;
+  if (read.ranks.empty()) return no_ranks(read.failures, r.traces.inputs.front());
+  return answer_of(r, std::move(analyzed->job),
+                   {.ranks = read.ranks,
+                    .left_out = read.ranks_left_out,
+                    .inputs = std::move(read.inputs),
+                    .failures = std::move(read.failures)},
+                   progress);
 }
 
 Result<WhatIfResult> whatif(const WhatIfRequest& r, const AnalyzeResult& analyzed,
@@ -168,12 +172,14 @@ Result<WhatIfResult> whatif(const WhatIfRequest& r, const AnalyzeResult& analyze
   if (analyzed.ranks.empty())
     return Error{.what = "the analysis has no ranks, so nothing can be replayed",
                  .hint = "analyze the traces of a run"};
-  return replay(r, *machine,
-                {.ranks = analyzed.ranks,
-                 .world_size = analyzed.run.world_size,
-                 .left_out = analyzed.run.ranks.size() - analyzed.ranks.size(),
-                 .inputs = analyzed.analysis.inputs},
-                progress);
+  JobResult job =
+      analyze_job(analyzed.ranks, replay_options(r, *machine, analyzed.run.world_size, progress));
+  if (job.interrupted) return interrupted();
+  return answer_of(r, std::move(job),
+                   {.ranks = analyzed.ranks,
+                    .left_out = analyzed.run.ranks.size() - analyzed.ranks.size(),
+                    .inputs = analyzed.analysis.inputs},
+                   progress);
 }
 
 }  // namespace stepscope

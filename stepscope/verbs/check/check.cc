@@ -127,13 +127,14 @@ Messages late_ranks_of(const JobResult& job) {
 
 Result<Done> check_traces(const CheckRequest& r, const DescribedJob& described,
                           const Progress& progress, CheckResult& c) {
-  auto read = read_traces(r.traces, progress);
-  if (!read) return read.error();
+  auto analyzed = analyze_traces(r.traces, progress, [&](const ReadTraces& read) {
+    return job_options(r.traces, progress, read.run.world_size);
+  });
+  if (!analyzed) return analyzed.error();
+  ReadTraces* const read = &analyzed->read;
   c.failures = std::move(read->failures);
   if (read->ranks.empty()) return no_ranks(c.failures, c.input);
-  JobOptions options = job_options(r.traces, progress, read->run.world_size);
-  c.job = analyze_job(read->ranks, options);
-  if (c.job->interrupted) return interrupted();
+  c.job = std::move(analyzed->job);
   withhold_unfounded(*c.job);
   add_gpu_evidence(*c.job, read->ranks, read->gpu_logs, read->run.world_size,
                    r.traces.gpu_log_zone);

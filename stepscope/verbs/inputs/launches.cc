@@ -65,26 +65,24 @@ std::optional<LaunchSteps> launch_of_traces(const std::string& input, const Laun
                               .step_annotation = reading.step_annotation,
                               .kernel_rules = reading.kernel_rules,
                               .threads = reading.threads};
-  const auto read = read_traces(request, progress);
-  if (!read) {
-    fail(progress, failures, read.error());
+  const auto analyzed = analyze_traces(request, progress, [&](const ReadTraces& read) {
+    JobOptions options = job_options(request, progress, read.run.world_size);
+    options.explain = false;
+    return options;
+  });
+  if (!analyzed) {
+    fail(progress, failures, analyzed.error());
     return std::nullopt;
   }
-  failures.insert(failures.end(), read->failures.begin(), read->failures.end());
-  if (read->ranks.empty()) return std::nullopt;
-  JobOptions options = job_options(request, progress, read->run.world_size);
-  options.explain = false;
-  const JobResult job = analyze_job(read->ranks, options);
-  if (job.interrupted) {
-    fail(progress, failures, interrupted());
-    return std::nullopt;
-  }
-  LaunchSteps launch = launch_of(job, read->ranks, input);
+  const auto& [read, job] = *analyzed;
+  failures.insert(failures.end(), read.failures.begin(), read.failures.end());
+  if (read.ranks.empty()) return std::nullopt;
+  LaunchSteps launch = launch_of(job, read.ranks, input);
   if (launch.wall_ns.empty()) {
-    fail(progress, failures, no_whole_step(read->inputs, input));
+    fail(progress, failures, no_whole_step(read.inputs, input));
     return std::nullopt;
   }
-  if (const Message cut = cut_sentence(read->inputs, job); !cut.empty())
+  if (const Message cut = cut_sentence(read.inputs, job); !cut.empty())
     remarks.push_back(msg::plain(say_stopped(cut)));
   if (job.ranks.front().steps.size() == 1 && job.ranks.front().steps.front().name == "window")
     remarks.push_back(msg::steps_not_annotated(input));

@@ -206,6 +206,9 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
     }
     fail(progress, read.failures, e);
   }
+  std::erase_if(files.files, [&](const std::string& file) {
+    return request.refused.contains(shown_name(file));
+  });
   if (request.crew != nullptr)
     if (const auto same = same_files(*request.crew, files.files); !same) return same.error();
   if (const auto stopped = read_gpu_logs(request, progress, files.files, read); !stopped)
@@ -232,6 +235,44 @@ Result<ReadTraces> read_traces(const TracesRequest& request, const Progress& pro
   if (read.ranks.empty() && !read.run.ranks.empty())
     fail(progress, read.failures, no_such_ranks(request, read.run));
   return read;
+}
+
+namespace {
+
+// The files of the rank on which the check failed; all where it was about no single one.
+std::set<std::string> files_of(const Bug& bug, const ReadTraces& read) {
+  std::set<std::string> files;
+  for (const InputReport& i : read.run.inputs)
+    if (!i.error && (!bug.input || i.rank == read.ranks[*bug.input].rank)) files.insert(i.path);
+  return files;
+}
+
+}  // namespace
+
+Result<AnalyzedTraces> analyze_traces(
+    TracesRequest request, const Progress& progress,
+    const std::function<JobOptions(const ReadTraces& read)>& options) {
+  Progress reading_on = progress;
+  std::vector<Error> bugs;
+  for (;;) {
+    auto read = read_traces(request, reading_on);
+    if (!read) return read.error();
+    try {
+      JobResult job = analyze_job(read->ranks, options(*read));
+      if (job.interrupted) return interrupted();
+      read->failures.insert(read->failures.begin(), bugs.begin(), bugs.end());
+      return AnalyzedTraces{*std::move(read), std::move(job)};
+    } catch (const Bug& bug) {
+      // Processes that share the work would wait for each other.
+      if (request.crew != nullptr && request.crew->size() > 1) throw;
+      std::set<std::string> files = files_of(bug, *read);
+      const Error error = refused_for(bug, files.empty() ? "" : *files.begin());
+      if (!bug.input || read->ranks.size() == 1 || files.empty()) return error;
+      fail(progress, bugs, error);
+      request.refused.merge(files);
+      reading_on.failed = {};  // they were reported when the files were read first
+    }
+  }
 }
 
 unsigned threads_of(const TracesRequest& request) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -34,6 +35,7 @@ struct TracesRequest {
   GroupDimensions dimensions{};        // which dimension a process group serves; empty: found
   ParallelSizes sizes{};               // where the traces do not show them
   std::vector<std::string> flags{};    // those above as a command line has them, to print commands
+  std::set<std::string> refused{};     // files of `inputs` that are not read
   unsigned threads = 0;                // 0: all cores
   Crew* crew = nullptr;  // processes that share the work; all of them make this request
 };
@@ -53,6 +55,18 @@ struct ReadTraces {
 // interrupted, wrong rules of names.
 [[nodiscard]] Result<ReadTraces> read_traces(const TracesRequest& request,
                                              const Progress& progress);
+
+struct AnalyzedTraces {
+  ReadTraces read;
+  JobResult job;
+};
+
+// Reads the traces and analyses their ranks with the options that `options` gives for them. A trace
+// on which a check of ours fails is one of `failures`, and the others are read and analysed again
+// without it. Errors: those of read_traces(), interrupted, a check that fails on all traces.
+[[nodiscard]] Result<AnalyzedTraces> analyze_traces(
+    TracesRequest request, const Progress& progress,
+    const std::function<JobOptions(const ReadTraces& read)>& options);
 
 // Why nothing is left where `ranks` is empty: the first failure, or that `input` holds no trace.
 [[nodiscard]] Error no_ranks(std::span<const Error> failures, const std::string& input);

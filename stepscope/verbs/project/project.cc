@@ -407,18 +407,22 @@ Result<ProjectResult> project(const ProjectRequest& r, const Progress& progress)
   const auto asked = read_asked(r);
   if (!asked) return asked.error();
   if (r.traces.inputs.empty()) return Error{.what = "no trace is named", .hint = "name one"};
-  auto read = read_traces(r.traces, progress);
-  if (!read) return read.error();
+  std::optional<Visit> asking;
+  auto analyzed = analyze_traces(r.traces, progress, [&](const ReadTraces& read) {
+    Visit& visit = asking.emplace(Visit{.request = r,
+                                        .asked = *asked,
+                                        .world = read.run.world_size,
+                                        .usual = usual_machine(read.ranks)});
+    JobOptions options = job_options(r.traces, progress, read.run.world_size);
+    options.standing = false;
+    options.visit = [&visit](const WhatIfInputs& in) { visit.answer = visit.ask(in); };
+    return options;
+  });
+  if (!analyzed) return analyzed.error();
+  ReadTraces* const read = &analyzed->read;
+  const JobResult& job = analyzed->job;
+  const Visit& visit = *asking;
   if (read->ranks.empty()) return no_ranks(read->failures, r.traces.inputs.front());
-  Visit visit{.request = r,
-              .asked = *asked,
-              .world = read->run.world_size,
-              .usual = usual_machine(read->ranks)};
-  JobOptions options = job_options(r.traces, progress, read->run.world_size);
-  options.standing = false;
-  options.visit = [&](const WhatIfInputs& in) { visit.answer = visit.ask(in); };
-  const JobResult job = analyze_job(read->ranks, options);
-  if (job.interrupted) return interrupted();
   if (auto none = not_in_traces(r.traces, job)) {
     fail(progress, read->failures, *none);
     return *none;

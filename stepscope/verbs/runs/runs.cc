@@ -141,7 +141,7 @@ bool read_traces_of(Reading& in, const RunFiles& files, const std::vector<Digest
                                           .kernel_rules = in.request.reading.kernel_rules,
                                           .threads = in.request.reading.threads},
                                .job = in.request.job};
-  auto result = analyze(request, in.progress);
+  auto result = or_refused(files.path, [&] { return analyze(request, in.progress); });
   if (!result) {
     fail(in.progress, in.failures, result.error());
     return false;

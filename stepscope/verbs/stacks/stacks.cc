@@ -229,15 +229,18 @@ void join_profiles(const StacksRequest& request, StacksTrace& beside, const Prog
 
 Result<Done> add_trace(const StacksRequest& request, const Progress& progress,
                        StacksResult& result) {
-  auto read = read_traces(request.traces, progress);
-  if (!read) return read.error();
-  result.failures.insert(result.failures.end(), read->failures.begin(), read->failures.end());
-  if (read->ranks.empty()) return Done{};
-  JobOptions options = job_options(request.traces, progress, read->run.world_size);
-  options.explain = false;
-  StacksTrace beside{.inputs = std::move(read->inputs), .job = analyze_job(read->ranks, options)};
-  if (beside.job.interrupted) return interrupted();
-  beside.run = std::move(read->run);
+  auto analyzed = analyze_traces(request.traces, progress, [&](const ReadTraces& read) {
+    JobOptions options = job_options(request.traces, progress, read.run.world_size);
+    options.explain = false;
+    return options;
+  });
+  if (!analyzed) return analyzed.error();
+  ReadTraces& read = analyzed->read;
+  result.failures.insert(result.failures.end(), read.failures.begin(), read.failures.end());
+  if (read.ranks.empty()) return Done{};
+  StacksTrace beside{.inputs = std::move(read.inputs),
+                     .run = std::move(read.run),
+                     .job = std::move(analyzed->job)};
   if (auto none = not_in_traces(request.traces, beside.job))
     fail(progress, result.failures, std::move(*none));
   join_profiles(request, beside, progress, result);
