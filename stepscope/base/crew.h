@@ -5,18 +5,14 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <iterator>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,36 +21,19 @@
 
 namespace stepscope {
 
+// A body of parallel_for() without its type, so that threads are compiled once.
+struct IndexBody {
+  void* its;
+  void (*call)(void* its, std::size_t i);
+};
+void run_indices(std::size_t count, unsigned threads, IndexBody body);
+
 template <class Body>
 void parallel_for(std::size_t count, unsigned threads, Body&& body) {
-  if (threads <= 1 || count <= 1) {
-    for (std::size_t i = 0; i < count; ++i) body(i);
-    return;
-  }
-  std::atomic<std::size_t> next{0};
-  std::exception_ptr thrown;
-  std::mutex guard;
-  const auto work = [&] {
-    try {
-      for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) body(i);
-    } catch (...) {
-      next = count;
-      const std::lock_guard lock(guard);
-      if (!thrown) thrown = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    const std::size_t extra = (count < threads ? count : threads) - 1;
-    others.reserve(extra);
-    try {
-      for (std::size_t t = 0; t < extra; ++t) others.emplace_back(work);
-    } catch (const std::system_error&) {
-      // The system grants no more threads: those that run do the work.
-    }
-    work();
-  }
-  if (thrown) std::rethrow_exception(thrown);
+  run_indices(count, threads,
+              {const_cast<void*>(static_cast<const void*>(&body)), [](void* its, std::size_t i) {
+                 (*static_cast<std::remove_reference_t<Body>*>(its))(i);
+               }});
 }
 
 // Runs body(first, last) for stretches [first, last) of [0, count), each of 65,536 or fewer.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <barrier>
 #include <numeric>
 #include <span>
@@ -122,7 +123,9 @@ TEST(ParallelFor, ThrowsWhatAnIndexThrewAndRunsNoFurtherOnes) {
       EXPECT_TRUE(what.starts_with("stepscope/base/crew_test.cc:")) << what;
       EXPECT_TRUE(what.ends_with(": seven is impossible")) << what;
     }
-    if (threads == 1) EXPECT_EQ(ran, 8);
+    if (threads == 1) {
+      EXPECT_EQ(ran, 8);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #include "stepscope/read/files/read_trace.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <limits>

@@ -2,6 +2,7 @@
 #include "stepscope/read/kineto/kineto.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <utility>
