@@ -32,8 +32,9 @@ struct NamedPath {
   fs::path path;
 };
 
-constexpr std::array<std::string_view, 7> written_files = {
-    "--json", "--html", "--perfetto", "--goal", "--write-machine", "--export", "--metrics"};
+constexpr std::array<std::string_view, 8> written_files = {
+    "--json",          "--html",   "--perfetto", "--goal",
+    "--write-machine", "--export", "--metrics",  "--reproducer"};
 // Directories that are written, or whose drive is used: nothing is read from the files in them.
 constexpr std::array<std::string_view, 8> other_places = {
     "--csv", "--chakra", "--trace", "--checkpoint", "--live", "--keep", "--drive", "--offload"};

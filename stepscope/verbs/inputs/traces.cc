@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "stepscope/base/files/open_source.h"
@@ -19,6 +20,7 @@
 #include "stepscope/read/gpu_log/read_gpu_log.h"
 #include "stepscope/say/phrases.h"
 #include "stepscope/verbs/inputs/other_verbs.h"
+#include "stepscope/verbs/inputs/reproducer.h"
 
 namespace stepscope {
 namespace {
@@ -247,6 +249,34 @@ std::set<std::string> files_of(const Bug& bug, const ReadTraces& read) {
   return files;
 }
 
+// The check that fails when the files alone are analysed; empty if none does.
+std::string failed_check(const TracesRequest& request, const std::string& file,
+                         const std::function<JobOptions(const ReadTraces& read)>& options) {
+  TracesRequest alone = request;
+  alone.inputs = {file};
+  const auto read = read_traces(alone, {});
+  try {
+    if (read) std::ignore = analyze_job(read->ranks, options(*read));
+  } catch (const Bug& bug) {
+    return bug.what();
+  }
+  return {};
+}
+
+// The trace is read once more, because analyses put it on the clock of the job.
+void reproduce(const Bug& bug, const TracesRequest& request, const std::set<std::string>& files,
+               const std::function<JobOptions(const ReadTraces& read)>& options,
+               const Progress& progress, std::vector<Error>& failures) {
+  TracesRequest alone = request;
+  alone.inputs.assign(files.begin(), files.end());
+  const auto read = read_traces(alone, {.stop = progress.stop});
+  if (!read || read->ranks.empty()) return;
+  const auto written = write_reproducer(
+      *read->ranks[0].trace, options(*read).steps, bug.what(), request.reproducer,
+      [&](const std::string& file) { return failed_check(request, file, options); });
+  if (!written) fail(progress, failures, written.error());
+}
+
 }  // namespace
 
 Result<AnalyzedTraces> analyze_traces(
@@ -267,6 +297,8 @@ Result<AnalyzedTraces> analyze_traces(
       if (request.crew != nullptr && request.crew->size() > 1) throw;
       std::set<std::string> files = files_of(bug, *read);
       const Error error = refused_for(bug, files.empty() ? "" : *files.begin());
+      if (!request.reproducer.empty() && !files.empty())
+        reproduce(bug, request, files, options, progress, bugs);
       if (!bug.input || read->ranks.size() == 1 || files.empty()) return error;
       fail(progress, bugs, error);
       request.refused.merge(files);

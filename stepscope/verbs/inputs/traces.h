@@ -36,8 +36,9 @@ struct TracesRequest {
   ParallelSizes sizes{};               // where the traces do not show them
   std::vector<std::string> flags{};    // those above as a command line has them, to print commands
   std::set<std::string> refused{};     // files of `inputs` that are not read
-  unsigned threads = 0;                // 0: all cores
-  Crew* crew = nullptr;  // processes that share the work; all of them make this request
+  std::string reproducer{};  // file to write for a trace on which a check fails; empty: none
+  unsigned threads = 0;      // 0: all cores
+  Crew* crew = nullptr;      // processes that share the work; all of them make this request
 };
 
 struct ReadTraces {
@@ -63,7 +64,8 @@ struct AnalyzedTraces {
 
 // Reads the traces and analyses their ranks with the options that `options` gives for them. A trace
 // on which a check of ours fails is one of `failures`, and the others are read and analysed again
-// without it. Errors: those of read_traces(), interrupted, a check that fails on all traces.
+// without it. `request.reproducer` gets the rows on which the check fails. Errors: those of
+// read_traces(), interrupted, a check that fails on all traces.
 [[nodiscard]] Result<AnalyzedTraces> analyze_traces(
     TracesRequest request, const Progress& progress,
     const std::function<JobOptions(const ReadTraces& read)>& options);

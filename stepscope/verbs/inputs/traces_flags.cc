@@ -176,6 +176,12 @@ void declare_trace_inputs(CLI::App& app, TracesFlags& f) {
       ->type_name("FILE")
       ->group("Process groups");
   declare_threads(app, f.request.threads, "Performance");
+  app.add_option(
+         "--reproducer", f.request.reproducer,
+         "If a check of stepscope fails on a trace, write the rows of that step there, with "
+         "the names of the program replaced, for a report")
+      ->type_name("FILE")
+      ->group("Outputs");
 }
 
 void declare_traces(CLI::App& app, TracesFlags& f) {
