@@ -28,8 +28,9 @@ constexpr int thorough_level = 9;  // where that makes a frame smaller
 // Columns share a frame until it has this number of bytes: the columns of a small trace are alike.
 constexpr std::size_t frame_bytes = 1 << 16;
 
+// What a reader takes: files that would take more memory than both are no digests.
 constexpr std::uint64_t always_allowed = 16 << 20;
-constexpr std::uint64_t most_growth = 1000;
+constexpr std::uint64_t most_growth = 1000;  // times the bytes of the file
 
 constexpr std::string_view string_table = "strings";
 
@@ -55,6 +56,24 @@ std::string compressed(std::string_view bytes, int level) {
       ZSTD_compress2(context.get(), out.data(), out.size(), bytes.data(), bytes.size());
   check(ZSTD_isError(size) == 0, "zstd compresses into a buffer of the size that it asks for");
   out.resize(size);
+  return out;
+}
+
+// The memory that a column takes in a reader.
+std::uint64_t memory_of(const StoredTable& table, const StoredColumn& column) {
+  return column.bytes + table.rows * sizeof(std::int64_t);
+}
+
+// The bytes that a compressed part of `memory` bytes lacks for a reader to take it: repeated steps
+// may compress a million times. A skippable frame of zstd, which decompression passes over.
+std::string padding_of(std::uint64_t memory, std::uint64_t stored) {
+  constexpr std::uint32_t skippable = 0x184D2A50;
+  const std::uint64_t least = (memory + most_growth - 1) / most_growth;
+  if (memory <= always_allowed || stored >= least) return {};
+  std::string out;
+  append_number(out, skippable);
+  append_number(out, static_cast<std::uint32_t>(least - stored));
+  out.resize(out.size() + (least - stored));
   return out;
 }
 
@@ -164,6 +183,22 @@ Result<StoredTrace> encode_trace(const Trace& trace, unsigned threads, const Sto
   return stored;
 }
 
+// Makes the columns as large as a reader wants them for the memory that they take.
+void pad_columns(DigestHeader& header, std::string& body) {
+  std::uint64_t memory = 0;
+  StoredColumn* last = nullptr;
+  for (StoredTrace& trace : header.traces)
+    for (StoredTable& table : trace.tables)
+      for (StoredColumn& column : table.columns) {
+        memory += memory_of(table, column);
+        last = &column;
+      }
+  if (last == nullptr) return;
+  const std::string padding = padding_of(memory, body.size());
+  *last->stored += padding.size();
+  body += padding;
+}
+
 Error damaged(const std::string& path, std::uint64_t byte, std::string what) {
   return {.what = std::move(what),
           .file = path,
@@ -256,7 +291,7 @@ Result<Parts> place_parts(const Head& head, std::string_view bytes, const std::s
         if (stored.bytes > most || table.rows > most ||
             (!stored.text && stored.bytes > most_encoded_bytes(table.rows)))
           return damaged(path, frame.at, "column " + name + " is too large");
-        memory += stored.bytes + table.rows * sizeof(std::int64_t);
+        memory += memory_of(table, stored);
         if (memory > most)
           return damaged(path, frame.at, "the columns of the digest are too large");
         frame.bytes += stored.bytes;
@@ -399,7 +434,8 @@ Result<std::string> assemble_digest(const DigestHeader& header, std::string_view
     return Error{.what = "the metadata takes more than 256 MiB",
                  .file = header.source.path,
                  .hint = "analyse the trace itself"};
-  const std::string head = compressed(json, thorough_level);
+  std::string head = compressed(json, thorough_level);
+  head += padding_of(json.size(), head.size());
   std::string out(magic);
   append_number(out, digest_version);
   append_number(out, static_cast<std::uint32_t>(json.size()));
@@ -418,6 +454,7 @@ Result<std::string> encode_digest(const DigestSource& source, std::span<const Tr
     if (!stored) return stored.error();
     header.traces.push_back(*std::move(stored));
   }
+  pad_columns(header, body);
   return assemble_digest(header, body);
 }
 

@@ -164,6 +164,31 @@ TEST(DigestFile, HoldsWholeTraces) {
   }
 }
 
+// Rows that repeat compress so well that a reader could take the file for a bomb.
+TEST(DigestFile, HoldsTracesThatRepeat) {
+  for (const std::int64_t rows : {1, 1'000, 150'000, 500'000}) {
+    std::vector<Trace> traces(2);
+    for (Trace& t : traces) {
+      t.metadata.path = "a.json";
+      t.tracks.push_back({.pid = 1, .tid = 7});
+      const StringId name = t.strings.intern("gemm");
+      for (std::int64_t i = 0; i < rows; ++i)
+        append(t, {.start = Ns{i * 1000}, .dur = Ns{10}, .name = name});
+      seal(t);
+    }
+    const std::string bytes = encoded(traces);
+    auto back = decode_digest(bytes, "d");
+    ASSERT_TRUE(back) << rows << " rows, " << bytes.size() << " bytes: " << back.error().message();
+    ASSERT_EQ(back->size(), 2U);
+    for (std::size_t t = 0; t < 2; ++t) {
+      seal((*back)[t]);
+      EXPECT_EQ((*back)[t].slices.start, traces[t].slices.start);
+      EXPECT_EQ((*back)[t].slices.dur, traces[t].slices.dur);
+    }
+    EXPECT_LT(bytes.size(), 3'000 + static_cast<std::size_t>(rows)) << "and stays small";
+  }
+}
+
 TEST(DigestFile, TellsWhatItWasMadeFrom) {
   const auto head = digest_header(encoded(traces_of(1, 50, 2)), "d");
   ASSERT_TRUE(head);
