@@ -37,9 +37,14 @@ TrainAccount::TrainAccount(zero::Engine& engine, RankRecorder& recorder, int ran
       progress_(progress),
       shared_steps_(engine.cursor().step) {}
 
-Result<Done> TrainAccount::open_metrics(const std::string& text) {
-  const auto target = metrics_target(text);
+Result<Done> TrainAccount::open_metrics(const std::string& text, const std::string& token_file) {
+  auto target = metrics_target(text);
   if (!target) return target.error();
+  if (!token_file.empty()) {
+    auto token = read_token(token_file);
+    if (!token) return token.error();
+    target->token = std::move(*token);
+  }
   auto output = MetricsOutput::open(*target);
   if (!output) return output.error();
   metrics_ = std::move(*output);

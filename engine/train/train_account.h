@@ -32,7 +32,7 @@ class TrainAccount {
 
   // Rank 0: opens where metrics go, and notes a port. Error: the port is taken, the file cannot be
   // written.
-  [[nodiscard]] Result<Done> open_metrics(const std::string& text);
+  [[nodiscard]] Result<Done> open_metrics(const std::string& text, const std::string& token_file);
   void set_references(const ReferenceRates& references) { references_ = references; }
 
   // Whether this rank finds that it is time to share: rank 0 once a second, or a rank whose

@@ -214,8 +214,14 @@ void declare_views(CLI::App& app, TrainFlags& f) {
       ->default_str("2,1,5,1")
       ->type_name("WAIT,WARMUP,ACTIVE,REPEAT")
       ->group(group);
-  app.add_option("--metrics", f.request.metrics, "Port of localhost, or file, for OpenMetrics")
-      ->type_name("PORT|FILE")
+  app.add_option("--metrics", f.request.metrics,
+                 "Port of localhost, or of the address before it, or file, for OpenMetrics")
+      ->type_name("[ADDRESS:]PORT|FILE")
+      ->group(group);
+  app.add_option("--token-file", f.request.token_file,
+                 "The first line of this file is asked of clients of --metrics (Authorization: "
+                 "Bearer, or ?token=); required for addresses other than 127.0.0.1")
+      ->type_name("FILE")
       ->group(group);
   app.add_option("--live", f.request.live,
                  "Append a line per rank and step to files in this directory, for stepscope live")

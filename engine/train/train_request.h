@@ -138,6 +138,7 @@ struct TrainRequest {
   std::string trace{};               // directory for rank_N.json.gz, which is made; empty: none
   TraceSchedule trace_steps{};       // which steps that has
   std::string metrics{};             // OpenMetrics: a port of localhost, or a file; empty: none
+  std::string token_file{};          // its first line is asked of clients of `metrics`
   std::string live{};                // directory for a file of steps of each rank, which is made,
                                      // for `stepscope live`; empty: none
   std::vector<TrainFault> faults{};  // that the run is to show

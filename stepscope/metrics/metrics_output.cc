@@ -58,8 +58,9 @@ Result<MetricsTarget> metrics_target(std::string_view text) {
 Result<std::unique_ptr<MetricsOutput>> MetricsOutput::open(const MetricsTarget& target) {
   std::unique_ptr<MetricsOutput> out(new MetricsOutput);
   if (target.port) {
-    auto endpoint = TextEndpoint::open({.address = target.address, .port = *target.port},
-                                       metrics_texts(no_metrics));
+    auto endpoint =
+        TextEndpoint::open({.address = target.address, .port = *target.port, .token = target.token},
+                           metrics_texts(no_metrics));
     if (!endpoint) return endpoint.error();
     out->endpoint_ = std::move(*endpoint);
     return out;

@@ -21,6 +21,7 @@ struct MetricsTarget {
   std::optional<std::uint16_t> port{};  // 0: any free one
   std::string address = "127.0.0.1";    // IPv4 address that the port listens on
   std::string file{};                   // used without a port
+  std::string token{};                  // asked of clients of the port; empty: of nobody
 };
 // Parses "9400", "0.0.0.0:9400", or a file name. Error: a number that is not a port.
 [[nodiscard]] Result<MetricsTarget> metrics_target(std::string_view text);

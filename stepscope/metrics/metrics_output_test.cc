@@ -100,6 +100,54 @@ TEST(MetricsOutput, APortThatIsTakenIsAClearError) {
   EXPECT_NE(nowhere.error().message().find("'localhost' is no IPv4 address"), std::string::npos);
 }
 
+// A page of another site can have its own name resolve to this host and then ask it.
+TEST(MetricsOutput, AnswersThisHostAlone) {
+  const auto output = endpoint();
+  const auto ask_for = [&](const std::string& host) {
+    return ask(output->port(),
+               "GET /metrics HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
+  };
+  for (const char* host : {"localhost", "LocalHost:80", "a.localhost:9400", "127.0.0.1",
+                           "127.0.0.1:9400", "10.1.2.3:80", "[::1]:9400"})
+    EXPECT_TRUE(ask_for(host).starts_with("HTTP/1.1 200 ")) << host << ": " << ask_for(host);
+  for (const char* host : {"evil.example", "evil.example:9400", "localhost.evil.example",
+                           "127.0.0.1.evil.example", "evillocalhost", "[evil]", "[::1", ""})
+    EXPECT_FALSE(ask_for(host).starts_with("HTTP/1.1 200 ")) << host;
+  EXPECT_TRUE(ask_for("evil.example").starts_with("HTTP/1.1 403 "));
+  EXPECT_TRUE(ask(output->port(), "GET /metrics HTTP/1.0\r\n\r\n").find(" 200 ") !=
+              std::string::npos)
+      << "no browser asks without a Host";
+}
+
+TEST(MetricsOutput, OtherAddressesNeedAToken) {
+  const auto open = MetricsOutput::open({.port = std::uint16_t{0}, .address = "0.0.0.0"});
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().message(),
+            "0.0.0.0:0 would show the job to everybody in the network; give --token-file, or serve "
+            "on 127.0.0.1");
+  const auto guarded = MetricsOutput::open(
+      {.port = std::uint16_t{0}, .address = "0.0.0.0", .token = "a long random word"});
+  ASSERT_TRUE(guarded) << guarded.error().message();
+  const std::string request = "GET /metrics HTTP/1.1\r\nHost: node7\r\nConnection: close\r\n";
+  EXPECT_TRUE(ask((*guarded)->port(), request + "\r\n").starts_with("HTTP/1.1 401 "));
+  EXPECT_TRUE(ask((*guarded)->port(), request + "Authorization: Bearer a long random word\r\n\r\n")
+                  .starts_with("HTTP/1.1 200 "));
+}
+
+// Of many clients those have to go that are silent, and the one that asks is answered.
+TEST(MetricsOutput, SilentClientsMakeRoom) {
+  auto text = TextEndpoint::open({.most_clients = 20}, {{.path = "/", .type = "a", .text = "b"}});
+  ASSERT_TRUE(text) << text.error().message();
+  const std::uint16_t port = (*text)->port();
+  std::vector<int> silent;
+  for (int i = 0; i < 60; ++i) silent.push_back(connect_to(port));
+  EXPECT_TRUE(get(port, "/").ends_with("\r\n\r\nb"));
+  char byte = 0;
+  EXPECT_EQ(::recv(silent.front(), &byte, 1, 0), 0) << "the first is disconnected";
+  EXPECT_EQ(::recv(silent.back(), &byte, 1, MSG_DONTWAIT), -1) << "the last is not";
+  for (const int client : silent) ::close(client);
+}
+
 TEST(MetricsOutput, ClientsThatSayNothingOrTooMuchDoNotStopIt) {
   const auto output = endpoint();
   output->publish("x 1\n# EOF\n");

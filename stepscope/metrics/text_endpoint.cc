@@ -13,12 +13,17 @@
 #include <system_error>
 #include <utility>
 
+#include "stepscope/base/files/open_source.h"
+
 namespace stepscope {
 namespace {
 
 constexpr unsigned patience = 10;  // seconds that a client may be silent
 constexpr int backlog = 128;
 constexpr std::size_t most_request = 8192;
+// Connections that the library may have beyond those that are served, until it has closed the
+// silent ones.
+constexpr unsigned spare = 64;
 
 Error socket_error(const std::string& doing, const std::string& place, int code) {
   Error error{.what = doing + " " + place + ": " + std::generic_category().message(code)};
@@ -30,7 +35,10 @@ Error socket_error(const std::string& doing, const std::string& place, int code)
   return error;
 }
 
-Result<int> listen_at(const std::string& address, std::uint16_t port) {
+bool is_loopback(const in_addr& address) { return ntohl(address.s_addr) >> 24 == 127; }
+
+Result<int> listen_at(const EndpointOptions& options) {
+  const auto& [address, port, token, most_clients] = options;
   const std::string place = address + ":" + std::to_string(port);
   sockaddr_in at{};
   at.sin_family = AF_INET;
@@ -38,6 +46,10 @@ Result<int> listen_at(const std::string& address, std::uint16_t port) {
   if (::inet_pton(AF_INET, address.c_str(), &at.sin_addr) != 1)
     return Error{.what = "'" + address + "' is no IPv4 address",
                  .hint = "give PORT, ADDRESS:PORT or a file name"};
+  if (token.empty() && !is_loopback(at.sin_addr))
+    return Error{.what = place + " would show the job to everybody in the network",
+                 .hint = "give --token-file, or serve on 127.0.0.1",
+                 .code = ErrorCode::refused};
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0) return socket_error("cannot open a socket for", place, errno);
   const int on = 1;  // allows a port with lingering connections
@@ -86,25 +98,49 @@ bool may_read(MHD_Connection* connection, const std::string& token) {
   return equal(given, token);
 }
 
+int socket_of(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info == nullptr ? -1 : info->connect_fd;
+}
+
+// Whether a browser asks for this host, not for a name that somebody has made resolve to it.
+// Programs that send no Host are no browsers.
+bool is_own_host(const char* header) {
+  if (header == nullptr) return true;
+  std::string host = header;
+  if (host.starts_with('[')) {
+    const std::size_t end = host.find(']');
+    in6_addr ignored{};
+    return end != std::string::npos &&
+           ::inet_pton(AF_INET6, host.substr(1, end - 1).c_str(), &ignored) == 1;
+  }
+  host.resize(std::min(host.size(), host.find(':')));
+  std::ranges::transform(host, host.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  });
+  in_addr ignored{};
+  return host == "localhost" || host.ends_with(".localhost") ||
+         ::inet_pton(AF_INET, host.c_str(), &ignored) == 1;
+}
+
 MHD_Result answer(void* endpoint, MHD_Connection* connection, const char* path, const char* method,
                   const char* /*version*/, const char* /*upload*/, std::size_t* /*upload_size*/,
                   void** /*state*/) {
   auto& served = *static_cast<TextEndpoint*>(endpoint);
+  served.asked(socket_of(connection));
   const std::string_view asked = method;
   if (asked != MHD_HTTP_METHOD_GET && asked != MHD_HTTP_METHOD_HEAD)
     return send(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET only\n");
+  if (served.token().empty() &&
+      !is_own_host(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
+    return send(connection, MHD_HTTP_FORBIDDEN, "this is for localhost: ask it by that name\n");
   if (!may_read(connection, served.token()))
     return send(connection, MHD_HTTP_UNAUTHORIZED, "this needs the token\n");
   MHD_Response* response = served.response(path);
   if (response == nullptr)
     return send(connection, MHD_HTTP_NOT_FOUND, "there is: " + served.paths() + "\n");
   return MHD_queue_response(connection, MHD_HTTP_OK, response);
-}
-
-int socket_of(MHD_Connection* connection) {
-  const MHD_ConnectionInfo* info =
-      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  return info == nullptr ? -1 : info->connect_fd;
 }
 
 void notice(void* endpoint, MHD_Connection* connection, void** /*state*/,
@@ -124,9 +160,33 @@ void completed(void* endpoint, MHD_Connection* connection, void** /*state*/,
 
 }  // namespace
 
+Result<std::string> read_token(const std::string& path) {
+  auto text = read_text(path);
+  if (!text) return text;
+  std::string token = text->substr(0, text->find('\n'));
+  if (token.ends_with('\r')) token.pop_back();
+  constexpr std::size_t shortest = 16;
+  if (token.size() < shortest)
+    return Error{.what = "its first line has fewer than 16 characters",
+                 .file = path,
+                 .hint = "write a long random word into it: openssl rand -hex 32"};
+  return token;
+}
+
 void TextEndpoint::connected(int socket) {
   const std::lock_guard lock(guard_);
-  clients_[socket] = std::chrono::steady_clock::now();
+  clients_[socket] = {.since = std::chrono::steady_clock::now()};
+  make_room();
+}
+
+void TextEndpoint::asked(int socket) {
+  const std::lock_guard lock(guard_);
+  clients_[socket].answering = true;
+}
+
+void TextEndpoint::answered(int socket) {
+  const std::lock_guard lock(guard_);
+  clients_[socket] = {.since = std::chrono::steady_clock::now()};
 }
 
 // The server closes a socket after it has said so.
@@ -135,16 +195,32 @@ void TextEndpoint::disconnected(int socket) {
   clients_.erase(socket);
 }
 
+// Shuts down the sockets that have had no request for longest, except those that have one answered.
+void TextEndpoint::make_room() {
+  const auto stays = [](const auto& client) { return !client.second.leaving; };
+  auto many = static_cast<std::size_t>(std::ranges::count_if(clients_, stays));
+  for (; many > most_clients_; --many) {
+    auto longest = clients_.end();
+    for (auto at = clients_.begin(); at != clients_.end(); ++at)
+      if (stays(*at) && !at->second.answering &&
+          (longest == clients_.end() || at->second.since < longest->second.since))
+        longest = at;
+    if (longest == clients_.end()) return;
+    longest->second.leaving = true;
+    ::shutdown(longest->first, SHUT_RDWR);
+  }
+}
+
 void TextEndpoint::disconnect_slow() {
   const std::lock_guard lock(guard_);
   const auto now = std::chrono::steady_clock::now();
-  for (const auto& [socket, since] : clients_)
-    if (now - since > longest_request) ::shutdown(socket, SHUT_RDWR);
+  for (const auto& [socket, client] : clients_)
+    if (now - client.since > longest_request) ::shutdown(socket, SHUT_RDWR);
 }
 
 Result<std::unique_ptr<TextEndpoint>> TextEndpoint::open(const EndpointOptions& options,
                                                          std::vector<ServedText> texts) {
-  const auto listener = listen_at(options.address, options.port);
+  const auto listener = listen_at(options);
   if (!listener) return listener.error();
   sockaddr_in bound{};
   socklen_t size = sizeof bound;
@@ -153,11 +229,12 @@ Result<std::unique_ptr<TextEndpoint>> TextEndpoint::open(const EndpointOptions& 
   endpoint->port_ = ntohs(bound.sin_port);
   endpoint->place_ = options.address + ':' + std::to_string(endpoint->port_);
   endpoint->token_ = options.token;
+  endpoint->most_clients_ = options.most_clients;
   endpoint->take(std::move(texts));
   endpoint->daemon_ = MHD_start_daemon(
       MHD_USE_EPOLL_INTERNAL_THREAD, 0, nullptr, nullptr, answer, endpoint.get(),
       MHD_OPTION_LISTEN_SOCKET, *listener, MHD_OPTION_CONNECTION_TIMEOUT, patience,
-      MHD_OPTION_CONNECTION_LIMIT, options.most_clients, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+      MHD_OPTION_CONNECTION_LIMIT, options.most_clients + spare, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
       most_request, MHD_OPTION_NOTIFY_CONNECTION, notice, endpoint.get(),
       MHD_OPTION_NOTIFY_COMPLETED, completed, endpoint.get(), MHD_OPTION_END);
   // Whether the library has closed the socket then is not documented, so it is not closed twice.

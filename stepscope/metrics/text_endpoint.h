@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// An HTTP endpoint on a port of this host that answers GET with the last texts. GNU libmicrohttpd
-// serves all clients at once from one thread, so clients that say nothing delay nobody. They are
-// disconnected after 10 s. Memory: the texts, those that clients still read, and 8 KiB a client;
-// longer requests are refused.
+// An HTTP endpoint on a port of this host that answers GET with the last texts: the one server of
+// the program. GNU libmicrohttpd serves all clients at once from one thread, so clients that say
+// nothing delay nobody. They are disconnected after 10 s, and sooner where there are many clients.
+// Memory: the texts, those that clients still read, and 8 KiB a client; longer requests are
+// refused.
+//
+// Without a token the endpoint is for this host alone: it takes only loopback addresses, and
+// requests for "localhost" or an IP address. A page of another site could otherwise read it under a
+// name of its own that it has resolve to this host.
 #pragma once
 
 #include <atomic>
@@ -36,15 +41,18 @@ struct EndpointOptions {
   std::uint16_t port = 0;             // 0: any free one
   // Asked of clients, as "Authorization: Bearer TOKEN" or "?token=TOKEN"; empty: of nobody.
   std::string token{};
-  unsigned most_clients = 1000;  // at once; others are turned away
+  unsigned most_clients = 256;  // at once; of more, the one that has been silent longest has to go
 };
+
+// The first line of the file, at least 16 characters.
+[[nodiscard]] Result<std::string> read_token(const std::string& path);
 
 class TextEndpoint {
  public:
   static constexpr std::chrono::seconds longest_request{20};
 
-  // Errors: the address does not belong to this host, the port is taken or not allowed; the error
-  // gives a remedy.
+  // Errors: the address needs a token, or does not belong to this host; the port is taken or not
+  // allowed. The error gives a remedy.
   [[nodiscard]] static Result<std::unique_ptr<TextEndpoint>> open(const EndpointOptions& options,
                                                                   std::vector<ServedText> texts);
   ~TextEndpoint();
@@ -63,7 +71,8 @@ class TextEndpoint {
   [[nodiscard]] const std::string& token() const { return token_; }
   [[nodiscard]] std::string paths();
   void connected(int socket);
-  void answered(int socket) { connected(socket); }
+  void asked(int socket);
+  void answered(int socket);
   void disconnected(int socket);
 
  private:
@@ -75,6 +84,7 @@ class TextEndpoint {
   void take(std::vector<ServedText> texts);
   void take_fresh();
   void disconnect_slow();
+  void make_room();
 
   MHD_Daemon* daemon_ = nullptr;
   std::uint16_t port_ = 0;
@@ -82,9 +92,14 @@ class TextEndpoint {
   std::string token_;
   std::vector<Served> served_;  // owned by the server's thread
   std::atomic<std::vector<ServedText>*> fresh_{nullptr};
+  struct Client {
+    std::chrono::steady_clock::time_point since{};  // when it connected or had its last answer
+    bool answering = false;                         // its request is whole
+    bool leaving = false;                           // its socket is shut down
+  };
   std::mutex guard_;
-  // By socket: when it was connected or had its last answer.
-  std::map<int, std::chrono::steady_clock::time_point> clients_;  // under guard_
+  std::map<int, Client> clients_;  // by socket, under guard_
+  std::size_t most_clients_ = 0;
 };
 
 }  // namespace stepscope

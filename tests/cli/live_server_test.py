@@ -31,7 +31,7 @@ def page_within(place, seconds):
     while time.monotonic() - begin < seconds:
         try:
             with connect(place) as client:
-                client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                 answer = b""
                 while chunk := client.recv(65536):
                     answer += chunk
@@ -106,6 +106,11 @@ with tempfile.TemporaryDirectory() as folder:
         page_within(place, 10)
         before = memory(process)
 
+        with connect(place) as other:  # a name of another site that resolves to this host
+            other.sendall(b"GET /state.json HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+            answer = other.recv(100)
+            if not answer.startswith(b"HTTP/1.1 403"):
+                sys.exit(f"FAILED: a request for evil.example was answered with {answer}")
         endless_header(place)
         page_within(place, 10)
 

@@ -159,6 +159,9 @@ def main():
         assert refused.returncode == 1, refused
         assert len(lines) == 1 and f'127.0.0.1:{port}' in lines[0] and 'choose another' in lines[0], lines
         # A file that is replaced as a whole.
+        open_to_all = subprocess.run(common + ['--steps', '3', '--metrics', '0.0.0.0:0'], capture_output=True, text=True,
+                                     cwd=folder, check=False)
+        assert open_to_all.returncode == 2 and '--token-file' in open_to_all.stderr, open_to_all.stderr
         done = subprocess.run(common + ['--steps', '3', '--metrics', 'metrics.txt'], capture_output=True, text=True,
                               cwd=folder, check=False)
         assert done.returncode == 0, done.stderr
