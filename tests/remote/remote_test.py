@@ -320,6 +320,19 @@ class Remote(unittest.TestCase):
             begin = time.monotonic()
             self.refused(server.url + "/t.json", "STEPSCOPE_URL_TIMEOUT", STEPSCOPE_URL_TIMEOUT="1")
             self.assertLess(time.monotonic() - begin, 15)
+
+            def dripping(handler):
+                handler.send_response(200)
+                handler.send_header("Content-Length", "1000000")
+                handler.end_headers()
+                for _ in range(40):  # two bytes a second
+                    handler.wfile.write(b"{ ")
+                    handler.wfile.flush()
+                    time.sleep(1)
+                return True
+
+            server.files.faults["/drip.json"] = dripping
+            self.refused(server.url + "/drip.json", "1024 bytes/sec", STEPSCOPE_URL_TIMEOUT="2")
             gone = server.url
         self.refused(gone + "/t.json", "cannot be read", "check host and port")
         self.refused("http://no-such-host.invalid/t.json", "cannot be read", "name of the host")
@@ -363,6 +376,19 @@ class Remote(unittest.TestCase):
             self.refused(server.url + "/rank0.json", "CURL_CA_BUNDLE")
             self.json_of([server.url + "/rank0.json"], CURL_CA_BUNDLE=pair + ".crt")
             self.refused(server.url + "/down.json", "https", CURL_CA_BUNDLE=pair + ".crt")
+            # AWS_CA_BUNDLE is for s3:// alone, and CURL_CA_BUNDLE is before it.
+            self.refused(
+                server.url + "/rank0.json", "CURL_CA_BUNDLE", AWS_CA_BUNDLE=pair + ".crt"
+            )
+            both = {"CURL_CA_BUNDLE": pair + ".crt", "AWS_CA_BUNDLE": "/no/such/file.pem"}
+            self.json_of([server.url + "/rank0.json"], **both)
+        with Server(S3Handler, context=context) as server:
+            server.files.signed = False
+            server.files.bytes["/traces/rank0.json"] = self.small[0]
+            s3 = {"AWS_ENDPOINT_URL": server.url, "AWS_REGION": REGION}
+            self.json_of(["s3://traces/rank0.json"], AWS_CA_BUNDLE=pair + ".crt", **s3)
+            self.json_of(["s3://traces/rank0.json"], **both, **s3)
+            self.refused("s3://traces/rank0.json", "CURL_CA_BUNDLE", **s3)
 
     def test_no_libcurl(self):
         # A file of this name that is not a library stands first on the path of libraries.

@@ -16,11 +16,24 @@ namespace {
 constexpr int most_tries = 3;
 constexpr long default_timeout_s = 30;
 
-// Seconds without a byte, and for a connection, after which a transfer is given up.
+// A slower transfer is of no use: a trace of 100 MB would take a day.
+constexpr long least_bytes_per_second = 1024;
+
+// Seconds below this rate, and for a connection, after which a transfer is given up.
 long timeout_seconds() {
   const char* text = std::getenv("STEPSCOPE_URL_TIMEOUT");
   const auto seconds = text == nullptr ? std::nullopt : leading_number<long>(text);
   return seconds && *seconds > 0 ? *seconds : default_timeout_s;
+}
+
+// The file of CURL_CA_BUNDLE; AWS_CA_BUNDLE is for S3 alone. Null: those of the system.
+const char* trusted_certificates(bool s3) {
+  for (const char* variable : {"CURL_CA_BUNDLE", "AWS_CA_BUNDLE"}) {
+    const char* file = std::getenv(variable);
+    if (file != nullptr && *file != '\0') return file;
+    if (!s3) break;
+  }
+  return nullptr;
 }
 
 struct Transfer {
@@ -185,15 +198,13 @@ Result<HttpAnswer> HttpConnection::get(const std::string& url, const RemoteReque
   set(curl::protocols, allowed);
   set(curl::redirect_protocols, allowed);
   set(curl::connect_seconds, timeout_seconds());
-  set(curl::low_speed_limit, 1L);  // bytes in a second
+  set(curl::low_speed_limit, least_bytes_per_second);
   set(curl::low_speed_seconds, timeout_seconds());
   set(curl::no_progress, 0L);
   set(curl::progress_function, &asked_to_end);
   set(curl::write_function, &take_body);
   set(curl::header_function, &take_header);
-  for (const char* variable : {"CURL_CA_BUNDLE", "AWS_CA_BUNDLE"})
-    if (const char* file = std::getenv(variable); file != nullptr && *file != '\0')
-      set(curl::ca_file, file);
+  if (const char* file = trusted_certificates(is_s3(url))) set(curl::ca_file, file);
   for (int tries = 1;; ++tries) {
     Transfer transfer{.most_bytes = most_bytes,
                       .likely_bytes = part && part->begin > 0 ? part->size : 0,
