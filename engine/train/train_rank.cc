@@ -80,6 +80,7 @@ class TrainRun {
   [[nodiscard]] Result<Done> prepare();
   [[nodiscard]] Result<Done> places() const;
   [[nodiscard]] Result<Done> start_from();
+  [[nodiscard]] Result<Done> load_last_whole();
   [[nodiscard]] Result<Done> agree_on(const Result<Done>& mine, std::string_view what);
   [[nodiscard]] Result<Done> open_account();
   [[nodiscard]] Result<TrainResult> finish();
@@ -186,15 +187,42 @@ Result<Done> TrainRun::start_from() {
     if (speaks() && path > *latest)
       progress_.say(TrainNote::Kind::skipping,
                     fmt::format("skipping {}: its COMMIT is missing or damaged", path));
-  if (speaks()) progress_.say(TrainNote::Kind::resuming, "going on from " + *latest);
-  auto loaded = zero::load_checkpoint(*engine_, comm_, *latest);
-  if (loaded) return loaded;
-  Error error = loaded.error();
-  const auto all = zero::committed_checkpoints(request_.checkpoint);
-  if (all.size() > 1 && error.code != ErrorCode::other_model)
-    error.hint += fmt::format("; with {} moved away, --resume goes on from {}", all.back(),
-                              all[all.size() - 2]);
-  return error;
+  return load_last_whole();
+}
+
+// A checkpoint that one rank cannot read is none for all of them. It is renamed, so that it does
+// not count among those that are kept.
+Result<Done> TrainRun::load_last_whole() {
+  std::vector<std::string> left = zero::committed_checkpoints(request_.checkpoint);
+  std::vector<std::string> unreadable;
+  Result<Done> first = Done{};
+  for (; !left.empty(); left.pop_back()) {
+    auto loaded = zero::load_checkpoint(*engine_, comm_, left.back());
+    if (loaded) {
+      if (speaks())
+        for (const std::string& path : unreadable) zero::set_aside_checkpoint(path);
+      if (speaks()) progress_.say(TrainNote::Kind::resuming, "going on from " + left.back());
+      return loaded;
+    }
+    if (first) first = loaded;
+    const ErrorCode code = loaded.error().code;
+    constexpr std::int64_t stops = -1;
+    std::array<std::int64_t, 1> reader = {code == ErrorCode::other_model  ? stops
+                                          : code == ErrorCode::other_rank ? comm_.size()
+                                                                          : comm_.rank()};
+    const auto agreed =
+        wait_for(comm_, all_reduce(comm_, reader, "unreadable checkpoints", Reduction::min));
+    if (!agreed) return agreed.error();
+    if (reader[0] == stops) break;
+    if (left.size() > 1 && speaks())
+      progress_.say(TrainNote::Kind::skipping,
+                    fmt::format("skipping {}: {}", left.back(),
+                                code == ErrorCode::other_rank
+                                    ? fmt::format("rank {} cannot read its part", reader[0])
+                                    : loaded.error().message()));
+    unreadable.push_back(left.back());
+  }
+  return first;
 }
 
 // If one rank failed, all ranks stop. The first rank that knows the reason reports it.
@@ -220,7 +248,7 @@ Result<Done> TrainRun::open_account() {
     step_file_ = std::make_unique<StepFile>(std::move(*file));
   }
   if (request_.metrics.empty() || !speaks()) return Done{};
-  return account_->open_metrics(request_.metrics);
+  return account_->open_metrics(request_.metrics, request_.token_file);
 }
 
 // From the end of the step before: what lies between two steps belongs to the later one.

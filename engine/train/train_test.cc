@@ -215,6 +215,51 @@ TEST_F(TrainCall, SaysWhichDamagedCheckpointItSkipsAndNeverStartsAnewBesideOnes)
       << refused.error().message();
 }
 
+// Its COMMIT and its manifest are whole, the state of a rank is not.
+TEST_F(TrainCall, GoesOnFromTheCheckpointBeforeOneWhoseStateIsDamaged) {
+  TrainRequest request = small();
+  request.steps = 4;
+  const auto whole = train(request);
+  ASSERT_TRUE(whole) << whole.error().message();
+  for (const int damaged_rank : {0, 1}) {
+    for (const bool cut : {false, true}) {
+      request.checkpoint =
+          path(std::string("state-") + (cut ? "cut-" : "changed-") + std::to_string(damaged_rank));
+      request.checkpoint_every = 1;
+      request.steps = 3;
+      request.resume = false;
+      const auto written = train(request);
+      ASSERT_TRUE(written) << written.error().message();
+      ASSERT_EQ(written->checkpoints.size(), 3U);
+      const std::string state =
+          written->checkpoints[2] + "/rank-0000" + std::to_string(damaged_rank) + ".state";
+      const auto bytes = std::filesystem::file_size(state);
+      if (cut) {
+        std::filesystem::resize_file(state, bytes / 2);
+      } else {
+        std::fstream file(state, std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(static_cast<std::streamoff>(bytes / 2));
+        file.write("damage", 6);
+      }
+      request.resume = true;
+      request.steps = 4;
+      std::vector<std::string> notes;
+      const auto rest = train(
+          request, {.note = [&](const TrainNote& note) {
+            if (note.kind == TrainNote::Kind::skipping || note.kind == TrainNote::Kind::resuming)
+              notes.push_back(note.text);
+          }});
+      ASSERT_TRUE(rest) << rest.error().message();
+      ASSERT_EQ(notes.size(), 2U);
+      EXPECT_TRUE(notes[0].starts_with("skipping " + written->checkpoints[2] + ": ")) << notes[0];
+      EXPECT_EQ(notes[1], "going on from " + written->checkpoints[1]);
+      ASSERT_EQ(rest->steps.size(), 2U);
+      EXPECT_EQ(losses(*rest).back(), losses(*whole).back());
+      EXPECT_TRUE(std::filesystem::exists(written->checkpoints[2] + ".damaged"));
+    }
+  }
+}
+
 TEST_F(TrainCall, WithoutDataItTrainsOnTheBuiltInTextAndSaysSo) {
   TrainRequest request = small();
   request.data.clear();

@@ -223,6 +223,13 @@ std::optional<std::string> latest_checkpoint(const std::string& dir) {
   return all.back();
 }
 
+void set_aside_checkpoint(const std::string& path) {
+  std::string name = path + ".damaged";
+  std::error_code failed;
+  for (int n = 2; fs::exists(name, failed); ++n) name = path + ".damaged-" + std::to_string(n);
+  fs::rename(path, name, failed);
+}
+
 Result<Done> keep_last_checkpoints(const std::string& dir, std::size_t count) {
   check(count >= 1, "the last checkpoint is kept");
   const auto all = committed_checkpoints(dir);

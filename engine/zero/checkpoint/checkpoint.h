@@ -47,6 +47,8 @@ void abandon_checkpoint(const std::string& dir, std::int64_t step);
 // Paths of checkpoints whose COMMIT is missing or damaged, steps ascending. Checkpoints that a run
 // is writing, or was writing when it ended, are not among them.
 [[nodiscard]] std::vector<std::string> damaged_checkpoints(const std::string& dir);
+// Gives a checkpoint that cannot be read the name PATH.damaged, so that it counts no more.
+void set_aside_checkpoint(const std::string& path);
 // Removes all committed checkpoints except the `count` (>= 1) of the highest steps. Also removes
 // unfinished ones of earlier runs, of steps up to the highest. Rank 0 calls it after a commit.
 [[nodiscard]] Result<Done> keep_last_checkpoints(const std::string& dir, std::size_t count);
