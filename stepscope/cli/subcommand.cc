@@ -10,6 +10,7 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -119,6 +120,16 @@ std::string remedied(const CLI::App& verb, const CLI::ParseError& error) {
   return said + "; stepscope help " + verb.get_name() + " lists the flags";
 }
 
+// The help or the version.
+int shown(const CLI::App& app, const CLI::Success& asked) {
+  std::ostringstream text;
+  const int code = app.exit(asked, text, text);
+  print_text(text.str());
+  Failures failures;
+  flush_output(failures);
+  return failures.any() ? exit_failed : code;
+}
+
 // One line, as every other error. A slip and an unknown flag are said first: what stands behind
 // them was taken for an argument.
 int refuse(const CLI::App& app, const CLI::ParseError& error) {
@@ -218,7 +229,7 @@ int run_command_line(int argc, char** argv) try {
   try {
     app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& asked) {
-    return app.exit(asked);
+    return shown(app, asked);
   } catch (const CLI::ParseError& error) {
     return refuse(app, error);
   }
