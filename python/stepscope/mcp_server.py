@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs as tools of the Model Context Protocol, over standard input and output: `stepscope mcp`.
+"""The verbs as tools of the Model Context Protocol, over standard input and output: `stepscope mcp FOLDER...`.
 
-Needs the package mcp: pip install 'mcp>=2'. Each tool answers with the brief form of a result (stepscope.brief).
+Needs the package mcp: pip install 'mcp>=2'. Each tool answers with the brief form of a result (stepscope.brief). The tools
+of the server read files below the given folders only, and from the network only with --allow-urls. Links in these folders
+are followed by verbs that read whole folders. The functions of this module have no such limits.
 """
 
 from __future__ import annotations
 
+import argparse
+import functools
+import glob
+import inspect
+import os
+import re
 import sys
 import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import stepscope
@@ -126,8 +136,80 @@ def live(sources: str | list[str], options: dict[str, Any] | None = None) -> dic
 
 TOOLS = (analyze, whatif, compare, predict, plan, live)
 
+# Arguments that are places of files. Other arguments may be, too: names of the catalogue stand beside files.
+PLACES = ("inputs", "a", "b", "sources")
+URL = re.compile(r"(https?|s3)://", re.IGNORECASE)
+SERVICE = re.compile(r"[^/]+:[0-9]+")  # HOST:PORT
 
-def server():
+
+@dataclass(frozen=True)
+class Access:
+    """What the tools may read."""
+
+    folders: tuple[str, ...] = ()
+    urls: bool = False
+
+    def allows(self, place: str) -> bool:
+        found = [place, *glob.glob(place)]
+        real = [os.path.realpath(folder) for folder in self.folders]
+        return all(
+            any(os.path.commonpath([folder, os.path.realpath(one)]) == folder for folder in real)
+            for one in found
+        )
+
+    def refusal(self, argument: str, text: str) -> dict[str, Any] | None:
+        """The answer of a tool that may not read what a text of this argument names; None: it may, or it names nothing."""
+        if "\0" in text:
+            return {"error": "a name has a zero byte", "remedy": "give another name"}
+        if URL.match(text) or (argument == "sources" and SERVICE.fullmatch(text)):
+            if self.urls:
+                return None
+            return {
+                "error": "this server reads nothing from the network",
+                "file": text,
+                "remedy": "ask the user to start it with --allow-urls, or to download the file",
+            }
+        is_place = argument in PLACES or os.path.lexists(text) or glob.has_magic(text)
+        if not is_place or self.allows(text):
+            return None
+        below = ", ".join(self.folders)
+        return {
+            "error": f"this server reads below {below} only"
+            if below
+            else "this server reads no files",
+            "file": text,
+            "remedy": "ask the user to start it with the folder: stepscope mcp FOLDER",
+        }
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.items():
+            yield from _texts(part)
+    elif isinstance(value, (list, tuple, set)):
+        for part in value:
+            yield from _texts(part)
+
+
+def guarded(tool, access: Access):
+    """The tool, which refuses arguments that name what `access` does not allow."""
+
+    @functools.wraps(tool)
+    def limited(*arguments: Any, **keywords: Any) -> dict[str, Any]:
+        given = inspect.signature(tool).bind(*arguments, **keywords).arguments
+        for name, value in given.items():
+            for text in _texts(value):
+                refused = access.refusal(name, text)
+                if refused:
+                    return refused
+        return tool(*arguments, **keywords)
+
+    return limited
+
+
+def server(access: Access):
     """The server with its tools, not yet running. Raises ImportError without the package mcp."""
     try:
         from mcp.server.mcpserver import MCPServer
@@ -138,13 +220,22 @@ def server():
             raise ImportError("this needs the package mcp: pip install 'mcp>=2'") from missing
     made = MCPServer("stepscope", instructions=INSTRUCTIONS)
     for tool in TOOLS:
-        made.tool()(tool)
+        made.tool()(guarded(tool, access))
     return made
 
 
-def main() -> None:
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="stepscope mcp")
+    parser.add_argument("folders", metavar="FOLDER", nargs="*")
+    parser.add_argument("--allow-urls", action="store_true")
+    given = parser.parse_args(words)
+    for folder in given.folders:
+        if not os.path.isdir(folder):
+            sys.exit(
+                f"stepscope mcp: {folder}: no such folder; give folders that the assistant may read"
+            )
     try:
-        made = server()
+        made = server(Access(tuple(map(os.path.abspath, given.folders)), given.allow_urls))
     except ImportError as missing:
         sys.exit(f"stepscope mcp: {missing}")
     made.run()

@@ -88,6 +88,50 @@ def test_errors_are_answers_that_say_what_to_do():
     assert "unexpected" in mcp_server.analyze(str(EXAMPLE), options={"modell": "gpt2"})["error"]
 
 
+def test_the_server_reads_its_folders_alone(tmp_path):
+    inside, outside = tmp_path / "runs", tmp_path / "runs-of-others"
+    for folder in (inside, outside):
+        folder.mkdir()
+        (folder / "a.csv").write_text("\n".join(str(100 + i % 3) for i in range(60)))
+    (inside / "link").symlink_to(outside)
+    access = mcp_server.Access((str(inside),))
+    compare = mcp_server.guarded(mcp_server.compare, access)
+    own = str(inside / "a.csv")
+    assert "error" not in compare(own, own)
+    assert "error" not in compare(own, b=[str(inside / "*.csv")])
+    for place in (
+        str(outside / "a.csv"),
+        str(inside / ".." / "runs-of-others" / "a.csv"),
+        str(inside / "link" / "a.csv"),
+        str(inside / "l*" / "*.csv"),
+        str(tmp_path / "*" / "a.csv"),
+        "/etc/passwd",
+        "file:///etc/passwd",
+        "/",
+        "no-such-file.csv",
+    ):
+        refused = compare(own, [own, place])
+        assert refused["error"].startswith("this server reads below"), place
+        assert (refused["file"], "stepscope mcp FOLDER" in refused["remedy"]) == (place, True)
+    for url in ("https://localhost:1/a.csv", "s3://bucket/a.csv"):
+        assert "network" in compare(own, url)["error"]
+    live = mcp_server.guarded(mcp_server.live, access)
+    assert "network" in live("localhost:28028")["error"]
+    allowed = mcp_server.guarded(mcp_server.compare, mcp_server.Access((str(inside),), urls=True))
+    assert "network" not in allowed(own, "http://127.0.0.1:1/a.csv")["error"]
+    # Files stand beside names of the catalogue, also in options.
+    predict = mcp_server.guarded(mcp_server.predict, mcp_server.Access())
+    assert predict("llama-3-8b", "h100_sxm_80gb", 8, 8, 8192)["sentence"]
+    machine = outside / "machine.json"
+    machine.write_text("{}")
+    for arguments in (
+        ("llama-3-8b", str(machine), 8, 8, 8192),
+        (str(machine), "h100_sxm_80gb", 8, 8, 8192),
+        ("llama-3-8b", "h100_sxm_80gb", 8, 8, 8192, {"plan": {"ds_config": str(machine)}}),
+    ):
+        assert predict(*arguments)["error"] == "this server reads no files"
+
+
 def test_the_server_speaks_the_protocol(tmp_path):
     pytest.importorskip("mcp")
     line = '{"stepscope":"step","rank":%d,"world":2,"pid":%d,"step":%d,"wall_ns":100,"wait_ns":9}\n'
@@ -99,17 +143,21 @@ def test_the_server_speaks_the_protocol(tmp_path):
 
     async def talk():
         parameters = StdioServerParameters(
-            command=sys.executable, args=["-m", "stepscope.mcp_server"], env=dict(os.environ)
+            command=sys.executable,
+            args=["-m", "stepscope.mcp_server", str(EXAMPLE), str(tmp_path)],
+            env=dict(os.environ),
         )
         async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
             await session.initialize()
             tools = await session.list_tools()
             answer = await session.call_tool("analyze", {"inputs": str(EXAMPLE)})
             live = await session.call_tool("live", {"sources": str(tmp_path)})
-            answers = [json.loads(given.content[0].text) for given in (answer, live)]
+            other = await session.call_tool("analyze", {"inputs": "/etc"})
+            answers = [json.loads(given.content[0].text) for given in (answer, live, other)]
             return {tool.name for tool in tools.tools}, *answers
 
-    names, answer, live = asyncio.run(talk())
+    names, answer, live, other = asyncio.run(talk())
+    assert other["error"].startswith("this server reads below")
     assert (live["steps"]["last"], live["processes"], live["late"]) == (19, 2, [])
     assert names == {"analyze", "whatif", "compare", "live", "predict", "plan"}
     assert answer["verdict"]["kind"] == "data_loader"

@@ -2,9 +2,10 @@
 // `stepscope mcp`: the server of the Python package, in place of this process.
 #include <unistd.h>
 
-#include <array>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "stepscope/cli/subcommand.h"
 #include "stepscope/face/outputs.h"
@@ -20,7 +21,12 @@ std::string interpreter() {
   return !none && ::access(beside.c_str(), X_OK) == 0 ? beside.string() : "python3";
 }
 
-int serve() {
+struct McpFlags {
+  std::vector<std::string> folders;
+  bool urls = false;
+};
+
+int serve(const McpFlags& flags) {
   std::string python = interpreter();
   std::string flag = "-c";
   std::string code =
@@ -31,19 +37,32 @@ int serve() {
       "    sys.exit(f\"stepscope: a Python package is missing ({missing}); install the wheel of "
       "stepscope and 'mcp>=2' for {sys.executable}\")\n"
       "main()\n";
-  const std::array<char*, 4> words = {python.data(), flag.data(), code.data(), nullptr};
+  std::string allow_urls = "--allow-urls";
+  std::string folders_follow = "--";
+  std::vector<char*> words = {python.data(), flag.data(), code.data()};
+  if (flags.urls) words.push_back(allow_urls.data());
+  words.push_back(folders_follow.data());
+  std::vector<std::string> folders = flags.folders;
+  for (std::string& folder : folders) words.push_back(folder.data());
+  words.push_back(nullptr);
   ::execvp(words[0], words.data());
   return refused({.what = "cannot start " + python,
                   .hint = "install Python 3.10 or later, the wheel of stepscope and 'mcp>=2'"});
 }
 
 VerbRun declare_mcp(CLI::App& app) {
+  auto flags = std::make_shared<McpFlags>();
   app.description(
-      "Serves analyze, whatif, compare, predict and plan to an assistant, as tools of the Model "
-      "Context Protocol over standard input and output. Each answer is brief. Needs the wheel "
-      "of stepscope and pip install 'mcp>=2'.");
-  app.footer("stepscope mcp");
-  return {.command = serve};
+      "Serves analyze, whatif, compare, predict, plan and live to an assistant, as tools of the "
+      "Model Context Protocol over standard input and output. Each answer is brief. The tools read "
+      "files below the folders only. Needs the wheel of stepscope and pip install 'mcp>=2'.");
+  app.add_option("FOLDER", flags->folders,
+                 "Folders that the assistant may read; without any it reads no files")
+      ->type_name("FOLDER");
+  app.add_flag("--allow-urls", flags->urls,
+               "The assistant may also read URLs and ask HOST:PORT of NCCL's RAS service");
+  app.footer("stepscope mcp traces/");
+  return {.command = [flags] { return serve(*flags); }};
 }
 
 }  // namespace
