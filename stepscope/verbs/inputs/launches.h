@@ -52,6 +52,7 @@ struct LaunchLimits {
 [[nodiscard]] LaunchSteps launch_of(StepTimes times, std::string name, Messages& remarks);
 
 // A folder for what launches write: `keep`, which is made, or a temporary one that is removed.
+// Those that killed processes of this user left a minute ago or earlier are removed as well.
 class LaunchFolder {
  public:
   [[nodiscard]] static Result<LaunchFolder> make(const std::string& keep);
@@ -68,6 +69,7 @@ class LaunchFolder {
 
   std::string path_;
   bool keep_;
+  int lock_ = -1;  // of a temporary folder; tells others that it is in use
 };
 
 struct LaunchOrder {
@@ -91,8 +93,8 @@ struct LaunchOrder {
 // A command run to its end in a process group of its own, which ends with it.
 
 struct ChildLimits {
-  const StopFlag* stop = nullptr;      // once set, the whole group is ended: SIGTERM, after two
-                                       // seconds SIGKILL
+  const StopFlag* stop = nullptr;      // once set, the whole group is ended: SIGTERM, after half
+                                       // a second SIGKILL
   std::optional<double> seconds = {};  // the group is ended in the same way after this time
 };
 
