@@ -58,7 +58,7 @@ TrainProgress train_progress_of(Failures& failures) {
     if (!is_quiet() || note.kind != TrainNote::Kind::offload) say_note(note);
   };
   progress.failed = [&failures](const Error& error) { failures.add(error); };
-  progress.begins = [] { (void)stop_on_signals(); };
+  progress.begins = [] { (void)stop_on_signals(WhenSlow::finishes); };
   progress.stop = &stop_flag();
   return progress;
 }

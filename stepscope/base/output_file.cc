@@ -7,7 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <set>
+#include <shared_mutex>
 #include <system_error>
 #include <utility>
 
@@ -25,7 +29,48 @@ Error output_error(const std::string& path, const std::string& doing, int code) 
   return error;
 }
 
+// Temporary files and folders that are there, and who may end the process.
+struct Unfinished {
+  std::mutex guard;  // held for good once the process ends
+  std::set<std::string> files;
+  std::set<std::string> folders;
+  std::shared_mutex unbroken;
+};
+
+// Never destroyed: threads may write while the process exits.
+Unfinished& unfinished() {
+  static auto* const all = new Unfinished;
+  return *all;
+}
+
+void forget_file(const std::string& path) {
+  const std::lock_guard lock(unfinished().guard);
+  unfinished().files.erase(path);
+}
+
 }  // namespace
+
+void note_folder(const std::string& path) {
+  const std::lock_guard lock(unfinished().guard);
+  unfinished().folders.insert(path);
+}
+
+void forget_folder(const std::string& path) {
+  const std::lock_guard lock(unfinished().guard);
+  unfinished().folders.erase(path);
+}
+
+Unbroken::Unbroken() { unfinished().unbroken.lock_shared(); }
+Unbroken::~Unbroken() { unfinished().unbroken.unlock_shared(); }
+
+void end_process(int code) {
+  unfinished().unbroken.lock();
+  unfinished().guard.lock();
+  for (const std::string& path : unfinished().files) ::unlink(path.c_str());
+  std::error_code ignored;
+  for (const std::string& path : unfinished().folders) std::filesystem::remove_all(path, ignored);
+  ::_exit(code);
+}
 
 Result<OutputFile> OutputFile::create(const std::string& path) {
   struct stat info{};
@@ -44,7 +89,9 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   constexpr int most_names = 100;
   for (int i = 0; i < most_names; ++i) {
     const std::string temporary = i == 0 ? first : first + "-" + std::to_string(i);
+    const std::lock_guard lock(unfinished().guard);
     const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) unfinished().files.insert(temporary);
     if (fd >= 0) return OutputFile(path, temporary, fd);
     if (errno != EEXIST) return output_error(path, "cannot write", errno);
   }
@@ -61,7 +108,9 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
 
 OutputFile::~OutputFile() {
   if (fd_ >= 0) ::close(fd_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  ::unlink(temporary_.c_str());
+  forget_file(temporary_);
 }
 
 void OutputFile::write(std::string_view bytes) {
@@ -82,6 +131,7 @@ Result<Done> OutputFile::commit() {
   if (temporary_.empty()) return Done{};
   if (::rename(temporary_.c_str(), path_.c_str()) != 0)
     return output_error(path_, "cannot write", errno);
+  forget_file(temporary_);
   temporary_.clear();
   return Done{};
 }

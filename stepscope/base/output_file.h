@@ -36,6 +36,24 @@ class OutputFile {
   std::optional<Error> failed_;
 };
 
+// A folder that is removed with its contents when the process is ended; until forget_folder().
+void note_folder(const std::string& path);
+void forget_folder(const std::string& path);
+
+// While one is there, the process is not ended: half of what is done would stay, such as a
+// transaction of a database.
+class Unbroken {
+ public:
+  Unbroken();
+  ~Unbroken();
+  Unbroken(const Unbroken&) = delete;
+  Unbroken& operator=(const Unbroken&) = delete;
+};
+
+// Ends the process at once, whatever its other threads do, and leaves no temporary file. Not for
+// signal handlers.
+[[noreturn]] void end_process(int code);
+
 // create, write, commit.
 [[nodiscard]] Result<Done> write_file(const std::string& path, std::string_view bytes);
 

@@ -2,6 +2,7 @@
 #include "stepscope/face/terminal.h"
 
 #include <fmt/format.h>
+#include <semaphore.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,8 +11,12 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
+#include <thread>
 
+#include "stepscope/base/output_file.h"
 #include "stepscope/base/progress.h"
+#include "stepscope/face/help/exit_code.h"
 #include "stepscope/say/format.h"
 
 namespace stepscope {
@@ -20,12 +25,35 @@ namespace {
 // Signal handlers reach nothing but statics.
 StopFlag asked_to_stop;
 
+// Posted by the first signal.
+sem_t asked_to_end;
+
+// How long polled loops have to end by themselves.
+constexpr std::chrono::milliseconds time_to_stop{600};
+
+void end_slow() {
+  while (::sem_wait(&asked_to_end) != 0) {
+  }
+  std::this_thread::sleep_for(time_to_stop);
+  if (::isatty(STDERR_FILENO) == 1) std::fputs("\r\033[K", stderr);
+  end_process(exit_interrupted);
+}
+
+// Without room for a thread the polled loops have to do.
+bool end_when_slow() try {
+  std::thread(end_slow).detach();
+  return true;
+} catch (const std::system_error&) {
+  return false;
+}
+
 void on_signal(int signal) {
   if (asked_to_stop.requested()) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
   asked_to_stop.request();
+  ::sem_post(&asked_to_end);
 }
 
 bool asked_to_be_quiet = false;
@@ -66,7 +94,11 @@ TextOptions text_options(std::string details) {
   return {.width = terminal_width(), .colour = wants_colour(), .details = std::move(details)};
 }
 
-const StopFlag& stop_on_signals() {
+const StopFlag& stop_on_signals(WhenSlow when_slow) {
+  [[maybe_unused]] static const int initialised = ::sem_init(&asked_to_end, 0, 0);
+  if (when_slow == WhenSlow::ends) {
+    [[maybe_unused]] static const bool ends = end_when_slow();
+  }
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   std::signal(SIGXFSZ, SIG_IGN);

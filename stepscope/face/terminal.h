@@ -28,9 +28,15 @@ void be_quiet();
 // The width and colour of this terminal; `details`: the page that says more, or empty.
 [[nodiscard]] TextOptions text_options(std::string details = {});
 
+// What a process does that still works a while after it was asked to stop.
+enum class WhenSlow : std::uint8_t {
+  ends,     // wherever it is, with exit code 130; nothing of temporary files stays
+  finishes  // what it has begun, such as a checkpoint
+};
+
 // From now on Ctrl-C and SIGTERM request a stop instead of killing; the second one kills. A file
 // that reaches the size limit of the process is an error of its writer.
-const StopFlag& stop_on_signals();
+const StopFlag& stop_on_signals(WhenSlow when_slow = WhenSlow::ends);
 // The flag that they set.
 [[nodiscard]] const StopFlag& stop_flag();
 

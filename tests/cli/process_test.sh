@@ -318,6 +318,12 @@ if [ -w /dev/full ]; then
   err_has "standard output"
   "$stepscope" analyze "$traces" --json - >/dev/full 2>"$dir/err" && fail "a full disk is success"
   err_has "standard output"
+  for arguments in --version --help "analyze --help" "help analyze" "list machines"; do
+    # shellcheck disable=SC2086
+    "$stepscope" $arguments >/dev/full 2>"$dir/err"
+    [ $? -eq 1 ] || fail "$arguments on a full disk: not exit 1"
+    err_has "standard output"
+  done
 fi
 
 # A full disk during each output. A file size limit stands in for a full disk; standard output is a pipe there, which

@@ -137,23 +137,34 @@ Workers own_workers(const ExplanationInputs& inputs) {
   return inputs.threads.alone() ? inputs.threads : Workers(inputs.threads.threads);
 }
 
+bool stopped(const ExplanationInputs& inputs) {
+  return inputs.stop != nullptr && inputs.stop->requested();
+}
+
+// A question that is not asked any more once the caller has asked to stop.
+template <class T, class Ask>
+SharedQuestion question(const ExplanationInputs& inputs, T& answer, Ask ask) {
+  return shared_question(answer, [&inputs, ask] { return stopped(inputs) ? T() : ask(); });
+}
+
 void answer_standing(const ExplanationInputs& inputs, WhatIfInputs& what, Explanation& e) {
   const bool large = what.replay.graph->size() >= many_nodes;
   const GradientBuckets buckets = find_gradient_buckets(what);
   what.traffic = &buckets.traffic;
   if (large) return_freed_memory();
   const std::vector<SharedQuestion> questions = {
-      shared_question(e.faults,
-                      [&] { return find_faults(what, own_workers(inputs), inputs.stop); }),
-      shared_question(e.bubble,
-                      [&] {
-                        return inputs.pipeline == nullptr ? std::vector<BubbleShares>()
-                                                          : bubble_shares(*inputs.pipeline, what);
-                      }),
-      shared_question(e.buckets, [&] { return search_buckets(what, buckets, 1, inputs.stop); }),
-      shared_question(e.early_waits,
-                      [&] { return sum_early_waits(what, find_early_waits(what)); })};
+      question(inputs, e.faults,
+               [&] { return find_faults(what, own_workers(inputs), inputs.stop); }),
+      question(inputs, e.bubble,
+               [&] {
+                 return inputs.pipeline == nullptr ? std::vector<BubbleShares>()
+                                                   : bubble_shares(*inputs.pipeline, what);
+               }),
+      question(inputs, e.buckets, [&] { return search_buckets(what, buckets, 1, inputs.stop); }),
+      question(inputs, e.early_waits,
+               [&] { return sum_early_waits(what, find_early_waits(what)); })};
   ask_shared(questions, inputs.threads);
+  if (stopped(inputs)) return;
   const bool devices =
       std::ranges::none_of(inputs.views, [](const RankView& v) { return v.index->cpu_only(); });
   const Scenario* fault = !e.faults.empty() && devices ? &e.faults.front().scenario : nullptr;
@@ -171,6 +182,7 @@ void answer(const ExplanationInputs& inputs, WhatIfInputs& what, Explanation& e)
   if (e.refused && inputs.pipeline != nullptr) e.bubble = bubble_shares(*inputs.pipeline);
   if (e.refused && inputs.scenarios.empty()) return;
   const RowTimes row_times = find_row_times(what.replay, inputs.views, inputs.threads);
+  if (stopped(inputs)) return;
   what.row_times = &row_times;
   if (inputs.pipeline != nullptr) what.micro_batches = inputs.pipeline->micro_batches;
   if (inputs.standing && !e.refused)
@@ -199,11 +211,11 @@ bool doubts(const Explanation& e, Ns gain) {
 }
 
 std::optional<Explanation> explain(const ExplanationInputs& inputs) {
-  const auto stopped = [&] { return inputs.stop != nullptr && inputs.stop->requested(); };
   std::optional<StepGraph> built;
   if (!inputs.graph) built = build_step_graph(inputs.views, inputs.collectives, inputs.threads);
   const StepGraph& graph = built ? *built : *inputs.graph;
-  if (std::ranges::all_of(graph.begin, [](std::uint32_t n) { return n == no_node; }) || stopped())
+  if (std::ranges::all_of(graph.begin, [](std::uint32_t n) { return n == no_node; }) ||
+      stopped(inputs))
     return std::nullopt;
   const Replay replay = make_replay(graph, inputs.views);
   CountedSteps counted;
@@ -212,23 +224,26 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
       inputs.steps.empty() ? std::span(std::as_const(counted.of_view)) : inputs.steps;
   Explanation e = explanation_of(replay);
   const std::vector<std::string> roles = roles_to_compare(inputs.roles);
+  if (stopped(inputs)) return std::nullopt;
   const PeerMedians medians = peer_medians(replay, inputs.views, roles, inputs.threads);
   if (graph.size() >= many_nodes) return_freed_memory();
   const std::vector<SharedQuestion> questions = {
-      shared_question(e.held_out,
-                      [&] {
-                        return predict_held_out(replay, inputs.views, inputs.collectives.matches,
-                                                medians.pieces, own_workers(inputs));
-                      }),
-      shared_question(
-          e.blame, [&] { return find_blame(replay, inputs.views, inputs.collectives, medians); }),
-      shared_question(e.held, [&] { return held_devices(replay, inputs.views); }),
-      shared_question(e.path, [&] {
+      question(inputs, e.held_out,
+               [&] {
+                 return predict_held_out(replay, inputs.views, inputs.collectives.matches,
+                                         medians.pieces, own_workers(inputs));
+               }),
+      question(inputs, e.blame,
+               [&] {
+                 return find_blame(replay, inputs.views, inputs.collectives, medians, inputs.stop);
+               }),
+      question(inputs, e.held, [&] { return held_devices(replay, inputs.views); }),
+      question(inputs, e.path, [&] {
         return find_critical_path(replay, inputs.views, steps, inputs.collectives.matches,
                                   inputs.phases);
       })};
   ask_shared(questions, inputs.threads);
-  if (stopped()) return std::nullopt;
+  if (stopped(inputs)) return std::nullopt;
   e.unexplained_share = unexplained_share(e.path);
   e.refused =
       e.unexplained_share > unexplained_refused ||
@@ -237,7 +252,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
                     medians, inputs.phases, inputs.units,       inputs.messages};
   what.pipeline = inputs.pipeline;
   if (inputs.visit) inputs.visit(what);
-  if (!stopped()) answer(inputs, what, e);
+  if (!stopped(inputs)) answer(inputs, what, e);
   return e;
 }
 

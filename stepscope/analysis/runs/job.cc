@@ -64,6 +64,7 @@ void prepare(Draft& draft, JobResult& job) {
   const JobOptions& options = draft.options;
   draft.prepared.resize(draft.ranks.size());
   for_each_view(draft.ranks.size(), options.threads, [&](std::size_t i) {
+    if (draft.stopped()) return;
     Trace& trace = *draft.ranks[i].trace;
     Prepared& p = draft.prepared[i];
     p.index = index_rank(trace);
@@ -110,6 +111,7 @@ CollectiveMatches align(Draft& draft, std::vector<CommGroup> sized, ClockAlignme
                    .threads = options.threads};
   for (CommGroup& group : sized) how.given.push_back(std::move(group));
   CollectiveMatches matches = match_collectives(draft.views, how);
+  if (draft.stopped()) return matches;
   clocks = align_clocks(draft.views, matches, options.threads);
   if (!clocks.applied) {
     const bool apart = std::ranges::any_of(
@@ -140,6 +142,7 @@ void match(Draft& draft, JobResult& job) {
                                         {.dimensions = draft.options.dimensions,
                                          .sized = std::move(sized),
                                          .threads = draft.options.threads});
+  if (draft.stopped()) return;
   draft.counted =
       count_steps(draft.views, clocks_comparable(draft, job), draft.options.threads.threads);
 }
@@ -192,6 +195,7 @@ void ask_of_all(Draft& draft, JobResult& job) {
   const JobOptions& options = draft.options;
   join_steps(job.ranks, clocks_comparable(draft, job), job.steps);
   job.collectives.of_activations = find_activations(views, collectives.matches, draft.phases);
+  if (draft.stopped()) return;
   draft.roles = find_roles(views, collectives.matches, collectives.dimension_of, options.sizes);
   std::vector<std::size_t> devices;
   for (std::size_t i = 0; i < views.size(); ++i) {
@@ -200,9 +204,11 @@ void ask_of_all(Draft& draft, JobResult& job) {
   }
   job.units.waits.resize(views.size());
   for_each_view(views.size(), options.threads, [&](std::size_t i) {
+    if (draft.stopped()) return;
     job.units.waits[i] = find_unit_waits(views[i], collectives.matches.ranks[i],
                                          collectives.times.by_view[i], draft.phases[i]);
   });
+  if (draft.stopped()) return;
   job.units.rows = unit_rows(job.units.waits, views);
   job.units.reduces = unit_reduce_rows(job.units.waits, views);
   JobTraffic& traffic = job.traffic;
@@ -215,6 +221,7 @@ void ask_of_all(Draft& draft, JobResult& job) {
       shared_question(traffic.rates, [&] { return group_rates(collectives); }),
       shared_question(traffic.algorithms, [&] { return named_calls(views, collectives.matches); })};
   ask_shared(questions, options.threads);
+  if (draft.stopped()) return;
   job.pipeline = pipeline_bubble({views, collectives, draft.phases, devices, options.threads});
 }
 
@@ -276,6 +283,7 @@ void account_counted(Draft& draft, JobResult& job) {
   for (std::size_t i = 0; i < views.size(); ++i)
     counted[i].steps = std::move(draft.counted.of_view[i]);
   shared_for(counted, workers, Distribution::blocks, [&](std::size_t i) {
+    if (draft.stopped()) return;
     work_on_input(i, [&] { account_counted(draft, job, i, few ? 2 : 1, counted[i]); });
   });
   for (std::size_t i = 0; i < views.size(); ++i) job.ranks[i].counted = std::move(counted[i]);
@@ -293,6 +301,7 @@ Ns first_instant(std::span<const RankView> views, std::span<const RankResult> ra
 
 void average(Draft& draft, JobResult& job) {
   account_counted(draft, job);
+  if (draft.stopped()) return;
   average_steps(job.ranks, std::move(draft.counted.of_job), job.steps);
   if (draft.options.timeline) job.timeline = make_timeline(draft.views);
   job.clocks.origin = first_instant(draft.views, job.ranks);
@@ -311,9 +320,9 @@ JobResult analyze_job(std::span<const RankInput> ranks, const JobOptions& option
   Draft draft{ranks, options};
   JobResult job;
   for (const auto fill : {prepare, match, account_ranks, ask_of_all, replay, average}) {
+    fill(draft, job);
     job.interrupted = draft.stopped();
     if (job.interrupted) break;
-    fill(draft, job);
   }
   return job;
 }

@@ -379,6 +379,7 @@ Result<Done> HistoryFile::read_parts(LaunchSteps& steps) const {
 }
 
 Result<Done> HistoryFile::put(const PastRun& run, std::span<const DigestFile> digests) {
+  const Unbroken transaction;
   sqlite3* const database = database_.get();
   Result<Done> done = Done{};
   if (!execute(database, "BEGIN IMMEDIATE") || !put_run(database, run))
