@@ -377,9 +377,7 @@ class Remote(unittest.TestCase):
             self.json_of([server.url + "/rank0.json"], CURL_CA_BUNDLE=pair + ".crt")
             self.refused(server.url + "/down.json", "https", CURL_CA_BUNDLE=pair + ".crt")
             # AWS_CA_BUNDLE is for s3:// alone, and CURL_CA_BUNDLE is before it.
-            self.refused(
-                server.url + "/rank0.json", "CURL_CA_BUNDLE", AWS_CA_BUNDLE=pair + ".crt"
-            )
+            self.refused(server.url + "/rank0.json", "CURL_CA_BUNDLE", AWS_CA_BUNDLE=pair + ".crt")
             both = {"CURL_CA_BUNDLE": pair + ".crt", "AWS_CA_BUNDLE": "/no/such/file.pem"}
             self.json_of([server.url + "/rank0.json"], **both)
         with Server(S3Handler, context=context) as server:

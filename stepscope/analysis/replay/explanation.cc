@@ -234,9 +234,7 @@ std::optional<Explanation> explain(const ExplanationInputs& inputs) {
                                          medians.pieces, own_workers(inputs));
                }),
       question(inputs, e.blame,
-               [&] {
-                 return find_blame(replay, inputs.views, inputs.collectives, medians, inputs.stop);
-               }),
+               [&] { return find_blame(replay, inputs.views, inputs.collectives, medians); }),
       question(inputs, e.held, [&] { return held_devices(replay, inputs.views); }),
       question(inputs, e.path, [&] {
         return find_critical_path(replay, inputs.views, steps, inputs.collectives.matches,
