@@ -164,7 +164,7 @@ SEARCH = "deepseek-v3 --machine h100_sxm_80gb --gpus 2048 --global-batch 15360 -
 # {in} is the folder of the inputs, {out} that of what the command writes.
 COMMANDS = {
     "analyze": "analyze {in}/job --json {out}/a.json --html {out}/a.html --csv {out}/csv",
-    "analyze --perfetto": "analyze {in}/job --perfetto {out}/a.pftrace",
+    "analyze --perfetto": "analyze {in}/small --perfetto {out}/a.pftrace",
     "whatif": "whatif {in}/job --json {out}/a.json",
     "check": "check {in}/job --json {out}/a.json --html {out}/a.html",
     "check LOG": "check {in}/steps.log --json {out}/a.json",
