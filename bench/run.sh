@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 
-for program in grow ingest floor; do
+for program in scaling ingest floor; do
   [ -x "$build/bench/$program" ] || { echo "run.sh: build it first: make test, or ninja -C $build" >&2; exit 1; }
 done
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
@@ -30,7 +30,7 @@ dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 echo "- machine: $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1), $(nproc) cores, load $(cut -d' ' -f1-3 /proc/loadavg)"
 echo "- $(uname -sr), built by $(sed -n 's/^CMAKE_CXX_COMPILER:[^=]*=//p' "$build/CMakeCache.txt" | head -1) ($(sed -n 's/^CMAKE_BUILD_TYPE:[^=]*=//p' "$build/CMakeCache.txt")), commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
 echo "- grown from $(basename "$trace")"
-"$build/bench/grow" "$trace" "$bytes" >"$dir/trace.json"
+"$build/bench/scaling" --grow "$trace" "$bytes" >"$dir/trace.json"
 gzip -6 -k "$dir/trace.json"
 
 analyze=()
@@ -44,6 +44,6 @@ if [ -n "$hta" ]; then
 fi
 if [ -n "$big" ]; then
   rm -f "$dir"/trace.json*
-  "$build/bench/grow" "$trace" "$big" >"$dir/big.json"
+  "$build/bench/scaling" --grow "$trace" "$big" >"$dir/big.json"
   "$build/bench/ingest" "$dir/big.json"
 fi

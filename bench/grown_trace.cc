@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// grow TRACE BYTES: writes TRACE's text (.json, .json.gz) to standard output with its events
-// repeated until it is about BYTES long. Each copy is later than the previous one by the trace's
-// length. Numbers that link rows or count steps continue from copy to copy. The result is therefore
-// one long recording, not many equal ones. Rows that name processes and threads (M) appear once.
+#include "bench/grown_trace.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -179,29 +177,14 @@ bool write_grown(const Template& from, std::uint64_t bytes) {
   return good && write(text.substr(from.end)) && std::fflush(stdout) == 0;
 }
 
-int run(const std::vector<std::string>& arguments) {
-  std::uint64_t bytes = 0;
-  if (arguments.size() == 2) {
-    const std::string& text = arguments[1];
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-    if (error != std::errc{} || end != text.data() + text.size()) bytes = 0;
-  }
-  if (bytes == 0) {
-    std::fputs("usage: grow TRACE BYTES > OUT.json\n", stderr);
-    return 2;
-  }
-  auto text = read_text(arguments[0]);
-  const auto parts = text ? take_apart(std::move(*text), arguments[0]) : text.error();
-  if (!parts) {
-    std::fprintf(stderr, "grow: %s\n", parts.error().message().c_str());
-    return 1;
-  }
-  if (write_grown(*parts, bytes)) return 0;
-  std::fputs("grow: cannot write all of it\n", stderr);
-  return 1;
+}  // namespace
+
+Result<Done> write_grown(const std::string& trace, std::uint64_t bytes) {
+  auto text = read_text(trace);
+  const auto parts = text ? take_apart(std::move(*text), trace) : text.error();
+  if (!parts) return parts.error();
+  if (!write_grown(*parts, bytes)) return Error{.what = "cannot write all of it"};
+  return Done{};
 }
 
-}  // namespace
 }  // namespace stepscope::bench
-
-int main(int argc, char** argv) { return stepscope::bench::run({argv + 1, argv + argc}); }
