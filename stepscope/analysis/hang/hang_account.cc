@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <unordered_map>
 
 namespace stepscope {
 namespace {
@@ -161,11 +162,13 @@ void find_unpaired(const CommRecords& records, std::uint32_t group,
   const RecordedGroup& named = records.groups[group];
   std::map<std::int32_t, const CommSequence*> by_place;  // by rank in the group
   std::map<std::pair<std::int32_t, std::int32_t>, Channel> channels;
+  std::unordered_map<int, std::int32_t> place_of_rank;
+  for (std::size_t place = 0; place < named.members.size(); ++place)
+    place_of_rank.try_emplace(named.members[place], static_cast<std::int32_t>(place));
   for (const CommSequence* s : sequences) {
     const auto number = records.ranks[s->rank].number;
-    const auto at = number ? std::ranges::find(named.members, *number) : named.members.end();
-    if (at == named.members.end()) continue;
-    by_place[static_cast<std::int32_t>(at - named.members.begin())] = s;
+    const auto at = number ? place_of_rank.find(*number) : place_of_rank.end();
+    if (at != place_of_rank.end()) by_place[at->second] = s;
   }
   for (const auto& [place, s] : by_place)
     for (const CommCall& call : s->pairs) {
@@ -511,13 +514,16 @@ void put_causes_first(HangAccount& out) {
 
 // Timeouts of groups without other findings.
 void leftover_timeouts(const CommRecords& records, HangAccount& out) {
+  std::set<std::uint32_t> explained;  // groups
+  for (const HangFinding& f : out.findings) explained.insert(f.group);
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::size_t> findings;  // by group and number
+  std::set<std::pair<std::size_t, std::uint32_t>> named;  // ranks of these findings
   for (const WatchdogTimeout& t : records.timeouts) {
-    const auto same = std::ranges::find_if(out.findings, [&](const HangFinding& f) {
-      return f.group == t.group && (f.kind != HangKind::timeout || f.sequence == t.sequence);
-    });
-    if (same != out.findings.end()) {
-      if (same->kind == HangKind::timeout && std::ranges::count(same->ranks, t.rank) == 0)
-        same->ranks.push_back(t.rank);
+    if (explained.contains(t.group)) continue;
+    const auto [at, fresh] = findings.try_emplace({t.group, t.sequence}, out.findings.size());
+    const bool known = !named.emplace(at->second, t.rank).second;
+    if (!fresh) {
+      if (!known) out.findings[at->second].ranks.push_back(t.rank);
       continue;
     }
     out.findings.push_back(
@@ -552,9 +558,11 @@ HangAccount find_hang(const CommRecords& records) {
   find_causes(records, out);
   leftover_timeouts(records, out);
   put_causes_first(out);
+  std::unordered_map<std::uint32_t, std::size_t> first_of;  // by group
+  for (std::size_t f = 0; f < out.findings.size(); ++f)
+    first_of.try_emplace(out.findings[f].group, f);
   for (HangGroup& g : out.groups)
-    for (std::size_t f = out.findings.size(); f-- > 0;)
-      if (out.findings[f].group == g.group) g.finding = f;
+    if (const auto at = first_of.find(g.group); at != first_of.end()) g.finding = at->second;
   std::vector<bool> called(records.ranks.size(), false);
   for (const CommSequence& s : records.sequences)
     if (!s.collectives.empty() || !s.pairs.empty()) called[s.rank] = true;

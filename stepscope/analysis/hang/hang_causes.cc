@@ -116,15 +116,13 @@ void find_causes(const CommRecords& records, HangAccount& out) {
   for (std::size_t f = 0; f < all.size(); ++f)
     if (is_absence(all[f]) || all[f].kind == HangKind::not_finished)
       all[f].follows = cause_of(standings, all[f], f);
+  // A walk that comes back to its own steps has found a cycle.
+  std::vector<std::size_t> walk(all.size(), all.size());  // by finding: the walk that saw it
   for (std::size_t f = 0; f < all.size(); ++f) {
-    std::size_t at = f;
-    for (std::size_t steps = 0; steps <= all.size() && all[at].follows; ++steps) {
-      at = *all[at].follows;
-      if (at == f) {
-        all[f].circular = true;
-        break;
-      }
-    }
+    std::optional<std::size_t> at = f;
+    for (; at && walk[*at] == all.size(); at = all[*at].follows) walk[*at] = f;
+    if (!at || walk[*at] != f) continue;
+    for (; !all[*at].circular; at = all[*at].follows) all[*at].circular = true;
   }
 }
 

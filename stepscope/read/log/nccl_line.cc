@@ -70,12 +70,15 @@ std::optional<std::size_t> find_process(std::string_view before, NcclSaying& int
 // Removes letters of other writers before the host. Looks for the shortest known host that ends
 // this one.
 std::size_t letters_before_host(NcclSaying& saying, const HostNames& known) {
+  constexpr std::size_t longest_name = 255;  // of a host
   if (known.contains(saying.host)) return 0;
-  std::size_t letters = 0;
-  for (const std::string& host : known)
-    if (saying.host.ends_with(host)) letters = std::max(letters, saying.host.size() - host.size());
-  saying.host.remove_prefix(letters);
-  return letters;
+  for (std::size_t size = 1; size < std::min(saying.host.size(), longest_name + 1); ++size) {
+    const std::size_t letters = saying.host.size() - size;
+    if (!known.contains(saying.host.substr(letters))) continue;
+    saying.host.remove_prefix(letters);
+    return letters;
+  }
+  return 0;
 }
 
 struct LevelWord {

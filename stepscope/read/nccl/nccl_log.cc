@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "stepscope/base/line_blocks.h"
@@ -64,9 +66,14 @@ struct CommLogs::State {
     bool settled = false;
   };
   std::vector<Unnamed> unnamed;
-  std::set<std::string> timeouts;  // that are added
-  std::uint64_t spoken = 0;        // lines of NCCL or a watchdog
-  std::string cut;                 // a message that goes on in the next line
+  std::multimap<std::uint32_t, std::size_t> unnamed_of;  // by rank: in `unnamed`, not settled
+  std::set<std::string> timeouts;                        // that are added
+  // Ranks, number, operation and shapes of the pairs in CommRecords::compared.
+  std::set<std::tuple<int, int, std::int64_t, StringId, StringId, StringId>> mismatches;
+  std::map<std::pair<std::optional<int>, std::optional<Ns>>, std::size_t> barriers;
+  std::set<std::size_t> repeated_barriers;  // that several lines name
+  std::uint64_t spoken = 0;                 // lines of NCCL or a watchdog
+  std::string cut;                          // a message that goes on in the next line
   int cut_lines = 0;
 
   void block(std::string_view text, CommInput& input);
@@ -192,14 +199,12 @@ void CommLogs::State::mismatch(const MismatchLine& said, std::optional<int> laun
                          .other = said.second.rank,
                          .instead = call_of(said.second),
                          .of_group = launcher && *launcher != said.first.rank};
-  const auto same = std::ranges::find_if(into.compared, [&](const ComparedCalls& c) {
-    return c.rank == compared.rank && c.other == compared.other &&
-           c.call.sequence == compared.call.sequence && c.call.name == compared.call.name &&
-           c.call.in_sizes == compared.call.in_sizes &&
-           c.instead.in_sizes == compared.instead.in_sizes;
-  });
-  if (same == into.compared.end() && into.compared.size() < most_compared)
-    into.compared.push_back(std::move(compared));
+  const bool fresh =
+      mismatches
+          .emplace(compared.rank, compared.other, compared.call.sequence, compared.call.name,
+                   compared.call.in_sizes, compared.instead.in_sizes)
+          .second;
+  if (fresh && into.compared.size() < most_compared) into.compared.push_back(std::move(compared));
 }
 
 void CommLogs::State::barrier(const BarrierLine& said) {
@@ -207,18 +212,14 @@ void CommLogs::State::barrier(const BarrierLine& said) {
   if (said.waits >= 0) missed.waits = said.waits;
   if (said.limit_ms >= 0 && said.limit_ms < 1'000'000'000'000)
     missed.limit = Ns(said.limit_ms * 1'000'000);
-  const auto same = std::ranges::find_if(into.barriers, [&](const MissedBarrier& b) {
-    return b.waits == missed.waits && b.limit == missed.limit;
-  });
-  if (same == into.barriers.end()) {
-    if (into.barriers.size() < most_compared) into.barriers.push_back(std::move(missed));
-    return;
-  }
+  const auto [same, fresh] =
+      barriers.try_emplace({missed.waits, missed.limit}, into.barriers.size());
+  if (fresh && into.barriers.size() < most_compared) into.barriers.push_back(std::move(missed));
+  if (fresh || same->second >= into.barriers.size()) return;
   // With wait_all_ranks one line a rank, and then all of them.
-  for (const int rank : missed.missing)
-    if (std::ranges::find(same->missing, rank) == same->missing.end())
-      same->missing.push_back(rank);
-  std::ranges::sort(same->missing);
+  std::vector<int>& all = into.barriers[same->second].missing;
+  all.insert(all.end(), missed.missing.begin(), missed.missing.end());
+  repeated_barriers.insert(same->second);
 }
 
 std::uint32_t CommLogs::State::group_of(std::string_view id, std::string_view name) {
@@ -242,9 +243,9 @@ void CommLogs::State::add_timeout(const WatchdogTimeout& timeout, int place) {
   CommSequence& s = into.sequence_of(timeout.group, timeout.rank);
   if (s.collectives.empty()) s.watchdog_only = true;
   if (!s.watchdog_only) return;
-  const bool known = std::ranges::any_of(
-      s.collectives, [&](const CommCall& c) { return c.sequence == timeout.sequence; });
-  if (known) return;
+  const auto at =
+      std::ranges::lower_bound(s.collectives, timeout.sequence, {}, &CommCall::sequence);
+  if (at != s.collectives.end() && at->sequence == timeout.sequence) return;
   CommCall call;
   call.sequence = timeout.sequence;
   call.name = into.strings.intern(timeout.operation);
@@ -252,18 +253,22 @@ void CommLogs::State::add_timeout(const WatchdogTimeout& timeout, int place) {
   call.state = CallState::started;
   call.in_elements = timeout.in_elements.value_or(-1);
   call.out_elements = timeout.out_elements.value_or(-1);
-  s.collectives.push_back(call);
-  std::ranges::sort(s.collectives, {}, &CommCall::sequence);
+  s.collectives.insert(at, call);
 }
 
 // Gives timeouts of this rank the name of their group.
 void CommLogs::State::name_groups(std::uint32_t rank, std::int64_t sequence, std::uint32_t group) {
-  for (Unnamed& u : unnamed) {
-    if (u.settled || u.timeout.rank != rank) continue;
-    if (sequence >= 0 && u.timeout.sequence != sequence) continue;
+  const auto [first, last] = unnamed_of.equal_range(rank);
+  for (auto at = first; at != last;) {
+    Unnamed& u = unnamed[at->second];
+    if (sequence >= 0 && u.timeout.sequence != sequence) {
+      ++at;
+      continue;
+    }
     u.settled = true;
     u.timeout.group = group;
     add_timeout(u.timeout, u.place);
+    at = unnamed_of.erase(at);
   }
 }
 
@@ -293,10 +298,12 @@ void CommLogs::State::watchdog(const WatchdogLine& said) {
                             std::to_string(said.sequence) + ' ' + timeout.operation + ' ' +
                             std::to_string(said.ran_ms.value_or(-1));
     if (timeouts.insert(key).second) {
-      if (group)
+      if (group) {
         add_timeout(timeout, said.place);
-      else
+      } else {
+        unnamed_of.emplace(rank, unnamed.size());
         unnamed.push_back({timeout, said.place, false});
+      }
     }
   } else if (group) {
     name_groups(rank, said.sequence, *group);
@@ -395,6 +402,11 @@ void CommLogs::settle() {
   for (const auto& [some, key] : {std::pair(!state_->into.compared.empty(), compared_group),
                                   std::pair(!state_->into.barriers.empty(), barrier_group)})
     if (some) state_->into.groups[state_->into.group_keyed(key)].unnamed = true;
+  for (const std::size_t b : state_->repeated_barriers) {
+    std::vector<int>& missing = state_->into.barriers[b].missing;
+    std::ranges::sort(missing);
+    missing.erase(std::ranges::unique(missing).begin(), missing.end());
+  }
   state_->settle_unnamed();
   state_->settle_sizes();
   state_->processes.settle();

@@ -41,6 +41,19 @@ void merge_setup(LocalComm& into, LocalComm& from) {
   from = LocalComm{};
 }
 
+// The first process whose host ends as this one does, as far as the shorter of both goes.
+std::optional<std::uint32_t> same_end(const HostsByEnd& hosts, std::string_view from_end) {
+  std::optional<std::uint32_t> first;
+  const auto keep = [&](std::uint32_t p) { first = std::min(first.value_or(p), p); };
+  auto longer = hosts.lower_bound(from_end);
+  for (; longer != hosts.end() && longer->first.starts_with(from_end); ++longer)
+    keep(longer->second);
+  const std::size_t longest = hosts.empty() ? 0 : std::min<std::size_t>(from_end.size(), 256);
+  for (std::size_t size = 0; size < longest; ++size)
+    if (const auto at = hosts.find(from_end.substr(0, size)); at != hosts.end()) keep(at->second);
+  return first;
+}
+
 }  // namespace
 
 std::uint32_t LogProcesses::process_of(const NcclSaying& saying) {
@@ -50,21 +63,23 @@ std::uint32_t LogProcesses::process_of(const NcclSaying& saying) {
   const auto known = by_name_.find(name_);
   if (known != by_name_.end()) return known->second;
   // Truncated lines may put letters of another line before a host, now or at its first appearance.
-  std::vector<std::uint32_t>& same_pid = by_pid_[saying.pid];
-  for (const std::uint32_t p : same_pid) {
-    std::string& host = processes_[p].host;
-    if (!saying.host.ends_with(host) && !std::string_view(host).ends_with(saying.host)) continue;
+  HostsByEnd& same_pid = by_pid_[saying.pid];
+  const std::string from_end(saying.host.rbegin(), saying.host.rend());
+  if (const auto like = same_end(same_pid, from_end)) {
+    std::string& host = processes_[*like].host;
     if (saying.host.size() < host.size()) {
       hosts_.erase(host);
+      same_pid.erase(std::string(host.rbegin(), host.rend()));
       host = saying.host;
       hosts_.insert(host);
+      same_pid.emplace(from_end, *like);
     }
-    by_name_.emplace(name_, p);
-    return p;
+    by_name_.emplace(name_, *like);
+    return *like;
   }
   const auto at = static_cast<std::uint32_t>(processes_.size());
   by_name_.emplace(name_, at);
-  same_pid.push_back(at);
+  same_pid.emplace(from_end, at);
   hosts_.emplace(saying.host);
   LogProcess process;
   process.host = saying.host;

@@ -60,6 +60,9 @@ struct LogProcess {
   std::vector<LocalComm> earlier_rings{};
 };
 
+// Processes by the letters of their host, from the last to the first.
+using HostsByEnd = std::map<std::string, std::uint32_t, std::less<>>;
+
 // A rank as a log shows it: a process, or one GPU of a process that drives several.
 struct LogActor {
   std::uint32_t process = 0;
@@ -96,7 +99,7 @@ class LogProcesses {
   CommRecords& into_;
   std::vector<LogProcess> processes_;
   std::unordered_map<std::string, std::uint32_t> by_name_;  // "host:pid"
-  std::unordered_map<std::int64_t, std::vector<std::uint32_t>> by_pid_;
+  std::unordered_map<std::int64_t, HostsByEnd> by_pid_;
   HostNames hosts_;
   std::vector<LocalComm> comms_;
   std::vector<LogActor> actors_;
