@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <tuple>
 #include <unordered_map>
 
@@ -24,22 +25,50 @@ struct Rate {
   double sum = 0;
   double worst = 0;
   Ns worst_at{};  // of equal ones the first
-};
 
-// The way back from the last arrival of a join to the join before it. Ways of many joins share a
-// leg, so its work is summed once and charged once.
-struct Leg {
-  std::uint32_t join = no_node;
-  std::uint32_t before = no_leg;  // no_leg: it begins at work that no replay moves
-  std::uint32_t group = 0;
-  Ns excess{};  // sums over its work
-  Ns own{};
-  Suspect most_excess{};  // of equal ones the latest
-  Suspect most_own{};
+  void add(const Rate& other) {
+    sum += other.sum;
+    if (other.worst < worst || (other.worst == worst && other.worst_at >= worst_at)) return;
+    worst = other.worst;
+    worst_at = other.worst_at;
+  }
+};
+struct Rates {
   Rate by_excess{};
   Rate by_own{};
 
-  static constexpr std::uint32_t no_leg = no_node;
+  void add(const Rates& other) {
+    by_excess.add(other.by_excess);
+    by_own.add(other.by_own);
+  }
+};
+
+constexpr std::uint32_t none = no_node;  // no leg, way or group
+
+// A piece of the ways back from the last arrivals of joins: from a join, or from work at which ways
+// come together, to the next such node. Many ways share a leg, so its work is summed once and
+// charged once.
+struct Leg {
+  std::uint32_t head = no_node;
+  std::uint32_t before = none;  // none: it begins at work that no replay moves
+  std::uint32_t group = none;   // of the join; none: it begins at work
+  Ns excess{};                  // sums over its work
+  Ns own{};
+  Suspect most_excess{};  // of equal ones the latest
+  Suspect most_own{};
+  Rates rates{};
+};
+
+// A leg as part of the ways of joins of one group. They go on alike from there, to the first join
+// with all members of the group. The sums are over this leg and those before it.
+struct Way {
+  std::uint32_t leg = 0;
+  std::uint32_t before = none;
+  std::uint32_t most_excess = none;  // the leg with it
+  std::uint32_t most_own = none;
+  Ns excess{};
+  Ns own{};
+  Rates rates{};
 };
 
 class Judge {
@@ -51,12 +80,18 @@ class Judge {
   std::vector<Blame> run();
 
  private:
+  void find_heads();
   void find_legs();
   void judge(std::uint32_t leg);
+  std::uint32_t way_of(std::uint32_t leg);
+  [[nodiscard]] bool is_join(std::uint32_t node) const {
+    return graph_.kind[node] == NodeKind::join;
+  }
+  [[nodiscard]] std::uint32_t before(std::uint32_t node) const;
   [[nodiscard]] Ns waiting(std::uint32_t join) const;
   [[nodiscard]] bool holds_all(std::uint32_t earlier, std::uint32_t group) const;
   template <class Each>
-  std::uint32_t each_suspect(std::uint32_t join, Each&& each) const;
+  std::uint32_t each_suspect(std::uint32_t head, Each&& each) const;
   void charge(const Suspect& suspect, bool by_excess, const Rate& rate);
   std::vector<Blame> sum_up();
 
@@ -91,9 +126,12 @@ class Judge {
   std::span<const RankView> views_;
   const Collectives& job_;
   const PeerMedians& medians_;
-  std::vector<Leg> legs_;                           // ascending by join
+  std::vector<bool> heads_;                         // by node
+  std::vector<Leg> legs_;                           // ascending by head
   std::vector<std::vector<std::uint32_t>> groups_;  // the views of a join's members, ascending
-  std::vector<std::uint32_t> way_;                  // legs from a join back
+  std::vector<Way> ways_;                           // each behind the one before it
+  std::unordered_map<std::uint64_t, std::uint32_t> way_at_;  // by leg and group
+  std::vector<std::uint32_t> new_legs_;
   std::unordered_map<Key, Charged, HashOfKey> charged_;
 };
 
@@ -110,13 +148,17 @@ bool Judge::holds_all(std::uint32_t earlier, std::uint32_t group) const {
   return earlier == group || std::ranges::includes(groups_[earlier], groups_[group]);
 }
 
-// From the last arrival back. Returns the join before it, or no_node.
+// The work, or the join, that a node waited for last; no_node where no replay moves that.
+std::uint32_t Judge::before(std::uint32_t node) const {
+  const std::uint32_t latest = latest_pred(graph_.graph, replay_.end, node);
+  return latest == no_node || !replay_.movable[latest] ? no_node : latest;
+}
+
+// The work of a leg from the last back. Returns the head of the leg before it, or no_node.
 template <class Each>
-std::uint32_t Judge::each_suspect(std::uint32_t join, Each&& each) const {
-  for (std::uint32_t node = latest_pred(graph_.graph, replay_.end, join);
-       node != no_node && replay_.movable[node];
-       node = latest_pred(graph_.graph, replay_.end, node)) {
-    if (graph_.kind[node] == NodeKind::join) return node;
+std::uint32_t Judge::each_suspect(std::uint32_t head, Each&& each) const {
+  std::uint32_t node = is_join(head) ? before(head) : head;
+  for (; node != no_node && (node == head || !heads_[node]); node = before(node)) {
     const Ns duration = replay_.measured.duration[node];
     const Ns delay = replay_.measured.delay(node);
     const Ns median = medians_.of_node[node];
@@ -128,20 +170,37 @@ std::uint32_t Judge::each_suspect(std::uint32_t join, Each&& each) const {
     if (duration > Ns{0}) each(Suspect{node, false, duration, Ns{0}});
     if (delay > Ns{0}) each(Suspect{node, true, delay, Ns{0}});
   }
-  return no_node;
+  return node;
+}
+
+// The joins, and the work at which the ways of two of them come together.
+void Judge::find_heads() {
+  heads_.assign(graph_.size(), false);
+  std::vector<bool> seen(graph_.size());
+  for (const std::uint32_t join : replay_.movable_of[static_cast<std::size_t>(NodeKind::join)])
+    heads_[join] = true;
+  for (const std::uint32_t join : replay_.movable_of[static_cast<std::size_t>(NodeKind::join)]) {
+    std::uint32_t node = before(join);
+    for (; node != no_node && !is_join(node) && !seen[node]; node = before(node)) seen[node] = true;
+    if (node != no_node) heads_[node] = true;
+  }
 }
 
 void Judge::find_legs() {
   std::map<std::vector<std::uint32_t>, std::uint32_t> numbers;
   std::vector<std::uint32_t> members;
-  for (const std::uint32_t join : replay_.movable_of[static_cast<std::size_t>(NodeKind::join)]) {
-    members.clear();
-    for (const std::uint32_t arrival : graph_.graph.preds_of(join))
-      members.push_back(graph_.view[arrival]);
-    std::ranges::sort(members);
-    const auto next = static_cast<std::uint32_t>(numbers.size());
-    Leg leg{.join = join, .group = numbers.try_emplace(members, next).first->second};
-    const std::uint32_t before = each_suspect(join, [&leg](const Suspect& s) {
+  for (std::uint32_t head = 0; head < heads_.size(); ++head) {
+    if (!heads_[head]) continue;
+    Leg leg{.head = head};
+    if (is_join(head)) {
+      members.clear();
+      for (const std::uint32_t arrival : graph_.graph.preds_of(head))
+        members.push_back(graph_.view[arrival]);
+      std::ranges::sort(members);
+      const auto next = static_cast<std::uint32_t>(numbers.size());
+      leg.group = numbers.try_emplace(members, next).first->second;
+    }
+    const std::uint32_t before = each_suspect(head, [&leg](const Suspect& s) {
       leg.excess += s.excess;
       leg.own += s.own;
       if (s.excess > leg.most_excess.excess) leg.most_excess = s;
@@ -149,41 +208,63 @@ void Judge::find_legs() {
     });
     if (before != no_node)
       leg.before = static_cast<std::uint32_t>(
-          std::ranges::lower_bound(legs_, before, {}, &Leg::join) - legs_.begin());
+          std::ranges::lower_bound(legs_, before, {}, &Leg::head) - legs_.begin());
     legs_.push_back(leg);
   }
   groups_.resize(numbers.size());
   for (const auto& [group, number] : numbers) groups_[number] = group;
 }
 
-void Judge::judge(std::uint32_t leg) {
-  const Ns wait = waiting(legs_[leg].join);
-  if (wait <= Ns{0}) return;
-  way_.assign(1, leg);
-  for (std::uint32_t l = legs_[leg].before;
-       l != Leg::no_leg && !holds_all(legs_[l].group, legs_[leg].group); l = legs_[l].before)
-    way_.push_back(l);
-  Ns excess{};
-  Ns own{};
-  for (const std::uint32_t l : way_) {
-    excess += legs_[l].excess;
-    own += legs_[l].own;
+// The way of a join, which is the head of `leg`.
+std::uint32_t Judge::way_of(std::uint32_t leg) {
+  const std::uint32_t group = legs_[leg].group;
+  const auto key = [&](std::uint32_t l) { return std::uint64_t{l} << 32U | group; };
+  new_legs_.clear();
+  std::uint32_t way = none;
+  for (std::uint32_t l = leg; l != none; l = legs_[l].before) {
+    if (l != leg && legs_[l].group != none && holds_all(legs_[l].group, group)) break;
+    if (const auto at = way_at_.find(key(l)); at != way_at_.end()) {
+      way = at->second;
+      break;
+    }
+    new_legs_.push_back(l);
   }
-  const bool by_excess = excess > Ns{0};
-  const Ns whole = by_excess ? excess : own;
+  for (; !new_legs_.empty(); new_legs_.pop_back()) {
+    Way next{.leg = new_legs_.back(), .before = way};
+    if (way != none) {
+      next.most_excess = ways_[way].most_excess;
+      next.most_own = ways_[way].most_own;
+      next.excess = ways_[way].excess;
+      next.own = ways_[way].own;
+    }
+    const Leg& own = legs_[next.leg];
+    next.excess += own.excess;
+    next.own += own.own;
+    const auto most = [&](std::uint32_t& of, Suspect Leg::* longest, bool by_excess) {
+      const Ns weight = (own.*longest).weight(by_excess);
+      if (of == none || weight >= (legs_[of].*longest).weight(by_excess)) of = next.leg;
+    };
+    most(next.most_excess, &Leg::most_excess, true);
+    most(next.most_own, &Leg::most_own, false);
+    way = static_cast<std::uint32_t>(ways_.size());
+    way_at_.emplace(key(next.leg), way);
+    ways_.push_back(next);
+  }
+  return way;
+}
+
+void Judge::judge(std::uint32_t leg) {
+  const Ns wait = waiting(legs_[leg].head);
+  if (wait <= Ns{0}) return;
+  Way& way = ways_[way_of(leg)];
+  const bool by_excess = way.excess > Ns{0};
+  const Ns whole = by_excess ? way.excess : way.own;
   if (whole <= Ns{0}) return;
   const double rate = static_cast<double>(wait.count()) / static_cast<double>(whole.count());
-  Suspect most;
-  for (const std::uint32_t l : way_) {
-    const Suspect& longest = by_excess ? legs_[l].most_excess : legs_[l].most_own;
-    if (longest.weight(by_excess) > most.weight(by_excess)) most = longest;
-    Rate& r = by_excess ? legs_[l].by_excess : legs_[l].by_own;
-    r.sum += rate;
-    const Ns at = replay_.end[legs_[leg].join];
-    if (rate < r.worst || (rate == r.worst && at >= r.worst_at)) continue;
-    r.worst = rate;
-    r.worst_at = at;
-  }
+  Rate& rates = by_excess ? way.rates.by_excess : way.rates.by_own;
+  rates.add({rate, rate, replay_.end[legs_[leg].head]});
+  const Suspect& most =
+      by_excess ? legs_[way.most_excess].most_excess : legs_[way.most_own].most_own;
   ++charged(most, by_excess).blame.collectives;
 }
 
@@ -241,13 +322,19 @@ std::vector<Blame> Judge::sum_up() {
 }
 
 std::vector<Blame> Judge::run() {
+  find_heads();
   find_legs();
-  for (std::uint32_t leg = 0; leg < legs_.size(); ++leg) judge(leg);
+  for (std::uint32_t leg = 0; leg < legs_.size(); ++leg)
+    if (legs_[leg].group != none) judge(leg);
+  for (const Way& way : std::views::reverse(ways_)) {
+    if (way.before != none) ways_[way.before].rates.add(way.rates);
+    legs_[way.leg].rates.add(way.rates);
+  }
   for (const Leg& leg : legs_) {
-    if (leg.by_excess.sum <= 0 && leg.by_own.sum <= 0) continue;
-    each_suspect(leg.join, [&](const Suspect& s) {
-      charge(s, true, leg.by_excess);
-      charge(s, false, leg.by_own);
+    if (leg.rates.by_excess.sum <= 0 && leg.rates.by_own.sum <= 0) continue;
+    each_suspect(leg.head, [&](const Suspect& s) {
+      charge(s, true, leg.rates.by_excess);
+      charge(s, false, leg.rates.by_own);
     });
   }
   return sum_up();

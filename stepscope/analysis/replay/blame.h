@@ -98,7 +98,7 @@ struct Blame {
 };
 
 // Largest first. The sum of `wait` is the total waiting of the joined collectives that work came
-// before, but for rounding. O(nodes + joins × joins since its members were even).
+// before, but for rounding. O(nodes + joins × groups of ranks).
 [[nodiscard]] std::vector<Blame> find_blame(const Replay& replay, std::span<const RankView> views,
                                             const Collectives& job, const PeerMedians& medians);
 
