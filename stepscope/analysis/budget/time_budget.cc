@@ -352,8 +352,8 @@ std::vector<BudgetPiece> budget_pieces(const Trace& trace, const RankIndex& rank
                                        const DeviceBudget& device) {
   if (steps.empty()) return {};
   if (rank.cpu_only()) return cpu_pieces(trace, rank, steps, split);
-  const auto lane = std::ranges::find(rank.devices, device.device, &DeviceLane::device);
-  check(lane != rank.devices.end(), "the budget is of a device of the rank");
+  const DeviceLane* lane = rank.lane(device.device);
+  check(lane != nullptr, "the budget is of a device of the rank");
   std::vector<BudgetPiece> pieces;
   auto idle = device.idle.begin();
   const auto add_idle_before = [&](Ns at) {

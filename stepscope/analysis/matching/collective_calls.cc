@@ -70,6 +70,7 @@ class CallReader {
   std::vector<bool> owned_;  // rows of host_ around a kernel's launch: their kernel is known
   std::unordered_map<std::uint32_t, const HostRow*> by_external_id_;
   std::map<std::tuple<StringId, StringId, int, int, int>, std::uint32_t> group_rows_;
+  std::multimap<std::string, std::uint32_t> rows_by_name_;  // of one name by row
   // The slices of the calls in each range whose name has a size.
   std::map<const HostRow*, std::vector<SliceId>> sized_;
   RankCalls out_;
@@ -105,15 +106,23 @@ class CallReader {
   }
 
  private:
+  std::uint32_t add_group(CommGroup group) {
+    const auto row = static_cast<std::uint32_t>(out_.groups.size());
+    rows_by_name_.emplace(group.name, row);
+    out_.groups.push_back(std::move(group));
+    return row;
+  }
+
   std::uint32_t group_row(const Collective& meta) {
     const auto key = std::tuple(meta.group_name, meta.group_ranks, meta.group_size,
                                 meta.global_rank_start, meta.global_rank_stride);
     if (const auto at = group_rows_.find(key); at != group_rows_.end()) return at->second;
     std::uint32_t row = no_row;
     if (auto group = group_of(trace_, meta)) {
-      const auto same = std::ranges::find(out_.groups, *group);
-      row = static_cast<std::uint32_t>(same - out_.groups.begin());
-      if (same == out_.groups.end()) out_.groups.push_back(std::move(*group));
+      const auto [same, last] = rows_by_name_.equal_range(group->name);
+      const auto at =
+          std::find_if(same, last, [&](const auto& r) { return out_.groups[r.second] == *group; });
+      row = at == last ? add_group(std::move(*group)) : at->second;
     }
     group_rows_.emplace(key, row);
     return row;
@@ -402,10 +411,11 @@ class CallReader {
       const bool only = trace_.metadata.groups.size() == 1 && self != listed.ranks.end();
       if (listed.ranks.empty() || (listed.name.empty() && !only)) continue;
       listed.size = static_cast<int>(listed.ranks.size());
-      const auto same = std::ranges::find(out_.groups, listed.name, &CommGroup::name);
-      const auto row = static_cast<std::uint32_t>(same - out_.groups.begin());
-      if (self != listed.ranks.end()) out_.listed.push_back(row);
-      if (same == out_.groups.end()) out_.groups.push_back(std::move(listed));
+      const bool member = self != listed.ranks.end();
+      const auto same = rows_by_name_.find(listed.name);
+      const std::uint32_t row =
+          same == rows_by_name_.end() ? add_group(std::move(listed)) : same->second;
+      if (member) out_.listed.push_back(row);
     }
   }
 
@@ -447,9 +457,7 @@ class CallReader {
 RankCalls find_collective_calls(const RankView& view) { return CallReader(view).read(); }
 
 const DeviceLane* lane_of(const RankView& view, const CollectiveCall& call) {
-  const int device = view.trace->track(call.stream).device_index;
-  const auto at = std::ranges::find(view.index->devices, device, &DeviceLane::device);
-  return at == view.index->devices.end() ? nullptr : &*at;
+  return view.index->lane(view.trace->track(call.stream).device_index);
 }
 
 void complete_by_group(int rank, const CommGroup& group, CollectiveCall& call,

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -78,18 +79,19 @@ void find_threads(const Trace& trace, RankIndex& rank) {
   }
 }
 
-DeviceLane& lane_of(RankIndex& rank, int device) {
-  const auto at = std::ranges::find(rank.devices, device, &DeviceLane::device);
-  return at != rank.devices.end() ? *at : rank.devices.emplace_back(DeviceLane{.device = device});
-}
-
 void find_device_work(const Trace& trace, RankIndex& rank) {
   const Slices& s = trace.slices;
-  for (const Track& track : trace.tracks)
-    for (std::uint32_t i = track.first; i < track.first + track.count; ++i)
-      if (is_device_work(s.category[i]))
-        lane_of(rank, track.device_index).ops.push_back(SliceId{i});
-  std::ranges::sort(rank.devices, {}, &DeviceLane::device);
+  std::map<int, std::vector<SliceId>> by_device;
+  for (const Track& track : trace.tracks) {
+    std::vector<SliceId>* ops = nullptr;
+    for (std::uint32_t i = track.first; i < track.first + track.count; ++i) {
+      if (!is_device_work(s.category[i])) continue;
+      if (ops == nullptr) ops = &by_device[track.device_index];
+      ops->push_back(SliceId{i});
+    }
+  }
+  for (auto& [device, ops] : by_device)
+    rank.devices.push_back({.device = device, .ops = std::move(ops)});
   for (DeviceLane& lane : rank.devices) {
     run_sort(lane.ops, [&](SliceId a, SliceId b) {
       return std::pair(s.start[index(a)], a) < std::pair(s.start[index(b)], b);

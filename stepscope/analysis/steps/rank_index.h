@@ -55,6 +55,11 @@ struct RankIndex {
   std::vector<SliceId> lost_launches;
 
   [[nodiscard]] bool cpu_only() const { return devices.empty(); }
+  // The lane of a device; nullptr if it has no work.
+  [[nodiscard]] const DeviceLane* lane(int device) const {
+    const auto at = std::ranges::lower_bound(devices, device, {}, &DeviceLane::device);
+    return at == devices.end() || at->device != device ? nullptr : &*at;
+  }
   // The work of all devices, one device after the other.
   [[nodiscard]] auto operations() const {
     return devices | std::views::transform(&DeviceLane::ops) | std::views::join;

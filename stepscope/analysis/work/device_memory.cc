@@ -113,8 +113,8 @@ std::string_view operator_at(const Trace& trace, TrackId thread, Ns at) {
 
 std::string_view kernel_at(const Trace& trace, const RankIndex& rank, int device, Ns at) {
   std::string_view running;
-  const auto lane = std::ranges::find(rank.devices, device, &DeviceLane::device);
-  if (lane == rank.devices.end()) return running;
+  const DeviceLane* lane = rank.lane(device);
+  if (lane == nullptr) return running;
   for (const SliceId op : lane->ops) {
     if (trace.slices.start[index(op)] > at) break;
     if (trace.slices.end(op) > at) running = trace.name(op);

@@ -140,11 +140,9 @@ void on_devices(const Trace& trace, const RankIndex& rank, std::span<const Step>
     accountant.add(device);
     if (!trace.is_compute(device.op)) continue;
     const int gpu = trace.track(trace.slices.track[index(device.op)]).device_index;
-    const auto lane =
-        std::ranges::find(rank.devices, gpu, &DeviceLane::device) - rank.devices.begin();
-    sweeps[static_cast<std::size_t>(lane)].add(accountant.layer_of(device),
-                                               trace.slices.start[index(device.op)],
-                                               trace.slices.end(device.op));
+    sweeps[static_cast<std::size_t>(rank.lane(gpu) - rank.devices.data())].add(
+        accountant.layer_of(device), trace.slices.start[index(device.op)],
+        trace.slices.end(device.op));
   }
   for (std::size_t i = 0; i < sweeps.size(); ++i)
     add_unions(sweeps[i], rank.devices[i].start, rank.devices[i].end, steps, result);
