@@ -195,7 +195,7 @@ void FollowedFiles::poll_replaced(Replaced& file, JobState& state, double now,
   const double age = first ? age_of(at) : 0;
   if (!file.path.ends_with(ras_end))
     return take_metrics(file, text.view(), state, age, now, errors);
-  const auto status = parse_ras_status(text.view());
+  const auto status = parse_ras_status(text.str());
   if (!status) {
     Error error = status.error();
     error.file = file.path;

@@ -177,6 +177,13 @@ class ChainReader {
 
 }  // namespace
 
+bool has_nsys_samples(const SqliteFile& file) {
+  const auto has_rows = [&](std::string_view table) {
+    return file.table(table) != nullptr && file.last_row(table) > 0;
+  };
+  return has_rows("SAMPLING_CALLCHAINS") || has_rows("OSRT_CALLCHAINS");
+}
+
 Result<Profile> read_nsys_samples(const SqliteFile& file, const std::string& path,
                                   bool keep_samples) {
   ProfileBuilder builder;

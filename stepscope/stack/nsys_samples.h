@@ -11,6 +11,9 @@
 
 namespace stepscope {
 
+// Whether a database has tables of call chains with rows.
+[[nodiscard]] bool has_nsys_samples(const SqliteFile& file);
+
 // Errors: an export without chains; not an export.
 [[nodiscard]] Result<Profile> read_nsys_samples(const SqliteFile& file, const std::string& path,
                                                 bool keep_samples);

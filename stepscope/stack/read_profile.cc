@@ -43,6 +43,11 @@ std::span<const std::string_view> profile_format_names() {
   return names;
 }
 
+std::string_view profile_format_of(std::string_view head) {
+  const ProfileFormat* format = format_of(head, {});
+  return format == nullptr ? std::string_view() : format->name;
+}
+
 Result<Profile> read_profile_from(std::unique_ptr<ByteSource> raw, const std::string& name,
                                   const ProfileOptions& options) {
   const auto with_file = [&](Error error) {

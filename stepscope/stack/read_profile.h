@@ -22,6 +22,9 @@ struct ProfileOptions {
 
 [[nodiscard]] std::span<const std::string_view> profile_format_names();
 
+// The format of a profile that begins with these bytes; empty if none.
+[[nodiscard]] std::string_view profile_format_of(std::string_view head);
+
 // Also reads SQLite exports of Nsight Systems (nsys_samples.h). Errors: the file cannot be read, is
 // empty or is not a profile; the hint then names the kind of file if it is known (a Chrome trace).
 [[nodiscard]] Result<Profile> read_profile(const std::string& path,

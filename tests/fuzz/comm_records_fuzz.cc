@@ -12,7 +12,7 @@
 #include "stepscope/analysis/hang/incident_account.h"
 #include "stepscope/analysis/memory/oom_account.h"
 #include "stepscope/base/json_reader.h"
-#include "stepscope/base/text_test_source.h"
+#include "stepscope/base/text_source.h"
 #include "stepscope/read/bytes/pickle.h"
 #include "stepscope/read/nccl/flight_recorder.h"
 #include "stepscope/read/nccl/nccl_log.h"
@@ -76,6 +76,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   logs.settle();
   if (log) check_result(records);
   if (const auto tree = parse_pickle(text, "input")) try_dump(*tree);
-  if (const auto json = parse_json(text, "input")) try_dump(plain_tree(*json));
+  if (const auto tree = parse_plain_json(text, "input")) try_dump(*tree);
   return 0;
 }

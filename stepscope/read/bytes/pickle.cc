@@ -52,7 +52,8 @@ std::string harmless(std::string_view text) {
 
 class PickleMachine {
  public:
-  PickleMachine(std::string bytes, std::string_view path) : path_(path) {
+  PickleMachine(std::string bytes, std::string_view path, bool head = false)
+      : path_(path), head_(head) {
     tree_.text = std::move(bytes);
     size_ = tree_.text.size();
     // Reserves space for typical snapshots and dumps, so that nodes are not copied as they grow.
@@ -64,6 +65,16 @@ class PickleMachine {
     for (std::uint32_t i = 0; i < small_integers; ++i)
       tree_.nodes[node_zero + i] = {.word = i, .count = 0, .kind = PlainKind::integer};
     stretches_.emplace_back();  // stretch 0 means none
+  }
+
+  // What begins in these bytes; the open containers are closed.
+  Result<PlainTree> run_head() {
+    while (!stopped_ && step()) {
+    }
+    if (!stopped_ && !ended_) return *error_;
+    if (!stopped_) close_open();
+    lay_side_by_side();
+    return std::move(tree_);
   }
 
   Result<PlainTree> run() {
@@ -87,6 +98,10 @@ class PickleMachine {
     error_ = fail_at(op_at_, std::move(what));
     return false;
   }
+  bool fail_at_end(std::string what) {
+    ended_ = true;
+    return fail(std::move(what));
+  }
   bool refuse(std::string_view name, const std::string& what = {}) {
     error_ = Error{.what = "holds more than plain data: opcode " + std::string(name) + " (" +
                            hex(static_cast<unsigned char>(tree_.text[op_at_])) + ")" +
@@ -105,7 +120,7 @@ class PickleMachine {
 
   // The next n bytes.
   bool take(std::uint64_t n, std::string_view& bytes) {
-    if (n > size_ - at_) return fail("ends in the middle of a value");
+    if (n > size_ - at_) return fail_at_end("ends in the middle of a value");
     bytes = std::string_view(tree_.text).substr(at_, n);
     at_ += n;
     return true;
@@ -113,7 +128,7 @@ class PickleMachine {
   bool take_line(std::string_view& line) {
     const std::string_view rest = std::string_view(tree_.text).substr(at_, size_ - at_);
     const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return fail("ends in the middle of a line");
+    if (end == std::string_view::npos) return fail_at_end("ends in the middle of a line");
     line = rest.substr(0, end);
     at_ += end + 1;
     return true;
@@ -290,6 +305,7 @@ class PickleMachine {
   bool global();
   bool reduce();
   bool start_frame();
+  void close_open();
   void lay_side_by_side();
   bool check_nesting();
 
@@ -298,7 +314,9 @@ class PickleMachine {
   std::uint64_t size_ = 0;  // of the input; decoded text may follow it in the tree
   std::uint64_t at_ = 0;
   std::uint64_t op_at_ = 0;
+  bool head_ = false;  // the input is the beginning of a pickle
   bool stopped_ = false;
+  bool ended_ = false;  // a step needs bytes behind the input
   std::vector<std::uint32_t> stack_;
   std::vector<std::size_t> marks_;
   std::vector<std::uint32_t> memo_;
@@ -309,7 +327,7 @@ class PickleMachine {
 
 bool PickleMachine::step() {
   op_at_ = at_;
-  if (at_ == size_) return fail(at_ == 0 ? "the file is empty" : "ends before its STOP");
+  if (at_ == size_) return fail_at_end(at_ == 0 ? "the file is empty" : "ends before its STOP");
   const auto op = static_cast<PickleOp>(static_cast<unsigned char>(tree_.text[at_++]));
   std::uint64_t number = 0;
   switch (op) {
@@ -477,8 +495,8 @@ bool PickleMachine::step_other(PickleOp op) {
 bool PickleMachine::start_frame() {
   std::uint64_t length = 0;
   if (!take_number(8, length)) return false;
-  if (length > size_ - at_) return fail("ends in the middle of a frame");
-  return true;
+  if (length <= size_ - at_ || head_) return true;
+  return fail("ends in the middle of a frame");
 }
 
 bool PickleMachine::global() {
@@ -503,6 +521,29 @@ bool PickleMachine::reduce() {
   if (tree_.nodes[list].kind != PlainKind::list) return refuse("REDUCE");
   stack_.resize(stack_.size() - 2);
   return push(list);
+}
+
+// Gives each open container the items that wait for it. A key without a value is dropped.
+void PickleMachine::close_open() {
+  const auto is = [&](std::size_t i, PlainKind kind) {
+    return tree_.nodes[stack_[i]].kind == kind && stack_[i] != node_builder;
+  };
+  while (stack_.size() > 1 || !marks_.empty()) {
+    std::size_t first = stack_.size() - 1;
+    if (!marks_.empty()) {
+      first = marks_.back();
+      marks_.pop_back();
+    } else if (first > 1 && is(first - 2, PlainKind::dict)) {
+      --first;
+    }
+    const bool dict = first > 0 && is(first - 1, PlainKind::dict);
+    if (dict && (stack_.size() - first) % 2 != 0) stack_.pop_back();
+    if (first == 0) (void)make(PlainKind::list, 0);
+    const bool taken = dict || (first > 0 && is(first - 1, PlainKind::list));
+    if (!taken || !move_into(stack_[first - 1], first))
+      stack_.resize(std::max<std::size_t>(first, 1));
+  }
+  tree_.root = stack_.empty() ? node_none : stack_.back();
 }
 
 void PickleMachine::lay_side_by_side() {
@@ -580,6 +621,10 @@ bool is_pickle(std::string_view head) {
 
 Result<PlainTree> parse_pickle(std::string bytes, std::string_view path) {
   return PickleMachine(std::move(bytes), path).run();
+}
+
+Result<PlainTree> parse_pickle_head(std::string bytes, std::string_view path) {
+  return PickleMachine(std::move(bytes), path, true).run_head();
 }
 
 }  // namespace stepscope

@@ -27,4 +27,8 @@ inline constexpr std::size_t deepest_pickle = 64;
 // Parses the whole text, at most 4 GB; the tree owns it. Errors name `path` and the byte.
 [[nodiscard]] Result<PlainTree> parse_pickle(std::string bytes, std::string_view path);
 
+// The values that begin in the first bytes of a pickle; what is open at their end is closed there.
+// Errors: what parse_pickle() refuses in these bytes, nesting and cycles apart.
+[[nodiscard]] Result<PlainTree> parse_pickle_head(std::string bytes, std::string_view path);
+
 }  // namespace stepscope

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "stepscope/base/json_reader.h"
+#include "stepscope/read/bytes/plain_json.h"
 
 namespace stepscope {
 namespace {
@@ -277,11 +277,10 @@ TEST(Pickle, TellsOneFromOtherFiles) {
 }
 
 TEST(PlainTree, HoldsJsonAlike) {
-  const auto json = parse_json(R"({"a": [1, -2.5, true, null, "x"], "b": {"c": []}})", "in");
-  ASSERT_TRUE(json);
-  const PlainTree tree = plain_tree(*json);
-  EXPECT_EQ(spelled(tree.value()), "{'a': [1, -2.500000, True, None, 'x', ], 'b': {'c': [], }, }");
-  EXPECT_EQ(tree.value().find("a")->find("c"), std::nullopt);
+  const auto tree = parse_plain_json(R"({"a": [1, -2.5, true, null, "x"], "b": {"c": []}})", "in");
+  ASSERT_TRUE(tree);
+  EXPECT_EQ(spelled(tree->value()), "{'a': [1, -2.500000, True, None, 'x', ], 'b': {'c': [], }, }");
+  EXPECT_EQ(tree->value().find("a")->find("c"), std::nullopt);
 }
 
 }  // namespace

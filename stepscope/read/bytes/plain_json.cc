@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/bytes/plain_json.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -32,9 +33,11 @@ void append_utf8(std::uint32_t c, std::string& into) {
 
 class JsonMachine {
  public:
-  JsonMachine(std::string text, std::string_view path) : path_(path) {
+  JsonMachine(std::string text, std::string_view path, bool head = false)
+      : path_(path), head_(head) {
     tree_.text = std::move(text);
     size_ = tree_.text.size();
+    if (!head_) reserve();
   }
 
   Result<PlainTree> run() {
@@ -45,7 +48,10 @@ class JsonMachine {
     }
     if (text().starts_with("\xEF\xBB\xBF")) at_ = 3;
     std::uint32_t root = 0;
-    if (!value(root, 0)) return *error_;
+    if (!value(root, 0)) {
+      if (!head_) return *error_;
+      (void)add({}, root);
+    }
     tree_.root = root;
     skip_space();
     tree_.trailing_bytes = size_ - at_;
@@ -208,8 +214,10 @@ class JsonMachine {
       ++at_;
     } else {
       for (;;) {
-        if (!item(object, depth)) return false;
-        const char c = next();
+        const bool taken = item(object, depth);
+        const char c = taken ? next() : '\0';
+        if (head_ && c != ',' && c != close) break;
+        if (!taken) return false;
         if (c != ',' && c != close)
           return fail(c == '\0' ? "ends in the middle of a value" : "a value that is no JSON");
         ++at_;
@@ -238,7 +246,19 @@ class JsonMachine {
     return true;
   }
 
+  // A value stands behind each comma and colon, a container or a text around them. Exact room saves
+  // the copies of a tree that grows.
+  void reserve() {
+    const auto count = [&](char c) {
+      return static_cast<std::size_t>(std::ranges::count(tree_.text, c));
+    };
+    const std::size_t values = count(',') + count(':') + 1;
+    tree_.nodes.reserve(values + count('[') + count('{'));
+    tree_.children.reserve(values);
+  }
+
   std::string_view path_;
+  bool head_;  // the text is the beginning of a file
   PlainTree tree_;
   std::uint64_t size_ = 0;  // of the input; decoded text may follow it in the tree
   std::uint64_t at_ = 0;
@@ -251,6 +271,10 @@ class JsonMachine {
 
 Result<PlainTree> parse_plain_json(std::string text, std::string_view path) {
   return JsonMachine(std::move(text), path).run();
+}
+
+Result<PlainTree> parse_plain_json_head(std::string text, std::string_view path) {
+  return JsonMachine(std::move(text), path, true).run();
 }
 
 }  // namespace stepscope

@@ -16,4 +16,8 @@ namespace stepscope {
 // in trailing_bytes.
 [[nodiscard]] Result<PlainTree> parse_plain_json(std::string text, std::string_view path);
 
+// The values that begin in the first bytes of a text; what is open at their end is closed there,
+// and so is what is no JSON.
+[[nodiscard]] Result<PlainTree> parse_plain_json_head(std::string text, std::string_view path);
+
 }  // namespace stepscope

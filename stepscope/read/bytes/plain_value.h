@@ -13,8 +13,6 @@
 
 namespace stepscope {
 
-struct JsonValue;
-
 enum class PlainKind : std::uint8_t {
   none,
   boolean,
@@ -81,8 +79,5 @@ class PlainValue {
   const PlainTree* tree_;
   std::uint32_t node_;
 };
-
-// The same values; objects become dicts.
-[[nodiscard]] PlainTree plain_tree(const JsonValue& json);
 
 }  // namespace stepscope

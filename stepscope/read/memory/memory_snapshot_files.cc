@@ -2,11 +2,12 @@
 // The three forms of a snapshot, and files and directories of snapshots.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 #include <optional>
 
+#include "stepscope/base/ascii.h"
 #include "stepscope/base/files/open_source.h"
+#include "stepscope/read/bytes/file_head.h"
 #include "stepscope/read/bytes/pickle.h"
 #include "stepscope/read/bytes/plain_json.h"
 #include "stepscope/read/bytes/whole_file.h"
@@ -28,16 +29,7 @@ constexpr std::array<std::uint8_t, 256> digit_values() {
 }
 constexpr std::array<std::uint8_t, 256> digits = digit_values();
 
-// The HTML pages of torch.cuda._memory_viz (trace_plot, segment_plot, profile_plot). Each file in
-// them is a pickle in base64.
-bool is_page(std::string_view head) {
-  const std::size_t first = head.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  if (first == std::string_view::npos) return false;
-  std::string begin(head.substr(first, 16));
-  std::ranges::transform(begin, begin.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return begin.starts_with("<!doctype html") || begin.starts_with("<html");
-}
+constexpr std::string_view page_key = "\"base64\"";  // of a file in a page
 
 // With or without padding; nullopt for any other character.
 std::optional<std::string> decode_base64(std::string_view text) {
@@ -60,12 +52,12 @@ std::optional<std::string> decode_base64(std::string_view text) {
   return out;
 }
 
-// In the order of the page. A truncated or damaged one is left out.
+// The HTML pages of torch.cuda._memory_viz (trace_plot, segment_plot, profile_plot) hold pickles in
+// base64. In the order of the page. A truncated or damaged one is left out.
 std::vector<std::string> files_in_page(std::string_view page) {
-  constexpr std::string_view key = "\"base64\"";
   std::vector<std::string> files;
-  for (std::size_t at = 0; (at = page.find(key, at)) != std::string_view::npos;) {
-    at += key.size();
+  for (std::size_t at = 0; (at = page.find(page_key, at)) != std::string_view::npos;) {
+    at += page_key.size();
     const std::size_t colon = page.find_first_not_of(" \t\r\n", at);
     if (colon == std::string_view::npos || page[colon] != ':') continue;
     const std::size_t open = page.find_first_not_of(" \t\r\n", colon + 1);
@@ -83,24 +75,14 @@ constexpr std::string_view how_to_record =
     "record one with torch.cuda.memory._dump_snapshot(\"snapshot.pickle\"), or give the log with "
     "the out-of-memory message";
 
-enum class Form : std::uint8_t { pickle, json, page, other };
-
-Form form_of(std::string_view head) {
-  if (is_pickle(head)) return Form::pickle;
-  if (is_page(head)) return Form::page;
-  const std::size_t first = head.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  const bool json = first != std::string_view::npos && (head[first] == '{' || head[first] == '[');
-  return json ? Form::json : Form::other;
-}
-
-Result<MemorySnapshot> snapshot_in(Form form, std::string text, const std::string& path) {
+Result<MemorySnapshot> snapshot_in(Beginning form, std::string text, const std::string& path) {
   const std::uint64_t bytes = text.size();
-  const auto tree = form == Form::pickle ? parse_pickle(std::move(text), path)
-                                         : parse_plain_json(std::move(text), path);
+  const auto tree = form == Beginning::pickle ? parse_pickle(std::move(text), path)
+                                              : parse_plain_json(std::move(text), path);
   if (!tree) return tree.error();
   auto snapshot = memory_snapshot_of(*tree, path);
   if (!snapshot) return snapshot;
-  snapshot->format = form == Form::pickle ? "pickle" : "JSON";
+  snapshot->format = form == Beginning::pickle ? "pickle" : "JSON";
   snapshot->bytes = bytes;
   return snapshot;
 }
@@ -117,8 +99,8 @@ Result<std::vector<MemorySnapshot>> snapshots_in_page(const std::string& page,
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string name = several ? path + '#' + std::to_string(i + 1) : path;
     // The writer pads the last group with zero bytes.
-    const Form form = form_of(files[i]);
-    if (form != Form::pickle && form != Form::json)
+    const Beginning form = beginning_of(std::string_view(files[i]).substr(0, file_head_bytes));
+    if (form != Beginning::pickle && form != Beginning::json)
       return Error{.what = "holds a file that is no pickle",
                    .file = name,
                    .hint = std::string(how_to_record)};
@@ -130,38 +112,63 @@ Result<std::vector<MemorySnapshot>> snapshots_in_page(const std::string& page,
   return out;
 }
 
-constexpr std::size_t head_bytes = 512;
+// Whether the plain data of these first bytes may be a snapshot.
+bool begins_snapshot(const PlainValue& head) {
+  const auto of_dicts = [](const std::optional<PlainValue>& list) {
+    return list && list->kind() == PlainKind::list &&
+           (list->size() == 0 || (*list)[0].kind() == PlainKind::dict);
+  };
+  const auto of_lists = [](const std::optional<PlainValue>& list) {
+    return list && list->kind() == PlainKind::list &&
+           (list->size() == 0 || (*list)[0].kind() == PlainKind::list);
+  };
+  if (head.kind() == PlainKind::dict)
+    return of_dicts(head.find("segments")) || of_lists(head.find("device_traces")) ||
+           of_lists(head.find("traces"));
+  return head.kind() == PlainKind::list && head.size() > 0 &&
+         (head[0].find("total_size") || head[0].find("blocks"));
+}
 
-Result<std::string> head_of(const std::string& path) {
+// Whether a page that is longer than its first bytes has a file in it.
+bool has_file(const std::string& path, const StopFlag* stop) {
   auto source = open_source(path);
-  if (!source) return source.error();
-  std::string head(head_bytes, '\0');
-  const auto got = (*source)->read(head);
-  if (!got) return got.error();
-  head.resize(*got);
-  return head;
+  if (!source) return false;
+  std::string text;
+  for (bool over = false; !over && (stop == nullptr || !stop->requested());) {
+    text.erase(0, text.size() - std::min(text.size(), page_key.size()));
+    const std::size_t kept = text.size();
+    text.resize(kept + window_bytes);
+    const auto got = (*source)->read(std::span(text).subspan(kept));
+    if (!got) return false;
+    text.resize(kept + *got);
+    if (contains(text, page_key)) return true;
+    over = *got < window_bytes;
+  }
+  return false;
 }
 
-// The first bytes of a file that cannot be a snapshot, else all of it.
-Result<std::string> text_of(const std::string& path, const StopFlag* stop) {
-  auto head = head_of(path);
-  if (!head || (head->size() == head_bytes && form_of(*head) == Form::other)) return head;
+// All of a file that may hold snapshots. Errors: its first bytes are those of another kind.
+Result<std::string> snapshot_text(const std::string& path, const StopFlag* stop) {
+  auto head = head_of_file(path);
+  if (!head) return head.error();
+  const Beginning beginning = beginning_of(head->text);
+  const bool page = beginning == Beginning::page;
+  if (head->whole || beginning == Beginning::other || (page && !has_file(path, stop)))
+    return std::move(head->text);
+  if (page) return read_text_file(path, stop);
+  const auto tree = plain_head(*head, path);
+  if (!tree) return tree.error();
+  if (!begins_snapshot(tree->value())) return no_snapshot(path);
   return read_text_file(path, stop);
-}
-
-// Whether a file found in a directory may be a snapshot.
-bool promising(const std::string& path) {
-  const auto head = head_of(path);
-  return head && form_of(*head) != Form::other;
 }
 
 }  // namespace
 
 Result<std::vector<MemorySnapshot>> parse_memory_snapshots(std::string text,
                                                            const std::string& path) {
-  const Form form = form_of(std::string_view(text).substr(0, head_bytes));
-  if (form == Form::page) return snapshots_in_page(text, path);
-  if (form == Form::other)
+  const Beginning form = beginning_of(std::string_view(text).substr(0, file_head_bytes));
+  if (form == Beginning::page) return snapshots_in_page(text, path);
+  if (form == Beginning::other || form == Beginning::empty)
     return Error{.what = text.empty() ? "the file is empty" : "is no memory snapshot",
                  .file = path,
                  .byte = 0,
@@ -173,6 +180,15 @@ Result<std::vector<MemorySnapshot>> parse_memory_snapshots(std::string text,
   return out;
 }
 
+bool begins_memory_snapshot(const FileHead& head, const std::string& path) {
+  if (head.whole) return parse_memory_snapshots(head.text, path).has_value();
+  const Beginning beginning = beginning_of(head.text);
+  if (beginning == Beginning::page) return contains(head.text, page_key);
+  if (beginning != Beginning::pickle && beginning != Beginning::json) return false;
+  const auto tree = plain_head(head, path);
+  return tree && begins_snapshot(tree->value());
+}
+
 SnapshotFiles read_memory_snapshots(std::span<const std::string> inputs, const StopFlag* stop) {
   SnapshotFiles out;
   std::vector<std::pair<std::string, bool>> files;
@@ -180,8 +196,7 @@ SnapshotFiles read_memory_snapshots(std::span<const std::string> inputs, const S
             [&](const std::string& path, bool inside) { files.emplace_back(path, inside); });
   for (const auto& [path, inside] : files) {
     if (stop != nullptr && stop->requested()) break;
-    if (inside && !promising(path)) continue;
-    auto text = text_of(path, stop);
+    auto text = snapshot_text(path, stop);
     auto parsed = text ? parse_memory_snapshots(std::move(*text), path)
                        : Result<std::vector<MemorySnapshot>>(text.error());
     if (!parsed) {

@@ -463,11 +463,14 @@ bool is_memory_snapshot(const PlainValue& value) {
   return looks_like_segments(value);
 }
 
+Error no_snapshot(std::string_view path) {
+  return {.what = "is no memory snapshot: it has no segments",
+          .file = std::string(path),
+          .hint = "record one with torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"};
+}
+
 Result<MemorySnapshot> memory_snapshot_of(const PlainTree& tree, std::string_view path) {
-  if (!is_memory_snapshot(tree.value()))
-    return Error{.what = "is no memory snapshot: it has no segments",
-                 .file = std::string(path),
-                 .hint = "record one with torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"};
+  if (!is_memory_snapshot(tree.value())) return no_snapshot(path);
   MemorySnapshot out;
   out.path = path;
   SnapshotReader(tree, out).read(tree.value());

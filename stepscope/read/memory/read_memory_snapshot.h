@@ -13,12 +13,19 @@
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/event/memory_snapshot.h"
+#include "stepscope/read/bytes/file_head.h"
 #include "stepscope/read/bytes/plain_value.h"
 
 namespace stepscope {
 
 // Whether this is such a snapshot and not another file of plain data.
 [[nodiscard]] bool is_memory_snapshot(const PlainValue& value);
+
+// Whether a file with these first bytes may be one, in any form.
+[[nodiscard]] bool begins_memory_snapshot(const FileHead& head, const std::string& path);
+
+// The error about plain data that is no such snapshot.
+[[nodiscard]] Error no_snapshot(std::string_view path);
 
 // Unusable entries are counted in notes. Error: not a snapshot.
 [[nodiscard]] Result<MemorySnapshot> memory_snapshot_of(const PlainTree& tree,

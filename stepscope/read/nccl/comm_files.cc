@@ -5,11 +5,14 @@
 #include <memory>
 
 #include "stepscope/base/files/open_source.h"
-#include "stepscope/base/json_reader.h"
+#include "stepscope/base/text_source.h"
+#include "stepscope/read/bytes/file_head.h"
 #include "stepscope/read/bytes/pickle.h"
+#include "stepscope/read/bytes/plain_json.h"
 #include "stepscope/read/bytes/whole_file.h"
 #include "stepscope/read/nccl/flight_recorder.h"
 #include "stepscope/read/nccl/nccl_log.h"
+#include "stepscope/read/nccl/ras_status.h"
 #include "stepscope/read/nccl/ras_text.h"
 #include "stepscope/read/rows/rank_names.h"
 
@@ -25,25 +28,40 @@ struct CommFile {
   std::string path;
   FileKind kind = FileKind::log;
   bool found = false;  // found in a directory, not named
+  // Why a pickle or JSON is no dump, where its first bytes tell.
+  std::optional<Error> refused{};
+  bool maybe_ras = false;  // JSON that may be a status of RAS
 };
 
-Result<FileKind> file_kind_of(const std::string& path) {
-  auto source = open_source(path);
-  if (!source) return source.error();
-  std::string head(4096, '\0');
-  const auto got = (*source)->read(head);
-  if (!got) return got.error();
-  head.resize(*got);
-  if (head.empty()) {
-    const std::string damage = (*source)->damage();
-    return Error{.what = damage.empty() ? "the file is empty" : damage,
+// Judges a pickle or JSON by its first bytes. Nothing is refused that is read whole anyway.
+void judge(const FileHead& head, CommFile& file) {
+  file.maybe_ras = file.kind == FileKind::json;
+  if (head.whole) return;
+  const auto tree = plain_head(head, file.path);
+  file.maybe_ras = file.maybe_ras && tree && begins_ras_status(tree->value());
+  if (!tree)
+    file.refused = tree.error();
+  else if (!begins_flight_dump(tree->value()))
+    file.refused = no_flight_dump(tree->value(), file.path);
+}
+
+Result<CommFile> comm_file(const std::string& path, const FileHead& head) {
+  CommFile file{.path = path};
+  if (head.text.empty())
+    return Error{.what = head.damage.empty() ? "the file is empty" : head.damage,
                  .file = path,
                  .hint = "dump or log again"};
-  }
-  if (is_pickle(head)) return FileKind::pickle;
-  if (is_ras_text(head)) return FileKind::ras;
-  const std::size_t first = head.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && head[first] == '{' ? FileKind::json : FileKind::log;
+  const Beginning beginning = beginning_of(head.text);
+  const std::size_t first = head.text.find_first_not_of(" \t\r\n");
+  const bool object = first != std::string::npos && head.text[first] == '{';
+  if (beginning == Beginning::pickle)
+    file.kind = FileKind::pickle;
+  else if (is_ras_text(std::string_view(head.text).substr(0, 4096)))
+    file.kind = FileKind::ras;
+  else if (object)
+    file.kind = FileKind::json;
+  if (file.kind == FileKind::pickle || file.kind == FileKind::json) judge(head, file);
+  return file;
 }
 
 std::vector<CommFile> find_files(std::span<const std::string> inputs,
@@ -51,16 +69,20 @@ std::vector<CommFile> find_files(std::span<const std::string> inputs,
   std::vector<CommFile> files;
   each_file(inputs, how_to_name, out.errors, [&](const std::string& path, bool inside) {
     if (std::ranges::find(apart, path) != apart.end()) return;
-    const auto kind = file_kind_of(path);
-    if (kind)
-      files.push_back({path, *kind, inside});
-    else if (!inside)
-      out.errors.push_back(kind.error());
+    const auto head = head_of_file(path);
+    auto file = head ? comm_file(path, *head) : Result<CommFile>(head.error());
+    if (file) {
+      file->found = inside;
+      files.push_back(std::move(*file));
+    } else if (!inside) {
+      out.errors.push_back(file.error());
+    }
   });
   return files;
 }
 
 Result<PlainTree> read_dump(const CommFile& file, CommInput& input, const StopFlag* stop) {
+  if (file.refused) return *file.refused;
   auto text = read_text_file(file.path, stop);
   if (!text) return text.error();
   input.bytes = text->size();
@@ -69,9 +91,7 @@ Result<PlainTree> read_dump(const CommFile& file, CommInput& input, const StopFl
     return parse_pickle(std::move(*text), file.path);
   }
   input.format = "flight recorder (JSON)";
-  const auto json = parse_json(*text, file.path);
-  if (!json) return json.error();
-  return plain_tree(*json);
+  return parse_plain_json(std::move(*text), file.path);
 }
 
 class FilesReader {
@@ -134,13 +154,13 @@ class FilesReader {
     input.path = file.path;
     auto tree = read_dump(file, input, stop_);
     if (!tree || !is_flight_dump(tree->value())) {
-      if (file.kind == FileKind::json && ras_json(file)) return;
+      if (file.maybe_ras && ras_json(file)) return;
       // Text that begins with a brace may still be a log.
       if (file.kind == FileKind::json && log_text(file)) return;
-      if (!tree)
+      if (!tree && (!file.found || !file.refused))
         out_.errors.push_back(tree.error());
-      else if (!file.found)
-        out_.errors.push_back(add_flight_dump(*tree, rank, input, out_.records).error());
+      else if (tree && !file.found)
+        out_.errors.push_back(no_flight_dump(tree->value(), file.path));
       return;
     }
     const auto known = out_.records.rank_index.find(rank);
@@ -238,6 +258,19 @@ CommFiles read_comm_files(std::span<const std::string> inputs, const StopFlag* s
                           .file = inputs.empty() ? std::string() : inputs.front(),
                           .hint = std::string(how_to_name)});
   return out;
+}
+
+bool begins_comm_file(const FileHead& head, const std::string& path) {
+  if (head.whole) return read_comm_files(std::span(&path, 1)).errors.empty();
+  const auto file = comm_file(path, head);
+  if (!file) return false;
+  if (file->kind == FileKind::pickle) return !file->refused;
+  if (file->kind == FileKind::ras || file->maybe_ras) return true;
+  if (file->kind == FileKind::json && !file->refused) return true;
+  CommRecords records;
+  CommInput input{.path = path};
+  TextSource source(head.text);
+  return CommLogs(records).add(source, input).has_value();
 }
 
 }  // namespace stepscope

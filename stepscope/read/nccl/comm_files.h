@@ -11,6 +11,7 @@
 #include "stepscope/base/result.h"
 #include "stepscope/base/stop.h"
 #include "stepscope/event/comm_records.h"
+#include "stepscope/read/bytes/file_head.h"
 
 namespace stepscope {
 
@@ -19,6 +20,10 @@ struct CommFiles {
   std::vector<Error> errors;  // one for each file that gave nothing
   std::vector<std::string> remarks;
 };
+
+// Whether a file with these first bytes is one of them. A log is one if these bytes already tell of
+// communication or of the end of a process.
+[[nodiscard]] bool begins_comm_file(const FileHead& head, const std::string& path);
 
 // Directories stand for the files in them; unrelated files there are skipped. The rank of a dump is
 // the number in its name (rank_names.h). If names give no ranks, their order does, with a remark.

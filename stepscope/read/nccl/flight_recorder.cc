@@ -276,6 +276,18 @@ bool is_flight_dump(const PlainValue& dump) {
   return dump.find("version") && (dump.find("entries") || dump.find("pg_config"));
 }
 
+bool begins_flight_dump(const PlainValue& head) {
+  if (const auto groups = head.find("pg_config"); groups && groups->kind() == PlainKind::dict)
+    return true;
+  const auto entries = head.find("entries");
+  if (!entries || entries->kind() != PlainKind::list) return false;
+  if (entries->size() == 0) return true;
+  const PlainValue first = (*entries)[0];
+  return first.kind() == PlainKind::dict &&
+         (first.size() == 0 || first.find("collective_seq_id") || first.find("p2p_seq_id") ||
+          first.find("process_group") || first.find("profiling_name") || first.find("pg_id"));
+}
+
 int world_size_of(const PlainTree& dump) {
   std::size_t most = 0;
   if (const auto config = dump.value().find("pg_config"))
@@ -284,15 +296,16 @@ int world_size_of(const PlainTree& dump) {
   return static_cast<int>(std::min<std::size_t>(most, 1U << 30U));
 }
 
+Error no_flight_dump(const PlainValue& data, const std::string& path) {
+  return {.what = data.find("segments") ? "is a memory snapshot, and no dump of a flight recorder"
+                                        : "is plain data, and no dump of a flight recorder",
+          .file = path,
+          .hint = "give what TORCH_NCCL_DUMP_ON_TIMEOUT=1 writes"};
+}
+
 Result<Done> add_flight_dump(const PlainTree& dump, int rank, CommInput& input, CommRecords& into) {
   const PlainValue top = dump.value();
-  if (!is_flight_dump(top)) {
-    const bool snapshot = top.find("segments") && top.find("device_traces");
-    return Error{.what = snapshot ? "is a memory snapshot, and no dump of a flight recorder"
-                                  : "is plain data, and no dump of a flight recorder",
-                 .file = input.path,
-                 .hint = "give what TORCH_NCCL_DUMP_ON_TIMEOUT=1 writes"};
-  }
+  if (!is_flight_dump(top)) return no_flight_dump(top, input.path);
   const std::string_view version = text_of(top, "version");
   if (!version.starts_with("2."))
     return Error{.what = "is a flight recorder's dump of version " + std::string(version) +

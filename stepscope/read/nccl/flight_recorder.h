@@ -15,10 +15,16 @@ namespace stepscope {
 // Whether this is such a dump and not another file of plain data.
 [[nodiscard]] bool is_flight_dump(const PlainValue& dump);
 
+// Whether a file whose first bytes hold these values (plain_head()) may be such a dump.
+[[nodiscard]] bool begins_flight_dump(const PlainValue& head);
+
 // Adds the calls of rank `rank`. Unusable entries are counted in input.notes. Errors: not a dump,
 // an unknown version.
 [[nodiscard]] Result<Done> add_flight_dump(const PlainTree& dump, int rank, CommInput& input,
                                            CommRecords& into);
+
+// The error about plain data that is no such dump.
+[[nodiscard]] Error no_flight_dump(const PlainValue& data, const std::string& path);
 
 // The largest number of ranks in a group of this dump; 0 if it names none.
 [[nodiscard]] int world_size_of(const PlainTree& dump);

@@ -3,15 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "stepscope/base/json_reader.h"
+#include "stepscope/read/bytes/plain_json.h"
 
 namespace stepscope {
 namespace {
 
 PlainTree tree_of(const std::string& text) {
-  const auto json = parse_json(text, "dump");
-  EXPECT_TRUE(json) << (json ? "" : json.error().message());
-  return json ? plain_tree(*json) : PlainTree{};
+  auto tree = parse_plain_json(text, "dump");
+  EXPECT_TRUE(tree) << (tree ? "" : tree.error().message());
+  return tree ? *std::move(tree) : PlainTree{};
 }
 
 std::string entry(const std::string& name, int sequence, const std::string& more = "") {

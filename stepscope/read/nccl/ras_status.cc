@@ -1,21 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepscope/read/nccl/ras_status.h"
 
+#include <limits>
+#include <optional>
 #include <utility>
 
-#include "stepscope/read/bytes/json_members.h"
+#include "stepscope/read/bytes/plain_json.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::int64_t most_ras_ranks = 16'777'216;
 
-bool ras_flag(const JsonValue& object, std::string_view key) {
-  const JsonValue* found = json_member(object, key, JsonValue::Kind::boolean);
-  return found != nullptr && found->boolean;
+std::optional<PlainValue> ras_member(const PlainValue& object, std::string_view key,
+                                     PlainKind kind) {
+  const auto found = object.find(key);
+  return found && found->kind() == kind ? found : std::nullopt;
 }
 
-void read_calls(const JsonValue& counts, RasRank& rank) {
+std::optional<std::int64_t> ras_whole(
+    const PlainValue& object, std::string_view key, std::int64_t least = 0,
+    std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
+  const auto found = object.find(key);
+  const auto whole = found ? found->integer() : std::nullopt;
+  return whole && *whole >= least && *whole <= most ? whole : std::nullopt;
+}
+
+std::string ras_string(const PlainValue& object, std::string_view key, std::size_t most) {
+  const auto found = object.find(key);
+  return std::string(found ? found->text().value_or("").substr(0, most) : std::string_view());
+}
+
+bool ras_flag(const PlainValue& object, std::string_view key) {
+  const auto found = object.find(key);
+  return found && found->boolean().value_or(false);
+}
+
+void read_calls(const PlainValue& counts, RasRank& rank) {
   using enum CollectiveKind;
   constexpr std::array<std::pair<std::string_view, CollectiveKind>, 8> kinds = {
       {{"Broadcast", broadcast},
@@ -28,47 +49,52 @@ void read_calls(const JsonValue& counts, RasRank& rank) {
        {"Scatter", scatter}}};
   for (const auto& [name, kind] : kinds)
     rank.calls[static_cast<std::size_t>(kind)] =
-        static_cast<std::uint64_t>(json_whole(counts, name).value_or(0));
+        static_cast<std::uint64_t>(ras_whole(counts, name).value_or(0));
 }
 
-void read_ranks(const JsonValue& communicator, std::string_view key, std::int32_t size,
+void read_ranks(const PlainValue& communicator, std::string_view key, std::int32_t size,
                 std::vector<RasRank>& out) {
-  const JsonValue* list = json_member(communicator, key, JsonValue::Kind::list);
-  if (list == nullptr) return;
-  for (const JsonValue& item : list->items) {
-    if (item.kind != JsonValue::Kind::object) continue;
-    const auto number = json_whole(item, "rank", 0, std::int64_t{size} - 1);
+  const auto list = ras_member(communicator, key, PlainKind::list);
+  for (std::size_t i = 0; list && i < list->size(); ++i) {
+    const PlainValue item = (*list)[i];
+    if (item.kind() != PlainKind::dict) continue;
+    const auto number = ras_whole(item, "rank", 0, std::int64_t{size} - 1);
     if (!number) continue;
     RasRank rank{.rank = static_cast<std::int32_t>(*number)};
-    rank.host = json_string(item, "host").substr(0, 256);
-    rank.pid = json_whole(item, "pid").value_or(-1);
-    if (const JsonValue* status = json_member(item, "status", JsonValue::Kind::object)) {
+    rank.host = ras_string(item, "host", 256);
+    rank.pid = ras_whole(item, "pid").value_or(-1);
+    if (const auto status = ras_member(item, "status", PlainKind::dict)) {
       rank.unresponsive = ras_flag(*status, "unresponsive");
       rank.dead = ras_flag(*status, "considered_dead");
     }
-    if (const JsonValue* c = json_member(item, "collective_counts", JsonValue::Kind::object))
-      read_calls(*c, rank);
+    if (const auto c = ras_member(item, "collective_counts", PlainKind::dict)) read_calls(*c, rank);
     out.push_back(std::move(rank));
   }
 }
 
 }  // namespace
 
-Result<RasStatus> parse_ras_status(std::string_view text) {
-  const auto root = parse_json(text, "RAS status");
-  if (!root) return root.error();
-  const JsonValue* list = json_member(*root, "communicators", JsonValue::Kind::list);
-  if (list == nullptr || json_string(*root, "nccl_version").empty())
+bool begins_ras_status(const PlainValue& head) {
+  return head.find("nccl_version") || head.find("communicators");
+}
+
+Result<RasStatus> parse_ras_status(std::string text) {
+  const auto tree = parse_plain_json(std::move(text), "RAS status");
+  if (!tree) return tree.error();
+  const PlainValue root = tree->value();
+  const auto list = ras_member(root, "communicators", PlainKind::list);
+  RasStatus out{.nccl_version = ras_string(root, "nccl_version", 64)};
+  if (!list || out.nccl_version.empty() || tree->trailing_bytes > 0)
     return Error{.what = "is no status of NCCL's RAS in JSON",
                  .hint = "write it by ncclras -f json, of NCCL 2.28.7 or newer"};
-  RasStatus out{.nccl_version = json_string(*root, "nccl_version").substr(0, 64)};
-  for (const JsonValue& item : list->items) {
-    if (item.kind != JsonValue::Kind::object) continue;
-    const auto size = json_whole(item, "size", 1, most_ras_ranks);
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const PlainValue item = (*list)[i];
+    if (item.kind() != PlainKind::dict) continue;
+    const auto size = ras_whole(item, "size", 1, most_ras_ranks);
     if (!size) continue;
-    RasCommunicator communicator{.id = json_string(item, "hash").substr(0, 64) + " " +
-                                       json_string(item, "secondary_hash").substr(0, 64),
-                                 .size = static_cast<std::int32_t>(*size)};
+    RasCommunicator communicator{
+        .id = ras_string(item, "hash", 64) + " " + ras_string(item, "secondary_hash", 64),
+        .size = static_cast<std::int32_t>(*size)};
     read_ranks(item, "ranks", communicator.size, communicator.ranks);
     read_ranks(item, "missing_ranks", communicator.size, communicator.missing);
     out.communicators.push_back(std::move(communicator));

@@ -11,6 +11,7 @@
 
 #include "stepscope/base/collective_kind.h"
 #include "stepscope/base/result.h"
+#include "stepscope/read/bytes/plain_value.h"
 
 namespace stepscope {
 
@@ -36,6 +37,9 @@ struct RasStatus {
 };
 
 // Errors: not such a text, or a part of it. Single ranks with wrong fields are left out.
-[[nodiscard]] Result<RasStatus> parse_ras_status(std::string_view text);
+[[nodiscard]] Result<RasStatus> parse_ras_status(std::string text);
+
+// Whether a text whose first bytes hold these values (plain_head()) may be such a status.
+[[nodiscard]] bool begins_ras_status(const PlainValue& head);
 
 }  // namespace stepscope

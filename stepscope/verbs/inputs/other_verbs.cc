@@ -10,15 +10,18 @@
 
 #include "stepscope/base/ascii.h"
 #include "stepscope/base/files/open_source.h"
+#include "stepscope/base/files/sqlite_file.h"
+#include "stepscope/base/text_source.h"
 #include "stepscope/cost/machine/machine.h"
 #include "stepscope/cost/model/model_json.h"
-#include "stepscope/read/bytes/whole_file.h"
+#include "stepscope/read/bytes/file_head.h"
 #include "stepscope/read/files/input_files.h"
 #include "stepscope/read/kernels/read_kernel_times.h"
 #include "stepscope/read/log/step_times.h"
 #include "stepscope/read/memory/read_memory_snapshot.h"
 #include "stepscope/read/nccl/comm_files.h"
 #include "stepscope/read/nccl/read_comm_benchmark.h"
+#include "stepscope/stack/nsys_samples.h"
 #include "stepscope/stack/read_profile.h"
 #include "stepscope/verbs/inputs/step_inputs.h"
 
@@ -26,8 +29,15 @@ namespace stepscope {
 namespace {
 
 // Any line that ends in a number is a stack of one frame to the reader of collapsed stacks.
-bool is_profile(const std::string& path) {
-  const auto profile = read_profile(path);
+bool is_profile(const FileHead& head, const std::string& path) {
+  if (is_sqlite(head.text)) {
+    const auto file = SqliteFile::open(path);
+    return file && has_nsys_samples(*file);
+  }
+  // Their stacks may stand behind long tables.
+  const std::string_view format = profile_format_of(head.text);
+  if (!head.whole && (format == "speedscope" || format == "pprof")) return true;
+  const auto profile = read_profile_from(std::make_unique<TextSource>(head.text), path);
   if (!profile) return false;
   const std::vector<std::uint32_t>& parent = profile->tree.parent;
   // The root is 0, its children are threads.
@@ -36,47 +46,44 @@ bool is_profile(const std::string& path) {
 }
 
 bool is_trace(const std::string& path) {
-  const auto source = open_source(path);
-  if (!source) return false;
-  std::string head(64 << 10, '\0');
-  const auto got = (*source)->read(head);
-  if (!got) return false;
-  const std::string_view text = std::string_view(head).substr(0, *got);
-  const std::string_view begin = trimmed(text);
-  const bool json = begin.starts_with('{') || begin.starts_with('[');
-  return json && text.find("\"traceEvents\"") != std::string_view::npos;
+  const auto head = head_of_file(path);
+  return head && beginning_of(head->text) == Beginning::json &&
+         contains(head->text, "\"traceEvents\"");
 }
 
-constexpr std::uint64_t most_bytes = 64 << 20;        // of a file that is looked at
-constexpr std::uint64_t most_table_bytes = 16 << 20;  // … by readers that hold its text
+constexpr std::uint64_t most_table_bytes = 16 << 20;  // of a file of a folder that is looked at
 
-bool is_measured(const std::string& path, const StopFlag* stop) {
-  const auto text = read_text_file(path, stop);
-  if (!text) return false;
-  return looks_like_kernel_times(*text) ? static_cast<bool>(parse_kernel_times(*text, path))
-                                        : static_cast<bool>(parse_comm_benchmark(*text, path));
+// The lines that are whole in the first bytes.
+std::string_view whole_lines(const FileHead& head) {
+  const std::string_view text = head.text;
+  return head.whole ? text : text.substr(0, text.find_last_of("\r\n") + 1);
 }
 
-bool has_step_times(const std::string& path, const StopFlag* stop) {
+bool is_measured(const FileHead& head, const std::string& path) {
+  const std::string_view text = whole_lines(head);
+  return looks_like_kernel_times(text) ? static_cast<bool>(parse_kernel_times(text, path))
+                                       : static_cast<bool>(parse_comm_benchmark(text, path));
+}
+
+bool has_step_times(const FileHead& head, const std::string& path, const StopFlag* stop) {
   const auto kind = kind_of_steps(path, {}, stop);
-  return kind && *kind != StepFileKind::trace && read_step_times(path, {}, stop);
+  return kind && *kind != StepFileKind::trace && parse_step_times(whole_lines(head), path);
 }
 
-// The commands, that of `check` only where `check_too`.
+// The commands, that of `check` only where `check_too`. They are those whose readers take the first
+// bytes of the file.
 std::vector<std::string> commands_of(const std::string& path, bool check_too,
                                      const StopFlag* stop) {
-  const auto bytes = file_size(path);
-  if (!bytes || *bytes > most_bytes) return {};
-  const std::span<const std::string> one(&path, 1);
+  const auto head = head_of_file(path);
+  if (!head) return {};
   std::vector<std::string> commands;
   const auto add = [&](const std::string& verb) { commands.push_back("stepscope " + verb); };
-  if (read_comm_files(one, stop).errors.empty()) add("hang " + path);
-  if (read_memory_snapshots(one, stop).errors.empty()) add("memory " + path);
-  if (*bytes <= most_table_bytes && is_measured(path, stop))
-    add("calibrate MACHINE.json --from " + path);
-  if (commands.empty() && is_profile(path)) add("stacks " + path);
-  if (check_too && has_step_times(path, stop)) add("check " + path);
-  if (!commands.empty() || !path.ends_with(".json")) return commands;
+  if (begins_comm_file(*head, path)) add("hang " + path);
+  if (begins_memory_snapshot(*head, path)) add("memory " + path);
+  if (is_measured(*head, path)) add("calibrate MACHINE.json --from " + path);
+  if (commands.empty() && is_profile(*head, path)) add("stacks " + path);
+  if (check_too && has_step_times(*head, path, stop)) add("check " + path);
+  if (!commands.empty() || !head->whole || !path.ends_with(".json")) return commands;
   if (machine_named(path)) add("predict MODEL --machine " + path);
   if (find_model(path)) add("predict " + path);
   return commands;

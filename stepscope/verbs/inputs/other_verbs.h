@@ -10,8 +10,8 @@
 
 namespace stepscope {
 
-// The commands that read the file: "stepscope hang FILE". Each is proved by its own reader. Empty:
-// none reads it, or it has more than 64 MiB (16 MiB for `calibrate`). Logs are read as streams.
+// The commands that read the file: "stepscope hang FILE". The readers are given the
+// first 64 KiB of the file. Empty: none takes them.
 [[nodiscard]] std::vector<std::string> commands_that_read(const std::string& path,
                                                           const StopFlag* stop = nullptr);
 

@@ -2,7 +2,7 @@
 #include "stepscope/verbs/inputs/step_inputs.h"
 
 #include "stepscope/base/ascii.h"
-#include "stepscope/base/files/open_source.h"
+#include "stepscope/read/bytes/file_head.h"
 #include "stepscope/read/log/read_job_log.h"
 
 namespace stepscope {
@@ -20,14 +20,13 @@ Result<StepFileKind> kind_of_steps(const std::string& path, const StepReading& r
   if (!reading.pattern.empty()) return StepFileKind::log;
   const auto kind = step_file_kind(path);
   if (!kind || *kind != StepFileKind::trace) return kind;
-  const auto source = open_source(path);
-  if (!source) return source.error();
-  std::string head(64 << 10, '\0');
-  const auto got = (*source)->read(head);
-  if (!got) return got.error();
-  const std::string_view text = trimmed(std::string_view(head).substr(0, *got));
+  const auto head = head_of_file(path);
+  if (!head) return head.error();
+  const std::string_view text = trimmed(head->text);
   const bool json = text.starts_with('{') || text.starts_with('[');
-  if (!json || has_events(text)) return StepFileKind::trace;
+  // A log has lines.
+  const bool lines = head->whole || contains(text, "\n");
+  if (!json || has_events(text) || !lines) return StepFileKind::trace;
   const auto log = read_job_log(path, reading, stop);
   return log && !steps_of(*log).steps.empty() ? StepFileKind::log : StepFileKind::trace;
 }
